@@ -1,0 +1,29 @@
+/*
+ * compat.h
+ *	  What differs between the supported majors, one shim each, with the reason.
+ */
+#ifndef DYNAMO_TABLE_COMPAT_H
+#define DYNAMO_TABLE_COMPAT_H
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "dynamo_table supports PostgreSQL 15 to 18"
+#endif
+
+#define PG16_GE (PG_VERSION_NUM >= 160000)
+#define PG17_GE (PG_VERSION_NUM >= 170000)
+#define PG18_GE (PG_VERSION_NUM >= 180000)
+
+/* 16 moved the varlena macros out of postgres.h. */
+#if PG16_GE
+#include "varatt.h"
+#endif
+
+/* 16 brought soft errors; before, every error is raised at once. */
+#if PG16_GE
+#include "nodes/miscnodes.h"
+#else
+struct Node;
+#define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * dynamo_table.c
+ *	  The library's entry.
+ *
+ * Autovacuum workers, walsenders and parallel workers load the library on demand,
+ * so nothing here may fail because of the moment at which it is loaded.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#if PG_VERSION_NUM >= 180000
+PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
+#else
+PG_MODULE_MAGIC;
+#endif
