@@ -6,3 +6,228 @@ CREATE FUNCTION dyn_error_name(sqlstate text) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_error_name(text) IS
 	'name of the DynamoDB exception that an SQLSTATE of this extension stands for, or NULL';
+
+-- dyn_item, an item, and dyn_value, one attribute value of any type
+
+CREATE TYPE dyn_item;
+CREATE TYPE dyn_value;
+CREATE FUNCTION dyn_item_in(cstring) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_item_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_item_out(dyn_item) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'dyn_item_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_item_recv(internal) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_item_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_item_send(dyn_item) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE dyn_item (
+	INPUT = dyn_item_in,
+	OUTPUT = dyn_item_out,
+	RECEIVE = dyn_item_recv,
+	SEND = dyn_item_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = main
+);
+
+CREATE FUNCTION dyn_value_in(cstring) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_value_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_value_out(dyn_value) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'dyn_value_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_value_recv(internal) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_value_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION dyn_value_send(dyn_value) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'dyn_value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE dyn_value (
+	INPUT = dyn_value_in,
+	OUTPUT = dyn_value_out,
+	RECEIVE = dyn_value_recv,
+	SEND = dyn_value_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = main
+);
+
+COMMENT ON TYPE dyn_item IS 'item: a map of attribute names to typed values; text form is DynamoDB JSON';
+COMMENT ON TYPE dyn_value IS 'typed attribute value; text form is DynamoDB JSON';
+
+-- DynamoDB has UTF-8 only.  The input function says so, here rather than at first use.
+SELECT '{}'::dyn_item;
+
+
+-- casts: json and jsonb are plain JSON
+
+CREATE FUNCTION dyn_item_from_json(json) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_item_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (json AS dyn_item) WITH FUNCTION dyn_item_from_json(json) AS IMPLICIT;
+COMMENT ON FUNCTION dyn_item_from_json(json) IS 'item of a plain JSON object';
+
+CREATE FUNCTION dyn_item_from_jsonb(jsonb) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_item_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (jsonb AS dyn_item) WITH FUNCTION dyn_item_from_jsonb(jsonb) AS IMPLICIT;
+COMMENT ON FUNCTION dyn_item_from_jsonb(jsonb) IS 'item of a plain JSON object';
+
+CREATE FUNCTION dyn_item_to_json(dyn_item) RETURNS json
+	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_item AS json) WITH FUNCTION dyn_item_to_json(dyn_item);
+COMMENT ON FUNCTION dyn_item_to_json(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
+
+CREATE FUNCTION dyn_item_to_jsonb(dyn_item) RETURNS jsonb
+	AS 'MODULE_PATHNAME', 'dyn_value_to_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_item AS jsonb) WITH FUNCTION dyn_item_to_jsonb(dyn_item);
+COMMENT ON FUNCTION dyn_item_to_jsonb(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
+
+CREATE FUNCTION dyn_value_to_json(dyn_value) RETURNS json
+	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS json) WITH FUNCTION dyn_value_to_json(dyn_value);
+COMMENT ON FUNCTION dyn_value_to_json(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
+
+CREATE FUNCTION dyn_value_to_jsonb(dyn_value) RETURNS jsonb
+	AS 'MODULE_PATHNAME', 'dyn_value_to_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (dyn_value AS jsonb) WITH FUNCTION dyn_value_to_jsonb(dyn_value);
+COMMENT ON FUNCTION dyn_value_to_jsonb(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
+
+-- access
+
+CREATE FUNCTION dyn_attribute(dyn_item, text) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_attribute(dyn_item, text) IS 'attribute of the item';
+CREATE OPERATOR -> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute);
+COMMENT ON OPERATOR -> (dyn_item, text) IS 'attribute of the item';
+
+CREATE FUNCTION dyn_attribute_text(dyn_item, text) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_attribute_text(dyn_item, text) IS 'attribute of the item as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute_text);
+COMMENT ON OPERATOR ->> (dyn_item, text) IS 'attribute of the item as text';
+
+CREATE FUNCTION dyn_path(dyn_item, text[]) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_path(dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
+CREATE OPERATOR #> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path);
+COMMENT ON OPERATOR #> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
+
+CREATE FUNCTION dyn_path_text(dyn_item, text[]) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_path_text(dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
+CREATE OPERATOR #>> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path_text);
+COMMENT ON OPERATOR #>> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
+
+CREATE FUNCTION dyn_has_attribute(dyn_item, text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_has_attribute(dyn_item, text) IS 'whether the item has the attribute';
+CREATE OPERATOR ? (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_has_attribute);
+COMMENT ON OPERATOR ? (dyn_item, text) IS 'whether the item has the attribute';
+
+CREATE FUNCTION dyn_attribute(dyn_value, text) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_attribute(dyn_value, text) IS 'attribute of the map';
+CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute);
+COMMENT ON OPERATOR -> (dyn_value, text) IS 'attribute of the map';
+
+CREATE FUNCTION dyn_attribute_text(dyn_value, text) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_attribute_text(dyn_value, text) IS 'attribute of the map as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute_text);
+COMMENT ON OPERATOR ->> (dyn_value, text) IS 'attribute of the map as text';
+
+CREATE FUNCTION dyn_element(dyn_value, integer) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_element' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_element(dyn_value, integer) IS 'element of the list';
+CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element);
+COMMENT ON OPERATOR -> (dyn_value, integer) IS 'element of the list';
+
+CREATE FUNCTION dyn_element_text(dyn_value, integer) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_element_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_element_text(dyn_value, integer) IS 'element of the list as text';
+CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element_text);
+COMMENT ON OPERATOR ->> (dyn_value, integer) IS 'element of the list as text';
+
+CREATE FUNCTION dyn_path(dyn_value, text[]) RETURNS dyn_value
+	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_path(dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
+CREATE OPERATOR #> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path);
+COMMENT ON OPERATOR #> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
+
+CREATE FUNCTION dyn_path_text(dyn_value, text[]) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_path_text(dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
+CREATE OPERATOR #>> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path_text);
+COMMENT ON OPERATOR #>> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
+
+CREATE FUNCTION dyn_has_attribute(dyn_value, text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_has_attribute(dyn_value, text) IS 'whether the map has the attribute';
+CREATE OPERATOR ? (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_has_attribute);
+COMMENT ON OPERATOR ? (dyn_value, text) IS 'whether the map has the attribute';
+
+-- equality
+
+CREATE FUNCTION dyn_item_eq(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_item_eq(dyn_item, dyn_item) IS 'implementation of = operator';
+CREATE FUNCTION dyn_item_ne(dyn_item, dyn_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_item_ne(dyn_item, dyn_item) IS 'implementation of <> operator';
+CREATE FUNCTION dyn_item_hash(dyn_item) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_item_hash(dyn_item) IS 'hash';
+CREATE FUNCTION dyn_item_hash_extended(dyn_item, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'dyn_value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_item_hash_extended(dyn_item, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dyn_item_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+COMMENT ON OPERATOR = (dyn_item, dyn_item) IS 'equal by value';
+CREATE OPERATOR <> (
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dyn_item_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (dyn_item, dyn_item) IS 'not equal by value';
+CREATE OPERATOR CLASS dyn_item_ops DEFAULT FOR TYPE dyn_item USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 dyn_item_hash(dyn_item),
+	FUNCTION 2 dyn_item_hash_extended(dyn_item, bigint);
+
+CREATE FUNCTION dyn_value_eq(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_value_eq(dyn_value, dyn_value) IS 'implementation of = operator';
+CREATE FUNCTION dyn_value_ne(dyn_value, dyn_value) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_value_ne(dyn_value, dyn_value) IS 'implementation of <> operator';
+CREATE FUNCTION dyn_value_hash(dyn_value) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_value_hash(dyn_value) IS 'hash';
+CREATE FUNCTION dyn_value_hash_extended(dyn_value, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'dyn_value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_value_hash_extended(dyn_value, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dyn_value_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+COMMENT ON OPERATOR = (dyn_value, dyn_value) IS 'equal by value';
+CREATE OPERATOR <> (
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dyn_value_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (dyn_value, dyn_value) IS 'not equal by value';
+CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 dyn_value_hash(dyn_value),
+	FUNCTION 2 dyn_value_hash_extended(dyn_value, bigint);
+
+-- size
+
+CREATE FUNCTION dyn_size(dyn_item) RETURNS integer
+	AS 'MODULE_PATHNAME', 'dyn_size' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_size(dyn_item) IS 'size of the item in bytes by the rules of DynamoDB';

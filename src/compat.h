@@ -26,4 +26,12 @@ struct Node;
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* 17 lets the caller own the lexer's struct. */
+#if PG17_GE
+#define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)
+#else
+#define make_json_lexer(json, len) \
+	makeJsonLexContextCstringLen((char *) (json), (len), PG_UTF8, false)
+#endif
+
 #endif

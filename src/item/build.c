@@ -1,0 +1,378 @@
+/*
+ * build.c
+ *	  ItemBuilder: from values in any order to the canonical encoding.
+ *
+ * The children of a frame are written one after the other where they will stay if they
+ * come in order; only the offsets in front of them have to be put in when it ends.
+ */
+#include "postgres.h"
+
+#include "item/build.h"
+
+static void
+ensure(ItemBuilder *b, Size more)
+{
+	Size need = (Size) b->len + more;
+
+	if (need <= b->size)
+		return;
+	b->size = Max(need, (Size) b->size * 2);
+	b->data = repalloc(b->data, b->size);
+}
+
+void
+item_build_init(ItemBuilder *b, Size hint)
+{
+	memset(b, 0, offsetof(ItemBuilder, frames));
+	b->size = VARHDRSZ + 1 + Max(hint, 64);
+	b->data = palloc(b->size);
+	b->len = VARHDRSZ;
+	b->data[b->len++] = ITEM_FORMAT;
+	b->maxchildren = 32;
+	b->children = palloc(b->maxchildren * sizeof(ItemBuildChild));
+}
+
+static void
+begin_child(ItemBuilder *b)
+{
+	if (b->nchildren == b->maxchildren)
+	{
+		b->maxchildren *= 2;
+		b->children = repalloc(b->children, b->maxchildren * sizeof(ItemBuildChild));
+	}
+	b->children[b->nchildren].start = b->len;
+	b->children[b->nchildren].end = b->len;
+	b->children[b->nchildren].source = b->source;
+	b->nchildren++;
+}
+
+/* In a map the child began with its name; elements of a set have no tag. */
+static void
+begin_value(ItemBuilder *b, ItemType type)
+{
+	ItemType parent = b->depth > 0 ? b->frames[b->depth - 1].type : ITEM_M;
+
+	if (parent != ITEM_M)
+		begin_child(b);
+	if (!item_type_is_set(parent))
+	{
+		ensure(b, 1);
+		b->data[b->len++] = (char) type;
+	}
+	else
+		Assert(type == item_element_type(parent));
+}
+
+static void
+end_value(ItemBuilder *b)
+{
+	if (b->depth > 0)
+		b->children[b->nchildren - 1].end = b->len;
+}
+
+static void
+append(ItemBuilder *b, ItemSpan bytes)
+{
+	ensure(b, bytes.len);
+	memcpy(b->data + b->len, bytes.data, bytes.len);
+	b->len += bytes.len;
+}
+
+void
+item_build_begin(ItemBuilder *b, ItemType type)
+{
+	ItemBuildFrame *frame;
+
+	Assert(item_build_may_begin(b, type) && item_type_has_children(type));
+	begin_value(b, type);
+	frame = &b->frames[b->depth++];
+	frame->type = type;
+	frame->start = b->len - 1;
+	frame->first_child = b->nchildren;
+}
+
+/* The name of the next value of a map. */
+void
+item_build_name(ItemBuilder *b, ItemSpan name)
+{
+	uint32 len = name.len;
+
+	Assert(b->depth > 0 && b->frames[b->depth - 1].type == ITEM_M);
+	begin_child(b);
+	ensure(b, 5);
+	while (len >= 0x80)
+	{
+		b->data[b->len++] = (char) (len | 0x80);
+		len >>= 7;
+	}
+	b->data[b->len++] = (char) len;
+	append(b, name);
+}
+
+void
+item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
+{
+	begin_value(b, type);
+	append(b, payload);
+	end_value(b);
+}
+
+void
+item_build_bool(ItemBuilder *b, bool value)
+{
+	begin_value(b, ITEM_BOOL);
+	if (value)
+		b->data[b->len - 1] |= 0x10;
+	end_value(b);
+}
+
+void
+item_build_null(ItemBuilder *b)
+{
+	begin_value(b, ITEM_NULL);
+	end_value(b);
+}
+
+/* A value of another item, as it is. */
+void
+item_build_value(ItemBuilder *b, ItemSpan value)
+{
+	begin_value(b, item_type(value));
+	b->len--;
+	append(b, value);
+	end_value(b);
+}
+
+/*
+ * Room for a scalar of up to max bytes that the caller writes in place; it then says
+ * with item_build_reserved() how many it used.
+ */
+char *
+item_build_reserve(ItemBuilder *b, ItemType type, uint32 max)
+{
+	begin_value(b, type);
+	ensure(b, max);
+	return b->data + b->len;
+}
+
+void
+item_build_reserved(ItemBuilder *b, uint32 used)
+{
+	b->len += used;
+	end_value(b);
+}
+
+static ItemSpan
+child_span(const ItemBuilder *b, const ItemBuildChild *child)
+{
+	return (ItemSpan){b->data + child->start, child->end - child->start};
+}
+
+/* What a frame's children are sorted by: the name, the string, the bytes, the number. */
+static int
+compare_children(const ItemBuilder *b, ItemType type, const ItemBuildChild *x,
+				 const ItemBuildChild *y)
+{
+	ItemSpan a = child_span(b, x);
+	ItemSpan c = child_span(b, y);
+
+	if (type == ITEM_M)
+	{
+		item_entry(a, &a);
+		item_entry(c, &c);
+	}
+	return type == ITEM_NS ? item_number_compare(a, c) : item_compare_bytes(a, c);
+}
+
+typedef struct SortArg
+{
+	const ItemBuilder *b;
+	ItemType type;
+} SortArg;
+
+static int
+sort_cmp(const void *x, const void *y, void *arg)
+{
+	const SortArg *sort = arg;
+
+	return compare_children(sort->b, sort->type, x, y);
+}
+
+/* Sort the children; false if two are equal.  *moved: they have to change places. */
+static bool
+sort_children(ItemBuilder *b, ItemType type, ItemBuildChild *children, int n, bool *moved)
+{
+	SortArg arg = {b, type};
+	bool sorted = true;
+
+	*moved = false;
+	for (int i = 1; i < n && sorted; i++)
+		sorted = compare_children(b, type, &children[i - 1], &children[i]) < 0;
+	if (sorted)
+		return true;
+
+	*moved = true;
+	qsort_arg(children, n, sizeof(ItemBuildChild), sort_cmp, &arg);
+	for (int i = 1; i < n; i++)
+	{
+		if (compare_children(b, type, &children[i - 1], &children[i]) == 0)
+		{
+			b->duplicate = children[children[i - 1].source > children[i].source ? i - 1 : i];
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Put the children, which fill the data from start, into their new order. */
+static void
+move_children(ItemBuilder *b, uint32 start, const ItemBuildChild *children, int n)
+{
+	uint32 len = b->len - start;
+	char *to = b->data + start;
+
+	if (len > b->scratch_size)
+	{
+		if (b->scratch != NULL)
+			pfree(b->scratch);
+		b->scratch_size = Max(len, 1024);
+		b->scratch = palloc(b->scratch_size);
+	}
+	memcpy(b->scratch, to, len);
+	for (int i = 0; i < n; i++)
+	{
+		uint32 size = children[i].end - children[i].start;
+
+		memcpy(to, b->scratch + (children[i].start - start), size);
+		to += size;
+	}
+}
+
+static char *
+write_uint(char *to, uint32 value, int width)
+{
+	for (int i = 0; i < width; i++)
+		*to++ = (char) (value >> (8 * i));
+	return to;
+}
+
+/* Put the count and the offsets in front of the children. */
+static void
+write_offsets(ItemBuilder *b, uint32 start, const ItemBuildChild *children, int n)
+{
+	uint32 len = b->len - start;
+	uint32 most = Max(len, (uint32) n);
+	int log_width = most <= 0xff ? 0 : most <= 0xffff ? 1 : 2;
+	int width = 1 << log_width;
+	Size header = (Size) width * (n + 1);
+	uint32 end = 0;
+	char *to;
+
+	ensure(b, header);
+	to = b->data + start;
+	memmove(to + header, to, len);
+	to[-1] |= log_width << 4;
+	to = write_uint(to, n, width);
+	for (int i = 0; i < n; i++)
+	{
+		end += children[i].end - children[i].start;
+		to = write_uint(to, end, width);
+	}
+	b->len += header;
+}
+
+/* Complete the innermost L, M or set. */
+ItemBuildError
+item_build_end(ItemBuilder *b)
+{
+	ItemBuildFrame *frame = &b->frames[b->depth - 1];
+	ItemBuildChild *children = b->children + frame->first_child;
+	int n = b->nchildren - frame->first_child;
+	bool moved = false;
+
+	if (item_type_is_set(frame->type) && n == 0)
+		return ITEM_BUILD_EMPTY_SET;
+	if (frame->type != ITEM_L && !sort_children(b, frame->type, children, n, &moved))
+		return frame->type == ITEM_M ? ITEM_BUILD_DUPLICATE_NAME : ITEM_BUILD_DUPLICATE_ELEMENT;
+	if (moved)
+		move_children(b, frame->start + 1, children, n);
+	write_offsets(b, frame->start + 1, children, n);
+	b->nchildren = frame->first_child;
+	b->depth--;
+	end_value(b);
+	return ITEM_BUILD_OK;
+}
+
+/* The finished item or value; the builder's other memory goes with its context. */
+DynItem *
+item_build_finish(ItemBuilder *b)
+{
+	Assert(b->depth == 0);
+	SET_VARSIZE(b->data, b->len);
+	return (DynItem *) b->data;
+}
+
+/* Where the builder is, down to some depth, as a document path: a.b[2]. */
+void
+item_build_path(const ItemBuilder *b, int depth, StringInfo out)
+{
+	for (int i = 0; i < depth; i++)
+	{
+		const ItemBuildFrame *frame = &b->frames[i];
+		int end = i + 1 < b->depth ? b->frames[i + 1].first_child : b->nchildren;
+		int n = end - frame->first_child;
+
+		if (n == 0)
+			return;
+		if (frame->type == ITEM_M)
+		{
+			const ItemBuildChild *last = &b->children[end - 1];
+			ItemSpan name;
+
+			item_entry((ItemSpan){b->data + last->start, b->len - last->start}, &name);
+			if (out->len > 0)
+				appendStringInfoChar(out, '.');
+			item_quote(out, name);
+		}
+		else
+			appendStringInfo(out, "[%d]", n - 1);
+	}
+}
+
+/* Say what item_build_end() found wrong with the innermost frame. */
+void
+item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out)
+{
+	ItemType type = b->frames[b->depth - 1].type;
+	ItemSpan child = child_span(b, &b->duplicate);
+	char number[ITEM_NUMBER_TEXT];
+
+	switch (error)
+	{
+		case ITEM_BUILD_OK:
+			break;
+		case ITEM_BUILD_EMPTY_SET:
+			appendStringInfo(out, "%s must not be empty", item_type_code(type));
+			break;
+		case ITEM_BUILD_DUPLICATE_NAME:
+			item_entry(child, &child);
+			appendStringInfoString(out, "attribute name \"");
+			item_quote(out, child);
+			appendStringInfoString(out, "\" occurs twice");
+			break;
+		case ITEM_BUILD_DUPLICATE_ELEMENT:
+			if (type == ITEM_NS)
+				child = (ItemSpan){number, item_number_print(child, number)};
+			appendStringInfo(out, "%s contains ", item_type_code(type));
+			if (type == ITEM_BS)
+				appendStringInfoString(out, "an element");
+			else
+			{
+				appendStringInfoChar(out, '"');
+				item_quote(out, child);
+				appendStringInfoChar(out, '"');
+			}
+			appendStringInfoString(out, " twice");
+			break;
+	}
+}

@@ -1,0 +1,246 @@
+/*
+ * item.h
+ *	  The item on disk, on the wire and in memory: one encoding, drawn here.
+ *
+ *		dyn_item, dyn_value := varlena header, format byte, value
+ *
+ *	The root value of a dyn_item is an M; a dyn_value holds any one value.  The format
+ *	byte is 0x10 (version 1 in the high nibble, no flags in the low one).  Nothing is
+ *	aligned, so short varlena headers cost nothing, and integers are little-endian
+ *	everywhere, so what recv and send exchange is the same bytes.
+ *
+ *		value	  := tag, payload			its length is always known from outside
+ *		tag		  := type code (low nibble) | detail (high nibble)
+ *		detail	  := BOOL: 0 or 1; L M SS NS BS: log2 of the width W (0, 1, 2); else 0
+ *
+ *		payload of S	UTF-8 bytes, U+0000 allowed
+ *		payload of B	the bytes
+ *		payload of N	packed decimal, see number.c
+ *		payload of BOOL and NULL	nothing
+ *		payload of L M SS NS BS		count[W], end[W] * count, data
+ *
+ *	end[i] is where child i ends in data; W is the smallest width that holds both the
+ *	count and the size of data.  A child of L is a value; of a set the payload of an S,
+ *	N or B; of M it is the name's length (7 bits a byte, low ones first, high bit =
+ *	more), the name, and a value.
+ *
+ *	Invariant: the encoding is canonical.  Names and set elements are sorted and
+ *	distinct, numbers and widths have one form.  So two values are equal by DynamoDB's
+ *	rules exactly if their bytes are equal, and a hash of the bytes is a hash of the
+ *	value.  Whoever builds a value goes through ItemBuilder or item_validate().
+ */
+#ifndef DYNAMO_TABLE_ITEM_H
+#define DYNAMO_TABLE_ITEM_H
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/numeric.h"
+
+#include "compat.h"
+
+typedef enum ItemType
+{
+	ITEM_S = 1,
+	ITEM_N,
+	ITEM_B,
+	ITEM_BOOL,
+	ITEM_NULL,
+	ITEM_L,
+	ITEM_M,
+	ITEM_SS,
+	ITEM_NS,
+	ITEM_BS
+} ItemType;
+
+#define ITEM_TYPE_LAST ITEM_BS
+#define ITEM_FORMAT 0x10
+#define ITEM_MAX_SIZE (400 * 1024) /* by DynamoDB's formula, see size.c */
+#define ITEM_MAX_NESTING 32 /* lists and maps inside an attribute */
+#define ITEM_MAX_NAME 65535
+
+/*
+ * An item within ITEM_MAX_SIZE never needs more: a set element of one byte takes up to
+ * five here, and one element may be empty.  Input stops as soon as it passes this.
+ */
+#define ITEM_MAX_ENCODED (6 * ITEM_MAX_SIZE)
+
+/* Both SQL types; only the root's type tells them apart. */
+typedef struct varlena DynItem;
+
+#define DatumGetDynItem(d) ((DynItem *) PG_DETOAST_DATUM_PACKED(d))
+#define PG_GETARG_DYN_ITEM(n) DatumGetDynItem(PG_GETARG_DATUM(n))
+
+/* Bytes inside an item: a value with its tag, a name, or a set element. */
+typedef struct ItemSpan
+{
+	const char *data;
+	uint32 len;
+} ItemSpan;
+
+/* The children of an L, M or set, ready for access by number. */
+typedef struct ItemChildren
+{
+	const char *ends;
+	const char *data;
+	uint32 count;
+	int width;
+} ItemChildren;
+
+static inline ItemType
+item_type(ItemSpan value)
+{
+	return (ItemType) (value.data[0] & 0x0f);
+}
+
+static inline bool
+item_bool(ItemSpan value)
+{
+	return (value.data[0] & 0x10) != 0;
+}
+
+static inline bool
+item_type_is_set(ItemType type)
+{
+	return type >= ITEM_SS;
+}
+
+static inline bool
+item_type_has_children(ItemType type)
+{
+	return type >= ITEM_L;
+}
+
+/* The scalar type of a set's elements. */
+static inline ItemType
+item_element_type(ItemType set)
+{
+	return (ItemType) (ITEM_S + (set - ITEM_SS));
+}
+
+static inline ItemSpan
+item_payload(ItemSpan value)
+{
+	return (ItemSpan){value.data + 1, value.len - 1};
+}
+
+static inline ItemSpan
+item_root(const DynItem *item)
+{
+	return (ItemSpan){VARDATA_ANY(item) + 1, VARSIZE_ANY_EXHDR(item) - 1};
+}
+
+static inline uint32
+item_read_uint(const char *at, int width)
+{
+	const unsigned char *p = (const unsigned char *) at;
+
+	if (width == 1)
+		return p[0];
+	if (width == 2)
+		return p[0] | (uint32) p[1] << 8;
+	return p[0] | (uint32) p[1] << 8 | (uint32) p[2] << 16 | (uint32) p[3] << 24;
+}
+
+static inline ItemChildren
+item_children(ItemSpan value)
+{
+	ItemChildren c;
+
+	c.width = 1 << (((unsigned char) value.data[0]) >> 4);
+	c.count = item_read_uint(value.data + 1, c.width);
+	c.ends = value.data + 1 + c.width;
+	c.data = c.ends + (Size) c.count * c.width;
+	return c;
+}
+
+static inline ItemSpan
+item_child(const ItemChildren *c, uint32 i)
+{
+	uint32 start = i == 0 ? 0 : item_read_uint(c->ends + (Size) (i - 1) * c->width, c->width);
+	uint32 end = item_read_uint(c->ends + (Size) i * c->width, c->width);
+
+	return (ItemSpan){c->data + start, end - start};
+}
+
+/* Split a child of M into its name and its value. */
+static inline ItemSpan
+item_entry(ItemSpan child, ItemSpan *name)
+{
+	const unsigned char *p = (const unsigned char *) child.data;
+	uint32 len = *p & 0x7f;
+
+	for (int shift = 7; *p++ & 0x80; shift += 7)
+		len |= (uint32) (*p & 0x7f) << shift;
+	name->data = (const char *) p;
+	name->len = len;
+	return (ItemSpan){name->data + len, child.len - (uint32) (name->data + len - child.data)};
+}
+
+static inline int
+item_compare_bytes(ItemSpan a, ItemSpan b)
+{
+	int cmp = memcmp(a.data, b.data, Min(a.len, b.len));
+
+	if (cmp != 0)
+		return cmp;
+	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
+}
+
+/* access.c */
+extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
+extern DynItem *item_from_value(ItemSpan value);
+
+/* type.c */
+extern const char *item_type_code(ItemType type);
+extern ItemType item_type_from_code(ItemSpan code);
+extern void item_quote(StringInfo out, ItemSpan text);
+
+/* size.c */
+extern Size item_size(ItemSpan root);
+extern void item_check_size(ItemSpan root);
+
+/* number.c */
+#define ITEM_NUMBER_DIGITS 38
+#define ITEM_NUMBER_MAX_EXPONENT 125
+#define ITEM_NUMBER_MIN_EXPONENT (-130)
+#define ITEM_NUMBER_SIZE 21 /* exponent byte and up to 20 base-100 digits */
+#define ITEM_NUMBER_TEXT 176 /* sign, "0.", 130 zeros, digits, NUL: 173 */
+
+typedef enum ItemNumberError
+{
+	ITEM_NUMBER_SYNTAX = -1,
+	ITEM_NUMBER_PRECISION = -2,
+	ITEM_NUMBER_OVERFLOW = -3,
+	ITEM_NUMBER_UNDERFLOW = -4
+} ItemNumberError;
+
+extern int item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE]);
+extern int item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT]);
+extern int item_number_compare(ItemSpan a, ItemSpan b);
+extern int item_number_digits(ItemSpan number);
+extern bool item_number_is_negative(ItemSpan number);
+extern bool item_number_valid(ItemSpan number);
+extern const char *item_number_error(int error);
+extern Numeric item_number_to_numeric(ItemSpan number);
+
+/* parse.c, json.c */
+typedef enum ItemSyntax
+{
+	ITEM_SYNTAX_ITEM, /* DynamoDB JSON of an item */
+	ITEM_SYNTAX_VALUE, /* DynamoDB JSON of one value */
+	ITEM_SYNTAX_PLAIN_ITEM /* any JSON object */
+} ItemSyntax;
+
+extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
+extern void item_forbid_nul(ItemSpan s);
+
+/* validate.c */
+extern bool item_validate(ItemSpan value);
+
+/* print.c */
+extern void item_print_typed(StringInfo out, ItemSpan value);
+extern void item_print_attributes(StringInfo out, ItemSpan map);
+extern void item_print_plain(StringInfo out, ItemSpan value);
+extern char *item_base64(ItemSpan bytes, int *len);
+
+#endif

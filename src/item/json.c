@@ -1,0 +1,329 @@
+/*
+ * json.c
+ *	  Casts between items and plain JSON.
+ *
+ * Plain JSON has no sets, no bytes and no U+0000 in jsonb: on the way out sets become
+ * arrays and bytes base64, on the way in there is none of them.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+#include "errors.h"
+#include "item/build.h"
+
+/* text and jsonb cannot hold U+0000. */
+void
+item_forbid_nul(ItemSpan s)
+{
+	if (memchr(s.data, '\0', s.len) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNTRANSLATABLE_CHARACTER), errmsg("string contains U+0000"),
+						errdetail("Neither text nor jsonb can hold this character."),
+						errhint("Read it as dyn_item or dyn_value.")));
+}
+
+/* Whether each attribute of a map looks like a value of DynamoDB JSON: {"S": ...}. */
+static bool
+looks_typed(ItemSpan root)
+{
+	ItemChildren c = item_children(root);
+
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&c, i), &name);
+		ItemChildren inner;
+
+		if (item_type(value) != ITEM_M)
+			return false;
+		inner = item_children(value);
+		if (inner.count != 1)
+			return false;
+		item_entry(item_child(&inner, 0), &name);
+		if (item_type_from_code(name) == 0)
+			return false;
+	}
+	return c.count > 0;
+}
+
+/*
+ * A driver that sends DynamoDB JSON as a json parameter must not store an item of maps:
+ * every real item has a key, which is no map.
+ */
+static DynItem *
+refuse_typed(DynItem *item)
+{
+	if (looks_typed(item_root(item)))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid item: DynamoDB JSON in a json or jsonb value"),
+						errdetail("Values of these types are read as plain JSON."),
+						errhint("Pass the text as dyn_item: $1::dyn_item or $1::text::dyn_item.")));
+	return item;
+}
+
+PG_FUNCTION_INFO_V1(dyn_item_from_json);
+Datum
+dyn_item_from_json(PG_FUNCTION_ARGS)
+{
+	text *json = PG_GETARG_TEXT_PP(0);
+
+	PG_RETURN_POINTER(refuse_typed(
+		item_parse(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), ITEM_SYNTAX_PLAIN_ITEM, NULL)));
+}
+
+/*
+ * jsonb in
+ */
+
+static void
+fail_jsonb(const ItemBuilder *b, int depth, const char *message)
+{
+	StringInfoData path;
+
+	initStringInfo(&path);
+	item_build_path(b, depth, &path);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: %s", message),
+					path.len > 0 ? errdetail("In attribute \"%s\".", path.data) : 0));
+}
+
+static void
+build_numeric(ItemBuilder *b, Numeric numeric)
+{
+	char *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(numeric)));
+	char number[ITEM_NUMBER_SIZE];
+	int len = item_number_parse(text, strlen(text), number);
+
+	if (len < 0)
+		fail_jsonb(b, b->depth, psprintf("\"%.64s\" %s", text, item_number_error(len)));
+	item_build_scalar(b, ITEM_N, (ItemSpan){number, (uint32) len});
+	pfree(text);
+}
+
+static void
+build_jsonb_name(ItemBuilder *b, const JsonbValue *v)
+{
+	ItemSpan name = {v->val.string.val, (uint32) v->val.string.len};
+
+	if (name.len == 0)
+		fail_jsonb(b, b->depth - 1, "empty attribute name");
+	if (name.len > ITEM_MAX_NAME)
+		fail_jsonb(b, b->depth - 1,
+				   psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME));
+	item_build_name(b, name);
+}
+
+static void
+build_jsonb_scalar(ItemBuilder *b, const JsonbValue *v)
+{
+	switch (v->type)
+	{
+		case jbvNull:
+			item_build_null(b);
+			break;
+		case jbvString:
+			item_build_scalar(b, ITEM_S, (ItemSpan){v->val.string.val, (uint32) v->val.string.len});
+			break;
+		case jbvNumeric:
+			build_numeric(b, v->val.numeric);
+			break;
+		case jbvBool:
+			item_build_bool(b, v->val.boolean);
+			break;
+		default:
+			elog(ERROR, "unexpected jsonb value type %d", (int) v->type);
+	}
+}
+
+static void
+build_jsonb_begin(ItemBuilder *b, ItemType type)
+{
+	if (!item_build_may_begin(b, type))
+		fail_jsonb(b, b->depth, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING));
+	item_build_begin(b, type);
+}
+
+static DynItem *
+from_jsonb(Jsonb *jsonb)
+{
+	JsonbIterator *it = JsonbIteratorInit(&jsonb->root);
+	JsonbIteratorToken token;
+	JsonbValue v;
+	ItemBuilder b;
+
+	item_build_init(&b, VARSIZE(jsonb));
+	while ((token = JsonbIteratorNext(&it, &v, false)) != WJB_DONE)
+	{
+		switch (token)
+		{
+			case WJB_BEGIN_OBJECT:
+				build_jsonb_begin(&b, ITEM_M);
+				break;
+			case WJB_BEGIN_ARRAY:
+				build_jsonb_begin(&b, ITEM_L);
+				break;
+			case WJB_KEY:
+				build_jsonb_name(&b, &v);
+				break;
+			case WJB_VALUE:
+			case WJB_ELEM:
+				build_jsonb_scalar(&b, &v);
+				break;
+			default:
+				/* jsonb has no duplicate keys, and there are no sets here. */
+				(void) item_build_end(&b);
+		}
+	}
+	return item_build_finish(&b);
+}
+
+PG_FUNCTION_INFO_V1(dyn_item_from_jsonb);
+Datum
+dyn_item_from_jsonb(PG_FUNCTION_ARGS)
+{
+	Jsonb *jsonb = PG_GETARG_JSONB_P(0);
+	DynItem *item;
+
+	if (!JB_ROOT_IS_OBJECT(jsonb))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid item: an item must be a JSON object")));
+	item = from_jsonb(jsonb);
+	item_check_size(item_root(item));
+	PG_RETURN_POINTER(refuse_typed(item));
+}
+
+/*
+ * Plain JSON out
+ */
+
+PG_FUNCTION_INFO_V1(dyn_value_to_json);
+Datum
+dyn_value_to_json(PG_FUNCTION_ARGS)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	item_print_plain(&out, item_root(PG_GETARG_DYN_ITEM(0)));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
+static JsonbValue
+jsonb_string(ItemSpan s)
+{
+	JsonbValue v;
+
+	item_forbid_nul(s);
+	v.type = jbvString;
+	v.val.string.val = (char *) s.data;
+	v.val.string.len = (int) s.len;
+	return v;
+}
+
+/* A scalar's payload as a jsonb scalar. */
+static JsonbValue
+jsonb_scalar(ItemType type, ItemSpan payload)
+{
+	JsonbValue v;
+	int len;
+
+	if (type == ITEM_S)
+		return jsonb_string(payload);
+	if (type == ITEM_N)
+	{
+		v.type = jbvNumeric;
+		v.val.numeric = item_number_to_numeric(payload);
+		return v;
+	}
+	v.type = jbvString;
+	v.val.string.val = item_base64(payload, &len);
+	v.val.string.len = len;
+	return v;
+}
+
+static JsonbValue *push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value);
+
+static JsonbValue *
+push_map(JsonbParseState **state, ItemSpan map)
+{
+	ItemChildren c = item_children(map);
+
+	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&c, i), &name);
+		JsonbValue key = jsonb_string(name);
+
+		pushJsonbValue(state, WJB_KEY, &key);
+		push_value(state, WJB_VALUE, value);
+	}
+	return pushJsonbValue(state, WJB_END_OBJECT, NULL);
+}
+
+static JsonbValue *
+push_elements(JsonbParseState **state, ItemSpan value)
+{
+	ItemChildren c = item_children(value);
+	ItemType type = item_type(value);
+
+	pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan child = item_child(&c, i);
+		JsonbValue scalar;
+
+		if (type == ITEM_L)
+		{
+			push_value(state, WJB_ELEM, child);
+			continue;
+		}
+		scalar = jsonb_scalar(item_element_type(type), child);
+		pushJsonbValue(state, WJB_ELEM, &scalar);
+	}
+	return pushJsonbValue(state, WJB_END_ARRAY, NULL);
+}
+
+static JsonbValue
+jsonb_leaf(ItemSpan value)
+{
+	JsonbValue v;
+
+	if (item_type(value) == ITEM_NULL)
+		v.type = jbvNull;
+	else if (item_type(value) == ITEM_BOOL)
+	{
+		v.type = jbvBool;
+		v.val.boolean = item_bool(value);
+	}
+	else
+		return jsonb_scalar(item_type(value), item_payload(value));
+	return v;
+}
+
+static JsonbValue *
+push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
+{
+	JsonbValue leaf;
+
+	if (item_type(value) == ITEM_M)
+		return push_map(state, value);
+	if (item_type_has_children(item_type(value)))
+		return push_elements(state, value);
+	leaf = jsonb_leaf(value);
+	return pushJsonbValue(state, token, &leaf);
+}
+
+PG_FUNCTION_INFO_V1(dyn_value_to_jsonb);
+Datum
+dyn_value_to_jsonb(PG_FUNCTION_ARGS)
+{
+	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
+	JsonbParseState *state = NULL;
+	JsonbValue leaf;
+
+	if (item_type_has_children(item_type(root)))
+		PG_RETURN_JSONB_P(JsonbValueToJsonb(push_value(&state, WJB_VALUE, root)));
+	leaf = jsonb_leaf(root);
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(&leaf));
+}

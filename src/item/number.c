@@ -1,0 +1,291 @@
+/*
+ * number.c
+ *	  N: exact decimal numbers of up to 38 digits, never floats.
+ *
+ * Packed decimal in base 100, in an order-preserving form:
+ *
+ *		zero		no bytes
+ *		positive	0x80 + (E + 64), then each digit D as D + 1
+ *		negative	0x7f - (E + 64), then each digit D as 100 - D
+ *
+ * The magnitude is 0.D1 D2 ... * 100^E with D1 > 0 and no trailing zero digit, so each
+ * number has one form.  DynamoDB's range, 1E-130 to 9.99E+125, is E = -64 to 63.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "item/item.h"
+
+/* The significant digits of a number and the power of ten of the first one. */
+typedef struct Decimal
+{
+	bool negative;
+	int ndigits; /* 0: zero */
+	int64 exponent;
+	char digits[ITEM_NUMBER_DIGITS];
+} Decimal;
+
+/* An exponent of more digits than can matter is as good as this. */
+#define EXPONENT_CAP 1000000000
+
+/* Read "E[+-]digits"; false if it is not that. */
+static bool
+scan_exponent(const char *p, const char *end, int64 *exponent)
+{
+	bool negative = false;
+	int64 e = 0;
+
+	if (p < end && (*p == '+' || *p == '-'))
+		negative = *p++ == '-';
+	if (p == end)
+		return false;
+	for (; p < end; p++)
+	{
+		if (*p < '0' || *p > '9')
+			return false;
+		if (e < EXPONENT_CAP)
+			e = e * 10 + (*p - '0');
+	}
+	*exponent = negative ? -e : e;
+	return true;
+}
+
+/*
+ * Read a number; returns 0 or an ItemNumberError.  Zeros at both ends do not count as
+ * digits, wherever the point is.
+ */
+static int
+scan_decimal(const char *p, const char *end, Decimal *d)
+{
+	bool point = false;
+	bool any = false;
+	int64 seen = 0; /* digits since the first significant one */
+	int64 after_point = 0; /* digits after the point */
+	int64 exponent = 0;
+
+	memset(d, 0, sizeof(*d));
+	if (p < end && (*p == '+' || *p == '-'))
+		d->negative = *p++ == '-';
+	for (; p < end && *p != 'e' && *p != 'E'; p++)
+	{
+		if (*p == '.' && !point)
+		{
+			point = true;
+			continue;
+		}
+		if (*p < '0' || *p > '9')
+			return ITEM_NUMBER_SYNTAX;
+		any = true;
+		after_point += point;
+		if (seen == 0 && *p == '0')
+			continue;
+		if (seen < ITEM_NUMBER_DIGITS)
+			d->digits[seen] = *p - '0';
+		else if (*p != '0')
+			d->ndigits = ITEM_NUMBER_DIGITS + 1;
+		seen++;
+	}
+	if (!any || (p < end && !scan_exponent(p + 1, end, &exponent)))
+		return ITEM_NUMBER_SYNTAX;
+	if (d->ndigits > ITEM_NUMBER_DIGITS)
+		return ITEM_NUMBER_PRECISION;
+
+	d->ndigits = Min(seen, ITEM_NUMBER_DIGITS);
+	while (d->ndigits > 0 && d->digits[d->ndigits - 1] == 0)
+		d->ndigits--;
+	d->exponent = seen - 1 - after_point + exponent;
+	if (d->ndigits > 0 && d->exponent > ITEM_NUMBER_MAX_EXPONENT)
+		return ITEM_NUMBER_OVERFLOW;
+	if (d->ndigits > 0 && d->exponent < ITEM_NUMBER_MIN_EXPONENT)
+		return ITEM_NUMBER_UNDERFLOW;
+	return 0;
+}
+
+static int
+pack_decimal(const Decimal *d, char out[ITEM_NUMBER_SIZE])
+{
+	bool odd = (d->exponent & 1) != 0;
+	int biased;
+	int len = 1;
+	int i = 0;
+
+	if (d->ndigits == 0)
+		return 0;
+	/* floor(exponent / 2) + 1, biased by 64, without dividing a negative number */
+	biased = (int) ((d->exponent + 130) / 2);
+	out[0] = (char) (d->negative ? 0x7f - biased : 0x80 + biased);
+
+	/* The first pair lacks its high digit unless the exponent is odd. */
+	while (i < d->ndigits)
+	{
+		int pair = 0;
+
+		if (i > 0 || odd)
+			pair = d->digits[i++] * 10;
+		if (i < d->ndigits)
+			pair += d->digits[i];
+		i++;
+		out[len++] = (char) (d->negative ? 100 - pair : pair + 1);
+	}
+	return len;
+}
+
+/* Returns the length of the packed number, or an ItemNumberError. */
+int
+item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
+{
+	Decimal d;
+	int error = scan_decimal(text, text + len, &d);
+
+	return error != 0 ? error : pack_decimal(&d, out);
+}
+
+bool
+item_number_is_negative(ItemSpan number)
+{
+	return number.len > 0 && (unsigned char) number.data[0] < 0x80;
+}
+
+/* The base-100 digit at one place. */
+static inline int
+packed_digit(ItemSpan number, int place)
+{
+	int byte = (unsigned char) number.data[1 + place];
+
+	return item_number_is_negative(number) ? 100 - byte : byte - 1;
+}
+
+/* The power of a hundred, E above. */
+static inline int
+packed_exponent(ItemSpan number)
+{
+	int first = (unsigned char) number.data[0];
+
+	return (first < 0x80 ? 0x7f - first : first - 0x80) - 64;
+}
+
+/* Significant decimal digits; zero has none. */
+int
+item_number_digits(ItemSpan number)
+{
+	int n = (int) number.len - 1;
+
+	if (number.len == 0)
+		return 0;
+	return 2 * n - (packed_digit(number, 0) < 10) - (packed_digit(number, n - 1) % 10 == 0);
+}
+
+bool
+item_number_valid(ItemSpan number)
+{
+	int n = (int) number.len - 1;
+
+	if (number.len == 0)
+		return true;
+	if (n < 1 || number.len > ITEM_NUMBER_SIZE)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		int digit = packed_digit(number, i);
+
+		if (digit < 0 || digit > 99)
+			return false;
+	}
+	return packed_digit(number, 0) != 0 && packed_digit(number, n - 1) != 0 &&
+		   item_number_digits(number) <= ITEM_NUMBER_DIGITS;
+}
+
+/*
+ * Order by value.  The bytes compare as the numbers do, except that zero is empty and
+ * that a negative number is the smaller the more digits follow.
+ */
+int
+item_number_compare(ItemSpan a, ItemSpan b)
+{
+	if (a.len == 0 || b.len == 0)
+	{
+		int sign_a = a.len == 0 ? 0 : item_number_is_negative(a) ? -1 : 1;
+		int sign_b = b.len == 0 ? 0 : item_number_is_negative(b) ? -1 : 1;
+
+		return sign_a - sign_b;
+	}
+	if (item_number_is_negative(a) && memcmp(a.data, b.data, Min(a.len, b.len)) == 0)
+		return (int) b.len - (int) a.len;
+	return item_compare_bytes(a, b);
+}
+
+/* Plain notation, without an exponent; returns the length and ends it with a NUL. */
+int
+item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
+{
+	char digits[2 * (ITEM_NUMBER_SIZE - 1)];
+	int n = 0;
+	int point; /* digits before the point */
+	int i = 0;
+	char *p = out;
+
+	if (number.len == 0)
+	{
+		strcpy(out, "0");
+		return 1;
+	}
+	for (int place = 0; place < (int) number.len - 1; place++)
+	{
+		int pair = packed_digit(number, place);
+
+		digits[n++] = '0' + pair / 10;
+		digits[n++] = '0' + pair % 10;
+	}
+	point = 2 * packed_exponent(number);
+	if (digits[n - 1] == '0')
+		n--;
+	if (digits[0] == '0')
+		i = 1;
+
+	if (item_number_is_negative(number))
+		*p++ = '-';
+	if (point <= i)
+		*p++ = '0';
+	for (; i < point; i++)
+		*p++ = i < n ? digits[i] : '0';
+	if (point < n)
+	{
+		*p++ = '.';
+		for (int zeros = point; zeros < 0; zeros++)
+			*p++ = '0';
+		/* a leading zero of the first pair belongs behind the point */
+		for (i = Max(point, 0); i < n; i++)
+			*p++ = digits[i];
+	}
+	*p = '\0';
+	return (int) (p - out);
+}
+
+/* What an ItemNumberError means, as the end of a sentence about the number. */
+const char *
+item_number_error(int error)
+{
+	switch (error)
+	{
+		case ITEM_NUMBER_PRECISION:
+			return "has more than 38 significant digits";
+		case ITEM_NUMBER_OVERFLOW:
+			return "is larger than 9.99...E+125 in magnitude";
+		case ITEM_NUMBER_UNDERFLOW:
+			return "is smaller than 1E-130 in magnitude";
+		default:
+			return "is not a number";
+	}
+}
+
+Numeric
+item_number_to_numeric(ItemSpan number)
+{
+	char text[ITEM_NUMBER_TEXT];
+
+	item_number_print(number, text);
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
+											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}

@@ -1,0 +1,98 @@
+/*
+ * size.c
+ *	  The size of an item by DynamoDB's rules, which its limits and capacity units use.
+ *	  It has nothing to do with the bytes that Postgres stores.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "item/item.h"
+
+static Size value_size(ItemSpan value);
+
+/* 1 byte and one more for two digits, and one for the sign of a negative number. */
+static Size
+number_size(ItemSpan number)
+{
+	return 1 + (item_number_digits(number) + 1) / 2 + item_number_is_negative(number);
+}
+
+static Size
+set_size(ItemSpan value)
+{
+	ItemChildren c = item_children(value);
+	Size size = 0;
+
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan element = item_child(&c, i);
+
+		size += item_type(value) == ITEM_NS ? number_size(element) : element.len;
+	}
+	return size;
+}
+
+/* Names and values of a map, without what the map itself costs as a value. */
+static Size
+attributes_size(ItemSpan map, Size per_child)
+{
+	ItemChildren c = item_children(map);
+	Size size = 0;
+
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&c, i), &name);
+
+		size += per_child + name.len + value_size(value);
+	}
+	return size;
+}
+
+static Size
+value_size(ItemSpan value)
+{
+	switch (item_type(value))
+	{
+		case ITEM_S:
+		case ITEM_B:
+			return item_payload(value).len;
+		case ITEM_N:
+			return number_size(item_payload(value));
+		case ITEM_BOOL:
+		case ITEM_NULL:
+			return 1;
+		case ITEM_M:
+			return 3 + attributes_size(value, 1);
+		case ITEM_L:
+		{
+			ItemChildren c = item_children(value);
+			Size size = 3 + c.count;
+
+			for (uint32 i = 0; i < c.count; i++)
+				size += value_size(item_child(&c, i));
+			return size;
+		}
+		default:
+			return set_size(value);
+	}
+}
+
+/* Of an item: names and values, no overhead of its own.  Of any other root: the value. */
+Size
+item_size(ItemSpan root)
+{
+	return item_type(root) == ITEM_M ? attributes_size(root, 0) : value_size(root);
+}
+
+/* For items that do not come from text, where the error would name a place. */
+void
+item_check_size(ItemSpan root)
+{
+	Size size = item_size(root);
+
+	if (size > ITEM_MAX_SIZE)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
+						errdetail("The item has %zu bytes, names and values together.", size)));
+}

@@ -1,0 +1,54 @@
+/*
+ * type.c
+ *	  The ten type codes, and attribute names and codes in messages.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+
+#include "item/item.h"
+
+static const char *const type_codes[] = {NULL, "S", "N",  "B",  "BOOL", "NULL",
+										 "L",  "M", "SS", "NS", "BS"};
+
+const char *
+item_type_code(ItemType type)
+{
+	return type_codes[type];
+}
+
+/* The type that a code stands for, or 0. */
+ItemType
+item_type_from_code(ItemSpan code)
+{
+	if (code.len == 0 || code.len > 4)
+		return 0;
+	for (int type = ITEM_S; type <= ITEM_TYPE_LAST; type++)
+	{
+		const char *known = type_codes[type];
+
+		if (strlen(known) == code.len && memcmp(known, code.data, code.len) == 0)
+			return (ItemType) type;
+	}
+	return 0;
+}
+
+/*
+ * Append some text of an item for a message: at most 64 bytes, and U+0000 written out,
+ * since a message is a C string.
+ */
+void
+item_quote(StringInfo out, ItemSpan text)
+{
+	int len = pg_encoding_mbcliplen(PG_UTF8, text.data, text.len, 64);
+
+	for (int i = 0; i < len; i++)
+	{
+		if (text.data[i] == '\0')
+			appendStringInfoString(out, "\\u0000");
+		else
+			appendStringInfoChar(out, text.data[i]);
+	}
+	if (len < text.len)
+		appendStringInfoString(out, "...");
+}
