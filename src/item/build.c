@@ -46,21 +46,17 @@ begin_child(ItemBuilder *b)
 	b->nchildren++;
 }
 
-/* In a map the child began with its name; elements of a set have no tag. */
+/* Elements of a set have no tag. */
 static void
 begin_value(ItemBuilder *b, ItemType type)
 {
-	ItemType parent = b->depth > 0 ? b->frames[b->depth - 1].type : ITEM_M;
-
-	if (parent != ITEM_M)
-		begin_child(b);
-	if (!item_type_is_set(parent))
+	if (b->depth > 0 && item_type_is_set(b->frames[b->depth - 1].type))
 	{
-		ensure(b, 1);
-		b->data[b->len++] = (char) type;
+		Assert(type == item_element_type(b->frames[b->depth - 1].type));
+		return;
 	}
-	else
-		Assert(type == item_element_type(parent));
+	ensure(b, 1);
+	b->data[b->len++] = (char) type;
 }
 
 static void
@@ -107,6 +103,14 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 	}
 	b->data[b->len++] = (char) len;
 	append(b, name);
+}
+
+/* The next value is an element of a list or set. */
+void
+item_build_element(ItemBuilder *b)
+{
+	Assert(b->depth > 0 && b->frames[b->depth - 1].type != ITEM_M);
+	begin_child(b);
 }
 
 void

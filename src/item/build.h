@@ -2,8 +2,9 @@
  * build.h
  *	  ItemBuilder: the one way to make a value.
  *
- * Values go in from outside to inside, in any order; item_build_end() sorts, finds
- * duplicates and writes the canonical form.  The builder knows nothing of where the
+ * Values go in from outside to inside, each after its item_build_name() in a map or
+ * item_build_element() in a list or set.  Names and set elements come in any order:
+ * item_build_end() sorts them, finds duplicates and writes the canonical form.  The builder knows nothing of where the
  * values come from: callers report its errors in their own words, with
  * item_build_path() to say which attribute is being built.
  */
@@ -56,6 +57,7 @@ extern void item_build_init(ItemBuilder *b, Size hint);
 extern void item_build_begin(ItemBuilder *b, ItemType type);
 extern ItemBuildError item_build_end(ItemBuilder *b);
 extern void item_build_name(ItemBuilder *b, ItemSpan name);
+extern void item_build_element(ItemBuilder *b);
 extern void item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload);
 extern void item_build_bool(ItemBuilder *b, bool value);
 extern void item_build_null(ItemBuilder *b);

@@ -186,7 +186,7 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
-/* access.c */
+/* value.c */
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern DynItem *item_from_value(ItemSpan value);
 
@@ -221,7 +221,10 @@ extern int item_number_digits(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
 extern const char *item_number_error(int error);
+
+/* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);
+extern int item_number_from_numeric(Numeric numeric, char out[ITEM_NUMBER_SIZE]);
 
 /* parse.c, json.c */
 typedef enum ItemSyntax

@@ -91,14 +91,12 @@ fail_jsonb(const ItemBuilder *b, int depth, const char *message)
 static void
 build_numeric(ItemBuilder *b, Numeric numeric)
 {
-	char *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(numeric)));
 	char number[ITEM_NUMBER_SIZE];
-	int len = item_number_parse(text, strlen(text), number);
+	int len = item_number_from_numeric(numeric, number);
 
 	if (len < 0)
-		fail_jsonb(b, b->depth, psprintf("\"%.64s\" %s", text, item_number_error(len)));
+		fail_jsonb(b, b->depth, psprintf("number %s", item_number_error(len)));
 	item_build_scalar(b, ITEM_N, (ItemSpan){number, (uint32) len});
-	pfree(text);
 }
 
 static void
@@ -139,6 +137,8 @@ build_jsonb_scalar(ItemBuilder *b, const JsonbValue *v)
 static void
 build_jsonb_begin(ItemBuilder *b, ItemType type)
 {
+	if (b->depth > 0 && b->frames[b->depth - 1].type == ITEM_L)
+		item_build_element(b);
 	if (!item_build_may_begin(b, type))
 		fail_jsonb(b, b->depth, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING));
 	item_build_begin(b, type);
@@ -166,8 +166,11 @@ from_jsonb(Jsonb *jsonb)
 			case WJB_KEY:
 				build_jsonb_name(&b, &v);
 				break;
-			case WJB_VALUE:
 			case WJB_ELEM:
+				item_build_element(&b);
+				build_jsonb_scalar(&b, &v);
+				break;
+			case WJB_VALUE:
 				build_jsonb_scalar(&b, &v);
 				break;
 			default:

@@ -13,9 +13,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
-#include "utils/builtins.h"
-
 #include "item/item.h"
 
 /* The significant digits of a number and the power of ten of the first one. */
@@ -278,14 +275,4 @@ item_number_error(int error)
 		default:
 			return "is not a number";
 	}
-}
-
-Numeric
-item_number_to_numeric(ItemSpan number)
-{
-	char text[ITEM_NUMBER_TEXT];
-
-	item_number_print(number, text);
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
-											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }

@@ -63,13 +63,6 @@ fail_at(ItemParser *p, const char *at, int depth, const char *message, const cha
 	return false;
 }
 
-/* The value at the current token is wrong. */
-static bool
-fail(ItemParser *p, const char *message)
-{
-	return fail_at(p, token_start(p), p->b.depth, message, NULL);
-}
-
 /* The text is no JSON; the lexer has the words for it. */
 static bool
 fail_syntax(ItemParser *p, JsonParseErrorType error)
@@ -84,6 +77,15 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	errsave(p->escontext, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: malformed JSON"),
 						   errdetail("At character %d: %s", character_at(p, at), detail)));
 	return false;
+}
+
+/* The value at the current token is wrong, unless the input just ends here. */
+static bool
+fail(ItemParser *p, const char *message)
+{
+	if (p->lex->token_type == JSON_TOKEN_END)
+		return fail_syntax(p, JSON_EXPECTED_MORE);
+	return fail_at(p, token_start(p), p->b.depth, message, NULL);
 }
 
 static bool
@@ -257,11 +259,12 @@ build_base64(ItemParser *p, ItemSpan text)
 	int size = pg_b64_dec_len(text.len);
 	char *to = item_build_reserve(&p->b, ITEM_B, size);
 	const char *padding = memchr(text.data, '=', text.len);
-	int len;
+	const char *end = text.data + text.len;
+	bool padded = padding == NULL || padding == end - 1 || (padding == end - 2 && end[-1] == '=');
+	int len = -1;
 
-	if (text.len % 4 != 0 || (padding != NULL && padding < text.data + text.len - 2))
-		return fail(p, "invalid base64");
-	len = pg_b64_decode(text.data, text.len, (void *) to, size);
+	if (text.len % 4 == 0 && padded)
+		len = pg_b64_decode(text.data, text.len, (void *) to, size);
 	if (len < 0)
 		return fail(p, "invalid base64");
 	item_build_reserved(&p->b, len);
@@ -273,7 +276,6 @@ build_scalar(ItemParser *p, ItemType type)
 {
 	ItemSpan text;
 
-	p->b.source = (int) (p->lex->token_start - p->lex->input);
 	if (!token_string(p, &text))
 		return false;
 	if (type == ITEM_N)
@@ -293,7 +295,6 @@ begin(ItemParser *p, ItemType type)
 {
 	if (!item_build_may_begin(&p->b, type))
 		return fail(p, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING));
-	p->b.source = (int) (p->lex->token_start - p->lex->input);
 	item_build_begin(&p->b, type);
 	return true;
 }
@@ -371,6 +372,7 @@ parse_elements(ItemParser *p, ItemType type)
 		bool ok;
 
 		p->b.source = (int) (token_start(p) - p->lex->input);
+		item_build_element(&p->b);
 		if (type != ITEM_L)
 			ok = parse_set_element(p, type);
 		else
@@ -481,7 +483,6 @@ parse_plain(ItemParser *p)
 {
 	JsonLexContext *lex = p->lex;
 
-	p->b.source = (int) (token_start(p) - lex->input);
 	switch (lex->token_type)
 	{
 		case JSON_TOKEN_STRING:

@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "item/item.h"
 
 static const char *const type_codes[] = {NULL, "S", "N",  "B",  "BOOL", "NULL",
@@ -40,9 +38,12 @@ item_type_from_code(ItemSpan code)
 void
 item_quote(StringInfo out, ItemSpan text)
 {
-	int len = pg_encoding_mbcliplen(PG_UTF8, text.data, text.len, 64);
+	uint32 len = Min(text.len, 64);
 
-	for (int i = 0; i < len; i++)
+	/* not within a character: pg_mbcliplen() would stop at U+0000 */
+	while (len > 0 && len < text.len && ((unsigned char) text.data[len] & 0xc0) == 0x80)
+		len--;
+	for (uint32 i = 0; i < len; i++)
 	{
 		if (text.data[i] == '\0')
 			appendStringInfoString(out, "\\u0000");

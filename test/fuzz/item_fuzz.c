@@ -1,0 +1,315 @@
+/*
+ * item_fuzz.c
+ *	  libFuzzer harness over the item layer, without a server.
+ *
+ * The first byte chooses the entry: text of an item, text of a value, plain JSON, or
+ * binary.  What is accepted has to come back the same through text and through the
+ * bytes; AddressSanitizer and UBSan watch the memory, since palloc is malloc here.
+ */
+#include "postgres.h"
+
+#include <setjmp.h>
+
+#include "common/jsonapi.h"
+#include "mb/pg_wchar.h"
+#include "utils/elog.h"
+
+#include "item/build.h"
+
+/*
+ * What the server would provide.  Memory is kept in a list and freed after each run,
+ * as a memory context would; an error is a longjmp.
+ */
+
+typedef struct Chunk
+{
+	struct Chunk *next;
+	struct Chunk *previous;
+	Size size;
+} Chunk;
+
+static Chunk chunks = {&chunks, &chunks, 0};
+static sigjmp_buf error_jump;
+static int encoding = PG_UTF8;
+
+void *
+palloc(Size size)
+{
+	Chunk *c = malloc(sizeof(Chunk) + size);
+
+	c->size = size;
+	c->next = chunks.next;
+	c->previous = &chunks;
+	c->next->previous = c;
+	chunks.next = c;
+	return c + 1;
+}
+
+void *
+palloc0(Size size)
+{
+	return memset(palloc(size), 0, size);
+}
+
+void
+pfree(void *pointer)
+{
+	Chunk *c = (Chunk *) pointer - 1;
+
+	c->previous->next = c->next;
+	c->next->previous = c->previous;
+	free(c);
+}
+
+/* Always moves, so that a stale pointer is found. */
+void *
+repalloc(void *pointer, Size size)
+{
+	void *to = palloc(size);
+
+	memcpy(to, pointer, Min(size, ((Chunk *) pointer - 1)->size));
+	pfree(pointer);
+	return to;
+}
+
+char *
+pstrdup(const char *s)
+{
+	return strcpy(palloc(strlen(s) + 1), s);
+}
+
+static void
+free_chunks(void)
+{
+	while (chunks.next != &chunks)
+		pfree(chunks.next + 1);
+}
+
+bool
+errstart(int elevel, const char *domain)
+{
+	return true;
+}
+
+bool
+errstart_cold(int elevel, const char *domain)
+{
+	return true;
+}
+
+void
+errfinish(const char *filename, int lineno, const char *funcname)
+{
+	siglongjmp(error_jump, 1);
+}
+
+#if PG16_GE
+bool
+errsave_start(struct Node *context, const char *domain)
+{
+	return true;
+}
+
+void
+errsave_finish(struct Node *context, const char *filename, int lineno, const char *funcname)
+{
+	siglongjmp(error_jump, 1);
+}
+#endif
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+/* Format the message, so that its arguments are read. */
+static int
+format(const char *fmt, va_list args)
+{
+	char buffer[8192];
+
+	vsnprintf(buffer, sizeof(buffer), fmt, args);
+	return (int) strlen(buffer);
+}
+
+#define MESSAGE_FUNCTION(name) \
+	int name(const char *fmt, ...) \
+	{ \
+		va_list args; \
+		va_start(args, fmt); \
+		format(fmt, args); \
+		va_end(args); \
+		return 0; \
+	}
+MESSAGE_FUNCTION(errmsg)
+MESSAGE_FUNCTION(errmsg_internal)
+MESSAGE_FUNCTION(errdetail)
+MESSAGE_FUNCTION(errhint)
+
+int
+GetDatabaseEncoding(void)
+{
+	return encoding;
+}
+
+const char *
+GetDatabaseEncodingName(void)
+{
+	return "UTF8";
+}
+
+/* Libpgcommon has it from 17 on. */
+#if !PG17_GE
+char *
+json_errdetail(JsonParseErrorType error, JsonLexContext *lex)
+{
+	return pstrdup("detail");
+}
+#endif
+
+int
+pg_mbstrlen_with_len(const char *s, int limit)
+{
+	int n = 0;
+
+	while (limit > 0)
+	{
+		int len = pg_utf_mblen((const unsigned char *) s);
+
+		limit -= len;
+		s += len;
+		n++;
+	}
+	return n;
+}
+
+/*
+ * The properties
+ */
+
+#define CHECK(condition) \
+	do \
+	{ \
+		if (!(condition)) \
+		{ \
+			fprintf(stderr, "property does not hold: %s\n", #condition); \
+			abort(); \
+		} \
+	} while (0)
+
+static bool
+same(const DynItem *a, const DynItem *b)
+{
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+/* Copy with the attributes in reverse, through the builder. */
+static DynItem *
+rebuild(ItemSpan root)
+{
+	ItemBuilder b;
+	ItemChildren c = item_children(root);
+
+	item_build_init(&b, 0);
+	item_build_begin(&b, ITEM_M);
+	for (uint32 i = c.count; i-- > 0;)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&c, i), &name);
+
+		item_build_name(&b, name);
+		item_build_value(&b, value);
+	}
+	CHECK(item_build_end(&b) == ITEM_BUILD_OK);
+	return item_build_finish(&b);
+}
+
+static void
+check_item(const DynItem *item, ItemSyntax syntax)
+{
+	StringInfoData text;
+	StringInfoData plain;
+	DynItem *again;
+	ItemSpan root = item_root(item);
+
+	CHECK(item_validate(root));
+	initStringInfo(&text);
+	if (syntax == ITEM_SYNTAX_VALUE)
+		item_print_typed(&text, root);
+	else
+	{
+		CHECK(same(rebuild(root), item));
+		item_print_attributes(&text, root);
+	}
+	again = item_parse(text.data, text.len,
+					   syntax == ITEM_SYNTAX_VALUE ? ITEM_SYNTAX_VALUE : ITEM_SYNTAX_ITEM, NULL);
+	CHECK(same(item, again));
+	CHECK(item_size(root) <= ITEM_MAX_SIZE);
+	initStringInfo(&plain);
+	item_print_plain(&plain, root);
+}
+
+static void
+fuzz_text(const char *text, int len, ItemSyntax syntax)
+{
+	const DynItem *volatile item = NULL;
+
+	/* The server hands over verified UTF-8, ended with a NUL. */
+	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
+		return;
+	if (sigsetjmp(error_jump, 0) == 0)
+		item = item_parse(text, len, syntax, NULL);
+	if (item == NULL)
+		return;
+	if (sigsetjmp(error_jump, 0) != 0)
+		CHECK(!"accepted, and refused when it came back");
+	check_item((const DynItem *) item, syntax);
+}
+
+static void
+fuzz_binary(const char *bytes, int len)
+{
+	ItemSpan root = {bytes, (uint32) len};
+	DynItem *item;
+
+	if (!item_validate(root) || item_size(root) > ITEM_MAX_SIZE)
+		return;
+	item = item_from_value(root);
+	if (sigsetjmp(error_jump, 0) != 0)
+		CHECK(!"valid bytes whose text is refused");
+	check_item(item, item_type(root) == ITEM_M ? ITEM_SYNTAX_ITEM : ITEM_SYNTAX_VALUE);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *input;
+	int len = (int) size - 1;
+
+	if (size == 0)
+		return 0;
+	input = palloc(len + 1);
+	memcpy(input, data + 1, len);
+	input[len] = '\0';
+	switch (data[0] % 4)
+	{
+		case 0:
+			fuzz_text(input, len, ITEM_SYNTAX_ITEM);
+			break;
+		case 1:
+			fuzz_text(input, len, ITEM_SYNTAX_VALUE);
+			break;
+		case 2:
+			fuzz_text(input, len, ITEM_SYNTAX_PLAIN_ITEM);
+			break;
+		case 3:
+			fuzz_binary(input, len);
+			break;
+	}
+	free_chunks();
+	return 0;
+}
