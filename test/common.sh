@@ -64,3 +64,43 @@ private_dir()
 	[ "$(id -u)" = 0 ] && chown "$(server_user):" "$d"
 	echo "$d"
 }
+
+# The tools to build with, and the server in $PG_CONFIG or, without it, the system's or Debian's.
+need_server()
+{
+	need_packages make gcc libc6-dev flex bison
+	if [ -z "${PG_CONFIG:-}" ]; then
+		if ! [ -f "$(pg_config --pgxs 2>/dev/null)" ] || ! [ -x "$(pg_config --bindir)/postgres" ]; then
+			need_packages postgresql postgresql-server-dev-all
+		fi
+		PG_CONFIG=$(command -v pg_config)
+	fi
+	export PG_CONFIG
+}
+
+parts_passed=0 parts_failed=0
+
+# Run a part of the suite; its last line says "name: N passed, N failed", or without the name.
+run_part()
+{
+	local out line
+	out=$(mktemp)
+	echo "== $*"
+	"$@" 2>&1 | tee "$out" || true
+	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed$' "$out" | tail -1)
+	rm -f "$out"
+	if [ -z "$line" ]; then
+		echo "$*: ended without a result"
+		line="0 passed, 1 failed"
+	fi
+	line=${line#*: }
+	parts_passed=$((parts_passed + ${line%% passed*}))
+	line=${line#*, }
+	parts_failed=$((parts_failed + ${line%% failed*}))
+}
+
+report_parts()
+{
+	echo "$parts_passed passed, $parts_failed failed"
+	[ "$parts_failed" = 0 ]
+}

@@ -15,6 +15,9 @@
 #include "errors.h"
 #include "item/build.h"
 
+#define PLAIN_JSON_HINT \
+	"Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; cast plain JSON to jsonb first."
+
 typedef struct ItemParser
 {
 	JsonLexContext *lex;
@@ -444,7 +447,7 @@ parse_type_code(ItemParser *p, ItemType *type)
 	appendStringInfoString(&message, "unknown type code \"");
 	item_quote(&message, code);
 	appendStringInfoChar(&message, '"');
-	return fail(p, message.data);
+	return fail_at(p, token_start(p), p->b.depth, message.data, PLAIN_JSON_HINT);
 }
 
 /* At the first token of a value, {"S":"a"}. */
@@ -457,8 +460,7 @@ parse_typed(ItemParser *p)
 		return fail_syntax(p, JSON_EXPECTED_JSON);
 	if (!at_token(p, JSON_TOKEN_OBJECT_START))
 		return fail_at(p, token_start(p), p->b.depth, "a value must be an object with a type code",
-					   "Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; plain JSON is read "
-					   "with a cast to jsonb before the cast to dyn_item.");
+					   PLAIN_JSON_HINT);
 	if (!next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))

@@ -1,0 +1,29 @@
+-- What every object of the extension has to have.
+CREATE VIEW objects AS
+SELECT classid, objid, pg_describe_object(classid, objid, 0) AS object FROM pg_depend
+ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table');
+
+-- a comment: types, operators, access methods, and the functions that a user calls by name
+SELECT object FROM objects
+ WHERE classid = 'pg_operator'::regclass AND obj_description(objid, 'pg_operator') IS NULL
+    OR classid = 'pg_type'::regclass AND obj_description(objid, 'pg_type') IS NULL
+       AND (SELECT typcategory FROM pg_type t WHERE t.oid = objid) <> 'A'
+    OR classid = 'pg_am'::regclass AND obj_description(objid, 'pg_am') IS NULL
+    OR classid = 'pg_proc'::regclass AND obj_description(objid, 'pg_proc') IS NULL
+       AND NOT EXISTS (SELECT FROM pg_type t WHERE objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
+ ORDER BY 1;
+
+-- C functions with a parallel label that was thought about, nobody else's rights, no setting
+SELECT p.oid::regprocedure, l.lanname, p.provolatile, p.proparallel, p.prosecdef, p.proconfig
+  FROM objects JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid JOIN pg_language l ON l.oid = p.prolang
+ WHERE l.lanname <> 'c' OR p.prosecdef OR p.proconfig IS NOT NULL OR p.proparallel = 'r' ORDER BY 1;
+
+-- the item layer is pure
+SELECT count(*) > 30 AS some, bool_and(provolatile = 'i' AND proparallel = 's') AS pure
+  FROM objects JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
+ WHERE proname ~ '^dyn_(item|value|attribute|element|path|has|size)';
+
+-- only operator classes give types an order or a hash
+SELECT object FROM objects WHERE classid = 'pg_opclass'::regclass ORDER BY 1;
+DROP VIEW objects;
