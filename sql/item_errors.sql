@@ -60,7 +60,9 @@ SELECT '{"pk":{"S":"a\u0000"}}'::dyn_item::jsonb;
 -- one format for a database: UTF8
 CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C';
 \c latin
+\set VERBOSITY terse
 CREATE EXTENSION dynamo_table;
+\set VERBOSITY default
 \c regression
 DROP DATABASE latin;
 DROP TABLE params;
