@@ -59,7 +59,7 @@ COMMENT ON TYPE dyn_item IS 'item: a map of attribute names to typed values; tex
 COMMENT ON TYPE dyn_value IS 'typed attribute value; text form is DynamoDB JSON';
 
 -- DynamoDB has UTF-8 only.  The input function says so, here rather than at first use.
-SELECT '{}'::dyn_item;
+SELECT dyn_item_in('{}');
 
 
 -- casts: json and jsonb are plain JSON
