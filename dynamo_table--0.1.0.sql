@@ -231,3 +231,14 @@ CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
 CREATE FUNCTION dyn_size(dyn_item) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_size' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_size(dyn_item) IS 'size of the item in bytes by the rules of DynamoDB';
+
+-- table access method
+
+CREATE FUNCTION dynamo_table_am_handler(internal) RETURNS table_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_table_am_handler(internal) IS
+	'handler of the table access method dynamo_table';
+
+CREATE ACCESS METHOD dynamo_table TYPE TABLE HANDLER dynamo_table_am_handler;
+COMMENT ON ACCESS METHOD dynamo_table IS
+	'heap for item collections';
