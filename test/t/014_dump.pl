@@ -63,13 +63,17 @@ my ($status, $out, $err) = $node->psql('plain', "SELECT * FROM verify_heapam('ou
 like($err, qr/only heap AM is supported/, 'verify_heapam refuses a table of ours');
 $node->command_ok([ 'pg_amcheck', 'plain' ], 'pg_amcheck passes by');
 
-# The rescue: the files are heap's, so with the catalog changed the table is a heap.
+# The rescue: the files are heap's, so with the catalog changed the tables are heaps, even where
+# the library is lost.
+$node->safe_psql('plain', q{UPDATE pg_proc SET probin = '$libdir/lost' WHERE probin = '$libdir/dynamo_table'});
+($status, $out, $err) = $node->psql('plain', 'SELECT count(*) FROM ours');
+like($err, qr/could not access file "\$libdir\/lost"/, 'without the library a table of ours cannot be read');
 $node->safe_psql(
 	'plain', q{
 	BEGIN;
 	UPDATE pg_class SET relam = (SELECT oid FROM pg_am WHERE amname = 'heap')
 		WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'dynamo_table');
-	DELETE FROM pg_depend WHERE refclassid = 'pg_am'::regclass AND classid = 'pg_class'::regclass
+	DELETE FROM pg_depend WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_am'::regclass
 		AND refobjid = (SELECT oid FROM pg_am WHERE amname = 'dynamo_table');
 	COMMIT});
 $node->safe_psql('plain', 'DROP EXTENSION dynamo_table');
