@@ -73,6 +73,10 @@ END $$;
 CREATE INDEX am_i_worker ON am_i (am_worker(id));
 \set VERBOSITY default
 CREATE INDEX am_i_parallel_2 ON am_i (w, id);
+-- 17 builds BRIN in parallel too, 18 GIN
+CREATE INDEX am_i_parallel_brin ON am_i USING brin (v);
+CREATE INDEX am_i_parallel_gin ON am_i USING gin (to_tsvector('simple', w));
+SELECT count(*) FROM am_i WHERE to_tsvector('simple', w) @@ to_tsquery('simple', md5('205'));
 SELECT check_storage('am_i');
 RESET maintenance_work_mem;
 RESET max_parallel_maintenance_workers;

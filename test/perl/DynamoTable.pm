@@ -39,6 +39,7 @@ sub create_twins
 		CREATE TABLE ours (id int PRIMARY KEY, grp int, v text) USING dynamo_table WITH (fillfactor = 90);
 		CREATE TABLE twin (id int PRIMARY KEY, grp int, v text) USING heap;
 		ALTER TABLE ours ALTER v SET STORAGE EXTERNAL;
+		ALTER TABLE twin ALTER v SET STORAGE EXTERNAL;
 		CREATE INDEX ours_grp ON ours (grp);
 		INSERT INTO ours SELECT i, i % 50, repeat(md5(i::text), 1 + i % 3) FROM generate_series(1, 2000) i;
 		INSERT INTO twin TABLE ours});
