@@ -231,3 +231,21 @@ CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
 CREATE FUNCTION dyn_size(dyn_item) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_size' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_size(dyn_item) IS 'size of the item in bytes by the rules of DynamoDB';
+
+-- expressions
+
+CREATE FUNCTION dyn_matches(item dyn_item, condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_matches' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_matches(dyn_item, text, jsonb, dyn_item) IS
+	'whether the item, or with NULL an item that does not exist, meets the condition expression';
+
+CREATE FUNCTION dyn_project(item dyn_item, projection text, names jsonb DEFAULT NULL) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_project' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_project(dyn_item, text, jsonb) IS 'the part of the item that the projection expression picks';
+
+CREATE FUNCTION dyn_apply(item dyn_item, update text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+	return_values text DEFAULT 'ALL_NEW') RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_apply' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_apply(dyn_item, text, jsonb, dyn_item, text) IS
+	'the item, or with NULL an item that does not exist, after the update expression';
