@@ -15,22 +15,35 @@ EXTVERSION = 0.1.0
 
 MODULE_big = dynamo_table
 DATA = $(EXTENSION)--$(EXTVERSION).sql
-SOURCES = $(sort $(wildcard src/*.c src/*/*.c))
+# The wildcard finds what flex and bison made only after the first build.
+GENERATED = src/expr/gram.c src/expr/scan.c
+SOURCES = $(sort $(wildcard src/*.c src/*/*.c) $(GENERATED))
 OBJS = $(SOURCES:.c=.o)
-SOURCE_HEADERS = $(wildcard src/*.h src/*/*.h)
+SOURCE_HEADERS = $(filter-out src/expr/gram.h,$(wildcard src/*.h src/*/*.h))
 
 PG_CPPFLAGS = -I$(CURDIR)/src
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 
 REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
 REGRESS_OPTS = --load-extension=$(EXTENSION)
-EXTRA_CLEAN = results regression.diffs regression.out
+EXTRA_CLEAN = results regression.diffs regression.out $(GENERATED) src/expr/gram.h
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 $(OBJS): $(SOURCE_HEADERS)
+
+src/expr/gram.c: src/expr/gram.y
+	$(or $(BISON),bison) -Wno-deprecated -d -o $@ $<
+
+src/expr/gram.h: src/expr/gram.c
+	@touch $@
+
+src/expr/scan.c: src/expr/scan.l
+	$(or $(FLEX),flex) -o $@ $<
+
+src/expr/compile.o src/expr/gram.o src/expr/scan.o: src/expr/gram.h
 
 .PHONY: dist
 dist:

@@ -232,6 +232,24 @@ CREATE FUNCTION dyn_size(dyn_item) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_size' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_size(dyn_item) IS 'size of the item in bytes by the rules of DynamoDB';
 
+-- expressions
+
+CREATE FUNCTION dyn_matches(item dyn_item, condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL)
+	RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_matches' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_matches(dyn_item, text, jsonb, dyn_item) IS
+	'whether the item, or with NULL an item that does not exist, meets the condition expression';
+
+CREATE FUNCTION dyn_project(item dyn_item, projection text, names jsonb DEFAULT NULL) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_project' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_project(dyn_item, text, jsonb) IS 'the part of the item that the projection expression picks';
+
+CREATE FUNCTION dyn_apply(item dyn_item, update text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+	return_values text DEFAULT 'ALL_NEW') RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_apply' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_apply(dyn_item, text, jsonb, dyn_item, text) IS
+	'the item, or with NULL an item that does not exist, after the update expression';
+
 -- table access method
 
 CREATE FUNCTION dynamo_table_am_handler(internal) RETURNS table_am_handler
@@ -283,3 +301,9 @@ CREATE FUNCTION dyn_delete(table_name text, key dyn_item, return_values text DEF
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_delete(text, dyn_item, text) IS 'delete an item if it is there; return_values NONE or ALL_OLD';
 
+CREATE FUNCTION dyn_query(table_name text, key_condition text, vals dyn_item DEFAULT NULL, names jsonb DEFAULT NULL,
+		forward boolean DEFAULT true, max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_query(text, text, dyn_item, jsonb, boolean, bigint, dyn_item) IS
+	'items of one collection in the order of their sort keys';

@@ -26,6 +26,11 @@ struct Node;
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* 18 puts it first, and dropped the old name. */
+#if !PG18_GE
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

@@ -188,6 +188,9 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 
 /* value.c */
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
+extern int item_element_compare(ItemType set, ItemSpan a, ItemSpan b);
+extern bool item_set_contains(ItemSpan set, ItemSpan element);
+extern int item_nesting(ItemSpan value);
 extern DynItem *item_from_value(ItemSpan value);
 
 /* type.c */
@@ -216,6 +219,8 @@ typedef enum ItemNumberError
 
 extern int item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT]);
+extern int item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE]);
+extern int item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);

@@ -213,6 +213,128 @@ item_number_compare(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b);
 }
 
+/*
+ * Arithmetic
+ */
+
+/*
+ * Pack base-100 digits, the most significant one first, of which the first is worth
+ * 100^(exponent - 1).  Returns the length or an ItemNumberError.
+ */
+static int
+pack_pairs(const int *pairs, int n, int exponent, bool negative, char out[ITEM_NUMBER_SIZE])
+{
+	int biased;
+
+	while (n > 0 && pairs[0] == 0)
+	{
+		pairs++;
+		n--;
+		exponent--;
+	}
+	while (n > 0 && pairs[n - 1] == 0)
+		n--;
+	if (n == 0)
+		return 0;
+	if (2 * n - (pairs[0] < 10) - (pairs[n - 1] % 10 == 0) > ITEM_NUMBER_DIGITS)
+		return ITEM_NUMBER_PRECISION;
+	if (exponent > 63)
+		return ITEM_NUMBER_OVERFLOW;
+	if (exponent < -64)
+		return ITEM_NUMBER_UNDERFLOW;
+
+	biased = exponent + 64;
+	out[0] = (char) (negative ? 0x7f - biased : 0x80 + biased);
+	for (int i = 0; i < n; i++)
+		out[1 + i] = (char) (negative ? 100 - pairs[i] : pairs[i] + 1);
+	return n + 1;
+}
+
+/* A number of things, which always fits. */
+int
+item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE])
+{
+	int pairs[5];
+
+	for (int i = 4; i >= 0; i--)
+	{
+		pairs[i] = count % 100;
+		count /= 100;
+	}
+	return pack_pairs(pairs, 5, 5, false, out);
+}
+
+/*
+ * Wider sums than this have more than 38 digits: their first digit, or the one after it
+ * if the two numbers nearly cancel out, is that far from the last.
+ */
+#define SUM_PAIRS 24
+
+/* Add a number's digits to a sum whose first place is worth 100^(exponent - 1). */
+static void
+add_pairs(int *sum, int exponent, ItemSpan number, bool subtract)
+{
+	bool negative = item_number_is_negative(number) != subtract;
+	int place = exponent - (number.len == 0 ? 0 : packed_exponent(number));
+
+	for (int i = 0; i < (int) number.len - 1; i++)
+		sum[place + i] += negative ? -packed_digit(number, i) : packed_digit(number, i);
+}
+
+/* Make each digit but the first one 0 to 99; the first one then has the sum's sign. */
+static void
+carry_pairs(int *sum, int n)
+{
+	for (int i = n - 1; i > 0; i--)
+	{
+		int digit = sum[i] % 100;
+
+		if (digit < 0)
+			digit += 100;
+		sum[i - 1] += (sum[i] - digit) / 100;
+		sum[i] = digit;
+	}
+}
+
+/*
+ * a + b or a - b, exactly.  Returns the length of the packed number, or an
+ * ItemNumberError if it is none that an N can be.
+ */
+int
+item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE])
+{
+	int sum[SUM_PAIRS + 1] = {0};
+	int high = -64;
+	int low = 64;
+	int n;
+	bool negative;
+	const ItemSpan numbers[2] = {a, b};
+
+	for (int i = 0; i < 2; i++)
+	{
+		if (numbers[i].len == 0)
+			continue;
+		high = Max(high, packed_exponent(numbers[i]));
+		low = Min(low, packed_exponent(numbers[i]) - (int) numbers[i].len + 1);
+	}
+	if (high - low > SUM_PAIRS)
+		return ITEM_NUMBER_PRECISION;
+	/* a place more for the carry */
+	n = Max(high - low, 0) + 1;
+	add_pairs(sum, high + 1, a, false);
+	add_pairs(sum, high + 1, b, subtract);
+
+	carry_pairs(sum, n);
+	negative = sum[0] < 0;
+	if (negative)
+	{
+		for (int i = 0; i < n; i++)
+			sum[i] = -sum[i];
+		carry_pairs(sum, n);
+	}
+	return pack_pairs(sum, n, high + 1, negative, out);
+}
+
 /* Plain notation, without an exponent; returns the length and ends it with a NUL. */
 int
 item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])

@@ -1,6 +1,6 @@
 /*
  * value.c
- *	  Finding an attribute in a map, and values as data of their own.
+ *	  Finding things in a value, and values as data of their own.
  */
 #include "postgres.h"
 
@@ -30,6 +30,57 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 			low = middle + 1;
 	}
 	return false;
+}
+
+/* The order of a set's elements, which are payloads without tags. */
+int
+item_element_compare(ItemType set, ItemSpan a, ItemSpan b)
+{
+	return set == ITEM_NS ? item_number_compare(a, b) : item_compare_bytes(a, b);
+}
+
+bool
+item_set_contains(ItemSpan set, ItemSpan element)
+{
+	ItemChildren c = item_children(set);
+	uint32 low = 0;
+	uint32 high = c.count;
+
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+		int cmp = item_element_compare(item_type(set), element, item_child(&c, middle));
+
+		if (cmp == 0)
+			return true;
+		if (cmp < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+/* Levels of lists and maps, this value counted; sets are leaves. */
+int
+item_nesting(ItemSpan value)
+{
+	ItemType type = item_type(value);
+	ItemChildren c;
+	int deepest = 0;
+
+	if (type != ITEM_L && type != ITEM_M)
+		return 0;
+	c = item_children(value);
+	for (uint32 i = 0; i < c.count; i++)
+	{
+		ItemSpan child = item_child(&c, i);
+		ItemSpan name;
+		int nesting = item_nesting(type == ITEM_M ? item_entry(child, &name) : child);
+
+		deepest = Max(deepest, nesting);
+	}
+	return deepest + 1;
 }
 
 /* A copy of part of an item as a datum of its own. */

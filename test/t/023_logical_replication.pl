@@ -18,7 +18,7 @@ $_->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_tabl
 $publisher->safe_psql('postgres', q{
 	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 200) i;
 	CREATE PUBLICATION pub FOR TABLE app});
-$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr('postgres') . "' PUBLICATION pub");
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION pub");
 $subscriber->wait_for_subscription_sync($publisher, 'sub');
 
 my $digest = 'SELECT count(*), md5(string_agg(app::text, chr(10) ORDER BY pk, sk)) FROM app';
@@ -38,7 +38,7 @@ is($subscriber->safe_psql('postgres', q{SELECT dyn_get('app', '{"pk":{"S":"\u000
 $publisher->safe_psql('postgres', 'CREATE TABLE loose (item dyn_item NOT NULL, pk text NOT NULL, sk text NOT NULL, PRIMARY KEY (pk, sk)); CREATE PUBLICATION loose FOR TABLE loose');
 $subscriber->safe_psql('postgres', "SELECT dyn_create_table('loose', 'pk S', 'sk S')");
 $subscriber->safe_psql('postgres', 'ALTER TABLE loose DISABLE TRIGGER ALL');
-$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION loose CONNECTION '" . $publisher->connstr('postgres') . "' PUBLICATION loose");
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION loose CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION loose");
 $subscriber->wait_for_subscription_sync($publisher, 'loose');
 my $offset = -s $subscriber->logfile;
 $publisher->safe_psql('postgres', q{INSERT INTO loose VALUES ('{"pk":{"S":"a"},"sk":{"S":"b"}}', 'x', 'y')});

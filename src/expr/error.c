@@ -1,0 +1,140 @@
+/*
+ * error.c
+ *	  How expressions complain: which expression, what, and where in the text.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "expr/tree.h"
+
+/* The parameter of the API, which is what users know it by. */
+const char *
+expr_kind_name(ExprKind kind)
+{
+	switch (kind)
+	{
+		case EXPR_KEY_CONDITION:
+			return "KeyConditionExpression";
+		case EXPR_FILTER:
+			return "FilterExpression";
+		case EXPR_PROJECTION:
+			return "ProjectionExpression";
+		case EXPR_CONDITION:
+			return "ConditionExpression";
+		case EXPR_UPDATE:
+			return "UpdateExpression";
+	}
+	return NULL;
+}
+
+/* Bytes to characters, counted from 1. */
+static int
+character_at(const ExprCompiled *compiled, int location)
+{
+	int n = 1;
+
+	for (int i = 0; i < location; i++)
+		n += ((unsigned char) compiled->text.data[i] & 0xc0) != 0x80;
+	return n;
+}
+
+/* A location below zero: the error is not at any one place. */
+void
+expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
+{
+	char message[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid %s: %s", expr_kind_name(compiled->kind), message),
+			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
+	pg_unreachable();
+}
+
+/* Text of an expression or an item for a message, clipped; see item_quote(). */
+char *
+expr_quote(ItemSpan text)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	item_quote(&out, text);
+	return out.data;
+}
+
+/* What a person may have meant by the token that does not fit. */
+static const char *
+syntax_hint(ItemSpan token)
+{
+	if (token.len == 0)
+		return NULL;
+	if (strchr("'\"0123456789", token.data[0]) != NULL)
+		return "Values are passed by placeholder, such as :v.";
+	if (expr_is_reserved(token))
+		return "An attribute with the name of a reserved word needs a placeholder, such as #n.";
+	return NULL;
+}
+
+/* The parser cannot go on with the last token. */
+void
+expr_fail_syntax(const ExprParse *parse, const char *message)
+{
+	const ExprCompiled *compiled = parse->compiled;
+	ItemSpan token = {compiled->text.data + parse->token, (uint32) (parse->offset - parse->token)};
+	const char *hint = syntax_hint(token);
+	const char *where = "at end of input";
+
+	if (token.len > 0)
+		where = psprintf("at or near \"%s\"", expr_quote(token));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: %s %s", expr_kind_name(compiled->kind), message, where),
+					errdetail("At character %d.", character_at(compiled, parse->token)),
+					hint == NULL ? 0 : errhint("%s", hint)));
+	pg_unreachable();
+}
+
+/* A path with its placeholders replaced. */
+char *
+expr_path_text(const ExprPath *path)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int i = 0; i < path->nsteps; i++)
+	{
+		const ExprStep *step = &path->steps[i];
+
+		if (step->name.data == NULL)
+		{
+			appendStringInfo(&out, "[%u]", step->index);
+			continue;
+		}
+		if (i > 0)
+			appendStringInfoChar(&out, '.');
+		item_quote(&out, step->name);
+	}
+	return out.data;
+}
+
+/* A path, a placeholder or a function, in words for a message. */
+char *
+expr_operand_text(const ExprCompiled *compiled, const ExprNode *node)
+{
+	switch (node->type)
+	{
+		case NODE_PATH:
+			return expr_path_text(node->path);
+		case NODE_VALUE:
+			return expr_quote(compiled->slots[node->slot].name);
+		case NODE_SIZE:
+			return psprintf("size(%s)", expr_operand_text(compiled, node->args[0]));
+		case NODE_IF_NOT_EXISTS:
+			return psprintf("if_not_exists(%s, ...)", expr_path_text(node->args[0]->path));
+		default:
+			return "an expression";
+	}
+}

@@ -1,0 +1,98 @@
+/*
+ * expr.h
+ *	  Expressions: parsed once, kept by text, evaluated on the encoded item.
+ *
+ * A request's expressions share its names and values.  The order of calls is
+ *
+ *		request = expr_request(names, vals);
+ *		... expr_key_condition(), expr_condition(), expr_projection(), expr_update() ...
+ *		expr_request_done(request);
+ *
+ * and then evaluation, as often as wanted.  Whatever can be wrong with a request without
+ * looking at an item is an error before expr_request_done() has returned; after it only
+ * expr_apply() raises errors, those that need the item.  All are ERRCODE_DYN_VALIDATION.
+ *
+ * What these functions return, and what they were given (names, vals), must live as
+ * long as the memory context that was current in expr_request(): all is allocated there,
+ * and the parsed expressions, which a cache shares, are pinned until it is reset.  The
+ * texts need not live on.
+ */
+#ifndef DYNAMO_TABLE_EXPR_H
+#define DYNAMO_TABLE_EXPR_H
+
+#include "utils/jsonb.h"
+
+#include "item/item.h"
+
+typedef enum ExprKind
+{
+	EXPR_KEY_CONDITION,
+	EXPR_FILTER,
+	EXPR_PROJECTION,
+	EXPR_CONDITION,
+	EXPR_UPDATE
+} ExprKind;
+
+typedef struct ExprRequest ExprRequest;
+
+/* One expression with the values of one request. */
+typedef struct Expr Expr;
+
+/* What a sort or partition key must be: "attribute op value". */
+typedef enum ExprKeyOp
+{
+	EXPR_KEY_EQ,
+	EXPR_KEY_LT,
+	EXPR_KEY_LE,
+	EXPR_KEY_GT,
+	EXPR_KEY_GE,
+	EXPR_KEY_BETWEEN,
+	EXPR_KEY_BEGINS_WITH
+} ExprKeyOp;
+
+typedef struct ExprKeyTerm
+{
+	ItemSpan attribute;
+	ExprKeyOp op;
+	ItemSpan value[2]; /* with their tags; the second one is BETWEEN's upper bound */
+} ExprKeyTerm;
+
+#define EXPR_MAX_KEY_TERMS 8
+
+/*
+ * Terms of distinct attributes, in the order of the text.  Whether these are the key's
+ * attributes, and the values of their types, is for the caller to say; BETWEEN's bounds
+ * are of one type and in order, begins_with() has an S or a B.
+ */
+typedef struct ExprKeyCondition
+{
+	int nterms;
+	ExprKeyTerm terms[EXPR_MAX_KEY_TERMS];
+} ExprKeyCondition;
+
+/* request.c */
+extern ExprRequest *expr_request(const Jsonb *names, const DynItem *vals);
+extern void expr_request_done(const ExprRequest *request);
+
+/* compile.c */
+extern Expr *expr_condition(ExprRequest *request, ExprKind kind, ItemSpan text);
+extern Expr *expr_projection(ExprRequest *request, ItemSpan text);
+extern Expr *expr_update(ExprRequest *request, ItemSpan text);
+extern const ItemSpan *expr_attributes(const Expr *expr, int *count);
+extern bool expr_mentions(const Expr *expr, ItemSpan attribute);
+
+/* key.c */
+extern ExprKeyCondition *expr_key_condition(ExprRequest *request, ItemSpan text);
+
+/* condition.c: an item of NULL is one without attributes */
+extern bool expr_matches(const Expr *condition, const DynItem *item);
+
+/* projection.c */
+extern DynItem *expr_project(const Expr *projection, const DynItem *item);
+
+/* update.c */
+extern DynItem *expr_apply(const Expr *update, const DynItem *old, const DynItem *key);
+extern DynItem *expr_updated_old(const Expr *update, const DynItem *old);
+extern DynItem *expr_updated_new(const Expr *update, const DynItem *old);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * key.c
+ *	  Key conditions: of the language of conditions, what can be a range of an index.
+ *
+ * What needs no values is checked when the expression is parsed, the rest when it is
+ * bound; what needs the key schema is the caller's.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "expr/tree.h"
+
+static bool
+is_comparison(ExprNodeType type)
+{
+	return type == NODE_EQ || (type >= NODE_LT && type <= NODE_GE);
+}
+
+/* The attribute of a term; it must be a top-level one. */
+static const ExprNode *
+term_attribute(const ExprNode *term)
+{
+	if (is_comparison(term->type) && term->args[0]->type == NODE_VALUE)
+		return term->args[1];
+	return term->args[0];
+}
+
+static void
+check_term(const ExprCompiled *c, const ExprNode *term)
+{
+	const ExprNode *attribute;
+
+	if (!is_comparison(term->type) && term->type != NODE_BETWEEN && term->type != NODE_BEGINS_WITH)
+		expr_fail(c, term->location,
+				  "only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here");
+	attribute = term_attribute(term);
+	if (attribute->type != NODE_PATH || attribute->path->nsteps != 1)
+		expr_fail(c, attribute->location, "\"%s\" is not a key attribute",
+				  expr_operand_text(c, attribute));
+	for (int i = 0; i < term->nargs; i++)
+	{
+		const ExprNode *arg = term->args[i];
+
+		if (arg != attribute && arg->type != NODE_VALUE)
+			expr_fail(c, arg->location, "\"%s\" is compared with \"%s\" instead of a value",
+					  expr_operand_text(c, attribute), expr_operand_text(c, arg));
+	}
+}
+
+/* The terms that AND joins, in the order of the text. */
+static int
+collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **terms, int nterms)
+{
+	check_stack_depth();
+	if (node->type == NODE_AND)
+	{
+		nterms = collect_terms(c, node->args[0], terms, nterms);
+		return collect_terms(c, node->args[1], terms, nterms);
+	}
+	check_term(c, node);
+	for (int i = 0; i < nterms; i++)
+	{
+		const ExprPath *path = term_attribute(node)->path;
+
+		if (expr_path_equal(path, term_attribute(terms[i])->path))
+			expr_fail(c, node->location, "more than one condition on attribute \"%s\"",
+					  expr_path_text(path));
+	}
+	if (nterms == EXPR_MAX_KEY_TERMS)
+		expr_fail(c, node->location, "more than %d conditions", EXPR_MAX_KEY_TERMS);
+	terms[nterms] = node;
+	return nterms + 1;
+}
+
+void
+expr_check_key_condition(const ExprCompiled *c)
+{
+	const ExprNode *terms[EXPR_MAX_KEY_TERMS];
+
+	collect_terms(c, c->root, terms, 0);
+}
+
+/* The value on the left turns the comparison round. */
+static ExprKeyOp
+key_op(ExprNodeType type, bool turned)
+{
+	switch (type)
+	{
+		case NODE_LT:
+			return turned ? EXPR_KEY_GT : EXPR_KEY_LT;
+		case NODE_LE:
+			return turned ? EXPR_KEY_GE : EXPR_KEY_LE;
+		case NODE_GT:
+			return turned ? EXPR_KEY_LT : EXPR_KEY_GT;
+		case NODE_GE:
+			return turned ? EXPR_KEY_LE : EXPR_KEY_GE;
+		case NODE_BETWEEN:
+			return EXPR_KEY_BETWEEN;
+		case NODE_BEGINS_WITH:
+			return EXPR_KEY_BEGINS_WITH;
+		default:
+			return EXPR_KEY_EQ;
+	}
+}
+
+ExprKeyCondition *
+expr_key_condition(ExprRequest *request, ItemSpan text)
+{
+	Expr *expr = expr_bind(request, EXPR_KEY_CONDITION, text);
+	ExprKeyCondition *result =
+		MemoryContextAllocZero(GetMemoryChunkContext(expr), sizeof(ExprKeyCondition));
+	const ExprNode *terms[EXPR_MAX_KEY_TERMS];
+
+	result->nterms = collect_terms(expr->compiled, expr->compiled->root, terms, 0);
+	for (int i = 0; i < result->nterms; i++)
+	{
+		const ExprNode *node = terms[i];
+		const ExprNode *attribute = term_attribute(node);
+		ExprKeyTerm *term = &result->terms[i];
+		int n = 0;
+
+		term->attribute = attribute->path->steps[0].name;
+		term->op = key_op(node->type, attribute != node->args[0]);
+		for (int arg = 0; arg < node->nargs; arg++)
+		{
+			if (node->args[arg] != attribute)
+				term->value[n++] = expr->values[node->args[arg]->slot];
+		}
+	}
+	return result;
+}

@@ -1,0 +1,248 @@
+/*
+ * node.c
+ *	  Nodes of conditions and of the values in updates, and what may stand where.
+ *
+ * The grammar leaves to this file what is a matter of meaning: a comparison takes values,
+ * AND takes conditions, a function has its arguments and its kinds of expression.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "expr/tree.h"
+
+/* What an argument of a function may be. */
+typedef enum ArgRule
+{
+	ARG_NONE,
+	ARG_PATH,
+	ARG_VALUE,
+	ARG_OPERAND, /* path or value */
+	ARG_NESTED /* path, value or if_not_exists() */
+} ArgRule;
+
+typedef struct Function
+{
+	const char *name;
+	ExprNodeType type;
+	bool in_update; /* or else in conditions */
+	ArgRule args[2];
+} Function;
+
+static const Function functions[] = {
+	{"attribute_exists", NODE_ATTRIBUTE_EXISTS, false, {ARG_PATH, ARG_NONE}},
+	{"attribute_not_exists", NODE_ATTRIBUTE_NOT_EXISTS, false, {ARG_PATH, ARG_NONE}},
+	{"attribute_type", NODE_ATTRIBUTE_TYPE, false, {ARG_PATH, ARG_VALUE}},
+	{"begins_with", NODE_BEGINS_WITH, false, {ARG_OPERAND, ARG_OPERAND}},
+	{"contains", NODE_CONTAINS, false, {ARG_OPERAND, ARG_OPERAND}},
+	{"size", NODE_SIZE, false, {ARG_OPERAND, ARG_NONE}},
+	{"if_not_exists", NODE_IF_NOT_EXISTS, true, {ARG_PATH, ARG_NESTED}},
+	{"list_append", NODE_LIST_APPEND, true, {ARG_NESTED, ARG_NESTED}},
+};
+
+static void
+count_operator(ExprParse *parse, int location)
+{
+	if (++parse->noperators > EXPR_MAX_OPERATORS)
+		expr_fail(parse->compiled, location, "more than %d operators and functions",
+				  EXPR_MAX_OPERATORS);
+}
+
+static ExprNode *
+new_node(ExprNodeType type, int location, List *args)
+{
+	ExprNode *node = palloc0(sizeof(ExprNode));
+	ListCell *cell;
+
+	node->type = type;
+	node->location = location;
+	node->args = args == NIL ? NULL : palloc(list_length(args) * sizeof(ExprNode *));
+	foreach (cell, args)
+		node->args[node->nargs++] = lfirst(cell);
+	list_free(args);
+	return node;
+}
+
+static bool
+is_condition(const ExprNode *node)
+{
+	return node->type >= NODE_EQ;
+}
+
+/* AND, OR and NOT join conditions. */
+static void
+require_condition(ExprParse *parse, const ExprNode *node)
+{
+	if (!is_condition(node))
+		expr_fail(parse->compiled, node->location, "\"%s\" is a value, not a condition",
+				  expr_operand_text(parse->compiled, node));
+}
+
+/* Comparisons and arithmetic take values. */
+static void
+require_operand(ExprParse *parse, const ExprNode *node)
+{
+	if (is_condition(node))
+		expr_fail(parse->compiled, node->location, "a condition stands where a value is needed");
+	if (node->type == NODE_PLUS || node->type == NODE_MINUS)
+		expr_fail(parse->compiled, node->location, "only one + or - is allowed in a value");
+	if (node->type == NODE_LIST_APPEND)
+		expr_fail(parse->compiled, node->location, "list_append cannot be added or subtracted");
+}
+
+ExprNode *
+expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
+{
+	ExprNode *node = new_node(type, location, args);
+	bool joins = type == NODE_AND || type == NODE_OR || type == NODE_NOT;
+
+	count_operator(parse, location);
+	for (int i = 0; i < node->nargs; i++)
+	{
+		if (joins)
+			require_condition(parse, node->args[i]);
+		else
+			require_operand(parse, node->args[i]);
+	}
+	if (type == NODE_IN && node->nargs > EXPR_MAX_IN + 1)
+		expr_fail(parse->compiled, location, "IN lists more than %d values", EXPR_MAX_IN);
+	return node;
+}
+
+/* Which expressions know a function. */
+static const Function *
+find_function(ExprParse *parse, ItemSpan name, int location)
+{
+	const ExprCompiled *c = parse->compiled;
+
+	for (int i = 0; i < lengthof(functions); i++)
+	{
+		const Function *f = &functions[i];
+
+		if (strlen(f->name) != name.len || memcmp(f->name, name.data, name.len) != 0)
+			continue;
+		if (f->in_update != (c->kind == EXPR_UPDATE))
+			expr_fail(c, location, "function \"%s\" is not allowed here", f->name);
+		return f;
+	}
+	expr_fail(c, location, "unknown function \"%s\"", expr_quote(name));
+}
+
+static bool
+argument_fits(const ExprNode *arg, ArgRule rule)
+{
+	switch (rule)
+	{
+		case ARG_NONE:
+			return false;
+		case ARG_PATH:
+			return arg->type == NODE_PATH;
+		case ARG_VALUE:
+			return arg->type == NODE_VALUE;
+		case ARG_OPERAND:
+			return arg->type == NODE_PATH || arg->type == NODE_VALUE;
+		case ARG_NESTED:
+			return arg->type == NODE_PATH || arg->type == NODE_VALUE ||
+				   arg->type == NODE_IF_NOT_EXISTS;
+	}
+	return false;
+}
+
+ExprNode *
+expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
+{
+	static const char *const wanted[] = {NULL, "a document path", "a value placeholder",
+										 "a document path or a value placeholder",
+										 "a document path, a value placeholder or if_not_exists"};
+	const Function *f = find_function(parse, name, location);
+	int nargs = f->args[1] == ARG_NONE ? 1 : 2;
+	ExprNode *node = new_node(f->type, location, args);
+
+	count_operator(parse, location);
+	if (node->nargs != nargs)
+		expr_fail(parse->compiled, location, "function \"%s\" has %d arguments instead of %d",
+				  f->name, node->nargs, nargs);
+	for (int i = 0; i < nargs; i++)
+	{
+		if (!argument_fits(node->args[i], f->args[i]))
+			expr_fail(parse->compiled, node->args[i]->location,
+					  "argument %d of function \"%s\" must be %s", i + 1, f->name,
+					  wanted[f->args[i]]);
+	}
+	if (node->type == NODE_CONTAINS && node->args[0]->type == NODE_PATH &&
+		node->args[1]->type == NODE_PATH &&
+		expr_path_equal(node->args[0]->path, node->args[1]->path))
+		expr_fail(parse->compiled, location, "both arguments of function \"contains\" are \"%s\"",
+				  expr_path_text(node->args[0]->path));
+	return node;
+}
+
+ExprNode *
+expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
+{
+	ExprCompiled *c = parse->compiled;
+	ExprNode *node = new_node(NODE_VALUE, location, NIL);
+
+	while (node->slot < c->nslots && !expr_span_equal(c->slots[node->slot].name, placeholder))
+		node->slot++;
+	if (node->slot < c->nslots)
+		return node;
+	if (c->nslots == c->maxslots)
+	{
+		c->maxslots = Max(8, 2 * c->maxslots);
+		c->slots = c->slots == NULL ? palloc(c->maxslots * sizeof(ExprSlot))
+									: repalloc(c->slots, c->maxslots * sizeof(ExprSlot));
+	}
+	c->slots[c->nslots++] = (ExprSlot){placeholder, location};
+	return node;
+}
+
+ExprNode *
+expr_make_path_node(ExprParse *parse, ExprPath *path)
+{
+	ExprNode *node = new_node(NODE_PATH, path->location, NIL);
+
+	node->path = path;
+	/* of an update, those count that it writes: see expr_tree_add() */
+	if (parse->compiled->kind != EXPR_UPDATE)
+		expr_add_attribute(parse->compiled, path->steps[0].name);
+	return node;
+}
+
+/* DynamoDB refuses a second pair around the same. */
+ExprNode *
+expr_make_parens(ExprParse *parse, ExprNode *node, int location)
+{
+	if (node->parens)
+		expr_fail(parse->compiled, location, "redundant parentheses");
+	node->parens = true;
+	return node;
+}
+
+void
+expr_set_condition(ExprParse *parse, ExprNode *root)
+{
+	require_condition(parse, root);
+	parse->compiled->root = root;
+}
+
+/* Each verb has one clause. */
+void
+expr_begin_clause(ExprParse *parse, ExprVerb verb, int location)
+{
+	static const char *const verbs[] = {"SET", "REMOVE", "ADD", "DELETE"};
+
+	if (parse->verbs[verb])
+		expr_fail(parse->compiled, location, "more than one %s clause", verbs[verb]);
+	parse->verbs[verb] = true;
+}
+
+void
+expr_add_action(ExprParse *parse, ExprVerb verb, ExprPath *path, ExprNode *value)
+{
+	ExprTree *leaf = expr_tree_add(parse, path);
+
+	leaf->verb = verb;
+	leaf->value = value;
+	if (verb == EXPR_SET || verb == EXPR_ADD)
+		parse->compiled->creates = true;
+}

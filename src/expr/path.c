@@ -1,0 +1,280 @@
+/*
+ * path.c
+ *	  Document paths: made from the text, followed in an item, merged into a tree.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "expr/tree.h"
+
+static ExprStep *
+add_step(ExprParse *parse, ExprPath *path, int location)
+{
+	if (path->nsteps > EXPR_MAX_DEREFERENCES)
+		expr_fail(parse->compiled, location, "document path has more than %d dots and indexes",
+				  EXPR_MAX_DEREFERENCES);
+	if (path->nsteps == path->maxsteps)
+	{
+		path->maxsteps *= 2;
+		path->steps = repalloc(path->steps, path->maxsteps * sizeof(ExprStep));
+	}
+	memset(&path->steps[path->nsteps], 0, sizeof(ExprStep));
+	return &path->steps[path->nsteps++];
+}
+
+static ExprPath *
+new_path(int location)
+{
+	ExprPath *path = palloc0(sizeof(ExprPath));
+
+	path->location = location;
+	path->maxsteps = 2;
+	path->steps = palloc(path->maxsteps * sizeof(ExprStep));
+	return path;
+}
+
+static void
+forbid_reserved(ExprParse *parse, ItemSpan name, int location)
+{
+	if (expr_is_reserved(name))
+		expr_fail(parse->compiled, location,
+				  "attribute name \"%s\" is a reserved word and needs a placeholder",
+				  expr_quote(name));
+}
+
+/* What a name placeholder stands for, noting that it is used. */
+static ItemSpan
+lookup(ExprParse *parse, ItemSpan placeholder, int location)
+{
+	ExprCompiled *c = parse->compiled;
+	ItemSpan name;
+	int number = expr_request_name(parse->request, placeholder, c->names, &name);
+
+	if (number < 0)
+		expr_fail(c, location, "name placeholder \"%s\" is not defined", expr_quote(placeholder));
+	for (int i = 0; i < c->nused_names; i++)
+	{
+		if (c->used_names[i] == number)
+			return name;
+	}
+	if (c->nused_names == c->maxused_names)
+	{
+		c->maxused_names = Max(8, 2 * c->maxused_names);
+		c->used_names = c->used_names == NULL
+							? palloc(c->maxused_names * sizeof(int))
+							: repalloc(c->used_names, c->maxused_names * sizeof(int));
+	}
+	c->used_names[c->nused_names++] = number;
+	return name;
+}
+
+/* A path begins with a name... */
+ExprPath *
+expr_make_path(ExprParse *parse, ItemSpan name, int location)
+{
+	return expr_path_name(parse, new_path(location), name, location);
+}
+
+ExprPath *
+expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location)
+{
+	return expr_path_ref(parse, new_path(location), placeholder, location);
+}
+
+/* ...and goes on with names and indexes. */
+ExprPath *
+expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
+{
+	forbid_reserved(parse, name, location);
+	add_step(parse, path, location)->name = name;
+	return path;
+}
+
+ExprPath *
+expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int location)
+{
+	ItemSpan name = lookup(parse, placeholder, location);
+
+	add_step(parse, path, location)->name = name;
+	return path;
+}
+
+ExprPath *
+expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
+{
+	uint64 index = 0;
+
+	for (uint32 i = 0; i < digits.len && index <= PG_INT32_MAX; i++)
+		index = index * 10 + (digits.data[i] - '0');
+	if (index > PG_INT32_MAX)
+		expr_fail(parse->compiled, location, "list index \"%s\" is out of range",
+				  expr_quote(digits));
+	add_step(parse, path, location)->index = (uint32) index;
+	return path;
+}
+
+static int
+compare_steps(const ExprStep *a, const ExprStep *b)
+{
+	if (a->name.data != NULL)
+		return item_compare_bytes(a->name, b->name);
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+bool
+expr_path_equal(const ExprPath *a, const ExprPath *b)
+{
+	if (a->nsteps != b->nsteps)
+		return false;
+	for (int i = 0; i < a->nsteps; i++)
+	{
+		if ((a->steps[i].name.data == NULL) != (b->steps[i].name.data == NULL) ||
+			compare_steps(&a->steps[i], &b->steps[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* One step into a value; false if it leads nowhere. */
+bool
+expr_step_find(const ExprStep *step, ItemSpan container, ItemSpan *value)
+{
+	ItemChildren c;
+
+	if (item_type(container) != (step->name.data == NULL ? ITEM_L : ITEM_M))
+		return false;
+	c = item_children(container);
+	if (step->name.data != NULL)
+		return item_find(&c, step->name, value);
+	if (step->index >= c.count)
+		return false;
+	*value = item_child(&c, step->index);
+	return true;
+}
+
+/* The value at a path; item holds the top-level attributes. */
+bool
+expr_path_find(const ExprPath *path, const ItemChildren *item, ItemSpan *value)
+{
+	if (!item_find(item, path->steps[0].name, value))
+		return false;
+	for (int i = 1; i < path->nsteps; i++)
+	{
+		if (!expr_step_find(&path->steps[i], *value, value))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The tree of paths
+ */
+
+/* Some path that goes through here. */
+static const ExprPath *
+any_path(const ExprTree *tree)
+{
+	while (tree->type != TREE_LEAF)
+		tree = tree->children[0];
+	return tree->path;
+}
+
+static void
+fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const char *problem)
+{
+	expr_fail(parse->compiled, path->location, "document paths \"%s\" and \"%s\" %s",
+			  expr_path_text(any_path(tree)), expr_path_text(path), problem);
+}
+
+/* The child that a step leads to, made if there was none. */
+static ExprTree *
+tree_child(ExprTree *tree, const ExprStep *step, bool *made)
+{
+	int at = 0;
+	int high = tree->nchildren;
+	ExprTree *child;
+
+	while (at < high)
+	{
+		int middle = (at + high) / 2;
+		int cmp = compare_steps(step, &tree->children[middle]->step);
+
+		*made = false;
+		if (cmp == 0)
+			return tree->children[middle];
+		if (cmp < 0)
+			high = middle;
+		else
+			at = middle + 1;
+	}
+	if (tree->nchildren == tree->maxchildren)
+	{
+		tree->maxchildren = Max(4, 2 * tree->maxchildren);
+		tree->children = tree->children == NULL
+							 ? palloc(tree->maxchildren * sizeof(ExprTree *))
+							 : repalloc(tree->children, tree->maxchildren * sizeof(ExprTree *));
+	}
+	memmove(tree->children + at + 1, tree->children + at,
+			(tree->nchildren - at) * sizeof(ExprTree *));
+	tree->nchildren++;
+	child = palloc0(sizeof(ExprTree));
+	child->step = *step;
+	tree->children[at] = child;
+	*made = true;
+	return child;
+}
+
+/* Remember a top-level attribute for expr_attributes(). */
+void
+expr_add_attribute(ExprCompiled *c, ItemSpan name)
+{
+	for (int i = 0; i < c->nattributes; i++)
+	{
+		if (expr_span_equal(c->attributes[i], name))
+			return;
+	}
+	if (c->nattributes == c->maxattributes)
+	{
+		c->maxattributes = Max(8, 2 * c->maxattributes);
+		c->attributes = c->attributes == NULL
+							? palloc(c->maxattributes * sizeof(ItemSpan))
+							: repalloc(c->attributes, c->maxattributes * sizeof(ItemSpan));
+	}
+	c->attributes[c->nattributes++] = name;
+}
+
+/*
+ * Add a path; returns its leaf.  The paths of one expression must not be the same, nor
+ * one inside the other, nor take one value for both a map and a list.
+ */
+ExprTree *
+expr_tree_add(ExprParse *parse, ExprPath *path)
+{
+	ExprCompiled *c = parse->compiled;
+	ExprTree *tree = c->tree;
+	bool made = true;
+
+	if (tree == NULL)
+	{
+		tree = c->tree = palloc0(sizeof(ExprTree));
+		tree->type = TREE_MAP;
+	}
+	for (int i = 0; i < path->nsteps; i++)
+	{
+		const ExprStep *step = &path->steps[i];
+		ExprTreeType type = step->name.data == NULL ? TREE_LIST : TREE_MAP;
+
+		if (made)
+			tree->type = type;
+		else if (tree->type == TREE_LEAF)
+			fail_pair(parse, tree, path, "overlap");
+		else if (tree->type != type)
+			fail_pair(parse, tree, path, "conflict: one has a map where the other has a list");
+		tree = tree_child(tree, step, &made);
+	}
+	if (!made)
+		fail_pair(parse, tree, path, "overlap");
+	tree->path = path;
+	expr_add_attribute(c, path->steps[0].name);
+	return tree;
+}

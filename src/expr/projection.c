@@ -1,0 +1,69 @@
+/*
+ * projection.c
+ *	  The part of an item that a tree of paths picks.
+ *
+ * Maps and lists stay what they are around what was picked; list elements close up.  A
+ * map or list of which nothing was found is left out, so each one is looked into before
+ * it is begun.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "expr/tree.h"
+#include "item/build.h"
+
+/* Whether any path leads to a value. */
+bool
+expr_tree_resolves(const ExprTree *tree, ItemSpan value)
+{
+	if (tree->type == TREE_LEAF)
+		return true;
+	check_stack_depth();
+	for (int i = 0; i < tree->nchildren; i++)
+	{
+		ItemSpan child;
+
+		if (expr_step_find(&tree->children[i]->step, value, &child) &&
+			expr_tree_resolves(tree->children[i], child))
+			return true;
+	}
+	return false;
+}
+
+static void
+build(ItemBuilder *b, const ExprTree *tree, ItemSpan value)
+{
+	if (tree->type == TREE_LEAF)
+	{
+		item_build_value(b, value);
+		return;
+	}
+	check_stack_depth();
+	item_build_begin(b, item_type(value));
+	for (int i = 0; i < tree->nchildren; i++)
+	{
+		const ExprTree *child = tree->children[i];
+		ItemSpan found;
+
+		if (!expr_step_find(&child->step, value, &found) || !expr_tree_resolves(child, found))
+			continue;
+		if (tree->type == TREE_MAP)
+			item_build_name(b, child->step.name);
+		else
+			item_build_element(b);
+		build(b, child, found);
+	}
+	(void) item_build_end(b);
+}
+
+/* An item that has none of the attributes gives one without attributes. */
+DynItem *
+expr_project(const Expr *projection, const DynItem *item)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, VARSIZE_ANY_EXHDR(item));
+	build(&b, projection->compiled->tree, item_root(item));
+	return item_build_finish(&b);
+}

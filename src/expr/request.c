@@ -1,0 +1,259 @@
+/*
+ * request.c
+ *	  The names and values of one request, which its expressions share and use up.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "errors.h"
+#include "expr/tree.h"
+
+typedef struct RequestName
+{
+	ItemSpan placeholder;
+	ItemSpan name;
+	bool used;
+} RequestName;
+
+struct ExprRequest
+{
+	MemoryContext cxt;
+	ItemSpan names_bytes; /* for the cache; no data if there are none */
+	int nnames;
+	RequestName *names; /* by placeholder: length first, as jsonb has them */
+	ItemChildren vals; /* by placeholder */
+	bool *vals_used;
+	Expr *exprs;
+	MemoryContextCallback release;
+};
+
+#define NAMES "ExpressionAttributeNames"
+#define VALUES "ExpressionAttributeValues"
+
+pg_noreturn static void
+fail(const char *parameter, ItemSpan placeholder, const char *problem)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: \"%s\" %s", parameter, expr_quote(placeholder), problem)));
+	pg_unreachable();
+}
+
+static void
+check_placeholder(const char *parameter, ItemSpan s, char sign)
+{
+	if (s.len < 2 || s.data[0] != sign || !expr_is_word((ItemSpan){s.data + 1, s.len - 1}))
+		fail(parameter, s,
+			 sign == '#' ? "is not # followed by letters, digits and _"
+						 : "is not : followed by letters, digits and _");
+	if (s.len > EXPR_MAX_PLACEHOLDER)
+		fail(parameter, s, "is longer than 255 bytes");
+}
+
+static void
+read_names(ExprRequest *request, const Jsonb *names)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken token;
+	JsonbValue v;
+
+	if (!JB_ROOT_IS_OBJECT(names))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid %s: it is not a JSON object", NAMES)));
+	if (JB_ROOT_COUNT(names) == 0)
+		return;
+	request->names_bytes = (ItemSpan){VARDATA_ANY(names), VARSIZE_ANY_EXHDR(names)};
+	request->names = palloc0(JB_ROOT_COUNT(names) * sizeof(RequestName));
+	it = JsonbIteratorInit((JsonbContainer *) &names->root);
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		RequestName *entry = &request->names[request->nnames];
+
+		if (token == WJB_KEY)
+		{
+			entry->placeholder = (ItemSpan){v.val.string.val, (uint32) v.val.string.len};
+			check_placeholder(NAMES, entry->placeholder, '#');
+		}
+		else if (token == WJB_VALUE)
+		{
+			if (v.type != jbvString)
+				fail(NAMES, entry->placeholder, "is not a string");
+			entry->name = (ItemSpan){v.val.string.val, (uint32) v.val.string.len};
+			if (entry->name.len == 0 || entry->name.len > ITEM_MAX_NAME)
+				fail(NAMES, entry->placeholder, "is not an attribute name of 1 to 65535 bytes");
+			request->nnames++;
+		}
+	}
+}
+
+static void
+read_values(ExprRequest *request, const DynItem *vals)
+{
+	request->vals = item_children(item_root(vals));
+	request->vals_used = palloc0(request->vals.count * sizeof(bool));
+	for (uint32 i = 0; i < request->vals.count; i++)
+	{
+		ItemSpan name;
+
+		item_entry(item_child(&request->vals, i), &name);
+		check_placeholder(VALUES, name, ':');
+	}
+}
+
+static void
+check_size(const ExprRequest *request, const DynItem *vals)
+{
+	Size size = vals == NULL ? 0 : item_size(item_root(vals));
+
+	for (int i = 0; i < request->nnames; i++)
+		size += request->names[i].placeholder.len + request->names[i].name.len;
+	if (size > EXPR_MAX_PLACEHOLDERS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("names and values together exceed %d bytes", EXPR_MAX_PLACEHOLDERS),
+						errdetail("They have %zu bytes.", size)));
+}
+
+/* The context goes, so the parsed expressions may leave the cache. */
+static void
+release(void *arg)
+{
+	ExprRequest *request = arg;
+
+	for (Expr *expr = request->exprs; expr != NULL; expr = expr->next)
+		expr_unpin(expr->compiled);
+}
+
+ExprRequest *
+expr_request(const Jsonb *names, const DynItem *vals)
+{
+	ExprRequest *request = palloc0(sizeof(ExprRequest));
+
+	request->cxt = CurrentMemoryContext;
+	if (names != NULL)
+		read_names(request, names);
+	if (vals != NULL)
+		read_values(request, vals);
+	check_size(request, vals);
+	request->release.func = release;
+	request->release.arg = request;
+	MemoryContextRegisterResetCallback(request->cxt, &request->release);
+	return request;
+}
+
+/*
+ * A name placeholder's number, or -1.  The name is given where it stands in copy, which
+ * is a copy of the bytes of all names: it outlives the request.
+ */
+int
+expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan copy, ItemSpan *name)
+{
+	int low = 0;
+	int high = request->nnames;
+
+	while (low < high)
+	{
+		int middle = (low + high) / 2;
+		ItemSpan here = request->names[middle].placeholder;
+		int cmp = placeholder.len != here.len ? (placeholder.len < here.len ? -1 : 1)
+											  : item_compare_bytes(placeholder, here);
+
+		if (cmp == 0)
+		{
+			*name = request->names[middle].name;
+			name->data = copy.data + (name->data - request->names_bytes.data);
+			return middle;
+		}
+		if (cmp < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return -1;
+}
+
+/* The value of a placeholder, noting that it is used. */
+static bool
+use_value(ExprRequest *request, ItemSpan placeholder, ItemSpan *value)
+{
+	uint32 low = 0;
+	uint32 high = request->vals.count;
+
+	while (low < high)
+	{
+		uint32 middle = (low + high) / 2;
+		ItemSpan here;
+		ItemSpan found = item_entry(item_child(&request->vals, middle), &here);
+		int cmp = item_compare_bytes(placeholder, here);
+
+		if (cmp == 0)
+		{
+			request->vals_used[middle] = true;
+			*value = found;
+			return true;
+		}
+		if (cmp < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+static void
+check_values(const Expr *expr)
+{
+	const ExprCompiled *c = expr->compiled;
+
+	if (c->root != NULL)
+		expr_check_condition_values(expr, c->root);
+	else if (c->kind == EXPR_UPDATE)
+		expr_check_update_values(expr, c->tree);
+}
+
+/* Parse, or find parsed, and bind to the request's values. */
+Expr *
+expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
+{
+	MemoryContext old = MemoryContextSwitchTo(request->cxt);
+	Expr *expr = palloc0(sizeof(Expr));
+	ExprCompiled *c;
+	ItemSpan *values;
+
+	c = expr_compile(request, request->names_bytes, kind, text);
+	expr->compiled = c;
+	expr->next = request->exprs;
+	request->exprs = expr;
+
+	values = palloc(c->nslots * sizeof(ItemSpan));
+	expr->values = values;
+	for (int i = 0; i < c->nslots; i++)
+	{
+		if (!use_value(request, c->slots[i].name, &values[i]))
+			expr_fail(c, c->slots[i].location, "value placeholder \"%s\" is not defined",
+					  expr_quote(c->slots[i].name));
+	}
+	for (int i = 0; i < c->nused_names; i++)
+		request->names[c->used_names[i]].used = true;
+	check_values(expr);
+	MemoryContextSwitchTo(old);
+	return expr;
+}
+
+/* What was passed must have been used. */
+void
+expr_request_done(const ExprRequest *request)
+{
+	for (int i = 0; i < request->nnames; i++)
+	{
+		if (!request->names[i].used)
+			fail(NAMES, request->names[i].placeholder, "is not used in any expression");
+	}
+	for (uint32 i = 0; i < request->vals.count; i++)
+	{
+		ItemSpan name;
+
+		item_entry(item_child(&request->vals, i), &name);
+		if (!request->vals_used[i])
+			fail(VALUES, name, "is not used in any expression");
+	}
+}

@@ -1,0 +1,237 @@
+/*
+ * tree.h
+ *	  What the parser makes of an expression, for the files of this folder only.
+ *
+ * A condition is a tree of nodes.  Projections and updates are a tree of document paths,
+ * where each step occurs once: overlaps and conflicts show while it is built, and
+ * evaluation walks it along with the item.  All memory is the ExprCompiled's; strings
+ * point into its copies of text and names.  After parsing nothing of it changes but pins.
+ */
+#ifndef DYNAMO_TABLE_EXPR_TREE_H
+#define DYNAMO_TABLE_EXPR_TREE_H
+
+#include "lib/ilist.h"
+#include "nodes/pg_list.h"
+
+#include "expr/expr.h"
+
+#define EXPR_MAX_TEXT 4096 /* bytes of an expression */
+#define EXPR_MAX_OPERATORS 300 /* operators and functions of an expression */
+#define EXPR_MAX_DEREFERENCES 32 /* dots and indexes of a path */
+#define EXPR_MAX_IN 100 /* values in the list of IN */
+#define EXPR_MAX_PLACEHOLDER 255 /* bytes of a placeholder, with its sign */
+#define EXPR_MAX_PLACEHOLDERS (2 * 1024 * 1024) /* bytes of all names and values */
+
+typedef enum ExprNodeType
+{
+	/* operands */
+	NODE_PATH,
+	NODE_VALUE,
+	NODE_SIZE,
+	NODE_PLUS,
+	NODE_MINUS,
+	NODE_IF_NOT_EXISTS,
+	NODE_LIST_APPEND,
+	/* conditions */
+	NODE_EQ,
+	NODE_NE,
+	NODE_LT,
+	NODE_LE,
+	NODE_GT,
+	NODE_GE,
+	NODE_BETWEEN,
+	NODE_IN,
+	NODE_AND,
+	NODE_OR,
+	NODE_NOT,
+	NODE_ATTRIBUTE_EXISTS,
+	NODE_ATTRIBUTE_NOT_EXISTS,
+	NODE_ATTRIBUTE_TYPE,
+	NODE_BEGINS_WITH,
+	NODE_CONTAINS
+} ExprNodeType;
+
+/* A name, or a list index if the name has no data. */
+typedef struct ExprStep
+{
+	ItemSpan name;
+	uint32 index;
+} ExprStep;
+
+typedef struct ExprPath
+{
+	int nsteps; /* the first one is a name */
+	int maxsteps;
+	int location; /* byte offset in the text, as everywhere here */
+	ExprStep *steps;
+} ExprPath;
+
+typedef struct ExprNode
+{
+	ExprNodeType type;
+	bool parens; /* stands in parentheses of its own */
+	int location;
+	int slot; /* of a value */
+	ExprPath *path; /* of a path */
+	int nargs;
+	struct ExprNode **args;
+} ExprNode;
+
+typedef enum ExprVerb
+{
+	EXPR_SET,
+	EXPR_REMOVE,
+	EXPR_ADD,
+	EXPR_DELETE
+} ExprVerb;
+
+typedef enum ExprTreeType
+{
+	TREE_LEAF,
+	TREE_MAP, /* children are names, in order */
+	TREE_LIST /* children are indexes, in order */
+} ExprTreeType;
+
+typedef struct ExprTree
+{
+	ExprTreeType type;
+	ExprStep step; /* leads here */
+	int nchildren;
+	int maxchildren;
+	struct ExprTree **children;
+	/* of a leaf */
+	const ExprPath *path;
+	ExprVerb verb;
+	const ExprNode *value;
+} ExprTree;
+
+/* A value placeholder that occurs in the text. */
+typedef struct ExprSlot
+{
+	ItemSpan name;
+	int location; /* of its first use */
+} ExprSlot;
+
+typedef struct ExprCompiled
+{
+	MemoryContext cxt;
+	dlist_node bucket_node; /* in the cache */
+	dlist_node lru_node;
+	bool cached;
+	int pins;
+	uint32 hash;
+
+	ExprKind kind;
+	ItemSpan text;
+	ItemSpan names; /* the bytes of the jsonb; no data if there was none */
+
+	ExprNode *root; /* of a condition */
+	ExprTree *tree; /* of a projection or an update */
+	bool creates; /* an update with SET or ADD */
+	int nslots;
+	int maxslots;
+	ExprSlot *slots;
+	int nused_names;
+	int maxused_names;
+	int *used_names; /* by their number in the names */
+	int nattributes;
+	int maxattributes;
+	ItemSpan *attributes; /* for expr_attributes() */
+} ExprCompiled;
+
+struct Expr
+{
+	Expr *next; /* of the request */
+	ExprCompiled *compiled;
+	const ItemSpan *values; /* by slot */
+};
+
+/* The state of a parse. */
+typedef struct ExprParse
+{
+	ExprCompiled *compiled;
+	const ExprRequest *request;
+	int start_token; /* chooses the grammar, then 0 */
+	int offset; /* behind the last token */
+	int token; /* offset of the last token */
+	int noperators;
+	bool verbs[EXPR_DELETE + 1]; /* clauses seen */
+} ExprParse;
+
+/* A placeholder's grammar after its sign. */
+static inline bool
+expr_is_word(ItemSpan s)
+{
+	for (uint32 i = 0; i < s.len; i++)
+	{
+		unsigned char c = s.data[i];
+
+		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+			  c == '_'))
+			return false;
+	}
+	return s.len > 0;
+}
+
+static inline bool
+expr_span_equal(ItemSpan a, ItemSpan b)
+{
+	return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+}
+
+/* reserved.c */
+extern bool expr_is_reserved(ItemSpan word);
+
+/* error.c */
+extern const char *expr_kind_name(ExprKind kind);
+pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *format,
+								  ...) pg_attribute_printf(3, 4);
+pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
+extern char *expr_quote(ItemSpan text);
+extern char *expr_path_text(const ExprPath *path);
+extern char *expr_operand_text(const ExprCompiled *compiled, const ExprNode *node);
+
+/* request.c */
+extern int expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan copy,
+							 ItemSpan *name);
+extern Expr *expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text);
+
+/* compile.c */
+extern ExprCompiled *expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind,
+								  ItemSpan text);
+extern void expr_unpin(ExprCompiled *compiled);
+
+/* node.c, called by the grammar */
+extern ExprNode *expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args);
+extern ExprNode *expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args);
+extern ExprNode *expr_make_value(ExprParse *parse, ItemSpan placeholder, int location);
+extern ExprNode *expr_make_path_node(ExprParse *parse, ExprPath *path);
+extern ExprNode *expr_make_parens(ExprParse *parse, ExprNode *node, int location);
+extern void expr_set_condition(ExprParse *parse, ExprNode *root);
+extern void expr_add_action(ExprParse *parse, ExprVerb verb, ExprPath *path, ExprNode *value);
+extern void expr_begin_clause(ExprParse *parse, ExprVerb verb, int location);
+
+/* path.c */
+extern ExprPath *expr_make_path(ExprParse *parse, ItemSpan name, int location);
+extern ExprPath *expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location);
+extern ExprPath *expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location);
+extern ExprPath *expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder,
+							   int location);
+extern ExprPath *expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location);
+extern bool expr_path_equal(const ExprPath *a, const ExprPath *b);
+extern bool expr_path_find(const ExprPath *path, const ItemChildren *item, ItemSpan *value);
+extern bool expr_step_find(const ExprStep *step, ItemSpan container, ItemSpan *value);
+extern ExprTree *expr_tree_add(ExprParse *parse, ExprPath *path);
+extern void expr_add_attribute(ExprCompiled *compiled, ItemSpan name);
+
+/* key.c */
+extern void expr_check_key_condition(const ExprCompiled *compiled);
+
+/* condition.c, update.c: what a request's values must be */
+extern void expr_check_condition_values(const Expr *expr, const ExprNode *node);
+extern void expr_check_update_values(const Expr *expr, const ExprTree *tree);
+
+/* projection.c */
+extern bool expr_tree_resolves(const ExprTree *tree, ItemSpan value);
+
+#endif

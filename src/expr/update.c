@@ -1,0 +1,504 @@
+/*
+ * update.c
+ *	  Updates: from the old item to the new one in one pass.
+ *
+ * The tree of the paths that are written and the old item are walked together, both in
+ * order, and the new item comes out in order.  Values are always read from the old item,
+ * and indexes are those of the old lists.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "errors.h"
+#include "expr/tree.h"
+#include "item/build.h"
+
+typedef struct Apply
+{
+	const Expr *expr;
+	ItemChildren item; /* the old one, for reading */
+	bool absent; /* there is none */
+	bool touched_only; /* leave out what the update does not write */
+	ItemBuilder b;
+} Apply;
+
+/*
+ * Checks of values
+ */
+
+static ItemType
+literal_type(const Expr *expr, const ExprNode *node)
+{
+	return item_type(expr->values[node->slot]);
+}
+
+pg_noreturn static void
+fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemType type)
+{
+	expr_fail(expr->compiled, arg->location, "%s cannot take \"%s\" of type %s", taker,
+			  expr_operand_text(expr->compiled, arg), item_type_code(type));
+}
+
+/* What takes the arguments of a node, for messages. */
+static const char *
+taker_name(ExprNodeType type)
+{
+	return type == NODE_PLUS    ? "operator \"+\""
+		   : type == NODE_MINUS ? "operator \"-\""
+								: "function \"list_append\"";
+}
+
+static void
+check_value(const Expr *expr, const ExprNode *node)
+{
+	ItemType wanted = node->type == NODE_LIST_APPEND ? ITEM_L : ITEM_N;
+
+	if (node->type != NODE_PLUS && node->type != NODE_MINUS && node->type != NODE_LIST_APPEND)
+		return;
+	for (int i = 0; i < node->nargs; i++)
+	{
+		const ExprNode *arg = node->args[i];
+
+		if (arg->type == NODE_VALUE && literal_type(expr, arg) != wanted)
+			fail_type(expr, arg, taker_name(node->type), literal_type(expr, arg));
+	}
+}
+
+void
+expr_check_update_values(const Expr *expr, const ExprTree *tree)
+{
+	check_stack_depth();
+	for (int i = 0; i < tree->nchildren; i++)
+		expr_check_update_values(expr, tree->children[i]);
+	if (tree->type != TREE_LEAF || tree->verb == EXPR_REMOVE)
+		return;
+	if (tree->verb == EXPR_SET)
+		check_value(expr, tree->value);
+	else
+	{
+		ItemType type = literal_type(expr, tree->value);
+
+		if (!item_type_is_set(type) && !(tree->verb == EXPR_ADD && type == ITEM_N))
+			fail_type(expr, tree->value, tree->verb == EXPR_ADD ? "ADD" : "DELETE", type);
+	}
+}
+
+/*
+ * Values
+ */
+
+/* The value of an operand, which must have one. */
+static ItemSpan
+operand(const Apply *a, const ExprNode *node)
+{
+	ItemSpan value;
+
+	check_stack_depth();
+	if (node->type == NODE_VALUE)
+		return a->expr->values[node->slot];
+	if (node->type == NODE_IF_NOT_EXISTS)
+	{
+		if (expr_path_find(node->args[0]->path, &a->item, &value))
+			return value;
+		return operand(a, node->args[1]);
+	}
+	Assert(node->type == NODE_PATH);
+	if (!expr_path_find(node->path, &a->item, &value))
+		expr_fail(a->expr->compiled, node->location,
+				  "the item has no value at document path \"%s\"", expr_path_text(node->path));
+	return value;
+}
+
+static ItemSpan
+typed_operand(const Apply *a, const ExprNode *node, int arg, ItemType type)
+{
+	ItemSpan value = operand(a, node->args[arg]);
+
+	if (item_type(value) != type)
+		fail_type(a->expr, node->args[arg], taker_name(node->type), item_type(value));
+	return value;
+}
+
+static void
+write_sum(Apply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
+{
+	char number[ITEM_NUMBER_SIZE];
+	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
+
+	if (len < 0)
+		expr_fail(a->expr->compiled, location, "the result %s", item_number_error(len));
+	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
+}
+
+/* A value goes where lists and maps may already stand around it. */
+static void
+check_nesting(const Apply *a, int levels, int location)
+{
+	if (levels > 0 && a->b.depth + levels - 1 > ITEM_MAX_NESTING)
+		expr_fail(a->expr->compiled, location, "more than %d levels of nesting", ITEM_MAX_NESTING);
+}
+
+static void
+write_copy(Apply *a, ItemSpan value, int location)
+{
+	/* what it comes from has no more levels than may stand at the top */
+	if (a->b.depth > 1)
+		check_nesting(a, item_nesting(value), location);
+	item_build_value(&a->b, value);
+}
+
+static void
+write_list_append(Apply *a, const ExprNode *node)
+{
+	check_nesting(a, 1, node->location);
+	item_build_begin(&a->b, ITEM_L);
+	for (int arg = 0; arg < 2; arg++)
+	{
+		ItemChildren c = item_children(typed_operand(a, node, arg, ITEM_L));
+
+		for (uint32 i = 0; i < c.count; i++)
+		{
+			item_build_element(&a->b);
+			write_copy(a, item_child(&c, i), node->location);
+		}
+	}
+	(void) item_build_end(&a->b);
+}
+
+static void
+write_value(Apply *a, const ExprNode *node)
+{
+	switch (node->type)
+	{
+		case NODE_PLUS:
+		case NODE_MINUS:
+			write_sum(a, node->location, typed_operand(a, node, 0, ITEM_N),
+					  typed_operand(a, node, 1, ITEM_N), node->type == NODE_MINUS);
+			break;
+		case NODE_LIST_APPEND:
+			write_list_append(a, node);
+			break;
+		default:
+			write_copy(a, operand(a, node), node->location);
+	}
+}
+
+/*
+ * Sets: both sides are sorted
+ */
+
+static void
+write_element(ItemBuilder *b, ItemType set, ItemSpan element)
+{
+	item_build_element(b);
+	item_build_scalar(b, item_element_type(set), element);
+}
+
+static void
+write_union(ItemBuilder *b, ItemSpan x, ItemSpan y)
+{
+	ItemType type = item_type(x);
+	ItemChildren a = item_children(x);
+	ItemChildren c = item_children(y);
+	uint32 i = 0;
+	uint32 j = 0;
+
+	item_build_begin(b, type);
+	while (i < a.count || j < c.count)
+	{
+		int cmp;
+
+		if (i < a.count && j < c.count)
+			cmp = item_element_compare(type, item_child(&a, i), item_child(&c, j));
+		else
+			cmp = i < a.count ? -1 : 1;
+		write_element(b, type, cmp <= 0 ? item_child(&a, i) : item_child(&c, j));
+		i += cmp <= 0;
+		j += cmp >= 0;
+	}
+	(void) item_build_end(b);
+}
+
+/* Write the elements of x that are not in y, or only say whether there is one. */
+static bool
+difference(ItemBuilder *b, ItemSpan x, ItemSpan y)
+{
+	ItemChildren c = item_children(x);
+	bool any = false;
+
+	if (b != NULL)
+		item_build_begin(b, item_type(x));
+	for (uint32 i = 0; i < c.count && (b != NULL || !any); i++)
+	{
+		if (item_set_contains(y, item_child(&c, i)))
+			continue;
+		any = true;
+		if (b != NULL)
+			write_element(b, item_type(x), item_child(&c, i));
+	}
+	if (b != NULL)
+		(void) item_build_end(b);
+	return any;
+}
+
+/*
+ * The walk; old is the value that the item has at a place, or NULL
+ */
+
+static const ItemSpan *
+action_value(const Apply *a, const ExprTree *leaf)
+{
+	return &a->expr->values[leaf->value->slot];
+}
+
+/* ADD and DELETE work on values of their own type. */
+static void
+require_same_type(const Apply *a, const ExprTree *leaf, ItemSpan old)
+{
+	ItemType type = item_type(*action_value(a, leaf));
+
+	if (type != item_type(old))
+		expr_fail(a->expr->compiled, leaf->path->location,
+				  leaf->verb == EXPR_ADD
+					  ? "cannot add a value of type %s to \"%s\" of type %s"
+					  : "cannot delete a value of type %s from \"%s\" of type %s",
+				  item_type_code(type), expr_path_text(leaf->path), item_type_code(item_type(old)));
+}
+
+/* Whether there will be a value. */
+static bool
+leaf_remains(const Apply *a, const ExprTree *leaf, const ItemSpan *old)
+{
+	if (leaf->verb == EXPR_SET || leaf->verb == EXPR_ADD)
+		return true;
+	if (leaf->verb == EXPR_REMOVE || old == NULL)
+		return false;
+	require_same_type(a, leaf, *old);
+	return difference(NULL, *old, *action_value(a, leaf));
+}
+
+static void
+write_leaf(Apply *a, const ExprTree *leaf, const ItemSpan *old)
+{
+	if (leaf->verb == EXPR_SET)
+		write_value(a, leaf->value);
+	else if (leaf->verb == EXPR_DELETE)
+		difference(&a->b, *old, *action_value(a, leaf));
+	else if (old == NULL)
+		item_build_value(&a->b, *action_value(a, leaf));
+	else
+	{
+		require_same_type(a, leaf, *old);
+		if (item_type(*old) == ITEM_N)
+			write_sum(a, leaf->path->location, *old, *action_value(a, leaf), false);
+		else
+			write_union(&a->b, *old, *action_value(a, leaf));
+	}
+	/* many large values: stop before memory does */
+	if (a->b.len > ITEM_MAX_ENCODED)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE)));
+}
+
+static const ExprTree *
+first_leaf(const ExprTree *tree)
+{
+	while (tree->type != TREE_LEAF)
+		tree = tree->children[0];
+	return tree;
+}
+
+static bool
+tree_creates(const ExprTree *tree)
+{
+	if (tree->type == TREE_LEAF)
+		return tree->verb == EXPR_SET || tree->verb == EXPR_ADD;
+	check_stack_depth();
+	for (int i = 0; i < tree->nchildren; i++)
+	{
+		if (tree_creates(tree->children[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the tree goes on in the old value.  It must, except that there is nothing to
+ * remove from an item that does not exist.
+ */
+static bool
+can_descend(const Apply *a, const ExprTree *tree, const ItemSpan *old)
+{
+	const ExprPath *path;
+
+	if (old != NULL && item_type(*old) == (tree->type == TREE_MAP ? ITEM_M : ITEM_L))
+		return true;
+	if (a->absent && !tree_creates(tree))
+		return false;
+	path = first_leaf(tree)->path;
+	expr_fail(a->expr->compiled, path->location,
+			  "document path \"%s\" leads through a value that the item does not have, or that "
+			  "is no map or list",
+			  expr_path_text(path));
+}
+
+/* Whether anything that the tree writes will be there. */
+static bool
+any_remains(const Apply *a, const ExprTree *tree, const ItemSpan *old)
+{
+	if (tree->type == TREE_LEAF)
+		return leaf_remains(a, tree, old);
+	check_stack_depth();
+	if (!can_descend(a, tree, old))
+		return false;
+	for (int i = 0; i < tree->nchildren; i++)
+	{
+		ItemSpan child;
+		bool found = expr_step_find(&tree->children[i]->step, *old, &child);
+
+		if (any_remains(a, tree->children[i], found ? &child : NULL))
+			return true;
+	}
+	return false;
+}
+
+static void write_map(Apply *a, const ExprTree *tree, const ItemChildren *old);
+static void write_list(Apply *a, const ExprTree *tree, const ItemChildren *old);
+
+/* A child of a map or list that the tree leads to. */
+static void
+write_child(Apply *a, const ExprTree *tree, const ItemSpan *old)
+{
+	ItemChildren children;
+
+	if (tree->type == TREE_LEAF)
+	{
+		if (!leaf_remains(a, tree, old))
+			return;
+	}
+	else if (!can_descend(a, tree, old) || (a->touched_only && !any_remains(a, tree, old)))
+		return;
+
+	if (tree->step.name.data != NULL)
+		item_build_name(&a->b, tree->step.name);
+	else
+		item_build_element(&a->b);
+	if (tree->type == TREE_LEAF)
+	{
+		write_leaf(a, tree, old);
+		return;
+	}
+	check_stack_depth();
+	children = item_children(*old);
+	if (tree->type == TREE_MAP)
+		write_map(a, tree, &children);
+	else
+		write_list(a, tree, &children);
+}
+
+/* Old entries and the tree's children, both in the order of their names. */
+static void
+write_map(Apply *a, const ExprTree *tree, const ItemChildren *old)
+{
+	uint32 i = 0;
+	int j = 0;
+
+	item_build_begin(&a->b, ITEM_M);
+	while (i < old->count || j < tree->nchildren)
+	{
+		ItemSpan name = {NULL, 0};
+		ItemSpan value = {NULL, 0};
+		int cmp = i < old->count ? -1 : 1;
+
+		if (i < old->count)
+			value = item_entry(item_child(old, i), &name);
+		if (i < old->count && j < tree->nchildren)
+			cmp = item_compare_bytes(name, tree->children[j]->step.name);
+		if (cmp >= 0)
+			write_child(a, tree->children[j], cmp == 0 ? &value : NULL);
+		else if (!a->touched_only)
+		{
+			item_build_name(&a->b, name);
+			item_build_value(&a->b, value);
+		}
+		i += cmp <= 0;
+		j += cmp >= 0;
+	}
+	(void) item_build_end(&a->b);
+}
+
+/* Old elements in their places; what is set beyond the end follows in its order. */
+static void
+write_list(Apply *a, const ExprTree *tree, const ItemChildren *old)
+{
+	int j = 0;
+
+	item_build_begin(&a->b, ITEM_L);
+	for (uint32 i = 0; i < old->count; i++)
+	{
+		ItemSpan value = item_child(old, i);
+
+		if (j < tree->nchildren && tree->children[j]->step.index == i)
+			write_child(a, tree->children[j++], &value);
+		else if (!a->touched_only)
+		{
+			item_build_element(&a->b);
+			item_build_value(&a->b, value);
+		}
+	}
+	for (; j < tree->nchildren; j++)
+		write_child(a, tree->children[j], NULL);
+	(void) item_build_end(&a->b);
+}
+
+/* Write the new item, or what the update wrote of it, over the attributes of base. */
+static DynItem *
+apply(const Expr *update, const DynItem *old, const DynItem *base, bool touched_only)
+{
+	Apply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
+	ItemChildren attributes = {NULL, NULL, 0, 0};
+
+	if (old != NULL)
+		a.item = item_children(item_root(old));
+	if (base != NULL)
+		attributes = item_children(item_root(base));
+	item_build_init(&a.b, base == NULL ? 0 : VARSIZE_ANY_EXHDR(base) + 64);
+	write_map(&a, update->compiled->tree, &attributes);
+	return item_build_finish(&a.b);
+}
+
+/*
+ * The new item.  Where there was none it begins with the attributes of key, if that is
+ * given; NULL if there was none and the update only removes and deletes, which makes
+ * none.
+ */
+DynItem *
+expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
+{
+	DynItem *item;
+
+	if (old == NULL && !update->compiled->creates)
+		return NULL;
+	item = apply(update, old, old == NULL ? key : old, false);
+	item_check_size(item_root(item));
+	return item;
+}
+
+/* What was at the paths that the update writes, or NULL if nothing was. */
+DynItem *
+expr_updated_old(const Expr *update, const DynItem *old)
+{
+	if (old == NULL || !expr_tree_resolves(update->compiled->tree, item_root(old)))
+		return NULL;
+	return expr_project(update, old);
+}
+
+/* What the update wrote to the old item, or NULL if nothing of it is left. */
+DynItem *
+expr_updated_new(const Expr *update, const DynItem *old)
+{
+	DynItem *item = apply(update, old, old, true);
+
+	return item_children(item_root(item)).count == 0 ? NULL : item;
+}
