@@ -10,7 +10,7 @@ import sys
 
 import psycopg2
 
-PASSES = 88
+PASSES = 140
 
 strategies = json.load(open(sys.argv[1]))
 only = sys.argv[2] if len(sys.argv) > 2 else None

@@ -29,7 +29,7 @@ sub calls
 	my $sql = "SELECT dyn_get('$table', '{\"pk\":{\"S\":\"$pk\"},\"sk\":{\"S\":\"s5\"}}');\n";
 	for my $condition (@conditions)
 	{
-		my $vals = qq{{":p":{"S":"$pk"}};
+		my $vals = qq|{":p":{"S":"$pk"}|;
 		$vals .= ',":a":{"S":"s"}' if $condition =~ /:a/;
 		$vals .= ',":b":{"S":"t"}' if $condition =~ /:b/;
 		for my $rest ('', ', forward => false', ', max_items => 2', qq{, start_key => '{"pk":{"S":"$pk"},"sk":{"S":"s3"}}', forward => false})
