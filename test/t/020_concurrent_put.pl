@@ -32,13 +32,13 @@ for my $name (sort keys %scripts)
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM app'), 1, "50 sessions, $name: one item");
 }
 
-# Acknowledged is in the log that a client writes after its answer.
-my $log = $node->basedir . '/acknowledged';
+# A write is acknowledged when its answer has reached the client.
 my @writers = map {
 	my $n = $_;
-	my %writer = (in => '', out => '', err => '');
-	$writer{in} .= "SELECT $_ FROM dyn_put('app', jsonb_build_object('pk', 'w$n', 'sk', '$_')) WHERE true;\n" for (1 .. 20000);
-	$writer{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$writer{in}, '>', \$writer{out}, '2>', \$writer{err});
+	my $file = $node->basedir . "/writer$n.sql";
+	append_to_file($file, join '', map { "SELECT $_ FROM dyn_put('app', jsonb_build_object('pk', 'w$n', 'sk', '$_'));\n" } 1 .. 20000);
+	my %writer = (out => '', err => '');
+	$writer{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$writer{out}, '2>', \$writer{err});
 	\%writer;
 } 1 .. 4;
 $node->poll_query_until('postgres', "SELECT count(*) > 400 FROM app WHERE pk ~ '^w'") or die "no writes";
