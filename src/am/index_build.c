@@ -55,6 +55,10 @@ end_delegation(Delegation *delegation)
 /*
  * Outside a transaction, and so during an abort, the server rebuilds no entry.  When a FATAL
  * error ends the session, delegations are still listed then, but their entries may be gone.
+ *
+ * An entry that was invalidated by the abort of a subtransaction is rebuilt when it is opened
+ * next, without a callback.  Only an index expression that changes its own table's catalog entry
+ * and rolls that back gets there; heap_getnext() then ends the build with its error.
  */
 static void
 swap_again(Datum arg, Oid relid)

@@ -67,7 +67,7 @@ $node->command_ok([ 'pg_amcheck', 'plain' ], 'pg_amcheck passes by');
 # the library is lost.
 $node->safe_psql('plain', q{UPDATE pg_proc SET probin = '$libdir/lost' WHERE probin = '$libdir/dynamo_table'});
 ($status, $out, $err) = $node->psql('plain', 'SELECT count(*) FROM ours');
-like($err, qr/could not access file "\$libdir\/lost"/, 'without the library a table of ours cannot be read');
+like($err, qr/could not access file ".*lost"/, 'without the library a table of ours cannot be read');
 $node->safe_psql(
 	'plain', q{
 	BEGIN;
