@@ -113,9 +113,9 @@ SELECT dyn_get('hash', '{"p":{"S":"tx"}}') IS NULL AS missing;
 
 -- repeatable read and serializable
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT dyn_put('hash', '{"p":{"S":"ser"}}', 'ALL_OLD');
-SELECT dyn_put('hash', '{"p":{"S":"ser"},"a":{"N":"2"}}', 'ALL_OLD');
-SELECT dyn_delete('hash', '{"p":{"S":"ser"}}', 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"},"a":{"N":"2"}}', 'ALL_OLD');
+SELECT dyn_delete('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
 COMMIT;
 
 -- the settings of a user do not change what is done
