@@ -70,7 +70,7 @@ bound_expr(FunctionCallInfo fcinfo, ExprKind kind)
 	if (bound == NULL)
 	{
 		bound = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Bound));
-		bound->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table expression",
+		bound->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table arguments",
 										   ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = bound;
 	}

@@ -32,6 +32,8 @@ dyn_expr_error(DYN_EXPR_LTYPE *location, ExprParse *parse, void *scanner, const 
 %define api.prefix {dyn_expr_}
 %define api.location.type {int}
 %locations
+/* so that a syntax error comes before an error about what it follows */
+%define lr.default-reduction accepting
 %expect 0
 %parse-param {ExprParse *parse} {void *scanner}
 %lex-param {void *scanner}

@@ -159,8 +159,8 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 
 	count_operator(parse, location);
 	if (node->nargs != nargs)
-		expr_fail(parse->compiled, location, "function \"%s\" has %d arguments instead of %d",
-				  f->name, node->nargs, nargs);
+		expr_fail(parse->compiled, location, "function \"%s\" has %s", f->name,
+				  nargs == 1 ? "one argument" : "two arguments");
 	for (int i = 0; i < nargs; i++)
 	{
 		if (!argument_fits(node->args[i], f->args[i]))

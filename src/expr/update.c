@@ -337,9 +337,7 @@ can_descend(const Apply *a, const ExprTree *tree, const ItemSpan *old)
 	if (a->absent && !tree_creates(tree))
 		return false;
 	path = first_leaf(tree)->path;
-	expr_fail(a->expr->compiled, path->location,
-			  "document path \"%s\" leads through a value that the item does not have, or that "
-			  "is no map or list",
+	expr_fail(a->expr->compiled, path->location, "document path \"%s\" does not fit the item",
 			  expr_path_text(path));
 }
 
