@@ -23,15 +23,15 @@ SELECT dyn_put('mov', ('{"Actor":{"S":"A"},"Movie":{"S":"' || m || '"}}')::dyn_i
 SELECT count(*) FROM mov;
 
 -- R05, R06, R07 return values
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"1"}}', 'NONE') IS NULL AS none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"1"}}', return_values => 'NONE') IS NULL AS none;
 SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"2"}}', return_values => 'ALL_OLD');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"new"}}', 'ALL_OLD') IS NULL AS there_was_none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"new"}}', return_values => 'ALL_OLD') IS NULL AS there_was_none;
 SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_OLD');
-SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'ALL_OLD') IS NULL AS there_was_none;
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'UPDATED_NEW');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'none');
-SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'ALL_NEW');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', NULL) IS NULL AS none;
+SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_OLD') IS NULL AS there_was_none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'UPDATED_NEW');
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'none');
+SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_NEW');
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => NULL) IS NULL AS none;
 
 -- K06 to K09, W02: the full key, of its types, not empty
 SELECT dyn_put('mov', '{"Actor":{"S":"T"}}');
@@ -76,7 +76,7 @@ SELECT c FROM bins ORDER BY p, c;
 SELECT dyn_put('mov', ('{"Actor":{"S":"nul"},"Movie":{"S":"' || s || '"}}')::dyn_item) FROM unnest(ARRAY['a\u0000b', 'a\u0000', 'a', 'a\u0001', 'a\u0001\u0000', 'a\u0002', 'a\u0000\u0000', '\u0000', '\u0001', 'b']) s;
 SELECT item FROM mov WHERE "Actor" = 'nul' ORDER BY "Movie";
 SELECT dyn_get('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0000b"}}');
-SELECT dyn_delete('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0001\u0000"}}', 'ALL_OLD');
+SELECT dyn_delete('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0001\u0000"}}', return_values => 'ALL_OLD');
 
 -- L03 key sizes, in bytes, on reads too; and what one entry of a btree can hold
 SELECT dyn_put('mov', jsonb_build_object('Actor', repeat('x', 2048), 'Movie', repeat('y', 1024)));
@@ -96,8 +96,8 @@ INSERT INTO mov (item) SELECT jsonb_build_object('Actor', noise(2048), 'Movie', 
 -- W20 large items: to TOAST and back
 SELECT dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(400000)));
 SELECT dyn_size(dyn_get('hash', '{"p":{"S":"large"}}'));
-SELECT dyn_size(dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(300000)), 'ALL_OLD'));
-SELECT dyn_size(dyn_delete('hash', '{"p":{"S":"large"}}', 'ALL_OLD'));
+SELECT dyn_size(dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(300000)), return_values => 'ALL_OLD'));
+SELECT dyn_size(dyn_delete('hash', '{"p":{"S":"large"}}', return_values => 'ALL_OLD'));
 SELECT dyn_put('hash', jsonb_build_object('p', 'large', 'a', repeat('x', 410000)));
 SELECT dyn_get('hash', '{"p":{"S":"large"}}') IS NULL AS missing;
 
@@ -113,15 +113,15 @@ SELECT dyn_get('hash', '{"p":{"S":"tx"}}') IS NULL AS missing;
 
 -- repeatable read and serializable
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT dyn_put('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
-SELECT dyn_put('hash', '{"p":{"S":"serial"},"a":{"N":"2"}}', 'ALL_OLD');
-SELECT dyn_delete('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"}}', return_values => 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"},"a":{"N":"2"}}', return_values => 'ALL_OLD');
+SELECT dyn_delete('hash', '{"p":{"S":"serial"}}', return_values => 'ALL_OLD');
 COMMIT;
 
 -- the settings of a user do not change what is done
 SET plan_cache_mode = force_custom_plan;
 SET enable_indexscan = off;
-SELECT dyn_put('hash', '{"p":{"S":"set"}}', 'ALL_OLD'), dyn_get('hash', '{"p":{"S":"1"}}');
+SELECT dyn_put('hash', '{"p":{"S":"set"}}', return_values => 'ALL_OLD'), dyn_get('hash', '{"p":{"S":"1"}}');
 RESET plan_cache_mode;
 RESET enable_indexscan;
 BEGIN READ ONLY;

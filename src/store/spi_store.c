@@ -19,7 +19,8 @@
 enum
 {
 	GET,
-	LOCK,
+	LOCK_REPLACE,
+	LOCK_DELETE,
 	PUT,
 	INSERT,
 	REPLACE,
@@ -40,11 +41,15 @@ enum
 /* The item, the keys, or a partition key with two bounds. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
+/* The caller's memory context stays the current one, so that what he makes outlives store_end(). */
 void
 store_begin(void)
 {
+	MemoryContext context = CurrentMemoryContext;
+
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
+	MemoryContextSwitchTo(context);
 }
 
 void
@@ -95,11 +100,13 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 	switch (shape)
 	{
 		case GET:
-		case LOCK:
+		case LOCK_REPLACE:
+		case LOCK_DELETE:
 			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
 			append_key_condition(sql, table, 1);
-			if (shape == LOCK)
-				appendStringInfoString(sql, " FOR NO KEY UPDATE");
+			if (shape != GET)
+				appendStringInfoString(sql, shape == LOCK_REPLACE ? " FOR NO KEY UPDATE"
+																  : " FOR UPDATE");
 			break;
 		case PUT:
 			append_insert(sql, table);
@@ -107,7 +114,7 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 			break;
 		case INSERT:
 			append_insert(sql, table);
-			appendStringInfoString(sql, "NOTHING");
+			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s WHERE false", item, item);
 			break;
 		case REPLACE:
 			appendStringInfo(sql, "UPDATE %s SET %s = $1 WHERE ", table->qualified, item);
@@ -248,10 +255,7 @@ run(DynTable *table, int shape, const DynItem *item, const DynKeyValues *key)
 	return SPI_processed;
 }
 
-/*
- * The item that the last statement returned, if it returned a row: fetched from TOAST, and in
- * the context that was current at store_begin().
- */
+/* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
 static DynItem *
 returned_item(void)
 {
@@ -263,7 +267,7 @@ returned_item(void)
 		return NULL;
 	item = PG_DETOAST_DATUM_PACKED(
 		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	copy = SPI_palloc(VARSIZE_ANY(item));
+	copy = palloc(VARSIZE_ANY(item));
 	memcpy(copy, item, VARSIZE_ANY(item));
 	return copy;
 }
@@ -279,22 +283,39 @@ store_get(DynTable *table, const DynKeyValues *key)
 	return returned_item();
 }
 
+/*
+ * A write that came to nothing was taken back by a trigger or a rule.  An answer would say that
+ * it was done.
+ */
+static void
+require_write(const DynTable *table, uint64 rows)
+{
+	if (rows == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+				 errmsg("a trigger or rule of table \"%s\" suppressed the write", table->name)));
+}
+
 /* Insert or replace, whatever is there. */
 void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	run(table, PUT, item, key);
+	require_write(table, run(table, PUT, item, key));
 }
 
-/* Lock the item of that key for a replacement; NULL if there is none. */
+/* Lock the item of that key; NULL if there is none. */
 DynItem *
-store_lock(DynTable *table, const DynKeyValues *key)
+store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
-	run(table, LOCK, NULL, key);
+	run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
 	return returned_item();
 }
 
-/* False if there is an item of that key: then nothing is done. */
+/*
+ * Insert where store_lock() found nothing.  False if by now there is an item of that key: then it
+ * is locked for a replacement, so the next store_lock() finds it, and nobody begins again
+ * twice.  (ON CONFLICT DO NOTHING would not lock it.)
+ */
 bool
 store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
@@ -305,7 +326,7 @@ store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 void
 store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	run(table, REPLACE, item, key);
+	require_write(table, run(table, REPLACE, item, key));
 }
 
 /* Returns the item that was there, if that is wanted and there was one. */
