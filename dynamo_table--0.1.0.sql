@@ -249,3 +249,61 @@ CREATE FUNCTION dyn_apply(item dyn_item, update text, names jsonb DEFAULT NULL, 
 	AS 'MODULE_PATHNAME', 'dyn_apply' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_apply(dyn_item, text, jsonb, dyn_item, text) IS
 	'the item, or with NULL an item that does not exist, after the update expression';
+
+-- table access method
+
+CREATE FUNCTION dynamo_table_am_handler(internal) RETURNS table_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_table_am_handler(internal) IS
+	'handler of the table access method dynamo_table';
+
+CREATE ACCESS METHOD dynamo_table TYPE TABLE HANDLER dynamo_table_am_handler;
+COMMENT ON ACCESS METHOD dynamo_table IS
+	'heap for item collections';
+
+-- tables
+
+CREATE FUNCTION dyn_derive_keys() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION dyn_derive_keys() IS
+	'trigger function: key columns from the item; arguments: a key each, as "name TYPE"';
+
+CREATE FUNCTION dyn_keys_match(item dyn_item, keys text[], VARIADIC columns "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_keys_match(dyn_item, text[], "any") IS
+	'whether the columns are what the keys, each as "name TYPE", derive from the item';
+
+CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL, fillfactor integer DEFAULT 90)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_create_table(text, text, text, integer) IS
+	'create a table of items; keys as "name TYPE" with type S, N or B';
+
+CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
+
+CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of items, in the shape of DescribeTable';
+
+-- actions
+
+CREATE FUNCTION dyn_get(table_name text, key dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_get(text, dyn_item) IS 'item of a key, or NULL';
+
+CREATE FUNCTION dyn_put(table_name text, item dyn_item, return_values text DEFAULT 'NONE') RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_put(text, dyn_item, text) IS 'create an item or replace it; return_values NONE or ALL_OLD';
+
+CREATE FUNCTION dyn_delete(table_name text, key dyn_item, return_values text DEFAULT 'NONE') RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_delete(text, dyn_item, text) IS 'delete an item if it is there; return_values NONE or ALL_OLD';
+
+CREATE FUNCTION dyn_query(table_name text, key_condition text, vals dyn_item DEFAULT NULL, names jsonb DEFAULT NULL,
+		forward boolean DEFAULT true, max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_query(text, text, dyn_item, jsonb, boolean, bigint, dyn_item) IS
+	'items of one collection in the order of their sort keys';

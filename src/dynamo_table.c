@@ -8,9 +8,21 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/guc.h"
+
+#include "am/am.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
 #else
 PG_MODULE_MAGIC;
 #endif
+
+void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	dyn_am_init();
+	MarkGUCPrefixReserved("dynamo_table");
+}

@@ -1,0 +1,150 @@
+-- dyn_create_table(), dyn_drop_table(), dyn_describe_table(): rows K01 to K05, K20 to K23.
+SELECT dyn_create_table('app', 'pk S', 'sk S');
+\d app
+SELECT reloptions, amname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE relname = 'app';
+SELECT dyn_describe_table('app') - 'TableSizeBytes';
+
+-- K02, K04, K05 any names, S, N or B, with a sort key or without
+SELECT dyn_create_table('Movies', 'Actor S', 'Movie S', fillfactor => 70);
+SELECT dyn_create_table('hash-only', 'Customer Id N');
+SELECT dyn_create_table('bytes.and.dots', 'b B', 'n N');
+SELECT dyn_describe_table('hash-only') - 'TableSizeBytes', dyn_describe_table('bytes.and.dots') -> 'AttributeDefinitions';
+SELECT reloptions FROM pg_class WHERE relname = 'Movies';
+
+-- K04 no other type
+SELECT dyn_create_table('bad', 'pk BOOL');
+SELECT dyn_create_table('bad', 'pk SS');
+SELECT dyn_create_table('bad', 'pk s');
+SELECT dyn_create_table('bad', 'pk');
+SELECT dyn_create_table('bad', 'S');
+SELECT dyn_create_table('bad', ' S');
+SELECT dyn_create_table('bad', '');
+SELECT dyn_create_table('bad', 'pk S', 'pk N');
+SELECT dyn_create_table('bad', NULL);
+SELECT dyn_create_table(NULL, 'pk S');
+SELECT dyn_create_table('bad', 'pk S', fillfactor => 5);
+
+-- K22 names
+SELECT dyn_create_table('xx', 'pk S');
+SELECT dyn_create_table(repeat('x', 256), 'pk S');
+SELECT dyn_create_table('with space', 'pk S');
+SELECT dyn_create_table('drop table"', 'pk S');
+SELECT dyn_create_table('app', 'pk S');
+SELECT dyn_create_table('long' || repeat('x', 251), 'pk S');
+SELECT dyn_put('long' || repeat('x', 251), '{"pk":{"S":"a"}}');
+SELECT dyn_get('long' || repeat('x', 251), '{"pk":{"S":"a"}}');
+SELECT relname FROM pg_class WHERE relname ~ '^long' AND relkind = 'r';
+SELECT dyn_get('nope', '{"pk":{"S":"a"}}');
+SELECT dyn_get('xx', '{"pk":{"S":"a"}}');
+SELECT dyn_get('pg_class', '{"pk":{"S":"a"}}');
+SELECT dyn_drop_table('nope');
+SELECT dyn_drop_table('pg_class');
+SELECT dyn_describe_table('nope');
+
+-- columns: names that cannot be identifiers, or that a column has already
+SELECT dyn_create_table('odd', 'item S', 'ctid S');
+SELECT dyn_put('odd', '{"item":{"S":"i"},"ctid":{"S":"c"}}');
+SELECT dyn_create_table('longkey', repeat('é', 100) || ' S', repeat('k', 255) || ' N');
+SELECT dyn_put('longkey', jsonb_build_object(repeat('é', 100), 'p', repeat('k', 255), 1));
+SELECT attname, octet_length(attname) FROM pg_attribute WHERE attrelid IN ('odd'::regclass, 'longkey'::regclass) AND attnum > 1;
+SELECT dyn_create_table('toolong', repeat('k', 256) || ' S');
+
+-- K23, quoting: an attribute name that would like to be SQL
+SELECT dyn_create_table('quoted', 'a"); DROP TABLE app; -- S', 'it''s S');
+SELECT dyn_put('quoted', '{"a\"); DROP TABLE app; --":{"S":"x"},"it''s":{"S":"y"}}');
+SELECT * FROM quoted;
+
+-- a schema in the name; the whole name comes first
+CREATE SCHEMA prod;
+SELECT dyn_create_table('prod.users', 'pk S');
+SELECT dyn_put('prod.users', '{"pk":{"S":"in schema prod"}}');
+SELECT item FROM prod.users;
+SELECT dyn_create_table('test.users', 'pk S');
+SELECT dyn_put('test.users', '{"pk":{"S":"whole name"}}');
+SELECT item FROM "test.users";
+SELECT dyn_create_table('prod.users', 'pk S');
+SET search_path = pg_catalog;
+SELECT public.dyn_get('prod.users', '{"pk":{"S":"in schema prod"}}');
+SELECT public.dyn_create_table('prod.others', 'pk S');
+SELECT public.dyn_put('prod.others', '{"pk":{"S":"x"}}', 'ALL_OLD');
+SELECT public.dyn_delete('prod.others', '{"pk":{"S":"x"}}', 'ALL_OLD');
+RESET search_path;
+
+-- a hostile search_path: operators and functions of others are not called
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.eq(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.eq);
+CREATE FUNCTION evil.dyn_keys_match(dyn_item, text[], text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+SET search_path = evil, pg_catalog, public;
+SELECT dyn_create_table('safe', 'pk S');
+SELECT dyn_put('safe', '{"pk":{"S":"x"}}', 'ALL_OLD'), dyn_get('safe', '{"pk":{"S":"x"}}');
+RESET search_path;
+
+-- rename, move and drop by plain SQL, in one session with what is cached of the table
+SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER TABLE app RENAME TO renamed;
+SELECT dyn_get('app', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+SELECT dyn_get('renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER TABLE renamed SET SCHEMA prod;
+SELECT dyn_get('prod.renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER SCHEMA prod RENAME TO live;
+SELECT dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER TABLE live.renamed RENAME COLUMN sk TO "sort key";
+SELECT dyn_put('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}', 'ALL_OLD'), dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}');
+ALTER TABLE live.renamed ADD COLUMN extra int DEFAULT 5;
+SELECT dyn_put('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"d"}}');
+SELECT * FROM live.renamed;
+DROP TABLE live.renamed;
+SELECT dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+BEGIN;
+SELECT dyn_create_table('app', 'pk N');
+SELECT dyn_put('app', '{"pk":{"N":"1"}}');
+ROLLBACK;
+SELECT dyn_create_table('app', 'pk S');
+SELECT dyn_put('app', '{"pk":{"S":"1"}}');
+SELECT dyn_drop_table('app');
+SELECT dyn_put('app', '{"pk":{"S":"1"}}');
+
+-- the same shape as plain DDL
+CREATE TABLE plain (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, PRIMARY KEY (pk, sk),
+  CHECK (dyn_keys_match(item, ARRAY['pk S', 'sk N'], pk, sk))) USING dynamo_table;
+SELECT dyn_put('plain', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+SELECT dyn_put('plain', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
+SELECT dyn_describe_table('plain') -> 'KeySchema', dyn_get('plain', '{"pk":{"S":"a"},"sk":{"N":"1.0"}}');
+
+-- and shapes that are wrong
+CREATE TABLE wrong (item dyn_item NOT NULL, pk text NOT NULL PRIMARY KEY);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
+INSERT INTO wrong (item) VALUES ('{"pk":{"S":"a"}}');
+ALTER TABLE wrong ALTER pk TYPE bytea USING NULL;
+SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
+ALTER TABLE wrong DROP CONSTRAINT wrong_pkey;
+SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk X');
+ALTER TABLE wrong ADD PRIMARY KEY (pk);
+SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B', 'sk B');
+SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+SELECT dyn_put('wrong', '{"pk":{"B":"AQ=="}}');
+CREATE TRIGGER other BEFORE INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+ALTER TABLE wrong DISABLE TRIGGER "~dynamo_keys";
+DROP TRIGGER "~dynamo_keys" ON wrong;
+INSERT INTO wrong (item, pk) VALUES ('{"pk":{"B":"AQ=="}}', 'x');
+DROP TRIGGER other ON wrong;
+CREATE TRIGGER other AFTER INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+INSERT INTO wrong (item, pk) VALUES ('{"pk":{"B":"AQ=="}}', 'x');
+SELECT dyn_keys_match('{}', ARRAY['pk S'], 5);
+SELECT dyn_keys_match('{}', ARRAY['pk S']);
+SELECT dyn_keys_match('{}', ARRAY['pk S'], VARIADIC ARRAY['x']);
+SELECT dyn_keys_match('{}', ARRAY[NULL], 'x'::text);
+SELECT dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'x'::text), dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'y'::text),
+       dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], NULL::text), dyn_keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], NULL::text),
+       dyn_keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], '5'::text), dyn_keys_match(NULL, ARRAY['pk S'], 'x'::text);
+SELECT k, dyn_keys_match('{"pk":{"S":"x"},"sk":{"N":"1"}}', ARRAY[k], 'x'::text) FROM unnest(ARRAY['pk S', 'sk S', 'pk S']) k;
+
+DROP TABLE "Movies", "hash-only", "bytes.and.dots", "test.users", odd, longkey, quoted, plain, wrong;
+DO $$ DECLARE t text; BEGIN SELECT relname INTO t FROM pg_class WHERE relname ~ '^long' AND relkind = 'r'; EXECUTE format('DROP TABLE %I', t); END $$;
+DROP SCHEMA live, evil CASCADE;

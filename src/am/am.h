@@ -1,0 +1,34 @@
+/*
+ * am.h
+ *	  The table access method "dynamo_table": heap with a few callbacks of its own.
+ */
+#ifndef DYNAMO_TABLE_AM_H
+#define DYNAMO_TABLE_AM_H
+
+#include "access/tableam.h"
+
+/* dynamo_table.sort_on_vacuum_full */
+extern bool dyn_sort_on_vacuum_full;
+
+/* Called once by _PG_init. */
+extern void dyn_am_init(void);
+
+/* index_build.c */
+extern void dyn_index_build_init(void);
+extern double dyn_index_build_range_scan(Relation table_rel, Relation index_rel,
+										 struct IndexInfo *index_info, bool allow_sync,
+										 bool anyvisible, bool progress, BlockNumber start_blockno,
+										 BlockNumber numblocks, IndexBuildCallback callback,
+										 void *callback_state, TableScanDesc scan);
+extern void dyn_index_validate_scan(Relation table_rel, Relation index_rel,
+									struct IndexInfo *index_info, Snapshot snapshot,
+									struct ValidateIndexState *state);
+
+/* rewrite.c */
+extern void dyn_relation_copy_for_cluster(Relation old_table, Relation new_table,
+										  Relation old_index, bool use_sort,
+										  TransactionId oldest_xmin, TransactionId *xid_cutoff,
+										  MultiXactId *multi_cutoff, double *num_tuples,
+										  double *tups_vacuumed, double *tups_recently_dead);
+
+#endif

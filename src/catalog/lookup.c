@@ -1,0 +1,128 @@
+/*
+ * lookup.c
+ *	  From DynamoDB's names to relations and columns.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "catalog/table.h"
+#include "errors.h"
+
+#define NAME_PREFIX_LENGTH 54
+
+static bool
+is_reserved_column(const char *name)
+{
+	static const char *const reserved[] = {DYN_ITEM_COLUMN, "ctid", "xmin",    "cmin",
+										   "xmax",          "cmax", "tableoid"};
+
+	for (int i = 0; i < lengthof(reserved); i++)
+	{
+		if (strcmp(name, reserved[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The identifier for a name of DynamoDB's: the name itself, unless it does not fit or would
+ * clash with a column that every table has.
+ */
+char *
+dyn_identifier(ItemSpan name)
+{
+	char *identifier = pnstrdup(name.data, name.len);
+	int clip;
+
+	if (strlen(identifier) == name.len && name.len < NAMEDATALEN && !is_reserved_column(identifier))
+		return identifier;
+	clip = pg_encoding_mbcliplen(PG_UTF8, name.data, name.len, NAME_PREFIX_LENGTH);
+	return psprintf("%.*s_%08x", clip, name.data,
+					hash_bytes((const unsigned char *) name.data, (int) name.len));
+}
+
+/* Spec row K22. */
+void
+dyn_check_table_name(ItemSpan name)
+{
+	bool ok = name.len >= 3 && name.len <= 255;
+
+	for (uint32 i = 0; i < name.len && ok; i++)
+	{
+		unsigned char c = (unsigned char) name.data[i];
+
+		ok = isalnum(c) || c == '_' || c == '-' || c == '.';
+	}
+	if (!ok)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid table name \"%.*s\"", (int) Min(name.len, 255), name.data),
+			 errdetail(
+				 "A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\".")));
+}
+
+/* Split "schema.table" at the first dot; schema is NULL if there is none. */
+void
+dyn_split_name(ItemSpan name, char **schema, char **relation)
+{
+	const char *dot = memchr(name.data, '.', name.len);
+	ItemSpan rest = name;
+
+	*schema = NULL;
+	if (dot != NULL && dot > name.data && dot + 1 < name.data + name.len)
+	{
+		ItemSpan first = {name.data, (uint32) (dot - name.data)};
+
+		*schema = dyn_identifier(first);
+		rest = (ItemSpan){dot + 1, name.len - first.len - 1};
+	}
+	*relation = dyn_identifier(rest);
+}
+
+/* The whole name on the search_path comes first, then "schema.table". */
+static Oid
+lookup_table(ItemSpan name, LOCKMODE lockmode)
+{
+	char *schema;
+	char *relation;
+	Oid relid;
+
+	relid = RangeVarGetRelid(makeRangeVar(NULL, dyn_identifier(name), -1), lockmode, true);
+	if (OidIsValid(relid))
+		return relid;
+	dyn_split_name(name, &schema, &relation);
+	if (schema == NULL)
+		return InvalidOid;
+	return RangeVarGetRelid(makeRangeVar(schema, relation, -1), lockmode, true);
+}
+
+/* Open and lock the table of that name, or raise the error that DynamoDB has for it. */
+Relation
+dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
+{
+	ItemSpan span = {VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)};
+	Oid relid = lookup_table(span, lockmode);
+	Relation rel;
+
+	if (!OidIsValid(relid))
+	{
+		dyn_check_table_name(span);
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" does not exist", text_to_cstring(name))));
+	}
+	rel = relation_open(relid, NoLock);
+	*table = dyn_schema(rel);
+	if (*table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
+						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER)));
+	return rel;
+}

@@ -1,0 +1,248 @@
+/*
+ * schema.c
+ *	  The per-backend cache of table schemas.
+ *
+ * A schema is read from the relcache (trigger descriptor, primary key), so from the newest
+ * committed catalogs and never under the transaction's snapshot: a REPEATABLE READ writer that
+ * began before an index was added must derive its column all the same.
+ *
+ * Invalidation only marks an entry, since it may come at any moment; the next look-up replaces
+ * it.  Replaced entries are freed when the transaction ends: until then somebody may hold one.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_collation.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "catalog/derive.h"
+#include "catalog/key.h"
+#include "errors.h"
+#include "store/plan.h"
+
+typedef struct SchemaEntry
+{
+	Oid relid; /* hash key */
+	DynTable *table;
+} SchemaEntry;
+
+static HTAB *schemas = NULL;
+static MemoryContext schema_context = NULL;
+static List *retired = NIL; /* replaced entries, in schema_context */
+
+/* Counts invalidations, so that one that comes while a schema is read is not lost. */
+static uint64 invalidations = 0;
+
+static void
+mark_invalid(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS scan;
+	SchemaEntry *entry;
+
+	invalidations++;
+	if (OidIsValid(relid))
+	{
+		entry = hash_search(schemas, &relid, HASH_FIND, NULL);
+		if (entry != NULL)
+			entry->table->valid = false;
+		return;
+	}
+	hash_seq_init(&scan, schemas);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+		entry->table->valid = false;
+}
+
+/* A renamed schema changes the qualified names of tables without touching them. */
+static void
+mark_all_invalid(Datum arg, int cacheid, uint32 hashvalue)
+{
+	mark_invalid(arg, InvalidOid);
+}
+
+static void
+free_table(DynTable *table)
+{
+	store_free_plans(table->plans);
+	MemoryContextDelete(table->context);
+}
+
+static void
+free_retired(XactEvent event, void *arg)
+{
+	ListCell *cell;
+
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE)
+		return;
+	foreach (cell, retired)
+		free_table(lfirst(cell));
+	list_free(retired);
+	retired = NIL;
+}
+
+static void
+create_cache(void)
+{
+	HASHCTL ctl;
+
+	schema_context =
+		AllocSetContextCreate(CacheMemoryContext, "dynamo_table schemas", ALLOCSET_SMALL_SIZES);
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(SchemaEntry);
+	ctl.hcxt = schema_context;
+	schemas = hash_create("dynamo_table schemas", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
+	RegisterXactCallback(free_retired, NULL);
+}
+
+/*
+ * The arguments of the derive trigger, the one whose function is ours, whatever schema that is
+ * in; NULL if there is none.  Works on a copy: the look-up of the function may rebuild rel.
+ */
+static List *
+derive_arguments(Relation rel)
+{
+	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+		FmgrInfo flinfo;
+		List *arguments = NIL;
+
+		if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) != 0)
+			continue;
+		fmgr_info(trigger->tgfoid, &flinfo);
+		if (flinfo.fn_addr != dyn_derive_keys)
+			continue;
+		for (int j = 0; j < trigger->tgnargs; j++)
+			arguments = lappend(arguments, trigger->tgargs[j]);
+		return arguments;
+	}
+	return NIL;
+}
+
+static void
+fail_shape(Relation rel, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+					errmsg("table \"%s\" has not the shape of a table of items",
+						   RelationGetRelationName(rel)),
+					errdetail("%s", detail)));
+}
+
+static void
+read_item_column(Relation rel, DynTable *table)
+{
+	table->item_attnum = get_attnum(table->relid, DYN_ITEM_COLUMN);
+	if (table->item_attnum == InvalidAttrNumber)
+		fail_shape(rel, "It has no column \"item\".");
+	table->item_type = get_atttype(table->relid, table->item_attnum);
+}
+
+/* One key: its argument says what it is derived from, the primary key which column it is. */
+static void
+read_key(Relation rel, DynTable *table, int i, const char *argument, AttrNumber attnum)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	DynKey *key = &table->keys[i];
+	char *spec = pstrdup(argument);
+
+	dyn_parse_key_spec((ItemSpan){spec, (uint32) strlen(spec)}, &key->attribute, &key->type);
+	key->attnum = attnum;
+	key->column = pstrdup(NameStr(column->attname));
+	if (column->atttypid != dyn_key_column_type(key->type))
+		fail_shape(rel, psprintf("Column \"%s\" must have type %s for a key of type %s.",
+								 key->column, format_type_be(dyn_key_column_type(key->type)),
+								 item_type_code(key->type)));
+	if (key->type == ITEM_S && column->attcollation != C_COLLATION_OID)
+		fail_shape(rel, psprintf("Column \"%s\" must have collation \"C\".", key->column));
+}
+
+static void
+read_keys(Relation rel, DynTable *table, List *arguments)
+{
+	Relation index;
+
+	table->key_index = RelationGetPrimaryKeyIndex(rel);
+	if (!OidIsValid(table->key_index))
+		fail_shape(rel, "It has no primary key.");
+	index = relation_open(table->key_index, AccessShareLock);
+	table->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	if (table->nkeys > DYN_MAX_KEYS || list_length(arguments) != table->nkeys)
+		fail_shape(rel, psprintf("The primary key has %d columns, and trigger \"%s\" %d arguments.",
+								 table->nkeys, DYN_DERIVE_TRIGGER, list_length(arguments)));
+	for (int i = 0; i < table->nkeys; i++)
+		read_key(rel, table, i, list_nth(arguments, i), index->rd_index->indkey.values[i]);
+	relation_close(index, AccessShareLock);
+}
+
+/* NULL if the relation is no table of ours. */
+static DynTable *
+read_schema(Relation rel)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table schema", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	uint64 before = invalidations;
+	DynTable *table = palloc0(sizeof(DynTable));
+	List *arguments = derive_arguments(rel);
+
+	if (arguments == NIL)
+	{
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+		return NULL;
+	}
+	table->relid = RelationGetRelid(rel);
+	table->context = context;
+	table->name = pstrdup(RelationGetRelationName(rel));
+	table->qualified =
+		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), table->name);
+	read_item_column(rel, table);
+	read_keys(rel, table, arguments);
+	table->valid = before == invalidations;
+	MemoryContextSwitchTo(old);
+	return table;
+}
+
+/* The schema of an open relation, or NULL if it is no table of ours. */
+DynTable *
+dyn_schema(Relation rel)
+{
+	Oid relid = RelationGetRelid(rel);
+	SchemaEntry *entry;
+	DynTable *table;
+	bool found;
+
+	if (schemas == NULL)
+		create_cache();
+	entry = hash_search(schemas, &relid, HASH_FIND, NULL);
+	if (entry != NULL && entry->table->valid)
+		return entry->table;
+
+	table = read_schema(rel);
+	if (table == NULL)
+		return NULL;
+	entry = hash_search(schemas, &relid, HASH_ENTER, &found);
+	if (found)
+	{
+		MemoryContext old = MemoryContextSwitchTo(schema_context);
+
+		retired = lappend(retired, entry->table);
+		MemoryContextSwitchTo(old);
+	}
+	MemoryContextSetParent(table->context, schema_context);
+	entry->table = table;
+	return table;
+}

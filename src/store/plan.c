@@ -1,0 +1,111 @@
+/*
+ * plan.c
+ *	  Kept plans that stay ordered index scans.
+ *
+ * A kept plan is no ordered index scan by itself: by the statistics of the moment the planner
+ * prefers a sequential scan of a small table, or a bitmap and a sort.  And it plans anew after
+ * each invalidation, another session's ANALYZE for instance.  So before a statement runs, its
+ * generic plan is made valid here, with everything else than ordered index scans discouraged;
+ * the execution that follows finds it valid and takes it as it is.
+ *
+ * Nothing can invalidate the plan in between: that takes a new lock, and the relation is locked.
+ */
+#include "postgres.h"
+
+#include "jit/jit.h"
+#include "optimizer/cost.h"
+#include "utils/plancache.h"
+#include "utils/resowner.h"
+
+#include "store/plan.h"
+
+StorePlan *
+store_find_plan(DynTable *table, int shape)
+{
+	for (StorePlan *plan = table->plans; plan != NULL; plan = plan->next)
+	{
+		if (plan->shape == shape)
+			return plan;
+	}
+	return NULL;
+}
+
+StorePlan *
+store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types)
+{
+	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
+
+	plan->shape = shape;
+	plan->plan = SPI_prepare_cursor(sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	if (plan->plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
+	SPI_keepplan(plan->plan);
+	plan->next = table->plans;
+	table->plans = plan;
+	return plan;
+}
+
+/*
+ * Make the generic plan valid.  The planner's switches are set as variables and not as
+ * settings: they have to hold for the planning alone, and this is on the path of every call.
+ */
+static void
+ensure_plan(StorePlan *plan)
+{
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan->plan));
+	bool seqscan = enable_seqscan;
+	bool bitmapscan = enable_bitmapscan;
+	bool sort = enable_sort;
+	bool incremental_sort = enable_incremental_sort;
+	bool jit = jit_enabled;
+	CachedPlan *generic;
+
+	PG_TRY();
+	{
+		enable_seqscan = enable_bitmapscan = enable_sort = enable_incremental_sort = jit_enabled =
+			false;
+		generic = GetCachedPlan(source, NULL, CurrentResourceOwner, NULL);
+		ReleaseCachedPlan(generic, CurrentResourceOwner);
+	}
+	PG_FINALLY();
+	{
+		enable_seqscan = seqscan;
+		enable_bitmapscan = bitmapscan;
+		enable_sort = sort;
+		enable_incremental_sort = incremental_sort;
+		jit_enabled = jit;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Run a statement by its ordered plan.  plan_cache_mode = force_custom_plan would have it planned
+ * anew for each execution, without the switches above.
+ */
+void
+store_execute(StorePlan *plan, const SPIExecuteOptions *options)
+{
+	int mode = plan_cache_mode;
+	int result;
+
+	ensure_plan(plan);
+	PG_TRY();
+	{
+		plan_cache_mode = PLAN_CACHE_MODE_AUTO;
+		result = SPI_execute_plan_extended(plan->plan, options);
+	}
+	PG_FINALLY();
+	{
+		plan_cache_mode = mode;
+	}
+	PG_END_TRY();
+	if (result < 0)
+		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(result));
+}
+
+void
+store_free_plans(StorePlan *plans)
+{
+	for (; plans != NULL; plans = plans->next)
+		SPI_freeplan(plans->plan);
+}

@@ -1,0 +1,25 @@
+/*
+ * plan.h
+ *	  The SPI store's kept plans.
+ */
+#ifndef DYNAMO_TABLE_STORE_PLAN_H
+#define DYNAMO_TABLE_STORE_PLAN_H
+
+#include "executor/spi.h"
+
+#include "catalog/table.h"
+
+/* A kept plan of one statement on one table. */
+typedef struct StorePlan
+{
+	struct StorePlan *next;
+	int shape;
+	SPIPlanPtr plan;
+} StorePlan;
+
+extern StorePlan *store_find_plan(DynTable *table, int shape);
+extern StorePlan *store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types);
+extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
+extern void store_free_plans(StorePlan *plans);
+
+#endif

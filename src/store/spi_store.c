@@ -1,0 +1,382 @@
+/*
+ * spi_store.c
+ *	  The item store over SPI: works wherever SQL does, and is the reference for other stores.
+ *
+ * Statements name relations and operators with their schemas, since the caller's search_path
+ * is not ours.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "utils/builtins.h"
+
+#include "store/plan.h"
+#include "store/store.h"
+
+/* Statement shapes; those of ranges are numbered from RANGE by what they contain. */
+enum
+{
+	GET,
+	LOCK,
+	PUT,
+	INSERT,
+	REPLACE,
+	DELETE,
+	DELETE_RETURNING,
+	RANGE = 64
+};
+
+enum
+{
+	RANGE_BACKWARD = 1,
+	RANGE_LOWER = 2,
+	RANGE_LOWER_INCLUSIVE = 4,
+	RANGE_UPPER = 8,
+	RANGE_UPPER_INCLUSIVE = 16
+};
+
+/* The item, the keys, or a partition key with two bounds. */
+#define MAX_ARGS (1 + DYN_MAX_KEYS)
+
+void
+store_begin(void)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+}
+
+void
+store_end(void)
+{
+	SPI_finish();
+}
+
+/*
+ * SQL
+ */
+
+static void
+append_columns(StringInfo sql, const DynTable *table)
+{
+	for (int i = 0; i < table->nkeys; i++)
+		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column));
+}
+
+/* "a = $1 AND b = $2", with parameters numbered from first */
+static void
+append_key_condition(StringInfo sql, const DynTable *table, int first)
+{
+	for (int i = 0; i < table->nkeys; i++)
+		appendStringInfo(sql, "%s%s OPERATOR(pg_catalog.=) $%d", i > 0 ? " AND " : "",
+						 quote_identifier(table->keys[i].column), first + i);
+}
+
+static void
+append_insert(StringInfo sql, const DynTable *table)
+{
+	appendStringInfo(sql, "INSERT INTO %s (%s, ", table->qualified,
+					 quote_identifier(DYN_ITEM_COLUMN));
+	append_columns(sql, table);
+	appendStringInfoString(sql, ") VALUES ($1");
+	for (int i = 0; i < table->nkeys; i++)
+		appendStringInfo(sql, ", $%d", i + 2);
+	appendStringInfoString(sql, ") ON CONFLICT (");
+	append_columns(sql, table);
+	appendStringInfoString(sql, ") DO ");
+}
+
+static void
+append_statement(StringInfo sql, const DynTable *table, int shape)
+{
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+
+	switch (shape)
+	{
+		case GET:
+		case LOCK:
+			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
+			append_key_condition(sql, table, 1);
+			if (shape == LOCK)
+				appendStringInfoString(sql, " FOR NO KEY UPDATE");
+			break;
+		case PUT:
+			append_insert(sql, table);
+			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s", item, item);
+			break;
+		case INSERT:
+			append_insert(sql, table);
+			appendStringInfoString(sql, "NOTHING");
+			break;
+		case REPLACE:
+			appendStringInfo(sql, "UPDATE %s SET %s = $1 WHERE ", table->qualified, item);
+			append_key_condition(sql, table, 2);
+			break;
+		default:
+			appendStringInfo(sql, "DELETE FROM %s WHERE ", table->qualified);
+			append_key_condition(sql, table, 1);
+			if (shape == DELETE_RETURNING)
+				appendStringInfo(sql, " RETURNING %s", item);
+	}
+}
+
+/*
+ * Every index column is in the condition and in the order, whatever the bounds: one shape for
+ * each kind of bound and direction, and no room for a sort.
+ */
+static void
+append_range(StringInfo sql, const DynTable *table, int shape)
+{
+	const char *direction = shape & RANGE_BACKWARD ? " DESC" : "";
+	int parameter = 1;
+
+	appendStringInfo(sql, "SELECT %s FROM %s WHERE %s OPERATOR(pg_catalog.=) $%d",
+					 quote_identifier(DYN_ITEM_COLUMN), table->qualified,
+					 quote_identifier(table->keys[0].column), parameter++);
+	if (shape & RANGE_LOWER)
+		appendStringInfo(sql, " AND %s OPERATOR(pg_catalog.>%s) $%d",
+						 quote_identifier(table->keys[1].column),
+						 shape & RANGE_LOWER_INCLUSIVE ? "=" : "", parameter++);
+	if (shape & RANGE_UPPER)
+		appendStringInfo(sql, " AND %s OPERATOR(pg_catalog.<%s) $%d",
+						 quote_identifier(table->keys[1].column),
+						 shape & RANGE_UPPER_INCLUSIVE ? "=" : "", parameter++);
+	appendStringInfoString(sql, " ORDER BY ");
+	for (int i = 0; i < table->nkeys; i++)
+		appendStringInfo(sql, "%s%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column),
+						 direction);
+}
+
+/*
+ * Plans
+ */
+
+static Oid
+key_type(const DynTable *table, int i)
+{
+	return dyn_key_column_type(table->keys[i].type);
+}
+
+/* The parameters of a statement: the item first, where it has one, then the keys. */
+static int
+statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
+{
+	int n = 0;
+
+	if (shape == PUT || shape == INSERT || shape == REPLACE)
+		types[n++] = table->item_type;
+	for (int i = 0; i < table->nkeys; i++)
+		types[n++] = key_type(table, i);
+	return n;
+}
+
+static int
+range_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
+{
+	int n = 0;
+
+	types[n++] = key_type(table, 0);
+	if (shape & RANGE_LOWER)
+		types[n++] = key_type(table, 1);
+	if (shape & RANGE_UPPER)
+		types[n++] = key_type(table, 1);
+	return n;
+}
+
+static StorePlan *
+get_plan(DynTable *table, int shape)
+{
+	StorePlan *plan = store_find_plan(table, shape);
+	StringInfoData sql;
+	Oid types[MAX_ARGS];
+	int n;
+
+	if (plan == NULL)
+	{
+		initStringInfo(&sql);
+		if (shape >= RANGE)
+		{
+			append_range(&sql, table, shape - RANGE);
+			n = range_types(table, shape - RANGE, types);
+		}
+		else
+		{
+			append_statement(&sql, table, shape);
+			n = statement_types(table, shape, types);
+		}
+		plan = store_prepare(table, shape, sql.data, n, types);
+		pfree(sql.data);
+	}
+	return plan;
+}
+
+/* Parameters with the types that the statement was prepared with. */
+static ParamListInfo
+make_parameters(int n, const Oid *types, const Datum *values)
+{
+	ParamListInfo params = makeParamList(n);
+
+	for (int i = 0; i < n; i++)
+	{
+		params->params[i].value = values[i];
+		params->params[i].isnull = false;
+		params->params[i].pflags = PARAM_FLAG_CONST;
+		params->params[i].ptype = types[i];
+	}
+	return params;
+}
+
+/* Run a statement on the item of a key; returns the number of rows. */
+static uint64
+run(DynTable *table, int shape, const DynItem *item, const DynKeyValues *key)
+{
+	SPIExecuteOptions options = {0};
+	Datum values[MAX_ARGS];
+	Oid types[MAX_ARGS];
+	int n = 0;
+
+	if (item != NULL)
+		values[n++] = PointerGetDatum(item);
+	for (int i = 0; i < key->nkeys; i++)
+		values[n++] = key->values[i];
+	if (statement_types(table, shape, types) != n)
+		elog(ERROR, "statement %d takes no %d parameters", shape, n);
+	options.params = make_parameters(n, types, values);
+	options.read_only = shape == GET;
+	store_execute(get_plan(table, shape), &options);
+	return SPI_processed;
+}
+
+/*
+ * The item that the last statement returned, if it returned a row: fetched from TOAST, and in
+ * the context that was current at store_begin().
+ */
+static DynItem *
+returned_item(void)
+{
+	struct varlena *item;
+	DynItem *copy;
+	bool isnull;
+
+	if (SPI_processed == 0)
+		return NULL;
+	item = PG_DETOAST_DATUM_PACKED(
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	copy = SPI_palloc(VARSIZE_ANY(item));
+	memcpy(copy, item, VARSIZE_ANY(item));
+	return copy;
+}
+
+/*
+ * Single items
+ */
+
+DynItem *
+store_get(DynTable *table, const DynKeyValues *key)
+{
+	run(table, GET, NULL, key);
+	return returned_item();
+}
+
+/* Insert or replace, whatever is there. */
+void
+store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	run(table, PUT, item, key);
+}
+
+/* Lock the item of that key for a replacement; NULL if there is none. */
+DynItem *
+store_lock(DynTable *table, const DynKeyValues *key)
+{
+	run(table, LOCK, NULL, key);
+	return returned_item();
+}
+
+/* False if there is an item of that key: then nothing is done. */
+bool
+store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	return run(table, INSERT, item, key) > 0;
+}
+
+/* The caller has the item locked. */
+void
+store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	run(table, REPLACE, item, key);
+}
+
+/* Returns the item that was there, if that is wanted and there was one. */
+DynItem *
+store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+{
+	run(table, want_old ? DELETE_RETURNING : DELETE, NULL, key);
+	return want_old ? returned_item() : NULL;
+}
+
+/*
+ * Ranges
+ */
+
+/* Hands each row to the callback instead of keeping it. */
+typedef struct RangeReceiver
+{
+	DestReceiver pub;
+	StoreItemCallback callback;
+	void *arg;
+} RangeReceiver;
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	RangeReceiver *receiver = (RangeReceiver *) self;
+	bool isnull;
+	Datum item = slot_getattr(slot, 1, &isnull);
+
+	Assert(!isnull);
+	return receiver->callback(item, receiver->arg);
+}
+
+static void
+start_receiver(DestReceiver *self, int operation, TupleDesc desc)
+{
+}
+
+static void
+end_receiver(DestReceiver *self)
+{
+}
+
+/* Call back for each item of the range, in order. */
+void
+store_range(DynTable *table, const StoreRange *range, StoreItemCallback callback, void *arg)
+{
+	RangeReceiver receiver = {
+		{receive_row, start_receiver, end_receiver, end_receiver, DestNone}, callback, arg};
+	SPIExecuteOptions options = {0};
+	Datum values[MAX_ARGS];
+	Oid types[MAX_ARGS];
+	int shape = 0;
+	int n = 0;
+
+	values[n++] = range->partition;
+	if (!range->forward)
+		shape |= RANGE_BACKWARD;
+	if (range->lower.given)
+	{
+		shape |= RANGE_LOWER | (range->lower.inclusive ? RANGE_LOWER_INCLUSIVE : 0);
+		values[n++] = range->lower.value;
+	}
+	if (range->upper.given)
+	{
+		shape |= RANGE_UPPER | (range->upper.inclusive ? RANGE_UPPER_INCLUSIVE : 0);
+		values[n++] = range->upper.value;
+	}
+	range_types(table, shape, types);
+	options.params = make_parameters(n, types, values);
+	options.read_only = true;
+	options.dest = &receiver.pub;
+	store_execute(get_plan(table, RANGE + shape), &options);
+}

@@ -1,0 +1,97 @@
+# What the TAP tests of the storage share.
+package DynamoTable;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use FindBin;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash);
+
+# Every table of ours in a database, and its indexes, are sound.
+sub check_storage
+{
+	my ($node, $name, $dbname) = @_;
+	$dbname //= 'postgres';
+	$node->safe_psql($dbname, slurp_file("$FindBin::RealBin/../sql/check_storage.sql"));
+	my $found = $node->safe_psql(
+		$dbname, q{
+		WITH ours AS (SELECT c.oid FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+					  WHERE a.amname = 'dynamo_table' AND c.relkind IN ('r', 'm'))
+		SELECT (count(*) > 0)::text FROM ours
+		UNION ALL
+		SELECT f FROM ours, check_storage(ours.oid) f});
+	is($found, 'true', "$name: tables and indexes are sound");
+}
+
+# A table of ours and a heap that every load script writes in the same transactions.
+sub create_twins
+{
+	my ($node, $dbname) = @_;
+	$node->safe_psql(
+		$dbname // 'postgres', q{
+		CREATE EXTENSION IF NOT EXISTS dynamo_table;
+		CREATE TABLE ours (id int PRIMARY KEY, grp int, v text) USING dynamo_table WITH (fillfactor = 90);
+		CREATE TABLE twin (id int PRIMARY KEY, grp int, v text) USING heap;
+		ALTER TABLE ours ALTER v SET STORAGE EXTERNAL;
+		ALTER TABLE twin ALTER v SET STORAGE EXTERNAL;
+		CREATE INDEX ours_grp ON ours (grp);
+		INSERT INTO ours SELECT i, i % 50, repeat(md5(i::text), 1 + i % 3) FROM generate_series(1, 2000) i;
+		INSERT INTO twin TABLE ours});
+}
+
+sub twins_agree
+{
+	my ($node, $name, $dbname) = @_;
+	my $differing = $node->safe_psql($dbname // 'postgres',
+		'SELECT count(*) FROM ((TABLE ours EXCEPT TABLE twin) UNION ALL (TABLE twin EXCEPT TABLE ours)) d');
+	is($differing, '0', "$name: both tables hold the same rows");
+}
+
+# A pgbench in the background; returns what finish_load() wants.
+sub start_load
+{
+	my ($node, $clients, $seconds, $script) = @_;
+	my $file = $node->basedir . '/load' . int(rand(1e9)) . '.sql';
+	append_to_file($file, $script);
+	my %load = (out => '', err => '');
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	$load{harness} = IPC::Run::start(
+		[ 'pgbench', '-n', '-c', $clients, '-j', $clients, '-T', $seconds,
+			'-f', $file, 'postgres' ],
+		'>', \$load{out}, '2>', \$load{err});
+	return \%load;
+}
+
+# Wait for it; returns the number of times that its script ran, or undef if it ended early.
+sub finish_load
+{
+	my ($load) = @_;
+	my $well = $load->{harness}->finish;
+	my ($count) = $load->{out} =~ /number of transactions actually processed: (\d+)/;
+	return $count if $well && $load->{err} !~ /ERROR|abort/;
+	return undef;
+}
+
+# kill -9 for the postmaster, and the next start. Its children hold the shared memory until they
+# notice that it is gone.
+sub crash
+{
+	my ($node) = @_;
+	my $pid = $node->{_pid};
+	$node->kill9;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if !kill(0, $pid) && $node->start(fail_ok => 1);
+		select(undef, undef, undef, 0.1);
+	}
+	BAIL_OUT('the server did not start after the crash');
+}
+
+1;

@@ -1,0 +1,61 @@
+# kill -9 under load, several times: what was committed is there, and the files are sound.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('crash');
+$node->init;
+# Preloaded here, on demand in the other tests. Often a checkpoint, so that recovery meets full-page images and torn progress alike.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = dynamo_table\nlog_statement = none\ncheckpoint_timeout = 30s\nmax_wal_size = 32MB\nautovacuum_naptime = 1s");
+$node->start;
+create_twins($node);
+$node->safe_psql('postgres',
+	'CREATE UNLOGGED TABLE unlogged (id int PRIMARY KEY) USING dynamo_table; CREATE TABLE acknowledged (round int PRIMARY KEY) USING dynamo_table');
+
+for my $round (1 .. 3)
+{
+	my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM ours');
+	my $writers = start_load($node, 4, 600, <<'EOS');
+\set id random(10000, 100000000)
+\set old random(1, 2000)
+BEGIN;
+SELECT pg_advisory_xact_lock(:old);
+INSERT INTO ours VALUES (:id, :old, repeat('n', :old)) ON CONFLICT DO NOTHING;
+INSERT INTO twin VALUES (:id, :old, repeat('n', :old)) ON CONFLICT DO NOTHING;
+UPDATE ours SET grp = :id % 100, v = md5(v) WHERE id = :old;
+UPDATE twin SET grp = :id % 100, v = md5(v) WHERE id = :old;
+INSERT INTO unlogged VALUES (:id) ON CONFLICT DO NOTHING;
+COMMIT;
+EOS
+	my $builders = start_load($node, 1, 600, <<'EOS');
+CREATE INDEX CONCURRENTLY IF NOT EXISTS ours_extra ON ours (lower(left(v, 5)));
+VACUUM ours;
+DROP INDEX CONCURRENTLY IF EXISTS ours_extra;
+CHECKPOINT;
+EOS
+	$node->poll_query_until('postgres', "SELECT count(*) > $before + 1000 FROM ours")
+	  or BAIL_OUT('no load');
+	$node->safe_psql('postgres', "INSERT INTO acknowledged VALUES ($round)");
+	my $log_before = -s $node->logfile;
+	crash($node);
+	ok(!defined finish_load($_), "round $round: the load was cut off") for ($writers, $builders);
+	like(slurp_file($node->logfile, $log_before), qr/redo starts at/, "round $round: recovery ran");
+	cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM ours'),
+		'>', $before + 1000, "round $round: committed rows are there");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM acknowledged'),
+		$round, "round $round: so is the last row that was acknowledged");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM unlogged'),
+		'0', "round $round: the unlogged table is empty");
+	twins_agree($node, "round $round");
+	check_storage($node, "round $round");
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS ours_extra');
+}
+$node->safe_psql('postgres', 'VACUUM FULL ours');
+twins_agree($node, 'after VACUUM FULL');
+check_storage($node, 'after VACUUM FULL');
+$node->stop;
+done_testing();

@@ -1,0 +1,69 @@
+# A physical standby: replay, reads, sound files, promotion.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', "log_statement = none\nautovacuum = off");
+$primary->start;
+create_twins($primary);
+$primary->safe_psql('postgres', 'CREATE EXTENSION amcheck');
+$primary->backup('base');
+
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+
+my $load = start_load($primary, 4, 3, <<'EOS');
+\set id random(1, 5000)
+BEGIN;
+SELECT pg_advisory_xact_lock(:id);
+INSERT INTO ours VALUES (:id, :id, repeat('n', :id)) ON CONFLICT (id) DO UPDATE SET grp = ours.grp + 1, v = left(ours.v, 100);
+INSERT INTO twin VALUES (:id, :id, repeat('n', :id)) ON CONFLICT (id) DO UPDATE SET grp = twin.grp + 1, v = left(twin.v, 100);
+COMMIT;
+EOS
+$primary->safe_psql('postgres', $_) for (
+	'CREATE INDEX CONCURRENTLY ours_extra ON ours (lower(left(v, 9)))',
+	'VACUUM ours',
+	'REINDEX TABLE CONCURRENTLY ours');
+ok(finish_load($load), 'load on the primary') or diag($load->{err});
+$primary->safe_psql('postgres', $_) for (
+	'DELETE FROM ours WHERE id % 10 = 0; DELETE FROM twin WHERE id % 10 = 0',
+	'VACUUM (FREEZE) ours', 'VACUUM FULL ours');
+$primary->wait_for_catchup($standby);
+
+SKIP:
+{
+	my $startup = $standby->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'startup'");
+	my $maps = "/proc/$startup/maps";
+	skip 'no such file here', 1 unless -r $maps;
+	unlike(slurp_file($maps), qr/dynamo_table\.so/, 'recovery does without the library');
+}
+
+twins_agree($standby, 'standby');
+is( $standby->safe_psql('postgres', 'SELECT md5(string_agg(o::text, chr(10) ORDER BY ctid)) FROM ours o'),
+	$primary->safe_psql('postgres', 'SELECT md5(string_agg(o::text, chr(10) ORDER BY ctid)) FROM ours o'),
+	'the rows stand in the same places on both');
+is( $standby->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM ours WHERE grp >= 0'),
+	$standby->safe_psql('postgres', 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM ours WHERE grp >= 0'),
+	'an index and the table say the same on the standby');
+is($standby->safe_psql('postgres',
+		"SELECT count(*) FROM (SELECT bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'ours'::regclass) c"),
+	'3', 'the indexes are sound on the standby');
+
+$standby->promote;
+$primary->stop;
+$standby->safe_psql('postgres', $_) for (
+	'INSERT INTO ours SELECT i, i, i FROM generate_series(10001, 11000) i; INSERT INTO twin SELECT i, i, i FROM generate_series(10001, 11000) i',
+	'CREATE INDEX CONCURRENTLY ours_more ON ours (grp, id)',
+	'VACUUM FULL ours');
+twins_agree($standby, 'promoted');
+check_storage($standby, 'promoted');
+$standby->stop;
+done_testing();

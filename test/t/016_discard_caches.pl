@@ -1,0 +1,45 @@
+# Every catalog access throws all caches away: the relcache entry is rebuilt wherever it may be.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('discard');
+$node->init;
+$node->start;
+if ($node->safe_psql('postgres', "SELECT max_val FROM pg_settings WHERE name = 'debug_discard_caches'") eq '0')
+{
+	$node->stop;
+	plan skip_all => 'the server has no debug_discard_caches';
+}
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION dynamo_table;
+	CREATE TABLE ours (id int PRIMARY KEY, v text) USING dynamo_table WITH (parallel_workers = 2);
+	INSERT INTO ours SELECT i, repeat(i::text, 500) FROM generate_series(60, 1, -1) i;
+	CREATE FUNCTION opens_a_table(text) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+		'BEGIN RETURN length($1) + (SELECT count(*) FROM pg_catalog.pg_am WHERE false); END'});
+my @statements = (
+	'CREATE INDEX ours_1 ON ours (opens_a_table(v))',
+	'CREATE INDEX CONCURRENTLY ours_2 ON ours (v) WHERE opens_a_table(v) > 0',
+	'REINDEX INDEX ours_1',
+	'REINDEX INDEX CONCURRENTLY ours_2',
+	"SET min_parallel_table_scan_size = 0;\nCREATE INDEX ours_3 ON ours (opens_a_table(v), id)",
+	'ALTER TABLE ours SET ACCESS METHOD heap',
+	'ALTER TABLE ours SET ACCESS METHOD dynamo_table',
+	'VACUUM FULL ours',
+	'VACUUM ours');
+foreach my $statement (@statements)
+{
+	my ($status, $out, $err) = $node->psql('postgres', "SET debug_discard_caches = 1;\n$statement;\n");
+	is($status, 0, $statement) or diag($err);
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'), '0', 'all indexes are valid');
+is($node->safe_psql('postgres', 'SELECT bool_and(id > before OR before IS NULL) FROM (SELECT id, lag(id) OVER (ORDER BY ctid) AS before FROM ours) o'),
+	't', 'VACUUM FULL sorted');
+check_storage($node, 'after all');
+$node->stop;
+done_testing();

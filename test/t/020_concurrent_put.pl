@@ -1,0 +1,57 @@
+# K11, W16: many sessions put one key; nothing acknowledged is lost in a crash (N06).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'max_connections = 120');
+$node->start;
+$node->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S');");
+
+# One key: no deadlock, no duplicate key, one item.  All kinds of writes, so that the item comes and goes.
+my $put = q{SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id))};
+my %scripts = (
+	put => "$put;",
+	'put that returns the old item' => "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');",
+	'put and delete' => "$put;\nSELECT dyn_delete('app', '{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}');\n"
+	  . "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');",
+	'put and plain SQL' => "$put;\nINSERT INTO app (item) VALUES ('{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}') ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item;\n"
+	  . "DELETE FROM app WHERE pk = 'one';\nSELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');");
+for my $name (sort keys %scripts)
+{
+	my $file = $node->basedir . '/script.sql';
+	unlink $file;
+	append_to_file($file, $scripts{$name});
+	$node->command_checks_all([ 'pgbench', '-n', '-c', 50, '-j', 2, '-t', 20, '-f', $file, 'postgres' ],
+		0, [qr{transactions actually processed: 1000/1000}], [qr/^((?!ERROR).)*$/s], "50 sessions, $name: no error");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM app'), 1, "50 sessions, $name: one item");
+}
+
+# A write is acknowledged when its answer has reached the client.
+my @writers = map {
+	my $n = $_;
+	my $file = $node->basedir . "/writer$n.sql";
+	append_to_file($file, join '', map { "SELECT $_ FROM dyn_put('app', jsonb_build_object('pk', 'w$n', 'sk', '$_'));\n" } 1 .. 20000);
+	my %writer = (out => '', err => '');
+	$writer{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$writer{out}, '2>', \$writer{err});
+	\%writer;
+} 1 .. 4;
+$node->poll_query_until('postgres', "SELECT count(*) > 400 FROM app WHERE pk ~ '^w'") or die "no writes";
+crash($node);
+for my $n (1 .. 4)
+{
+	my $writer = $writers[ $n - 1 ];
+	eval { $writer->{harness}->finish };
+	my @lines = grep { /^\d+$/ } split /\n/, $writer->{out};
+	my $last = @lines ? $lines[-1] : 0;
+	cmp_ok($last, '<', 20000, "writer $n was cut off");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM app WHERE pk = 'w$n' AND sk::int <= $last"), $last, "writer $n: all $last acknowledged items are there");
+}
+check_storage($node, 'after the crash');
+
+done_testing();

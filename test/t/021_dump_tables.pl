@@ -1,0 +1,77 @@
+# pg_dump in its variants, into a fresh database: the same items and the same behaviour.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+
+my $setup = q{
+	CREATE EXTENSION dynamo_table;
+	SELECT dyn_create_table('app', 'pk S', 'sk S');
+	SELECT dyn_create_table('Orders.2024', 'User Name S', 'OrderId N', fillfactor => 70);
+};
+$node->safe_psql('postgres', 'CREATE DATABASE source');
+$node->safe_psql('source', $setup);
+$node->safe_psql('source', q{
+	CREATE TABLE other (id int PRIMARY KEY);
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 300) i;
+	SELECT dyn_put('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"},"all":{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}}');
+	SELECT dyn_put('Orders.2024', jsonb_build_object('User Name', 'u', 'OrderId', i / 4.0)) FROM generate_series(1, 100) i;
+});
+
+# What must be the same, and how a table of items has to behave.
+sub same_and_alive
+{
+	my ($db, $name, $tables) = @_;
+	for my $table (@$tables)
+	{
+		my $rows = "SELECT count(*), md5(string_agg(t::text, chr(10) ORDER BY t::text)) FROM \"$table\" t";
+		is($node->safe_psql($db, $rows), $node->safe_psql('source', $rows), "$name: the same rows in $table");
+		my $describe = "SELECT dyn_describe_table('$table') - '{TableSizeBytes,ItemCount}'::text[]";
+		is($node->safe_psql($db, $describe), $node->safe_psql('source', $describe), "$name: the same description of $table");
+	}
+	return unless grep { $_ eq 'app' } @$tables;
+	is($node->safe_psql($db, q{SELECT dyn_get('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"}}') -> 'all'}),
+		'{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}', "$name: an item by its key");
+	$node->safe_psql($db, q{INSERT INTO app (item) VALUES ('{"pk":{"S":"new"},"sk":{"S":"1"}}')});
+	is($node->safe_psql($db, q{SELECT pk, sk FROM app WHERE pk = 'new'}), 'new|1', "$name: keys are derived");
+	my ($rc, $out, $err) = $node->psql($db, q{SET session_replication_role = replica; INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"new"},"sk":{"S":"2"}}', 'x', 'y') RETURNING pk, sk});
+	ok($out eq 'new|2' || $err =~ /violates check constraint "dynamo_keys"/, "$name: keys are right or refused under the replica role");
+	check_storage($node, $name, $db);
+}
+
+sub restore
+{
+	my ($name, $tables, $before, @options) = @_;
+	(my $db = "db $name") =~ s/\W+/_/g;
+	my $file = $node->basedir . "/$db.sql";
+	$node->command_ok([ 'pg_dump', '-d', $node->connstr('source'), '-f', $file, @options ], "$name: dump");
+	$node->safe_psql('postgres', "CREATE DATABASE $db");
+	$node->safe_psql($db, $before) if $before;
+	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db), '-f', $file ], "$name: restore");
+	same_and_alive($db, $name, $tables);
+}
+
+my $both = [ 'app', 'Orders.2024' ];
+restore('whole', $both, '');
+restore('one table', ['app'], 'CREATE EXTENSION dynamo_table', '-t', 'app');
+restore('without another', $both, '', '-T', 'other');
+restore('data only', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only');
+restore('data only with triggers disabled', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only', '--disable-triggers');
+restore('inserts', $both, '', '--inserts');
+restore('inserts with columns', $both, '', '--column-inserts');
+
+# The custom format in parallel
+my $dir = $node->basedir . '/directory';
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('source'), '-Fd', '-j', 2, '-f', $dir ], 'directory: dump');
+$node->safe_psql('postgres', 'CREATE DATABASE parallel');
+$node->command_ok([ 'pg_restore', '-d', $node->connstr('parallel'), '-j', 2, $dir ], 'directory: restore');
+same_and_alive('parallel', 'directory', $both);
+
+done_testing();

@@ -1,0 +1,49 @@
+# Logical replication to a second cluster: key columns stay right there, or the row is refused.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $publisher = PostgreSQL::Test::Cluster->new('publisher');
+$publisher->init(allows_streaming => 'logical');
+$publisher->start;
+my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
+$subscriber->init;
+$subscriber->start;
+
+$_->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S')") for $publisher, $subscriber;
+$publisher->safe_psql('postgres', q{
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 200) i;
+	CREATE PUBLICATION pub FOR TABLE app});
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION pub");
+$subscriber->wait_for_subscription_sync($publisher, 'sub');
+
+my $digest = 'SELECT count(*), md5(string_agg(app::text, chr(10) ORDER BY pk, sk)) FROM app';
+is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'the initial copy is the same');
+
+$publisher->safe_psql('postgres', q{
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'new', i)) FROM generate_series(100, 300) i;
+	SELECT dyn_delete('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i)) FROM generate_series(1, 50) i;
+	SELECT dyn_put('app', '{"pk":{"S":"\u0000"},"sk":{"S":"\u0001"}}');
+	UPDATE app SET item = jsonb_set(item::jsonb, '{sql}', '1')::dyn_item WHERE pk = 'p3'});
+$publisher->wait_for_catchup('sub');
+is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'puts, deletes and SQL updates arrive');
+is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dyn_keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
+is($subscriber->safe_psql('postgres', q{SELECT dyn_get('app', '{"pk":{"S":"\u0000"},"sk":{"S":"\u0001"}}') IS NOT NULL}), 't', 'items are found by their keys');
+
+# A publisher without rules sends a row whose columns are wrong: the apply worker stops at it.
+$publisher->safe_psql('postgres', 'CREATE TABLE loose (item dyn_item NOT NULL, pk text NOT NULL, sk text NOT NULL, PRIMARY KEY (pk, sk)); CREATE PUBLICATION loose FOR TABLE loose');
+$subscriber->safe_psql('postgres', "SELECT dyn_create_table('loose', 'pk S', 'sk S')");
+$subscriber->safe_psql('postgres', 'ALTER TABLE loose DISABLE TRIGGER ALL');
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION loose CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION loose");
+$subscriber->wait_for_subscription_sync($publisher, 'loose');
+my $offset = -s $subscriber->logfile;
+$publisher->safe_psql('postgres', q{INSERT INTO loose VALUES ('{"pk":{"S":"a"},"sk":{"S":"b"}}', 'x', 'y')});
+$subscriber->wait_for_log(qr/violates check constraint "dynamo_keys"/, $offset);
+is($subscriber->safe_psql('postgres', 'SELECT count(*) FROM loose'), 0, 'a row with wrong key columns is refused by apply');
+$subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION loose DISABLE; ALTER SUBSCRIPTION loose SET (slot_name = NONE); DROP SUBSCRIPTION loose');
+
+done_testing();
