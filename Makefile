@@ -34,16 +34,20 @@ include $(PGXS)
 
 $(OBJS): $(SOURCE_HEADERS)
 
+# bison writes gram.h along with gram.c
+MAKE_GRAMMAR = $(or $(BISON),bison) -d -o src/expr/gram.c src/expr/gram.y
+
 src/expr/gram.c: src/expr/gram.y
-	$(or $(BISON),bison) -Wno-deprecated -d -o $@ $<
+	$(MAKE_GRAMMAR)
 
 src/expr/gram.h: src/expr/gram.c
-	@touch $@
+	@if [ -e $@ ]; then touch $@; else $(MAKE_GRAMMAR); fi
 
 src/expr/scan.c: src/expr/scan.l
 	$(or $(FLEX),flex) -o $@ $<
 
-src/expr/compile.o src/expr/gram.o src/expr/scan.o: src/expr/gram.h
+GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan
+$(GRAMMAR_USERS:=.o) $(GRAMMAR_USERS:=.bc): src/expr/gram.h
 
 .PHONY: dist
 dist:

@@ -83,6 +83,14 @@ SELECT item, e, apply(item, e, 'UPDATED_OLD') AS old, apply(item, e, 'UPDATED_NE
   ('{"a":{"M":{"b":{"N":"1"}}}}', 'REMOVE a.b SET c = :1'), ('{"s":{"SS":["a","b"]}}', 'DELETE s :az'), ('{"s":{"SS":["a"]}}', 'DELETE s :az'), ('{"s":{"SS":["a"]}}', 'ADD s :cd'), ('{"l":{"L":[{"SS":["a"]},{"M":{"x":{"N":"1"}}}]}}', 'DELETE l[0] :az SET l[1].x = :2'),
   (NULL, 'SET a = :1'), (NULL, 'ADD a :1'), (NULL, 'REMOVE a')) v (item, e);
 
+-- a message is whole, however long its path
+DO $$
+BEGIN
+	PERFORM dyn_apply('{}', 'SET a = #a' || repeat('.#a', 32), jsonb_build_object('#a', repeat('é', 32)));
+EXCEPTION WHEN SQLSTATE 'YD001' THEN
+	RAISE WARNING '% characters, % bytes: %...%', length(SQLERRM), octet_length(SQLERRM), left(SQLERRM, 70), right(SQLERRM, 10);
+END $$;
+
 -- counting in a loop of statements, and swapping ends
 DO $$
 DECLARE

@@ -42,15 +42,24 @@ character_at(const ExprCompiled *compiled, int location)
 void
 expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
 {
-	char message[1024];
-	va_list args;
+	StringInfoData message;
+	int needed;
 
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
+	/* of any length: a path may be long, and cutting it could cut a character */
+	initStringInfo(&message);
+	do
+	{
+		va_list args;
+
+		va_start(args, format);
+		needed = appendStringInfoVA(&message, format, args);
+		va_end(args);
+		if (needed > 0)
+			enlargeStringInfo(&message, needed);
+	} while (needed > 0);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s: %s", expr_kind_name(compiled->kind), message),
+			 errmsg("invalid %s: %s", expr_kind_name(compiled->kind), message.data),
 			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
 	pg_unreachable();
 }

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
@@ -22,6 +23,7 @@ typedef struct Bound
 	text *expression;
 	Jsonb *names;
 	DynItem *vals;
+	bool constant; /* they are constants of the query */
 	Expr *expr; /* NULL: nothing yet */
 } Bound;
 
@@ -38,6 +40,27 @@ static void *
 copy_datum(const void *datum)
 {
 	return datum == NULL ? NULL : memcpy(palloc(VARSIZE_ANY(datum)), datum, VARSIZE_ANY(datum));
+}
+
+/*
+ * Whether all arguments but the first are constants.  Parameters would not do: PL/pgSQL
+ * changes them between calls that share fn_extra.
+ */
+static bool
+arguments_are_constant(FunctionCallInfo fcinfo)
+{
+	Node *call = fcinfo->flinfo->fn_expr;
+	List *args;
+
+	if (call == NULL || !IsA(call, FuncExpr))
+		return false;
+	args = ((FuncExpr *) call)->args;
+	for (int i = 1; i < list_length(args); i++)
+	{
+		if (!IsA(list_nth(args, i), Const))
+			return false;
+	}
+	return true;
 }
 
 static Expr *
@@ -62,16 +85,22 @@ static Expr *
 bound_expr(FunctionCallInfo fcinfo, ExprKind kind)
 {
 	Bound *bound = fcinfo->flinfo->fn_extra;
-	text *expression = PG_GETARG_TEXT_PP(1);
-	Jsonb *names = PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2);
-	DynItem *vals = kind == EXPR_PROJECTION || PG_ARGISNULL(3) ? NULL : PG_GETARG_DYN_ITEM(3);
+	text *expression;
+	Jsonb *names;
+	DynItem *vals;
 	MemoryContext old;
 
+	if (bound != NULL && bound->constant && bound->expr != NULL)
+		return bound->expr;
+	expression = PG_GETARG_TEXT_PP(1);
+	names = PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2);
+	vals = kind == EXPR_PROJECTION || PG_ARGISNULL(3) ? NULL : PG_GETARG_DYN_ITEM(3);
 	if (bound == NULL)
 	{
 		bound = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Bound));
 		bound->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table arguments",
 										   ALLOCSET_SMALL_SIZES);
+		bound->constant = arguments_are_constant(fcinfo);
 		fcinfo->flinfo->fn_extra = bound;
 	}
 	if (bound->expr != NULL && same_bytes(bound->expression, expression) &&

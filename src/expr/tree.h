@@ -176,7 +176,7 @@ expr_is_word(ItemSpan s)
 static inline bool
 expr_span_equal(ItemSpan a, ItemSpan b)
 {
-	return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
 /* reserved.c */

@@ -6,6 +6,15 @@
 
 #include "item/item.h"
 
+/* Most names differ in their first byte, which is cheaper to see than to call memcmp(). */
+static inline int
+compare_names(ItemSpan a, ItemSpan b)
+{
+	if (a.len > 0 && b.len > 0 && a.data[0] != b.data[0])
+		return (unsigned char) a.data[0] < (unsigned char) b.data[0] ? -1 : 1;
+	return item_compare_bytes(a, b);
+}
+
 bool
 item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 {
@@ -17,7 +26,7 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 		uint32 middle = low + (high - low) / 2;
 		ItemSpan here;
 		ItemSpan found = item_entry(item_child(map, middle), &here);
-		int cmp = item_compare_bytes(name, here);
+		int cmp = compare_names(name, here);
 
 		if (cmp == 0)
 		{
