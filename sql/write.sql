@@ -124,6 +124,9 @@ CREATE TRIGGER a_suppress BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FU
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('s'))$$, $$dyn_put('tab', key('s'), 'attribute_not_exists(p)')$$, $$dyn_put('tab', key('s'), return_values => 'ALL_OLD')$$, $$dyn_update('tab', key('s'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
   $$dyn_put('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_update('tab', key('u'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$]) c;
 DROP TRIGGER a_suppress ON tab;
+CREATE TRIGGER a_suppress BEFORE DELETE ON tab FOR EACH ROW EXECUTE FUNCTION suppress();
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_delete('tab', key('u'))$$, $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_delete('tab', key('nope'))$$]) c;
+DROP TRIGGER a_suppress ON tab;
 
 -- an item that row-level security hides is not absent
 CREATE ROLE dyn_tenant;

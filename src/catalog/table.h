@@ -42,6 +42,7 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	Oid key_index;
+	bool row_security; /* policies may hide rows */
 	int nkeys; /* 1: partition key only */
 	DynKey keys[DYN_MAX_KEYS];
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */

@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "store/plan.h"
@@ -19,6 +20,7 @@
 enum
 {
 	GET,
+	LOOK,
 	LOCK_REPLACE,
 	LOCK_DELETE,
 	PUT,
@@ -100,11 +102,12 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 	switch (shape)
 	{
 		case GET:
+		case LOOK:
 		case LOCK_REPLACE:
 		case LOCK_DELETE:
 			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
 			append_key_condition(sql, table, 1);
-			if (shape != GET)
+			if (shape == LOCK_REPLACE || shape == LOCK_DELETE)
 				appendStringInfoString(sql, shape == LOCK_REPLACE ? " FOR NO KEY UPDATE"
 																  : " FOR UPDATE");
 			break;
@@ -303,12 +306,29 @@ store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	require_write(table, run(table, PUT, item, key));
 }
 
-/* Lock the item of that key; NULL if there is none. */
+/*
+ * Lock the item of that key; NULL if there is none.
+ *
+ * At READ COMMITTED the statement's snapshot may see an item that another transaction deletes and
+ * inserts anew while we wait for it: then nothing is found, though there was an item at every
+ * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so there
+ * the second attempt decides.
+ */
 DynItem *
 store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
-	run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
-	return returned_item();
+	for (int attempt = 1;; attempt++)
+	{
+		DynItem *item;
+
+		run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
+		item = returned_item();
+		if (item != NULL)
+			return item;
+		if (table->row_security ? attempt == 2 : run(table, LOOK, NULL, key) == 0)
+			return NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /*
@@ -329,11 +349,21 @@ store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	require_write(table, run(table, REPLACE, item, key));
 }
 
-/* Returns the item that was there, if that is wanted and there was one. */
+/*
+ * Returns the item that was there, if that is wanted and there was one.  An item that is not deleted
+ * may have been inserted anew, as in store_lock().
+ */
 DynItem *
 store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
-	run(table, want_old ? DELETE_RETURNING : DELETE, NULL, key);
+	int shape = want_old ? DELETE_RETURNING : DELETE;
+
+	if (run(table, shape, NULL, key) == 0)
+	{
+		if (store_lock(table, key, STORE_LOCK_DELETE) == NULL)
+			return NULL;
+		require_write(table, run(table, shape, NULL, key));
+	}
 	return want_old ? returned_item() : NULL;
 }
 
