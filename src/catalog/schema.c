@@ -174,7 +174,7 @@ read_keys(Relation rel, DynTable *table, List *arguments)
 {
 	Relation index;
 
-	table->key_index = RelationGetPrimaryKeyIndex(rel);
+	table->key_index = primary_key_index(rel);
 	if (!OidIsValid(table->key_index))
 		fail_shape(rel, "It has no primary key.");
 	index = relation_open(table->key_index, AccessShareLock);
