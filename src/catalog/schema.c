@@ -141,13 +141,38 @@ fail_shape(Relation rel, const char *detail)
 					errdetail("%s", detail)));
 }
 
+/* By the input function, as the derive trigger is known by its function. */
+static bool
+is_item_type(Oid type)
+{
+	Oid input;
+	Oid ignored;
+	FmgrInfo flinfo;
+
+	getTypeInputInfo(type, &input, &ignored);
+	fmgr_info(input, &flinfo);
+	return flinfo.fn_addr == dyn_item_in;
+}
+
+/*
+ * Whoever makes a table can name a column "item", so what it holds has to be looked at before
+ * its bytes are.  With a domain the statements' parameters have the type below it, so that the
+ * domain's constraints are checked.
+ */
 static void
 read_item_column(Relation rel, DynTable *table)
 {
+	bool nullable;
+
 	table->item_attnum = get_attnum(table->relid, DYN_ITEM_COLUMN);
 	if (table->item_attnum == InvalidAttrNumber)
 		fail_shape(rel, "It has no column \"item\".");
-	table->item_type = get_atttype(table->relid, table->item_attnum);
+	nullable = !TupleDescAttr(RelationGetDescr(rel), table->item_attnum - 1)->attnotnull;
+	table->item_type = getBaseType(get_atttype(table->relid, table->item_attnum));
+	if (!is_item_type(table->item_type))
+		fail_shape(rel, "Column \"item\" must have type dyn_item.");
+	if (nullable)
+		fail_shape(rel, "Column \"item\" must be NOT NULL.");
 }
 
 /* One key: its argument says what it is derived from, the primary key which column it is. */
