@@ -7,7 +7,8 @@
  * began before an index was added must derive its column all the same.
  *
  * Invalidation only marks an entry, since it may come at any moment; the next look-up replaces
- * it.  Replaced entries are freed when the transaction ends: until then somebody may hold one.
+ * it.  Replaced and invalid entries are freed when the transaction ends: until then somebody may
+ * hold one.  So a session that creates and drops tables does not keep what it knew of them.
  */
 #include "postgres.h"
 
@@ -39,6 +40,9 @@ static HTAB *schemas = NULL;
 static MemoryContext schema_context = NULL;
 static List *retired = NIL; /* replaced entries, in schema_context */
 
+/* Whether any entry in the hash table is invalid. */
+static bool some_invalid = false;
+
 /* Counts invalidations, so that one that comes while a schema is read is not lost. */
 static uint64 invalidations = 0;
 
@@ -53,12 +57,16 @@ mark_invalid(Datum arg, Oid relid)
 	{
 		entry = hash_search(schemas, &relid, HASH_FIND, NULL);
 		if (entry != NULL)
+		{
 			entry->table->valid = false;
+			some_invalid = true;
+		}
 		return;
 	}
 	hash_seq_init(&scan, schemas);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 		entry->table->valid = false;
+	some_invalid = true;
 }
 
 /* A renamed schema changes the qualified names of tables without touching them. */
@@ -76,7 +84,26 @@ free_table(DynTable *table)
 }
 
 static void
-free_retired(XactEvent event, void *arg)
+free_invalid(void)
+{
+	HASH_SEQ_STATUS scan;
+	SchemaEntry *entry;
+
+	hash_seq_init(&scan, schemas);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		DynTable *table = entry->table;
+
+		if (table->valid)
+			continue;
+		hash_search(schemas, &entry->relid, HASH_REMOVE, NULL);
+		free_table(table);
+	}
+	some_invalid = false;
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
 {
 	ListCell *cell;
 
@@ -87,6 +114,8 @@ free_retired(XactEvent event, void *arg)
 		free_table(lfirst(cell));
 	list_free(retired);
 	retired = NIL;
+	if (some_invalid)
+		free_invalid();
 }
 
 static void
@@ -102,7 +131,7 @@ create_cache(void)
 	schemas = hash_create("dynamo_table schemas", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
-	RegisterXactCallback(free_retired, NULL);
+	RegisterXactCallback(end_of_transaction, NULL);
 }
 
 /*
@@ -269,5 +298,6 @@ dyn_schema(Relation rel)
 	}
 	MemoryContextSetParent(table->context, schema_context);
 	entry->table = table;
+	some_invalid |= !table->valid;
 	return table;
 }
