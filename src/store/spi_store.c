@@ -294,16 +294,16 @@ store_get(DynTable *table, const DynKeyValues *key)
 }
 
 /*
- * A write that came to nothing was taken back by a trigger or a rule.  An answer would say that
- * it was done.
+ * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
+ * is hidden by a policy of row-level security.  An answer would say that it was done.
  */
 static void
 require_write(const DynTable *table, uint64 rows)
 {
 	if (rows == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-				 errmsg("a trigger or rule of table \"%s\" suppressed the write", table->name)));
+		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+						errmsg("a trigger, rule or policy of table \"%s\" suppressed the write",
+							   table->name)));
 }
 
 /* Insert or replace, whatever is there. */
