@@ -41,6 +41,13 @@ SELECT dyn_drop_table('nope');
 SELECT dyn_drop_table('pg_class');
 SELECT dyn_describe_table('nope');
 
+SELECT dyn_get(repeat('é', 300), '{"pk":{"S":"a"}}');
+-- what no column can be called, a table can
+SELECT dyn_create_table('item', 'pk S'), dyn_create_table('ctid', 'pk S');
+SELECT dyn_put('item', '{"pk":{"S":"a"}}');
+SELECT item FROM item;
+SELECT dyn_drop_table('item'), dyn_drop_table('ctid');
+
 -- columns: names that cannot be identifiers, or that a column has already
 SELECT dyn_create_table('odd', 'item S', 'ctid S');
 SELECT dyn_put('odd', '{"item":{"S":"i"},"ctid":{"S":"c"}}');

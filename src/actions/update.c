@@ -77,7 +77,8 @@ update_item(const ItemRequest *request, const Expr *condition, const Expr *updat
 	}
 	action_check_condition(request, condition, old);
 	new = updated_item(request, update, old);
-	if (update != NULL)
+	/* Still none if a trigger or policy is in the way: the store says so. */
+	if (update != NULL || old == NULL)
 		store_replace(table, key, new);
 	return returned_item(request->return_values, update, old, new);
 }

@@ -54,6 +54,7 @@ extern DynTable *dyn_schema(Relation rel);
 /* lookup.c */
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
+extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern void dyn_check_table_name(ItemSpan name);
 

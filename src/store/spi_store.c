@@ -258,18 +258,28 @@ run(DynTable *table, int shape, const DynItem *item, const DynKeyValues *key)
 	return SPI_processed;
 }
 
+/* 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
+static void
+forbid_null(bool isnull)
+{
+	if (isnull)
+		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
+}
+
 /* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
 static DynItem *
 returned_item(void)
 {
 	struct varlena *item;
 	DynItem *copy;
+	Datum datum;
 	bool isnull;
 
 	if (SPI_processed == 0)
 		return NULL;
-	item = PG_DETOAST_DATUM_PACKED(
-		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	datum = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	forbid_null(isnull);
+	item = PG_DETOAST_DATUM_PACKED(datum);
 	copy = palloc(VARSIZE_ANY(item));
 	memcpy(copy, item, VARSIZE_ANY(item));
 	return copy;
@@ -287,16 +297,16 @@ store_get(DynTable *table, const DynKeyValues *key)
 }
 
 /*
- * A write that came to nothing was taken back by a trigger or a rule.  An answer would say that
- * it was done.
+ * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
+ * is hidden by a policy of row-level security.  An answer would say that it was done.
  */
 static void
 require_write(const DynTable *table, uint64 rows)
 {
 	if (rows == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-				 errmsg("a trigger or rule of table \"%s\" suppressed the write", table->name)));
+		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+						errmsg("a trigger, rule or policy of table \"%s\" suppressed the write",
+							   table->name)));
 }
 
 /* Insert or replace, whatever is there. */
@@ -386,7 +396,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	bool isnull;
 	Datum item = slot_getattr(slot, 1, &isnull);
 
-	Assert(!isnull);
+	forbid_null(isnull);
 	return receiver->callback(item, receiver->arg);
 }
 
