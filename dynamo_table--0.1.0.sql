@@ -287,6 +287,12 @@ CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of items, in the shape of DescribeTable';
 
+-- the item store
+
+CREATE FUNCTION dyn_store_change(internal, dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_store_change(internal, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
+
 -- actions
 
 CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL)

@@ -9,24 +9,54 @@
 #include "actions/actions.h"
 #include "store/store.h"
 
-/* Lock what is there, look at it, and replace it; or insert where nothing is. */
+typedef struct Put
+{
+	const ItemRequest *request;
+	const Expr *condition;
+	DynItem *old;
+} Put;
+
+static DynItem *
+put_item(DynItem *old, void *arg)
+{
+	Put *put = arg;
+
+	action_check_condition(put->request, put->condition, old);
+	put->old = old;
+	return put->request->item;
+}
+
+/*
+ * Put the item where the old one has to be looked at.  Where the condition allows that there is
+ * none, it is probably a create, and begins with the insert; otherwise with the change.  What is
+ * left after that is locked and looked at.
+ */
 static DynItem *
 replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
 			 const DynKeyValues *key)
 {
-	DynItem *old = store_lock(table, key, STORE_LOCK_REPLACE);
+	Put put = {request, condition, NULL};
 
-	if (old == NULL)
+	if (condition != NULL && expr_matches(condition, NULL))
 	{
-		action_check_condition(request, condition, NULL);
+		if (store_insert(table, key, request->item))
+			return NULL;
+	}
+	else if (store_change(table, key, put_item, &put))
+		return put.old;
+
+	put.old = store_lock(table, key, STORE_LOCK_REPLACE);
+	action_check_condition(request, condition, put.old);
+	if (put.old == NULL)
+	{
 		if (store_insert(table, key, request->item))
 			return NULL;
 		/* Somebody was faster, and we hold a lock on what he inserted. */
-		old = store_lock(table, key, STORE_LOCK_REPLACE);
+		put.old = store_lock(table, key, STORE_LOCK_REPLACE);
+		action_check_condition(request, condition, put.old);
 	}
-	action_check_condition(request, condition, old);
 	store_replace(table, key, request->item);
-	return old;
+	return put.old;
 }
 
 /* The old item, if it is wanted and there was one. */

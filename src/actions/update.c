@@ -37,72 +37,87 @@ updated_item(const ItemRequest *request, const Expr *update, const DynItem *old)
 	return old != NULL ? (DynItem *) old : request->item;
 }
 
-static DynItem *
-returned_item(ReturnValues return_values, const Expr *update, DynItem *old, DynItem *new)
+typedef struct Update
 {
-	switch (return_values)
+	const ItemRequest *request;
+	const Expr *condition;
+	const Expr *update;
+	DynItem *old;
+	DynItem *new;
+} Update;
+
+static DynItem *
+change_item(DynItem *old, void *arg)
+{
+	Update *u = arg;
+
+	action_check_condition(u->request, u->condition, old);
+	u->old = old;
+	u->new = updated_item(u->request, u->update, old);
+	return u->new;
+}
+
+/*
+ * Where there is no item, or nothing to update: make one, if the update does.  If somebody was faster, what he inserted
+ * is locked and changed.
+ */
+static void
+create_item(Update *u, DynTable *table, const DynKeyValues *key)
+{
+	DynItem *old = store_lock(table, key, STORE_LOCK_REPLACE);
+
+	if (old == NULL)
+	{
+		u->old = NULL;
+		action_check_condition(u->request, u->condition, NULL);
+		u->new = updated_item(u->request, u->update, NULL);
+		if (u->new == NULL || store_insert(table, key, u->new))
+			return;
+		old = store_lock(table, key, STORE_LOCK_REPLACE);
+	}
+	change_item(old, u);
+	/* Still none if a trigger or policy is in the way: the store says so. */
+	if (u->update != NULL || old == NULL)
+		store_replace(table, key, u->new);
+}
+
+static DynItem *
+returned_item(const Update *u)
+{
+	switch (u->request->return_values)
 	{
 		case RETURN_ALL_OLD:
-			return old;
+			return u->old;
 		case RETURN_ALL_NEW:
-			return new;
+			return u->new;
 		case RETURN_UPDATED_OLD:
-			return update == NULL ? NULL : expr_updated_old(update, old);
+			return u->update == NULL ? NULL : expr_updated_old(u->update, u->old);
 		case RETURN_UPDATED_NEW:
-			return update == NULL || new == NULL ? NULL : expr_updated_new(update, old);
+			return u->update == NULL || u->new == NULL ? NULL : expr_updated_new(u->update, u->old);
 		default:
 			return NULL;
 	}
 }
 
-/*
- * Lock what is there, look at it, and replace it; or insert where nothing is.  What is there is
- * looked at under the lock, so concurrent updates all count.
- */
-static DynItem *
-update_item(const ItemRequest *request, const Expr *condition, const Expr *update, DynTable *table,
-			const DynKeyValues *key)
-{
-	DynItem *old = store_lock(table, key, STORE_LOCK_REPLACE);
-	DynItem *new;
-
-	if (old == NULL)
-	{
-		action_check_condition(request, condition, NULL);
-		new = updated_item(request, update, NULL);
-		if (new == NULL || store_insert(table, key, new))
-			return returned_item(request->return_values, update, NULL, new);
-		/* Somebody was faster, and we hold a lock on what he inserted. */
-		old = store_lock(table, key, STORE_LOCK_REPLACE);
-	}
-	action_check_condition(request, condition, old);
-	new = updated_item(request, update, old);
-	/* Still none if a trigger or policy is in the way: the store says so. */
-	if (update != NULL || old == NULL)
-		store_replace(table, key, new);
-	return returned_item(request->return_values, update, old, new);
-}
-
 DynItem *
 action_update(const ItemRequest *request)
 {
-	Expr *condition = action_condition(request);
-	Expr *update = NULL;
+	Update u = {.request = request, .condition = action_condition(request)};
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
-	DynItem *result;
 
 	if (request->update != NULL)
-		update = expr_update(request->expressions, action_span(request->update));
+		u.update = expr_update(request->expressions, action_span(request->update));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_exact(table, request->item, &key);
-	if (update != NULL)
-		forbid_keys(table, update);
+	if (u.update != NULL)
+		forbid_keys(table, u.update);
 	store_begin();
-	result = update_item(request, condition, update, table, &key);
+	if (u.update == NULL || !store_change(table, &key, change_item, &u))
+		create_item(&u, table, &key);
 	store_end();
 	relation_close(rel, NoLock);
-	return result;
+	return returned_item(&u);
 }

@@ -12,9 +12,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -188,6 +190,19 @@ is_item_type(Oid type)
  * its bytes are.  With a domain the statements' parameters have the type below it, so that the
  * domain's constraints are checked.
  */
+static Oid
+type_namespace(Oid type)
+{
+	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid namespace;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	namespace = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	ReleaseSysCache(tuple);
+	return namespace;
+}
+
 static void
 read_item_column(Relation rel, DynTable *table)
 {
@@ -202,6 +217,7 @@ read_item_column(Relation rel, DynTable *table)
 		fail_shape(rel, "Column \"item\" must have type dyn_item.");
 	if (nullable)
 		fail_shape(rel, "Column \"item\" must be NOT NULL.");
+	table->extension = quote_identifier(get_namespace_name(type_namespace(table->item_type)));
 }
 
 /* One key: its argument says what it is derived from, the primary key which column it is. */

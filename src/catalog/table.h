@@ -39,6 +39,7 @@ typedef struct DynTable
 	MemoryContext context;
 	const char *qualified; /* quoted, for SQL */
 	const char *name; /* for messages */
+	const char *extension; /* quoted schema of the extension's objects */
 	AttrNumber item_attnum;
 	Oid item_type;
 	Oid key_index;

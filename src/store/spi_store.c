@@ -24,6 +24,7 @@ enum
 	LOCK_REPLACE,
 	LOCK_DELETE,
 	PUT,
+	CHANGE,
 	INSERT,
 	REPLACE,
 	DELETE,
@@ -119,6 +120,11 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 			append_insert(sql, table);
 			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s WHERE false", item, item);
 			break;
+		case CHANGE:
+			appendStringInfo(sql, "UPDATE %s SET %s = %s.dyn_store_change($1, %s) WHERE ",
+							 table->qualified, item, table->extension, item);
+			append_key_condition(sql, table, 2);
+			break;
 		case REPLACE:
 			appendStringInfo(sql, "UPDATE %s SET %s = $1 WHERE ", table->qualified, item);
 			append_key_condition(sql, table, 2);
@@ -168,7 +174,7 @@ key_type(const DynTable *table, int i)
 	return dyn_key_column_type(table->keys[i].type);
 }
 
-/* The parameters of a statement: the item first, where it has one, then the keys. */
+/* The parameters of a statement: the item or the change first, where it has one, then the keys. */
 static int
 statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
 {
@@ -176,6 +182,8 @@ statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
 
 	if (shape == PUT || shape == INSERT || shape == REPLACE)
 		types[n++] = table->item_type;
+	if (shape == CHANGE)
+		types[n++] = INTERNALOID;
 	for (int i = 0; i < table->nkeys; i++)
 		types[n++] = key_type(table, i);
 	return n;
@@ -237,17 +245,17 @@ make_parameters(int n, const Oid *types, const Datum *values)
 	return params;
 }
 
-/* Run a statement on the item of a key; returns the number of rows. */
+/* Run a statement on the item of a key, given its first parameter if that is no key; returns the rows. */
 static uint64
-run(DynTable *table, int shape, const DynItem *item, const DynKeyValues *key)
+run(DynTable *table, int shape, const void *first, const DynKeyValues *key)
 {
 	SPIExecuteOptions options = {0};
 	Datum values[MAX_ARGS];
 	Oid types[MAX_ARGS];
 	int n = 0;
 
-	if (item != NULL)
-		values[n++] = PointerGetDatum(item);
+	if (first != NULL)
+		values[n++] = PointerGetDatum(first);
 	for (int i = 0; i < key->nkeys; i++)
 		values[n++] = key->values[i];
 	if (statement_types(table, shape, types) != n)
@@ -314,6 +322,40 @@ void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
 	require_write(table, run(table, PUT, item, key));
+}
+
+/* What dyn_store_change() is given: no SQL can make one of its own. */
+typedef struct Change
+{
+	StoreChange change;
+	void *arg;
+	MemoryContext context;
+} Change;
+
+/* The new item in the UPDATE of store_change(). */
+PG_FUNCTION_INFO_V1(dyn_store_change);
+Datum
+dyn_store_change(PG_FUNCTION_ARGS)
+{
+	Change *change = (Change *) PG_GETARG_POINTER(0);
+	MemoryContext old = MemoryContextSwitchTo(change->context);
+	struct varlena *copy = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1));
+	DynItem *item = change->change(copy, change->arg);
+
+	MemoryContextSwitchTo(old);
+	PG_RETURN_POINTER(item);
+}
+
+/*
+ * Change the item in one statement; false if there is none.  The executor evaluates the change on
+ * the version that it replaces, whoever was faster: that makes it atomic.
+ */
+bool
+store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
+{
+	Change state = {change, arg, CurrentMemoryContext};
+
+	return run(table, CHANGE, &state, key) > 0;
 }
 
 /*

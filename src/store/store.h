@@ -39,6 +39,12 @@ typedef enum StoreLock
 	STORE_LOCK_DELETE
 } StoreLock;
 
+/*
+ * What an item is to become: given the item, palloc'd or detoasted in the caller's memory context.
+ * Called again if the item changes before it can be replaced: the last call counts.
+ */
+typedef DynItem *(*StoreChange)(DynItem *old, void *arg);
+
 extern void store_begin(void);
 extern void store_end(void);
 
@@ -49,6 +55,7 @@ extern void store_range(DynTable *table, const StoreRange *range, StoreItemCallb
 
 /* Writes. */
 extern void store_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern bool store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
 extern DynItem *store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
 extern bool store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern void store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
