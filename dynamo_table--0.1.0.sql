@@ -289,9 +289,9 @@ COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of it
 
 -- the item store
 
-CREATE FUNCTION dyn_store_change(internal, dyn_item) RETURNS dyn_item
+CREATE FUNCTION dyn_store_change(bigint, dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_store_change(internal, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
+COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
 -- actions
 

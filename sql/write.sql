@@ -128,6 +128,9 @@ CREATE TRIGGER a_suppress BEFORE DELETE ON tab FOR EACH ROW EXECUTE FUNCTION sup
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_delete('tab', key('u'))$$, $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_delete('tab', key('nope'))$$]) c;
 DROP TRIGGER a_suppress ON tab;
 
+-- the function in the store's UPDATE is not for others
+SELECT dyn_store_change(1, key('u'));
+
 -- an item that row-level security hides is not absent
 CREATE ROLE dyn_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tab TO dyn_tenant;

@@ -183,7 +183,7 @@ statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
 	if (shape == PUT || shape == INSERT || shape == REPLACE)
 		types[n++] = table->item_type;
 	if (shape == CHANGE)
-		types[n++] = INTERNALOID;
+		types[n++] = INT8OID;
 	for (int i = 0; i < table->nkeys; i++)
 		types[n++] = key_type(table, i);
 	return n;
@@ -245,21 +245,17 @@ make_parameters(int n, const Oid *types, const Datum *values)
 	return params;
 }
 
-/* Run a statement on the item of a key, given its first parameter if that is no key; returns the rows. */
+/* Run a statement on the item of a key; first is its first parameter, if that is no key. */
 static uint64
-run(DynTable *table, int shape, const void *first, const DynKeyValues *key)
+run(DynTable *table, int shape, Datum first, const DynKeyValues *key)
 {
 	SPIExecuteOptions options = {0};
 	Datum values[MAX_ARGS];
 	Oid types[MAX_ARGS];
-	int n = 0;
+	int n = statement_types(table, shape, types);
 
-	if (first != NULL)
-		values[n++] = PointerGetDatum(first);
-	for (int i = 0; i < key->nkeys; i++)
-		values[n++] = key->values[i];
-	if (statement_types(table, shape, types) != n)
-		elog(ERROR, "statement %d takes no %d parameters", shape, n);
+	values[0] = first;
+	memcpy(values + (n - key->nkeys), key->values, key->nkeys * sizeof(Datum));
 	options.params = make_parameters(n, types, values);
 	options.read_only = shape == GET;
 	store_execute(get_plan(table, shape), &options);
@@ -300,7 +296,7 @@ returned_item(void)
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key)
 {
-	run(table, GET, NULL, key);
+	run(table, GET, (Datum) 0, key);
 	return returned_item();
 }
 
@@ -321,27 +317,41 @@ require_write(const DynTable *table, uint64 rows)
 void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	require_write(table, run(table, PUT, item, key));
+	require_write(table, run(table, PUT, PointerGetDatum(item), key));
 }
 
-/* What dyn_store_change() is given: no SQL can make one of its own. */
+/*
+ * A change that an UPDATE of ours is carrying out.  SQL names it by a number: it may not call
+ * functions that take a pointer, and a number that somebody makes up finds nothing.
+ */
 typedef struct Change
 {
+	int64 number;
 	StoreChange change;
 	void *arg;
 	MemoryContext context;
+	struct Change *outer; /* triggers may make calls of their own */
 } Change;
+
+static Change *changes = NULL;
+static int64 last_change = 0;
 
 /* The new item in the UPDATE of store_change(). */
 PG_FUNCTION_INFO_V1(dyn_store_change);
 Datum
 dyn_store_change(PG_FUNCTION_ARGS)
 {
-	Change *change = (Change *) PG_GETARG_POINTER(0);
-	MemoryContext old = MemoryContextSwitchTo(change->context);
-	struct varlena *copy = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1));
-	DynItem *item = change->change(copy, change->arg);
+	Change *change = changes;
+	MemoryContext old;
+	DynItem *item;
 
+	while (change != NULL && change->number != PG_GETARG_INT64(0))
+		change = change->outer;
+	if (change == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("\"dyn_store_change\" is called by dynamo_table alone")));
+	old = MemoryContextSwitchTo(change->context);
+	item = change->change(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1)), change->arg);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_POINTER(item);
 }
@@ -353,9 +363,20 @@ dyn_store_change(PG_FUNCTION_ARGS)
 bool
 store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	Change state = {change, arg, CurrentMemoryContext};
+	Change state = {++last_change, change, arg, CurrentMemoryContext, changes};
+	uint64 rows;
 
-	return run(table, CHANGE, &state, key) > 0;
+	changes = &state;
+	PG_TRY();
+	{
+		rows = run(table, CHANGE, Int64GetDatum(state.number), key);
+	}
+	PG_FINALLY();
+	{
+		changes = state.outer;
+	}
+	PG_END_TRY();
+	return rows > 0;
 }
 
 /*
@@ -373,11 +394,11 @@ store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 	{
 		DynItem *item;
 
-		run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
+		run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, (Datum) 0, key);
 		item = returned_item();
 		if (item != NULL)
 			return item;
-		if (table->row_security ? attempt == 2 : run(table, LOOK, NULL, key) == 0)
+		if (table->row_security ? attempt == 2 : run(table, LOOK, (Datum) 0, key) == 0)
 			return NULL;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -391,14 +412,14 @@ store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 bool
 store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	return run(table, INSERT, item, key) > 0;
+	return run(table, INSERT, PointerGetDatum(item), key) > 0;
 }
 
 /* The caller has the item locked. */
 void
 store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	require_write(table, run(table, REPLACE, item, key));
+	require_write(table, run(table, REPLACE, PointerGetDatum(item), key));
 }
 
 /*
@@ -410,11 +431,11 @@ store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
 	int shape = want_old ? DELETE_RETURNING : DELETE;
 
-	if (run(table, shape, NULL, key) == 0)
+	if (run(table, shape, (Datum) 0, key) == 0)
 	{
 		if (store_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
-		require_write(table, run(table, shape, NULL, key));
+		require_write(table, run(table, shape, (Datum) 0, key));
 	}
 	return want_old ? returned_item() : NULL;
 }
