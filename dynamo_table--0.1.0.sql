@@ -289,21 +289,39 @@ COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of it
 
 -- actions
 
-CREATE FUNCTION dyn_get(table_name text, key dyn_item) RETURNS dyn_item
+CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL)
+	RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_get(text, dyn_item) IS 'item of a key, or NULL';
+COMMENT ON FUNCTION dyn_get(text, dyn_item, text, jsonb) IS 'item of a key, or NULL';
 
-CREATE FUNCTION dyn_put(table_name text, item dyn_item, return_values text DEFAULT 'NONE') RETURNS dyn_item
+CREATE FUNCTION dyn_put(table_name text, item dyn_item, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
+		return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_put(text, dyn_item, text) IS 'create an item or replace it; return_values NONE or ALL_OLD';
+COMMENT ON FUNCTION dyn_put(text, dyn_item, text, jsonb, dyn_item, text, text) IS
+	'create an item or replace it, if the condition holds';
 
-CREATE FUNCTION dyn_delete(table_name text, key dyn_item, return_values text DEFAULT 'NONE') RETURNS dyn_item
+CREATE FUNCTION dyn_update(table_name text, key dyn_item, update text DEFAULT NULL, condition text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
+		return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_delete(text, dyn_item, text) IS 'delete an item if it is there; return_values NONE or ALL_OLD';
+COMMENT ON FUNCTION dyn_update(text, dyn_item, text, text, jsonb, dyn_item, text, text) IS
+	'change attributes of an item, or create it, if the condition holds';
 
-CREATE FUNCTION dyn_query(table_name text, key_condition text, vals dyn_item DEFAULT NULL, names jsonb DEFAULT NULL,
-		forward boolean DEFAULT true, max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL)
+CREATE FUNCTION dyn_delete(table_name text, key dyn_item, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
+		return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_delete(text, dyn_item, text, jsonb, dyn_item, text, text) IS
+	'delete an item, if it is there and the condition holds';
+
+CREATE FUNCTION dyn_query(table_name text, key_condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
+		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL)
 	RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_query(text, text, dyn_item, jsonb, boolean, bigint, dyn_item) IS
+COMMENT ON FUNCTION dyn_query(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item) IS
 	'items of one collection in the order of their sort keys';

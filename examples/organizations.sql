@@ -17,11 +17,11 @@ SELECT dyn_put('app', item) FROM (VALUES
 SELECT dyn_get('app', '{"pk":{"S":"ORG#MICROSOFT"},"sk":{"S":"METADATA#MICROSOFT"}}')::jsonb;
 
 -- An organization with its users: one query, no join
-SELECT item->>'sk' AS sk, item::jsonb FROM dyn_query('app', 'pk = :org', '{":org":{"S":"ORG#AMAZON"}}') AS item;
+SELECT item->>'sk' AS sk, item::jsonb FROM dyn_query('app', 'pk = :org', vals => '{":org":{"S":"ORG#AMAZON"}}') AS item;
 
 -- Only the users
 SELECT item->>'UserName' AS name, item->>'UserType' AS type
-  FROM dyn_query('app', 'pk = :org AND begins_with(sk, :user)', '{":org":{"S":"ORG#MICROSOFT"},":user":{"S":"USER#"}}') AS item;
+  FROM dyn_query('app', 'pk = :org AND begins_with(sk, :user)', vals => '{":org":{"S":"ORG#MICROSOFT"},":user":{"S":"USER#"}}') AS item;
 
 -- One user, one ticket
 SELECT dyn_get('app', '{"pk":{"S":"ORG#AMAZON"},"sk":{"S":"USER#JEFFBEZOS"}}') ->> 'UserType' AS type,

@@ -24,29 +24,29 @@ SELECT dyn_get('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}'
 
 -- All projects of an organization
 SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', '{":org":{"S":"ORG#1"},":type":{"S":"PRO#"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#"}}') AS item;
 
 -- All employees
 SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', '{":org":{"S":"ORG#1"},":type":{"S":"EMP#"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"EMP#"}}') AS item;
 
 -- Projects and employees together, without the organization itself
 SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND SK BETWEEN :from AND :to', '{":org":{"S":"ORG#1"},":from":{"S":"EMP#"},":to":{"S":"PRO#~"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :org AND SK BETWEEN :from AND :to', vals => '{":org":{"S":"ORG#1"},":from":{"S":"EMP#"},":to":{"S":"PRO#~"}}') AS item;
 
 -- Agile projects, and those with a fixed bid
 SELECT item->>'name' AS agile
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', '{":org":{"S":"ORG#1"},":type":{"S":"PRO#agile"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#agile"}}') AS item;
 SELECT item->>'name' AS fixed_bid
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', '{":org":{"S":"ORG#1"},":type":{"S":"PRO#fixed bid"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#fixed bid"}}') AS item;
 
 -- The employees of a project
 SELECT item->>'employee' AS employee, item->>'joined' AS joined
-  FROM dyn_query('happy-projects', 'PK = :project', '{":project":{"S":"ORG#1#PRO#100"}}') AS item;
+  FROM dyn_query('happy-projects', 'PK = :project', vals => '{":project":{"S":"ORG#1#PRO#100"}}') AS item;
 
 -- The last project by its key: the collection read backwards
 SELECT item->>'name' AS last
-  FROM dyn_query('happy-projects', 'PK = :org', '{":org":{"S":"ORG#1"}}', forward => false, max_items => 1) AS item;
+  FROM dyn_query('happy-projects', 'PK = :org', vals => '{":org":{"S":"ORG#1"}}', forward => false, max_items => 1) AS item;
 
 -- Another organization sees nothing of it
-SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org', '{":org":{"S":"ORG#2"}}') AS item;
+SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org', vals => '{":org":{"S":"ORG#2"}}') AS item;

@@ -1,7 +1,7 @@
 -- dyn_query(): rows Q01 to Q07, Q18, Q21, Q23, KC01 to KC17, KC14 and the like; data sets D and E.
 CREATE FUNCTION sks(table_name text, condition text, vals dyn_item, names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL,
   start_key dyn_item DEFAULT NULL, attribute text DEFAULT 'sk') RETURNS text LANGUAGE sql AS
-  $$ SELECT coalesce(string_agg(item->>attribute, ', '), '(none)') FROM dyn_query(table_name, condition, vals, names, forward, max_items, start_key) AS item $$;
+  $$ SELECT coalesce(string_agg(item->>attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names, vals, NULL, NULL, forward, max_items, start_key) AS item $$;
 
 -- D01 to D08: organizations, users, tickets
 SELECT dyn_create_table('app', 'pk S', 'sk S');
@@ -13,8 +13,8 @@ SELECT count(dyn_put('app', item)) FROM (VALUES
   ('{"pk":"ORG#AMAZON","sk":"METADATA#AMAZON","OrgName":"Amazon","PlanType":"Pro"}'),
   ('{"pk":"TICKET#123","sk":"TICKET#123","CreatedDate":"2023-09-05 22:31:54"}'), ('{"pk":"TICKET#456","sk":"TICKET#456"}')) v (item);
 SELECT dyn_get('app', '{"pk":{"S":"ORG#MICROSOFT"},"sk":{"S":"METADATA#MICROSOFT"}}') AS d01;
-SELECT dyn_query('app', 'pk = :pk', '{":pk":{"S":"ORG#AMAZON"}}') AS d02;
-SELECT dyn_query('app', 'pk = :pk AND begins_with(sk, :p)', '{":pk":{"S":"ORG#MICROSOFT"},":p":{"S":"USER#"}}') AS d03;
+SELECT dyn_query('app', 'pk = :pk', vals => '{":pk":{"S":"ORG#AMAZON"}}') AS d02;
+SELECT dyn_query('app', 'pk = :pk AND begins_with(sk, :p)', vals => '{":pk":{"S":"ORG#MICROSOFT"},":p":{"S":"USER#"}}') AS d03;
 SELECT dyn_get('app', '{"pk":{"S":"ORG#AMAZON"},"sk":{"S":"USER#JEFFBEZOS"}}') ->> 'UserType' AS d03b;
 SELECT sks('app', 'pk = :pk', '{":pk":{"S":"ORG#MICROSOFT"}}') AS d08;
 
@@ -57,14 +57,14 @@ SELECT c, sks('mov', c, '{":a":{"S":"T"},":m":{"S":"c"}}', attribute => 'Movie')
 SELECT sks('mov', '#a = :a AND #m > :m', '{":a":{"S":"T"},":m":{"S":"c"}}', '{"#a":"Actor","#m":"Movie"}', attribute => 'Movie');
 SELECT dyn_create_table('res', 'PK S', 'data S');
 SELECT dyn_put('res', '{"PK":{"S":"x"},"data":{"S":"EMP#Manoj"}}');
-SELECT dyn_query('res', 'PK = :p AND begins_with(data, :d)', '{":p":{"S":"x"},":d":{"S":"EMP#"}}');
-SELECT dyn_query('res', 'PK = :p AND begins_with(#d, :d)', '{":p":{"S":"x"},":d":{"S":"EMP#"}}', '{"#d":"data"}');
+SELECT dyn_query('res', 'PK = :p AND begins_with(data, :d)', vals => '{":p":{"S":"x"},":d":{"S":"EMP#"}}');
+SELECT dyn_query('res', 'PK = :p AND begins_with(#d, :d)', vals => '{":p":{"S":"x"},":d":{"S":"EMP#"}}', names => '{"#d":"data"}');
 -- Q23 a table with a partition key only
 SELECT dyn_create_table('hash', 'p S');
 SELECT dyn_put('hash', '{"p":{"S":"x"},"n":{"N":"5"}}');
-SELECT dyn_query('hash', 'p = :p', '{":p":{"S":"x"}}');
-SELECT dyn_query('hash', 'p = :p', '{":p":{"S":"y"}}');
-SELECT dyn_query('hash', 'p = :p', '{":p":{"S":"x"}}', start_key => '{"p":{"S":"x"}}');
+SELECT dyn_query('hash', 'p = :p', vals => '{":p":{"S":"x"}}');
+SELECT dyn_query('hash', 'p = :p', vals => '{":p":{"S":"y"}}');
+SELECT dyn_query('hash', 'p = :p', vals => '{":p":{"S":"x"}}', start_key => '{"p":{"S":"x"}}');
 
 -- numbers and bytes as sort keys
 SELECT dyn_create_table('nums', 'p S', 'c N');
@@ -78,10 +78,10 @@ SELECT p, sks('bins', 'p = :p AND begins_with(c, :c)', ('{":p":{"S":"a"},":c":{"
 -- KC08, KC09 prefixes at the ends of what an upper bound can be
 SELECT count(dyn_put('app', ('{"pk":{"S":"edge"},"sk":{"S":"' || s || '"}}')::dyn_item)) FROM unnest(ARRAY['a', 'b', 'ÿÿÿ', 'cÿbÿ', 'ÿÿ', 'ÿ', 'x\ud7ff', 'x\ud7ffz', 'x\ue000', 'x\udbff\udfff', 'x\udbff\udfff\udbff\udfff', 'y',
   '\udbff\udfff', '\udbff\udfff!', 'z\u0000', 'z\u0000a', 'z\u0001', 'z\u0001a', 'z\u0002', 'z', 'z\u007f', 'z\u0080', 'z\u07ff', 'z\u0800', 'z\uffff', 'z\ud800\udc00']) s;
-SELECT p, (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND begins_with(sk, :s)', ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item) AS item)
+SELECT p, (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND begins_with(sk, :s)', vals => ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item) AS item)
   FROM unnest(ARRAY['ÿÿ', 'x\ud7ff', 'x\udbff\udfff', '\udbff\udfff', 'z\u0000', 'z\u0001', 'z\u007f', 'z\u07ff', 'z\uffff', 'x\ue000', 'z\ud800\udc00', 'no']) p;
-SELECT p, (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND sk > :s', ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item, max_items => 2) AS item),
-  (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND sk < :s', ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item, max_items => 2, forward => false) AS item)
+SELECT p, (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND sk > :s', vals => ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item, max_items => 2) AS item),
+  (SELECT string_agg((item->'sk')::text, ' ') FROM dyn_query('app', 'pk = :p AND sk < :s', vals => ('{":p":{"S":"edge"},":s":{"S":"' || p || '"}}')::dyn_item, max_items => 2, forward => false) AS item)
   FROM unnest(ARRAY['z\u0000', 'z\u0001', 'x\ud7ff', 'ÿÿ']) p;
 
 -- Q10, Q12, Q14 paging: each item once, in order, both ways, under each kind of condition; the start key need not exist
@@ -92,7 +92,7 @@ DECLARE
 	result text := '';
 BEGIN
 	LOOP
-		SELECT array_agg(i) INTO items FROM dyn_query('mov', condition, vals, forward => forward, max_items => page, start_key => start) i;
+		SELECT array_agg(i) INTO items FROM dyn_query('mov', condition, vals => vals, forward => forward, max_items => page, start_key => start) i;
 		EXIT WHEN items IS NULL;
 		result := result || (SELECT string_agg(i->>'Movie', '') FROM unnest(items) i) || '|';
 		start := items[cardinality(items)];
@@ -117,7 +117,7 @@ SELECT sks('mov', 'Actor = :a', '{":a":{"S":"T"}}', max_items => -1);
 -- V: what a key condition cannot be
 CREATE FUNCTION why(condition text, vals dyn_item, names jsonb DEFAULT NULL, table_name text DEFAULT 'mov', OUT state text, OUT message text) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM dyn_query(table_name, condition, vals, names);
+	PERFORM dyn_query(table_name, condition, names, vals);
 	message := 'accepted';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
@@ -137,15 +137,15 @@ SELECT n, (why('#a = :a', '{":a":{"S":"T"}}', n)).* FROM unnest(ARRAY['{"#a":"Ac
 SELECT (why('x = :a', '{":a":{"S":"T"}}', NULL, 'nope')).*;
 SELECT dyn_query(NULL, 'x', NULL);
 SELECT dyn_query('mov', NULL, NULL);
-SELECT dyn_query('mov', 'Actor = :a', '{":a":"T"}');
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":"T"}');
 SELECT sks('mov', 'Actor = :a', '{":a":"T"}'::jsonb, max_items => 1, attribute => 'Movie') AS plain_values;
 
 -- the answer is of one snapshot, and is there as far as it is asked for
-SELECT count(*) FROM (SELECT dyn_query('mov', 'Actor = :a', '{":a":{"S":"T"}}') LIMIT 3) q;
-SELECT item->>'Movie', (SELECT count(*) FROM dyn_query('mov', 'Actor = :a AND Movie < :m', jsonb_build_object(':a', 'T', ':m', item->>'Movie')) AS before)
-  FROM dyn_query('mov', 'Actor = :a', '{":a":{"S":"T"}}') AS item;
+SELECT count(*) FROM (SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}') LIMIT 3) q;
+SELECT item->>'Movie', (SELECT count(*) FROM dyn_query('mov', 'Actor = :a AND Movie < :m', vals => jsonb_build_object(':a', 'T', ':m', item->>'Movie')) AS before)
+  FROM dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}') AS item;
 BEGIN;
-DECLARE c CURSOR FOR SELECT dyn_query('mov', 'Actor = :a', '{":a":{"S":"T"}}') ->> 'Movie';
+DECLARE c CURSOR FOR SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}') ->> 'Movie';
 FETCH 2 FROM c;
 SELECT dyn_delete('mov', '{"Actor":{"S":"T"},"Movie":{"S":"b"}}');
 FETCH 2 FROM c;

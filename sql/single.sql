@@ -23,15 +23,15 @@ SELECT dyn_put('mov', ('{"Actor":{"S":"A"},"Movie":{"S":"' || m || '"}}')::dyn_i
 SELECT count(*) FROM mov;
 
 -- R05, R06, R07 return values
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"1"}}', 'NONE') IS NULL AS none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"1"}}', return_values => 'NONE') IS NULL AS none;
 SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"},"v":{"N":"2"}}', return_values => 'ALL_OLD');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"new"}}', 'ALL_OLD') IS NULL AS there_was_none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"new"}}', return_values => 'ALL_OLD') IS NULL AS there_was_none;
 SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_OLD');
-SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'ALL_OLD') IS NULL AS there_was_none;
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'UPDATED_NEW');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'none');
-SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', 'ALL_NEW');
-SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', NULL) IS NULL AS none;
+SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_OLD') IS NULL AS there_was_none;
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'UPDATED_NEW');
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'none');
+SELECT dyn_delete('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => 'ALL_NEW');
+SELECT dyn_put('mov', '{"Actor":{"S":"A"},"Movie":{"S":"1"}}', return_values => NULL) IS NULL AS none;
 
 -- K06 to K09, W02: the full key, of its types, not empty
 SELECT dyn_put('mov', '{"Actor":{"S":"T"}}');
@@ -76,7 +76,7 @@ SELECT c FROM bins ORDER BY p, c;
 SELECT dyn_put('mov', ('{"Actor":{"S":"nul"},"Movie":{"S":"' || s || '"}}')::dyn_item) FROM unnest(ARRAY['a\u0000b', 'a\u0000', 'a', 'a\u0001', 'a\u0001\u0000', 'a\u0002', 'a\u0000\u0000', '\u0000', '\u0001', 'b']) s;
 SELECT item FROM mov WHERE "Actor" = 'nul' ORDER BY "Movie";
 SELECT dyn_get('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0000b"}}');
-SELECT dyn_delete('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0001\u0000"}}', 'ALL_OLD');
+SELECT dyn_delete('mov', '{"Actor":{"S":"nul"},"Movie":{"S":"a\u0001\u0000"}}', return_values => 'ALL_OLD');
 
 -- L03 key sizes, in bytes, on reads too; and what one entry of a btree can hold
 SELECT dyn_put('mov', jsonb_build_object('Actor', repeat('x', 2048), 'Movie', repeat('y', 1024)));
@@ -96,8 +96,8 @@ INSERT INTO mov (item) SELECT jsonb_build_object('Actor', noise(2048), 'Movie', 
 -- W20 large items: to TOAST and back
 SELECT dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(400000)));
 SELECT dyn_size(dyn_get('hash', '{"p":{"S":"large"}}'));
-SELECT dyn_size(dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(300000)), 'ALL_OLD'));
-SELECT dyn_size(dyn_delete('hash', '{"p":{"S":"large"}}', 'ALL_OLD'));
+SELECT dyn_size(dyn_put('hash', jsonb_build_object('p', 'large', 'a', noise(300000)), return_values => 'ALL_OLD'));
+SELECT dyn_size(dyn_delete('hash', '{"p":{"S":"large"}}', return_values => 'ALL_OLD'));
 SELECT dyn_put('hash', jsonb_build_object('p', 'large', 'a', repeat('x', 410000)));
 SELECT dyn_get('hash', '{"p":{"S":"large"}}') IS NULL AS missing;
 
@@ -113,15 +113,15 @@ SELECT dyn_get('hash', '{"p":{"S":"tx"}}') IS NULL AS missing;
 
 -- repeatable read and serializable
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT dyn_put('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
-SELECT dyn_put('hash', '{"p":{"S":"serial"},"a":{"N":"2"}}', 'ALL_OLD');
-SELECT dyn_delete('hash', '{"p":{"S":"serial"}}', 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"}}', return_values => 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"serial"},"a":{"N":"2"}}', return_values => 'ALL_OLD');
+SELECT dyn_delete('hash', '{"p":{"S":"serial"}}', return_values => 'ALL_OLD');
 COMMIT;
 
 -- the settings of a user do not change what is done
 SET plan_cache_mode = force_custom_plan;
 SET enable_indexscan = off;
-SELECT dyn_put('hash', '{"p":{"S":"set"}}', 'ALL_OLD'), dyn_get('hash', '{"p":{"S":"1"}}');
+SELECT dyn_put('hash', '{"p":{"S":"set"}}', return_values => 'ALL_OLD'), dyn_get('hash', '{"p":{"S":"1"}}');
 RESET plan_cache_mode;
 RESET enable_indexscan;
 BEGIN READ ONLY;
@@ -129,9 +129,69 @@ SELECT dyn_get('hash', '{"p":{"S":"1"}}');
 SELECT dyn_put('hash', '{"p":{"S":"1"}}');
 ROLLBACK;
 
+-- an item that row-level security hides can be neither returned nor replaced, and no call waits for it to appear
+SELECT dyn_put('hash', '{"p":{"S":"theirs"}}');
+CREATE ROLE dyn_single_user;
+GRANT SELECT, INSERT, UPDATE, DELETE ON hash TO dyn_single_user;
+ALTER TABLE hash ENABLE ROW LEVEL SECURITY;
+CREATE POLICY see ON hash FOR SELECT USING (item->>'owner' = current_user);
+CREATE POLICY add ON hash FOR INSERT WITH CHECK (true);
+CREATE POLICY change ON hash FOR UPDATE USING (true);
+CREATE POLICY remove ON hash FOR DELETE USING (true);
+SET ROLE dyn_single_user;
+SELECT dyn_get('hash', '{"p":{"S":"theirs"}}') IS NULL AS hidden;
+SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}');
+SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', return_values => 'ALL_OLD');
+SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', 'attribute_not_exists(p)');
+SELECT dyn_update('hash', '{"p":{"S":"theirs"}}', 'SET #o = :o', names => '{"#o":"owner"}', vals => '{":o":{"S":"dyn_single_user"}}');
+SELECT dyn_delete('hash', '{"p":{"S":"theirs"}}', return_values => 'ALL_OLD') IS NULL AS not_deleted;
+RESET ROLE;
+SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"them"}}');
+ALTER POLICY see ON hash USING (item->>'owner' = current_user OR NOT item ? 'owner');
+SET ROLE dyn_single_user;
+SELECT dyn_update('hash', '{"p":{"S":"theirs"}}', return_values => 'ALL_NEW');
+SELECT dyn_put('hash', '{"p":{"S":"mine"},"owner":{"S":"dyn_single_user"}}', return_values => 'ALL_OLD') IS NULL AS none;
+SELECT dyn_put('hash', '{"p":{"S":"mine"},"owner":{"S":"dyn_single_user"},"a":{"N":"2"}}', return_values => 'ALL_OLD');
+RESET ROLE;
+DROP POLICY see ON hash;
+DROP POLICY add ON hash;
+DROP POLICY change ON hash;
+DROP POLICY remove ON hash;
+ALTER TABLE hash DISABLE ROW LEVEL SECURITY;
+SELECT dyn_get('hash', '{"p":{"S":"theirs"}}');
+DROP OWNED BY dyn_single_user;
+DROP ROLE dyn_single_user;
+
+-- a user's trigger that refuses a row, or gives it the key of another
+CREATE FUNCTION user_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF NEW.p = 'refused' THEN RETURN NULL; END IF;
+	NEW.item := (NEW.item::jsonb || jsonb_build_object('p', lower(NEW.p)))::dyn_item;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER user_trigger BEFORE INSERT ON hash FOR EACH ROW EXECUTE FUNCTION user_trigger();
+SELECT dyn_put('hash', '{"p":{"S":"refused"}}', return_values => 'ALL_OLD') IS NULL AS none, dyn_get('hash', '{"p":{"S":"refused"}}') IS NULL AS missing;
+SELECT dyn_put('hash', '{"p":{"S":"LOWER"}}', return_values => 'ALL_OLD') IS NULL AS none;
+SELECT dyn_put('hash', '{"p":{"S":"LOWER"},"a":{"N":"2"}}', return_values => 'ALL_OLD');
+SELECT dyn_update('hash', '{"p":{"S":"refused"}}', return_values => 'ALL_NEW');
+SELECT dyn_get('hash', '{"p":{"S":"lower"}}');
+DROP TRIGGER user_trigger ON hash;
+DROP FUNCTION user_trigger;
+
 -- many rows in one statement, the functions' own memory
 SELECT count(dyn_put('nums', ('{"p":{"S":"many"},"c":{"N":"' || i || '"}}')::dyn_item)), count(*) FROM generate_series(1, 5000) i;
 SELECT count(dyn_get('nums', ('{"p":{"S":"many"},"c":{"N":"' || i || '"}}')::dyn_item)) FROM generate_series(1, 5000) i;
+
+-- nothing is kept of tables that are gone
+DO $$
+BEGIN
+	FOR i IN 1..10 LOOP
+		PERFORM dyn_create_table('come.and.go', 'p S'), dyn_put('come.and.go', '{"p":{"S":"a"}}');
+		PERFORM dyn_drop_table('come.and.go');
+		COMMIT;
+	END LOOP;
+END $$;
+SELECT count(*) < 10 AS few FROM pg_backend_memory_contexts WHERE name = 'dynamo_table schema';
 
 DROP FUNCTION noise;
 SELECT dyn_drop_table(t) FROM unnest(ARRAY['mov', 'nums', 'bins', 'hash']) t;

@@ -41,6 +41,13 @@ SELECT dyn_drop_table('nope');
 SELECT dyn_drop_table('pg_class');
 SELECT dyn_describe_table('nope');
 
+SELECT dyn_get(repeat('é', 300), '{"pk":{"S":"a"}}');
+-- what no column can be called, a table can
+SELECT dyn_create_table('item', 'pk S'), dyn_create_table('ctid', 'pk S');
+SELECT dyn_put('item', '{"pk":{"S":"a"}}');
+SELECT item FROM item;
+SELECT dyn_drop_table('item'), dyn_drop_table('ctid');
+
 -- columns: names that cannot be identifiers, or that a column has already
 SELECT dyn_create_table('odd', 'item S', 'ctid S');
 SELECT dyn_put('odd', '{"item":{"S":"i"},"ctid":{"S":"c"}}');
@@ -66,8 +73,8 @@ SELECT dyn_create_table('prod.users', 'pk S');
 SET search_path = pg_catalog;
 SELECT public.dyn_get('prod.users', '{"pk":{"S":"in schema prod"}}');
 SELECT public.dyn_create_table('prod.others', 'pk S');
-SELECT public.dyn_put('prod.others', '{"pk":{"S":"x"}}', 'ALL_OLD');
-SELECT public.dyn_delete('prod.others', '{"pk":{"S":"x"}}', 'ALL_OLD');
+SELECT public.dyn_put('prod.others', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD');
+SELECT public.dyn_delete('prod.others', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD');
 RESET search_path;
 
 -- a hostile search_path: operators and functions of others are not called
@@ -77,7 +84,7 @@ CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.eq);
 CREATE FUNCTION evil.dyn_keys_match(dyn_item, text[], text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 SET search_path = evil, pg_catalog, public;
 SELECT dyn_create_table('safe', 'pk S');
-SELECT dyn_put('safe', '{"pk":{"S":"x"}}', 'ALL_OLD'), dyn_get('safe', '{"pk":{"S":"x"}}');
+SELECT dyn_put('safe', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD'), dyn_get('safe', '{"pk":{"S":"x"}}');
 RESET search_path;
 
 -- rename, move and drop by plain SQL, in one session with what is cached of the table
@@ -90,7 +97,7 @@ SELECT dyn_get('prod.renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
 ALTER SCHEMA prod RENAME TO live;
 SELECT dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
 ALTER TABLE live.renamed RENAME COLUMN sk TO "sort key";
-SELECT dyn_put('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}', 'ALL_OLD'), dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}');
+SELECT dyn_put('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}', return_values => 'ALL_OLD'), dyn_get('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"c"}}');
 ALTER TABLE live.renamed ADD COLUMN extra int DEFAULT 5;
 SELECT dyn_put('live.renamed', '{"pk":{"S":"a"},"sk":{"S":"d"}}');
 SELECT * FROM live.renamed;

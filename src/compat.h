@@ -31,6 +31,13 @@ struct Node;
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
+/* 18 can name a deferrable one as well, which no ON CONFLICT can use. */
+#if PG18_GE
+#define primary_key_index(rel) RelationGetPrimaryKeyIndex((rel), false)
+#else
+#define primary_key_index(rel) RelationGetPrimaryKeyIndex(rel)
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

@@ -9,29 +9,63 @@
 #define DYNAMO_TABLE_ACTIONS_ACTIONS_H
 
 #include "catalog/key.h"
+#include "expr/expr.h"
 
 typedef enum ReturnValues
 {
 	RETURN_NONE,
-	RETURN_ALL_OLD
+	RETURN_ALL_OLD,
+	RETURN_UPDATED_OLD,
+	RETURN_ALL_NEW,
+	RETURN_UPDATED_NEW
 } ReturnValues;
+
+/* A request for one item.  What is not given is NULL. */
+typedef struct ItemRequest
+{
+	text *table;
+	DynItem *item; /* the item to put, or the key */
+	ExprRequest *expressions; /* names and values, where there is an expression */
+	text *projection;
+	text *condition;
+	text *update;
+	ReturnValues return_values;
+	bool old_on_failure; /* a failed condition tells the item */
+} ItemRequest;
 
 typedef struct QueryRequest
 {
 	text *table;
-	ItemSpan key_condition;
-	struct ExprRequest *expressions;
+	ExprRequest *expressions;
+	text *key_condition;
+	text *filter;
+	text *projection;
 	DynItem *start_key; /* or NULL */
 	int64 max_items; /* 0: all */
 	bool forward;
 } QueryRequest;
 
-/* Called for each item of a result. */
+/* Called for each item of a result; the datum lives as long as the call. */
 typedef void (*ResultCallback)(Datum item, void *arg);
 
-extern DynItem *action_get(text *table, const DynItem *key);
-extern DynItem *action_put(text *table, const DynItem *item, ReturnValues return_values);
-extern DynItem *action_delete(text *table, const DynItem *key, ReturnValues return_values);
+/* get.c, put.c, update.c, delete.c: what is returned is an item or NULL */
+extern DynItem *action_get(const ItemRequest *request);
+extern DynItem *action_put(const ItemRequest *request);
+extern DynItem *action_update(const ItemRequest *request);
+extern DynItem *action_delete(const ItemRequest *request);
+
+/* query.c */
 extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg);
+
+/* condition.c */
+extern Expr *action_condition(const ItemRequest *request);
+extern void action_check_condition(const ItemRequest *request, const Expr *condition,
+								   const DynItem *item);
+
+static inline ItemSpan
+action_span(const text *t)
+{
+	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
+}
 
 #endif

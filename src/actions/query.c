@@ -5,11 +5,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "actions/actions.h"
 #include "errors.h"
-#include "expr/expr.h"
 #include "store/store.h"
 
 /* The terms of a key condition by the key that they are about. */
@@ -172,20 +172,76 @@ check_start_key(const DynTable *table, const DynItem *start_key, ItemSpan partit
 	return item_payload(dyn_key_attribute(table, start_key, 1));
 }
 
+/* Spec row F03: what the key condition decides is none of the filter's business. */
+static void
+forbid_keys(const DynTable *table, const Expr *filter)
+{
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		StringInfoData name;
+
+		if (!expr_mentions(filter, table->keys[i].attribute))
+			continue;
+		initStringInfo(&name);
+		item_quote(&name, table->keys[i].attribute);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid FilterExpression: \"%s\" is a key attribute", name.data),
+						errhint("Conditions on keys belong into the key condition.")));
+	}
+}
+
 typedef struct QueryState
 {
+	const Expr *filter;
+	const Expr *projection;
+	MemoryContext context; /* for the work on one item */
 	ResultCallback callback;
 	void *arg;
 	int64 left; /* items that may still be returned; below 0: any number */
 } QueryState;
 
 static bool
-receive_item(Datum item, void *arg)
+receive_item(Datum datum, void *arg)
 {
 	QueryState *state = arg;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+	bool matches = true;
 
-	state->callback(item, state->arg);
-	return --state->left != 0;
+	if (state->filter != NULL || state->projection != NULL)
+	{
+		DynItem *item = DatumGetDynItem(datum);
+
+		matches = state->filter == NULL || expr_matches(state->filter, item);
+		if (matches && state->projection != NULL)
+			item = expr_project(state->projection, item);
+		datum = PointerGetDatum(item);
+	}
+	if (matches)
+	{
+		state->callback(datum, state->arg);
+		state->left--;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->context);
+	return state->left != 0;
+}
+
+static void
+read_range(DynTable *table, const QueryRequest *request, ItemSpan partition, const Bounds *bounds,
+		   QueryState *state)
+{
+	StoreRange range = {0};
+
+	range.forward = request->forward;
+	range.partition = dyn_key_datum(table->keys[0].type, partition);
+	range.lower = store_bound(table->keys[1].type, &bounds->lower);
+	range.upper = store_bound(table->keys[1].type, &bounds->upper);
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table query item",
+										   ALLOCSET_DEFAULT_SIZES);
+	store_begin();
+	store_range(table, &range, receive_item, state);
+	store_end();
+	MemoryContextDelete(state->context);
 }
 
 /* Everything is checked before anything is read. */
@@ -193,20 +249,27 @@ void
 action_query(const QueryRequest *request, ResultCallback callback, void *arg)
 {
 	const ExprKeyCondition *condition =
-		expr_key_condition(request->expressions, request->key_condition);
+		expr_key_condition(request->expressions, action_span(request->key_condition));
 	const ExprKeyTerm *terms[DYN_MAX_KEYS] = {NULL};
-	QueryState state = {callback, arg, request->max_items > 0 ? request->max_items : -1};
+	QueryState state = {
+		.callback = callback, .arg = arg, .left = request->max_items > 0 ? request->max_items : -1};
 	Bounds bounds = {0};
-	StoreRange range = {0};
 	DynTable *table;
 	Relation rel;
 	ItemSpan partition;
 	bool ended = false;
 
+	if (request->filter != NULL)
+		state.filter =
+			expr_condition(request->expressions, EXPR_FILTER, action_span(request->filter));
+	if (request->projection != NULL)
+		state.projection = expr_projection(request->expressions, action_span(request->projection));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
 	match_terms(table, condition, terms);
 	check_terms(table, terms);
+	if (state.filter != NULL)
+		forbid_keys(table, state.filter);
 	partition = item_payload(terms[0]->value[0]);
 	if (terms[1] != NULL)
 		bounds_of_term(terms[1], &bounds);
@@ -218,13 +281,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg)
 		if (!ended)
 			start_after(table->keys[1].type, &bounds, start, request->forward);
 	}
-	range.forward = request->forward;
-	range.partition = dyn_key_datum(table->keys[0].type, partition);
-	range.lower = store_bound(table->keys[1].type, &bounds.lower);
-	range.upper = store_bound(table->keys[1].type, &bounds.upper);
-	store_begin();
 	if (!ended)
-		store_range(table, &range, receive_item, &state);
-	store_end();
+		read_range(table, request, partition, &bounds, &state);
 	relation_close(rel, NoLock);
 }

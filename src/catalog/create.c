@@ -72,7 +72,7 @@ add_key(NewTable *table, text *spec)
 
 	dyn_parse_key_spec(span, &attribute, &table->types[i]);
 	table->specs[i] = text_to_cstring(spec);
-	table->columns[i] = dyn_identifier(attribute);
+	table->columns[i] = dyn_column_identifier(attribute);
 	if (i > 0 && strcmp(table->columns[0], table->columns[1]) == 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("partition key and sort key must be different attributes")));

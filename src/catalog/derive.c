@@ -121,10 +121,10 @@ typedef struct MatchKeys
 } MatchKeys;
 
 static MatchKeys *
-parse_match_keys(FunctionCallInfo fcinfo)
+parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 {
 	ArrayType *specs = PG_GETARG_ARRAYTYPE_P(1);
-	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	MatchKeys *match;
 	Datum *elements;
 	bool *nulls;
@@ -172,8 +172,10 @@ dyn_keys_match(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	if (match == NULL || !get_fn_expr_arg_stable(fcinfo->flinfo, 1))
-		match = fcinfo->flinfo->fn_extra = parse_match_keys(fcinfo);
+	if (match == NULL && get_fn_expr_arg_stable(fcinfo->flinfo, 1))
+		match = fcinfo->flinfo->fn_extra = parse_match_keys(fcinfo, fcinfo->flinfo->fn_mcxt);
+	else if (match == NULL)
+		match = parse_match_keys(fcinfo, CurrentMemoryContext);
 	item = PG_GETARG_DYN_ITEM(0);
 	attributes = item_children(item_root(item));
 	for (int i = 0; i < match->nkeys; i++)

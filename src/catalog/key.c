@@ -234,7 +234,8 @@ void
 dyn_key_check_entry(const DynTable *table, const Datum *values)
 {
 	Size total = MAXALIGN(sizeof(IndexTupleData));
-	bool nulls[DYN_MAX_KEYS] = {false};
+	Datum columns[INDEX_MAX_KEYS] = {0};
+	bool nulls[INDEX_MAX_KEYS];
 	Relation index;
 	IndexTuple entry;
 
@@ -242,8 +243,15 @@ dyn_key_check_entry(const DynTable *table, const Datum *values)
 		total += MAXALIGN(VARSIZE_ANY(DatumGetPointer(values[i])));
 	if (total <= MAX_INDEX_ENTRY)
 		return;
+	/* The primary key may have columns of INCLUDE, which do not matter here. */
+	memset(nulls, true, sizeof(nulls));
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		columns[i] = values[i];
+		nulls[i] = false;
+	}
 	index = relation_open(table->key_index, AccessShareLock);
-	entry = index_form_tuple(RelationGetDescr(index), (Datum *) values, nulls);
+	entry = index_form_tuple(RelationGetDescr(index), columns, nulls);
 	if (IndexTupleSize(entry) > MAX_INDEX_ENTRY)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),

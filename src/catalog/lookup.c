@@ -31,21 +31,32 @@ is_reserved_column(const char *name)
 	return false;
 }
 
-/*
- * The identifier for a name of DynamoDB's: the name itself, unless it does not fit or would
- * clash with a column that every table has.
- */
+static char *
+hashed_identifier(ItemSpan name)
+{
+	int clip = pg_encoding_mbcliplen(PG_UTF8, name.data, name.len, NAME_PREFIX_LENGTH);
+
+	return psprintf("%.*s_%08x", clip, name.data,
+					hash_bytes((const unsigned char *) name.data, (int) name.len));
+}
+
+/* The identifier for a name of DynamoDB's: the name itself, unless it does not fit. */
 char *
 dyn_identifier(ItemSpan name)
 {
 	char *identifier = pnstrdup(name.data, name.len);
-	int clip;
 
-	if (strlen(identifier) == name.len && name.len < NAMEDATALEN && !is_reserved_column(identifier))
-		return identifier;
-	clip = pg_encoding_mbcliplen(PG_UTF8, name.data, name.len, NAME_PREFIX_LENGTH);
-	return psprintf("%.*s_%08x", clip, name.data,
-					hash_bytes((const unsigned char *) name.data, (int) name.len));
+	return strlen(identifier) == name.len && name.len < NAMEDATALEN ? identifier
+																	: hashed_identifier(name);
+}
+
+/* The same of a column, which must not clash with one that every table has. */
+char *
+dyn_column_identifier(ItemSpan name)
+{
+	char *identifier = dyn_identifier(name);
+
+	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
 /* Spec row K22. */
@@ -64,7 +75,8 @@ dyn_check_table_name(ItemSpan name)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid table name \"%.*s\"", (int) Min(name.len, 255), name.data),
+			 errmsg("invalid table name \"%.*s\"", pg_mbcliplen(name.data, name.len, 255),
+					name.data),
 			 errdetail(
 				 "A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\".")));
 }

@@ -7,7 +7,8 @@
  * began before an index was added must derive its column all the same.
  *
  * Invalidation only marks an entry, since it may come at any moment; the next look-up replaces
- * it.  Replaced entries are freed when the transaction ends: until then somebody may hold one.
+ * it.  Replaced and invalid entries are freed when the transaction ends: until then somebody may
+ * hold one.  So a session that creates and drops tables does not keep what it knew of them.
  */
 #include "postgres.h"
 
@@ -39,6 +40,9 @@ static HTAB *schemas = NULL;
 static MemoryContext schema_context = NULL;
 static List *retired = NIL; /* replaced entries, in schema_context */
 
+/* Whether any entry in the hash table is invalid. */
+static bool some_invalid = false;
+
 /* Counts invalidations, so that one that comes while a schema is read is not lost. */
 static uint64 invalidations = 0;
 
@@ -53,12 +57,16 @@ mark_invalid(Datum arg, Oid relid)
 	{
 		entry = hash_search(schemas, &relid, HASH_FIND, NULL);
 		if (entry != NULL)
+		{
 			entry->table->valid = false;
+			some_invalid = true;
+		}
 		return;
 	}
 	hash_seq_init(&scan, schemas);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 		entry->table->valid = false;
+	some_invalid = true;
 }
 
 /* A renamed schema changes the qualified names of tables without touching them. */
@@ -76,7 +84,26 @@ free_table(DynTable *table)
 }
 
 static void
-free_retired(XactEvent event, void *arg)
+free_invalid(void)
+{
+	HASH_SEQ_STATUS scan;
+	SchemaEntry *entry;
+
+	hash_seq_init(&scan, schemas);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		DynTable *table = entry->table;
+
+		if (table->valid)
+			continue;
+		hash_search(schemas, &entry->relid, HASH_REMOVE, NULL);
+		free_table(table);
+	}
+	some_invalid = false;
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
 {
 	ListCell *cell;
 
@@ -87,6 +114,8 @@ free_retired(XactEvent event, void *arg)
 		free_table(lfirst(cell));
 	list_free(retired);
 	retired = NIL;
+	if (some_invalid)
+		free_invalid();
 }
 
 static void
@@ -102,7 +131,7 @@ create_cache(void)
 	schemas = hash_create("dynamo_table schemas", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
-	RegisterXactCallback(free_retired, NULL);
+	RegisterXactCallback(end_of_transaction, NULL);
 }
 
 /*
@@ -141,13 +170,38 @@ fail_shape(Relation rel, const char *detail)
 					errdetail("%s", detail)));
 }
 
+/* By the input function, as the derive trigger is known by its function. */
+static bool
+is_item_type(Oid type)
+{
+	Oid input;
+	Oid ignored;
+	FmgrInfo flinfo;
+
+	getTypeInputInfo(type, &input, &ignored);
+	fmgr_info(input, &flinfo);
+	return flinfo.fn_addr == dyn_item_in;
+}
+
+/*
+ * Whoever makes a table can name a column "item", so what it holds has to be looked at before
+ * its bytes are.  With a domain the statements' parameters have the type below it, so that the
+ * domain's constraints are checked.
+ */
 static void
 read_item_column(Relation rel, DynTable *table)
 {
+	bool nullable;
+
 	table->item_attnum = get_attnum(table->relid, DYN_ITEM_COLUMN);
 	if (table->item_attnum == InvalidAttrNumber)
 		fail_shape(rel, "It has no column \"item\".");
-	table->item_type = get_atttype(table->relid, table->item_attnum);
+	nullable = !TupleDescAttr(RelationGetDescr(rel), table->item_attnum - 1)->attnotnull;
+	table->item_type = getBaseType(get_atttype(table->relid, table->item_attnum));
+	if (!is_item_type(table->item_type))
+		fail_shape(rel, "Column \"item\" must have type dyn_item.");
+	if (nullable)
+		fail_shape(rel, "Column \"item\" must be NOT NULL.");
 }
 
 /* One key: its argument says what it is derived from, the primary key which column it is. */
@@ -174,7 +228,7 @@ read_keys(Relation rel, DynTable *table, List *arguments)
 {
 	Relation index;
 
-	table->key_index = RelationGetPrimaryKeyIndex(rel);
+	table->key_index = primary_key_index(rel);
 	if (!OidIsValid(table->key_index))
 		fail_shape(rel, "It has no primary key.");
 	index = relation_open(table->key_index, AccessShareLock);
@@ -207,6 +261,7 @@ read_schema(Relation rel)
 	table->relid = RelationGetRelid(rel);
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));
+	table->row_security = rel->rd_rel->relrowsecurity;
 	table->qualified =
 		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), table->name);
 	read_item_column(rel, table);
@@ -244,5 +299,6 @@ dyn_schema(Relation rel)
 	}
 	MemoryContextSetParent(table->context, schema_context);
 	entry->table = table;
+	some_invalid |= !table->valid;
 	return table;
 }

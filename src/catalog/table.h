@@ -42,6 +42,7 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	Oid key_index;
+	bool row_security; /* policies may hide rows */
 	int nkeys; /* 1: partition key only */
 	DynKey keys[DYN_MAX_KEYS];
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
@@ -53,6 +54,7 @@ extern DynTable *dyn_schema(Relation rel);
 /* lookup.c */
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
+extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern void dyn_check_table_name(ItemSpan name);
 

@@ -186,6 +186,9 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
+/* io.c */
+extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
+
 /* value.c */
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern int item_element_compare(ItemType set, ItemSpan a, ItemSpan b);

@@ -33,6 +33,7 @@ store_find_plan(DynTable *table, int shape)
 StorePlan *
 store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types)
 {
+	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
 
 	plan->shape = shape;
@@ -40,6 +41,8 @@ store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);
+	/* the SPI leaves its own context behind */
+	MemoryContextSwitchTo(context);
 	plan->next = table->plans;
 	table->plans = plan;
 	return plan;
@@ -85,6 +88,7 @@ ensure_plan(StorePlan *plan)
 void
 store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 {
+	MemoryContext context = CurrentMemoryContext;
 	int mode = plan_cache_mode;
 	int result;
 
@@ -99,6 +103,8 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 		plan_cache_mode = mode;
 	}
 	PG_END_TRY();
+	/* the SPI leaves its own context behind */
+	MemoryContextSwitchTo(context);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(result));
 }

@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "store/plan.h"
@@ -19,7 +20,9 @@
 enum
 {
 	GET,
-	LOCK,
+	LOOK,
+	LOCK_REPLACE,
+	LOCK_DELETE,
 	PUT,
 	INSERT,
 	REPLACE,
@@ -40,11 +43,15 @@ enum
 /* The item, the keys, or a partition key with two bounds. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
+/* The caller's memory context stays the current one, so that what he makes outlives store_end(). */
 void
 store_begin(void)
 {
+	MemoryContext context = CurrentMemoryContext;
+
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
+	MemoryContextSwitchTo(context);
 }
 
 void
@@ -95,11 +102,14 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 	switch (shape)
 	{
 		case GET:
-		case LOCK:
+		case LOOK:
+		case LOCK_REPLACE:
+		case LOCK_DELETE:
 			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
 			append_key_condition(sql, table, 1);
-			if (shape == LOCK)
-				appendStringInfoString(sql, " FOR NO KEY UPDATE");
+			if (shape == LOCK_REPLACE || shape == LOCK_DELETE)
+				appendStringInfoString(sql, shape == LOCK_REPLACE ? " FOR NO KEY UPDATE"
+																  : " FOR UPDATE");
 			break;
 		case PUT:
 			append_insert(sql, table);
@@ -107,7 +117,7 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 			break;
 		case INSERT:
 			append_insert(sql, table);
-			appendStringInfoString(sql, "NOTHING");
+			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s WHERE false", item, item);
 			break;
 		case REPLACE:
 			appendStringInfo(sql, "UPDATE %s SET %s = $1 WHERE ", table->qualified, item);
@@ -248,22 +258,29 @@ run(DynTable *table, int shape, const DynItem *item, const DynKeyValues *key)
 	return SPI_processed;
 }
 
-/*
- * The item that the last statement returned, if it returned a row: fetched from TOAST, and in
- * the context that was current at store_begin().
- */
+/* 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
+static void
+forbid_null(bool isnull)
+{
+	if (isnull)
+		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
+}
+
+/* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
 static DynItem *
 returned_item(void)
 {
 	struct varlena *item;
 	DynItem *copy;
+	Datum datum;
 	bool isnull;
 
 	if (SPI_processed == 0)
 		return NULL;
-	item = PG_DETOAST_DATUM_PACKED(
-		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	copy = SPI_palloc(VARSIZE_ANY(item));
+	datum = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	forbid_null(isnull);
+	item = PG_DETOAST_DATUM_PACKED(datum);
+	copy = palloc(VARSIZE_ANY(item));
 	memcpy(copy, item, VARSIZE_ANY(item));
 	return copy;
 }
@@ -279,22 +296,56 @@ store_get(DynTable *table, const DynKeyValues *key)
 	return returned_item();
 }
 
+/*
+ * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
+ * is hidden by a policy of row-level security.  An answer would say that it was done.
+ */
+static void
+require_write(const DynTable *table, uint64 rows)
+{
+	if (rows == 0)
+		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+						errmsg("a trigger, rule or policy of table \"%s\" suppressed the write",
+							   table->name)));
+}
+
 /* Insert or replace, whatever is there. */
 void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	run(table, PUT, item, key);
+	require_write(table, run(table, PUT, item, key));
 }
 
-/* Lock the item of that key for a replacement; NULL if there is none. */
+/*
+ * Lock the item of that key; NULL if there is none.
+ *
+ * At READ COMMITTED the statement's snapshot may see an item that another transaction deletes and
+ * inserts anew while we wait for it: then nothing is found, though there was an item at every
+ * moment.  A new snapshot tells.  Under row-level security it may show what may not be locked, so there
+ * the second attempt decides.
+ */
 DynItem *
-store_lock(DynTable *table, const DynKeyValues *key)
+store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
-	run(table, LOCK, NULL, key);
-	return returned_item();
+	for (int attempt = 1;; attempt++)
+	{
+		DynItem *item;
+
+		run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
+		item = returned_item();
+		if (item != NULL)
+			return item;
+		if (table->row_security ? attempt == 2 : run(table, LOOK, NULL, key) == 0)
+			return NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
-/* False if there is an item of that key: then nothing is done. */
+/*
+ * Insert where store_lock() found nothing.  False if by now there is an item of that key: then it
+ * is locked for a replacement, so the next store_lock() finds it, and nobody begins again
+ * twice.  (ON CONFLICT DO NOTHING would not lock it.)
+ */
 bool
 store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
@@ -305,14 +356,24 @@ store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 void
 store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	run(table, REPLACE, item, key);
+	require_write(table, run(table, REPLACE, item, key));
 }
 
-/* Returns the item that was there, if that is wanted and there was one. */
+/*
+ * Returns the item that was there, if that is wanted and there was one.  An item that is not deleted
+ * may have been inserted anew, as in store_lock().
+ */
 DynItem *
 store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
-	run(table, want_old ? DELETE_RETURNING : DELETE, NULL, key);
+	int shape = want_old ? DELETE_RETURNING : DELETE;
+
+	if (run(table, shape, NULL, key) == 0)
+	{
+		if (store_lock(table, key, STORE_LOCK_DELETE) == NULL)
+			return NULL;
+		require_write(table, run(table, shape, NULL, key));
+	}
 	return want_old ? returned_item() : NULL;
 }
 
@@ -335,7 +396,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	bool isnull;
 	Datum item = slot_getattr(slot, 1, &isnull);
 
-	Assert(!isnull);
+	forbid_null(isnull);
 	return receiver->callback(item, receiver->arg);
 }
 

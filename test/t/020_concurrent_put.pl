@@ -17,11 +17,11 @@ $node->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_t
 my $put = q{SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id))};
 my %scripts = (
 	put => "$put;",
-	'put that returns the old item' => "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');",
+	'put that returns the old item' => "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');",
 	'put and delete' => "$put;\nSELECT dyn_delete('app', '{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}');\n"
-	  . "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');",
+	  . "SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');",
 	'put and plain SQL' => "$put;\nINSERT INTO app (item) VALUES ('{\"pk\":{\"S\":\"one\"},\"sk\":{\"S\":\"key\"}}') ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item;\n"
-	  . "DELETE FROM app WHERE pk = 'one';\nSELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), 'ALL_OLD');");
+	  . "DELETE FROM app WHERE pk = 'one';\nSELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id), return_values => 'ALL_OLD');");
 for my $name (sort keys %scripts)
 {
 	my $file = $node->basedir . '/script.sql';

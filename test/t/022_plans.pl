@@ -34,7 +34,7 @@ sub calls
 		$vals .= ',":b":{"S":"t"}' if $condition =~ /:b/;
 		for my $rest ('', ', forward => false', ', max_items => 2', qq{, start_key => '{"pk":{"S":"$pk"},"sk":{"S":"s3"}}', forward => false})
 		{
-			$sql .= "SELECT count(*) FROM dyn_query('$table', 'pk = :p$condition', '$vals}'$rest);\n";
+			$sql .= "SELECT count(*) FROM dyn_query('$table', 'pk = :p$condition', vals => '$vals}'$rest);\n";
 		}
 	}
 	return $sql;

@@ -1,0 +1,36 @@
+/*
+ * condition.c
+ *	  Conditions of writes.
+ */
+#include "postgres.h"
+
+#include "actions/actions.h"
+#include "errors.h"
+
+/* The parsed condition of a request, or NULL if it has none. */
+Expr *
+action_condition(const ItemRequest *request)
+{
+	if (request->condition == NULL)
+		return NULL;
+	return expr_condition(request->expressions, EXPR_CONDITION, action_span(request->condition));
+}
+
+/*
+ * Raise ConditionalCheckFailedException unless the item, NULL if there is none, meets the
+ * condition.  DETAIL is the item alone, for programs to read.
+ */
+void
+action_check_condition(const ItemRequest *request, const Expr *condition, const DynItem *item)
+{
+	StringInfoData old;
+
+	if (condition == NULL || expr_matches(condition, item))
+		return;
+	initStringInfo(&old);
+	if (request->old_on_failure && item != NULL)
+		item_print_attributes(&old, item_root(item));
+	ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
+					errmsg("the conditional request failed"),
+					old.len > 0 ? errdetail_internal("%s", old.data) : 0));
+}

@@ -1,0 +1,39 @@
+/*
+ * delete.c
+ *	  DeleteItem.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+
+#include "actions/actions.h"
+#include "store/store.h"
+
+/* The old item, if it is wanted and there was one. */
+DynItem *
+action_delete(const ItemRequest *request)
+{
+	Expr *condition = action_condition(request);
+	bool want_old = request->return_values == RETURN_ALL_OLD;
+	DynItem *old = NULL;
+	DynTable *table;
+	Relation rel;
+	DynKeyValues key;
+
+	expr_request_done(request->expressions);
+	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	dyn_key_exact(table, request->item, &key);
+	store_begin();
+	if (condition == NULL)
+		old = store_delete(table, &key, want_old);
+	else
+	{
+		old = store_lock(table, &key, STORE_LOCK_DELETE);
+		action_check_condition(request, condition, old);
+		if (old != NULL)
+			store_delete(table, &key, false);
+	}
+	store_end();
+	relation_close(rel, NoLock);
+	return want_old ? old : NULL;
+}

@@ -1,0 +1,33 @@
+/*
+ * get.c
+ *	  GetItem.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+
+#include "actions/actions.h"
+#include "store/store.h"
+
+DynItem *
+action_get(const ItemRequest *request)
+{
+	Expr *projection = NULL;
+	DynTable *table;
+	Relation rel;
+	DynKeyValues key;
+	DynItem *item;
+
+	if (request->projection != NULL)
+		projection = expr_projection(request->expressions, action_span(request->projection));
+	expr_request_done(request->expressions);
+	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	dyn_key_exact(table, request->item, &key);
+	store_begin();
+	item = store_get(table, &key);
+	store_end();
+	relation_close(rel, NoLock);
+	if (item != NULL && projection != NULL)
+		item = expr_project(projection, item);
+	return item;
+}
