@@ -52,6 +52,7 @@ check_text(const ExprCompiled *c)
 		expr_fail(c, -1, "the expression is longer than %d bytes", EXPR_MAX_TEXT);
 }
 
+/* An error leaves scanner and parser behind: all their memory is in the current context. */
 static void
 parse(ExprCompiled *c, const ExprRequest *request)
 {
@@ -93,6 +94,7 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 	return c;
 }
 
+/* Make room; what a request has pinned goes when the request does. */
 static void
 drop_last(void)
 {
@@ -116,6 +118,7 @@ init_cache(void)
 		AllocSetContextCreate(CacheMemoryContext, "dynamo_table expressions", ALLOCSET_SMALL_SIZES);
 }
 
+/* The whole key is compared: a hash alone may not decide what an update does. */
 static ExprCompiled *
 find(uint32 hash, ItemSpan names, ExprKind kind, ItemSpan text)
 {
@@ -135,6 +138,7 @@ find(uint32 hash, ItemSpan names, ExprKind kind, ItemSpan text)
 	return NULL;
 }
 
+/* From here on nothing can fail, so no half-made entry is ever seen. */
 static void
 keep(ExprCompiled *c)
 {

@@ -23,6 +23,7 @@ is_ordered(ItemType type)
 	return type == ITEM_S || type == ITEM_N || type == ITEM_B;
 }
 
+/* The value that the request gives for an operand; NULL if it comes from the item. */
 static const ItemSpan *
 literal(const Expr *expr, const ExprNode *node)
 {
@@ -59,6 +60,7 @@ compare(ItemSpan a, ItemSpan b, int *cmp)
 	return true;
 }
 
+/* Bounds that are both in the request must be a range; bounds from the item need not. */
 static void
 check_between(const Expr *expr, const ExprNode *node)
 {
@@ -78,6 +80,7 @@ check_between(const Expr *expr, const ExprNode *node)
 				  "the lower bound of BETWEEN is greater than the upper bound");
 }
 
+/* The grammar has seen to it that the type comes from the request. */
 static void
 check_attribute_type(const Expr *expr, const ExprNode *node)
 {
@@ -173,6 +176,7 @@ is_document(ItemType type)
 	return type == ITEM_L || type == ITEM_M;
 }
 
+/* size() as an N; false for the types that have none. */
 static bool
 value_size(ItemSpan value, Scratch *scratch, ItemSpan *out)
 {
@@ -209,6 +213,7 @@ operand(const Eval *e, const ExprNode *node, Scratch *scratch, ItemSpan *out)
 	}
 }
 
+/* Equal values have equal bytes; an operand without a value equals nothing. */
 static bool
 operands_equal(const Eval *e, const ExprNode *x, const ExprNode *y)
 {
@@ -244,6 +249,7 @@ ordered(const Eval *e, ExprNodeType op, const ExprNode *x, const ExprNode *y)
 	}
 }
 
+/* Of bytes: in UTF-8 a character is never found within others. */
 static bool
 is_substring(ItemSpan part, ItemSpan whole)
 {
@@ -264,6 +270,7 @@ is_substring(ItemSpan part, ItemSpan whole)
 	return false;
 }
 
+/* The elements of a set have no tags, those of a list have. */
 static bool
 contains(ItemSpan whole, ItemSpan part)
 {
@@ -319,20 +326,31 @@ function(const Eval *e, const ExprNode *node)
 	return contains(a, b);
 }
 
+static bool matches(const Eval *e, const ExprNode *node);
+
+/* What joins conditions, and so is as deep as the expression. */
+static bool
+joined(const Eval *e, const ExprNode *node)
+{
+	check_stack_depth();
+	if (node->type == NODE_AND)
+		return matches(e, node->args[0]) && matches(e, node->args[1]);
+	if (node->type == NODE_OR)
+		return matches(e, node->args[0]) || matches(e, node->args[1]);
+	return !matches(e, node->args[0]);
+}
+
 static bool
 matches(const Eval *e, const ExprNode *node)
 {
 	ExprNode *const *args = node->args;
 
-	check_stack_depth();
 	switch (node->type)
 	{
 		case NODE_AND:
-			return matches(e, args[0]) && matches(e, args[1]);
 		case NODE_OR:
-			return matches(e, args[0]) || matches(e, args[1]);
 		case NODE_NOT:
-			return !matches(e, args[0]);
+			return joined(e, node);
 		case NODE_EQ:
 			return operands_equal(e, args[0], args[1]);
 		case NODE_NE:

@@ -27,6 +27,7 @@ typedef struct Bound
 	Expr *expr; /* NULL: nothing yet */
 } Bound;
 
+/* By their contents: the same address may hold another row's value. */
 static bool
 same_bytes(const void *a, const void *b)
 {

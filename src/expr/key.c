@@ -27,6 +27,7 @@ term_attribute(const ExprNode *term)
 	return term->args[0];
 }
 
+/* One condition on one attribute, with values of the request. */
 static void
 check_term(const ExprCompiled *c, const ExprNode *term)
 {
@@ -105,6 +106,7 @@ key_op(ExprNodeType type, bool turned)
 	}
 }
 
+/* Parse a key condition and give its terms with their values. */
 ExprKeyCondition *
 expr_key_condition(ExprRequest *request, ItemSpan text)
 {

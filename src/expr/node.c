@@ -47,6 +47,7 @@ count_operator(ExprParse *parse, int location)
 				  EXPR_MAX_OPERATORS);
 }
 
+/* The arguments become an array: evaluation goes through them often. */
 static ExprNode *
 new_node(ExprNodeType type, int location, List *args)
 {
@@ -89,6 +90,7 @@ require_operand(ExprParse *parse, const ExprNode *node)
 		expr_fail(parse->compiled, node->location, "list_append cannot be added or subtracted");
 }
 
+/* A node of an operator. */
 ExprNode *
 expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 {
@@ -127,6 +129,7 @@ find_function(ExprParse *parse, ItemSpan name, int location)
 	expr_fail(c, location, "unknown function \"%s\"", expr_quote(name));
 }
 
+/* There is one level of nesting: if_not_exists() in either function of updates. */
 static bool
 argument_fits(const ExprNode *arg, ArgRule rule)
 {
@@ -176,6 +179,7 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 	return node;
 }
 
+/* A value: all uses of a placeholder share a slot, which is filled at each binding. */
 ExprNode *
 expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 {
@@ -236,6 +240,7 @@ expr_begin_clause(ExprParse *parse, ExprVerb verb, int location)
 	parse->verbs[verb] = true;
 }
 
+/* One action of an update is a leaf in the tree of paths. */
 void
 expr_add_action(ExprParse *parse, ExprVerb verb, ExprPath *path, ExprNode *value)
 {

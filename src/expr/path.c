@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "expr/tree.h"
 
+/* The limit keeps recursion over trees of paths shallow, too. */
 static ExprStep *
 add_step(ExprParse *parse, ExprPath *path, int location)
 {
@@ -113,6 +114,7 @@ expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 	return path;
 }
 
+/* Order among the children of one tree node, which are all names or all indexes. */
 static int
 compare_steps(const ExprStep *a, const ExprStep *b)
 {
@@ -179,6 +181,7 @@ any_path(const ExprTree *tree)
 	return tree->path;
 }
 
+/* Two paths of one expression that cannot stand together; tree is on the earlier one. */
 static void
 fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const char *problem)
 {

@@ -31,6 +31,7 @@ expr_tree_resolves(const ExprTree *tree, ItemSpan value)
 	return false;
 }
 
+/* The tree has its children in order, so the builder need not sort. */
 static void
 build(ItemBuilder *b, const ExprTree *tree, ItemSpan value)
 {

@@ -50,6 +50,7 @@ check_placeholder(const char *parameter, ItemSpan s, char sign)
 		fail(parameter, s, "is longer than 255 bytes");
 }
 
+/* Names in jsonb's order, by length first, which expr_request_name() searches in. */
 static void
 read_names(ExprRequest *request, const Jsonb *names)
 {
@@ -86,6 +87,7 @@ read_names(ExprRequest *request, const Jsonb *names)
 	}
 }
 
+/* An item is a map in the order of its names already. */
 static void
 read_values(ExprRequest *request, const DynItem *vals)
 {
@@ -123,6 +125,7 @@ release(void *arg)
 		expr_unpin(expr->compiled);
 }
 
+/* Check what was passed, in a form that expressions can use up. */
 ExprRequest *
 expr_request(const Jsonb *names, const DynItem *vals)
 {
@@ -199,6 +202,7 @@ use_value(ExprRequest *request, ItemSpan placeholder, ItemSpan *value)
 	return false;
 }
 
+/* Types that the operators of the expression can never take. */
 static void
 check_values(const Expr *expr)
 {

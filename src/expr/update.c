@@ -49,6 +49,10 @@ taker_name(ExprNodeType type)
 								: "function \"list_append\"";
 }
 
+/*
+ * Arithmetic takes numbers and list_append() lists.  The default in an if_not_exists() is
+ * not looked at: the item may never need it.
+ */
 static void
 check_value(const Expr *expr, const ExprNode *node)
 {
@@ -110,6 +114,7 @@ operand(const Apply *a, const ExprNode *node)
 	return value;
 }
 
+/* An argument of arithmetic or of list_append(), from the item or from the request. */
 static ItemSpan
 typed_operand(const Apply *a, const ExprNode *node, int arg, ItemType type)
 {
@@ -148,6 +153,7 @@ write_copy(Apply *a, ItemSpan value, int location)
 	item_build_value(&a->b, value);
 }
 
+/* The elements of both lists, which may be the same one. */
 static void
 write_list_append(Apply *a, const ExprNode *node)
 {
@@ -166,6 +172,7 @@ write_list_append(Apply *a, const ExprNode *node)
 	(void) item_build_end(&a->b);
 }
 
+/* The right-hand side of SET. */
 static void
 write_value(Apply *a, const ExprNode *node)
 {
@@ -195,6 +202,7 @@ write_element(ItemBuilder *b, ItemType set, ItemSpan element)
 	item_build_scalar(b, item_element_type(set), element);
 }
 
+/* Elements that are in x, y or both: a merge, so that they come in order. */
 static void
 write_union(ItemBuilder *b, ItemSpan x, ItemSpan y)
 {
@@ -278,6 +286,7 @@ leaf_remains(const Apply *a, const ExprTree *leaf, const ItemSpan *old)
 	return difference(NULL, *old, *action_value(a, leaf));
 }
 
+/* The value that an action leaves; leaf_remains() has said that there is one. */
 static void
 write_leaf(Apply *a, const ExprTree *leaf, const ItemSpan *old)
 {
@@ -309,6 +318,7 @@ first_leaf(const ExprTree *tree)
 	return tree;
 }
 
+/* Whether any action below would make something where there was nothing. */
 static bool
 tree_creates(const ExprTree *tree)
 {

@@ -256,6 +256,13 @@ item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE])
 {
 	int pairs[5];
 
+	if (count > 0 && count < 100)
+	{
+		/* most often, and worth it: size() makes one for each item */
+		out[0] = (char) (0x80 + 1 + 64);
+		out[1] = (char) (count + 1);
+		return 2;
+	}
 	for (int i = 4; i >= 0; i--)
 	{
 		pairs[i] = count % 100;

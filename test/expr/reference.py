@@ -609,11 +609,13 @@ conn.autocommit = True
 cur = conn.cursor()
 cur.execute("""
 CREATE EXTENSION IF NOT EXISTS dynamo_table;
+SELECT dyn_create_table('keys', 'a S', 'b S');
 CREATE FUNCTION attempt(what text, item text, expression text, names text, vals text, returned text) RETURNS text AS $$
 BEGIN
 	CASE what
 		WHEN 'matches' THEN RETURN dyn_matches(item::dyn_item, expression, names::jsonb, vals::dyn_item);
 		WHEN 'project' THEN RETURN dyn_project(item::dyn_item, expression, names::jsonb);
+		WHEN 'query' THEN RETURN (SELECT count(*) FROM dyn_query('keys', expression, vals => vals::dyn_item, names => names::jsonb));
 		ELSE RETURN dyn_apply(item::dyn_item, expression, names::jsonb, vals::dyn_item, returned);
 	END CASE;
 EXCEPTION WHEN OTHERS THEN
@@ -708,15 +710,18 @@ def mutate(text):
     return "".join(chars)
 
 
+KEYS = ["a = :a", "a = :a AND b = :b", ":a = a AND :b < b", "(#a = :a) AND (#b >= :b)", "a = :a AND b BETWEEN :b AND :c", "begins_with(b, :b) AND a = :a"]
+
+
 def round_of_grammar():
     rows = []
     for _ in range(200):
         case, _ = one_case()
         rows.append((case[0], case[1], mutate(case[2])) + case[3:])
-        text = soup()
-        names = {p: "n" for p in ("#a", "#b") if re.search(p + r"\b", text)}
-        vals = {p: value() for p in (":a", ":b", ":c") if re.search(p + r"\b", text)}
-        rows.append((rng.choice(["matches", "project", "apply"]), case[1], text, dumps(names), dumps(item_to_json(vals)), "ALL_NEW"))
+        text = soup() if rng.random() < 0.8 else mutate(rng.choice(KEYS))
+        names = {p: p[1] for p in ("#a", "#b") if re.search(p + r"\b", text)}
+        vals = {p: rng.choice([value(), ("S", p)]) for p in (":a", ":b", ":c") if re.search(p + r"\b", text)}
+        rows.append((rng.choice(["matches", "project", "apply", "query"]), case[1], text, dumps(names), dumps(item_to_json(vals)), "ALL_NEW"))
     for case, got in zip(rows, ask(rows)):
         refused = got is not None and got.startswith("!")
         count("text %s" % ("refused" if refused else "accepted"))
