@@ -57,8 +57,8 @@ SELECT attname, octet_length(attname) FROM pg_attribute WHERE attrelid IN ('odd'
 SELECT dyn_create_table('toolong', repeat('k', 256) || ' S');
 
 -- K23, quoting: an attribute name that would like to be SQL
-SELECT dyn_create_table('quoted', 'a"); DROP TABLE app; -- S', 'it''s S');
-SELECT dyn_put('quoted', '{"a\"); DROP TABLE app; --":{"S":"x"},"it''s":{"S":"y"}}');
+SELECT dyn_create_table('quoted', 'a"); DROP TABLE app; -- S', 'it''s {a,\b} S');
+SELECT dyn_put('quoted', '{"a\"); DROP TABLE app; --":{"S":"x"},"it''s {a,\\b}":{"S":"y"}}');
 SELECT * FROM quoted;
 
 -- a schema in the name; the whole name comes first
