@@ -19,6 +19,7 @@
 enum
 {
 	GET,
+	LOOK,
 	LOCK_REPLACE,
 	LOCK_DELETE,
 	PUT,
@@ -99,6 +100,10 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 
 	switch (shape)
 	{
+		case LOOK:
+			appendStringInfo(sql, "SELECT true FROM %s WHERE ", table->qualified);
+			append_key_condition(sql, table, 1);
+			break;
 		case GET:
 		case LOCK_REPLACE:
 		case LOCK_DELETE:
@@ -313,12 +318,39 @@ store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	require_write(table, run(table, PUT, item, key));
 }
 
+/*
+ * Whether a new snapshot has an item of that key.
+ *
+ * At READ COMMITTED a statement that waited for a row which another transaction then deleted
+ * goes on without it, and without what that transaction inserted in its place: that is not in
+ * the statement's snapshot.  So who finds no row believes it only if a new snapshot has none.
+ */
+static bool
+is_there(DynTable *table, const DynKeyValues *key)
+{
+	return run(table, LOOK, NULL, key) > 0;
+}
+
+/*
+ * A row that is there may never be had, because a policy or a trigger is in the way; nobody loses
+ * a race that often.
+ */
+#define MAX_ATTEMPTS 10
+
 /* Lock the item of that key; NULL if there is none. */
 DynItem *
 store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
-	run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, NULL, key);
-	return returned_item();
+	int shape = lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE;
+
+	for (int i = 0; i < MAX_ATTEMPTS; i++)
+	{
+		if (run(table, shape, NULL, key) > 0)
+			return returned_item();
+		if (!is_there(table, key))
+			break;
+	}
+	return NULL;
 }
 
 /*
@@ -343,7 +375,10 @@ store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 DynItem *
 store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
-	run(table, want_old ? DELETE_RETURNING : DELETE, NULL, key);
+	int shape = want_old ? DELETE_RETURNING : DELETE;
+
+	if (run(table, shape, NULL, key) == 0 && is_there(table, key))
+		require_write(table, run(table, shape, NULL, key));
 	return want_old ? returned_item() : NULL;
 }
 
