@@ -351,6 +351,8 @@ parse_attributes(ItemParser *p)
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
 		if (!next(p))
 			return false;
+		if (p->b.len > ITEM_MAX_ENCODED)
+			return fail_size(p, 0);
 	}
 }
 

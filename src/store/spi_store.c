@@ -102,8 +102,11 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 
 	switch (shape)
 	{
-		case GET:
 		case LOOK:
+			appendStringInfo(sql, "SELECT true FROM %s WHERE ", table->qualified);
+			append_key_condition(sql, table, 1);
+			break;
+		case GET:
 		case LOCK_REPLACE:
 		case LOCK_DELETE:
 			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
