@@ -132,6 +132,14 @@ ROLLBACK;
 -- an item that row-level security hides can be neither returned nor replaced, and no call waits for it to appear
 SELECT dyn_put('hash', '{"p":{"S":"theirs"}}');
 CREATE ROLE dyn_single_user;
+-- by a policy's own error or by ours: minor releases differ in what ON CONFLICT checks
+CREATE FUNCTION refused(call text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT ' || call;
+	RETURN false;
+EXCEPTION WHEN insufficient_privilege OR triggered_action_exception THEN
+	RETURN true;
+END $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hash TO dyn_single_user;
 ALTER TABLE hash ENABLE ROW LEVEL SECURITY;
 CREATE POLICY see ON hash FOR SELECT USING (item->>'owner' = current_user);
@@ -140,16 +148,16 @@ CREATE POLICY change ON hash FOR UPDATE USING (true);
 CREATE POLICY remove ON hash FOR DELETE USING (true);
 SET ROLE dyn_single_user;
 SELECT dyn_get('hash', '{"p":{"S":"theirs"}}') IS NULL AS hidden;
-SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}');
-SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', return_values => 'ALL_OLD');
-SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', 'attribute_not_exists(p)');
-SELECT dyn_update('hash', '{"p":{"S":"theirs"}}', 'SET #o = :o', names => '{"#o":"owner"}', vals => '{":o":{"S":"dyn_single_user"}}');
+SELECT refused($$dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}')$$);
+SELECT refused($$dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', return_values => 'ALL_OLD')$$);
+SELECT refused($$dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"dyn_single_user"}}', 'attribute_not_exists(p)')$$);
+SELECT refused($$dyn_update('hash', '{"p":{"S":"theirs"}}', 'SET #o = :o', names => '{"#o":"owner"}', vals => '{":o":{"S":"dyn_single_user"}}')$$);
 SELECT dyn_delete('hash', '{"p":{"S":"theirs"}}', return_values => 'ALL_OLD') IS NULL AS not_deleted;
 RESET ROLE;
 SELECT dyn_put('hash', '{"p":{"S":"theirs"},"owner":{"S":"them"}}');
 ALTER POLICY see ON hash USING (item->>'owner' = current_user OR NOT item ? 'owner');
 SET ROLE dyn_single_user;
-SELECT dyn_update('hash', '{"p":{"S":"theirs"}}', return_values => 'ALL_NEW');
+SELECT refused($$dyn_update('hash', '{"p":{"S":"theirs"}}', return_values => 'ALL_NEW')$$);
 SELECT dyn_put('hash', '{"p":{"S":"mine"},"owner":{"S":"dyn_single_user"}}', return_values => 'ALL_OLD') IS NULL AS none;
 SELECT dyn_put('hash', '{"p":{"S":"mine"},"owner":{"S":"dyn_single_user"},"a":{"N":"2"}}', return_values => 'ALL_OLD');
 RESET ROLE;
@@ -159,6 +167,7 @@ DROP POLICY change ON hash;
 DROP POLICY remove ON hash;
 ALTER TABLE hash DISABLE ROW LEVEL SECURITY;
 SELECT dyn_get('hash', '{"p":{"S":"theirs"}}');
+DROP FUNCTION refused;
 DROP OWNED BY dyn_single_user;
 DROP ROLE dyn_single_user;
 
