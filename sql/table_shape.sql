@@ -60,3 +60,22 @@ SELECT count(*) FILTER (WHERE match), max(memory) - min(memory) < 1000000 AS sta
 DROP TABLE includes, numbers, nulls, domains;
 DROP DOMAIN small_item;
 DROP FUNCTION derive, memory;
+
+-- a primary key whose columns changed places
+SELECT dyn_create_table('swapped', 'pk S', 'sk S');
+SELECT dyn_put('swapped', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER TABLE swapped DROP CONSTRAINT swapped_pkey, ADD PRIMARY KEY (sk, pk);
+SELECT dyn_get('swapped', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+ALTER TABLE swapped DROP CONSTRAINT swapped_pkey, ADD PRIMARY KEY (pk, sk);
+SELECT dyn_get('swapped', '{"pk":{"S":"a"},"sk":{"S":"b"}}');
+DROP TABLE swapped;
+
+-- a trigger's settings are its own, also while a call of ours runs
+SELECT dyn_create_table('settings', 'pk S');
+CREATE FUNCTION report_mode() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'plan_cache_mode is %', current_setting('plan_cache_mode'); SET plan_cache_mode = force_generic_plan; RETURN NEW; END $$;
+CREATE TRIGGER mode BEFORE INSERT ON settings FOR EACH ROW EXECUTE FUNCTION report_mode();
+SELECT dyn_put('settings', '{"pk":{"S":"a"}}');
+SHOW plan_cache_mode;
+RESET plan_cache_mode;
+DROP TABLE settings;
+DROP FUNCTION report_mode;

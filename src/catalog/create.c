@@ -37,6 +37,13 @@ execute(const char *sql)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 }
 
+static void
+fail_exists(text *name)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+					errmsg("table \"%s\" already exists", text_to_cstring(name))));
+}
+
 /* Where a new table goes: into a schema that its name begins with, or where CREATE TABLE would. */
 static const char *
 creation_name(text *name)
@@ -58,8 +65,7 @@ creation_name(text *name)
 		relation = dyn_identifier(span);
 	}
 	if (OidIsValid(get_relname_relid(relation, get_namespace_oid(schema, false))))
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-						errmsg("table \"%s\" already exists", text_to_cstring(name))));
+		fail_exists(name);
 	return quote_qualified_identifier(schema, relation);
 }
 
@@ -176,6 +182,34 @@ create_trigger(const NewTable *table)
 	execute(sql.data);
 }
 
+/*
+ * Who creates a table of the same name at the same time gets past creation_name(), and would see
+ * a violation of a catalog's unique index.
+ */
+static void
+create_table(const NewTable *table, text *name)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		create_relation(table);
+	}
+	PG_CATCH();
+	{
+		int code = geterrcode();
+
+		if (code != ERRCODE_DUPLICATE_TABLE && code != ERRCODE_DUPLICATE_OBJECT &&
+			code != ERRCODE_UNIQUE_VIOLATION)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		fail_exists(name);
+	}
+	PG_END_TRY();
+	create_trigger(table);
+}
+
 /* dyn_create_table(table_name, partition_key, sort_key, fillfactor) */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
@@ -197,8 +231,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 		add_key(&table, PG_GETARG_TEXT_PP(2));
 	table.qualified = creation_name(PG_GETARG_TEXT_PP(0));
 	SPI_connect();
-	create_relation(&table);
-	create_trigger(&table);
+	create_table(&table, PG_GETARG_TEXT_PP(0));
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -239,6 +239,26 @@ read_key(Relation rel, DynTable *table, int i, const char *argument, AttrNumber 
 		fail_shape(rel, psprintf("Column \"%s\" must have collation \"C\".", key->column));
 }
 
+/* A primary key whose columns changed places would give each the other's attribute. */
+static void
+check_order(Relation rel, const DynTable *table)
+{
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		const char *own = dyn_identifier(table->keys[i].attribute);
+
+		for (int j = 0; j < table->nkeys; j++)
+		{
+			if (j != i && strcmp(table->keys[j].column, own) == 0)
+				fail_shape(
+					rel,
+					psprintf(
+						"The primary key has column \"%s\" in another place than trigger \"%s\".",
+						own, DYN_DERIVE_TRIGGER));
+		}
+	}
+}
+
 static void
 read_keys(Relation rel, DynTable *table, List *arguments)
 {
@@ -255,6 +275,7 @@ read_keys(Relation rel, DynTable *table, List *arguments)
 	for (int i = 0; i < table->nkeys; i++)
 		read_key(rel, table, i, list_nth(arguments, i), index->rd_index->indkey.values[i]);
 	relation_close(index, AccessShareLock);
+	check_order(rel, table);
 }
 
 /* NULL if the relation is no table of ours. */

@@ -82,17 +82,16 @@ ensure_plan(StorePlan *plan)
 }
 
 /*
- * Run a statement by its ordered plan.  plan_cache_mode = force_custom_plan would have it planned
- * anew for each execution, without the switches above.
+ * plan_cache_mode = force_custom_plan would have the statement planned anew for each execution,
+ * without the switches above.  A trigger that sets it means what comes after us.
  */
-void
-store_execute(StorePlan *plan, const SPIExecuteOptions *options)
+static int
+execute_generic(StorePlan *plan, const SPIExecuteOptions *options)
 {
-	MemoryContext context = CurrentMemoryContext;
-	int mode = plan_cache_mode;
 	int result;
 
-	ensure_plan(plan);
+	if (plan_cache_mode != PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN)
+		return SPI_execute_plan_extended(plan->plan, options);
 	PG_TRY();
 	{
 		plan_cache_mode = PLAN_CACHE_MODE_AUTO;
@@ -100,9 +99,22 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 	}
 	PG_FINALLY();
 	{
-		plan_cache_mode = mode;
+		if (plan_cache_mode == PLAN_CACHE_MODE_AUTO)
+			plan_cache_mode = PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN;
 	}
 	PG_END_TRY();
+	return result;
+}
+
+/* Run a statement by its ordered plan. */
+void
+store_execute(StorePlan *plan, const SPIExecuteOptions *options)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int result;
+
+	ensure_plan(plan);
+	result = execute_generic(plan, options);
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
 	if (result < 0)
