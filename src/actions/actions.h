@@ -62,6 +62,10 @@ extern Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 
+/* keys.c */
+extern void action_forbid_keys(const DynTable *table, const Expr *expr, const char *kind,
+							   const char *hint);
+
 static inline ItemSpan
 action_span(const text *t)
 {

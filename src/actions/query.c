@@ -172,24 +172,6 @@ check_start_key(const DynTable *table, const DynItem *start_key, ItemSpan partit
 	return item_payload(dyn_key_attribute(table, start_key, 1));
 }
 
-/* Spec row F03: what the key condition decides is none of the filter's business. */
-static void
-forbid_keys(const DynTable *table, const Expr *filter)
-{
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		StringInfoData name;
-
-		if (!expr_mentions(filter, table->keys[i].attribute))
-			continue;
-		initStringInfo(&name);
-		item_quote(&name, table->keys[i].attribute);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid FilterExpression: \"%s\" is a key attribute", name.data),
-						errhint("Conditions on keys belong into the key condition.")));
-	}
-}
-
 typedef struct QueryState
 {
 	const Expr *filter;
@@ -268,8 +250,10 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg)
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
 	match_terms(table, condition, terms);
 	check_terms(table, terms);
+	/* Spec row F03: what the key condition decides is none of the filter's business. */
 	if (state.filter != NULL)
-		forbid_keys(table, state.filter);
+		action_forbid_keys(table, state.filter, "FilterExpression",
+						   "Conditions on keys belong into the key condition.");
 	partition = item_payload(terms[0]->value[0]);
 	if (terms[1] != NULL)
 		bounds_of_term(terms[1], &bounds);

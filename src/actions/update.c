@@ -10,24 +10,6 @@
 #include "errors.h"
 #include "store/store.h"
 
-/* Spec row K18. */
-static void
-forbid_keys(const DynTable *table, const Expr *update)
-{
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		StringInfoData name;
-
-		if (!expr_mentions(update, table->keys[i].attribute))
-			continue;
-		initStringInfo(&name);
-		item_quote(&name, table->keys[i].attribute);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid UpdateExpression: \"%s\" is a key attribute", name.data),
-						errhint("Delete the item and put it with its new key.")));
-	}
-}
-
 /* What the item becomes: NULL if there is none and the update makes none. */
 static DynItem *
 updated_item(const ItemRequest *request, const Expr *update, const DynItem *old)
@@ -112,8 +94,10 @@ action_update(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_exact(table, request->item, &key);
+	/* Spec row K18. */
 	if (u.update != NULL)
-		forbid_keys(table, u.update);
+		action_forbid_keys(table, u.update, "UpdateExpression",
+						   "Delete the item and put it with its new key.");
 	store_begin();
 	if (u.update == NULL || !store_change(table, &key, change_item, &u))
 		create_item(&u, table, &key);
