@@ -50,3 +50,24 @@ SELECT item->>'name' AS last
 
 -- Another organization sees nothing of it
 SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org', vals => '{":org":{"S":"ORG#2"}}') AS item;
+
+-- Change an organization: it keeps what the update does not name
+SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}', 'SET orgId = :id', vals => '{":id":{"S":"1"}}', return_values => 'ALL_NEW')::jsonb;
+
+-- A project's type is part of its key: to change it, delete and put, in one transaction
+BEGIN;
+SELECT dyn_delete('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"PRO#agile#101"}}', 'attribute_exists(PK)', return_values => 'ALL_OLD') ->> 'name' AS was;
+SELECT dyn_put('happy-projects', '{"PK":"ORG#1","SK":"PRO#fixed bid#101","name":"Project Y","projectId":"101","data":"PRO#Project Y"}'::jsonb, 'attribute_not_exists(PK)');
+COMMIT;
+
+-- Create an employee once, change the email address, delete
+SELECT dyn_put('happy-projects', '{"PK":"ORG#1","SK":"EMP#203","name":"New Hand","email":"new@happy.example"}'::jsonb, 'attribute_not_exists(PK)');
+SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}', 'SET email = :e', 'email = :old',
+                  vals => '{":e":{"S":"hand@happy.example"},":old":{"S":"new@happy.example"}}', return_values => 'UPDATED_NEW');
+SELECT dyn_delete('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}');
+SELECT dyn_get('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}') IS NULL AS gone;
+
+-- Projects on hold, by a filter: all projects are read, those on hold returned
+SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"PRO#agile#100"}}', 'SET isOnHold = :t', vals => '{":t":{"S":"yes"}}');
+SELECT item->>'name' AS on_hold
+  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#"}}', filter => 'attribute_exists(isOnHold)') AS item;
