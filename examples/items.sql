@@ -1,5 +1,5 @@
+\set ECHO all
 -- Items going in and out: DynamoDB JSON, plain JSON, and SQL on both.
-\set ECHO queries
 \pset null '(null)'
 
 -- An item is written as DynamoDB JSON; each value says its type.

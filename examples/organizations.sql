@@ -1,6 +1,6 @@
+\set ECHO all
 -- Organizations, users and tickets in one table: an organization and its users are one item
 -- collection, so one query reads them together; a ticket has a collection of its own.
-\set ECHO queries
 
 SELECT dyn_create_table('app', 'pk S', 'sk S');
 SELECT dyn_put('app', item) FROM (VALUES

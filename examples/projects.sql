@@ -1,6 +1,6 @@
+\set ECHO all
 -- A project-management tool for many organizations: everything of one organization lies in its
 -- item collection, and the sort keys say what it is.
-\set ECHO queries
 
 SELECT dyn_create_table('happy-projects', 'PK S', 'SK S');
 SELECT dyn_put('happy-projects', item) FROM (VALUES
