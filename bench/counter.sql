@@ -10,31 +10,35 @@ INSERT INTO by_hand SELECT pk, sk, item::jsonb FROM counters;
 VACUUM ANALYZE counters, by_hand;
 
 CREATE TABLE counter_results (dyn_us numeric, sql_us numeric);
--- plpgsql prepares both statements once and runs them a thousand times, as a driver would
-CREATE FUNCTION by_dyn(count int) RETURNS numeric LANGUAGE plpgsql AS $$
+-- the parameters of a thousand calls, as a driver sends them
+CREATE TABLE parameters AS SELECT pk, sk, format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk, sk) AS key FROM counters ORDER BY md5(sk) LIMIT 1000;
+-- plpgsql prepares both statements once and runs them a thousand times
+CREATE FUNCTION by_dyn() RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	started timestamptz := clock_timestamp();
+	p parameters;
 BEGIN
-	FOR i IN 1 .. count LOOP
-		PERFORM dyn_update('counters', jsonb_build_object('pk', 'p' || i * 7 % 100, 'sk', 's' || i * 7), 'SET n = n + :one', vals => '{":one":{"N":"1"}}');
+	FOR p IN SELECT * FROM parameters LOOP
+		PERFORM dyn_update('counters', p.key::dyn_item, 'SET n = n + :one', vals => '{":one":{"N":"1"}}');
 	END LOOP;
-	RETURN extract(epoch FROM clock_timestamp() - started) * 1e6 / count;
+	RETURN extract(epoch FROM clock_timestamp() - started) * 1e3;
 END $$;
-CREATE FUNCTION by_sql(count int) RETURNS numeric LANGUAGE plpgsql AS $$
+CREATE FUNCTION by_sql() RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	started timestamptz := clock_timestamp();
+	p parameters;
 BEGIN
-	FOR i IN 1 .. count LOOP
-		UPDATE by_hand SET item = jsonb_set(item, '{n}', to_jsonb((item->>'n')::numeric + 1)) WHERE pk = 'p' || i * 7 % 100 AND sk = 's' || i * 7;
+	FOR p IN SELECT * FROM parameters LOOP
+		UPDATE by_hand SET item = jsonb_set(item, '{n}', to_jsonb((item->>'n')::numeric + 1)) WHERE pk = p.pk AND sk = p.sk;
 	END LOOP;
-	RETURN extract(epoch FROM clock_timestamp() - started) * 1e6 / count;
+	RETURN extract(epoch FROM clock_timestamp() - started) * 1e3;
 END $$;
 CREATE PROCEDURE measure_counters(rounds int) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM by_dyn(1000), by_sql(1000);
+	PERFORM by_dyn(), by_sql();
 	COMMIT;
 	FOR i IN 1 .. rounds LOOP
-		INSERT INTO counter_results SELECT by_dyn(1000), by_sql(1000);
+		INSERT INTO counter_results SELECT by_dyn(), by_sql();
 		COMMIT;
 	END LOOP;
 END $$;
