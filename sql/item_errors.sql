@@ -58,12 +58,13 @@ SELECT '{"pk":{"S":"a"}}'::jsonb::dyn_item;
 SELECT '{"pk":{"S":"a\u0000"}}'::dyn_item::jsonb;
 
 -- one format for a database: UTF8
+SELECT current_database() AS here \gset
 CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C';
 \c latin
 \set VERBOSITY terse
 CREATE EXTENSION dynamo_table;
 \set VERBOSITY default
-\c regression
+\c :here
 DROP DATABASE latin;
 DROP TABLE params;
 DROP FUNCTION why;
