@@ -19,7 +19,7 @@ SELECT dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"b"},"n":{"N":"2"}}', 'attribute
 SELECT dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"b"},"n":{"N":"3"}}', 'n = :two', vals => '{":two":{"N":"2.0"}}', return_values => 'ALL_OLD');
 SELECT (why($$dyn_put('tab', '{"p":{"S":"new"},"sk":{"S":"b"}}', 'n = :two', vals => '{":two":{"N":"2"}}')$$)).*;
 SELECT state();
--- W17, W18, C44 a failed condition changes nothing and has a code of its own; the item on request
+-- C02, W17, W18, C44 a failed condition changes nothing and has a code of its own; the item on request
 SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_put('tab', '{"p":{"S":"none"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_delete('tab', key('u'), 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
@@ -117,6 +117,14 @@ SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '
        dyn_get('mov', '{"Actor":{"S":"nobody"},"Movie":{"S":"Toy Story"}}', 'nope') IS NULL AS missing;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '')$$)).*;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', names => '{"#r":"Role"}')$$)).*;
+
+-- F02 the language of conditions; F03 not on key attributes; F09 an item that has expired is there until it is deleted
+SELECT dyn_put('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"},"TTL":{"N":"1700000000"}}');
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":x":{"S":"ram"}}', filter => 'contains(Genre, :x) AND attribute_not_exists(nope)', projection => 'Movie') AS f02;
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => '#m = :m OR Genre = :m', names => '{"#m":"Movie"}')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'attribute_exists(Actor)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'size(Movie) > Genre')$$]) c;
+SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}', filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
+       dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"}}') IS NOT NULL AS stored;
 
 -- a trigger that takes a write back is an error, and no endless retry
 CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
