@@ -126,6 +126,20 @@ SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals =
 SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}', filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
        dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"}}') IS NOT NULL AS stored;
 
+-- R08 the whole item after an update is what triggers have made of it, and what a partition's have
+CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET stamp = :op', vals => jsonb_build_object(':op', TG_OP)); RETURN NEW; END $$;
+CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION stamp();
+SELECT op, dyn_update('tab', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
+SELECT dyn_get('tab', key('stamped')), dyn_update('tab', key('unstamped'), 'REMOVE n', return_values => 'ALL_NEW') IS NULL AS none;
+DROP TRIGGER a_stamp ON tab;
+CREATE TABLE parted (item dyn_item NOT NULL, p text COLLATE "C" NOT NULL, sk text COLLATE "C" NOT NULL, PRIMARY KEY (p, sk)) PARTITION BY HASH (p);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S', 'sk S');
+CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON parted_0 FOR EACH ROW EXECUTE FUNCTION stamp();
+SELECT op, dyn_update('parted', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
+DROP TABLE parted;
+DROP FUNCTION stamp;
+
 -- a trigger that takes a write back is an error, and no endless retry
 CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER a_suppress BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION suppress();
