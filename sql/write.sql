@@ -19,7 +19,7 @@ SELECT dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"b"},"n":{"N":"2"}}', 'attribute
 SELECT dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"b"},"n":{"N":"3"}}', 'n = :two', vals => '{":two":{"N":"2.0"}}', return_values => 'ALL_OLD');
 SELECT (why($$dyn_put('tab', '{"p":{"S":"new"},"sk":{"S":"b"}}', 'n = :two', vals => '{":two":{"N":"2"}}')$$)).*;
 SELECT state();
--- W17, W18, C44 a failed condition changes nothing and has a code of its own; the item on request
+-- C02, W17, W18, C44 a failed condition changes nothing and has a code of its own; the item on request
 SELECT (why($$dyn_put('tab', '{"p":{"S":"u"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_put('tab', '{"p":{"S":"none"},"sk":{"S":"a"}}', 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
 SELECT (why($$dyn_delete('tab', key('u'), 'n > :n', vals => '{":n":{"N":"5"}}', return_values_on_condition_check_failure => 'ALL_OLD')$$)).*;
@@ -117,6 +117,28 @@ SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '
        dyn_get('mov', '{"Actor":{"S":"nobody"},"Movie":{"S":"Toy Story"}}', 'nope') IS NULL AS missing;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '')$$)).*;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', names => '{"#r":"Role"}')$$)).*;
+
+-- F02 the language of conditions; F03 not on key attributes; F09 an item that has expired is there until it is deleted
+SELECT dyn_put('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"},"TTL":{"N":"1700000000"}}');
+SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"Tom Hanks"},":x":{"S":"ram"}}', filter => 'contains(Genre, :x) AND attribute_not_exists(nope)', projection => 'Movie') AS f02;
+SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"},":m":{"S":"x"}}', filter => '#m = :m OR Genre = :m', names => '{"#m":"Movie"}')$$,
+  $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'attribute_exists(Actor)')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', filter => 'size(Movie) > Genre')$$]) c;
+SELECT dyn_query('mov', 'Actor = :a', names => '{"#ttl":"TTL"}', vals => '{":a":{"S":"Tom Hanks"},":now":{"N":"1800000000"}}', filter => 'attribute_not_exists(#ttl) OR #ttl > :now', projection => 'Movie') AS f09,
+       dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Big"}}') IS NOT NULL AS stored;
+
+-- R08 the whole item after an update is what triggers have made of it, and what a partition's have
+CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.item := dyn_apply(NEW.item, 'SET stamp = :op', vals => jsonb_build_object(':op', TG_OP)); RETURN NEW; END $$;
+CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION stamp();
+SELECT op, dyn_update('tab', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
+SELECT dyn_get('tab', key('stamped')), dyn_update('tab', key('unstamped'), 'REMOVE n', return_values => 'ALL_NEW') IS NULL AS none;
+DROP TRIGGER a_stamp ON tab;
+CREATE TABLE parted (item dyn_item NOT NULL, p text COLLATE "C" NOT NULL, sk text COLLATE "C" NOT NULL, PRIMARY KEY (p, sk)) PARTITION BY HASH (p);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S', 'sk S');
+CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON parted_0 FOR EACH ROW EXECUTE FUNCTION stamp();
+SELECT op, dyn_update('parted', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
+DROP TABLE parted;
+DROP FUNCTION stamp;
 
 -- a trigger that takes a write back is an error, and no endless retry
 CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;

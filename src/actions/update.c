@@ -5,6 +5,8 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "utils/rel.h"
 
 #include "actions/actions.h"
 #include "errors.h"
@@ -63,6 +65,27 @@ create_item(Update *u, DynTable *table, const DynKeyValues *key)
 		store_replace(table, key, u->new);
 }
 
+/*
+ * Whether the item may have become another one than was written: by triggers beside ours, or by
+ * those of a partition, which are not seen here.
+ */
+static bool
+has_triggers(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || rel->trigdesc->numtriggers > 1;
+}
+
+/* The item as it is after the write; what was written, if a policy or trigger has hidden it. */
+static void
+read_back(Update *u, DynTable *table, const DynKeyValues *key)
+{
+	/* the lock is ours already, and unlike a read it sees our own write */
+	DynItem *item = store_lock(table, key, STORE_LOCK_REPLACE);
+
+	if (item != NULL)
+		u->new = item;
+}
+
 static DynItem *
 returned_item(const Update *u)
 {
@@ -101,6 +124,8 @@ action_update(const ItemRequest *request)
 	store_begin();
 	if (u.update == NULL || !store_change(table, &key, change_item, &u))
 		create_item(&u, table, &key);
+	if (request->return_values == RETURN_ALL_NEW && u.new != NULL &&has_triggers(rel))
+		read_back(&u, table, &key);
 	store_end();
 	relation_close(rel, NoLock);
 	return returned_item(&u);
