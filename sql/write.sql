@@ -70,7 +70,7 @@ SELECT (why($$dyn_update('tab', key('big'), 'SET l = list_append(l, :more)', val
 SELECT dyn_size(dyn_get('tab', key('big'))), dyn_size(dyn_update('tab', key('big'), 'SET l = list_append(l, :more)', vals => jsonb_build_object(':more', jsonb_build_array(repeat('y', 5000))), return_values => 'ALL_NEW'));
 SELECT dyn_delete('tab', key('big'));
 
--- an error in an update leaves the item: U10, U35
+-- an error in an update leaves the item: U10, U11
 SELECT (why($$dyn_update('tab', key('u'), 'SET n = n + :x, b = :x', vals => '{":x":{"S":"x"}}')$$)).*;
 SELECT (why($$dyn_update('tab', key('u'), 'SET m = nope + :x', vals => '{":x":{"N":"1"}}')$$)).*;
 SELECT dyn_get('tab', key('u'));

@@ -329,7 +329,7 @@ store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
  */
 typedef struct Change
 {
-	int64 number;
+	uint64 number;
 	StoreChange change;
 	void *arg;
 	MemoryContext context;
@@ -337,7 +337,7 @@ typedef struct Change
 } Change;
 
 static Change *changes = NULL;
-static int64 last_change = 0;
+static uint64 last_change = 0;
 
 /* The new item in the UPDATE of store_change(). */
 PG_FUNCTION_INFO_V1(dyn_store_change);
@@ -348,7 +348,7 @@ dyn_store_change(PG_FUNCTION_ARGS)
 	MemoryContext old;
 	DynItem *item;
 
-	while (change != NULL && change->number != PG_GETARG_INT64(0))
+	while (change != NULL && change->number != (uint64) PG_GETARG_INT64(0))
 		change = change->outer;
 	if (change == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -366,13 +366,17 @@ dyn_store_change(PG_FUNCTION_ARGS)
 bool
 store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	Change state = {++last_change, change, arg, CurrentMemoryContext, changes};
+	Change state = {0, change, arg, CurrentMemoryContext, changes};
 	uint64 rows;
 
+	/* begins anywhere, so that a trigger cannot guess it */
+	if (last_change == 0 && !pg_strong_random(&last_change, sizeof(last_change)))
+		elog(ERROR, "could not draw a random number");
+	state.number = ++last_change;
 	changes = &state;
 	PG_TRY();
 	{
-		rows = run(table, CHANGE, Int64GetDatum(state.number), key);
+		rows = run(table, CHANGE, Int64GetDatum((int64) state.number), key);
 	}
 	PG_FINALLY();
 	{
