@@ -10,6 +10,7 @@
 
 #include "catalog/key.h"
 #include "expr/expr.h"
+#include "store/store.h"
 
 typedef enum ReturnValues
 {
@@ -61,6 +62,10 @@ extern void action_query(const QueryRequest *request, ResultCallback callback, v
 extern Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
+
+/* change.c */
+extern void action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange change,
+								 void *arg);
 
 /* keys.c */
 extern void action_forbid_keys(const DynTable *table, const Expr *expr, const char *kind,

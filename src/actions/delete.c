@@ -7,7 +7,6 @@
 #include "access/relation.h"
 
 #include "actions/actions.h"
-#include "store/store.h"
 
 /* The old item, if it is wanted and there was one. */
 DynItem *

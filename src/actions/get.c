@@ -7,7 +7,6 @@
 #include "access/relation.h"
 
 #include "actions/actions.h"
-#include "store/store.h"
 
 DynItem *
 action_get(const ItemRequest *request)

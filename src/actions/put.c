@@ -7,7 +7,6 @@
 #include "access/relation.h"
 
 #include "actions/actions.h"
-#include "store/store.h"
 
 typedef struct Put
 {
@@ -28,8 +27,7 @@ put_item(DynItem *old, void *arg)
 
 /*
  * Put the item where the old one has to be looked at.  Where the condition allows that there is
- * none, it is probably a create, and begins with the insert; otherwise with the change.  What is
- * left after that is locked and looked at.
+ * none, it is probably a create, and begins with the insert; otherwise with the change.
  */
 static DynItem *
 replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
@@ -45,17 +43,7 @@ replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
 	else if (store_change(table, key, put_item, &put))
 		return put.old;
 
-	put.old = store_lock(table, key, STORE_LOCK_REPLACE);
-	action_check_condition(request, condition, put.old);
-	if (put.old == NULL)
-	{
-		if (store_insert(table, key, request->item))
-			return NULL;
-		/* Somebody was faster, and we hold a lock on what he inserted. */
-		put.old = store_lock(table, key, STORE_LOCK_REPLACE);
-		action_check_condition(request, condition, put.old);
-	}
-	store_replace(table, key, request->item);
+	action_change_locked(table, key, put_item, &put);
 	return put.old;
 }
 

@@ -10,7 +10,6 @@
 
 #include "actions/actions.h"
 #include "errors.h"
-#include "store/store.h"
 
 /* The terms of a key condition by the key that they are about. */
 static void

@@ -10,7 +10,6 @@
 
 #include "actions/actions.h"
 #include "errors.h"
-#include "store/store.h"
 
 /* What the item becomes: NULL if there is none and the update makes none. */
 static DynItem *
@@ -39,30 +38,6 @@ change_item(DynItem *old, void *arg)
 	u->old = old;
 	u->new = updated_item(u->request, u->update, old);
 	return u->new;
-}
-
-/*
- * Where there is no item, or nothing to update: make one, if the update does.  If somebody was faster, what he inserted
- * is locked and changed.
- */
-static void
-create_item(Update *u, DynTable *table, const DynKeyValues *key)
-{
-	DynItem *old = store_lock(table, key, STORE_LOCK_REPLACE);
-
-	if (old == NULL)
-	{
-		u->old = NULL;
-		action_check_condition(u->request, u->condition, NULL);
-		u->new = updated_item(u->request, u->update, NULL);
-		if (u->new == NULL || store_insert(table, key, u->new))
-			return;
-		old = store_lock(table, key, STORE_LOCK_REPLACE);
-	}
-	change_item(old, u);
-	/* Still none if a trigger or policy is in the way: the store says so. */
-	if (u->update != NULL || old == NULL)
-		store_replace(table, key, u->new);
 }
 
 /*
@@ -122,9 +97,10 @@ action_update(const ItemRequest *request)
 		action_forbid_keys(table, u.update, "UpdateExpression",
 						   "Delete the item and put it with its new key.");
 	store_begin();
+	/* without an expression an item that is there stays as it is */
 	if (u.update == NULL || !store_change(table, &key, change_item, &u))
-		create_item(&u, table, &key);
-	if (request->return_values == RETURN_ALL_NEW && u.new != NULL &&has_triggers(rel))
+		action_change_locked(table, &key, change_item, &u);
+	if (has_triggers(rel) && u.new != NULL && request->return_values == RETURN_ALL_NEW)
 		read_back(&u, table, &key);
 	store_end();
 	relation_close(rel, NoLock);

@@ -185,11 +185,6 @@ is_item_type(Oid type)
 	return flinfo.fn_addr == dyn_item_in;
 }
 
-/*
- * Whoever makes a table can name a column "item", so what it holds has to be looked at before
- * its bytes are.  With a domain the statements' parameters have the type below it, so that the
- * domain's constraints are checked.
- */
 static Oid
 type_namespace(Oid type)
 {
@@ -203,6 +198,11 @@ type_namespace(Oid type)
 	return namespace;
 }
 
+/*
+ * Whoever makes a table can name a column "item", so what it holds has to be looked at before
+ * its bytes are.  With a domain the statements' parameters have the type below it, so that the
+ * domain's constraints are checked.
+ */
 static void
 read_item_column(Relation rel, DynTable *table)
 {

@@ -178,28 +178,11 @@ expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan cop
 static bool
 use_value(ExprRequest *request, ItemSpan placeholder, ItemSpan *value)
 {
-	uint32 low = 0;
-	uint32 high = request->vals.count;
+	int position = item_position(&request->vals, placeholder, value);
 
-	while (low < high)
-	{
-		uint32 middle = (low + high) / 2;
-		ItemSpan here;
-		ItemSpan found = item_entry(item_child(&request->vals, middle), &here);
-		int cmp = item_compare_bytes(placeholder, here);
-
-		if (cmp == 0)
-		{
-			request->vals_used[middle] = true;
-			*value = found;
-			return true;
-		}
-		if (cmp < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
+	if (position >= 0)
+		request->vals_used[position] = true;
+	return position >= 0;
 }
 
 /* Types that the operators of the expression can never take. */

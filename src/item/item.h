@@ -190,6 +190,7 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 
 /* value.c */
+extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern int item_element_compare(ItemType set, ItemSpan a, ItemSpan b);
 extern bool item_set_contains(ItemSpan set, ItemSpan element);

@@ -15,8 +15,9 @@ compare_names(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b);
 }
 
-bool
-item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
+/* The number of the child with that name, and its value; -1 if there is none. */
+int
+item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 {
 	uint32 low = 0;
 	uint32 high = map->count;
@@ -31,14 +32,20 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 		if (cmp == 0)
 		{
 			*value = found;
-			return true;
+			return (int) middle;
 		}
 		if (cmp < 0)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	return false;
+	return -1;
+}
+
+bool
+item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
+{
+	return item_position(map, name, value) >= 0;
 }
 
 /* The order of a set's elements, which are payloads without tags. */
