@@ -185,7 +185,7 @@ compare_children(const ItemBuilder *b, ItemType type, const ItemBuildChild *x,
 		item_entry(a, &a);
 		item_entry(c, &c);
 	}
-	return type == ITEM_NS ? item_number_compare(a, c) : item_compare_bytes(a, c);
+	return item_element_compare(type, a, c);
 }
 
 typedef struct SortArg

@@ -192,7 +192,7 @@ extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 /* value.c */
 extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
-extern int item_element_compare(ItemType set, ItemSpan a, ItemSpan b);
+extern int item_element_compare(ItemType type, ItemSpan a, ItemSpan b);
 extern bool item_set_contains(ItemSpan set, ItemSpan element);
 extern int item_nesting(ItemSpan value);
 extern DynItem *item_from_value(ItemSpan value);

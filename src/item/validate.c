@@ -125,8 +125,7 @@ validate_children(ItemSpan value, int depth)
 
 		if (!valid_child(type, item_child(&c, i), depth, &key))
 			return false;
-		if (type != ITEM_L && i > 0 &&
-			(type == ITEM_NS ? item_number_compare(last, key) : item_compare_bytes(last, key)) >= 0)
+		if (type != ITEM_L && i > 0 && item_element_compare(type, last, key) >= 0)
 			return false;
 		last = key;
 	}

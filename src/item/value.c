@@ -48,11 +48,11 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return item_position(map, name, value) >= 0;
 }
 
-/* The order of a set's elements, which are payloads without tags. */
+/* The order of a set's elements, which are payloads without tags, or of a map's names. */
 int
-item_element_compare(ItemType set, ItemSpan a, ItemSpan b)
+item_element_compare(ItemType type, ItemSpan a, ItemSpan b)
 {
-	return set == ITEM_NS ? item_number_compare(a, b) : item_compare_bytes(a, b);
+	return type == ITEM_NS ? item_number_compare(a, b) : item_compare_bytes(a, b);
 }
 
 bool
