@@ -6,27 +6,31 @@
 #define DYNAMO_TABLE_CATALOG_KEY_H
 
 #include "catalog/table.h"
+#include "item/build.h"
 
 #define DYN_MAX_PARTITION_KEY 2048
 #define DYN_MAX_SORT_KEY 1024
 #define DYN_MAX_KEY_NAME 255
 
-/* The full primary key of an item, as column values in key order. */
+/* The columns of an entry of an index, in its order; of the table: the primary key. */
 typedef struct DynKeyValues
 {
 	int nkeys;
-	Datum values[DYN_MAX_KEYS];
+	Datum values[DYN_MAX_INDEX_COLUMNS];
 } DynKeyValues;
 
 extern Oid dyn_key_column_type(ItemType type);
 extern Datum dyn_key_datum(ItemType type, ItemSpan payload);
+extern void dyn_key_build(ItemBuilder *builder, ItemType type, Datum column);
 extern bool dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end);
 extern int dyn_key_compare(ItemType type, ItemSpan a, ItemSpan b);
-extern void dyn_key_check(const DynTable *table, int key, ItemSpan value);
-extern void dyn_key_check_entry(const DynTable *table, const Datum *values);
+extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
+extern void dyn_key_check_entry(const DynTable *table, const DynIndex *index, const Datum *values);
 
 extern void dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key);
-extern void dyn_key_exact(const DynTable *table, const DynItem *given, DynKeyValues *key);
-extern ItemSpan dyn_key_attribute(const DynTable *table, const DynItem *item, int key);
+extern void dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given,
+						  DynKeyValues *key);
+extern ItemSpan dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item,
+								  int i);
 
 #endif

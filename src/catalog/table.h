@@ -3,8 +3,9 @@
  *	  What a table of ours is, as pg_catalog says it: the cached schema.
  *
  * A table is ours if it has a column "item" of type dyn_item, a primary key, and the derive
- * trigger.  The primary key's columns are the table's keys in order; the trigger's arguments
- * say which attribute and type each is derived from.
+ * trigger.  The primary key's columns are the table's keys in order; the trigger's first arguments
+ * say which attribute and type each is derived from.  An argument more for each secondary index
+ * is its definition, see indexspec.h.
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H
@@ -18,6 +19,9 @@
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
 #define DYN_MAX_KEYS 2
+#define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
+#define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
+#define DYN_MAX_INDEX_COLUMNS (DYN_MAX_INDEX_KEYS + DYN_MAX_KEYS)
 
 /* A key attribute and the column derived from it. */
 typedef struct DynKey
@@ -27,6 +31,40 @@ typedef struct DynKey
 	AttrNumber attnum;
 	const char *column;
 } DynKey;
+
+typedef enum DynProjection
+{
+	DYN_PROJECT_ALL,
+	DYN_PROJECT_KEYS_ONLY,
+	DYN_PROJECT_INCLUDE
+} DynProjection;
+
+/* Only an active index can be queried; all others are kept up to date by writes as well. */
+typedef enum DynIndexStatus
+{
+	DYN_INDEX_ACTIVE,
+	DYN_INDEX_CREATING,
+	DYN_INDEX_DELETING /* or its btree was dropped */
+} DynIndexStatus;
+
+/*
+ * A secondary index, or the table's own key as one.  Its entries are ordered by its columns:
+ * the partition key's, the sort key's, and the table's keys that are not among them.
+ */
+typedef struct DynIndex
+{
+	ItemSpan name; /* of length 0: the table itself */
+	bool local;
+	DynIndexStatus status;
+	DynProjection projection;
+	int nincluded;
+	ItemSpan *included; /* the attributes that INCLUDE names, in byte order */
+	int npartition; /* attributes of the partition key */
+	int nkeys; /* of partition and sort key */
+	int ncolumns;
+	int columns[DYN_MAX_INDEX_COLUMNS]; /* as places in the table's keys */
+	Oid relid; /* the btree, if there is a valid one */
+} DynIndex;
 
 /*
  * An entry of the schema cache.  It lives until the end of the transaction in which it was
@@ -42,12 +80,28 @@ typedef struct DynTable
 	const char *extension; /* quoted schema of the extension's objects */
 	AttrNumber item_attnum;
 	Oid item_type;
-	Oid key_index;
 	bool row_security; /* policies may hide rows */
 	int nkeys; /* 1: partition key only */
-	DynKey keys[DYN_MAX_KEYS];
+	int ncolumns; /* derived columns: the table's keys, then those of indexes only */
+	DynKey *keys;
+	DynIndex primary;
+	int nindexes;
+	DynIndex *indexes; /* in the order of the trigger's arguments */
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
 } DynTable;
+
+static inline bool
+dyn_index_is_table(const DynIndex *index)
+{
+	return index->name.len == 0;
+}
+
+/* The i-th column of an index. */
+static inline const DynKey *
+dyn_index_key(const DynTable *table, const DynIndex *index, int i)
+{
+	return &table->keys[index->columns[i]];
+}
 
 /* schema.c */
 extern DynTable *dyn_schema(Relation rel);
@@ -58,6 +112,10 @@ extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern void dyn_check_table_name(ItemSpan name);
+
+/* index.c */
+extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
+extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
 
 /* keyspec.c */
 extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);

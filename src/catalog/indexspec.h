@@ -1,0 +1,73 @@
+/*
+ * indexspec.h
+ *	  How a secondary index is declared, and how the derive trigger's arguments keep it.
+ *
+ * As an argument it is a JSON object, like
+ *
+ *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
+ *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
+ *
+ * with "status": "CREATING" or "DELETING" while it is none of which all is there.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_INDEXSPEC_H
+#define DYNAMO_TABLE_CATALOG_INDEXSPEC_H
+
+#include "nodes/pg_list.h"
+
+#include "catalog/table.h"
+
+#define DYN_MAX_LOCAL_INDEXES 5
+#define DYN_MAX_GLOBAL_INDEXES 20
+#define DYN_MAX_INCLUDED 100 /* attributes of INCLUDE, over all indexes of a table */
+
+typedef struct DynIndexSpec
+{
+	ItemSpan name;
+	bool local;
+	DynIndexStatus status; /* as the argument has it: ACTIVE even if there is no btree */
+	int npartition;
+	int nkeys;
+	ItemSpan keys[DYN_MAX_INDEX_KEYS]; /* "name TYPE"; a local index has the table's first */
+	DynProjection projection;
+	int nincluded;
+	ItemSpan *included; /* in byte order */
+} DynIndexSpec;
+
+/* What a table of ours is made of, as far as its DDL goes. */
+typedef struct DynShape
+{
+	const char *qualified; /* quoted, for SQL */
+	const char *extension; /* quoted schema of the extension's objects */
+	int nkeys;
+	ItemSpan keys[DYN_MAX_KEYS]; /* "name TYPE" */
+	List *indexes; /* of DynIndexSpec */
+} DynShape;
+
+/* indexspec.c: all but _parse_argument() raise ERRCODE_DYN_VALIDATION */
+extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
+extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,
+										  const DynShape *shape);
+extern char *dyn_index_spec_print(const DynIndexSpec *spec);
+extern bool dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b);
+extern void dyn_index_spec_check(const DynIndexSpec *spec);
+extern void dyn_shape_check(const DynShape *shape);
+
+/* shape.c: the DDL of a table of that shape */
+extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
+extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
+extern List *dyn_shape_columns(const DynShape *shape); /* DynShapeColumn: table keys first */
+extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
+extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
+extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
+/* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
+extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
+								 const char *relation, bool concurrently);
+
+typedef struct DynShapeColumn
+{
+	ItemSpan spec;
+	ItemType type;
+	const char *column; /* not quoted */
+} DynShapeColumn;
+
+#endif
