@@ -35,6 +35,9 @@ typedef struct ItemRequest
 	bool old_on_failure; /* a failed condition tells the item */
 } ItemRequest;
 
+/* Called for each item of a result; the datum lives as long as the call. */
+typedef void (*ResultCallback)(Datum item, void *arg);
+
 typedef enum ReadSelect
 {
 	SELECT_DEFAULT,

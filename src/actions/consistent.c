@@ -22,9 +22,9 @@ action_check_consistent(const DynIndex *index)
 
 		initStringInfo(&name);
 		item_quote(&name, index->name);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("consistent_read is not supported on global index \"%s\"",
-							   name.data)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("consistent_read is not supported on global index \"%s\"", name.data)));
 	}
 	if (RecoveryInProgress())
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -26,10 +26,9 @@ read_start(const Read *read, StoreRange *range)
 	{
 		if (store_column_compare(dyn_index_key(read->table, read->index, i)->type, key.values[i],
 								 range->equal[i]) != 0)
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the start key has another partition key than the key condition")));
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION),
+					 errmsg("the start key has another partition key than the key condition")));
 	}
 	range->nposition = key.nkeys;
 	memcpy(range->position, key.values, key.nkeys * sizeof(Datum));

@@ -17,7 +17,6 @@ choose_index(Read *read)
 
 	read->index =
 		name == NULL ? &read->table->primary : dyn_active_index(read->table, action_span(name));
-	index_projection(read->table, read->index, &read->projected);
 }
 
 static void
@@ -66,7 +65,7 @@ check_projected(const Read *read, const Expr *expr, const char *kind)
 	{
 		StringInfoData name;
 
-		if (index_projects(&read->projected, attributes[i]))
+		if (dyn_index_projects(read->table, read->index, attributes[i]))
 			continue;
 		initStringInfo(&name);
 		appendStringInfoString(&name, "attribute \"");
@@ -85,14 +84,14 @@ check_attributes(Read *read)
 {
 	ReadSelect select = read->request->select;
 
-	if (!read->index->local && !read->projected.all)
+	if (!read->index->local && read->index->projection != DYN_PROJECT_ALL)
 	{
 		if (select == SELECT_ALL_ATTRIBUTES)
 			fail_projection(read, "select_mode ALL_ATTRIBUTES", "all attributes");
 		check_projected(read, read->projection, "ProjectionExpression");
 		check_projected(read, read->filter, "FilterExpression");
 	}
-	read->whole = read->projected.all || select == SELECT_ALL_ATTRIBUTES;
+	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
 }
 
 /* Whether the index's columns are all that an expression looks at. */
@@ -121,7 +120,7 @@ looks_at_keys(const Read *read, const Expr *expr)
 static bool
 keys_suffice(const Read *read)
 {
-	bool keys = !read->projected.all && read->projected.n == read->index->ncolumns;
+	bool keys = read->index->projection == DYN_PROJECT_KEYS_ONLY;
 
 	if (read->request->paged && !keys)
 		return false;
@@ -190,15 +189,35 @@ page_ends(Read *read, const DynItem *item)
 	return true;
 }
 
-/* What is returned of an item; projected is what the index has of it, if that is known. */
+/* What the index has of an item (spec rows I12 to I14). */
 static DynItem *
-returned_item(const Read *read, DynItem *item, DynItem *projected)
+index_part(const Read *read, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemBuilder b;
+
+	item_build_init(&b, 512);
+	item_build_begin(&b, ITEM_M);
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+
+		if (!dyn_index_projects(read->table, read->index, name))
+			continue;
+		item_build_name(&b, name);
+		item_build_value(&b, value);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
+static DynItem *
+returned_item(const Read *read, DynItem *item)
 {
 	if (read->projection != NULL)
 		return expr_project(read->projection, item);
-	if (read->whole || read->keys_only)
-		return item;
-	return projected != NULL ? projected : index_project(&read->projected, item);
+	return read->whole || read->keys_only ? item : index_part(read, item);
 }
 
 /* Take the next item; false if the read ends with it. */
@@ -207,7 +226,6 @@ read_item(Read *read, Datum datum)
 {
 	const ReadRequest *request = read->request;
 	ReadResult *result = read->result;
-	DynItem *projected = NULL;
 	DynItem *item;
 
 	result->scanned++;
@@ -219,17 +237,12 @@ read_item(Read *read, Datum datum)
 	}
 	item = DatumGetDynItem(datum);
 	if (read->sized)
-	{
-		projected = read->projected.all || read->keys_only
-						? item
-						: index_project(&read->projected, item);
-		result->bytes += item_size(item_root(projected));
-	}
+		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->filter == NULL || expr_matches(read->filter, item))
 	{
 		result->count++;
 		if (request->select != SELECT_COUNT)
-			read->callback(PointerGetDatum(returned_item(read, item, projected)), read->arg);
+			read->callback(PointerGetDatum(returned_item(read, item)), read->arg);
 		if (result->count == request->max_items)
 			return false;
 	}

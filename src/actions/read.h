@@ -7,14 +7,6 @@
 
 #include "actions/actions.h"
 
-/* What an index has of an item: attributes in byte order. */
-typedef struct IndexProjection
-{
-	bool all;
-	int n;
-	ItemSpan *attributes;
-} IndexProjection;
-
 /* A Query or Scan on its way. */
 typedef struct Read
 {
@@ -24,8 +16,7 @@ typedef struct Read
 	Relation rel;
 	DynTable *table;
 	const DynIndex *index;
-	IndexProjection projected; /* by the index */
-	bool whole; /* the item is returned as the table has it */
+	bool whole; /* items are returned as the table has them */
 	bool sized; /* the bytes that are read matter */
 	bool keys_only; /* the columns of the index say everything that is wanted */
 	MemoryContext context; /* for the result */
@@ -44,11 +35,5 @@ extern void read_close(Read *read);
 /* position.c */
 extern void read_start(const Read *read, StoreRange *range);
 extern DynItem *read_position(const Read *read, const DynItem *item);
-
-/* project.c */
-extern void index_projection(const DynTable *table, const DynIndex *index,
-							 IndexProjection *projection);
-extern bool index_projects(const IndexProjection *projection, ItemSpan attribute);
-extern DynItem *index_project(const IndexProjection *projection, const DynItem *item);
 
 #endif

@@ -124,9 +124,9 @@ static void
 forbid_count(const ReadRequest *request)
 {
 	if (request->select == SELECT_COUNT)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("select_mode COUNT returns no items"),
-						errhint("Use SELECT count(*) FROM this function, or its _page form.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("select_mode COUNT returns no items"),
+				 errhint("Use SELECT count(*) FROM this function, or its _page form.")));
 }
 
 static void
@@ -170,16 +170,16 @@ dyn_scan(PG_FUNCTION_ARGS)
  * Pages: items, item_count, scanned_count, last_evaluated_key
  */
 
-typedef struct Page
+typedef struct ResultPage
 {
 	TupleDesc desc;
 	Oid item_type;
 	MemoryContext context;
 	ArrayBuildState *items;
-} Page;
+} ResultPage;
 
 static void
-init_page(FunctionCallInfo fcinfo, Page *page)
+init_page(FunctionCallInfo fcinfo, ResultPage *page)
 {
 	if (get_call_result_type(fcinfo, NULL, &page->desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -192,22 +192,21 @@ init_page(FunctionCallInfo fcinfo, Page *page)
 static void
 append_item(Datum item, void *arg)
 {
-	Page *page = arg;
+	ResultPage *page = arg;
 
 	(void) accumArrayResult(page->items, item, false, page->item_type, page->context);
 }
 
 static Datum
-make_page(const ReadRequest *request, const ReadResult *result, Page *page)
+make_page(const ReadRequest *request, const ReadResult *result, ResultPage *page)
 {
 	Datum values[4] = {0};
 	bool nulls[4] = {false};
 
 	nulls[0] = request->select == SELECT_COUNT;
 	if (!nulls[0])
-		values[0] = result->count == 0
-						? PointerGetDatum(construct_empty_array(page->item_type))
-						: makeArrayResult(page->items, page->context);
+		values[0] = result->count == 0 ? PointerGetDatum(construct_empty_array(page->item_type))
+									   : makeArrayResult(page->items, page->context);
 	values[1] = Int64GetDatum(result->count);
 	values[2] = Int64GetDatum(result->scanned);
 	nulls[3] = result->last_key == NULL;
@@ -221,7 +220,7 @@ dyn_query_page(PG_FUNCTION_ARGS)
 {
 	QueryRequest request;
 	ReadResult result;
-	Page page;
+	ResultPage page;
 
 	get_query(fcinfo, true, &request);
 	init_page(fcinfo, &page);
@@ -235,7 +234,7 @@ dyn_scan_page(PG_FUNCTION_ARGS)
 {
 	ScanRequest request;
 	ReadResult result;
-	Page page;
+	ResultPage page;
 
 	get_scan(fcinfo, true, &request);
 	init_page(fcinfo, &page);

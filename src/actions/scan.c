@@ -68,11 +68,10 @@ hash_column(ItemType type, Datum value)
 	struct varlena *bytes;
 
 	if (type == ITEM_N)
-		return DatumGetUInt64(
-			DirectFunctionCall2(hash_numeric_extended, value, Int64GetDatum(0)));
+		return DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended, value, Int64GetDatum(0)));
 	bytes = PG_DETOAST_DATUM_PACKED(value);
-	return DatumGetUInt64(hash_any_extended((unsigned char *) VARDATA_ANY(bytes),
-											(int) VARSIZE_ANY_EXHDR(bytes), 0));
+	return DatumGetUInt64(
+		hash_any_extended((unsigned char *) VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes), 0));
 }
 
 static bool
@@ -164,7 +163,7 @@ read_segment(Segment *segment, StoreRange *range)
 	{
 		CHECK_FOR_INTERRUPTS();
 		segment->again = false;
-		range->want = segment->keys		? STORE_WANT_PARTITION
+		range->want = segment->keys     ? STORE_WANT_PARTITION
 					  : read->keys_only ? STORE_WANT_KEYS_PARTITION
 										: STORE_WANT_ITEM_PARTITION;
 		store_range(read->table, range, receive_row, segment);

@@ -89,8 +89,8 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 	if (bound->given)
 	{
 		const DynKey *key = dyn_index_key(table, range->index, range->nequal);
-		int cmp = sign * store_column_compare(key->type, range->position[range->nequal],
-											  bound->value);
+		int cmp =
+			sign * store_column_compare(key->type, range->position[range->nequal], bound->value);
 
 		if (cmp < 0 || (cmp == 0 && !bound->inclusive))
 			range->nposition = 0;
@@ -224,7 +224,7 @@ static void
 append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
 {
 	StoreWant want = range->want;
-	int columns = wants_keys(want)		   ? range->index->ncolumns
+	int columns = wants_keys(want)          ? range->index->ncolumns
 				  : want == STORE_WANT_ITEM ? 0
 											: range->index->npartition;
 
