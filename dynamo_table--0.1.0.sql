@@ -383,3 +383,9 @@ CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items big
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION dyn_show(text, text, bigint, integer, integer) IS
 	'item collections of a table or an index, drawn as text';
+
+-- requests
+
+CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_request(text, json) IS 'DynamoDB''s low-level API, word for word';

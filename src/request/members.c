@@ -1,0 +1,126 @@
+/*
+ * members.c
+ *	  The members of a JSON object of a request, by a table.
+ */
+#include "postgres.h"
+
+#include "nodes/pg_list.h"
+#include "utils/builtins.h"
+
+#include "errors.h"
+#include "request/members.h"
+
+static int
+read_choice(JsonReader *reader, const RequestMember *member)
+{
+	ItemSpan value = json_read_string(reader);
+	StringInfoData quoted;
+
+	for (int i = 0; member->choices[i] != NULL; i++)
+	{
+		if (json_name_is(value, member->choices[i]))
+			return i;
+	}
+	initStringInfo(&quoted);
+	item_quote(&quoted, value);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s \"%s\"", member->name, quoted.data)));
+}
+
+static List *
+read_strings(JsonReader *reader)
+{
+	List *strings = NIL;
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		ItemSpan *string = palloc(sizeof(ItemSpan));
+
+		*string = json_read_string(reader);
+		strings = lappend(strings, string);
+	}
+	return strings;
+}
+
+static void
+read_value(JsonReader *reader, const RequestMember *member, void *to)
+{
+	ItemSpan string;
+
+	switch (member->kind)
+	{
+		case MEMBER_TEXT:
+			string = json_read_string(reader);
+			*(text **) to = cstring_to_text_with_len(string.data, (int) string.len);
+			break;
+		case MEMBER_STRING:
+			*(ItemSpan *) to = json_read_string(reader);
+			break;
+		case MEMBER_BOOL:
+			*(bool *) to = json_read_bool(reader);
+			break;
+		case MEMBER_INTEGER:
+			((RequestInteger *) to)->value = json_read_integer(reader);
+			((RequestInteger *) to)->given = true;
+			break;
+		case MEMBER_ITEM:
+			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_ITEM);
+			break;
+		case MEMBER_NAMES:
+			*(Jsonb **) to = json_read_names(reader);
+			break;
+		case MEMBER_CHOICE:
+			*(int *) to = read_choice(reader, member);
+			break;
+		case MEMBER_STRINGS:
+			*(List **) to = read_strings(reader);
+			break;
+		case MEMBER_CUSTOM:
+			member->read(reader, to);
+			break;
+	}
+}
+
+pg_noreturn static void
+fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
+{
+	StringInfoData quoted;
+	char *path = json_reader_path(reader);
+
+	initStringInfo(&quoted);
+	item_quote(&quoted, name);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted.data, problem),
+			 *path != '\0' ? errdetail("In \"%s\".", path) : 0));
+}
+
+/* Read an object, whose first token the reader stands at. */
+void
+request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to)
+{
+	uint64 seen = 0;
+	ItemSpan name;
+
+	Assert(n <= 64);
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		int i = 0;
+
+		while (i < n && !json_name_is(name, members[i].name))
+			i++;
+		if (i == n)
+			fail_member(reader, name, "is not known here");
+		if (seen & UINT64CONST(1) << i)
+			fail_member(reader, name, "is given twice");
+		if (json_read_null(reader))
+			continue;
+		seen |= UINT64CONST(1) << i;
+		read_value(reader, &members[i], (char *) to + members[i].offset);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (members[i].required && !(seen & UINT64CONST(1) << i))
+			fail_member(reader, (ItemSpan){members[i].name, (uint32) strlen(members[i].name)},
+						"is missing");
+	}
+}
