@@ -376,3 +376,10 @@ CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, na
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_explain(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, bigint) IS
 	'what a query, or a scan without a key condition, reads';
+
+CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
+		max_width integer DEFAULT 32)
+	RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_show(text, text, bigint, integer, integer) IS
+	'item collections of a table or an index, drawn as text';
