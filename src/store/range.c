@@ -251,7 +251,8 @@ store_range_prepare(DynTable *table, const StoreRange *range, RangeStatement *st
 		return;
 	initStringInfo(&sql);
 	append_range(&sql, table, range);
-	statement->plan = store_prepare(table, shape, sql.data, statement->nargs, statement->types);
+	statement->plan = store_prepare(table, shape, range->index->relid, sql.data, statement->nargs,
+									statement->types);
 	pfree(sql.data);
 }
 
