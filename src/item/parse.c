@@ -14,18 +14,20 @@
 
 #include "errors.h"
 #include "item/build.h"
+#include "item/parse.h"
 
 #define PLAIN_JSON_HINT \
 	"Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; cast plain JSON to jsonb first."
 
-typedef struct ItemParser
+struct ItemParser
 {
 	JsonLexContext *lex;
 	ItemBuilder b;
+	const char *subject; /* what is invalid where the text is no JSON */
 	ItemSyntax syntax;
 	StringInfoData scratch; /* a string with its escapes decoded */
 	struct Node *escontext;
-} ItemParser;
+};
 
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
@@ -77,8 +79,9 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	if (p->lex->token_type == JSON_TOKEN_END && error != JSON_INVALID_TOKEN)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
-	errsave(p->escontext, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: malformed JSON"),
-						   errdetail("At character %d: %s", character_at(p, at), detail)));
+	errsave(p->escontext,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid %s: malformed JSON", p->subject),
+			 errdetail("At character %d: %s", character_at(p, at), detail)));
 	return false;
 }
 
@@ -546,28 +549,111 @@ parse_root(ItemParser *p)
 	return expect(p, JSON_TOKEN_END, JSON_EXPECTED_END);
 }
 
+static void
+init_parser(ItemParser *p, const char *json, int len, struct Node *escontext)
+{
+	require_utf8();
+	p->lex = make_json_lexer(json, len);
+	p->subject = "item";
+	p->escontext = escontext;
+	initStringInfo(&p->scratch);
+}
+
+/* What was built, if it is no larger than its syntax allows. */
+static DynItem *
+finish(ItemParser *p)
+{
+	DynItem *item = item_build_finish(&p->b);
+	Size size;
+
+	if (p->syntax == ITEM_SYNTAX_VALUES)
+		return item;
+	size = item_size(item_root(item));
+	if (size > ITEM_MAX_SIZE)
+	{
+		fail_size(p, size);
+		return NULL;
+	}
+	return item;
+}
+
 /* Read an item or a value; NULL if there was an error and escontext has noted it. */
 DynItem *
 item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 {
 	ItemParser p;
-	DynItem *item;
-	Size size;
 
-	require_utf8();
-	p.lex = make_json_lexer(json, len);
+	init_parser(&p, json, len, escontext);
 	p.syntax = syntax;
-	p.escontext = escontext;
-	initStringInfo(&p.scratch);
 	item_build_init(&p.b, Min(len, ITEM_MAX_ENCODED));
-	if (!parse_root(&p))
-		return NULL;
-	item = item_build_finish(&p.b);
-	size = item_size(item_root(item));
-	if (size > ITEM_MAX_SIZE)
-	{
-		fail_size(&p, size);
-		return NULL;
-	}
+	return parse_root(&p) ? finish(&p) : NULL;
+}
+
+/*
+ * Items inside of other JSON
+ */
+
+/* Room for an item that is neither small nor large; the builder makes more. */
+#define READER_ITEM_SIZE 512
+
+/* A reader at the first token. */
+ItemParser *
+item_reader(const char *json, int len)
+{
+	ItemParser *p = palloc(sizeof(ItemParser));
+
+	init_parser(p, json, len, NULL);
+	p->subject = "request";
+	(void) next(p);
+	return p;
+}
+
+JsonTokenType
+item_reader_token(const ItemParser *p)
+{
+	return p->lex->token_type;
+}
+
+JsonTokenType
+item_reader_next(ItemParser *p)
+{
+	(void) next(p);
+	return p->lex->token_type;
+}
+
+/* The text of the string token at which the reader is. */
+ItemSpan
+item_reader_string(ItemParser *p)
+{
+	ItemSpan text;
+	char *copy;
+
+	(void) token_string(p, &text);
+	copy = palloc(text.len + 1);
+	memcpy(copy, text.data, text.len);
+	return (ItemSpan){copy, text.len};
+}
+
+/* The item at whose opening brace the reader is. */
+DynItem *
+item_reader_item(ItemParser *p, ItemSyntax syntax)
+{
+	DynItem *item;
+
+	p->subject = "item";
+	p->syntax = syntax;
+	item_build_init(&p->b, READER_ITEM_SIZE);
+	(void) parse_attributes(p);
+	item = finish(p);
+	p->subject = "request";
 	return item;
+}
+
+/* Raise an error about the token at which the reader is. */
+void
+item_reader_fail(ItemParser *p, const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid request: %s", message),
+					errdetail("At character %d.", character_at(p, token_start(p)))));
+	pg_unreachable();
 }

@@ -58,6 +58,17 @@ store_column_compare(ItemType type, Datum a, Datum b)
 							  (ItemSpan){VARDATA_ANY(y), VARSIZE_ANY_EXHDR(y)});
 }
 
+/* Primary keys, by the order of their btree. */
+int
+store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b)
+{
+	int cmp = 0;
+
+	for (int i = 0; i < table->nkeys && cmp == 0; i++)
+		cmp = store_column_compare(table->keys[i].type, a->values[i], b->values[i]);
+	return cmp;
+}
+
 /*
  * Of the position and the bound where reading starts, keep what is further on: btree begins at
  * one of them, and were it the bound, each page of a long read would begin at the first one.
