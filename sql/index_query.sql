@@ -142,6 +142,11 @@ SELECT sks('app', 'GSI1', 'GSI1PK = :u', '{":u":{"S":"ORG#MICROSOFT#USER#BILLGAT
 SELECT item_count, scanned_count, last_evaluated_key FROM dyn_query_page('app', 'GSI1PK = :u', vals => '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', index => 'GSI1', page_size => 2, select_mode => 'COUNT');
 RESET ROLE;
 
+-- Q20, I05: an index that is not ACTIVE, here since somebody has dropped its btree
+DROP INDEX "mov_Genres";
+SELECT dyn_query('mov', 'Genre = :g', vals => '{":g":{"S":"Drama"}}', index => 'Genres');
+SELECT dyn_scan_page('mov', index => 'Genres');
+
 SELECT dyn_drop_table(t) FROM unnest(ARRAY['app', 'mov', 'ties', 'multi', 'types', 'parts']) t;
 DROP ROLE regress_reader;
 DROP FUNCTION sks, why, pages;
