@@ -88,7 +88,6 @@ typedef struct TransactAction
 typedef struct TransactRequest
 {
 	int nactions;
-	int maxactions; /* room */
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
 } TransactRequest;

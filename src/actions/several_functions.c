@@ -91,14 +91,32 @@ dyn_batch_write(PG_FUNCTION_ARGS)
  * Transactions
  */
 
-static ItemParser *
-argument_json(FunctionCallInfo fcinfo, int i, const char *name)
+/*
+ * The JSON is an argument like others here, and what is wrong with arguments is a
+ * ValidationException, be it only the JSON type of a member.
+ */
+static void
+name_validation(void *arg)
 {
+	if (geterrcode() == ERRCODE_DYN_SERIALIZATION)
+		errcode(ERRCODE_DYN_VALIDATION);
+}
+
+static void
+read_actions(FunctionCallInfo fcinfo, const char *name,
+			 void (*read)(JsonReader *reader, TransactRequest *request), TransactRequest *request)
+{
+	ErrorContextCallback callback = {error_context_stack, name_validation, NULL};
+	JsonReader reader;
 	text *json;
 
-	argument_require(fcinfo, i, name);
-	json = PG_GETARG_TEXT_PP(i);
-	return item_reader(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json));
+	argument_require(fcinfo, 0, name);
+	json = PG_GETARG_TEXT_PP(0);
+	error_context_stack = &callback;
+	json_reader_init(&reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json));
+	read(&reader, request);
+	json_reader_done(&reader);
+	error_context_stack = callback.previous;
 }
 
 /* dyn_transact(actions, token) */
@@ -108,7 +126,7 @@ dyn_transact(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
 
-	request_transact_writes(argument_json(fcinfo, 0, "actions"), &request);
+	read_actions(fcinfo, "actions", request_transact_writes, &request);
 	request.token = argument_text(fcinfo, 1);
 	PG_RETURN_BOOL(action_transact(&request));
 }
@@ -130,7 +148,7 @@ dyn_transact_get(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
 
-	request_transact_gets(argument_json(fcinfo, 0, "gets"), &request);
+	read_actions(fcinfo, "gets", request_transact_gets, &request);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_transact_get(&request, return_gotten_item, fcinfo->resultinfo);
 	return (Datum) 0;

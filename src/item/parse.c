@@ -14,20 +14,18 @@
 
 #include "errors.h"
 #include "item/build.h"
-#include "item/parse.h"
 
 #define PLAIN_JSON_HINT \
 	"Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; cast plain JSON to jsonb first."
 
-struct ItemParser
+typedef struct ItemParser
 {
 	JsonLexContext *lex;
 	ItemBuilder b;
-	const char *subject; /* what is invalid where the text is no JSON */
 	ItemSyntax syntax;
 	StringInfoData scratch; /* a string with its escapes decoded */
 	struct Node *escontext;
-};
+} ItemParser;
 
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
@@ -79,9 +77,8 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	if (p->lex->token_type == JSON_TOKEN_END && error != JSON_INVALID_TOKEN)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
-	errsave(p->escontext,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid %s: malformed JSON", p->subject),
-			 errdetail("At character %d: %s", character_at(p, at), detail)));
+	errsave(p->escontext, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: malformed JSON"),
+						   errdetail("At character %d: %s", character_at(p, at), detail)));
 	return false;
 }
 
@@ -527,54 +524,41 @@ require_utf8(void)
 						errdetail("This database has encoding %s.", GetDatabaseEncodingName())));
 }
 
+/* At the first token of what the syntax says. */
 static bool
 parse_root(ItemParser *p)
 {
-	if (!next(p))
-		return false;
 	if (p->syntax == ITEM_SYNTAX_VALUE)
-	{
-		if (!parse_typed(p))
-			return false;
-	}
-	else
-	{
-		if (at_token(p, JSON_TOKEN_END))
-			return fail_syntax(p, JSON_EXPECTED_JSON);
-		if (!at_token(p, JSON_TOKEN_OBJECT_START))
-			return fail(p, "an item must be a JSON object");
-		if (!parse_attributes(p))
-			return false;
-	}
-	return expect(p, JSON_TOKEN_END, JSON_EXPECTED_END);
+		return parse_typed(p);
+	if (at_token(p, JSON_TOKEN_END))
+		return fail_syntax(p, JSON_EXPECTED_JSON);
+	if (!at_token(p, JSON_TOKEN_OBJECT_START))
+		return fail(p, "an item must be a JSON object");
+	return parse_attributes(p);
 }
 
 static void
-init_parser(ItemParser *p, const char *json, int len, struct Node *escontext)
+init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint,
+			struct Node *escontext)
 {
 	require_utf8();
-	p->lex = make_json_lexer(json, len);
-	p->subject = "item";
+	p->lex = lex;
+	p->syntax = syntax;
 	p->escontext = escontext;
 	initStringInfo(&p->scratch);
+	item_build_init(&p->b, Min(hint, ITEM_MAX_ENCODED));
 }
 
-/* What was built, if it is no larger than its syntax allows. */
 static DynItem *
-finish(ItemParser *p)
+finish_item(ItemParser *p)
 {
 	DynItem *item = item_build_finish(&p->b);
-	Size size;
+	Size size = item_size(item_root(item));
 
-	if (p->syntax == ITEM_SYNTAX_VALUES)
+	if (size <= ITEM_MAX_SIZE || p->syntax == ITEM_SYNTAX_VALUES)
 		return item;
-	size = item_size(item_root(item));
-	if (size > ITEM_MAX_SIZE)
-	{
-		fail_size(p, size);
-		return NULL;
-	}
-	return item;
+	fail_size(p, size);
+	return NULL;
 }
 
 /* Read an item or a value; NULL if there was an error and escontext has noted it. */
@@ -583,77 +567,44 @@ item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 {
 	ItemParser p;
 
-	init_parser(&p, json, len, escontext);
-	p.syntax = syntax;
-	item_build_init(&p.b, Min(len, ITEM_MAX_ENCODED));
-	return parse_root(&p) ? finish(&p) : NULL;
+	init_parser(&p, make_json_lexer(json, len), syntax, len, escontext);
+	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
+		return NULL;
+	return finish_item(&p);
 }
 
 /*
- * Items inside of other JSON
+ * Read an item or a value inside other JSON.  The lexer stands at its first token, and is left at
+ * its last one.
  */
-
-/* Room for an item that is neither small nor large; the builder makes more. */
-#define READER_ITEM_SIZE 512
-
-/* A reader at the first token. */
-ItemParser *
-item_reader(const char *json, int len)
-{
-	ItemParser *p = palloc(sizeof(ItemParser));
-
-	init_parser(p, json, len, NULL);
-	p->subject = "request";
-	(void) next(p);
-	return p;
-}
-
-JsonTokenType
-item_reader_token(const ItemParser *p)
-{
-	return p->lex->token_type;
-}
-
-JsonTokenType
-item_reader_next(ItemParser *p)
-{
-	(void) next(p);
-	return p->lex->token_type;
-}
-
-/* The text of the string token at which the reader is. */
-ItemSpan
-item_reader_string(ItemParser *p)
-{
-	ItemSpan text;
-	char *copy;
-
-	(void) token_string(p, &text);
-	copy = palloc(text.len + 1);
-	memcpy(copy, text.data, text.len);
-	return (ItemSpan){copy, text.len};
-}
-
-/* The item at whose opening brace the reader is. */
 DynItem *
-item_reader_item(ItemParser *p, ItemSyntax syntax)
+item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
 {
+	ItemParser p;
 	DynItem *item;
 
-	p->subject = "item";
-	p->syntax = syntax;
-	item_build_init(&p->b, READER_ITEM_SIZE);
-	(void) parse_attributes(p);
-	item = finish(p);
-	p->subject = "request";
+	init_parser(&p, lex, syntax, 512, NULL);
+	(void) parse_root(&p);
+	item = finish_item(&p);
+	pfree(p.scratch.data);
 	return item;
 }
 
-/* Raise an error about the token at which the reader is. */
-void
-item_reader_fail(ItemParser *p, const char *message)
+/* The text of the string that the lexer stands at, palloc'd. */
+ItemSpan
+item_parse_string(struct JsonLexContext *lex)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid request: %s", message),
-					errdetail("At character %d.", character_at(p, token_start(p)))));
-	pg_unreachable();
+	ItemParser p;
+	ItemSpan string;
+	char *copy;
+
+	p.lex = lex;
+	p.escontext = NULL;
+	initStringInfo(&p.scratch);
+	(void) token_string(&p, &string);
+	copy = palloc(string.len + 1);
+	memcpy(copy, string.data, string.len);
+	copy[string.len] = '\0';
+	pfree(p.scratch.data);
+	return (ItemSpan){copy, string.len};
 }

@@ -1,223 +1,247 @@
 /*
  * transact.c
  *	  DynamoDB's TransactItems: JSON to actions.
+ *
+ * A member that is not known, comes twice or is missing is an error: a condition with a misspelled
+ * name must not become a write without one.
  */
 #include "postgres.h"
 
-#include "request/reader.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "errors.h"
 #include "request/transact.h"
 
-static void
-read_table(ItemParser *p, void *into)
+/* Members of actions, as bits. */
+enum
 {
-	((TransactAction *) into)->request.table = request_text(p, "TableName");
+	TABLE = 1 << 0,
+	ITEM = 1 << 1,
+	KEY = 1 << 2,
+	CONDITION = 1 << 3,
+	UPDATE = 1 << 4,
+	PROJECTION = 1 << 5,
+	NAMES = 1 << 6,
+	VALUES = 1 << 7,
+	ON_FAILURE = 1 << 8,
+	MEMBERS = 9
+};
+
+static const char *const members[MEMBERS] = {"TableName",
+											 "Item",
+											 "Key",
+											 "ConditionExpression",
+											 "UpdateExpression",
+											 "ProjectionExpression",
+											 "ExpressionAttributeNames",
+											 "ExpressionAttributeValues",
+											 "ReturnValuesOnConditionCheckFailure"};
+
+/* What an action must have, and what it may have beside that. */
+static const struct
+{
+	const char *name;
+	int required;
+	int optional;
+} kinds[] = {
+	[TRANSACT_PUT] = {"Put", TABLE | ITEM, CONDITION | NAMES | VALUES | ON_FAILURE},
+	[TRANSACT_UPDATE] = {"Update", TABLE | KEY | UPDATE, CONDITION | NAMES | VALUES | ON_FAILURE},
+	[TRANSACT_DELETE] = {"Delete", TABLE | KEY, CONDITION | NAMES | VALUES | ON_FAILURE},
+	[TRANSACT_CHECK] = {"ConditionCheck", TABLE | KEY | CONDITION, NAMES | VALUES | ON_FAILURE},
+	[TRANSACT_GET] = {"Get", TABLE | KEY, PROJECTION | NAMES},
+};
+
+pg_noreturn static void
+fail(TransactKind kind, const char *problem, ItemSpan name)
+{
+	StringInfoData quoted;
+
+	initStringInfo(&quoted);
+	item_quote(&quoted, name);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid request: %s %s \"%s\"", kinds[kind].name, problem, quoted.data)));
+	pg_unreachable();
 }
 
-static void
-read_item(ItemParser *p, void *into)
+static ItemSpan
+member_name(int i)
 {
-	((TransactAction *) into)->request.item = request_item(p, "Item", ITEM_SYNTAX_ITEM);
+	return (ItemSpan){members[i], (uint32) strlen(members[i])};
 }
 
-static void
-read_key(ItemParser *p, void *into)
+/* The member of that name, as a bit. */
+static int
+find_member(TransactKind kind, ItemSpan name, int seen)
 {
-	((TransactAction *) into)->request.item = request_item(p, "Key", ITEM_SYNTAX_ITEM);
+	int allowed = kinds[kind].required | kinds[kind].optional;
+
+	for (int i = 0; i < MEMBERS; i++)
+	{
+		if (!json_name_is(name, members[i]) || !(allowed & 1 << i))
+			continue;
+		if (seen & 1 << i)
+			fail(kind, "has twice a member", name);
+		return 1 << i;
+	}
+	fail(kind, "has no member", name);
 }
 
-static void
-read_condition(ItemParser *p, void *into)
+/* A string as text, which cannot hold U+0000. */
+static text *
+read_text(JsonReader *reader, TransactKind kind, ItemSpan name)
 {
-	((TransactAction *) into)->request.condition = request_text(p, "ConditionExpression");
-}
+	ItemSpan string = json_read_string(reader);
 
-static void
-read_update(ItemParser *p, void *into)
-{
-	((TransactAction *) into)->request.update = request_text(p, "UpdateExpression");
-}
-
-static void
-read_projection(ItemParser *p, void *into)
-{
-	((TransactAction *) into)->request.projection = request_text(p, "ProjectionExpression");
-}
-
-static void
-read_names(ItemParser *p, void *into)
-{
-	((TransactAction *) into)->names = request_names(p);
-}
-
-static void
-read_values(ItemParser *p, void *into)
-{
-	((TransactAction *) into)->vals =
-		request_item(p, "ExpressionAttributeValues", ITEM_SYNTAX_VALUES);
+	if (memchr(string.data, '\0', string.len) != NULL)
+		fail(kind, "has U+0000 in member", name);
+	return cstring_to_text_with_len(string.data, (int) string.len);
 }
 
 /* Spec row X05. */
-static void
-read_on_failure(ItemParser *p, void *into)
+static bool
+read_on_failure(JsonReader *reader, TransactKind kind, ItemSpan name)
 {
-	ItemSpan value;
-	bool all_old;
+	ItemSpan value = json_read_string(reader);
 
-	request_expect(p, JSON_TOKEN_STRING, "ReturnValuesOnConditionCheckFailure must be a string");
-	value = item_reader_string(p);
-	all_old = item_compare_bytes(value, (ItemSpan){"ALL_OLD", 7}) == 0;
-	if (!all_old && item_compare_bytes(value, (ItemSpan){"NONE", 4}) != 0)
-		item_reader_fail(p, "ReturnValuesOnConditionCheckFailure must be NONE or ALL_OLD");
-	((TransactAction *) into)->request.old_on_failure = all_old;
+	if (!json_name_is(value, "ALL_OLD") && !json_name_is(value, "NONE"))
+		fail(kind, "has neither NONE nor ALL_OLD in member", name);
+	return json_name_is(value, "ALL_OLD");
 }
 
-#define NAMES \
-	{ \
-		"ExpressionAttributeNames", false, read_names \
-	}
-#define VALUES \
-	{ \
-		"ExpressionAttributeValues", false, read_values \
-	}
-#define ON_FAILURE \
-	{ \
-		"ReturnValuesOnConditionCheckFailure", false, read_on_failure \
-	}
-
-static const RequestMember put_members[] = {{"TableName", true, read_table},
-											{"Item", true, read_item},
-											{"ConditionExpression", false, read_condition},
-											NAMES,
-											VALUES,
-											ON_FAILURE};
-static const RequestMember update_members[] = {{"TableName", true, read_table},
-											   {"Key", true, read_key},
-											   {"UpdateExpression", true, read_update},
-											   {"ConditionExpression", false, read_condition},
-											   NAMES,
-											   VALUES,
-											   ON_FAILURE};
-static const RequestMember delete_members[] = {{"TableName", true, read_table},
-											   {"Key", true, read_key},
-											   {"ConditionExpression", false, read_condition},
-											   NAMES,
-											   VALUES,
-											   ON_FAILURE};
-static const RequestMember check_members[] = {{"TableName", true, read_table},
-											  {"Key", true, read_key},
-											  {"ConditionExpression", true, read_condition},
-											  NAMES,
-											  VALUES,
-											  ON_FAILURE};
-static const RequestMember get_members[] = {{"TableName", true, read_table},
-											{"Key", true, read_key},
-											{"ProjectionExpression", false, read_projection},
-											NAMES};
-
-/* An action more, at a place that only the next one moves. */
-static TransactAction *
-add_action(TransactRequest *request, TransactKind kind)
+static void
+read_member(JsonReader *reader, int member, ItemSpan name, TransactAction *action)
 {
-	TransactAction *action;
+	ItemRequest *request = &action->request;
 
-	if (request->nactions == request->maxactions)
+	switch (member)
 	{
-		request->maxactions *= 2;
-		request->actions =
-			repalloc_huge(request->actions, request->maxactions * sizeof(TransactAction));
+		case TABLE:
+			request->table = read_text(reader, action->kind, name);
+			break;
+		case ITEM:
+		case KEY:
+			request->item = json_read_item(reader, ITEM_SYNTAX_ITEM);
+			break;
+		case CONDITION:
+			request->condition = read_text(reader, action->kind, name);
+			break;
+		case UPDATE:
+			request->update = read_text(reader, action->kind, name);
+			break;
+		case PROJECTION:
+			request->projection = read_text(reader, action->kind, name);
+			break;
+		case NAMES:
+			action->names = json_read_names(reader);
+			break;
+		case VALUES:
+			action->vals = json_read_item(reader, ITEM_SYNTAX_VALUES);
+			break;
+		default:
+			request->old_on_failure = read_on_failure(reader, action->kind, name);
 	}
-	action = &request->actions[request->nactions++];
-	*action = (TransactAction){.kind = kind};
-	return action;
 }
 
+/* The object that an action's kind is the name of. */
 static void
-read_action(ItemParser *p, TransactRequest *request, TransactKind kind, const char *what,
-			const RequestMember *members, int n)
+read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 {
-	TransactAction *action = add_action(request, kind);
+	int seen = 0;
+	ItemSpan name;
 
-	request_object(p, what, members, n, action);
+	*action = (TransactAction){.kind = kind};
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		int member = find_member(kind, name, seen);
+
+		seen |= member;
+		read_member(reader, member, name, action);
+	}
+	for (int i = 0; i < MEMBERS; i++)
+	{
+		if (kinds[kind].required & 1 << i && !(seen & 1 << i))
+			fail(kind, "lacks member", member_name(i));
+	}
 	action->request.expressions = expr_request(action->names, action->vals);
 }
 
-static void
-read_put(ItemParser *p, void *into)
+static TransactKind
+find_kind(ItemSpan name, TransactKind first, TransactKind last)
 {
-	read_action(p, into, TRANSACT_PUT, "Put", put_members, lengthof(put_members));
+	StringInfoData quoted;
+
+	for (int kind = first; kind <= (int) last; kind++)
+	{
+		if (json_name_is(name, kinds[kind].name))
+			return (TransactKind) kind;
+	}
+	initStringInfo(&quoted);
+	item_quote(&quoted, name);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid request: there is no action \"%s\"", quoted.data)));
+}
+
+/* An object with one member, whose name says what the action is. */
+static void
+read_element(JsonReader *reader, TransactKind first, TransactKind last, TransactAction *action)
+{
+	ItemSpan name;
+	int n = 0;
+
+	for (json_read_object(reader); json_read_member(reader, &name); n++)
+	{
+		if (n == 0)
+			read_action(reader, find_kind(name, first, last), action);
+		else
+			break;
+	}
+	if (n != 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid request: an action must have exactly one member")));
 }
 
 static void
-read_update_action(ItemParser *p, void *into)
+name_action(void *arg)
 {
-	read_action(p, into, TRANSACT_UPDATE, "Update", update_members, lengthof(update_members));
+	errcontext("action %d of the transaction", *(int *) arg);
 }
 
 static void
-read_delete(ItemParser *p, void *into)
+read_elements(JsonReader *reader, TransactKind first, TransactKind last, TransactRequest *request)
 {
-	read_action(p, into, TRANSACT_DELETE, "Delete", delete_members, lengthof(delete_members));
-}
+	int number = 1;
+	int room = 16;
+	ErrorContextCallback callback = {error_context_stack, name_action, &number};
 
-static void
-read_check(ItemParser *p, void *into)
-{
-	read_action(p, into, TRANSACT_CHECK, "ConditionCheck", check_members, lengthof(check_members));
-}
-
-static void
-read_get(ItemParser *p, void *into)
-{
-	read_action(p, into, TRANSACT_GET, "Get", get_members, lengthof(get_members));
-}
-
-static const RequestMember writes[] = {{"Put", false, read_put},
-									   {"Update", false, read_update_action},
-									   {"Delete", false, read_delete},
-									   {"ConditionCheck", false, read_check}};
-static const RequestMember gets[] = {{"Get", false, read_get}};
-
-/* An object with one member, which says what the action is. */
-static void
-read_element(ItemParser *p, TransactRequest *request, const RequestMember *members, int n)
-{
-	int before = request->nactions;
-
-	request_object(p, "an action", members, n, request);
-	if (request->nactions != before + 1)
-		item_reader_fail(p, "an action must have exactly one member");
-}
-
-static void
-read_write_element(ItemParser *p, void *into)
-{
-	read_element(p, into, writes, lengthof(writes));
-}
-
-static void
-read_get_element(ItemParser *p, void *into)
-{
-	read_element(p, into, gets, lengthof(gets));
-}
-
-static void
-read_elements(ItemParser *p, TransactRequest *request, RequestRead read)
-{
 	request->nactions = 0;
-	request->maxactions = 16;
-	request->actions = palloc(request->maxactions * sizeof(TransactAction));
-	request_array(p, "TransactItems", read, request);
+	request->actions = palloc(room * sizeof(TransactAction));
+	json_read_array(reader);
+	error_context_stack = &callback;
+	for (; json_read_element(reader); number++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (request->nactions == room)
+		{
+			room *= 2;
+			request->actions = repalloc_huge(request->actions, room * sizeof(TransactAction));
+		}
+		read_element(reader, first, last, &request->actions[request->nactions++]);
+	}
+	error_context_stack = callback.previous;
 }
 
-/* The array at which the reader is. */
+/* The array of Put, Update, Delete and ConditionCheck. */
 void
-request_transact_writes(ItemParser *p, TransactRequest *request)
+request_transact_writes(JsonReader *reader, TransactRequest *request)
 {
-	read_elements(p, request, read_write_element);
+	read_elements(reader, TRANSACT_PUT, TRANSACT_CHECK, request);
 }
 
+/* The array of Get. */
 void
-request_transact_gets(ItemParser *p, TransactRequest *request)
+request_transact_gets(JsonReader *reader, TransactRequest *request)
 {
-	read_elements(p, request, read_get_element);
+	read_elements(reader, TRANSACT_GET, TRANSACT_GET, request);
 }

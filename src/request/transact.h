@@ -6,9 +6,9 @@
 #define DYNAMO_TABLE_REQUEST_TRANSACT_H
 
 #include "actions/several.h"
-#include "item/parse.h"
+#include "item/reader.h"
 
-extern void request_transact_writes(ItemParser *p, TransactRequest *request);
-extern void request_transact_gets(ItemParser *p, TransactRequest *request);
+extern void request_transact_writes(JsonReader *reader, TransactRequest *request);
+extern void request_transact_gets(JsonReader *reader, TransactRequest *request);
 
 #endif

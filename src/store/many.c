@@ -60,7 +60,7 @@ get_plan(DynTable *table, int nargs, Oid *types)
 	{
 		initStringInfo(&sql);
 		append_statement(&sql, table);
-		plan = store_prepare(table, PUT_MANY, sql.data, nargs, types);
+		plan = store_prepare(table, PUT_MANY, table->primary.relid, sql.data, nargs, types);
 		pfree(sql.data);
 	}
 	return plan;
