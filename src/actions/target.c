@@ -87,8 +87,8 @@ target_sort(ItemTarget *targets, int n, const char *what)
 		if (compare_targets(&sorted[i - 1], &sorted[i]) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("%s has one item of table \"%s\" twice", what, sorted[i]->table->name),
-					 errdetail("It is in number %d and number %d.",
+					 errmsg("%s names an item of table \"%s\" twice", what, sorted[i]->table->name),
+					 errdetail("It is number %d and number %d.",
 							   Min(sorted[i - 1]->number, sorted[i]->number) + 1,
 							   Max(sorted[i - 1]->number, sorted[i]->number) + 1)));
 	}

@@ -360,25 +360,76 @@ check_collections(Transact *t)
 	}
 }
 
+/* How many steps from this one on are puts into one table that nothing can be said against. */
+static int
+puts_together(const Transact *t, ItemTarget *const *order, int n)
+{
+	int i = 0;
+
+	while (i < n)
+	{
+		const Step *step = &t->steps[order[i]->number];
+
+		if (step->action->kind != TRANSACT_PUT || !cannot_fail(step) ||
+			order[i]->table != order[0]->table)
+			break;
+		i++;
+	}
+	return i;
+}
+
+/* In the order of their keys like all others, only in one statement. */
+static void
+put_together(const Transact *t, ItemTarget *const *order, int n)
+{
+	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
+	const DynItem **items = palloc(n * sizeof(DynItem *));
+
+	for (int i = 0; i < n; i++)
+	{
+		keys[i] = &order[i]->key;
+		items[i] = t->steps[order[i]->number].action->request.item;
+	}
+	store_begin();
+	store_put_many(order[0]->table, n, keys, items);
+	store_end();
+}
+
+/* Returns the number of steps that it has done. */
+static int
+perform_next(Transact *t, ItemTarget *const *order, int n)
+{
+	int together = t->failed ? 0 : puts_together(t, order, n);
+
+	if (together <= 1)
+	{
+		perform(&t->steps[order[0]->number]);
+		return 1;
+	}
+	put_together(t, order, together);
+	return together;
+}
+
 static void
 perform_all(Transact *t, ItemTarget *const *order)
 {
+	int n = t->request->nactions;
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction step", ALLOCSET_DEFAULT_SIZES);
 
-	for (int i = 0; i < t->request->nactions; i++)
+	for (int done = 0; done < n;)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
 		CHECK_FOR_INTERRUPTS();
-		perform(&t->steps[order[i]->number]);
+		done += perform_next(t, order + done, n - done);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
 	if (!t->failed)
 		check_collections(t);
 	if (t->failed)
-		action_cancel(t->reasons, t->request->nactions);
+		action_cancel(t->reasons, n);
 }
 
 /* False if the token says that it was done before: then nothing is done. */
