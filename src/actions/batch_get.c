@@ -22,7 +22,7 @@ count_keys(const BatchGetRequest *request)
 	if (n == 0 || n > DYN_MAX_BATCH_GETS)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must have 1 to %d keys", DYN_MAX_BATCH_GETS),
-						errdetail("It has " INT64_FORMAT ".", n)));
+						errdetail("It has %lld.", (long long) n)));
 	return (int) n;
 }
 

@@ -42,7 +42,7 @@ count_writes(const BatchWriteRequest *request)
 	if (n == 0 || n > DYN_MAX_BATCH_WRITES)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must have 1 to %d puts and deletes", DYN_MAX_BATCH_WRITES),
-						errdetail("It has " INT64_FORMAT ".", n)));
+						errdetail("It has %lld.", (long long) n)));
 	if (size > DYN_MAX_BATCH_BYTES)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must not exceed %d bytes", DYN_MAX_BATCH_BYTES),
