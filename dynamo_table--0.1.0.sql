@@ -266,18 +266,24 @@ COMMENT ON ACCESS METHOD dynamo_table IS
 CREATE FUNCTION dyn_derive_keys() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_derive_keys() IS
-	'trigger function: key columns from the item; arguments: a key each, as "name TYPE"';
+	'trigger function: key columns from the item; arguments: the keys of the table, each as "name TYPE", then its indexes as JSON';
 
 CREATE FUNCTION dyn_keys_match(item dyn_item, keys text[], VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_keys_match(dyn_item, text[], "any") IS
 	'whether the columns are what the keys, each as "name TYPE", derive from the item';
 
-CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL, fillfactor integer DEFAULT 90)
+CREATE FUNCTION dyn_keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_keys_missing(oid, dyn_item, "any") IS
+	'whether a row lacks key columns of indexes that its item should have there';
+
+CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL, fillfactor integer DEFAULT 90,
+		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_table(text, text, text, integer) IS
-	'create a table of items; keys as "name TYPE" with type S, N or B';
+COMMENT ON FUNCTION dyn_create_table(text, text, text, integer, jsonb, jsonb) IS
+	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
 CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;

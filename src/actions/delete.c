@@ -21,7 +21,7 @@ action_delete(const ItemRequest *request)
 
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
-	dyn_key_exact(table, request->item, &key);
+	dyn_key_exact(table, &table->primary, request->item, &key);
 	store_begin();
 	if (condition == NULL)
 		old = store_delete(table, &key, want_old);

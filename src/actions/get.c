@@ -21,7 +21,7 @@ action_get(const ItemRequest *request)
 		projection = expr_projection(request->expressions, action_span(request->projection));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
-	dyn_key_exact(table, request->item, &key);
+	dyn_key_exact(table, &table->primary, request->item, &key);
 	store_begin();
 	item = store_get(table, &key);
 	store_end();

@@ -7,6 +7,7 @@
 #include "access/relation.h"
 
 #include "actions/actions.h"
+#include "catalog/derive.h"
 
 typedef struct Put
 {
@@ -60,6 +61,7 @@ action_put(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_of_item(table, request->item, &key);
+	dyn_check_index_keys(rel, table, request->item);
 	store_begin();
 	if (condition == NULL && request->return_values == RETURN_NONE)
 		store_put(table, &key, request->item);

@@ -49,9 +49,9 @@ check_terms(const DynTable *table, const ExprKeyTerm *const terms[DYN_MAX_KEYS])
 	{
 		if (terms[i] == NULL)
 			continue;
-		dyn_key_check(table, i, terms[i]->value[0]);
+		dyn_key_check(&table->keys[i], i == 0, terms[i]->value[0]);
 		if (terms[i]->op == EXPR_KEY_BETWEEN)
-			dyn_key_check(table, i, terms[i]->value[1]);
+			dyn_key_check(&table->keys[i], i == 0, terms[i]->value[1]);
 	}
 	if (terms[0] != NULL && terms[0]->op == EXPR_KEY_EQ)
 		return;
@@ -161,14 +161,15 @@ check_start_key(const DynTable *table, const DynItem *start_key, ItemSpan partit
 {
 	DynKeyValues ignored;
 
-	dyn_key_exact(table, start_key, &ignored);
-	if (dyn_key_compare(table->keys[0].type, item_payload(dyn_key_attribute(table, start_key, 0)),
+	dyn_key_exact(table, &table->primary, start_key, &ignored);
+	if (dyn_key_compare(table->keys[0].type,
+						item_payload(dyn_key_attribute(table, &table->primary, start_key, 0)),
 						partition) != 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the start key has another partition key than the key condition")));
 	if (table->nkeys == 1)
 		return (ItemSpan){NULL, 0};
-	return item_payload(dyn_key_attribute(table, start_key, 1));
+	return item_payload(dyn_key_attribute(table, &table->primary, start_key, 1));
 }
 
 typedef struct QueryState

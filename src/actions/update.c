@@ -91,7 +91,7 @@ action_update(const ItemRequest *request)
 		u.update = expr_update(request->expressions, action_span(request->update));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
-	dyn_key_exact(table, request->item, &key);
+	dyn_key_exact(table, &table->primary, request->item, &key);
 	/* Spec row K18. */
 	if (u.update != NULL)
 		action_forbid_keys(table, u.update, "UpdateExpression",

@@ -10,23 +10,15 @@
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "executor/spi.h"
+#include "nodes/value.h"
 #include "utils/builtins.h"
+#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "errors.h"
-
-typedef struct NewTable
-{
-	const char *qualified;
-	const char *extension; /* quoted schema of the extension */
-	int nkeys;
-	const char *specs[DYN_MAX_KEYS]; /* "name TYPE" */
-	const char *columns[DYN_MAX_KEYS];
-	ItemType types[DYN_MAX_KEYS];
-	int fillfactor;
-} NewTable;
 
 static void
 execute(const char *sql)
@@ -46,14 +38,13 @@ fail_exists(text *name)
 
 /* Where a new table goes: into a schema that its name begins with, or where CREATE TABLE would. */
 static const char *
-creation_name(text *name)
+creation_name(text *name, Oid *namespace, char **relation)
 {
 	ItemSpan span = {VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)};
 	char *schema;
-	char *relation;
 
-	dyn_check_table_name(span);
-	dyn_split_name(span, &schema, &relation);
+	dyn_check_name("table", span);
+	dyn_split_name(span, &schema, relation);
 	if (schema == NULL || !OidIsValid(get_namespace_oid(schema, true)))
 	{
 		List *path = fetch_search_path(false);
@@ -62,124 +53,106 @@ creation_name(text *name)
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
 							errmsg("no schema has been selected to create in")));
 		schema = get_namespace_name(linitial_oid(path));
-		relation = dyn_identifier(span);
+		*relation = dyn_identifier(span);
 	}
-	if (OidIsValid(get_relname_relid(relation, get_namespace_oid(schema, false))))
+	*namespace = get_namespace_oid(schema, false);
+	if (OidIsValid(get_relname_relid(*relation, *namespace)))
 		fail_exists(name);
-	return quote_qualified_identifier(schema, relation);
+	return quote_qualified_identifier(schema, *relation);
+}
+
+/* Definitions of indexes: a JSON object, with the indexes' names as its members. */
+static void
+add_indexes(DynShape *shape, Jsonb *definitions, bool local)
+{
+	Datum datum = DirectFunctionCall1(dyn_item_from_jsonb, JsonbPGetDatum(definitions));
+	ItemChildren members = item_children(item_root(DatumGetDynItem(datum)));
+
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan definition = item_entry(item_child(&members, i), &name);
+
+		shape->indexes =
+			lappend(shape->indexes, dyn_index_spec_parse(name, definition, local, shape));
+	}
 }
 
 static void
-add_key(NewTable *table, text *spec)
+add_key(DynShape *shape, text *spec)
 {
-	ItemSpan span = {VARDATA_ANY(spec), VARSIZE_ANY_EXHDR(spec)};
 	ItemSpan attribute;
-	int i = table->nkeys++;
+	ItemType type;
+	int i = shape->nkeys++;
 
-	dyn_parse_key_spec(span, &attribute, &table->types[i]);
-	table->specs[i] = text_to_cstring(spec);
-	table->columns[i] = dyn_column_identifier(attribute);
-	if (i > 0 && strcmp(table->columns[0], table->columns[1]) == 0)
+	shape->keys[i] = (ItemSpan){VARDATA_ANY(spec), VARSIZE_ANY_EXHDR(spec)};
+	dyn_parse_key_spec(shape->keys[i], &attribute, &type);
+}
+
+static void
+check_keys(const DynShape *shape)
+{
+	ItemSpan attributes[DYN_MAX_KEYS];
+	ItemType type;
+
+	for (int i = 0; i < shape->nkeys; i++)
+		dyn_parse_key_spec(shape->keys[i], &attributes[i], &type);
+	if (shape->nkeys == 2 && item_compare_bytes(attributes[0], attributes[1]) == 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("partition key and sort key must be different attributes")));
 }
 
-static const char *
-column_type(ItemType type)
-{
-	return type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
-		   : type == ITEM_N ? "pg_catalog.numeric"
-							: "pg_catalog.bytea";
-}
-
 static void
-append_list(StringInfo sql, const NewTable *table,
-			const char *(*part)(const NewTable *table, int i))
+create_relation(const DynShape *shape, int fillfactor)
 {
-	for (int i = 0; i < table->nkeys; i++)
-		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", part(table, i));
-}
-
-static const char *
-column_part(const NewTable *table, int i)
-{
-	return quote_identifier(table->columns[i]);
-}
-
-static const char *
-definition_part(const NewTable *table, int i)
-{
-	return psprintf("%s %s NOT NULL", quote_identifier(table->columns[i]),
-					column_type(table->types[i]));
-}
-
-static const char *
-spec_part(const NewTable *table, int i)
-{
-	return quote_literal_cstr(table->specs[i]);
-}
-
-/*
- * The keys as one array constant.  The executor reads the constraint's tree anew in each statement,
- * and an ARRAY[] of constants is half as large again.
- */
-static const char *
-specs_literal(const NewTable *table)
-{
-	StringInfoData array;
-
-	initStringInfo(&array);
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		appendStringInfoString(&array, i > 0 ? ",\"" : "{\"");
-		for (const char *p = table->specs[i]; *p != '\0'; p++)
-		{
-			if (*p == '"' || *p == '\\')
-				appendStringInfoChar(&array, '\\');
-			appendStringInfoChar(&array, *p);
-		}
-		appendStringInfoChar(&array, '"');
-	}
-	appendStringInfoChar(&array, '}');
-	return quote_literal_cstr(array.data);
-}
-
-static void
-create_relation(const NewTable *table)
-{
+	int ncolumns = list_length(dyn_shape_columns(shape));
 	StringInfoData sql;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "CREATE TABLE %s (%s %s.dyn_item NOT NULL, ", table->qualified,
-					 quote_identifier(DYN_ITEM_COLUMN), table->extension);
-	append_list(&sql, table, definition_part);
+	appendStringInfo(&sql, "CREATE TABLE %s (%s %s.dyn_item NOT NULL", shape->qualified,
+					 quote_identifier(DYN_ITEM_COLUMN), shape->extension);
+	for (int i = 0; i < ncolumns; i++)
+		appendStringInfo(&sql, ", %s%s", dyn_shape_column_sql(shape, i),
+						 i < shape->nkeys ? " NOT NULL" : "");
 	appendStringInfoString(&sql, ", PRIMARY KEY (");
-	append_list(&sql, table, column_part);
-	appendStringInfo(&sql, "), CONSTRAINT %s CHECK (%s.dyn_keys_match(%s, %s::pg_catalog.text[], ",
-					 quote_identifier(DYN_KEYS_CONSTRAINT), table->extension,
-					 quote_identifier(DYN_ITEM_COLUMN), specs_literal(table));
-	append_list(&sql, table, column_part);
-	appendStringInfo(&sql, "))) USING dynamo_table WITH (fillfactor = %d)", table->fillfactor);
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		const DynShapeColumn *column = list_nth(dyn_shape_columns(shape), i);
+
+		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column->column));
+	}
+	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = %d)",
+					 dyn_shape_constraint_sql(shape), fillfactor);
 	execute(sql.data);
 }
 
 static void
-create_trigger(const NewTable *table)
+create_trigger(const DynShape *shape)
 {
-	StringInfoData sql;
+	execute(dyn_shape_trigger_sql(shape, false));
+	execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", shape->qualified,
+					 quote_identifier(DYN_DERIVE_TRIGGER)));
+}
 
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE "
-					 "FUNCTION %s.dyn_derive_keys(",
-					 quote_identifier(DYN_DERIVE_TRIGGER), table->qualified, table->extension);
-	append_list(&sql, table, spec_part);
-	appendStringInfoChar(&sql, ')');
-	execute(sql.data);
-	resetStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", table->qualified,
-					 quote_identifier(DYN_DERIVE_TRIGGER));
-	execute(sql.data);
+/* Two indexes with the same keys share a btree. */
+static void
+create_indexes(const DynShape *shape, Oid namespace, const char *relation)
+{
+	List *done = NIL;
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+		char *keys = dyn_shape_index_sql(shape, spec, "", false);
+		char *name;
+
+		if (keys == NULL || list_member(done, makeString(keys)))
+			continue;
+		name = dyn_index_relation_name(namespace, relation, spec->name);
+		execute(dyn_shape_index_sql(shape, spec, name, false));
+		done = lappend(done, makeString(keys));
+	}
 }
 
 /*
@@ -187,13 +160,13 @@ create_trigger(const NewTable *table)
  * a violation of a catalog's unique index.
  */
 static void
-create_table(const NewTable *table, text *name)
+create_table(const DynShape *shape, int fillfactor, text *name)
 {
 	MemoryContext context = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		create_relation(table);
+		create_relation(shape, fillfactor);
 	}
 	PG_CATCH();
 	{
@@ -207,15 +180,17 @@ create_table(const NewTable *table, text *name)
 		fail_exists(name);
 	}
 	PG_END_TRY();
-	create_trigger(table);
+	create_trigger(shape);
 }
 
-/* dyn_create_table(table_name, partition_key, sort_key, fillfactor) */
+/* dyn_create_table(table_name, partition_key, sort_key, fillfactor, global_indexes, local_indexes) */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
 dyn_create_table(PG_FUNCTION_ARGS)
 {
-	NewTable table = {0};
+	DynShape shape = {0};
+	Oid namespace;
+	char *relation;
 
 	for (int i = 0; i < 4; i++)
 	{
@@ -223,15 +198,22 @@ dyn_create_table(PG_FUNCTION_ARGS)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("table name, partition key and fillfactor must not be null")));
 	}
-	table.extension =
+	shape.extension =
 		quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
-	table.fillfactor = PG_GETARG_INT32(3);
-	add_key(&table, PG_GETARG_TEXT_PP(1));
+	add_key(&shape, PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))
-		add_key(&table, PG_GETARG_TEXT_PP(2));
-	table.qualified = creation_name(PG_GETARG_TEXT_PP(0));
+		add_key(&shape, PG_GETARG_TEXT_PP(2));
+	check_keys(&shape);
+	for (int i = 4; i < 6; i++)
+	{
+		if (!PG_ARGISNULL(i))
+			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 5);
+	}
+	dyn_shape_check(&shape);
+	shape.qualified = creation_name(PG_GETARG_TEXT_PP(0), &namespace, &relation);
 	SPI_connect();
-	create_table(&table, PG_GETARG_TEXT_PP(0));
+	create_table(&shape, PG_GETARG_INT32(3), PG_GETARG_TEXT_PP(0));
+	create_indexes(&shape, namespace, relation);
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "utils/array.h"
@@ -18,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "errors.h"
 
@@ -27,25 +29,169 @@ same_datum(Datum a, Datum b)
 	return datum_image_eq(a, b, false, -1);
 }
 
-/* Put the derived keys into the tuple where it has something else. */
-static HeapTuple
-set_keys(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynKeyValues *keys)
+/*
+ * Derivation
+ */
+
+static void
+add_problem(DynDerived *derived, const DynIndex *index, const DynKey *key, const char *reason)
 {
-	int attnums[DYN_MAX_KEYS];
-	Datum values[DYN_MAX_KEYS];
-	bool nulls[DYN_MAX_KEYS];
+	DynProblem *problem = palloc(sizeof(DynProblem));
+
+	*problem = (DynProblem){index, key, reason};
+	derived->problems = lappend(derived->problems, problem);
+}
+
+/*
+ * The keys of one index: spec rows I06 to I09.  The attributes that an item lacks keep it out; all
+ * others must be able to be what they are in the index.
+ */
+static void
+check_index(Relation rel, const DynTable *table, const DynIndex *index, const ItemSpan *values,
+			DynDerived *derived)
+{
+	Datum entry[DYN_MAX_INDEX_COLUMNS];
+	bool complete = true;
+
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		int column = index->columns[i];
+		const char *reason;
+
+		entry[i] = derived->values[column];
+		if (column < table->nkeys && i >= index->nkeys)
+			continue;
+		if (values[column].data == NULL)
+		{
+			complete = false;
+			continue;
+		}
+		reason = dyn_key_problem(&table->keys[column], i < index->npartition, values[column]);
+		if (reason == NULL)
+			continue;
+		complete = false;
+		derived->troubled[column] = column >= table->nkeys;
+		add_problem(derived, index, &table->keys[column], reason);
+	}
+	if (!complete || dyn_key_entry_too_large(rel, table, index, entry) == 0)
+		return;
+	for (int i = 0; i < index->nkeys; i++)
+		derived->troubled[index->columns[i]] |= index->columns[i] >= table->nkeys;
+	add_problem(derived, index, NULL, "keys are too large");
+}
+
+/*
+ * What the columns of an item's row are to be.  The table's own keys must be there and in order;
+ * what is wrong with those of indexes is for the caller to say.
+ */
+void
+dyn_derive(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan values[DYN_MAX_COLUMNS];
+
+	derived->problems = NIL;
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		const DynKey *key = &table->keys[i];
+
+		values[i] = (ItemSpan){NULL, 0};
+		if (i < table->nkeys)
+			values[i] = dyn_key_attribute(table, &table->primary, item, i);
+		else
+			item_find(&attributes, key->attribute, &values[i]);
+		/* the longest that a key can be anywhere decides about the column */
+		derived->troubled[i] = false;
+		derived->nulls[i] = values[i].data == NULL ||
+							dyn_key_problem(key, i == 0 || i >= table->nkeys, values[i]) != NULL;
+		if (!derived->nulls[i])
+			derived->values[i] = dyn_key_datum(key->type, item_payload(values[i]));
+	}
+	for (int i = 0; i < table->nindexes; i++)
+		check_index(rel, table, &table->indexes[i], values, derived);
+}
+
+static void
+fail_problem(const DynTable *table, const DynProblem *problem)
+{
+	StringInfoData name;
+
+	if (problem->key == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("keys are too large for index \"%.*s\"",
+							   (int) problem->index->name.len, problem->index->name.data),
+						errdetail("The keys of the index and of table \"%s\" share one entry of "
+								  "a btree.",
+								  table->name)));
+	initStringInfo(&name);
+	item_quote(&name, problem->key->attribute);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data,
+					(int) problem->index->name.len, problem->index->name.data, problem->reason)));
+}
+
+/* Spec row L14: an item and its copies in local indexes together. */
+static void
+check_local_copies(const DynTable *table, const DynItem *item, const DynDerived *derived)
+{
+	Size size;
+
+	/* copies multiply an item by six at most */
+	if (VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + DYN_MAX_LOCAL_INDEXES)))
+		return;
+	size = item_size(item_root(item));
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		if (index->local && !derived->nulls[index->columns[1]])
+			size += dyn_index_entry_size(table, index, item);
+	}
+	if (size > ITEM_MAX_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
+				 errdetail("The item and its copies in local indexes have %zu bytes.", size)));
+}
+
+/* What a write of an item requires, before anything is written. */
+void
+dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *item)
+{
+	DynDerived derived;
+
+	if (table->nindexes == 0)
+		return;
+	dyn_derive(rel, table, item, &derived);
+	if (derived.problems != NIL)
+		fail_problem(table, linitial(derived.problems));
+	check_local_copies(table, item, &derived);
+}
+
+/*
+ * The trigger
+ */
+
+/* Put the derived columns into the tuple where it has something else. */
+static HeapTuple
+set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDerived *derived)
+{
+	int attnums[DYN_MAX_COLUMNS];
+	Datum values[DYN_MAX_COLUMNS];
+	bool nulls[DYN_MAX_COLUMNS];
 	int changed = 0;
 
-	for (int i = 0; i < table->nkeys; i++)
+	for (int i = 0; i < table->ncolumns; i++)
 	{
 		bool isnull;
 		Datum now = heap_getattr(tuple, table->keys[i].attnum, desc, &isnull);
 
-		if (!isnull && same_datum(now, keys->values[i]))
+		if (isnull == derived->nulls[i] && (isnull || same_datum(now, derived->values[i])))
 			continue;
 		attnums[changed] = table->keys[i].attnum;
-		values[changed] = keys->values[i];
-		nulls[changed++] = false;
+		values[changed] = derived->values[i];
+		nulls[changed++] = derived->nulls[i];
 	}
 	if (changed == 0)
 		return tuple;
@@ -54,14 +200,14 @@ set_keys(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynKeyVal
 
 /* Spec row K18, for plain SQL: an item's key is what it is. */
 static void
-check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynKeyValues *keys)
+check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynDerived *derived)
 {
 	for (int i = 0; i < table->nkeys; i++)
 	{
 		bool isnull;
 		Datum was = heap_getattr(old, table->keys[i].attnum, desc, &isnull);
 
-		if (isnull || !same_datum(was, keys->values[i]))
+		if (isnull || !same_datum(was, derived->values[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
 					 errmsg("the key of an item of table \"%s\" cannot be changed", table->name),
@@ -69,17 +215,57 @@ check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const 
 	}
 }
 
-PG_FUNCTION_INFO_V1(dyn_derive_keys);
-Datum
-dyn_derive_keys(PG_FUNCTION_ARGS)
+static bool
+same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	HeapTuple tuple;
-	TupleDesc desc;
-	DynTable *table;
-	DynKeyValues keys;
-	Datum item;
+	ItemChildren as = item_children(item_root(a));
+	ItemChildren bs = item_children(item_root(b));
+	ItemSpan x;
+	ItemSpan y;
+	bool in_a = item_find(&as, key->attribute, &x);
+
+	return in_a == item_find(&bs, key->attribute, &y) && (!in_a || item_compare_bytes(x, y) == 0);
+}
+
+/*
+ * A problem that the item had before stays what it is: items older than an index may be updated in
+ * everything else.  Their columns stay as they are.
+ */
+static void
+tolerate_old(HeapTuple old, TupleDesc desc, const DynTable *table, const DynItem *item,
+			 DynDerived *derived)
+{
 	bool isnull;
+	Datum datum = heap_getattr(old, table->item_attnum, desc, &isnull);
+	DynItem *old_item = isnull ? NULL : DatumGetDynItem(datum);
+	ListCell *cell;
+
+	foreach (cell, derived->problems)
+	{
+		const DynProblem *problem = lfirst(cell);
+		const DynIndex *index = problem->index;
+
+		for (int i = 0; i < index->nkeys; i++)
+		{
+			const DynKey *key = dyn_index_key(table, index, i);
+
+			if (problem->key != NULL && problem->key != key)
+				continue;
+			if (old_item == NULL || !same_attribute(key, old_item, item))
+				fail_problem(table, problem);
+		}
+	}
+	for (int i = table->nkeys; i < table->ncolumns; i++)
+	{
+		if (derived->troubled[i])
+			derived->values[i] = heap_getattr(old, table->keys[i].attnum, desc, &derived->nulls[i]);
+	}
+}
+
+static void
+check_call(FunctionCallInfo fcinfo)
+{
+	const TriggerData *trigger = (TriggerData *) fcinfo->context;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
@@ -87,6 +273,49 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"dyn_derive_keys\" must be called by a trigger BEFORE INSERT OR "
 						"UPDATE FOR EACH ROW")));
+}
+
+/* The row of an insert. */
+static void
+derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
+{
+	Size size;
+
+	dyn_derive(rel, table, item, derived);
+	if (derived->problems != NIL)
+		fail_problem(table, linitial(derived->problems));
+	size = dyn_key_entry_too_large(rel, table, &table->primary, derived->values);
+	if (size > 0)
+		dyn_key_fail_too_large(table, &table->primary, size);
+}
+
+/* The row of an update. */
+static void
+derive_updated(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item,
+			   DynDerived *derived)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+
+	dyn_derive(rel, table, item, derived);
+	check_key_unchanged(old, desc, table, derived);
+	if (derived->problems != NIL)
+		tolerate_old(old, desc, table, item, derived);
+}
+
+PG_FUNCTION_INFO_V1(dyn_derive_keys);
+Datum
+dyn_derive_keys(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	DynDerived derived;
+	DynTable *table;
+	HeapTuple tuple;
+	TupleDesc desc;
+	DynItem *item;
+	Datum datum;
+	bool isnull;
+
+	check_call(fcinfo);
 	table = dyn_schema(trigger->tg_relation);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
@@ -95,29 +324,58 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 	desc = RelationGetDescr(trigger->tg_relation);
 	tuple =
 		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
-	item = heap_getattr(tuple, table->item_attnum, desc, &isnull);
+	datum = heap_getattr(tuple, table->item_attnum, desc, &isnull);
 	/* NOT NULL of the column has its own words for it. */
 	if (isnull)
 		return PointerGetDatum(tuple);
-	dyn_key_of_item(table, DatumGetDynItem(item), &keys);
+	item = DatumGetDynItem(datum);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
-		check_key_unchanged(trigger->tg_trigtuple, desc, table, &keys);
+		derive_updated(trigger->tg_relation, table, trigger->tg_trigtuple, item, &derived);
 	else
-		dyn_key_check_entry(table, keys.values);
-	return PointerGetDatum(set_keys(tuple, desc, table, &keys));
+		derive_inserted(trigger->tg_relation, table, item, &derived);
+	check_local_copies(table, item, &derived);
+	return PointerGetDatum(set_columns(tuple, desc, table, &derived));
 }
 
-/* What dyn_keys_match() is told of one column, parsed once for a call site. */
-typedef struct MatchKey
-{
-	ItemSpan attribute;
-	ItemType type;
-} MatchKey;
+/*
+ * Rows that were there before an index
+ */
 
+/*
+ * Whether the row of an item, in the table of that oid, lacks columns of indexes that it should
+ * have; the columns are those beside the table's keys, in the order of the constraint.
+ */
+PG_FUNCTION_INFO_V1(dyn_keys_missing);
+Datum
+dyn_keys_missing(PG_FUNCTION_ARGS)
+{
+	Relation rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	DynTable *table = dyn_schema(rel);
+	bool missing = false;
+	DynDerived derived;
+
+	if (table == NULL || PG_NARGS() - 2 != table->ncolumns - table->nkeys)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("these are not the key columns of a table of items")));
+	dyn_derive(rel, table, PG_GETARG_DYN_ITEM(1), &derived);
+	for (int i = table->nkeys; i < table->ncolumns; i++)
+		missing |= PG_ARGISNULL(i - table->nkeys + 2) && !derived.nulls[i] && !derived.troubled[i];
+	relation_close(rel, AccessShareLock);
+	PG_RETURN_BOOL(missing);
+}
+
+/*
+ * The constraint
+ */
+
+/* Keys of more bytes may be too large for one entry of a btree. */
+#define DYN_LARGE_KEYS 2000
+
+/* What dyn_keys_match() is told of the columns, parsed once for a call site. */
 typedef struct MatchKeys
 {
 	int nkeys;
-	MatchKey keys[FLEXIBLE_ARRAY_MEMBER];
+	DynKey keys[FLEXIBLE_ARRAY_MEMBER];
 } MatchKeys;
 
 static MatchKeys *
@@ -137,7 +395,7 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 	if (n != PG_NARGS() - 2)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%d keys are declared, but %d columns given", n, PG_NARGS() - 2)));
-	match = palloc(offsetof(MatchKeys, keys) + n * sizeof(MatchKey));
+	match = palloc(offsetof(MatchKeys, keys) + n * sizeof(DynKey));
 	match->nkeys = n;
 	for (int i = 0; i < n; i++)
 	{
@@ -159,8 +417,27 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 }
 
 /*
- * Whether each column is what its attribute derives to.  An attribute that cannot be the key
- * (absent, or of another type) goes with NULL.
+ * A column that is NULL though its attribute could be the key: of an item that an index leaves out
+ * because of its size, which depends on what the index is.
+ */
+static bool
+may_be_left_out(const MatchKeys *match, const ItemChildren *attributes, ItemSpan value)
+{
+	Size total = 0;
+
+	if (value.len - 1 > DYN_MAX_SORT_KEY)
+		return true;
+	for (int i = 0; i < match->nkeys; i++)
+	{
+		if (item_find(attributes, match->keys[i].attribute, &value))
+			total += value.len;
+	}
+	return total > DYN_LARGE_KEYS;
+}
+
+/*
+ * Whether each column is what its attribute derives to.  An attribute that cannot be a key
+ * (absent, of another type, empty, too long) goes with NULL.
  */
 PG_FUNCTION_INFO_V1(dyn_keys_match);
 Datum
@@ -180,15 +457,18 @@ dyn_keys_match(PG_FUNCTION_ARGS)
 	attributes = item_children(item_root(item));
 	for (int i = 0; i < match->nkeys; i++)
 	{
-		const MatchKey *key = &match->keys[i];
+		const DynKey *key = &match->keys[i];
 		ItemSpan value = {NULL, 0};
-		bool present =
-			item_find(&attributes, key->attribute, &value) && item_type(value) == key->type;
+		bool usable = item_find(&attributes, key->attribute, &value) &&
+					  dyn_key_problem(key, true, value) == NULL;
 
-		if (present == PG_ARGISNULL(i + 2))
-			PG_RETURN_BOOL(false);
-		if (present &&
-			!same_datum(PG_GETARG_DATUM(i + 2), dyn_key_datum(key->type, item_payload(value))))
+		if (PG_ARGISNULL(i + 2))
+		{
+			if (usable && !may_be_left_out(match, &attributes, value))
+				PG_RETURN_BOOL(false);
+		}
+		else if (!usable ||
+				 !same_datum(PG_GETARG_DATUM(i + 2), dyn_key_datum(key->type, item_payload(value))))
 			PG_RETURN_BOOL(false);
 	}
 	PG_RETURN_BOOL(true);

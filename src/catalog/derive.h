@@ -1,11 +1,37 @@
 /*
  * derive.h
- *	  The derive trigger, by whose function a table of ours is recognized.
+ *	  What the columns of a row are by its item, and the trigger that makes them so.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DERIVE_H
 #define DYNAMO_TABLE_CATALOG_DERIVE_H
 
-#include "fmgr.h"
+#include "nodes/pg_list.h"
+
+#include "catalog/table.h"
+
+/* Why an item is not in an index although it has the attributes. */
+typedef struct DynProblem
+{
+	const DynIndex *index;
+	const DynKey *key; /* NULL: all of the entry together */
+	const char *reason; /* "must be of type S, not N" */
+} DynProblem;
+
+/* The derived columns of a row, in the order of the table's keys. */
+typedef struct DynDerived
+{
+	Datum values[DYN_MAX_COLUMNS];
+	bool nulls[DYN_MAX_COLUMNS];
+	bool troubled[DYN_MAX_COLUMNS]; /* a problem concerns the column */
+	List *problems; /* of DynProblem */
+} DynDerived;
+
+extern void dyn_derive(Relation rel, const DynTable *table, const DynItem *item,
+					   DynDerived *derived);
+extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *item);
+
+/* schema.c */
+extern List *dyn_derive_arguments(Relation rel);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
 

@@ -43,7 +43,15 @@ typedef struct DynShape
 	List *indexes; /* of DynIndexSpec */
 } DynShape;
 
-/* indexspec.c: all but _parse_argument() raise ERRCODE_DYN_VALIDATION */
+/* A derived column. */
+typedef struct DynShapeColumn
+{
+	ItemSpan spec;
+	ItemType type;
+	const char *column; /* not quoted */
+} DynShapeColumn;
+
+/* indexspec.c: what is wrong is ERRCODE_DYN_VALIDATION */
 extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
 extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,
 										  const DynShape *shape);
@@ -51,6 +59,11 @@ extern char *dyn_index_spec_print(const DynIndexSpec *spec);
 extern bool dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b);
 extern void dyn_index_spec_check(const DynIndexSpec *spec);
 extern void dyn_shape_check(const DynShape *shape);
+
+/* index.c: a definition as the schema has it */
+extern void dyn_index_add_table_keys(const DynTable *table, DynIndex *index);
+extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,
+						   DynIndex *index);
 
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
@@ -62,12 +75,6 @@ extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);
-
-typedef struct DynShapeColumn
-{
-	ItemSpan spec;
-	ItemType type;
-	const char *column; /* not quoted */
-} DynShapeColumn;
+extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
 
 #endif

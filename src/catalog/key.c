@@ -10,7 +10,6 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/rel.h"
@@ -133,9 +132,64 @@ dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end)
 	return found;
 }
 
+/* Put a column's value into an item: the opposite of dyn_key_datum(). */
+void
+dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
+{
+	const struct varlena *value;
+	const char *in;
+	const char *end;
+	char *out;
+	char *at;
+
+	if (type == ITEM_N)
+	{
+		at = item_build_reserve(builder, ITEM_N, ITEM_NUMBER_SIZE);
+		item_build_reserved(builder,
+							(uint32) item_number_from_numeric(DatumGetNumeric(column), at));
+		return;
+	}
+	value = PG_DETOAST_DATUM_PACKED(column);
+	in = VARDATA_ANY(value);
+	end = in + VARSIZE_ANY_EXHDR(value);
+	out = at = item_build_reserve(builder, type, VARSIZE_ANY_EXHDR(value));
+	while (in < end)
+	{
+		/* the second byte of an escape says what it stands for */
+		if (type == ITEM_S && *in == 1 && in + 1 < end)
+		{
+			*at++ = in[1] - 1;
+			in += 2;
+		}
+		else
+			*at++ = *in++;
+	}
+	item_build_reserved(builder, (uint32) (at - out));
+}
+
 /*
  * Rules of key values, DynamoDB's for all but the size of numbers, which are always small.
  */
+
+/* Why a value, given with its tag, cannot be this key; NULL if it can. */
+const char *
+dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
+{
+	uint32 limit = partition ? DYN_MAX_PARTITION_KEY : DYN_MAX_SORT_KEY;
+	uint32 len = value.len - 1;
+
+	if (item_type(value) != key->type)
+		return psprintf("must be of type %s, not %s", item_type_code(key->type),
+						item_type_code(item_type(value)));
+	if (key->type == ITEM_N)
+		return NULL;
+	if (len == 0)
+		return "must not be empty";
+	if (len > limit)
+		return psprintf("has %u bytes, more than the limit of %u for a %s key", len, limit,
+						partition ? "partition" : "sort");
+	return NULL;
+}
 
 static void
 fail_key(const DynKey *key, const char *message)
@@ -148,73 +202,87 @@ fail_key(const DynKey *key, const char *message)
 					errmsg("key attribute \"%s\" %s", name.data, message)));
 }
 
-/* Whether a value, given with its tag, can be this key. */
 void
-dyn_key_check(const DynTable *table, int i, ItemSpan value)
+dyn_key_check(const DynKey *key, bool partition, ItemSpan value)
 {
-	const DynKey *key = &table->keys[i];
-	uint32 limit = i == 0 ? DYN_MAX_PARTITION_KEY : DYN_MAX_SORT_KEY;
-	uint32 len = value.len - 1;
+	const char *problem = dyn_key_problem(key, partition, value);
 
-	if (item_type(value) != key->type)
-		fail_key(key, psprintf("must be of type %s, not %s", item_type_code(key->type),
-							   item_type_code(item_type(value))));
-	if (key->type == ITEM_N)
-		return;
-	if (len == 0)
-		fail_key(key, "must not be empty");
-	if (len > limit)
-		fail_key(key, psprintf("has %u bytes, more than the limit of %u for a %s key", len, limit,
-							   i == 0 ? "partition" : "sort"));
+	if (problem != NULL)
+		fail_key(key, problem);
 }
 
-/* A key attribute's value in an item, checked. */
+/*
+ * The value in an item of the i-th column of an index, checked.  What the table's key allows is
+ * decided by what it is there.
+ */
 ItemSpan
-dyn_key_attribute(const DynTable *table, const DynItem *item, int i)
+dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item, int i)
 {
+	const DynKey *key = dyn_index_key(table, index, i);
 	ItemChildren attributes = item_children(item_root(item));
+	bool partition = i < index->nkeys ? i < index->npartition : index->columns[i] == 0;
 	ItemSpan value = {NULL, 0};
 
-	if (!item_find(&attributes, table->keys[i].attribute, &value))
-		fail_key(&table->keys[i], "is missing");
-	dyn_key_check(table, i, value);
+	if (!item_find(&attributes, key->attribute, &value))
+		fail_key(key, "is missing");
+	dyn_key_check(key, partition, value);
 	return value;
+}
+
+static void
+index_key_of_item(const DynTable *table, const DynIndex *index, const DynItem *item,
+				  DynKeyValues *key)
+{
+	key->nkeys = index->ncolumns;
+	for (int i = 0; i < index->ncolumns; i++)
+		key->values[i] = dyn_key_datum(dyn_index_key(table, index, i)->type,
+									   item_payload(dyn_key_attribute(table, index, item, i)));
 }
 
 void
 dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 {
-	key->nkeys = table->nkeys;
-	for (int i = 0; i < table->nkeys; i++)
-		key->values[i] =
-			dyn_key_datum(table->keys[i].type, item_payload(dyn_key_attribute(table, item, i)));
+	index_key_of_item(table, &table->primary, item, key);
 }
 
-/* The same of an argument that must be the key and nothing else. */
+static void
+fail_surplus(const DynTable *table, const DynIndex *index, ItemSpan attribute)
+{
+	StringInfoData quoted;
+
+	initStringInfo(&quoted);
+	item_quote(&quoted, attribute);
+	if (dyn_index_is_table(index))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("\"%s\" is not a key attribute of table \"%s\"", quoted.data,
+							   table->name)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("\"%s\" is not a key attribute of index \"%.*s\" or table \"%s\"",
+						   quoted.data, (int) index->name.len, index->name.data, table->name)));
+}
+
+/*
+ * The same of an argument that must be the key and nothing else: the primary key, or the keys of an
+ * index and its table together.
+ */
 void
-dyn_key_exact(const DynTable *table, const DynItem *given, DynKeyValues *key)
+dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given, DynKeyValues *key)
 {
 	ItemChildren attributes = item_children(item_root(given));
 
-	dyn_key_of_item(table, given, key);
-	if (attributes.count == table->nkeys)
+	index_key_of_item(table, index, given, key);
+	if (attributes.count == index->ncolumns)
 		return;
 	for (uint32 i = 0; i < attributes.count; i++)
 	{
-		StringInfoData quoted;
 		bool known = false;
 		ItemSpan name;
 
 		item_entry(item_child(&attributes, i), &name);
-		for (int k = 0; k < table->nkeys; k++)
-			known |= item_compare_bytes(name, table->keys[k].attribute) == 0;
-		if (known)
-			continue;
-		initStringInfo(&quoted);
-		item_quote(&quoted, name);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("\"%s\" is not a key attribute of table \"%s\"", quoted.data,
-							   table->name)));
+		for (int k = 0; k < index->ncolumns; k++)
+			known |= item_compare_bytes(name, dyn_index_key(table, index, k)->attribute) == 0;
+		if (!known)
+			fail_surplus(table, index, name);
 	}
 }
 
@@ -225,39 +293,49 @@ dyn_key_exact(const DynTable *table, const DynItem *given, DynKeyValues *key)
 						   3) - \
 			 MAXALIGN(sizeof(ItemPointerData))))
 
+/* An entry's tuple is that of a btree over plain columns, which an index in the making is not yet. */
+static Size
+entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)
+{
+	TupleDesc desc = CreateTemplateTupleDesc(index->ncolumns);
+	bool nulls[DYN_MAX_INDEX_COLUMNS] = {false};
+
+	for (int i = 0; i < index->ncolumns; i++)
+		TupleDescCopyEntry(desc, (AttrNumber) (i + 1), RelationGetDescr(rel),
+						   dyn_index_key(table, index, i)->attnum);
+	return IndexTupleSize(index_form_tuple(desc, values, nulls));
+}
+
 /*
- * One entry of a btree holds about a third of a page, after compression.  A full partition key
- * with a full sort key can be more than that: say so in terms of the table.  Only keys near
- * the limit cost the trial.
+ * One entry of a btree holds about a third of a page, after compression.  Full partition and
+ * sort keys can be more than that.  Only keys near the limit cost the trial.  Returns the size if
+ * it is too large, otherwise 0.
  */
-void
-dyn_key_check_entry(const DynTable *table, const Datum *values)
+Size
+dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)
 {
 	Size total = MAXALIGN(sizeof(IndexTupleData));
-	Datum columns[INDEX_MAX_KEYS] = {0};
-	bool nulls[INDEX_MAX_KEYS];
-	Relation index;
-	IndexTuple entry;
 
-	for (int i = 0; i < table->nkeys; i++)
+	for (int i = 0; i < index->ncolumns; i++)
 		total += MAXALIGN(VARSIZE_ANY(DatumGetPointer(values[i])));
 	if (total <= MAX_INDEX_ENTRY)
-		return;
-	/* The primary key may have columns of INCLUDE, which do not matter here. */
-	memset(nulls, true, sizeof(nulls));
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		columns[i] = values[i];
-		nulls[i] = false;
-	}
-	index = relation_open(table->key_index, AccessShareLock);
-	entry = index_form_tuple(RelationGetDescr(index), columns, nulls);
-	if (IndexTupleSize(entry) > MAX_INDEX_ENTRY)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("keys are too large for index \"%s\"", RelationGetRelationName(index)),
-				 errdetail("Together they take %zu bytes after compression; the limit is %zu.",
-						   IndexTupleSize(entry), MAX_INDEX_ENTRY)));
-	pfree(entry);
-	relation_close(index, AccessShareLock);
+		return 0;
+	total = entry_size(rel, table, index, values);
+	return total > MAX_INDEX_ENTRY ? total : 0;
+}
+
+/* Say so in terms of the table. */
+void
+dyn_key_fail_too_large(const DynTable *table, const DynIndex *index, Size size)
+{
+	StringInfoData name;
+
+	initStringInfo(&name);
+	if (dyn_index_is_table(index))
+		appendStringInfo(&name, "table \"%s\"", table->name);
+	else
+		appendStringInfo(&name, "index \"%.*s\"", (int) index->name.len, index->name.data);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("keys are too large for %s", name.data),
+					errdetail("Together they take %zu bytes after compression; the limit is %zu.",
+							  size, MAX_INDEX_ENTRY)));
 }

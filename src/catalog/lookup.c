@@ -59,9 +59,9 @@ dyn_column_identifier(ItemSpan name)
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
-/* Spec row K22. */
+/* Spec row K22, of a table or an index. */
 void
-dyn_check_table_name(ItemSpan name)
+dyn_check_name(const char *kind, ItemSpan name)
 {
 	bool ok = name.len >= 3 && name.len <= 255;
 
@@ -75,7 +75,7 @@ dyn_check_table_name(ItemSpan name)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid table name \"%.*s\"", pg_mbcliplen(name.data, name.len, 255),
+			 errmsg("invalid %s name \"%.*s\"", kind, pg_mbcliplen(name.data, name.len, 255),
 					name.data),
 			 errdetail(
 				 "A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\".")));
@@ -126,7 +126,7 @@ dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 
 	if (!OidIsValid(relid))
 	{
-		dyn_check_table_name(span);
+		dyn_check_name("table", span);
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("table \"%s\" does not exist", text_to_cstring(name))));
 	}

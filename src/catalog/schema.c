@@ -2,7 +2,7 @@
  * schema.c
  *	  The per-backend cache of table schemas.
  *
- * A schema is read from the relcache (trigger descriptor, primary key), so from the newest
+ * A schema is read from the relcache (trigger descriptor, primary key, indexes), so from the newest
  * committed catalogs and never under the transaction's snapshot: a REPEATABLE READ writer that
  * began before an index was added must derive its column all the same.
  *
@@ -28,6 +28,7 @@
 #include "utils/syscache.h"
 
 #include "catalog/derive.h"
+#include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "errors.h"
 #include "store/plan.h"
@@ -140,8 +141,8 @@ create_cache(void)
  * The arguments of the derive trigger, the one whose function is ours, whatever schema that is
  * in; NULL if there is none.  Works on a copy: the look-up of the function may rebuild rel.
  */
-static List *
-derive_arguments(Relation rel)
+List *
+dyn_derive_arguments(Relation rel)
 {
 	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
 
@@ -220,15 +221,13 @@ read_item_column(Relation rel, DynTable *table)
 	table->extension = quote_identifier(get_namespace_name(type_namespace(table->item_type)));
 }
 
-/* One key: its argument says what it is derived from, the primary key which column it is. */
+/* A key attribute and its column, which must be able to hold it in its order. */
 static void
-read_key(Relation rel, DynTable *table, int i, const char *argument, AttrNumber attnum)
+set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 {
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
-	DynKey *key = &table->keys[i];
-	char *spec = pstrdup(argument);
 
-	dyn_parse_key_spec((ItemSpan){spec, (uint32) strlen(spec)}, &key->attribute, &key->type);
+	dyn_parse_key_spec(spec, &key->attribute, &key->type);
 	key->attnum = attnum;
 	key->column = pstrdup(NameStr(column->attname));
 	if (column->atttypid != dyn_key_column_type(key->type))
@@ -259,23 +258,79 @@ check_order(Relation rel, const DynTable *table)
 	}
 }
 
+/* The table's keys: an argument says what one is derived from, the primary key into which column. */
 static void
-read_keys(Relation rel, DynTable *table, List *arguments)
+read_table_keys(Relation rel, DynTable *table, List *arguments)
 {
+	Oid relid = primary_key_index(rel);
 	Relation index;
 
-	table->key_index = primary_key_index(rel);
-	if (!OidIsValid(table->key_index))
+	if (!OidIsValid(relid))
 		fail_shape(rel, "It has no primary key.");
-	index = relation_open(table->key_index, AccessShareLock);
+	index = relation_open(relid, AccessShareLock);
 	table->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
-	if (table->nkeys > DYN_MAX_KEYS || list_length(arguments) != table->nkeys)
+	if (table->nkeys > DYN_MAX_KEYS || list_length(arguments) < table->nkeys)
 		fail_shape(rel, psprintf("The primary key has %d columns, and trigger \"%s\" %d arguments.",
 								 table->nkeys, DYN_DERIVE_TRIGGER, list_length(arguments)));
 	for (int i = 0; i < table->nkeys; i++)
-		read_key(rel, table, i, list_nth(arguments, i), index->rd_index->indkey.values[i]);
+	{
+		char *argument = list_nth(arguments, i);
+
+		set_key(rel, &table->keys[i], (ItemSpan){argument, (uint32) strlen(argument)},
+				index->rd_index->indkey.values[i]);
+	}
 	relation_close(index, AccessShareLock);
+	table->ncolumns = table->nkeys;
 	check_order(rel, table);
+	table->primary = (DynIndex){
+		.npartition = 1, .nkeys = table->nkeys, .ncolumns = table->nkeys, .columns = {0, 1}};
+	table->primary.relid = relid;
+}
+
+/* A key of an index stands in the column that is named like its attribute. */
+static void
+add_index_key(Relation rel, DynTable *table, ItemSpan spec)
+{
+	ItemSpan attribute;
+	ItemType type;
+	AttrNumber attnum;
+	char *column;
+
+	dyn_parse_key_spec(spec, &attribute, &type);
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (item_compare_bytes(table->keys[i].attribute, attribute) != 0)
+			continue;
+		if (table->keys[i].type != type)
+			fail_shape(rel,
+					   psprintf("Column \"%s\" is a key of two types.", table->keys[i].column));
+		return;
+	}
+	if (table->ncolumns == DYN_MAX_COLUMNS)
+		fail_shape(rel, psprintf("It has more than %d keys.", DYN_MAX_COLUMNS));
+	column = dyn_column_identifier(attribute);
+	attnum = get_attnum(table->relid, column);
+	if (attnum <= 0)
+		fail_shape(rel, psprintf("It has no column \"%s\" for the key of an index.", column));
+	set_key(rel, &table->keys[table->ncolumns++], spec, attnum);
+}
+
+static void
+read_indexes(Relation rel, DynTable *table, List *arguments)
+{
+	int n = list_length(arguments) - table->nkeys;
+	DynIndexSpec **specs = palloc(n * sizeof(DynIndexSpec *));
+
+	for (int i = 0; i < n; i++)
+	{
+		specs[i] = dyn_index_spec_parse_argument(list_nth(arguments, table->nkeys + i));
+		for (int k = 0; k < specs[i]->nkeys; k++)
+			add_index_key(rel, table, specs[i]->keys[k]);
+	}
+	table->nindexes = n;
+	table->indexes = palloc0(n * sizeof(DynIndex));
+	for (int i = 0; i < n; i++)
+		dyn_index_read(rel, table, specs[i], &table->indexes[i]);
 }
 
 /* NULL if the relation is no table of ours. */
@@ -287,7 +342,7 @@ read_schema(Relation rel)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint64 before = invalidations;
 	DynTable *table = palloc0(sizeof(DynTable));
-	List *arguments = derive_arguments(rel);
+	List *arguments = dyn_derive_arguments(rel);
 
 	if (arguments == NIL)
 	{
@@ -302,7 +357,9 @@ read_schema(Relation rel)
 	table->qualified =
 		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), table->name);
 	read_item_column(rel, table);
-	read_keys(rel, table, arguments);
+	table->keys = palloc(DYN_MAX_COLUMNS * sizeof(DynKey));
+	read_table_keys(rel, table, arguments);
+	read_indexes(rel, table, arguments);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);
 	return table;

@@ -23,6 +23,9 @@
 #define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
 #define DYN_MAX_INDEX_COLUMNS (DYN_MAX_INDEX_KEYS + DYN_MAX_KEYS)
 
+/* Derived columns of a table: dyn_keys_match() has two arguments beside them. */
+#define DYN_MAX_COLUMNS (FUNC_MAX_ARGS - 2)
+
 /* A key attribute and the column derived from it. */
 typedef struct DynKey
 {
@@ -111,11 +114,14 @@ extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
-extern void dyn_check_table_name(ItemSpan name);
+extern void dyn_check_name(const char *kind, ItemSpan name);
 
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
+extern const char *dyn_index_status_name(DynIndexStatus status);
+extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
+extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
 
 /* keyspec.c */
 extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);

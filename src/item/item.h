@@ -189,6 +189,9 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 /* io.c */
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 
+/* json.c */
+extern PGDLLEXPORT Datum dyn_item_from_jsonb(PG_FUNCTION_ARGS);
+
 /* value.c */
 extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
@@ -204,6 +207,7 @@ extern void item_quote(StringInfo out, ItemSpan text);
 
 /* size.c */
 extern Size item_size(ItemSpan root);
+extern Size item_value_size(ItemSpan value);
 extern void item_check_size(ItemSpan root);
 
 /* number.c */

@@ -8,8 +8,6 @@
 #include "errors.h"
 #include "item/item.h"
 
-static Size value_size(ItemSpan value);
-
 /* 1 byte and one more for two digits, and one for the sign of a negative number. */
 static Size
 number_size(ItemSpan number)
@@ -44,13 +42,13 @@ attributes_size(ItemSpan map, Size per_child)
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&c, i), &name);
 
-		size += per_child + name.len + value_size(value);
+		size += per_child + name.len + item_value_size(value);
 	}
 	return size;
 }
 
-static Size
-value_size(ItemSpan value)
+Size
+item_value_size(ItemSpan value)
 {
 	switch (item_type(value))
 	{
@@ -70,7 +68,7 @@ value_size(ItemSpan value)
 			Size size = 3 + c.count;
 
 			for (uint32 i = 0; i < c.count; i++)
-				size += value_size(item_child(&c, i));
+				size += item_value_size(item_child(&c, i));
 			return size;
 		}
 		default:
@@ -82,7 +80,7 @@ value_size(ItemSpan value)
 Size
 item_size(ItemSpan root)
 {
-	return item_type(root) == ITEM_M ? attributes_size(root, 0) : value_size(root);
+	return item_type(root) == ITEM_M ? attributes_size(root, 0) : item_value_size(root);
 }
 
 /* For items that do not come from text, where the error would name a place. */

@@ -1,0 +1,227 @@
+/*
+ * index.c
+ *	  Secondary indexes in the schema: which btree is one, which attributes it projects.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opclass.h"
+#include "commands/defrem.h"
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/indexspec.h"
+#include "catalog/key.h"
+#include "errors.h"
+
+/* The place of a key among the table's, which all have been read. */
+static int
+key_place(const DynTable *table, ItemSpan spec)
+{
+	ItemSpan attribute;
+	ItemType type;
+
+	dyn_parse_key_spec(spec, &attribute, &type);
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (item_compare_bytes(table->keys[i].attribute, attribute) == 0)
+			return i;
+	}
+	elog(ERROR, "key of an index is not among those of its table");
+}
+
+/* Append the table's keys that are not among an index's own. */
+void
+dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
+{
+	index->ncolumns = index->nkeys;
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		int k = 0;
+
+		while (k < index->nkeys && index->columns[k] != i)
+			k++;
+		if (k == index->nkeys)
+			index->columns[index->ncolumns++] = i;
+	}
+}
+
+/*
+ * Whether the predicate holds for each entry that the index must have: it may say of the index's
+ * columns that they are not null, and nothing else.
+ */
+static bool
+predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
+{
+	ListCell *cell;
+
+	foreach (cell, predicate)
+	{
+		const NullTest *test = lfirst(cell);
+		bool found = false;
+
+		if (!IsA(test, NullTest) || test->nulltesttype != IS_NOT_NULL || !IsA(test->arg, Var))
+			return false;
+		for (int i = 0; i < index->ncolumns; i++)
+			found |= ((Var *) test->arg)->varattno == dyn_index_key(table, index, i)->attnum;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a btree has the entries of an index, in its order. */
+static bool
+btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
+{
+	const FormData_pg_index *form = btree->rd_index;
+
+	if (btree->rd_rel->relam != BTREE_AM_OID || !form->indisvalid || !form->indisready ||
+		IndexRelationGetNumberOfKeyAttributes(btree) != index->ncolumns)
+		return false;
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+		Oid opclass = GetDefaultOpClass(dyn_key_column_type(key->type), BTREE_AM_OID);
+
+		if (form->indkey.values[i] != key->attnum || btree->rd_indoption[i] != 0 ||
+			btree->rd_opfamily[i] != get_opclass_family(opclass) ||
+			(key->type == ITEM_S && btree->rd_indcollation[i] != C_COLLATION_OID))
+			return false;
+	}
+	return predicate_fits(table, index, RelationGetIndexPredicate(btree));
+}
+
+/* The valid btree that serves as the index, or InvalidOid. */
+static Oid
+find_btree(Relation rel, const DynTable *table, const DynIndex *index)
+{
+	List *btrees = RelationGetIndexList(rel);
+	Oid found = InvalidOid;
+	ListCell *cell;
+
+	foreach (cell, btrees)
+	{
+		Relation btree = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (btree_fits(table, index, btree))
+			found = RelationGetRelid(btree);
+		index_close(btree, AccessShareLock);
+		if (OidIsValid(found))
+			break;
+	}
+	return found;
+}
+
+/* An index as its definition has it, in a table whose keys are complete. */
+void
+dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
+{
+	index->name = spec->name;
+	index->local = spec->local;
+	index->projection = spec->projection;
+	index->nincluded = spec->nincluded;
+	index->included = spec->included;
+	index->npartition = spec->npartition;
+	index->nkeys = spec->nkeys;
+	for (int i = 0; i < spec->nkeys; i++)
+		index->columns[i] = key_place(table, spec->keys[i]);
+	dyn_index_add_table_keys(table, index);
+	index->relid = find_btree(rel, table, index);
+	index->status = spec->status;
+	/* somebody dropped the btree */
+	if (index->status == DYN_INDEX_ACTIVE && !OidIsValid(index->relid))
+		index->status = DYN_INDEX_DELETING;
+}
+
+/*
+ * Use
+ */
+
+/* NULL if the table has no index of that name. */
+const DynIndex *
+dyn_find_index(const DynTable *table, ItemSpan name)
+{
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (item_compare_bytes(table->indexes[i].name, name) == 0)
+			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+const char *
+dyn_index_status_name(DynIndexStatus status)
+{
+	static const char *const names[] = {"ACTIVE", "CREATING", "DELETING"};
+
+	return names[status];
+}
+
+/* An index that can be read.  Spec rows Q20, I05. */
+const DynIndex *
+dyn_active_index(const DynTable *table, ItemSpan name)
+{
+	const DynIndex *index = dyn_find_index(table, name);
+	StringInfoData quoted;
+
+	if (index != NULL && index->status == DYN_INDEX_ACTIVE)
+		return index;
+	initStringInfo(&quoted);
+	item_quote(&quoted, name);
+	if (index == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" has no index \"%s\"", table->name, quoted.data)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("index \"%s\" of table \"%s\" cannot be read", quoted.data, table->name),
+			 errdetail("Its status is %s.", dyn_index_status_name(index->status)),
+			 errhint(index->status == DYN_INDEX_CREATING
+						 ? "Wait until it is built, or call dyn_create_index again if that was "
+						   "interrupted."
+						 : "Call dyn_drop_index to remove what is left of it, or "
+						   "dyn_create_index to build it again.")));
+}
+
+/* Spec rows I12 to I14: whether an index has an attribute of its items. */
+bool
+dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute)
+{
+	if (index->projection == DYN_PROJECT_ALL)
+		return true;
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		if (item_compare_bytes(dyn_index_key(table, index, i)->attribute, attribute) == 0)
+			return true;
+	}
+	for (int i = 0; i < index->nincluded; i++)
+	{
+		if (item_compare_bytes(index->included[i], attribute) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The size of what an index has of an item, as DynamoDB counts it. */
+Size
+dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	Size size = 0;
+
+	if (index->projection == DYN_PROJECT_ALL)
+		return item_size(item_root(item));
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+
+		if (dyn_index_projects(table, index, name))
+			size += name.len + item_value_size(value);
+	}
+	return size;
+}

@@ -1,0 +1,278 @@
+/*
+ * shape.c
+ *	  The DDL of a table of ours: columns, constraint, trigger, indexes.
+ */
+#include "postgres.h"
+
+#include "commands/trigger.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/derive.h"
+#include "catalog/indexspec.h"
+#include "catalog/key.h"
+
+/* The shape that an open table has. */
+DynShape *
+dyn_shape_of(Relation rel, const DynTable *table)
+{
+	DynShape *shape = palloc0(sizeof(DynShape));
+	List *arguments = dyn_derive_arguments(rel);
+
+	shape->qualified = pstrdup(table->qualified);
+	shape->extension = pstrdup(table->extension);
+	shape->nkeys = table->nkeys;
+	for (int i = 0; i < list_length(arguments); i++)
+	{
+		char *argument = list_nth(arguments, i);
+
+		if (i < table->nkeys)
+			shape->keys[i] = (ItemSpan){argument, (uint32) strlen(argument)};
+		else
+			shape->indexes = lappend(shape->indexes, dyn_index_spec_parse_argument(argument));
+	}
+	return shape;
+}
+
+DynIndexSpec *
+dyn_shape_index(const DynShape *shape, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		DynIndexSpec *spec = lfirst(cell);
+
+		if (item_compare_bytes(spec->name, name) == 0)
+			return spec;
+	}
+	return NULL;
+}
+
+/*
+ * Columns
+ */
+
+/* Two keys of one attribute but two types are two columns here; dyn_shape_check() minds. */
+static List *
+add_column(List *columns, ItemSpan spec)
+{
+	DynShapeColumn *column;
+	ItemSpan attribute;
+	ListCell *cell;
+
+	foreach (cell, columns)
+	{
+		column = lfirst(cell);
+		if (item_compare_bytes(column->spec, spec) == 0)
+			return columns;
+	}
+	column = palloc(sizeof(DynShapeColumn));
+	column->spec = spec;
+	dyn_parse_key_spec(spec, &attribute, &column->type);
+	column->column = dyn_column_identifier(attribute);
+	return lappend(columns, column);
+}
+
+List *
+dyn_shape_columns(const DynShape *shape)
+{
+	List *columns = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < shape->nkeys; i++)
+		columns = add_column(columns, shape->keys[i]);
+	foreach (cell, shape->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+
+		for (int i = 0; i < spec->nkeys; i++)
+			columns = add_column(columns, spec->keys[i]);
+	}
+	return columns;
+}
+
+static const char *
+column_type(ItemType type)
+{
+	return type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
+		   : type == ITEM_N ? "pg_catalog.numeric"
+							: "pg_catalog.bytea";
+}
+
+char *
+dyn_shape_column_sql(const DynShape *shape, int i)
+{
+	const DynShapeColumn *column = list_nth(dyn_shape_columns(shape), i);
+
+	return psprintf("%s %s", quote_identifier(column->column), column_type(column->type));
+}
+
+/*
+ * Constraint and trigger
+ */
+
+/*
+ * The keys as one array constant.  The executor reads the constraint's tree anew in each statement,
+ * and an ARRAY[] of constants is half as large again.
+ */
+static const char *
+specs_literal(List *columns)
+{
+	StringInfoData array;
+	ListCell *cell;
+
+	initStringInfo(&array);
+	appendStringInfoChar(&array, '{');
+	foreach (cell, columns)
+	{
+		const DynShapeColumn *column = lfirst(cell);
+
+		appendStringInfoString(&array, array.len > 1 ? ",\"" : "\"");
+		for (uint32 i = 0; i < column->spec.len; i++)
+		{
+			if (column->spec.data[i] == '"' || column->spec.data[i] == '\\')
+				appendStringInfoChar(&array, '\\');
+			appendStringInfoChar(&array, column->spec.data[i]);
+		}
+		appendStringInfoChar(&array, '"');
+	}
+	appendStringInfoChar(&array, '}');
+	return quote_literal_cstr(array.data);
+}
+
+char *
+dyn_shape_constraint_sql(const DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+	StringInfoData sql;
+	ListCell *cell;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CONSTRAINT %s CHECK (%s.dyn_keys_match(%s, %s::pg_catalog.text[]",
+					 quote_identifier(DYN_KEYS_CONSTRAINT), shape->extension,
+					 quote_identifier(DYN_ITEM_COLUMN), specs_literal(columns));
+	foreach (cell, columns)
+	{
+		const DynShapeColumn *column = lfirst(cell);
+
+		appendStringInfo(&sql, ", %s", quote_identifier(column->column));
+	}
+	appendStringInfoString(&sql, "))");
+	return sql.data;
+}
+
+char *
+dyn_shape_trigger_sql(const DynShape *shape, bool replace)
+{
+	StringInfoData sql;
+	ListCell *cell;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql,
+					 "CREATE %sTRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE "
+					 "FUNCTION %s.dyn_derive_keys(",
+					 replace ? "OR REPLACE " : "", quote_identifier(DYN_DERIVE_TRIGGER),
+					 shape->qualified, shape->extension);
+	for (int i = 0; i < shape->nkeys; i++)
+		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "",
+						 quote_literal_cstr(pnstrdup(shape->keys[i].data, shape->keys[i].len)));
+	foreach (cell, shape->indexes)
+		appendStringInfo(&sql, ", %s", quote_literal_cstr(dyn_index_spec_print(lfirst(cell))));
+	appendStringInfoChar(&sql, ')');
+	return sql.data;
+}
+
+/*
+ * Indexes
+ */
+
+/* The key specs of an entry: the index's, and those of the table that are not among them. */
+static int
+entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_MAX_INDEX_COLUMNS])
+{
+	int n = spec->nkeys;
+
+	memcpy(specs, spec->keys, n * sizeof(ItemSpan));
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		int k = 0;
+
+		while (k < spec->nkeys && item_compare_bytes(spec->keys[k], shape->keys[i]) != 0)
+			k++;
+		if (k == spec->nkeys)
+			specs[n++] = shape->keys[i];
+	}
+	return n;
+}
+
+static bool
+is_table_key(const DynShape *shape, ItemSpan spec)
+{
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		if (item_compare_bytes(shape->keys[i], spec) == 0)
+			return true;
+	}
+	return false;
+}
+
+static char *
+column_of(ItemSpan spec)
+{
+	ItemSpan attribute;
+	ItemType type;
+
+	dyn_parse_key_spec(spec, &attribute, &type);
+	return dyn_column_identifier(attribute);
+}
+
+/* CREATE INDEX for a secondary index; NULL if the primary key is the same. */
+char *
+dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char *relation,
+					bool concurrently)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+	int n = entry_specs(shape, spec, specs);
+	bool same = n == shape->nkeys;
+	const char *word = " WHERE ";
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CREATE INDEX %s%s ON %s (", concurrently ? "CONCURRENTLY " : "",
+					 quote_identifier(relation), shape->qualified);
+	for (int i = 0; i < n; i++)
+	{
+		same = same && item_compare_bytes(specs[i], shape->keys[i]) == 0;
+		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column_of(specs[i])));
+	}
+	appendStringInfoChar(&sql, ')');
+	for (int i = 0; i < n; i++)
+	{
+		if (is_table_key(shape, specs[i]))
+			continue;
+		appendStringInfo(&sql, "%s%s IS NOT NULL", word, quote_identifier(column_of(specs[i])));
+		word = " AND ";
+	}
+	return same ? NULL : sql.data;
+}
+
+/*
+ * A name for the relation of an index that is free at this moment: the table's and the index's,
+ * with a number if need be.
+ */
+char *
+dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
+{
+	char *wanted = psprintf("%s_%.*s", table, (int) index.len, index.data);
+
+	for (int i = 1;; i++)
+	{
+		char *name = dyn_identifier((ItemSpan){wanted, (uint32) strlen(wanted)});
+
+		if (!OidIsValid(get_relname_relid(name, namespace)))
+			return name;
+		wanted = psprintf("%s_%.*s_%d", table, (int) index.len, index.data, i);
+	}
+}
