@@ -73,7 +73,7 @@ extern void gsi_drop_btree(GsiWork *work);
 
 /* worker.c */
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
-extern void gsi_run_in_worker(GsiWork *work, const char *sql, const char *by_hand);
+extern void gsi_run_in_worker(GsiWork *work, const char *sql);
 extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
 
 /* progress.c */

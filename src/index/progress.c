@@ -21,10 +21,10 @@
 void
 gsi_progress_show(const GsiWork *work)
 {
-	static const int params[] = {PROGRESS_CREATEIDX_COMMAND, PROGRESS_PHASE,
-								 PROGRESS_SCAN_BLOCKS_TOTAL, PROGRESS_SCAN_BLOCKS_DONE,
+	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,     PROGRESS_PHASE,
+								 PROGRESS_SCAN_BLOCKS_TOTAL,     PROGRESS_SCAN_BLOCKS_DONE,
 								 PROGRESS_CREATEIDX_TUPLES_DONE, PROGRESS_LEFT_OUT};
-	int64 values[] = {PROGRESS_MARKER,	 work->phase, work->blocks_total,
+	int64 values[] = {PROGRESS_MARKER,   work->phase, work->blocks_total,
 					  work->blocks_done, work->items, work->left_out};
 
 	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->relid);
