@@ -20,7 +20,6 @@
 #include "optimizer/cost.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -63,13 +62,6 @@ typedef struct Backfill
 	const char *lacking; /* condition on rows that need an update */
 	const char *left_out; /* the same on those that the index leaves out once that is done */
 } Backfill;
-
-typedef struct Rows
-{
-	Datum *tids;
-	int n;
-	int left_out;
-} Rows;
 
 /*
  * Transactions
@@ -155,6 +147,8 @@ next_transaction(Backfill *fill)
 	check_row_security(work);
 	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
 					  true, 0, false);
+	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
+					  false);
 	if (!same)
 		start(fill, rel);
 	fill->qualified = table->qualified;
@@ -166,6 +160,8 @@ next_transaction(Backfill *fill)
 /*
  * Statements
  */
+
+#define IN_RANGE "ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2"
 
 static void
 run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
@@ -218,30 +214,55 @@ tid(BlockNumber block)
 	return PointerGetDatum(pointer);
 }
 
-/* Rows that lack columns, and the number of those that shall never have them. */
-static void
-find_rows(Backfill *fill, BlockRange range, Rows *rows)
+static int64
+result(int column)
+{
+	bool isnull;
+
+	return DatumGetInt64(
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull));
+}
+
+/* Rows in a range of blocks that lack columns; those that shall never have them are counted. */
+static int64
+count_rows(Backfill *fill, BlockRange range)
 {
 	Datum bounds[2] = {tid(range.from), tid(range.to)};
-	char *sql = psprintf("SELECT ctid, %s FROM %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
-						 " AND ctid OPERATOR(pg_catalog.<) $2 AND (NOT %s OR %s)",
-						 fill->lacking, fill->qualified, fill->match, fill->left_out);
+	int64 lacking;
 
-	run_tid_scan(sql, 2, TIDOID, bounds);
-	rows->n = rows->left_out = 0;
-	rows->tids = palloc(Max(SPI_processed, 1) * sizeof(Datum));
-	for (uint64 i = 0; i < SPI_processed; i++)
+	run_tid_scan(psprintf("SELECT count(*) FILTER (WHERE lacking),"
+						  " count(*) FILTER (WHERE NOT lacking)"
+						  " FROM (SELECT %s AS lacking FROM %s WHERE " IN_RANGE
+						  " AND (NOT %s OR %s)) rows",
+						  fill->lacking, fill->qualified, fill->match, fill->left_out),
+				 2, TIDOID, bounds);
+	lacking = result(1);
+	fill->work->left_out += result(2);
+	SPI_freetuptable(SPI_tuptable);
+	return lacking;
+}
+
+/* The rows themselves. */
+static int
+find_rows(Backfill *fill, BlockRange range, Datum **tids)
+{
+	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	int n;
+
+	run_tid_scan(
+		psprintf("SELECT ctid FROM %s WHERE " IN_RANGE " AND %s", fill->qualified, fill->lacking),
+		2, TIDOID, bounds);
+	n = (int) SPI_processed;
+	*tids = palloc(Max(n, 1) * sizeof(Datum));
+	for (int i = 0; i < n; i++)
 	{
-		HeapTuple row = SPI_tuptable->vals[i];
 		bool isnull;
-		Datum pointer = SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull);
+		Datum pointer = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
 
-		if (!DatumGetBool(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull)))
-			rows->left_out++;
-		else
-			rows->tids[rows->n++] = datumCopy(pointer, false, sizeof(ItemPointerData));
+		(*tids)[i] = datumCopy(pointer, false, sizeof(ItemPointerData));
 	}
 	SPI_freetuptable(SPI_tuptable);
+	return n;
 }
 
 /* Count the rows of an UPDATE, which returns whether each is left out. */
@@ -264,17 +285,16 @@ count_updated(Backfill *fill)
 
 /* Returns how many were updated: without those that somebody has locked, or has changed. */
 static int
-update_rows(Backfill *fill, const Rows *rows)
+update_rows(Backfill *fill, BlockRange range)
 {
-	Datum tids = PointerGetDatum(construct_array(rows->tids, rows->n, TIDOID,
-												 sizeof(ItemPointerData), false, TYPALIGN_SHORT));
+	Datum bounds[2] = {tid(range.from), tid(range.to)};
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
 	run(psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-				 "SELECT ctid FROM %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND %s"
+				 "SELECT ctid FROM %s WHERE " IN_RANGE " AND %s"
 				 " FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %s",
 				 fill->qualified, item, item, fill->qualified, fill->lacking, fill->left_out),
-		1, TIDARRAYOID, &tids, false);
+		2, TIDOID, bounds, false);
 	return count_updated(fill);
 }
 
@@ -341,23 +361,21 @@ static void
 fill_batch(Backfill *fill)
 {
 	BlockRange range = {fill->next, Min(fill->next + fill->batch, fill->end)};
+	int64 lacking = count_rows(fill, range);
 	instr_time begin;
-	Rows rows;
 	int updated;
 
-	find_rows(fill, range, &rows);
 	fill->next = range.to;
-	fill->work->left_out += rows.left_out;
-	if (rows.n == 0)
+	if (lacking == 0)
 	{
 		fill->batch = LARGEST_BATCH;
 		return;
 	}
 	INSTR_TIME_SET_CURRENT(begin);
-	updated = update_rows(fill, &rows);
+	updated = update_rows(fill, range);
 	adapt(fill, begin);
 	fill->changed += Min(updated, range.to - range.from);
-	if (updated < rows.n)
+	if (updated < lacking)
 		keep_skipped(fill, range);
 }
 
@@ -367,16 +385,16 @@ fill_skipped(Backfill *fill)
 {
 	BlockRange range = *(BlockRange *) linitial(fill->skipped);
 	MemoryContext old = MemoryContextSwitchTo(fill->work->context);
-	Rows rows;
+	Datum *tids;
+	int n = find_rows(fill, range, &tids);
 
-	find_rows(fill, range, &rows);
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < rows.n; i++)
+	for (int i = 0; i < n; i++)
 	{
 		if (!next_transaction(fill))
 			return;
-		if (!update_row(fill, rows.tids[i]))
-			check_gone(fill, rows.tids[i]);
+		if (!update_row(fill, tids[i]))
+			check_gone(fill, tids[i]);
 	}
 	fill->skipped = list_delete_first(fill->skipped);
 }
