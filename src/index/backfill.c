@@ -68,8 +68,8 @@ typedef struct Backfill
  */
 
 /* A policy that applies to us would hide rows silently. */
-static void
-check_row_security(const GsiWork *work)
+void
+gsi_check_row_security(const GsiWork *work)
 {
 	if (check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
@@ -144,7 +144,7 @@ next_transaction(Backfill *fill)
 	Relation rel = gsi_open(work, RowExclusiveLock, &table);
 	bool same = fill->filenode == rel->rd_rel->relfilenode;
 
-	check_row_security(work);
+	gsi_check_row_security(work);
 	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
 					  true, 0, false);
 	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,

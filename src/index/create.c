@@ -114,7 +114,8 @@ fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
 					errmsg("table \"%s\" has a local index \"%s\"", work->table, work->index),
 					errdetail("A local index is made with its table, and goes with it."),
 					errhint("If its btree was dropped, create that again: %s",
-							dyn_shape_index_sql(shape, spec, work->index, true))));
+							dyn_shape_index_sql(
+								shape, spec, psprintf("%s_%s", work->table, work->index), true))));
 }
 
 /* An index of that name may be there if it is a part of this one. */
@@ -260,6 +261,7 @@ call_create_index(FunctionCallInfo fcinfo, bool several)
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, &table);
+		gsi_check_row_security(work);
 		spec = parse_definition(fcinfo, work, several);
 		declaration(table, shape_with(work, rel, table, spec));
 		relation_close(rel, NoLock);

@@ -65,6 +65,7 @@ extern void gsi_validate(GsiWork *work);
 extern const char *gsi_match_expression(const DynShape *shape);
 
 /* backfill.c */
+extern void gsi_check_row_security(const GsiWork *work);
 extern void gsi_backfill(GsiWork *work);
 
 /* btree.c */
