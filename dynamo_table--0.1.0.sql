@@ -301,10 +301,11 @@ COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'what an item becomes,
 
 -- actions
 
-CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL)
+CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL,
+		consistent_read boolean DEFAULT false)
 	RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_get(text, dyn_item, text, jsonb) IS 'item of a key, or NULL';
+COMMENT ON FUNCTION dyn_get(text, dyn_item, text, jsonb, boolean) IS 'item of a key, or NULL';
 
 CREATE FUNCTION dyn_put(table_name text, item dyn_item, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
@@ -332,12 +333,56 @@ COMMENT ON FUNCTION dyn_delete(text, dyn_item, text, jsonb, dyn_item, text, text
 
 CREATE FUNCTION dyn_query(table_name text, key_condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
 		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
-		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL)
+		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
+		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_query(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item) IS
+COMMENT ON FUNCTION dyn_query(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, boolean) IS
 	'items of one collection in the order of their sort keys';
 
+CREATE FUNCTION dyn_scan(table_name text, filter text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		projection text DEFAULT NULL, index text DEFAULT NULL, segment integer DEFAULT NULL,
+		total_segments integer DEFAULT NULL, max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
+		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION dyn_scan(text, text, jsonb, dyn_item, text, text, integer, integer, bigint, dyn_item, text, boolean) IS
+	'all items of a table or an index, or one segment of them';
+
+CREATE FUNCTION dyn_query_page(table_name text, key_condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
+		page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
+		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false,
+		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT last_evaluated_key dyn_item)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_query_page(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, boolean) IS
+	'one page of a query, as DynamoDB''s Query returns it';
+
+CREATE FUNCTION dyn_scan_page(table_name text, filter text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		projection text DEFAULT NULL, index text DEFAULT NULL, segment integer DEFAULT NULL,
+		total_segments integer DEFAULT NULL, page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
+		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false,
+		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT last_evaluated_key dyn_item)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_scan_page(text, text, jsonb, dyn_item, text, text, integer, integer, bigint, dyn_item, text, boolean) IS
+	'one page of a scan, as DynamoDB''s Scan returns it';
+
+CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
+		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
+		select_mode text DEFAULT NULL, page_size bigint DEFAULT NULL,
+		OUT index_name text, OUT postgres_index regclass, OUT range text, OUT direction text, OUT items_read bigint,
+		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_explain(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, bigint) IS
+	'what a query, or a scan without a key condition, reads';
+
+CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
+		max_width integer DEFAULT 32)
+	RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_show(text, text, bigint, integer, integer) IS
+	'item collections of a table or an index, drawn as text';
 -- indexes
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,

@@ -22,7 +22,9 @@
 	X(ERRCODE_DYN_RESOURCE_IN_USE, '0', '0', '9', "ResourceInUseException") \
 	X(ERRCODE_DYN_LIMIT_EXCEEDED, '0', '1', '0', "LimitExceededException") \
 	X(ERRCODE_DYN_TRIMMED_DATA_ACCESS, '0', '1', '1', "TrimmedDataAccessException") \
-	X(ERRCODE_DYN_EXPIRED_ITERATOR, '0', '1', '2', "ExpiredIteratorException")
+	X(ERRCODE_DYN_EXPIRED_ITERATOR, '0', '1', '2', "ExpiredIteratorException") \
+	X(ERRCODE_DYN_SERIALIZATION, '0', '1', '3', "SerializationException") \
+	X(ERRCODE_DYN_UNKNOWN_OPERATION, '0', '1', '4', "UnknownOperationException")
 
 #define DYN_ERROR_ENUM(symbol, a, b, c, name) symbol = MAKE_SQLSTATE('Y', 'D', a, b, c),
 enum DynErrorCode

@@ -28,26 +28,68 @@ typedef struct ItemRequest
 	DynItem *item; /* the item to put, or the key */
 	ExprRequest *expressions; /* names and values, where there is an expression */
 	text *projection;
+	bool consistent;
 	text *condition;
 	text *update;
 	ReturnValues return_values;
 	bool old_on_failure; /* a failed condition tells the item */
 } ItemRequest;
 
-typedef struct QueryRequest
+/* Called for each item of a result; the datum lives as long as the call. */
+typedef void (*ResultCallback)(Datum item, void *arg);
+
+typedef enum ReadSelect
+{
+	SELECT_DEFAULT,
+	SELECT_ALL_ATTRIBUTES,
+	SELECT_ALL_PROJECTED_ATTRIBUTES,
+	SELECT_SPECIFIC_ATTRIBUTES,
+	SELECT_COUNT
+} ReadSelect;
+
+/* What Query and Scan have in common.  What is not given is NULL or 0. */
+typedef struct ReadRequest
 {
 	text *table;
+	text *index; /* NULL: the table itself */
 	ExprRequest *expressions;
-	text *key_condition;
 	text *filter;
 	text *projection;
-	DynItem *start_key; /* or NULL */
-	int64 max_items; /* 0: all */
+	ReadSelect select;
+	bool consistent;
+	DynItem *start_key;
+	int64 max_items; /* returned; 0: all */
+	bool paged; /* ends at page_size, if that is given, or DYN_PAGE_BYTES */
+	int64 page_size; /* items evaluated */
+	StoreExplanation *explanation; /* or NULL */
+} ReadRequest;
+
+typedef struct QueryRequest
+{
+	ReadRequest read;
+	text *key_condition;
 	bool forward;
 } QueryRequest;
 
-/* Called for each item of a result; the datum lives as long as the call. */
-typedef void (*ResultCallback)(Datum item, void *arg);
+typedef struct ScanRequest
+{
+	ReadRequest read;
+	bool segmented;
+	int segment;
+	int total_segments;
+} ScanRequest;
+
+/* Bytes of a page of a Query or Scan, after the item that reaches it. */
+#define DYN_PAGE_BYTES (1024 * 1024)
+#define DYN_MAX_SEGMENTS 1000000
+
+typedef struct ReadResult
+{
+	int64 count; /* items returned */
+	int64 scanned; /* items evaluated */
+	int64 bytes; /* of these, as the index projects them; only where pages or explanations are */
+	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
+} ReadResult;
 
 /* get.c, put.c, update.c, delete.c: what is returned is an item or NULL */
 extern DynItem *action_get(const ItemRequest *request);
@@ -56,7 +98,12 @@ extern DynItem *action_update(const ItemRequest *request);
 extern DynItem *action_delete(const ItemRequest *request);
 
 /* query.c */
-extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg);
+extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg,
+						 ReadResult *result);
+
+/* scan.c */
+extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,
+						ReadResult *result);
 
 /* condition.c */
 extern Expr *action_condition(const ItemRequest *request);
@@ -68,8 +115,11 @@ extern void action_change_locked(DynTable *table, const DynKeyValues *key, Store
 								 void *arg);
 
 /* keys.c */
-extern void action_forbid_keys(const DynTable *table, const Expr *expr, const char *kind,
-							   const char *hint);
+extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
+							   const char *kind, const char *hint);
+
+/* consistent.c */
+extern void action_check_consistent(const DynIndex *index);
 
 static inline ItemSpan
 action_span(const text *t)

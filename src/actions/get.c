@@ -21,6 +21,8 @@ action_get(const ItemRequest *request)
 		projection = expr_projection(request->expressions, action_span(request->projection));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	if (request->consistent)
+		action_check_consistent(&table->primary);
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	store_begin();
 	item = store_get(table, &key);

@@ -7,18 +7,20 @@
 #include "actions/actions.h"
 #include "errors.h"
 
-/* Raise an error if the expression, of the kind that is named, mentions a key of the table. */
+/* Raise an error if the expression, of the kind that is named, mentions a key of the index. */
 void
-action_forbid_keys(const DynTable *table, const Expr *expr, const char *kind, const char *hint)
+action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *kind,
+				   const char *hint)
 {
-	for (int i = 0; i < table->nkeys; i++)
+	for (int i = 0; i < index->nkeys; i++)
 	{
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
 		StringInfoData name;
 
-		if (!expr_mentions(expr, table->keys[i].attribute))
+		if (!expr_mentions(expr, attribute))
 			continue;
 		initStringInfo(&name);
-		item_quote(&name, table->keys[i].attribute);
+		item_quote(&name, attribute);
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid %s: \"%s\" is a key attribute", kind, name.data),
 						errhint("%s", hint)));

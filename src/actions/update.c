@@ -94,7 +94,7 @@ action_update(const ItemRequest *request)
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	/* Spec row K18. */
 	if (u.update != NULL)
-		action_forbid_keys(table, u.update, "UpdateExpression",
+		action_forbid_keys(table, &table->primary, u.update, "UpdateExpression",
 						   "Delete the item and put it with its new key.");
 	store_begin();
 	/* without an expression an item that is there stays as it is */

@@ -286,7 +286,7 @@ derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDer
 		fail_problem(table, linitial(derived->problems));
 	size = dyn_key_entry_too_large(rel, table, &table->primary, derived->values);
 	if (size > 0)
-		dyn_key_fail_too_large(table, &table->primary, size);
+		dyn_key_fail_too_large(table, size);
 }
 
 /* The row of an update. */

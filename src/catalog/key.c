@@ -12,6 +12,7 @@
 #include "access/nbtree.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "catalog/key.h"
@@ -324,18 +325,12 @@ dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *ind
 	return total > MAX_INDEX_ENTRY ? total : 0;
 }
 
-/* Say so in terms of the table. */
 void
-dyn_key_fail_too_large(const DynTable *table, const DynIndex *index, Size size)
+dyn_key_fail_too_large(const DynTable *table, Size size)
 {
-	StringInfoData name;
-
-	initStringInfo(&name);
-	if (dyn_index_is_table(index))
-		appendStringInfo(&name, "table \"%s\"", table->name);
-	else
-		appendStringInfo(&name, "index \"%.*s\"", (int) index->name.len, index->name.data);
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("keys are too large for %s", name.data),
-					errdetail("Together they take %zu bytes after compression; the limit is %zu.",
-							  size, MAX_INDEX_ENTRY)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("keys are too large for index \"%s\"", get_rel_name(table->primary.relid)),
+			 errdetail("Together they take %zu bytes after compression; the limit is %zu.", size,
+					   MAX_INDEX_ENTRY)));
 }

@@ -28,8 +28,7 @@ extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
 extern const char *dyn_key_problem(const DynKey *key, bool partition, ItemSpan value);
 extern Size dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index,
 									Datum *values);
-pg_noreturn extern void dyn_key_fail_too_large(const DynTable *table, const DynIndex *index,
-											   Size size);
+extern void dyn_key_fail_too_large(const DynTable *table, Size size);
 
 extern void dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key);
 extern void dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given,

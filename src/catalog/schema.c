@@ -323,7 +323,13 @@ read_indexes(Relation rel, DynTable *table, List *arguments)
 
 	for (int i = 0; i < n; i++)
 	{
-		specs[i] = dyn_index_spec_parse_argument(list_nth(arguments, table->nkeys + i));
+		char *argument = list_nth(arguments, table->nkeys + i);
+
+		if (*argument != '{')
+			fail_shape(rel, psprintf("The primary key has %d columns, and argument %d of trigger "
+									 "\"%s\" is no definition of an index.",
+									 table->nkeys, table->nkeys + i + 1, DYN_DERIVE_TRIGGER));
+		specs[i] = dyn_index_spec_parse_argument(argument);
 		for (int k = 0; k < specs[i]->nkeys; k++)
 			add_index_key(rel, table, specs[i]->keys[k]);
 	}

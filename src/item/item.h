@@ -248,6 +248,9 @@ typedef enum ItemSyntax
 } ItemSyntax;
 
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
+struct JsonLexContext;
+extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax);
+extern ItemSpan item_parse_string(struct JsonLexContext *lex);
 extern void item_forbid_nul(ItemSpan s);
 
 /* validate.c */

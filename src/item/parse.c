@@ -524,26 +524,41 @@ require_utf8(void)
 						errdetail("This database has encoding %s.", GetDatabaseEncodingName())));
 }
 
+/* At the first token of what the syntax says. */
 static bool
 parse_root(ItemParser *p)
 {
-	if (!next(p))
-		return false;
 	if (p->syntax == ITEM_SYNTAX_VALUE)
-	{
-		if (!parse_typed(p))
-			return false;
-	}
-	else
-	{
-		if (at_token(p, JSON_TOKEN_END))
-			return fail_syntax(p, JSON_EXPECTED_JSON);
-		if (!at_token(p, JSON_TOKEN_OBJECT_START))
-			return fail(p, "an item must be a JSON object");
-		if (!parse_attributes(p))
-			return false;
-	}
-	return expect(p, JSON_TOKEN_END, JSON_EXPECTED_END);
+		return parse_typed(p);
+	if (at_token(p, JSON_TOKEN_END))
+		return fail_syntax(p, JSON_EXPECTED_JSON);
+	if (!at_token(p, JSON_TOKEN_OBJECT_START))
+		return fail(p, "an item must be a JSON object");
+	return parse_attributes(p);
+}
+
+static void
+init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint,
+			struct Node *escontext)
+{
+	require_utf8();
+	p->lex = lex;
+	p->syntax = syntax;
+	p->escontext = escontext;
+	initStringInfo(&p->scratch);
+	item_build_init(&p->b, Min(hint, ITEM_MAX_ENCODED));
+}
+
+static DynItem *
+finish_item(ItemParser *p)
+{
+	DynItem *item = item_build_finish(&p->b);
+	Size size = item_size(item_root(item));
+
+	if (size <= ITEM_MAX_SIZE)
+		return item;
+	fail_size(p, size);
+	return NULL;
 }
 
 /* Read an item or a value; NULL if there was an error and escontext has noted it. */
@@ -551,23 +566,45 @@ DynItem *
 item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 {
 	ItemParser p;
-	DynItem *item;
-	Size size;
 
-	require_utf8();
-	p.lex = make_json_lexer(json, len);
-	p.syntax = syntax;
-	p.escontext = escontext;
-	initStringInfo(&p.scratch);
-	item_build_init(&p.b, Min(len, ITEM_MAX_ENCODED));
-	if (!parse_root(&p))
+	init_parser(&p, make_json_lexer(json, len), syntax, len, escontext);
+	if (!next(&p) || !parse_root(&p) || !expect(&p, JSON_TOKEN_END, JSON_EXPECTED_END))
 		return NULL;
-	item = item_build_finish(&p.b);
-	size = item_size(item_root(item));
-	if (size > ITEM_MAX_SIZE)
-	{
-		fail_size(&p, size);
-		return NULL;
-	}
+	return finish_item(&p);
+}
+
+/*
+ * Read an item or a value inside other JSON.  The lexer stands at its first token, and is left at
+ * its last one.
+ */
+DynItem *
+item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
+{
+	ItemParser p;
+	DynItem *item;
+
+	init_parser(&p, lex, syntax, 512, NULL);
+	(void) parse_root(&p);
+	item = finish_item(&p);
+	pfree(p.scratch.data);
 	return item;
+}
+
+/* The text of the string that the lexer stands at, palloc'd. */
+ItemSpan
+item_parse_string(struct JsonLexContext *lex)
+{
+	ItemParser p;
+	ItemSpan string;
+	char *copy;
+
+	p.lex = lex;
+	p.escontext = NULL;
+	initStringInfo(&p.scratch);
+	(void) token_string(&p, &string);
+	copy = palloc(string.len + 1);
+	memcpy(copy, string.data, string.len);
+	copy[string.len] = '\0';
+	pfree(p.scratch.data);
+	return (ItemSpan){copy, string.len};
 }

@@ -48,6 +48,31 @@ store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types
 	return plan;
 }
 
+/* Parameters with the types that the statement was prepared with. */
+ParamListInfo
+store_parameters(int n, const Oid *types, const Datum *values)
+{
+	ParamListInfo params = makeParamList(n);
+
+	for (int i = 0; i < n; i++)
+	{
+		params->params[i].value = values[i];
+		params->params[i].isnull = false;
+		params->params[i].pflags = PARAM_FLAG_CONST;
+		params->params[i].ptype = types[i];
+	}
+	return params;
+}
+
+/* 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
+void
+store_forbid_null(bool isnull)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item or no key")));
+}
+
 /*
  * Make the generic plan valid.  The planner's switches are set as variables and not as
  * settings: they have to hold for the planning alone, and this is on the path of every call.
@@ -119,6 +144,16 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 	MemoryContextSwitchTo(context);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(result));
+}
+
+/* The plan that store_execute() takes next, as long as the relation stays locked. */
+const PlannedStmt *
+store_planned(StorePlan *plan)
+{
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan->plan));
+
+	ensure_plan(plan);
+	return linitial_node(PlannedStmt, source->gplan->stmt_list);
 }
 
 void

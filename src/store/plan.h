@@ -6,6 +6,7 @@
 #define DYNAMO_TABLE_STORE_PLAN_H
 
 #include "executor/spi.h"
+#include "nodes/plannodes.h"
 
 #include "catalog/table.h"
 
@@ -20,6 +21,9 @@ typedef struct StorePlan
 extern StorePlan *store_find_plan(DynTable *table, int shape);
 extern StorePlan *store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types);
 extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
+extern const PlannedStmt *store_planned(StorePlan *plan);
+extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);
+extern void store_forbid_null(bool isnull);
 extern void store_free_plans(StorePlan *plans);
 
 #endif

@@ -16,7 +16,7 @@
 #include "store/plan.h"
 #include "store/store.h"
 
-/* Statement shapes; those of ranges are numbered from RANGE by what they contain. */
+/* Statement shapes; those of ranges are in range.c. */
 enum
 {
 	GET,
@@ -28,20 +28,10 @@ enum
 	INSERT,
 	REPLACE,
 	DELETE,
-	DELETE_RETURNING,
-	RANGE = 64
+	DELETE_RETURNING
 };
 
-enum
-{
-	RANGE_BACKWARD = 1,
-	RANGE_LOWER = 2,
-	RANGE_LOWER_INCLUSIVE = 4,
-	RANGE_UPPER = 8,
-	RANGE_UPPER_INCLUSIVE = 16
-};
-
-/* The item, the keys, or a partition key with two bounds. */
+/* The item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
 /* The caller's memory context stays the current one, so that what he makes outlives store_end(). */
@@ -141,33 +131,6 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 }
 
 /*
- * Every index column is in the condition and in the order, whatever the bounds: one shape for
- * each kind of bound and direction, and no room for a sort.
- */
-static void
-append_range(StringInfo sql, const DynTable *table, int shape)
-{
-	const char *direction = shape & RANGE_BACKWARD ? " DESC" : "";
-	int parameter = 1;
-
-	appendStringInfo(sql, "SELECT %s FROM %s WHERE %s OPERATOR(pg_catalog.=) $%d",
-					 quote_identifier(DYN_ITEM_COLUMN), table->qualified,
-					 quote_identifier(table->keys[0].column), parameter++);
-	if (shape & RANGE_LOWER)
-		appendStringInfo(sql, " AND %s OPERATOR(pg_catalog.>%s) $%d",
-						 quote_identifier(table->keys[1].column),
-						 shape & RANGE_LOWER_INCLUSIVE ? "=" : "", parameter++);
-	if (shape & RANGE_UPPER)
-		appendStringInfo(sql, " AND %s OPERATOR(pg_catalog.<%s) $%d",
-						 quote_identifier(table->keys[1].column),
-						 shape & RANGE_UPPER_INCLUSIVE ? "=" : "", parameter++);
-	appendStringInfoString(sql, " ORDER BY ");
-	for (int i = 0; i < table->nkeys; i++)
-		appendStringInfo(sql, "%s%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column),
-						 direction);
-}
-
-/*
  * Plans
  */
 
@@ -192,19 +155,6 @@ statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
 	return n;
 }
 
-static int
-range_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
-{
-	int n = 0;
-
-	types[n++] = key_type(table, 0);
-	if (shape & RANGE_LOWER)
-		types[n++] = key_type(table, 1);
-	if (shape & RANGE_UPPER)
-		types[n++] = key_type(table, 1);
-	return n;
-}
-
 static StorePlan *
 get_plan(DynTable *table, int shape)
 {
@@ -216,36 +166,12 @@ get_plan(DynTable *table, int shape)
 	if (plan == NULL)
 	{
 		initStringInfo(&sql);
-		if (shape >= RANGE)
-		{
-			append_range(&sql, table, shape - RANGE);
-			n = range_types(table, shape - RANGE, types);
-		}
-		else
-		{
-			append_statement(&sql, table, shape);
-			n = statement_types(table, shape, types);
-		}
+		append_statement(&sql, table, shape);
+		n = statement_types(table, shape, types);
 		plan = store_prepare(table, shape, sql.data, n, types);
 		pfree(sql.data);
 	}
 	return plan;
-}
-
-/* Parameters with the types that the statement was prepared with. */
-static ParamListInfo
-make_parameters(int n, const Oid *types, const Datum *values)
-{
-	ParamListInfo params = makeParamList(n);
-
-	for (int i = 0; i < n; i++)
-	{
-		params->params[i].value = values[i];
-		params->params[i].isnull = false;
-		params->params[i].pflags = PARAM_FLAG_CONST;
-		params->params[i].ptype = types[i];
-	}
-	return params;
 }
 
 /* Run a statement on the item of a key; first is its first parameter, if that is no key. */
@@ -259,18 +185,10 @@ run(DynTable *table, int shape, Datum first, const DynKeyValues *key)
 
 	values[0] = first;
 	memcpy(values + (n - key->nkeys), key->values, key->nkeys * sizeof(Datum));
-	options.params = make_parameters(n, types, values);
+	options.params = store_parameters(n, types, values);
 	options.read_only = shape == GET;
 	store_execute(get_plan(table, shape), &options);
 	return SPI_processed;
-}
-
-/* 18 has NOT NULL constraints that rows may break, NOT VALID ones. */
-static void
-forbid_null(bool isnull)
-{
-	if (isnull)
-		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
 }
 
 /* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
@@ -285,7 +203,7 @@ returned_item(void)
 	if (SPI_processed == 0)
 		return NULL;
 	datum = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
-	forbid_null(isnull);
+	store_forbid_null(isnull);
 	item = PG_DETOAST_DATUM_PACKED(datum);
 	copy = palloc(VARSIZE_ANY(item));
 	memcpy(copy, item, VARSIZE_ANY(item));
@@ -445,69 +363,4 @@ store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 		require_write(table, run(table, shape, (Datum) 0, key));
 	}
 	return want_old ? returned_item() : NULL;
-}
-
-/*
- * Ranges
- */
-
-/* Hands each row to the callback instead of keeping it. */
-typedef struct RangeReceiver
-{
-	DestReceiver pub;
-	StoreItemCallback callback;
-	void *arg;
-} RangeReceiver;
-
-static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
-{
-	RangeReceiver *receiver = (RangeReceiver *) self;
-	bool isnull;
-	Datum item = slot_getattr(slot, 1, &isnull);
-
-	forbid_null(isnull);
-	return receiver->callback(item, receiver->arg);
-}
-
-static void
-start_receiver(DestReceiver *self, int operation, TupleDesc desc)
-{
-}
-
-static void
-end_receiver(DestReceiver *self)
-{
-}
-
-/* Call back for each item of the range, in order. */
-void
-store_range(DynTable *table, const StoreRange *range, StoreItemCallback callback, void *arg)
-{
-	RangeReceiver receiver = {
-		{receive_row, start_receiver, end_receiver, end_receiver, DestNone}, callback, arg};
-	SPIExecuteOptions options = {0};
-	Datum values[MAX_ARGS];
-	Oid types[MAX_ARGS];
-	int shape = 0;
-	int n = 0;
-
-	values[n++] = range->partition;
-	if (!range->forward)
-		shape |= RANGE_BACKWARD;
-	if (range->lower.given)
-	{
-		shape |= RANGE_LOWER | (range->lower.inclusive ? RANGE_LOWER_INCLUSIVE : 0);
-		values[n++] = range->lower.value;
-	}
-	if (range->upper.given)
-	{
-		shape |= RANGE_UPPER | (range->upper.inclusive ? RANGE_UPPER_INCLUSIVE : 0);
-		values[n++] = range->upper.value;
-	}
-	range_types(table, shape, types);
-	options.params = make_parameters(n, types, values);
-	options.read_only = true;
-	options.dest = &receiver.pub;
-	store_execute(get_plan(table, RANGE + shape), &options);
 }

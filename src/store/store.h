@@ -12,7 +12,7 @@
 
 #include "catalog/key.h"
 
-/* One end of a range of sort keys. */
+/* One end of a range of values. */
 typedef struct StoreBound
 {
 	bool given;
@@ -20,17 +20,52 @@ typedef struct StoreBound
 	Datum value;
 } StoreBound;
 
-/* A stretch of one item collection, in one direction. */
+/* What a range gives of an entry. */
+typedef enum StoreWant
+{
+	STORE_WANT_ITEM,
+	STORE_WANT_KEYS, /* an item made of the index's columns, read from the index alone */
+	STORE_WANT_PARTITION, /* the partition key's columns, read from the index alone */
+	STORE_WANT_ITEM_PARTITION,
+	STORE_WANT_KEYS_PARTITION
+} StoreWant;
+
+/*
+ * A stretch of an index, which may be the table's own, in one direction: all entries that equal
+ * the first columns, within bounds of the next one, after a position.  The position need not
+ * lie in the stretch: if it is before it, all is read, and behind it nothing.
+ */
 typedef struct StoreRange
 {
-	Datum partition;
+	const DynIndex *index;
+	StoreWant want;
+	bool forward;
+	int nequal;
+	Datum equal[DYN_MAX_INDEX_KEYS];
 	StoreBound lower;
 	StoreBound upper;
-	bool forward;
+	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
+	Datum position[DYN_MAX_INDEX_COLUMNS];
 } StoreRange;
 
-/* Called for each item; false ends the range.  The datum lives as long as the call. */
-typedef bool (*StoreItemCallback)(Datum item, void *arg);
+/* An entry, as far as it was wanted. */
+typedef struct StoreRow
+{
+	Datum item;
+	Datum partition[DYN_MAX_KEY_PART];
+} StoreRow;
+
+/* Called for each entry; false ends the range.  The row lives as long as the call. */
+typedef bool (*StoreRowCallback)(const StoreRow *row, void *arg);
+
+/* How a range was read. */
+typedef struct StoreExplanation
+{
+	char *words; /* the range as a condition */
+	Oid index; /* what the plan scans, if that is one index */
+	bool index_only;
+	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
+} StoreExplanation;
 
 /* What a lock is for: replacing keeps out other writers, deleting foreign keys as well. */
 typedef enum StoreLock
@@ -50,8 +85,11 @@ extern void store_end(void);
 
 /* Reads, under the caller's snapshot. */
 extern DynItem *store_get(DynTable *table, const DynKeyValues *key);
-extern void store_range(DynTable *table, const StoreRange *range, StoreItemCallback callback,
+extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						void *arg);
+extern void store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
+								void *arg, StoreExplanation *explanation);
+extern int store_column_compare(ItemType type, Datum a, Datum b);
 
 /* Writes. */
 extern void store_put(DynTable *table, const DynKeyValues *key, const DynItem *item);

@@ -1,0 +1,48 @@
+/*
+ * arguments.c
+ *	  Arguments of the typed SQL functions.
+ */
+#include "postgres.h"
+
+#include "utils/jsonb.h"
+
+#include "actions/arguments.h"
+#include "errors.h"
+
+void
+argument_require(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	if (PG_ARGISNULL(i))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must not be null", name)));
+}
+
+text *
+argument_text(FunctionCallInfo fcinfo, int i)
+{
+	return PG_ARGISNULL(i) ? NULL : PG_GETARG_TEXT_PP(i);
+}
+
+DynItem *
+argument_item(FunctionCallInfo fcinfo, int i)
+{
+	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
+}
+
+/* Spec row L13.  0 for none. */
+int64
+argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	if (PG_ARGISNULL(i))
+		return 0;
+	if (PG_GETARG_INT64(i) < 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must be at least 1", name)));
+	return PG_GETARG_INT64(i);
+}
+
+/* vals below 0: the function has none. */
+ExprRequest *
+argument_expressions(FunctionCallInfo fcinfo, int names, int vals)
+{
+	return expr_request(PG_ARGISNULL(names) ? NULL : PG_GETARG_JSONB_P(names),
+						vals < 0 ? NULL : argument_item(fcinfo, vals));
+}

@@ -1,0 +1,270 @@
+/*
+ * read.c
+ *	  What Query and Scan share: the index, the attributes, filter, limits and pages.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/memutils.h"
+
+#include "actions/read.h"
+#include "errors.h"
+
+static void
+choose_index(Read *read)
+{
+	text *name = read->request->index;
+
+	read->index =
+		name == NULL ? &read->table->primary : dyn_active_index(read->table, action_span(name));
+}
+
+static void
+fail_select(const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
+}
+
+/* Spec row Q17, as far as it needs no table. */
+static void
+check_select(const ReadRequest *request)
+{
+	if (request->projection != NULL && request->select != SELECT_DEFAULT &&
+		request->select != SELECT_SPECIFIC_ATTRIBUTES)
+		fail_select("a projection goes with select_mode SPECIFIC_ATTRIBUTES only");
+	if (request->projection == NULL && request->select == SELECT_SPECIFIC_ATTRIBUTES)
+		fail_select("select_mode SPECIFIC_ATTRIBUTES needs a projection");
+	if (request->index == NULL && request->select == SELECT_ALL_PROJECTED_ATTRIBUTES)
+		fail_select("select_mode ALL_PROJECTED_ATTRIBUTES needs an index");
+}
+
+static void
+fail_projection(const Read *read, const char *kind, const char *what)
+{
+	StringInfoData name;
+
+	initStringInfo(&name);
+	item_quote(&name, read->index->name);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid %s: index \"%s\" does not project %s", kind, name.data, what),
+			 errhint("A global index returns what it projects; read the items from the table.")));
+}
+
+/* Spec row I15. */
+static void
+check_projected(const Read *read, const Expr *expr, const char *kind)
+{
+	const ItemSpan *attributes;
+	int n = 0;
+
+	if (expr == NULL)
+		return;
+	attributes = expr_attributes(expr, &n);
+	for (int i = 0; i < n; i++)
+	{
+		StringInfoData name;
+
+		if (dyn_index_projects(read->table, read->index, attributes[i]))
+			continue;
+		initStringInfo(&name);
+		appendStringInfoString(&name, "attribute \"");
+		item_quote(&name, attributes[i]);
+		appendStringInfoChar(&name, '"');
+		fail_projection(read, kind, name.data);
+	}
+}
+
+/*
+ * A global index has what it projects and no more.  A local one fetches the rest from the table,
+ * where it is wanted (spec row I16).
+ */
+static void
+check_attributes(Read *read)
+{
+	ReadSelect select = read->request->select;
+
+	if (!read->index->local && read->index->projection != DYN_PROJECT_ALL)
+	{
+		if (select == SELECT_ALL_ATTRIBUTES)
+			fail_projection(read, "select_mode ALL_ATTRIBUTES", "all attributes");
+		check_projected(read, read->projection, "ProjectionExpression");
+		check_projected(read, read->filter, "FilterExpression");
+	}
+	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
+}
+
+/* Whether the index's columns are all that an expression looks at. */
+static bool
+looks_at_keys(const Read *read, const Expr *expr)
+{
+	const ItemSpan *attributes;
+	int n = 0;
+
+	attributes = expr_attributes(expr, &n);
+	for (int i = 0; i < n; i++)
+	{
+		int column = 0;
+
+		while (column < read->index->ncolumns &&
+			   item_compare_bytes(dyn_index_key(read->table, read->index, column)->attribute,
+								  attributes[i]) != 0)
+			column++;
+		if (column == read->index->ncolumns)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a read can do without the items themselves. */
+static bool
+keys_suffice(const Read *read)
+{
+	bool keys = read->index->projection == DYN_PROJECT_KEYS_ONLY;
+
+	if (read->request->paged && !keys)
+		return false;
+	if (read->filter != NULL && !looks_at_keys(read, read->filter))
+		return false;
+	if (read->request->select == SELECT_COUNT)
+		return true;
+	if (read->projection != NULL)
+		return looks_at_keys(read, read->projection);
+	return keys && !read->whole;
+}
+
+/*
+ * Parse, open and check what Query and Scan share.  Query has parsed its key condition before: the
+ * expressions' placeholders are all used now.
+ */
+void
+read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
+		  ReadResult *result)
+{
+	memset(read, 0, sizeof(*read));
+	memset(result, 0, sizeof(*result));
+	read->request = request;
+	read->callback = callback;
+	read->arg = arg;
+	read->result = result;
+	read->context = CurrentMemoryContext;
+	check_select(request);
+	if (request->filter != NULL)
+		read->filter =
+			expr_condition(request->expressions, EXPR_FILTER, action_span(request->filter));
+	if (request->projection != NULL)
+		read->projection = expr_projection(request->expressions, action_span(request->projection));
+	expr_request_done(request->expressions);
+	read->rel = dyn_table_open(request->table, AccessShareLock, &read->table);
+	choose_index(read);
+	if (request->consistent)
+		action_check_consistent(read->index);
+	check_attributes(read);
+	read->sized = request->paged || request->explanation != NULL;
+	read->keys_only = keys_suffice(read);
+}
+
+void
+read_close(Read *read)
+{
+	relation_close(read->rel, NoLock);
+}
+
+/*
+ * Whether the page ends with this item, which is the last one evaluated then (spec rows Q08 to
+ * Q11): whether another one follows, nobody has looked.
+ */
+static bool
+page_ends(Read *read, const DynItem *item)
+{
+	const ReadRequest *request = read->request;
+	MemoryContext old;
+
+	if (!request->paged ||
+		(read->result->scanned != request->page_size && read->result->bytes < DYN_PAGE_BYTES))
+		return false;
+	old = MemoryContextSwitchTo(read->context);
+	read->result->last_key = read_position(read, item);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+/* What the index has of an item (spec rows I12 to I14). */
+static DynItem *
+index_part(const Read *read, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemBuilder b;
+
+	item_build_init(&b, 512);
+	item_build_begin(&b, ITEM_M);
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+
+		if (!dyn_index_projects(read->table, read->index, name))
+			continue;
+		item_build_name(&b, name);
+		item_build_value(&b, value);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
+static DynItem *
+returned_item(const Read *read, DynItem *item)
+{
+	if (read->projection != NULL)
+		return expr_project(read->projection, item);
+	return read->whole || read->keys_only ? item : index_part(read, item);
+}
+
+/* Take the next item; false if the read ends with it. */
+bool
+read_item(Read *read, Datum datum)
+{
+	const ReadRequest *request = read->request;
+	ReadResult *result = read->result;
+	DynItem *item;
+
+	result->scanned++;
+	/* The item may go out as it came, without being fetched from TOAST. */
+	if (read->filter == NULL && read->projection == NULL && read->whole && !read->sized)
+	{
+		read->callback(datum, read->arg);
+		return ++result->count != request->max_items;
+	}
+	item = DatumGetDynItem(datum);
+	if (read->sized)
+		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
+	if (read->filter == NULL || expr_matches(read->filter, item))
+	{
+		result->count++;
+		if (request->select != SELECT_COUNT)
+			read->callback(PointerGetDatum(returned_item(read, item)), read->arg);
+		if (result->count == request->max_items)
+			return false;
+	}
+	return !page_ends(read, item);
+}
+
+static bool
+receive_row(const StoreRow *row, void *arg)
+{
+	return read_item(arg, row->item);
+}
+
+/* Read all items of a range, or as many as are wanted. */
+void
+read_range(Read *read, const StoreRange *range)
+{
+	StoreExplanation *explanation = read->request->explanation;
+
+	store_begin();
+	if (explanation != NULL)
+		store_explain_range(read->table, range, receive_row, read, explanation);
+	else
+		store_range(read->table, range, receive_row, read);
+	store_end();
+}

@@ -1,0 +1,39 @@
+/*
+ * read.h
+ *	  What Query and Scan share.
+ */
+#ifndef DYNAMO_TABLE_ACTIONS_READ_H
+#define DYNAMO_TABLE_ACTIONS_READ_H
+
+#include "actions/actions.h"
+
+/* A Query or Scan on its way. */
+typedef struct Read
+{
+	const ReadRequest *request;
+	const Expr *filter;
+	const Expr *projection;
+	Relation rel;
+	DynTable *table;
+	const DynIndex *index;
+	bool whole; /* items are returned as the table has them */
+	bool sized; /* the bytes that are read matter */
+	bool keys_only; /* the columns of the index say everything that is wanted */
+	MemoryContext context; /* for the result */
+	ResultCallback callback;
+	void *arg;
+	ReadResult *result;
+} Read;
+
+/* read.c */
+extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
+					  ReadResult *result);
+extern bool read_item(Read *read, Datum item);
+extern void read_range(Read *read, const StoreRange *range);
+extern void read_close(Read *read);
+
+/* position.c */
+extern void read_start(const Read *read, StoreRange *range);
+extern DynItem *read_position(const Read *read, const DynItem *item);
+
+#endif

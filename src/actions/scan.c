@@ -1,0 +1,210 @@
+/*
+ * scan.c
+ *	  Scan: all of a table or an index, or one segment of it.
+ *
+ * Collections are divided between segments by a hash of the partition key.  (By blocks, an item
+ * that an update moves would be read twice or never.)  A segment is read by going through all
+ * collections in the order of the index.  Few entries of other segments between collections of our
+ * own are read and dropped.  Where many follow each other, only partition keys are read, from the
+ * index, until one of our own comes; and a larger collection is left out by beginning anew
+ * behind it.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+#include "actions/read.h"
+#include "errors.h"
+
+/*
+ * How many foreign entries are read before only partition keys are, and how many of one
+ * collection then before reading begins anew behind it.  That costs about as much.
+ */
+#define FOREIGN_ITEMS 16
+#define FOREIGN_KEYS 32
+
+typedef struct Segment
+{
+	Read *read;
+	uint32 number;
+	uint32 total;
+	bool begun; /* there is a current collection */
+	bool own; /* which is of this segment */
+	Datum partition[DYN_MAX_KEY_PART]; /* its key, allocated by us */
+	bool keys; /* only partition keys are read */
+	int foreign; /* foreign entries in a row; of keys: of the current collection */
+	bool again; /* the statement was given up, to go on behind the current collection */
+} Segment;
+
+/* Spec row S06. */
+static void
+check_segment(const ScanRequest *request)
+{
+	int total = request->total_segments;
+
+	if (total < 1 || total > DYN_MAX_SEGMENTS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("total_segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
+	if (request->segment < 0 || request->segment >= total)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("segment must be at least 0 and less than total_segments"),
+						errdetail("It is %d of %d.", request->segment, total)));
+}
+
+static ItemType
+partition_type(const Segment *segment, int i)
+{
+	return dyn_index_key(segment->read->table, segment->read->index, i)->type;
+}
+
+/* By value, so that it is the same for all forms of a number. */
+static uint64
+hash_column(ItemType type, Datum value)
+{
+	struct varlena *bytes;
+
+	if (type == ITEM_N)
+		return DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended, value, Int64GetDatum(0)));
+	bytes = PG_DETOAST_DATUM_PACKED(value);
+	return DatumGetUInt64(
+		hash_any_extended((unsigned char *) VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes), 0));
+}
+
+static bool
+is_own(const Segment *segment, const Datum *partition)
+{
+	uint64 hash = 0;
+
+	for (int i = 0; i < segment->read->index->npartition; i++)
+		hash = hash_combine64(hash, hash_column(partition_type(segment, i), partition[i]));
+	return hash % segment->total == segment->number;
+}
+
+static bool
+is_current(const Segment *segment, const Datum *partition)
+{
+	if (!segment->begun)
+		return false;
+	for (int i = 0; i < segment->read->index->npartition; i++)
+	{
+		if (store_column_compare(partition_type(segment, i), partition[i], segment->partition[i]) !=
+			0)
+			return false;
+	}
+	return true;
+}
+
+/* Copy partition keys into the memory of the read, in place of others that are there. */
+static void
+copy_partition(const Segment *segment, bool replace, Datum *to, const Datum *from)
+{
+	MemoryContext old = MemoryContextSwitchTo(segment->read->context);
+
+	for (int i = 0; i < segment->read->index->npartition; i++)
+	{
+		if (replace)
+			pfree(DatumGetPointer(to[i]));
+		to[i] = datumCopy(from[i], false, -1);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+receive_row(const StoreRow *row, void *arg)
+{
+	Segment *segment = arg;
+
+	if (!is_current(segment, row->partition))
+	{
+		bool own = is_own(segment, row->partition);
+
+		if (segment->keys && own)
+		{
+			/* read its items: it comes behind the current one, which is foreign */
+			segment->keys = false;
+			segment->again = true;
+			return false;
+		}
+		copy_partition(segment, segment->begun, segment->partition, row->partition);
+		segment->begun = true;
+		segment->own = own;
+		if (segment->keys)
+			segment->foreign = 0;
+	}
+	if (segment->own)
+	{
+		segment->foreign = 0;
+		return read_item(segment->read, row->item);
+	}
+	if (++segment->foreign < (segment->keys ? FOREIGN_KEYS : FOREIGN_ITEMS))
+		return true;
+	segment->keys = true;
+	segment->foreign = 0;
+	segment->again = true;
+	return false;
+}
+
+/* One statement after the other, each of which begins where the one before was given up. */
+static void
+read_segment(Segment *segment, StoreRange *range)
+{
+	Read *read = segment->read;
+	MemoryContext context =
+		AllocSetContextCreate(read->context, "dynamo_table segment", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool moved = false;
+
+	store_begin();
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		segment->again = false;
+		range->want = segment->keys     ? STORE_WANT_PARTITION
+					  : read->keys_only ? STORE_WANT_KEYS_PARTITION
+										: STORE_WANT_ITEM_PARTITION;
+		store_range(read->table, range, receive_row, segment);
+		MemoryContextReset(context);
+		if (segment->again)
+		{
+			/* a copy, since the statement needs it while the current collection changes */
+			copy_partition(segment, moved, range->position, segment->partition);
+			range->nposition = read->index->npartition;
+			moved = true;
+		}
+	} while (segment->again);
+	store_end();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Everything is checked before anything is read. */
+void
+action_scan(const ScanRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+{
+	StoreRange range = {0};
+	Read read;
+	Segment segment = {.read = &read, .number = request->segment, .total = request->total_segments};
+
+	if (request->segmented)
+		check_segment(request);
+	read_open(&read, &request->read, callback, arg, result);
+	range.index = read.index;
+	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
+	range.forward = true;
+	read_start(&read, &range);
+	if (!request->segmented || request->total_segments == 1)
+		read_range(&read, &range);
+	else
+	{
+		/* Spec row S07. */
+		if (range.nposition > 0 && !is_own(&segment, range.position))
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("the start key lies in another segment")));
+		read_segment(&segment, &range);
+	}
+	read_close(&read);
+}

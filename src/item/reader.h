@@ -1,0 +1,54 @@
+/*
+ * reader.h
+ *	  JSON around items, read once from the front to the back: requests, and lists of actions.
+ *
+ *		json_reader_init(&reader, json, len);
+ *		for (json_read_object(&reader); json_read_member(&reader, &name);)
+ *			... read the member's value with one of these functions ...
+ *		json_reader_done(&reader);
+ *
+ * What is no JSON, or has another type than is asked for, is ERRCODE_DYN_SERIALIZATION.
+ */
+#ifndef DYNAMO_TABLE_ITEM_READER_H
+#define DYNAMO_TABLE_ITEM_READER_H
+
+#include "utils/jsonb.h"
+
+#include "item/item.h"
+
+#define JSON_READER_DEPTH 8 /* objects and arrays around items */
+
+typedef struct JsonReader
+{
+	struct JsonLexContext *lex;
+	int depth;
+	bool first[JSON_READER_DEPTH]; /* nothing has been read in this object or array */
+	ItemSpan members[JSON_READER_DEPTH]; /* the member that is being read, for messages */
+} JsonReader;
+
+extern void json_reader_init(JsonReader *reader, const char *json, int len);
+extern void json_reader_done(JsonReader *reader);
+
+/* Objects and arrays: go in, then on, until there is no more and they are left. */
+extern void json_read_object(JsonReader *reader);
+extern bool json_read_member(JsonReader *reader, ItemSpan *name);
+extern void json_read_array(JsonReader *reader);
+extern bool json_read_element(JsonReader *reader);
+
+/* Values. */
+extern bool json_read_null(JsonReader *reader); /* false: it is another value, and not read */
+extern ItemSpan json_read_string(JsonReader *reader);
+extern bool json_read_bool(JsonReader *reader);
+extern int64 json_read_integer(JsonReader *reader);
+extern DynItem *json_read_item(JsonReader *reader, ItemSyntax syntax);
+extern Jsonb *json_read_names(JsonReader *reader);
+
+extern char *json_reader_path(const JsonReader *reader);
+
+static inline bool
+json_name_is(ItemSpan name, const char *text)
+{
+	return name.len == strlen(text) && memcmp(name.data, text, name.len) == 0;
+}
+
+#endif

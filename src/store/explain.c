@@ -1,0 +1,154 @@
+/*
+ * explain.c
+ *	  What it takes to read a range: the plan, the pages, and the range in words.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "store/range.h"
+
+/*
+ * Words: "pk = 'x' AND sk >= 'a'", in the attributes' own names and values.
+ */
+
+static void
+append_name(StringInfo out, const DynTable *table, const StoreRange *range, int i)
+{
+	item_quote(out, dyn_index_key(table, range->index, i)->attribute);
+}
+
+/* A column's value as the attribute's. */
+static void
+append_value(StringInfo out, const DynTable *table, const StoreRange *range, int i, Datum value)
+{
+	ItemType type = dyn_index_key(table, range->index, i)->type;
+	ItemBuilder b;
+
+	if (type == ITEM_N)
+		appendStringInfoString(out, DatumGetCString(DirectFunctionCall1(numeric_out, value)));
+	else if (type == ITEM_B)
+		appendStringInfo(out, "'%s'", DatumGetCString(DirectFunctionCall1(byteaout, value)));
+	else
+	{
+		item_build_init(&b, 64);
+		dyn_key_build(&b, type, value);
+		appendStringInfoChar(out, '\'');
+		item_quote(out, item_payload(item_root(item_build_finish(&b))));
+		appendStringInfoChar(out, '\'');
+	}
+}
+
+static void
+append_term(StringInfo out, const DynTable *table, const StoreRange *range, int i, const char *op,
+			Datum value)
+{
+	if (out->len > 0)
+		appendStringInfoString(out, " AND ");
+	append_name(out, table, range, i);
+	appendStringInfo(out, " %s ", op);
+	append_value(out, table, range, i, value);
+}
+
+static void
+append_position(StringInfo out, const DynTable *table, const StoreRange *range)
+{
+	const char *op = range->forward ? ">" : "<";
+
+	if (range->nposition == range->nequal + 1)
+	{
+		append_term(out, table, range, range->nequal, op, range->position[range->nequal]);
+		return;
+	}
+	appendStringInfoString(out, out->len > 0 ? " AND (" : "(");
+	for (int i = range->nequal; i < range->nposition; i++)
+	{
+		appendStringInfoString(out, i > range->nequal ? ", " : "");
+		append_name(out, table, range, i);
+	}
+	appendStringInfo(out, ") %s (", op);
+	for (int i = range->nequal; i < range->nposition; i++)
+	{
+		appendStringInfoString(out, i > range->nequal ? ", " : "");
+		append_value(out, table, range, i, range->position[i]);
+	}
+	appendStringInfoChar(out, ')');
+}
+
+static char *
+range_words(const DynTable *table, const StoreRange *range)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int i = 0; i < range->nequal; i++)
+		append_term(&out, table, range, i, "=", range->equal[i]);
+	if (range->lower.given)
+		append_term(&out, table, range, range->nequal, range->lower.inclusive ? ">=" : ">",
+					range->lower.value);
+	if (range->upper.given)
+		append_term(&out, table, range, range->nequal, range->upper.inclusive ? "<=" : "<",
+					range->upper.value);
+	if (range->nposition > 0)
+		append_position(&out, table, range);
+	return out.len > 0 ? out.data : "everything";
+}
+
+/* The index that a plan scans; of a partitioned table there are several. */
+static void
+look_at_plan(const Plan *plan, StoreExplanation *explanation)
+{
+	while (plan != NULL && !IsA(plan, IndexScan) && !IsA(plan, IndexOnlyScan))
+		plan = plan->lefttree;
+	if (plan == NULL)
+		return;
+	explanation->index_only = IsA(plan, IndexOnlyScan);
+	explanation->index = explanation->index_only ? ((const IndexOnlyScan *) plan)->indexid
+												 : ((const IndexScan *) plan)->indexid;
+}
+
+static int64
+pages_visited(void)
+{
+	const BufferUsage *usage = &pgBufferUsage;
+
+	return usage->shared_blks_hit + usage->shared_blks_read + usage->local_blks_hit +
+		   usage->local_blks_read;
+}
+
+static bool
+stop_at_once(const StoreRow *row, void *arg)
+{
+	/* a TOAST table's schema is wanted only here */
+	if (row->item != (Datum) 0)
+		(void) PG_DETOAST_DATUM(row->item);
+	return false;
+}
+
+/*
+ * store_range(), and what it took.  A first run that stops at once has the caches filled, so that
+ * no visits of catalogs are counted.
+ */
+void
+store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg,
+					StoreExplanation *explanation)
+{
+	StoreRange narrowed = *range;
+	RangeStatement statement;
+
+	memset(explanation, 0, sizeof(*explanation));
+	if (!store_range_narrow(table, &narrowed))
+	{
+		explanation->words = "nothing, since the start key is at the end";
+		return;
+	}
+	explanation->words = range_words(table, &narrowed);
+	store_range_prepare(table, &narrowed, &statement);
+	look_at_plan(store_planned(statement.plan)->planTree, explanation);
+	store_range_execute(table, &narrowed, &statement, stop_at_once, NULL);
+	explanation->pages = -pages_visited();
+	store_range_execute(table, &narrowed, &statement, callback, arg);
+	explanation->pages += pages_visited();
+}
