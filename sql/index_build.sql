@@ -1,4 +1,5 @@
 -- A global secondary index comes to a table with items, and goes again: I05, I10, I25.
+\set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'pk S', 'sk S');
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'GSI1SK', i)) IS NULL) FROM generate_series(1, 900) i;
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'sparse', 'sk', 's' || i, 'GSI1PK', 'g' || i)) IS NULL) FROM generate_series(1, 50) i;
