@@ -76,8 +76,7 @@ gsi_check_row_security(const GsiWork *work)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security may hide items of table \"%s\" from index \"%s\"",
 						work->table, work->index),
-				 errhint("Call as a role that bypasses row-level security, or set the table to "
-						 "NO FORCE ROW LEVEL SECURITY meanwhile.")));
+				 errhint("Call as a role that bypasses row-level security.")));
 }
 
 /*

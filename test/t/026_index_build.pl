@@ -173,15 +173,15 @@ $node->safe_psql('postgres', $call);
 check_index('after cancels', 'GSI2', 'GSI2PK');
 
 # Rows of a batch are found by their blocks
-my ($rc, $out, $err) = $node->psql('postgres', q{
+$node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
+my ($rc, $out, $err) = $node->psql('postgres', qq{
 	LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = notice;
-	SET enable_tidscan = off; ALTER TABLE app DISABLE TRIGGER "~dynamo_keys";
-	CALL dyn_create_index('app', 'GSI3', 'sk S', 'GSI2PK S'); CALL dyn_drop_index('app', 'GSI3');
-	CALL dyn_create_index('app', 'GSI3', 'new S')});
-my @plans = grep { /Query Text: (UPDATE|SELECT (count|ctid))/ } split /NOTICE:  duration/, $err;
-cmp_ok(scalar @plans, '>', 4, 'plans were logged');
+	SET enable_tidscan = off; SET jit_above_cost = 0;
+	$call});
+my @plans = grep { /Query Text: (UPDATE|SELECT count)/ } split /NOTICE:  duration/, $err;
+cmp_ok(scalar(grep { /Query Text: UPDATE/ } @plans), '>', 1, 'plans were logged');
 is(scalar(grep { !/Tid Range Scan/ || /Seq Scan|Index Scan|Bitmap/ } @plans), 0, 'all read by ranges of blocks') or diag((grep { /Seq Scan|Index Scan|Bitmap/ } @plans)[0]);
-$node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2'); CALL dyn_drop_index('app', 'GSI3')});
+$node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
 
 # A table that is in use all the time: locked for a moment between two others
 $holder = begin(q{BEGIN; SELECT pk FROM app LIMIT 1; SELECT pg_sleep(3)});
@@ -215,14 +215,14 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$call");
 like($err, qr/ERROR:  53400: no background worker is free/, 'no worker: an error');
-my ($statement) = $err =~ /call dyn_create_index again: (CREATE INDEX .*;)$/m;
+my ($statement) = $err =~ /call dyn_create_index again: (CREATE INDEX .*)$/m;
 ok(defined $statement, 'with the statement') or diag($err);
 $node->safe_psql('postgres', $statement);
 is(status('GSI2'), 'CREATING', 'run by hand');
 $node->safe_psql('postgres', $call);
 check_index('by hand', 'GSI2', 'GSI2PK');
 ($rc, $out, $err) = $node->psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
-($statement) = $err =~ /call dyn_drop_index again: (DROP INDEX .*;)$/m;
+($statement) = $err =~ /call dyn_drop_index again: (DROP INDEX .*)$/m;
 ok(defined $statement, 'and for the drop') or diag($err);
 $node->safe_psql('postgres', $statement);
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
