@@ -8,12 +8,20 @@
  * generic plan is made valid here, with everything else than ordered index scans discouraged;
  * the execution that follows finds it valid and takes it as it is.
  *
+ * Nor does the order of an index mean that its index is read: once the first columns are required to
+ * equal something, the order of the others may be another index's order too, and a scan of all
+ * of that one, filtered, the cheaper plan.  So the planner sees the one index only.
+ *
  * Nothing can invalidate the plan in between: that takes a new lock, and the relation is locked.
  */
 #include "postgres.h"
 
+#include "catalog/partition.h"
 #include "jit/jit.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
+#include "optimizer/plancat.h"
+#include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
 
@@ -31,12 +39,13 @@ store_find_plan(DynTable *table, int shape)
 }
 
 StorePlan *
-store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types)
+store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
 
 	plan->shape = shape;
+	plan->index = index;
 	plan->plan = SPI_prepare_cursor(sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
@@ -73,6 +82,36 @@ store_forbid_null(bool isnull)
 				(errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item or no key")));
 }
 
+static get_relation_info_hook_type next_get_relation_info = NULL;
+static Oid planned_index = InvalidOid;
+
+/* Whether an index is the one that is wanted, or its part of a partition. */
+static bool
+is_planned_index(Oid index)
+{
+	return index == planned_index ||
+		   (get_rel_relispartition(index) &&
+			list_member_oid(get_partition_ancestors(index), planned_index));
+}
+
+/* Relations that do not have the index are not ours; they keep theirs. */
+static void
+keep_planned_index(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+{
+	List *kept = NIL;
+	ListCell *cell;
+
+	if (next_get_relation_info != NULL)
+		next_get_relation_info(root, relid, inhparent, rel);
+	foreach (cell, rel->indexlist)
+	{
+		if (is_planned_index(((IndexOptInfo *) lfirst(cell))->indexoid))
+			kept = lappend(kept, lfirst(cell));
+	}
+	if (kept != NIL)
+		rel->indexlist = kept;
+}
+
 /*
  * Make the generic plan valid.  The planner's switches are set as variables and not as
  * settings: they have to hold for the planning alone, and this is on the path of every call.
@@ -86,10 +125,17 @@ ensure_plan(StorePlan *plan)
 	bool sort = enable_sort;
 	bool incremental_sort = enable_incremental_sort;
 	bool jit = jit_enabled;
+	get_relation_info_hook_type hook = get_relation_info_hook;
+	Oid index = planned_index;
 	CachedPlan *generic;
 
 	PG_TRY();
 	{
+		/* planning may call functions that plan */
+		if (hook != keep_planned_index)
+			next_get_relation_info = hook;
+		get_relation_info_hook = keep_planned_index;
+		planned_index = plan->index;
 		enable_seqscan = enable_bitmapscan = enable_sort = enable_incremental_sort = jit_enabled =
 			false;
 		generic = GetCachedPlan(source, NULL, CurrentResourceOwner, NULL);
@@ -97,6 +143,8 @@ ensure_plan(StorePlan *plan)
 	}
 	PG_FINALLY();
 	{
+		get_relation_info_hook = hook;
+		planned_index = index;
 		enable_seqscan = seqscan;
 		enable_bitmapscan = bitmapscan;
 		enable_sort = sort;

@@ -15,11 +15,13 @@ typedef struct StorePlan
 {
 	struct StorePlan *next;
 	int shape;
+	Oid index; /* that it is to use */
 	SPIPlanPtr plan;
 } StorePlan;
 
 extern StorePlan *store_find_plan(DynTable *table, int shape);
-extern StorePlan *store_prepare(DynTable *table, int shape, const char *sql, int nargs, Oid *types);
+extern StorePlan *store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
+								Oid *types);
 extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
 extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);

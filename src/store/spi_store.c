@@ -168,7 +168,7 @@ get_plan(DynTable *table, int shape)
 		initStringInfo(&sql);
 		append_statement(&sql, table, shape);
 		n = statement_types(table, shape, types);
-		plan = store_prepare(table, shape, sql.data, n, types);
+		plan = store_prepare(table, shape, table->primary.relid, sql.data, n, types);
 		pfree(sql.data);
 	}
 	return plan;

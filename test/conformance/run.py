@@ -6,13 +6,9 @@ them is compared all the same.  The number that must pass is asserted exactly.
 """
 
 import json
-import re
 import sys
 
 import psycopg2
-
-# The other five single-item and table operations expect an index to refuse the write.
-PASSES = 284
 
 strategies = json.load(open(sys.argv[1]))
 only = sys.argv[2] if len(sys.argv) > 2 else None
@@ -22,7 +18,13 @@ cur = conn.cursor()
 cur.execute("CREATE EXTENSION IF NOT EXISTS dynamo_table")
 
 
+cur.execute("SELECT count(*) FROM pg_proc WHERE proname = 'dyn_create_index'")
+live_indexes = cur.fetchone()[0] > 0
+# without them four operations fail or are left out: UpdateTable and what needs its index
+PASSES = 381 if live_indexes else 377
+
 tokens = set()  # of transactions that were done
+waiting = set()  # tables that lack an index
 
 
 class Unsupported(Exception):
@@ -71,33 +73,84 @@ def update_item(table, r):
                                r.get("ExpressionAttributeNames"), r.get("ExpressionAttributeValues"), r.get("ReturnValues"), r.get(FAILURE))[0]}
 
 
+def update_table(table, r):
+    only_with(r, "AttributeDefinitions", "GlobalSecondaryIndexUpdates")
+    if not live_indexes:
+        waiting.add(table)
+        raise Unsupported
+    types = {a["AttributeName"]: a["AttributeType"] for a in r["AttributeDefinitions"]}
+    cur.execute("COMMIT")
+    for update in r["GlobalSecondaryIndexUpdates"]:
+        index = update["Create"]
+        keys = {k["KeyType"]: "%s %s" % (k["AttributeName"], types[k["AttributeName"]]) for k in index["KeySchema"]}
+        cur.execute("CALL dyn_create_index(%s, %s, %s, sort_key => %s, projection => %s, non_key_attributes => %s)",
+                    (table, index["IndexName"], keys["HASH"], keys.get("RANGE"), index["Projection"]["ProjectionType"],
+                     index["Projection"].get("NonKeyAttributes")))
+    cur.execute("BEGIN")
+    return {}
+
+
+READ = ("ProjectionExpression", "FilterExpression", "ExpressionAttributeNames", "ExpressionAttributeValues", "IndexName", "Limit",
+        "ExclusiveStartKey", "Select", "ConsistentRead")
+
+
+def page(function, table, r, **arguments):
+    """One page, word for word."""
+    arguments.update(projection=r.get("ProjectionExpression"), filter=r.get("FilterExpression"), names=r.get("ExpressionAttributeNames"),
+                     vals=r.get("ExpressionAttributeValues"), index=r.get("IndexName"), page_size=r.get("Limit"),
+                     start_key=r.get("ExclusiveStartKey"), select_mode=r.get("Select"), consistent_read=r.get("ConsistentRead", False))
+    cur.execute("SELECT items::text[], item_count, scanned_count, last_evaluated_key FROM %s(%%s, %s)"
+                % (function, ", ".join("%s => %%s" % a for a in arguments)),
+                [table] + [json.dumps(a) if isinstance(a, dict) else a for a in arguments.values()])
+    items, count, scanned, key = cur.fetchone()
+    answer = {"Count": count, "ScannedCount": scanned}
+    if items is not None:
+        answer["Items"] = [json.loads(i) for i in items]
+    if key is not None:
+        answer["LastEvaluatedKey"] = json.loads(key)
+    return answer
+
+
 def query(table, r):
-    only_with(r, "KeyConditionExpression", "FilterExpression", "ProjectionExpression", "ScanIndexForward", "Limit", "ExclusiveStartKey",
-              "Select", *EXPRESSIONS)
-    if "Limit" in r and "FilterExpression" in r:
-        return limited_query(table, r)
-    items = call("dyn_query(%s, %s, %s, %s, %s, %s, %s, %s, %s)", table, r["KeyConditionExpression"], r.get("ExpressionAttributeNames"),
-                 r.get("ExpressionAttributeValues"), r.get("FilterExpression"), r.get("ProjectionExpression"), r.get("ScanIndexForward"),
-                 r.get("Limit"), r.get("ExclusiveStartKey"))
-    if r.get("Select") == "COUNT":
-        return {"Count": len(items)}
-    return {"Items": items, "Count": len(items)}
+    only_with(r, *READ, "KeyConditionExpression", "ScanIndexForward")
+    return page("dyn_query_page", table, r, key_condition=r["KeyConditionExpression"], forward=r.get("ScanIndexForward"))
 
 
-def used(request, member, *texts):
-    """The names or values that these expressions use."""
-    given = request.get(member)
-    tokens = re.findall(r"[#:]\w+", " ".join(t or "" for t in texts))
-    return given and {k: v for k, v in given.items() if k in tokens} or None
+def scan(table, r):
+    only_with(r, *READ, "Segment", "TotalSegments")
+    return page("dyn_scan_page", table, r, segment=r.get("Segment"), total_segments=r.get("TotalSegments"))
 
 
-def limited_query(table, r):
-    """Limit counts what is read, max_items what is returned: filter what was read."""
-    key, filter_ = r["KeyConditionExpression"], r["FilterExpression"]
-    items = call("i FROM dyn_query(%s, %s, %s, %s, forward => %s, max_items => %s, start_key => %s) i WHERE dyn_matches(i, %s, %s, %s)",
-                 table, key, used(r, EXPRESSIONS[0], key), used(r, EXPRESSIONS[1], key), r.get("ScanIndexForward"), r["Limit"],
-                 r.get("ExclusiveStartKey"), filter_, used(r, EXPRESSIONS[0], filter_), used(r, EXPRESSIONS[1], filter_))
-    return {"Items": items, "Count": len(items)}
+def add(sum_, answer):
+    """Put an answer behind what was answered before."""
+    for member in ("Items", "Count", "ScannedCount"):
+        if member in answer:
+            sum_[member] = sum_[member] + answer[member] if member in sum_ else answer[member]
+
+
+def paginate(op, table, r):
+    """All pages, of which the last one has no key."""
+    sum_ = {}
+    while True:
+        answer = OPERATIONS[op](table, r)
+        add(sum_, answer)
+        if "LastEvaluatedKey" not in answer:
+            return sum_
+        r = dict(r, ExclusiveStartKey=answer["LastEvaluatedKey"])
+
+
+def answer_of(table, operation):
+    op, r = operation["op"], operation["request"]
+    if op not in OPERATIONS or table in waiting and ("IndexName" in r or "Error" in operation["expect"]):
+        raise Unsupported
+    read = (lambda r: paginate(op, table, r)) if operation.get("paginate") else (lambda r: OPERATIONS[op](table, r))
+    segments = operation.get("all_segments")
+    if not segments:
+        return read(r)
+    sum_ = {}
+    for segment in range(segments):
+        add(sum_, read(dict(r, Segment=segment, TotalSegments=segments)))
+    return sum_
 
 
 def stand_in(table, operation):
@@ -119,10 +172,8 @@ def stand_in(table, operation):
                     OPERATIONS[kind.replace("Request", "Item")](table, r)
 
 
-OPERATIONS = {"GetItem": get_item, "PutItem": put_item, "DeleteItem": delete_item, "UpdateItem": update_item, "Query": query}
-READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
-
-
+OPERATIONS = {"GetItem": get_item, "PutItem": put_item, "DeleteItem": delete_item, "UpdateItem": update_item, "Query": query,
+              "Scan": scan, "UpdateTable": update_table}
 def normal(value):
     """Sets in one order, so that they compare as sets."""
     if isinstance(value, dict):
@@ -130,14 +181,14 @@ def normal(value):
     return [normal(v) for v in value] if isinstance(value, list) else value
 
 
-def run(table, operation, indexes):
+MEMBERS = ("Item", "Attributes", "Items", "Count", "ScannedCount", "LastEvaluatedKey")
+
+
+def run(table, operation):
     """None, or what is different."""
     expect = operation["expect"]
-    if operation.get("paginate"):
-        # the typed functions give the whole result at once
-        operation = dict(operation, request={k: v for k, v in operation["request"].items() if k != "Limit"})
     try:
-        answer = OPERATIONS.get(operation["op"], lambda *_: only_with({"?": 0}))(table, operation["request"])
+        answer = answer_of(table, operation)
     except psycopg2.Error as e:
         cur.execute("ROLLBACK")
         cur.execute("SELECT dyn_error_name(%s)", (e.pgcode,))
@@ -146,19 +197,49 @@ def run(table, operation, indexes):
             return "the item of the error is %s" % e.diag.message_detail
         return None if expect.get("Error") == name else "error %s: %s" % (name, e)
     if "Error" in expect:
-        if indexes and operation["op"] not in READS and expect["Error"] == "ValidationException":
-            raise Unsupported  # what an index would have refused
         return "no error, but %s expected" % expect["Error"]
-    for member in ("Item", "Attributes", "Items", "Count"):
-        if member in expect and normal(answer.get(member)) != normal(expect[member]):
-            return "%s is %s, not %s" % (member, json.dumps(answer.get(member)), json.dumps(expect[member]))
+    if operation["request"].get("Select") == "COUNT" and "Items" in answer:
+        return "there are items"
+    if operation.get("all_segments"):
+        # none of these has two equal items
+        texts = [json.dumps(i, sort_keys=True) for i in answer.get("Items", [])]
+        if len(texts) != len(set(texts)):
+            return "an item comes twice"
+    for member in MEMBERS:
+        if member not in expect:
+            continue
+        got, want = normal(answer.get(member)), normal(expect[member])
+        if member == "Items" and expect.get("unordered"):
+            got, want = [sorted(json.dumps(i, sort_keys=True) for i in items) for items in (got, want)]
+        if got != want:
+            return "%s is %s, not %s" % (member, json.dumps(got), json.dumps(want))
     return None
+
+
+def key_text(key):
+    return "%s %s" % (key["name"], key["type"])
+
+
+def projection(index):
+    result = {"projection": index["projection"]["ProjectionType"]}
+    if "NonKeyAttributes" in index["projection"]:
+        result["non_key_attributes"] = index["projection"]["NonKeyAttributes"]
+    return result
+
+
+def global_index(index):
+    definition = dict(projection(index), partition_key=key_text(index["pk"]))
+    if index["sk"]:
+        definition["sort_key"] = key_text(index["sk"])
+    return definition
 
 
 def create(n, strategy):
     name = "strategy_%d" % n
-    keys = ["%s %s" % (k["name"], k["type"]) for k in (strategy["table"]["pk"], strategy["table"]["sk"]) if k]
-    call("dyn_create_table(%s, %s, %s)", name, keys[0], keys[1] if len(keys) > 1 else None)
+    keys = strategy["table"]
+    call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s)", name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
+         {i["name"]: global_index(i) for i in strategy["gsis"]} or None,
+         {i["name"]: dict(projection(i), sort_key=key_text(i["sk"])) for i in strategy["lsis"]} or None)
     for item in strategy["items"]:
         call("dyn_put(%s, %s)", name, item)
     return name
@@ -170,11 +251,10 @@ def main():
         if only and strategy["id"] != only:
             continue
         table = create(n, strategy)
-        indexes = strategy["gsis"] or strategy["lsis"] or any(o["op"] == "UpdateTable" for o in strategy["operations"])
         for i, operation in enumerate(strategy["operations"]):
             cur.execute("BEGIN")
             try:
-                difference = run(table, operation, indexes)
+                difference = run(table, operation)
             except Unsupported:
                 cur.execute("ROLLBACK; BEGIN")
                 stand_in(table, operation)

@@ -1,4 +1,4 @@
-# A physical standby: replay, reads, sound files, promotion.
+# A physical standby: replay, reads, sound files, promotion.  N01: no consistent reads of items.
 use strict;
 use warnings;
 
@@ -34,7 +34,9 @@ $primary->safe_psql('postgres', $_) for (
 ok(finish_load($load), 'load on the primary') or diag($load->{err});
 $primary->safe_psql('postgres', $_) for (
 	'DELETE FROM ours WHERE id % 10 = 0; DELETE FROM twin WHERE id % 10 = 0',
-	'VACUUM (FREEZE) ours', 'VACUUM FULL ours');
+	'VACUUM (FREEZE) ours', 'VACUUM FULL ours',
+	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}')},
+	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')});
 $primary->wait_for_catchup($standby);
 
 SKIP:
@@ -56,6 +58,19 @@ is( $standby->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmap
 is($standby->safe_psql('postgres',
 		"SELECT count(*) FROM (SELECT bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'ours'::regclass) c"),
 	'3', 'the indexes are sound on the standby');
+
+my @reads = (
+	q{dyn_get('app', '{"pk":{"S":"a"},"sk":{"S":"b"}}'},
+	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}'},
+	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}', index => 'Local'},
+	q{dyn_scan('app'}, q{dyn_scan('app', segment => 0, total_segments => 1});
+for my $read (@reads)
+{
+	is($standby->safe_psql('postgres', "SELECT count(*) FROM $read)"), '1', "$read) on the standby");
+	is($primary->safe_psql('postgres', "SELECT count(*) FROM $read, consistent_read => true)"), '1', 'consistent on the primary');
+	my ($status, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM $read, consistent_read => true)");
+	like($err, qr/55000: consistent_read is not possible on a standby.*HINT/s, 'consistent on the standby');
+}
 
 $standby->promote;
 $primary->stop;
