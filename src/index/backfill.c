@@ -90,7 +90,7 @@ write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
 	const DynIndex *index = dyn_find_index(table, fill->work->name);
 	StringInfoData sql;
 
-	fill->match = gsi_match_expression(shape);
+	fill->match = dyn_shape_match_sql(shape);
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "(NOT %s", fill->match);
 	if (list_length(columns) > shape->nkeys)

@@ -54,10 +54,3 @@ gsi_validate(GsiWork *work)
 	gsi_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
 						 quote_identifier(DYN_KEYS_CONSTRAINT)));
 }
-
-/* The constraint's condition, for use in a query. */
-const char *
-gsi_match_expression(const DynShape *shape)
-{
-	return strstr(dyn_shape_constraint_sql(shape), "CHECK ") + strlen("CHECK ");
-}

@@ -62,7 +62,6 @@ extern void gsi_execute(const char *sql);
 extern void gsi_write_trigger(const DynShape *shape);
 extern void gsi_append_constraint(StringInfo sql, const DynShape *shape);
 extern void gsi_validate(GsiWork *work);
-extern const char *gsi_match_expression(const DynShape *shape);
 
 /* backfill.c */
 extern void gsi_check_row_security(const GsiWork *work);

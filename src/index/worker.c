@@ -12,9 +12,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_authid.h"
-#include "commands/async.h"
 #include "executor/spi.h"
-#include "libpq/libpq.h"
 #include "libpq/pqformat.h"
 #include "libpq/pqmq.h"
 #include "mb/pg_wchar.h"
@@ -266,6 +264,8 @@ dyn_index_worker_main(Datum handle)
 {
 	dsm_segment *segment;
 	WorkerRequest *request;
+	const char done = MESSAGE_DONE;
+	shm_mq_handle *queue;
 	shm_mq *mq;
 
 	pqsignal(SIGTERM, die);
@@ -278,9 +278,10 @@ dyn_index_worker_main(Datum handle)
 	request = dsm_segment_address(segment);
 	mq = (shm_mq *) ((char *) request + request->queue);
 	shm_mq_set_sender(mq, MyProc);
-	pq_redirect_to_shm_mq(segment, shm_mq_attach(mq, segment, NULL));
+	queue = shm_mq_attach(mq, segment, NULL);
+	pq_redirect_to_shm_mq(segment, queue);
 	connect_as_caller(request);
 	run_request(request);
-	pq_putmessage(MESSAGE_DONE, "I", 1);
+	(void) shm_mq_send(queue, 1, &done, false, true);
 	dsm_detach(segment);
 }
