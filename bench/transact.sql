@@ -22,21 +22,21 @@ DECLARE
 	items text[];
 	pks text[];
 	sks text[];
-	datas text[];
+	jsons text[];
 	t0 timestamptz;
 	ours interval[] := '{0s,0s}';
 	theirs interval[] := '{0s,0s}';
 BEGIN
 	FOR i IN 1..n LOOP
 		SELECT array_agg(DISTINCT 10000 + (random() * 99999)::int) INTO keys FROM generate_series(1, 25);
-		SELECT array_agg(typed(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k)) INTO items, pks, sks, datas FROM unnest(keys) k;
+		SELECT array_agg(typed(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k)) INTO items, pks, sks, jsons FROM unnest(keys) k;
 		COMMIT;
 		t0 := clock_timestamp();
 		PERFORM dyn_batch_write('app', items::dyn_item[]);
 		COMMIT;
 		ours[1] := ours[1] + (clock_timestamp() - t0);
 		t0 := clock_timestamp();
-		INSERT INTO hand SELECT * FROM unnest(pks, sks, datas::jsonb[]) ON CONFLICT (pk, sk) DO UPDATE SET data = EXCLUDED.data;
+		INSERT INTO hand SELECT * FROM unnest(pks, sks, jsons::jsonb[]) ON CONFLICT (pk, sk) DO UPDATE SET data = EXCLUDED.data;
 		COMMIT;
 		theirs[1] := theirs[1] + (clock_timestamp() - t0);
 		t0 := clock_timestamp();
@@ -49,7 +49,7 @@ BEGIN
 		theirs[2] := theirs[2] + (clock_timestamp() - t0);
 		-- as many as before
 		PERFORM dyn_batch_write('app', items::dyn_item[]);
-		INSERT INTO hand SELECT * FROM unnest(pks, sks, datas::jsonb[]);
+		INSERT INTO hand SELECT * FROM unnest(pks, sks, jsons::jsonb[]);
 		COMMIT;
 	END LOOP;
 	INSERT INTO ratios VALUES

@@ -22,7 +22,7 @@ count_keys(const BatchGetRequest *request)
 	if (n == 0 || n > dyn_max_batch_get_keys)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must have 1 to %d keys", dyn_max_batch_get_keys),
-						errdetail("It has " INT64_FORMAT ".", n)));
+						errdetail("It has %lld.", (long long) n)));
 	return (int) n;
 }
 

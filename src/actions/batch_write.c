@@ -43,7 +43,7 @@ count_writes(const BatchWriteRequest *request)
 	if (n == 0 || n > dyn_max_batch_writes)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must have 1 to %d puts and deletes", dyn_max_batch_writes),
-						errdetail("It has " INT64_FORMAT ".", n)));
+						errdetail("It has %lld.", (long long) n)));
 	if (size > (Size) dyn_max_batch_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must not exceed %d bytes", dyn_max_batch_size),

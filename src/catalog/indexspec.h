@@ -66,6 +66,7 @@ extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_columns(const DynShape *shape); /* DynShapeColumn: table keys first */
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
+extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
 extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */

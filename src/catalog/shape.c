@@ -142,16 +142,16 @@ specs_literal(List *columns)
 	return quote_literal_cstr(array.data);
 }
 
+/* The constraint's condition, which is one for queries as well. */
 char *
-dyn_shape_constraint_sql(const DynShape *shape)
+dyn_shape_match_sql(const DynShape *shape)
 {
 	List *columns = dyn_shape_columns(shape);
 	StringInfoData sql;
 	ListCell *cell;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "CONSTRAINT %s CHECK (%s.dyn_keys_match(%s, %s::pg_catalog.text[]",
-					 quote_identifier(DYN_KEYS_CONSTRAINT), shape->extension,
+	appendStringInfo(&sql, "%s.dyn_keys_match(%s, %s::pg_catalog.text[]", shape->extension,
 					 quote_identifier(DYN_ITEM_COLUMN), specs_literal(columns));
 	foreach (cell, columns)
 	{
@@ -159,8 +159,15 @@ dyn_shape_constraint_sql(const DynShape *shape)
 
 		appendStringInfo(&sql, ", %s", quote_identifier(column->column));
 	}
-	appendStringInfoString(&sql, "))");
+	appendStringInfoChar(&sql, ')');
 	return sql.data;
+}
+
+char *
+dyn_shape_constraint_sql(const DynShape *shape)
+{
+	return psprintf("CONSTRAINT %s CHECK (%s)", quote_identifier(DYN_KEYS_CONSTRAINT),
+					dyn_shape_match_sql(shape));
 }
 
 char *
