@@ -84,12 +84,14 @@ SET dynamo_table.max_global_indexes = 0;
 SET dynamo_table.max_projected_attributes = 0;
 SELECT why('dyn_create_table(''none'', ''pk S'', ''sk S'', local_indexes => indexes(1, false))');
 SELECT why('dyn_create_table(''none'', ''pk S'', ''sk S'', global_indexes => indexes(1, true))');
+CALL dyn_create_index('including_50', 'Extra', 'e S');
 -- what is there stays, whatever the limits are now
 SELECT dyn_put('local_6', '{"pk":"a","sk":"b","l6":"c"}'::jsonb);
 SELECT dyn_query('local_6', 'pk = :a AND l6 = :c', vals => '{":a":"a",":c":"c"}'::jsonb, index => 'Index6');
 RESET dynamo_table.max_local_indexes;
 RESET dynamo_table.max_global_indexes;
 RESET dynamo_table.max_projected_attributes;
+CALL dyn_create_index('global_20', 'Extra', 'e S');
 -- L14 counts all six copies
 SELECT why('dyn_put(''local_6'', (SELECT jsonb_object_agg(''l'' || i, ''x'') FROM generate_series(1, 6) i) || jsonb_build_object(''pk'', ''a'', ''sk'', ''b'', ''x'', repeat(''x'', ' || n || ')))') FROM unnest(ARRAY[58400, 58600]) n;
 DROP TABLE local_5, local_6, global_20, global_21, including_50, including_51;
