@@ -21,6 +21,15 @@ typedef enum ReturnValues
 	RETURN_UPDATED_NEW
 } ReturnValues;
 
+/* What a front end has built itself of legacy parameters: it stands for the text of its kind. */
+typedef struct BuiltExpressions
+{
+	const Expr *condition; /* or filter */
+	const Expr *projection;
+	const Expr *update;
+	const ExprKeyCondition *key_condition;
+} BuiltExpressions;
+
 /* A request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
@@ -33,6 +42,7 @@ typedef struct ItemRequest
 	text *update;
 	ReturnValues return_values;
 	bool old_on_failure; /* a failed condition tells the item */
+	BuiltExpressions built;
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -62,6 +72,7 @@ typedef struct ReadRequest
 	bool paged; /* ends at page_size, if that is given, or DYN_PAGE_BYTES */
 	int64 page_size; /* items evaluated */
 	StoreExplanation *explanation; /* or NULL */
+	BuiltExpressions built;
 } ReadRequest;
 
 typedef struct QueryRequest
@@ -106,7 +117,7 @@ extern void action_scan(const ScanRequest *request, ResultCallback callback, voi
 						ReadResult *result);
 
 /* condition.c */
-extern Expr *action_condition(const ItemRequest *request);
+extern const Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 
@@ -116,7 +127,7 @@ extern void action_change_locked(DynTable *table, const DynKeyValues *key, Store
 
 /* keys.c */
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
-							   const char *kind, const char *hint);
+							   const char *hint);
 
 /* consistent.c */
 extern void action_check_consistent(const DynIndex *index);

@@ -52,7 +52,7 @@ replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
 DynItem *
 action_put(const ItemRequest *request)
 {
-	Expr *condition = action_condition(request);
+	const Expr *condition = action_condition(request);
 	DynItem *old = NULL;
 	DynTable *table;
 	Relation rel;

@@ -29,10 +29,12 @@ fail_select(const char *message)
 static void
 check_select(const ReadRequest *request)
 {
-	if (request->projection != NULL && request->select != SELECT_DEFAULT &&
+	bool projected = request->projection != NULL || request->built.projection != NULL;
+
+	if (projected && request->select != SELECT_DEFAULT &&
 		request->select != SELECT_SPECIFIC_ATTRIBUTES)
 		fail_select("a projection goes with select_mode SPECIFIC_ATTRIBUTES only");
-	if (request->projection == NULL && request->select == SELECT_SPECIFIC_ATTRIBUTES)
+	if (!projected && request->select == SELECT_SPECIFIC_ATTRIBUTES)
 		fail_select("select_mode SPECIFIC_ATTRIBUTES needs a projection");
 	if (request->index == NULL && request->select == SELECT_ALL_PROJECTED_ATTRIBUTES)
 		fail_select("select_mode ALL_PROJECTED_ATTRIBUTES needs an index");
@@ -53,7 +55,7 @@ fail_projection(const Read *read, const char *kind, const char *what)
 
 /* Spec row I15. */
 static void
-check_projected(const Read *read, const Expr *expr, const char *kind)
+check_projected(const Read *read, const Expr *expr)
 {
 	const ItemSpan *attributes;
 	int n = 0;
@@ -71,7 +73,7 @@ check_projected(const Read *read, const Expr *expr, const char *kind)
 		appendStringInfoString(&name, "attribute \"");
 		item_quote(&name, attributes[i]);
 		appendStringInfoChar(&name, '"');
-		fail_projection(read, kind, name.data);
+		fail_projection(read, expr_parameter(expr), name.data);
 	}
 }
 
@@ -88,8 +90,8 @@ check_attributes(Read *read)
 	{
 		if (select == SELECT_ALL_ATTRIBUTES)
 			fail_projection(read, "select_mode ALL_ATTRIBUTES", "all attributes");
-		check_projected(read, read->projection, "ProjectionExpression");
-		check_projected(read, read->filter, "FilterExpression");
+		check_projected(read, read->projection);
+		check_projected(read, read->filter);
 	}
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
 }
@@ -149,6 +151,8 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->result = result;
 	read->context = CurrentMemoryContext;
 	check_select(request);
+	read->filter = request->built.condition;
+	read->projection = request->built.projection;
 	if (request->filter != NULL)
 		read->filter =
 			expr_condition(request->expressions, EXPR_FILTER, action_span(request->filter));

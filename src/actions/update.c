@@ -82,7 +82,9 @@ returned_item(const Update *u)
 DynItem *
 action_update(const ItemRequest *request)
 {
-	Update u = {.request = request, .condition = action_condition(request)};
+	Update u = {.request = request,
+				.condition = action_condition(request),
+				.update = request->built.update};
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
@@ -94,7 +96,7 @@ action_update(const ItemRequest *request)
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	/* Spec row K18. */
 	if (u.update != NULL)
-		action_forbid_keys(table, &table->primary, u.update, "UpdateExpression",
+		action_forbid_keys(table, &table->primary, u.update,
 						   "Delete the item and put it with its new key.");
 	store_begin();
 	/* without an expression an item that is there stays as it is */
