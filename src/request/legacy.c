@@ -186,13 +186,12 @@ check_operator(const LegacyParameters *legacy)
 	if (legacy->conditional_operator == LEGACY_NONE || n > 1)
 		return;
 	if (n == 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("parameter ConditionalOperator cannot be used without Filter or Expected")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("%s cannot be used without Filter or Expected", "ConditionalOperator")));
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("parameter ConditionalOperator can only be used when Filter or Expected "
-						   "has two or more elements")));
+					errmsg("%s can only be used when Filter or Expected has two or more elements",
+						   "ConditionalOperator")));
 }
 
 /*
