@@ -111,11 +111,33 @@ SELECT updated('{"a":{"Action":"DELETE"},"b":{"Action":"DELETE","Value":{"SS":["
 SELECT updated('{"a":{"Action":"DELETE"},"b":{"Action":"ADD","Value":{"N":"3"}}}', 'ALL_NEW', 'absent') AS adds, updated('{}', 'ALL_NEW', 'absent2') AS nothing;
 SELECT ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},"Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS met,
        ask('UpdateItem', '{"TableName":"legacy","Key":{"pk":{"S":"absent"}},"AttributeUpdates":{"b":{"Action":"ADD","Value":{"N":"1"}}},"Expected":{"b":{"Value":{"N":"3"}}},"ReturnValues":"UPDATED_NEW"}') AS not_met;
+-- the same as the update expression: each action with each value on each value, and on none
+CREATE FUNCTION updated_by_expression(item dyn_item, update text, vals text, return_values text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN coalesce('{"Attributes":' || dyn_apply(item, update, '{"#a":"a"}', vals::dyn_item, return_values)::text || '}', '{}');
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
+END $$;
+CREATE FUNCTION updated_both(old text, action text, value text, return_values text, OUT legacy text, OUT expression text) LANGUAGE plpgsql AS $$
+DECLARE item dyn_item := format('{"pk":{"S":"both"},"b":{"N":"1"}%s}', ',"a":' || old);
+BEGIN
+  PERFORM dyn_put('legacy', item);
+  expression := updated_by_expression(item, CASE WHEN value IS NULL THEN 'REMOVE #a' WHEN action = 'PUT' THEN 'SET #a = :v' ELSE action || ' #a :v' END,
+    CASE WHEN value IS NULL THEN '{}' ELSE format('{":v":%s}', value) END, return_values);
+  legacy := updated(format('{"a":{"Action":"%s"%s}}', action, ',"Value":' || value), return_values, 'both');
+END $$;
+CREATE TABLE legacy_updates AS
+  SELECT action, old, value, returned, b.* FROM unnest('{PUT,ADD,DELETE}'::text[]) action, (SELECT v FROM legacy_values UNION ALL SELECT NULL) o (old), (SELECT v FROM legacy_values UNION ALL SELECT NULL) n (value),
+    unnest('{ALL_NEW,UPDATED_NEW,UPDATED_OLD}'::text[]) returned, updated_both(old, action, value, returned) b WHERE value IS NOT NULL OR action = 'DELETE';
+SELECT action, count(*) AS cases, sum((legacy = expression)::int) AS same, sum((legacy ~ 'ValidationException' AND expression = 'YD001')::int) AS both_refused,
+  sum((legacy <> expression AND NOT (legacy ~ 'ValidationException' AND expression = 'YD001'))::int) AS different FROM legacy_updates GROUP BY action ORDER BY action;
+-- lists alone
+SELECT old, value, returned, legacy FROM legacy_updates WHERE legacy <> expression AND NOT (legacy ~ 'ValidationException' AND expression = 'YD001') ORDER BY old, value, returned;
+
 -- many attributes
 SELECT length(updated((SELECT json_object_agg('x' || i, json_build_object('Value', json_build_object('N', i::text)))::text FROM generate_series(1, 3000) i), 'UPDATED_NEW', 'many')) > 60000 AS many;
 SELECT left_by((SELECT json_object_agg('x' || i, json_build_object('ComparisonOperator', 'EQ', 'AttributeValueList', json_build_array(json_build_object('N', i::text))))::text FROM generate_series(1, 3000) i)) AS many;
 SELECT left_by(format('{"a":{"ComparisonOperator":"IN","AttributeValueList":[%s]}}', (SELECT string_agg(format('{"N":"%s"}', i), ',') FROM generate_series(1, 1000) i))) AS in_many;
-SELECT count(dyn_delete('legacy', jsonb_build_object('pk', k))) FROM unnest('{u,absent,absent2,many,new}'::text[]) k;
+SELECT count(dyn_delete('legacy', jsonb_build_object('pk', k))) FROM unnest('{u,absent,absent2,many,new,both}'::text[]) k;
 
 -- KeyConditions, of a table and of an index
 SELECT dyn_create_table('music', 'Artist S', 'Year N', global_indexes => '{"Genres":{"partition_key":"Genre S","sort_key":"Title S","projection":"KEYS_ONLY"}}');
