@@ -1,5 +1,6 @@
 -- Legacy parameters of dyn_request(): Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter, ConditionalOperator, AttributesToGet.
 -- ask() gives the answer, or the SQLSTATE's exception with the message.
+\pset format unaligned
 CREATE FUNCTION ask(operation text, request text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE detail text;
 BEGIN

@@ -30,6 +30,19 @@ typedef struct BuiltExpressions
 	const ExprKeyCondition *key_condition;
 } BuiltExpressions;
 
+/*
+ * What an action found and left, for those who count; also where a condition has failed.  Without
+ * it an action may not have to know.
+ */
+typedef struct ItemMeasure
+{
+	bool collection; /* asked for: the size of the item's collection, if it is limited */
+	const DynTable *table;
+	const DynItem *old; /* NULL: there was none */
+	const DynItem *new; /* NULL: there is none; where nothing was written, the old one */
+	int64 collection_size; /* -1: has no limit, or was not asked for */
+} ItemMeasure;
+
 /* A request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
@@ -43,6 +56,7 @@ typedef struct ItemRequest
 	ReturnValues return_values;
 	bool old_on_failure; /* a failed condition tells the item */
 	BuiltExpressions built;
+	ItemMeasure *measure;
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -57,6 +71,9 @@ typedef enum ReadSelect
 	SELECT_COUNT
 } ReadSelect;
 
+/* Called for each item that the read of a local index fetches from the table, with its size. */
+typedef void (*FetchCallback)(Size size, void *arg);
+
 /* What Query and Scan have in common.  What is not given is NULL or 0. */
 typedef struct ReadRequest
 {
@@ -69,10 +86,12 @@ typedef struct ReadRequest
 	bool consistent;
 	DynItem *start_key;
 	int64 max_items; /* returned; 0: all */
-	bool paged; /* ends at page_size, if that is given, or DYN_PAGE_BYTES */
+	bool paged; /* ends at page_size, if that is given, or dyn_max_page_size */
 	int64 page_size; /* items evaluated */
 	StoreExplanation *explanation; /* or NULL */
 	BuiltExpressions built;
+	FetchCallback fetched; /* or NULL */
+	void *fetched_arg;
 } ReadRequest;
 
 typedef struct QueryRequest
@@ -86,16 +105,16 @@ typedef struct ScanRequest
 {
 	ReadRequest read;
 	bool segmented;
-	int segment;
-	int total_segments;
+	int64 segment;
+	int64 total_segments;
 } ScanRequest;
 
-/* Bytes of a page of a Query or Scan, after the item that reaches it. */
-#define DYN_PAGE_BYTES (1024 * 1024)
 #define DYN_MAX_SEGMENTS 1000000
 
 typedef struct ReadResult
 {
+	const DynTable *table;
+	const DynIndex *index;
 	int64 count; /* items returned */
 	int64 scanned; /* items evaluated */
 	int64 bytes; /* of these, as the index projects them; only where pages or explanations are */
@@ -128,6 +147,18 @@ extern void action_change_locked(DynTable *table, const DynKeyValues *key, Store
 /* keys.c */
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
 							   const char *hint);
+
+/* measure.c */
+extern void action_measure(const ItemRequest *request, const DynTable *table, const DynItem *old,
+						   const DynItem *new);
+extern void action_measure_collection(const ItemRequest *request, DynTable *table,
+									  const DynKeyValues *key);
+
+/* collection.c */
+extern bool collection_is_watched(Relation rel, const DynTable *table, const DynKeyValues *key);
+extern void collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old,
+							 const DynItem *new);
+extern int64 collection_size(DynTable *table, const DynKeyValues *key);
 
 /* consistent.c */
 extern void action_check_consistent(const DynIndex *index);

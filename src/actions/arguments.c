@@ -28,15 +28,22 @@ argument_item(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
 }
 
-/* Spec row L13.  0 for none. */
+/* 0 for none. */
 int64
 argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 {
 	if (PG_ARGISNULL(i))
 		return 0;
-	if (PG_GETARG_INT64(i) < 1)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must be at least 1", name)));
-	return PG_GETARG_INT64(i);
+	return option_positive(name, PG_GETARG_INT64(i));
+}
+
+int
+argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
+				const char *const *choices)
+{
+	if (PG_ARGISNULL(i))
+		return missing;
+	return option_choice(name, action_span(PG_GETARG_TEXT_PP(i)), choices);
 }
 
 /* vals below 0: the function has none. */

@@ -28,6 +28,8 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 	if (condition == NULL || expr_matches(condition, item))
 		return;
 	initStringInfo(&old);
+	if (request->measure != NULL)
+		request->measure->old = request->measure->new = item;
 	if (request->old_on_failure && item != NULL)
 		item_print_attributes(&old, item_root(item));
 	ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),

@@ -24,10 +24,10 @@ action_check_consistent(const DynIndex *index)
 		item_quote(&name, index->name);
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("consistent_read is not supported on global index \"%s\"", name.data)));
+				 errmsg("consistent reads are not supported on global index \"%s\"", name.data)));
 	}
 	if (RecoveryInProgress())
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("consistent_read is not possible on a standby"),
-						errhint("Read from the primary, or without consistent_read.")));
+						errmsg("consistent reads are not possible on a standby"),
+						errhint("Read from the primary, or not consistently.")));
 }

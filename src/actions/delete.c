@@ -14,6 +14,7 @@ action_delete(const ItemRequest *request)
 {
 	const Expr *condition = action_condition(request);
 	bool want_old = request->return_values == RETURN_ALL_OLD;
+	bool need_old = want_old || request->measure != NULL;
 	DynItem *old = NULL;
 	DynTable *table;
 	Relation rel;
@@ -22,9 +23,10 @@ action_delete(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_exact(table, &table->primary, request->item, &key);
+	action_measure(request, table, NULL, NULL);
 	store_begin();
 	if (condition == NULL)
-		old = store_delete(table, &key, want_old);
+		old = store_delete(table, &key, need_old);
 	else
 	{
 		old = store_lock(table, &key, STORE_LOCK_DELETE);
@@ -32,6 +34,8 @@ action_delete(const ItemRequest *request)
 		if (old != NULL)
 			store_delete(table, &key, false);
 	}
+	action_measure(request, table, old, NULL);
+	action_measure_collection(request, table, &key);
 	store_end();
 	relation_close(rel, NoLock);
 	return want_old ? old : NULL;

@@ -9,43 +9,6 @@
 #include "actions/arguments.h"
 #include "errors.h"
 
-/* Spec rows R05 to R10: what an action can return, the first so many of these. */
-static ReturnValues
-parse_return_values(FunctionCallInfo fcinfo, int i, ReturnValues last)
-{
-	static const char *const names[] = {"NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"};
-	char *value;
-
-	if (PG_ARGISNULL(i))
-		return RETURN_NONE;
-	value = text_to_cstring(PG_GETARG_TEXT_PP(i));
-	for (int v = RETURN_NONE; v <= last; v++)
-	{
-		if (strcmp(value, names[v]) == 0)
-			return (ReturnValues) v;
-	}
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid return_values \"%s\"", value),
-					errhint(last == RETURN_ALL_OLD
-								? "Use NONE or ALL_OLD."
-								: "Use NONE, ALL_OLD, UPDATED_OLD, ALL_NEW or UPDATED_NEW.")));
-}
-
-/* Spec row R12. */
-static bool
-parse_on_failure(FunctionCallInfo fcinfo, int i)
-{
-	char *value;
-
-	if (PG_ARGISNULL(i))
-		return false;
-	value = text_to_cstring(PG_GETARG_TEXT_PP(i));
-	if (strcmp(value, "ALL_OLD") != 0 && strcmp(value, "NONE") != 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid return_values_on_condition_check_failure \"%s\"", value),
-						errhint("Use NONE or ALL_OLD.")));
-	return strcmp(value, "ALL_OLD") == 0;
-}
-
 static Datum
 return_item(FunctionCallInfo fcinfo, DynItem *item)
 {
@@ -76,12 +39,16 @@ dyn_get(PG_FUNCTION_ARGS)
  * return_values_on_condition_check_failure.
  */
 static void
-get_write_arguments(FunctionCallInfo fcinfo, int i, ReturnValues last, ItemRequest *request)
+get_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
+					ItemRequest *request)
 {
 	request->condition = argument_text(fcinfo, i);
 	request->expressions = argument_expressions(fcinfo, i + 1, i + 2);
-	request->return_values = parse_return_values(fcinfo, i + 3, last);
-	request->old_on_failure = parse_on_failure(fcinfo, i + 4);
+	request->return_values =
+		(ReturnValues) argument_choice(fcinfo, i + 3, "return_values", RETURN_NONE, choices);
+	request->old_on_failure =
+		argument_choice(fcinfo, i + 4, "return_values_on_condition_check_failure", RETURN_NONE,
+						option_return_old) == RETURN_ALL_OLD;
 }
 
 /* dyn_put(table_name, item, condition, …) */
@@ -95,7 +62,7 @@ dyn_put(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "item");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	get_write_arguments(fcinfo, 2, RETURN_ALL_OLD, &request);
+	get_write_arguments(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_put(&request));
 }
 
@@ -111,7 +78,7 @@ dyn_update(PG_FUNCTION_ARGS)
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.update = argument_text(fcinfo, 2);
-	get_write_arguments(fcinfo, 3, RETURN_UPDATED_NEW, &request);
+	get_write_arguments(fcinfo, 3, option_return_any, &request);
 	return return_item(fcinfo, action_update(&request));
 }
 
@@ -126,6 +93,6 @@ dyn_delete(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "key");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	get_write_arguments(fcinfo, 2, RETURN_ALL_OLD, &request);
+	get_write_arguments(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_delete(&request));
 }

@@ -28,6 +28,7 @@ action_get(const ItemRequest *request)
 	item = store_get(table, &key);
 	store_end();
 	relation_close(rel, NoLock);
+	action_measure(request, table, item, item);
 	if (item != NULL && projection != NULL)
 		item = expr_project(projection, item);
 	return item;

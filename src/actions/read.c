@@ -9,6 +9,7 @@
 
 #include "actions/read.h"
 #include "errors.h"
+#include "settings.h"
 
 static void
 choose_index(Read *read)
@@ -33,11 +34,11 @@ check_select(const ReadRequest *request)
 
 	if (projected && request->select != SELECT_DEFAULT &&
 		request->select != SELECT_SPECIFIC_ATTRIBUTES)
-		fail_select("a projection goes with select_mode SPECIFIC_ATTRIBUTES only");
+		fail_select("a projection goes with SPECIFIC_ATTRIBUTES only");
 	if (!projected && request->select == SELECT_SPECIFIC_ATTRIBUTES)
-		fail_select("select_mode SPECIFIC_ATTRIBUTES needs a projection");
+		fail_select("SPECIFIC_ATTRIBUTES needs a projection");
 	if (request->index == NULL && request->select == SELECT_ALL_PROJECTED_ATTRIBUTES)
-		fail_select("select_mode ALL_PROJECTED_ATTRIBUTES needs an index");
+		fail_select("ALL_PROJECTED_ATTRIBUTES needs an index");
 }
 
 static void
@@ -53,28 +54,38 @@ fail_projection(const Read *read, const char *kind, const char *what)
 			 errhint("A global index returns what it projects; read the items from the table.")));
 }
 
-/* Spec row I15. */
-static void
-check_projected(const Read *read, const Expr *expr)
+/* An attribute of the expression that the index does not project, or NULL. */
+static const ItemSpan *
+find_unprojected(const Read *read, const Expr *expr)
 {
 	const ItemSpan *attributes;
 	int n = 0;
 
 	if (expr == NULL)
-		return;
+		return NULL;
 	attributes = expr_attributes(expr, &n);
 	for (int i = 0; i < n; i++)
 	{
-		StringInfoData name;
-
-		if (dyn_index_projects(read->table, read->index, attributes[i]))
-			continue;
-		initStringInfo(&name);
-		appendStringInfoString(&name, "attribute \"");
-		item_quote(&name, attributes[i]);
-		appendStringInfoChar(&name, '"');
-		fail_projection(read, expr_parameter(expr), name.data);
+		if (!dyn_index_projects(read->table, read->index, attributes[i]))
+			return &attributes[i];
 	}
+	return NULL;
+}
+
+/* Spec row I15. */
+static void
+check_projected(const Read *read, const Expr *expr)
+{
+	const ItemSpan *attribute = find_unprojected(read, expr);
+	StringInfoData name;
+
+	if (attribute == NULL)
+		return;
+	initStringInfo(&name);
+	appendStringInfoString(&name, "attribute \"");
+	item_quote(&name, *attribute);
+	appendStringInfoChar(&name, '"');
+	fail_projection(read, expr_parameter(expr), name.data);
 }
 
 /*
@@ -89,11 +100,14 @@ check_attributes(Read *read)
 	if (!read->index->local && read->index->projection != DYN_PROJECT_ALL)
 	{
 		if (select == SELECT_ALL_ATTRIBUTES)
-			fail_projection(read, "select_mode ALL_ATTRIBUTES", "all attributes");
+			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes");
 		check_projected(read, read->projection);
 		check_projected(read, read->filter);
 	}
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
+	if (read->request->fetched != NULL && read->index->projection != DYN_PROJECT_ALL)
+		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
+						find_unprojected(read, read->filter) != NULL;
 }
 
 /* Whether the index's columns are all that an expression looks at. */
@@ -164,6 +178,8 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	if (request->consistent)
 		action_check_consistent(read->index);
 	check_attributes(read);
+	result->table = read->table;
+	result->index = read->index;
 	read->sized = request->paged || request->explanation != NULL;
 	read->keys_only = keys_suffice(read);
 }
@@ -185,7 +201,7 @@ page_ends(Read *read, const DynItem *item)
 	MemoryContext old;
 
 	if (!request->paged ||
-		(read->result->scanned != request->page_size && read->result->bytes < DYN_PAGE_BYTES))
+		(read->result->scanned != request->page_size && read->result->bytes < dyn_max_page_size))
 		return false;
 	old = MemoryContextSwitchTo(read->context);
 	read->result->last_key = read_position(read, item);
@@ -193,35 +209,12 @@ page_ends(Read *read, const DynItem *item)
 	return true;
 }
 
-/* What the index has of an item (spec rows I12 to I14). */
-static DynItem *
-index_part(const Read *read, const DynItem *item)
-{
-	ItemChildren attributes = item_children(item_root(item));
-	ItemBuilder b;
-
-	item_build_init(&b, 512);
-	item_build_begin(&b, ITEM_M);
-	for (uint32 i = 0; i < attributes.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		if (!dyn_index_projects(read->table, read->index, name))
-			continue;
-		item_build_name(&b, name);
-		item_build_value(&b, value);
-	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
-}
-
 static DynItem *
 returned_item(const Read *read, DynItem *item)
 {
 	if (read->projection != NULL)
 		return expr_project(read->projection, item);
-	return read->whole || read->keys_only ? item : index_part(read, item);
+	return read->whole || read->keys_only ? item : dyn_index_part(read->table, read->index, item);
 }
 
 /* Take the next item; false if the read ends with it. */
@@ -242,6 +235,8 @@ read_item(Read *read, Datum datum)
 	item = DatumGetDynItem(datum);
 	if (read->sized)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
+	if (read->fetches)
+		request->fetched(item_size(item_root(item)), request->fetched_arg);
 	if (read->filter == NULL || expr_matches(read->filter, item))
 	{
 		result->count++;

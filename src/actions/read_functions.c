@@ -16,26 +16,13 @@
 #include "actions/arguments.h"
 #include "errors.h"
 
-/* Spec row Q17. */
 static ReadSelect
-parse_select(FunctionCallInfo fcinfo, int i)
+get_select(FunctionCallInfo fcinfo, int i)
 {
-	static const char *const names[] = {NULL, "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
-										"SPECIFIC_ATTRIBUTES", "COUNT"};
-	char *value;
-
 	if (PG_ARGISNULL(i))
 		return SELECT_DEFAULT;
-	value = text_to_cstring(PG_GETARG_TEXT_PP(i));
-	for (int select = SELECT_ALL_ATTRIBUTES; select <= SELECT_COUNT; select++)
-	{
-		if (strcmp(value, names[select]) == 0)
-			return (ReadSelect) select;
-	}
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid select_mode \"%s\"", value),
-		 errhint("Use ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES, SPECIFIC_ATTRIBUTES or COUNT.")));
+	return (ReadSelect) (SELECT_ALL_ATTRIBUTES +
+						 argument_choice(fcinfo, i, "select_mode", 0, option_select));
 }
 
 static bool
@@ -75,22 +62,17 @@ get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
 	set_limit(fcinfo, 7, paged, read);
 	read->start_key = argument_item(fcinfo, 8);
 	read->index = argument_text(fcinfo, 9);
-	read->select = parse_select(fcinfo, 10);
+	read->select = get_select(fcinfo, 10);
 	read->consistent = is_true(fcinfo, 11);
 }
 
-/* Spec row S06. */
 static void
 get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
 {
-	if (PG_ARGISNULL(i) != PG_ARGISNULL(i + 1))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("segment and total_segments must be given together")));
-	request->segmented = !PG_ARGISNULL(i);
-	if (!request->segmented)
-		return;
-	request->segment = PG_GETARG_INT32(i);
-	request->total_segments = PG_GETARG_INT32(i + 1);
+	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT32(i);
+	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT32(i + 1);
+
+	option_segment(request, PG_ARGISNULL(i) ? NULL : &segment, PG_ARGISNULL(i + 1) ? NULL : &total);
 }
 
 /*
@@ -112,7 +94,7 @@ get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
 	get_segment(fcinfo, 6, request);
 	set_limit(fcinfo, 8, paged, read);
 	read->start_key = argument_item(fcinfo, 9);
-	read->select = parse_select(fcinfo, 10);
+	read->select = get_select(fcinfo, 10);
 	read->consistent = is_true(fcinfo, 11);
 }
 
@@ -272,7 +254,7 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 	set_limit(fcinfo, 7, false, read);
 	read->start_key = argument_item(fcinfo, 8);
 	read->index = argument_text(fcinfo, 9);
-	read->select = parse_select(fcinfo, 10);
+	read->select = get_select(fcinfo, 10);
 	if (!PG_ARGISNULL(11))
 		set_limit(fcinfo, 11, true, read);
 	read->explanation = explanation;

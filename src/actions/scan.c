@@ -44,15 +44,17 @@ typedef struct Segment
 static void
 check_segment(const ScanRequest *request)
 {
-	int total = request->total_segments;
+	int64 total = request->total_segments;
 
 	if (total < 1 || total > DYN_MAX_SEGMENTS)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("total_segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the number of segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
 	if (request->segment < 0 || request->segment >= total)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("segment must be at least 0 and less than total_segments"),
-						errdetail("It is %d of %d.", request->segment, total)));
+						errmsg("a segment must be at least 0 and less than their number"),
+						errdetail("It is %lld of %lld.", (long long) request->segment,
+								  (long long) total)));
 }
 
 static ItemType
@@ -187,7 +189,9 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 {
 	StoreRange range = {0};
 	Read read;
-	Segment segment = {.read = &read, .number = request->segment, .total = request->total_segments};
+	Segment segment = {.read = &read,
+					   .number = (uint32) request->segment,
+					   .total = (uint32) request->total_segments};
 
 	if (request->segmented)
 		check_segment(request);

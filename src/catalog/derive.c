@@ -137,8 +137,8 @@ check_local_copies(const DynTable *table, const DynItem *item, const DynDerived 
 {
 	Size size;
 
-	/* copies multiply an item by six at most */
-	if (VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + DYN_MAX_LOCAL_INDEXES)))
+	/* each copy has at most the item's size, and that is no more than twice the encoding's */
+	if (VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes)))
 		return;
 	size = item_size(item_root(item));
 	for (int i = 0; i < table->nindexes; i++)

@@ -225,3 +225,54 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 	}
 	return size;
 }
+
+/* What an index has of an item.  Spec rows I12 to I14. */
+DynItem *
+dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemBuilder b;
+
+	item_build_init(&b, 512);
+	item_build_begin(&b, ITEM_M);
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+
+		if (!dyn_index_projects(table, index, name))
+			continue;
+		item_build_name(&b, name);
+		item_build_value(&b, value);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
+/* Spec rows I06, I07, I10: whether an item is in an index, as far as its attributes say. */
+bool
+dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+		ItemSpan value;
+
+		if (!item_find(&attributes, key->attribute, &value) ||
+			dyn_key_problem(key, i < index->npartition, value) != NULL)
+			return false;
+	}
+	return true;
+}
+
+int
+dyn_local_indexes(const DynTable *table)
+{
+	int n = 0;
+
+	for (int i = 0; i < table->nindexes; i++)
+		n += table->indexes[i].local;
+	return n;
+}

@@ -12,6 +12,7 @@
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "errors.h"
+#include "settings.h"
 
 static const char *const projections[] = {"ALL", "KEYS_ONLY", "INCLUDE"};
 static const char *const statuses[] = {"ACTIVE", "CREATING", "DELETING"};
@@ -281,13 +282,13 @@ check_counts(const DynShape *shape)
 	}
 	if (local > 0 && shape->nkeys < 2)
 		fail_limit("a local index needs a table with a sort key");
-	if (local > DYN_MAX_LOCAL_INDEXES)
-		fail_limit(psprintf("a table has at most %d local indexes", DYN_MAX_LOCAL_INDEXES));
-	if (list_length(shape->indexes) - local > DYN_MAX_GLOBAL_INDEXES)
-		fail_limit(psprintf("a table has at most %d global indexes", DYN_MAX_GLOBAL_INDEXES));
-	if (included > DYN_MAX_INCLUDED)
+	if (local > dyn_max_local_indexes)
+		fail_limit(psprintf("a table has at most %d local indexes", dyn_max_local_indexes));
+	if (list_length(shape->indexes) - local > dyn_max_global_indexes)
+		fail_limit(psprintf("a table has at most %d global indexes", dyn_max_global_indexes));
+	if (included > dyn_max_projected_attributes)
 		fail_limit(psprintf("the indexes of a table have together at most %d non-key attributes",
-							DYN_MAX_INCLUDED));
+							dyn_max_projected_attributes));
 }
 
 /* What can be wrong with the indexes of a table together. */

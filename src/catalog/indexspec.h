@@ -16,10 +16,6 @@
 
 #include "catalog/table.h"
 
-#define DYN_MAX_LOCAL_INDEXES 5
-#define DYN_MAX_GLOBAL_INDEXES 20
-#define DYN_MAX_INCLUDED 100 /* attributes of INCLUDE, over all indexes of a table */
-
 typedef struct DynIndexSpec
 {
 	ItemSpan name;

@@ -122,6 +122,9 @@ extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
 extern const char *dyn_index_status_name(DynIndexStatus status);
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
+extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
+extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);
+extern int dyn_local_indexes(const DynTable *table);
 
 /* keyspec.c */
 extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);

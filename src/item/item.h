@@ -257,6 +257,7 @@ extern void item_forbid_nul(ItemSpan s);
 extern bool item_validate(ItemSpan value);
 
 /* print.c */
+extern void item_print_string(StringInfo out, ItemSpan s);
 extern void item_print_typed(StringInfo out, ItemSpan value);
 extern void item_print_attributes(StringInfo out, ItemSpan map);
 extern void item_print_plain(StringInfo out, ItemSpan value);

@@ -9,8 +9,8 @@
 #include "item/item.h"
 
 /* A JSON string.  U+0000 can be in it, so escape_json() does not serve. */
-static void
-print_string(StringInfo out, ItemSpan s)
+void
+item_print_string(StringInfo out, ItemSpan s)
 {
 	const char *end = s.data + s.len;
 	const char *clean = s.data; /* start of what needs no escape */
@@ -91,7 +91,7 @@ static void
 print_scalar(StringInfo out, ItemType type, ItemSpan payload, bool typed)
 {
 	if (type == ITEM_S)
-		print_string(out, payload);
+		item_print_string(out, payload);
 	else if (type == ITEM_B)
 		print_base64(out, payload);
 	else if (typed)
@@ -119,7 +119,7 @@ print_map(StringInfo out, ItemSpan map, bool typed)
 
 		if (i > 0)
 			appendStringInfoChar(out, ',');
-		print_string(out, name);
+		item_print_string(out, name);
 		appendStringInfoChar(out, ':');
 		print_value(out, value, typed);
 	}

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "actions/options.h"
 #include "errors.h"
 #include "request/legacy.h"
 
@@ -56,20 +57,20 @@ read_exists(JsonReader *reader, void *to)
 
 static const RequestMember condition_members[] = {
 	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op), true,
-	 expr_legacy_operators},
+	 .choices = expr_legacy_operators},
 	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
 };
 
 static const RequestMember expected_members[] = {
-	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op), false,
-	 expr_legacy_operators},
+	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op),
+	 .choices = expr_legacy_operators},
 	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
 	{"Value", MEMBER_CUSTOM, offsetof(LegacyAttribute, value), .read = read_value},
 	{"Exists", MEMBER_CUSTOM, offsetof(LegacyAttribute, exists), .read = read_exists},
 };
 
 static const RequestMember update_members[] = {
-	{"Action", MEMBER_CHOICE, offsetof(LegacyAttribute, action), false, expr_legacy_actions},
+	{"Action", MEMBER_CHOICE, offsetof(LegacyAttribute, action), .choices = expr_legacy_actions},
 	{"Value", MEMBER_CUSTOM, offsetof(LegacyAttribute, value), .read = read_value},
 };
 
@@ -126,20 +127,10 @@ legacy_read_names(JsonReader *reader, void *to)
 void
 legacy_read_operator(JsonReader *reader, void *to)
 {
-	ItemSpan value = json_read_string(reader);
-	StringInfoData quoted;
+	static const char *const choices[] = {"AND", "OR", NULL};
+	int choice = option_choice("ConditionalOperator", json_read_string(reader), choices);
 
-	if (json_name_is(value, "AND"))
-		*(LegacyOperator *) to = LEGACY_AND;
-	else if (json_name_is(value, "OR"))
-		*(LegacyOperator *) to = LEGACY_OR;
-	else
-	{
-		initStringInfo(&quoted);
-		item_quote(&quoted, value);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid ConditionalOperator \"%s\"", quoted.data)));
-	}
+	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
 
 /*

@@ -7,25 +7,9 @@
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
 
+#include "actions/options.h"
 #include "errors.h"
 #include "request/members.h"
-
-static int
-read_choice(JsonReader *reader, const RequestMember *member)
-{
-	ItemSpan value = json_read_string(reader);
-	StringInfoData quoted;
-
-	for (int i = 0; member->choices[i] != NULL; i++)
-	{
-		if (json_name_is(value, member->choices[i]))
-			return i;
-	}
-	initStringInfo(&quoted);
-	item_quote(&quoted, value);
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s \"%s\"", member->name, quoted.data)));
-}
 
 static List *
 read_strings(JsonReader *reader)
@@ -70,7 +54,7 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 			*(Jsonb **) to = json_read_names(reader);
 			break;
 		case MEMBER_CHOICE:
-			*(int *) to = read_choice(reader, member);
+			*(int *) to = option_choice(member->name, json_read_string(reader), member->choices);
 			break;
 		case MEMBER_STRINGS:
 			*(List **) to = read_strings(reader);
@@ -91,7 +75,20 @@ fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
 	item_quote(&quoted, name);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted.data, problem),
-			 *path != '\0' ? errdetail("In \"%s\".", path) : 0));
+			 strcmp(path, quoted.data) != 0 ? errdetail("In \"%s\".", path) : 0));
+}
+
+/* In DynamoDB's words, which begin names of members with a small letter. */
+pg_noreturn static void
+fail_missing(const JsonReader *reader, const char *name)
+{
+	char *path = json_reader_path(reader);
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("1 validation error detected: Value null at '%c%s' failed to satisfy "
+						   "constraint: Member must not be null",
+						   pg_tolower((unsigned char) name[0]), name + 1),
+					*path != '\0' ? errdetail("In \"%s\".", path) : 0));
 }
 
 /* Read an object, whose first token the reader stands at. */
@@ -120,7 +117,6 @@ request_read_members(JsonReader *reader, const RequestMember *members, int n, vo
 	for (int i = 0; i < n; i++)
 	{
 		if (members[i].required && !(seen & UINT64CONST(1) << i))
-			fail_member(reader, (ItemSpan){members[i].name, (uint32) strlen(members[i].name)},
-						"is missing");
+			fail_missing(reader, members[i].name);
 	}
 }

@@ -14,8 +14,14 @@ static const struct
 	const char *name;
 	RequestOperation run;
 } operations[] = {
+	{"DeleteItem", request_delete_item},
 	{"DescribeEndpoints", request_describe_endpoints},
 	{"DescribeLimits", request_describe_limits},
+	{"GetItem", request_get_item},
+	{"PutItem", request_put_item},
+	{"Query", request_query},
+	{"Scan", request_scan},
+	{"UpdateItem", request_update_item},
 };
 
 static RequestOperation
@@ -35,13 +41,22 @@ PG_FUNCTION_INFO_V1(dyn_request);
 Datum
 dyn_request(PG_FUNCTION_ARGS)
 {
-	RequestOperation run = find_operation(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	char *operation = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	text *request = PG_GETARG_TEXT_PP(1);
+	MemoryContext context = CurrentMemoryContext;
 	StringInfoData response;
 	JsonReader reader;
 
 	initStringInfo(&response);
-	json_reader_init(&reader, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request));
-	run(&reader, &response);
+	PG_TRY();
+	{
+		json_reader_init(&reader, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request));
+		find_operation(operation)(&reader, &response);
+	}
+	PG_CATCH();
+	{
+		request_rethrow(context);
+	}
+	PG_END_TRY();
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(response.data, response.len));
 }

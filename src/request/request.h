@@ -12,6 +12,25 @@
 /* Reads a request, does what it says, and writes the response: a JSON object. */
 typedef void (*RequestOperation)(JsonReader *reader, StringInfo response);
 
+/* name.c */
+extern text *request_table_name(text *given);
+
+/* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
+typedef void (*FailurePrinter)(StringInfo detail, void *arg); /* members */
+pg_noreturn extern void request_rethrow(MemoryContext context);
+pg_noreturn extern void request_rethrow_condition(MemoryContext context, FailurePrinter print,
+												  void *arg);
+
+/* item.c */
+extern void request_get_item(JsonReader *reader, StringInfo response);
+extern void request_put_item(JsonReader *reader, StringInfo response);
+extern void request_update_item(JsonReader *reader, StringInfo response);
+extern void request_delete_item(JsonReader *reader, StringInfo response);
+
+/* read.c */
+extern void request_query(JsonReader *reader, StringInfo response);
+extern void request_scan(JsonReader *reader, StringInfo response);
+
 /* limits.c */
 extern void request_describe_limits(JsonReader *reader, StringInfo response);
 extern void request_describe_endpoints(JsonReader *reader, StringInfo response);

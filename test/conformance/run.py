@@ -1,4 +1,5 @@
-"""Run the operations of strategies.json and compare their answers.
+"""Run the operations of strategies.json and compare their answers: once by the typed SQL functions, once
+word for word by dyn_request().
 
 Operations of actions that the extension does not have are left out.  What they would have
 changed is done by single-item calls in one SQL transaction instead, so that everything after
@@ -23,6 +24,7 @@ live_indexes = cur.fetchone()[0] > 0
 # without them four operations fail or are left out: UpdateTable and what needs its index
 PASSES = 381 if live_indexes else 377
 
+by_request = False  # by dyn_request()
 tokens = set()  # of transactions that were done
 waiting = set()  # tables that lack an index
 
@@ -139,6 +141,11 @@ def paginate(op, table, r):
         r = dict(r, ExclusiveStartKey=answer["LastEvaluatedKey"])
 
 
+def low_level(op):
+    """An operation by dyn_request()."""
+    return lambda table, r: call("dyn_request(%s, %s)::text", op, dict(r, TableName=table))[0]
+
+
 def answer_of(table, operation):
     op, r = operation["op"], operation["request"]
     if op not in OPERATIONS or table in waiting and ("IndexName" in r or "Error" in operation["expect"]):
@@ -172,8 +179,12 @@ def stand_in(table, operation):
                     OPERATIONS[kind.replace("Request", "Item")](table, r)
 
 
-OPERATIONS = {"GetItem": get_item, "PutItem": put_item, "DeleteItem": delete_item, "UpdateItem": update_item, "Query": query,
-              "Scan": scan, "UpdateTable": update_table}
+TYPED = {"GetItem": get_item, "PutItem": put_item, "DeleteItem": delete_item, "UpdateItem": update_item, "Query": query,
+         "Scan": scan, "UpdateTable": update_table}
+LOW_LEVEL = dict({op: low_level(op) for op in ("GetItem", "PutItem", "DeleteItem", "UpdateItem", "Query", "Scan")}, UpdateTable=update_table)
+OPERATIONS = TYPED
+
+
 def normal(value):
     """Sets in one order, so that they compare as sets."""
     if isinstance(value, dict):
@@ -193,8 +204,10 @@ def run(table, operation):
         cur.execute("ROLLBACK")
         cur.execute("SELECT dyn_error_name(%s)", (e.pgcode,))
         name = cur.fetchone()[0] or e.pgcode
-        if "ErrorItem" in expect and normal(json.loads(e.diag.message_detail)) != normal(expect["ErrorItem"]):
-            return "the item of the error is %s" % e.diag.message_detail
+        if "ErrorItem" in expect:
+            item = json.loads(e.diag.message_detail)
+            if normal(item["Item"] if by_request else item) != normal(expect["ErrorItem"]):
+                return "the item of the error is %s" % e.diag.message_detail
         return None if expect.get("Error") == name else "error %s: %s" % (name, e)
     if "Error" in expect:
         return "no error, but %s expected" % expect["Error"]
@@ -235,7 +248,7 @@ def global_index(index):
 
 
 def create(n, strategy):
-    name = "strategy_%d" % n
+    name = "strategy_%d_%s" % (n, "request" if by_request else "typed")
     keys = strategy["table"]
     call("dyn_create_table(%s, %s, %s, global_indexes => %s, local_indexes => %s)", name, key_text(keys["pk"]), keys["sk"] and key_text(keys["sk"]),
          {i["name"]: global_index(i) for i in strategy["gsis"]} or None,
@@ -245,7 +258,8 @@ def create(n, strategy):
     return name
 
 
-def main():
+def run_all():
+    """How many operations pass and fail."""
     passed = left_out = failed = 0
     for n, strategy in enumerate(strategies):
         if only and strategy["id"] != only:
@@ -265,10 +279,21 @@ def main():
                 if difference is not None:
                     print("not ok - %s operation %d (%s): %s" % (strategy["id"], i, operation.get("note", operation["op"]), difference))
             cur.execute("COMMIT")
-    print("%d operations left out" % left_out)
+    print("%s: %d operations left out" % ("dyn_request" if by_request else "typed functions", left_out))
     if not only and passed != PASSES:
         print("not ok - %d operations pass, not %d" % (passed, PASSES))
         failed += 1
+    return passed, failed
+
+
+def main():
+    global OPERATIONS, by_request
+    typed = run_all()
+    by_request, OPERATIONS = True, LOW_LEVEL
+    tokens.clear()
+    waiting.clear()
+    low_level = run_all()
+    passed, failed = typed[0] + low_level[0], typed[1] + low_level[1]
     print("conformance: %d passed, %d failed" % (passed, failed))
     sys.exit(failed != 0)
 

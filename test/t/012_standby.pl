@@ -69,7 +69,7 @@ for my $read (@reads)
 	is($standby->safe_psql('postgres', "SELECT count(*) FROM $read)"), '1', "$read) on the standby");
 	is($primary->safe_psql('postgres', "SELECT count(*) FROM $read, consistent_read => true)"), '1', 'consistent on the primary');
 	my ($status, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM $read, consistent_read => true)");
-	like($err, qr/55000: consistent_read is not possible on a standby.*HINT/s, 'consistent on the standby');
+	like($err, qr/55000: consistent reads are not possible on a standby.*HINT/s, 'consistent on the standby');
 }
 
 $standby->promote;

@@ -1,0 +1,75 @@
+/*
+ * options.c
+ *	  Options of requests that all front ends read by the same rules.
+ */
+#include "postgres.h"
+
+#include "actions/options.h"
+#include "errors.h"
+
+/* Spec rows R05 to R10, and R12, which has the first ones. */
+const char *const option_return_old[] = {"NONE", "ALL_OLD", NULL};
+const char *const option_return_any[] = {"NONE",    "ALL_OLD",     "UPDATED_OLD",
+										 "ALL_NEW", "UPDATED_NEW", NULL};
+
+/* Spec row Q17. */
+const char *const option_select[] = {"ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
+									 "SPECIFIC_ATTRIBUTES", "COUNT", NULL};
+
+/* "A, B or C" */
+static char *
+list_choices(const char *const *choices)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; choices[i] != NULL; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(&list, choices[i + 1] == NULL ? " or " : ", ");
+		appendStringInfoString(&list, choices[i]);
+	}
+	return list.data;
+}
+
+/* The number of the choice that the value is. */
+int
+option_choice(const char *parameter, ItemSpan value, const char *const *choices)
+{
+	StringInfoData quoted;
+
+	for (int i = 0; choices[i] != NULL; i++)
+	{
+		if (value.len == strlen(choices[i]) && memcmp(value.data, choices[i], value.len) == 0)
+			return i;
+	}
+	initStringInfo(&quoted);
+	item_quote(&quoted, value);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid %s \"%s\"", parameter, quoted.data),
+			 errhint("Use %s.", list_choices(choices))));
+}
+
+/* Spec row L13. */
+int64
+option_positive(const char *parameter, int64 value)
+{
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must be at least 1", parameter)));
+	return value;
+}
+
+/* Spec row S06.  What is not given is NULL. */
+void
+option_segment(ScanRequest *request, const int64 *segment, const int64 *total)
+{
+	if ((segment == NULL) != (total == NULL))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a segment and the number of segments must be given together")));
+	request->segmented = segment != NULL;
+	if (!request->segmented)
+		return;
+	request->segment = *segment;
+	request->total_segments = *total;
+}

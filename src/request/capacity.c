@@ -1,0 +1,177 @@
+/*
+ * capacity.c
+ *	  ConsumedCapacity: the arithmetic of units.
+ *
+ * A read unit is 4 kB read consistently, half of one 4 kB read otherwise; a write unit is 1 kB
+ * written.  Each item and each entry of an index counts for itself, but what a query or a scan
+ * reads of one index is counted as one.  Transactions take twice as much.
+ */
+#include "postgres.h"
+
+#include "request/capacity.h"
+#include "request/response.h"
+
+#define READ_BLOCK 4096
+#define WRITE_BLOCK 1024
+
+const char *const capacity_details[] = {"NONE", "TOTAL", "INDEXES", NULL};
+
+void
+capacity_init(Capacity *capacity, const DynTable *table)
+{
+	capacity->table = table;
+	capacity->of_table = 0;
+	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
+}
+
+/* What is not there takes as much as the smallest that is. */
+static int64
+blocks(Size bytes, Size block)
+{
+	return Max((int64) ((bytes + block - 1) / block), 1);
+}
+
+int64
+capacity_read_blocks(Size bytes)
+{
+	return blocks(bytes, READ_BLOCK);
+}
+
+/* Spec rows R03, R14, X16. */
+void
+capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityRead read)
+{
+	static const int halves[] = {1, 2, 4};
+	int64 *counter = dyn_index_is_table(index)
+						 ? &capacity->of_table
+						 : &capacity->of_indexes[index - capacity->table->indexes];
+
+	*counter += blocks * halves[read];
+}
+
+void
+capacity_add_get(Capacity *capacity, const DynItem *item, CapacityRead read)
+{
+	capacity_add_read(capacity, &capacity->table->primary,
+					  capacity_read_blocks(item == NULL ? 0 : item_size(item_root(item))), read);
+}
+
+static int64
+write_units(const DynItem *item)
+{
+	return item == NULL ? 1 : blocks(item_size(item_root(item)), WRITE_BLOCK);
+}
+
+/* Whether two items have the same keys in an index that both are in. */
+static bool
+same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const DynItem *b)
+{
+	ItemChildren as = item_children(item_root(a));
+	ItemChildren bs = item_children(item_root(b));
+
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
+		ItemSpan x;
+		ItemSpan y;
+
+		if (!item_find(&as, attribute, &x) || !item_find(&bs, attribute, &y) ||
+			item_compare_bytes(x, y) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Spec row R16: an entry with another key is deleted and written anew. */
+static int64
+index_units(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
+{
+	DynItem *before = NULL;
+	DynItem *after = NULL;
+
+	if (old != NULL && dyn_index_has(table, index, old))
+		before = dyn_index_part(table, index, old);
+	if (new != NULL && dyn_index_has(table, index, new))
+		after = dyn_index_part(table, index, new);
+	if (before == NULL && after == NULL)
+		return 0;
+	if (before == NULL)
+		return write_units(after);
+	if (after == NULL)
+		return write_units(before);
+	if (!same_keys(table, index, before, after))
+		return write_units(before) + write_units(after);
+	if (item_compare_bytes(item_root(before), item_root(after)) == 0)
+		return 0;
+	return Max(write_units(before), write_units(after));
+}
+
+/* Spec rows R15, R16, X16.  Where nothing was written, both items are the same one. */
+void
+capacity_add_write(Capacity *capacity, const DynItem *old, const DynItem *new, bool transaction)
+{
+	const DynTable *table = capacity->table;
+	int halves = transaction ? 4 : 2;
+
+	capacity->of_table += Max(write_units(old), write_units(new)) * halves;
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (table->indexes[i].status != DYN_INDEX_DELETING)
+			capacity->of_indexes[i] += index_units(table, &table->indexes[i], old, new) * halves;
+	}
+}
+
+static void
+print_units(StringInfo out, int64 halves)
+{
+	response_name(out, "CapacityUnits");
+	appendStringInfo(out, INT64_FORMAT ".%d", halves / 2, halves % 2 == 0 ? 0 : 5);
+}
+
+/* Spec row R19: the indexes of one kind that were touched. */
+static void
+print_indexes(StringInfo out, const char *name, bool local, const Capacity *capacity)
+{
+	bool any = false;
+
+	for (int i = 0; i < capacity->table->nindexes; i++)
+	{
+		const DynIndex *index = &capacity->table->indexes[i];
+
+		if (index->local != local || capacity->of_indexes[i] == 0)
+			continue;
+		if (!any)
+			response_begin(out, name);
+		any = true;
+		response_name(out, NULL);
+		item_print_string(out, index->name);
+		appendStringInfoString(out, ":{");
+		print_units(out, capacity->of_indexes[i]);
+		response_end(out);
+	}
+	if (any)
+		response_end(out);
+}
+
+/* Spec row R13. */
+void
+capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail detail,
+			   const Capacity *capacity)
+{
+	int64 total = capacity->of_table;
+
+	for (int i = 0; i < capacity->table->nindexes; i++)
+		total += capacity->of_indexes[i];
+	response_begin(out, name);
+	response_string(out, "TableName", table);
+	print_units(out, total);
+	if (detail == CAPACITY_INDEXES)
+	{
+		response_begin(out, "Table");
+		print_units(out, capacity->of_table);
+		response_end(out);
+		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
+		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
+	}
+	response_end(out);
+}

@@ -1,0 +1,71 @@
+/*
+ * failure.c
+ *	  Errors of requests, as programs that know DynamoDB look at them.
+ *
+ * The words are the extension's own: DynamoDB's begin with a capital letter, that is most of the
+ * difference.  DETAIL is an object where there is something for a program, as in the response.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "request/request.h"
+#include "request/response.h"
+
+static bool
+is_ours(int code)
+{
+	return PGUNSIXBIT(code) == 'Y' && PGUNSIXBIT(code >> 6) == 'D';
+}
+
+/* In PG_CATCH(): the error, copied into the context that the request is carried out in. */
+static ErrorData *
+take_error(MemoryContext context)
+{
+	ErrorData *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	return error;
+}
+
+void
+request_rethrow(MemoryContext context)
+{
+	ErrorData *error;
+
+	if (!is_ours(geterrcode()))
+		PG_RE_THROW();
+	error = take_error(context);
+	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
+		error->message = psprintf("Requested resource not found: %s", error->message);
+	error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
+	ReThrowError(error);
+}
+
+/* Spec row R12: the item is in the detail already, alone. */
+void
+request_rethrow_condition(MemoryContext context, FailurePrinter print, void *arg)
+{
+	StringInfoData detail;
+	ErrorData *error;
+
+	if (geterrcode() != ERRCODE_DYN_CONDITIONAL_CHECK_FAILED)
+		PG_RE_THROW();
+	error = take_error(context);
+	initStringInfo(&detail);
+	response_begin(&detail, NULL);
+	if (error->detail != NULL)
+	{
+		response_name(&detail, "Item");
+		appendStringInfoString(&detail, error->detail);
+	}
+	print(&detail, arg);
+	/* nothing was told */
+	if (detail.len > 1)
+	{
+		response_end(&detail);
+		error->detail = detail.data;
+	}
+	ReThrowError(error);
+}

@@ -1,0 +1,224 @@
+/*
+ * item.c
+ *	  GetItem, PutItem, UpdateItem and DeleteItem.
+ */
+#include "postgres.h"
+
+#include "actions/options.h"
+#include "request/capacity.h"
+#include "request/legacy.h"
+#include "request/request.h"
+#include "request/response.h"
+
+/* ReturnItemCollectionMetrics. */
+static const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
+
+typedef struct ItemCall
+{
+	ItemRequest request;
+	ItemMeasure measure;
+	text *table; /* as it is named */
+	Jsonb *names;
+	DynItem *values;
+	int return_values;
+	int on_failure;
+	int capacity;
+	int metrics;
+	LegacyParameters legacy;
+} ItemCall;
+
+#define AT(field) offsetof(ItemCall, field)
+
+static const RequestMember get_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"Key", MEMBER_ITEM, AT(request.item), true},
+	{"ProjectionExpression", MEMBER_TEXT, AT(request.projection)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ConsistentRead", MEMBER_BOOL, AT(request.consistent)},
+	LEGACY_ATTRIBUTES_TO_GET(ItemCall, legacy),
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+};
+
+static const RequestMember put_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"Item", MEMBER_ITEM, AT(request.item), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+};
+
+static const RequestMember update_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"Key", MEMBER_ITEM, AT(request.item), true},
+	{"UpdateExpression", MEMBER_TEXT, AT(request.update)},
+	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_any},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_ATTRIBUTE_UPDATES(ItemCall, legacy),
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+};
+
+static const RequestMember delete_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"Key", MEMBER_ITEM, AT(request.item), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+};
+
+static void
+read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *call)
+{
+	memset(call, 0, sizeof(*call));
+	request_read_members(reader, members, n, call);
+	json_reader_done(reader);
+	legacy_build_item(&call->legacy, &call->request);
+	call->request.table = request_table_name(call->table);
+	call->request.expressions = expr_request(call->names, call->values);
+	call->request.return_values = (ReturnValues) call->return_values;
+	call->request.old_on_failure = call->on_failure == RETURN_ALL_OLD;
+	call->measure.collection = call->metrics != 0;
+	if (call->capacity != CAPACITY_NONE || call->measure.collection)
+		call->request.measure = &call->measure;
+}
+
+/*
+ * Reads
+ */
+
+static void
+print_read_capacity(StringInfo response, const ItemCall *call)
+{
+	Capacity capacity;
+
+	if (call->capacity == CAPACITY_NONE)
+		return;
+	capacity_init(&capacity, call->measure.table);
+	capacity_add_get(&capacity, call->measure.old,
+					 call->request.consistent ? CAPACITY_CONSISTENT : CAPACITY_EVENTUAL);
+	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
+				   &capacity);
+}
+
+void
+request_get_item(JsonReader *reader, StringInfo response)
+{
+	ItemCall call;
+	DynItem *item;
+
+	read_call(reader, get_members, lengthof(get_members), &call);
+	item = action_get(&call.request);
+	response_begin(response, NULL);
+	response_item(response, "Item", item);
+	print_read_capacity(response, &call);
+	response_end(response);
+}
+
+/*
+ * Writes
+ */
+
+static void
+print_write_capacity(StringInfo response, void *arg)
+{
+	const ItemCall *call = arg;
+	Capacity capacity;
+
+	if (call->capacity == CAPACITY_NONE)
+		return;
+	capacity_init(&capacity, call->measure.table);
+	capacity_add_write(&capacity, call->measure.old, call->measure.new, false);
+	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
+				   &capacity);
+}
+
+/* Spec rows R17, R18: an estimate in DynamoDB, which counts in the background. */
+static void
+print_metrics(StringInfo response, const ItemCall *call)
+{
+	const DynTable *table = call->measure.table;
+	int64 gigabytes = call->measure.collection_size >> 30;
+
+	if (!call->measure.collection || call->measure.collection_size < 0)
+		return;
+	response_begin(response, "ItemCollectionMetrics");
+	response_begin(response, "ItemCollectionKey");
+	response_name(response, NULL);
+	item_print_string(response, table->keys[0].attribute);
+	appendStringInfoChar(response, ':');
+	item_print_typed(response, dyn_key_attribute(table, &table->primary, call->request.item, 0));
+	response_end(response);
+	response_begin_array(response, "SizeEstimateRangeGB");
+	appendStringInfo(response, INT64_FORMAT ".0," INT64_FORMAT ".0", gigabytes, gigabytes + 1);
+	response_end_array(response);
+	response_end(response);
+}
+
+static void
+run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, StringInfo response)
+{
+	MemoryContext context = CurrentMemoryContext;
+	DynItem *item = NULL;
+
+	PG_TRY();
+	{
+		item = action(&call->request);
+	}
+	PG_CATCH();
+	{
+		request_rethrow_condition(context, print_write_capacity, call);
+	}
+	PG_END_TRY();
+	response_begin(response, NULL);
+	response_item(response, "Attributes", item);
+	print_write_capacity(response, call);
+	print_metrics(response, call);
+	response_end(response);
+}
+
+void
+request_put_item(JsonReader *reader, StringInfo response)
+{
+	ItemCall call;
+
+	read_call(reader, put_members, lengthof(put_members), &call);
+	run_write(action_put, &call, response);
+}
+
+void
+request_update_item(JsonReader *reader, StringInfo response)
+{
+	ItemCall call;
+
+	read_call(reader, update_members, lengthof(update_members), &call);
+	run_write(action_update, &call, response);
+}
+
+void
+request_delete_item(JsonReader *reader, StringInfo response)
+{
+	ItemCall call;
+
+	read_call(reader, delete_members, lengthof(delete_members), &call);
+	run_write(action_delete, &call, response);
+}

@@ -1,0 +1,175 @@
+/*
+ * read.c
+ *	  Query and Scan.
+ */
+#include "postgres.h"
+
+#include "actions/options.h"
+#include "errors.h"
+#include "request/capacity.h"
+#include "request/legacy.h"
+#include "request/request.h"
+#include "request/response.h"
+
+typedef struct ReadCall
+{
+	QueryRequest query;
+	ScanRequest scan;
+	ReadRequest read; /* which the one of both is to have */
+	text *table; /* as it is named */
+	Jsonb *names;
+	DynItem *values;
+	RequestInteger limit;
+	RequestInteger segment;
+	RequestInteger total_segments;
+	int select; /* among its choices, -1 if it is not given */
+	int capacity;
+	LegacyParameters legacy;
+	int64 fetched; /* blocks of items that a local index's entries led to */
+} ReadCall;
+
+#define AT(field) offsetof(ReadCall, field)
+
+static const RequestMember query_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"IndexName", MEMBER_TEXT, AT(read.index)},
+	{"KeyConditionExpression", MEMBER_TEXT, AT(query.key_condition)},
+	{"ScanIndexForward", MEMBER_BOOL, AT(query.forward)},
+	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
+	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
+	{"Limit", MEMBER_INTEGER, AT(limit)},
+	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
+	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	LEGACY_KEY_CONDITIONS(ReadCall, legacy),
+	LEGACY_QUERY_FILTER(ReadCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
+};
+
+static const RequestMember scan_members[] = {
+	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"IndexName", MEMBER_TEXT, AT(read.index)},
+	{"Segment", MEMBER_INTEGER, AT(segment)},
+	{"TotalSegments", MEMBER_INTEGER, AT(total_segments)},
+	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
+	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
+	{"Limit", MEMBER_INTEGER, AT(limit)},
+	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
+	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	LEGACY_SCAN_FILTER(ReadCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
+};
+
+static void
+count_fetched(Size size, void *arg)
+{
+	ReadCall *call = arg;
+
+	call->fetched += capacity_read_blocks(size);
+}
+
+static void
+read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *call)
+{
+	memset(call, 0, sizeof(*call));
+	call->query.forward = true;
+	call->select = -1;
+	request_read_members(reader, members, n, call);
+	json_reader_done(reader);
+	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
+	call->read.table = request_table_name(call->table);
+	call->read.expressions = expr_request(call->names, call->values);
+	if (call->select >= 0)
+		call->read.select = (ReadSelect) (SELECT_ALL_ATTRIBUTES + call->select);
+	call->read.paged = true;
+	if (call->limit.given)
+		call->read.page_size = option_positive("Limit", call->limit.value);
+	if (call->capacity != CAPACITY_NONE)
+	{
+		call->read.fetched = count_fetched;
+		call->read.fetched_arg = call;
+	}
+}
+
+static void
+print_item(Datum item, void *arg)
+{
+	response_item(arg, NULL, DatumGetDynItem(item));
+}
+
+static void
+print_capacity(StringInfo response, const ReadCall *call, const ReadResult *result)
+{
+	CapacityRead read = call->read.consistent ? CAPACITY_CONSISTENT : CAPACITY_EVENTUAL;
+	Capacity capacity;
+
+	if (call->capacity == CAPACITY_NONE)
+		return;
+	capacity_init(&capacity, result->table);
+	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), read);
+	/* Spec row I16. */
+	capacity_add_read(&capacity, &result->table->primary, call->fetched, read);
+	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
+				   &capacity);
+}
+
+static void
+begin_items(StringInfo response, const ReadCall *call)
+{
+	response_begin(response, NULL);
+	if (call->read.select != SELECT_COUNT)
+		response_begin_array(response, "Items");
+}
+
+static void
+end_items(StringInfo response, const ReadCall *call, const ReadResult *result)
+{
+	if (call->read.select != SELECT_COUNT)
+		response_end_array(response);
+	response_integer(response, "Count", result->count);
+	response_integer(response, "ScannedCount", result->scanned);
+	response_item(response, "LastEvaluatedKey", result->last_key);
+	print_capacity(response, call, result);
+	response_end(response);
+}
+
+void
+request_query(JsonReader *reader, StringInfo response)
+{
+	ReadCall call;
+	ReadResult result;
+
+	read_call(reader, query_members, lengthof(query_members), &call);
+	if (call.query.key_condition == NULL && call.read.built.key_condition == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("either the KeyConditions or KeyConditionExpression parameter must "
+							   "be specified in the request")));
+	call.query.read = call.read;
+	begin_items(response, &call);
+	action_query(&call.query, print_item, response, &result);
+	end_items(response, &call, &result);
+}
+
+void
+request_scan(JsonReader *reader, StringInfo response)
+{
+	ReadCall call;
+	ReadResult result;
+
+	read_call(reader, scan_members, lengthof(scan_members), &call);
+	option_segment(&call.scan, call.segment.given ? &call.segment.value : NULL,
+				   call.total_segments.given ? &call.total_segments.value : NULL);
+	call.scan.read = call.read;
+	begin_items(response, &call);
+	action_scan(&call.scan, print_item, response, &result);
+	end_items(response, &call, &result);
+}

@@ -1,0 +1,27 @@
+/*
+ * settings.h
+ *	  DynamoDB's limits, as far as they are settings.
+ *
+ * Only what actions and DDL check can be one: the limits of items and of expressions are
+ * checked by immutable functions, whose results no setting may change.
+ */
+#ifndef DYNAMO_TABLE_SETTINGS_H
+#define DYNAMO_TABLE_SETTINGS_H
+
+/* dynamo_table.max_page_size: bytes of a page of a Query or Scan, after the item that reaches it */
+extern int dyn_max_page_size;
+
+/* dynamo_table.max_local_indexes, max_global_indexes: of a table */
+extern int dyn_max_local_indexes;
+extern int dyn_max_global_indexes;
+
+/* dynamo_table.max_projected_attributes: of INCLUDE, over all indexes of a table */
+extern int dyn_max_projected_attributes;
+
+/* dynamo_table.item_collection_size_limit: kB of a collection of a table with local indexes */
+extern int dyn_item_collection_size_limit;
+
+/* Called once by _PG_init. */
+extern void dyn_settings_init(void);
+
+#endif
