@@ -24,10 +24,10 @@
 #include "settings.h"
 
 /*
- * How many times larger items can be than the bytes that they take in a relation: 90 by its
- * compression, which repeats 273 bytes by three, and two by the encoding.
+ * How many times larger items can be than the bytes that they take in a relation: 255 by the best
+ * compression, which repeats 255 bytes by one, and two by the encoding.
  */
-#define MAX_PACKING 180
+#define MAX_PACKING 510
 
 /* Writes that need no look. */
 typedef struct Slack
