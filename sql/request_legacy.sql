@@ -173,7 +173,7 @@ SELECT filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":
        filtered('{"Plays":{"ComparisonOperator":"GT","AttributeValueList":[{"N":"8"}]},"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Pop"}]}}', ',"ConditionalOperator":"OR"') AS "or",
        filtered('{}') AS empty, filtered('{"Year":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"1995"}]}}') AS sort_key, filtered('{"Artist":{"ComparisonOperator":"NOT_NULL"}}') AS partition_key,
        filtered('{"Plays":{"ComparisonOperator":"NULL"}}', ',"ConditionalOperator":"OR"') AS one;
--- a limit counts what is read
+-- items are counted before and after the filter
 SELECT ask('Query', '{"TableName":"music","KeyConditions":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Ada"}]}},"QueryFilter":{"Genre":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Pop"}]}},"AttributesToGet":["Title"]}');
 
 -- AttributesToGet
