@@ -299,6 +299,19 @@ CREATE FUNCTION dyn_store_change(bigint, dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
+-- Tokens of dyn_transact: what was done, remembered for ten minutes.  The functions reach it with the rights of its
+-- owner; nobody else has any, whatever default privileges say.  It is not dumped: a restored database has done nothing yet.
+CREATE TABLE dyn_transact_tokens (
+	role oid NOT NULL,
+	token text COLLATE "C" NOT NULL,
+	request bytea NOT NULL,
+	expires timestamptz NOT NULL,
+	PRIMARY KEY (role, token)
+);
+CREATE INDEX ON dyn_transact_tokens (expires);
+REVOKE ALL ON dyn_transact_tokens FROM PUBLIC;
+COMMENT ON TABLE dyn_transact_tokens IS 'tokens of dyn_transact: which requests were done in the last minutes';
+
 -- actions
 
 CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL,
@@ -376,6 +389,27 @@ CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, na
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_explain(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, bigint) IS
 	'what a query, or a scan without a key condition, reads';
+
+CREATE FUNCTION dyn_batch_get(table_name text, keys dyn_item[], projection text DEFAULT NULL, names jsonb DEFAULT NULL,
+		consistent_read boolean DEFAULT false)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 25;
+COMMENT ON FUNCTION dyn_batch_get(text, dyn_item[], text, jsonb, boolean) IS 'items of up to 100 keys, as far as they are there';
+
+CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, deletes dyn_item[] DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[]) IS
+	'create or replace items, and delete those of keys, up to 25 together';
+
+CREATE FUNCTION dyn_transact(actions json, token text DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_transact(json, text) IS
+	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
+
+CREATE FUNCTION dyn_transact_get(gets json) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order, NULL for one that is not there';
 
 CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
 		max_width integer DEFAULT 32)

@@ -62,7 +62,7 @@ action_put(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_of_item(table, request->item, &key);
-	dyn_check_index_keys(rel, table, request->item);
+	dyn_check_index_keys(rel, table, NULL, request->item);
 	action_measure(request, table, NULL, NULL);
 	watched = collection_is_watched(rel, table, &key);
 	store_begin();

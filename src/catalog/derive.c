@@ -120,9 +120,7 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("keys are too large for index \"%.*s\"",
 							   (int) problem->index->name.len, problem->index->name.data),
-						errdetail("The keys of the index and of table \"%s\" share one entry of "
-								  "a btree.",
-								  table->name)));
+						errdetail("Those of table \"%s\" are a part of them.", table->name)));
 	initStringInfo(&name);
 	item_quote(&name, problem->key->attribute);
 	ereport(ERROR,
@@ -155,17 +153,58 @@ check_local_copies(const DynTable *table, const DynItem *item, const DynDerived 
 				 errdetail("The item and its copies in local indexes have %zu bytes.", size)));
 }
 
-/* What a write of an item requires, before anything is written. */
+static bool
+same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
+{
+	ItemChildren as = item_children(item_root(a));
+	ItemChildren bs = item_children(item_root(b));
+	ItemSpan x;
+	ItemSpan y;
+	bool in_a = item_find(&as, key->attribute, &x);
+
+	return in_a == item_find(&bs, key->attribute, &y) && (!in_a || item_compare_bytes(x, y) == 0);
+}
+
+/*
+ * Raise an error for the first problem of an item.  One that the item had before, if that is
+ * given, stays what it is: items older than an index may be updated in everything else.
+ */
+static void
+check_problems(const DynTable *table, const DynItem *old, const DynItem *item,
+			   const DynDerived *derived)
+{
+	ListCell *cell;
+
+	foreach (cell, derived->problems)
+	{
+		const DynProblem *problem = lfirst(cell);
+		const DynIndex *index = problem->index;
+
+		for (int i = 0; i < index->nkeys; i++)
+		{
+			const DynKey *key = dyn_index_key(table, index, i);
+
+			if (problem->key != NULL && problem->key != key)
+				continue;
+			if (old == NULL || !same_attribute(key, old, item))
+				fail_problem(table, problem);
+		}
+	}
+}
+
+/*
+ * What a write of an item requires, before anything is written.  An update gives the item that
+ * it changes.
+ */
 void
-dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *item)
+dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old, const DynItem *item)
 {
 	DynDerived derived;
 
 	if (table->nindexes == 0)
 		return;
 	dyn_derive(rel, table, item, &derived);
-	if (derived.problems != NIL)
-		fail_problem(table, linitial(derived.problems));
+	check_problems(table, old, item, &derived);
 	check_local_copies(table, item, &derived);
 }
 
@@ -215,46 +254,15 @@ check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const 
 	}
 }
 
-static bool
-same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
-{
-	ItemChildren as = item_children(item_root(a));
-	ItemChildren bs = item_children(item_root(b));
-	ItemSpan x;
-	ItemSpan y;
-	bool in_a = item_find(&as, key->attribute, &x);
-
-	return in_a == item_find(&bs, key->attribute, &y) && (!in_a || item_compare_bytes(x, y) == 0);
-}
-
-/*
- * A problem that the item had before stays what it is: items older than an index may be updated in
- * everything else.  Their columns stay as they are.
- */
+/* Columns that a tolerated problem concerns stay as they are. */
 static void
 tolerate_old(HeapTuple old, TupleDesc desc, const DynTable *table, const DynItem *item,
 			 DynDerived *derived)
 {
 	bool isnull;
 	Datum datum = heap_getattr(old, table->item_attnum, desc, &isnull);
-	DynItem *old_item = isnull ? NULL : DatumGetDynItem(datum);
-	ListCell *cell;
 
-	foreach (cell, derived->problems)
-	{
-		const DynProblem *problem = lfirst(cell);
-		const DynIndex *index = problem->index;
-
-		for (int i = 0; i < index->nkeys; i++)
-		{
-			const DynKey *key = dyn_index_key(table, index, i);
-
-			if (problem->key != NULL && problem->key != key)
-				continue;
-			if (old_item == NULL || !same_attribute(key, old_item, item))
-				fail_problem(table, problem);
-		}
-	}
+	check_problems(table, isnull ? NULL : DatumGetDynItem(datum), item, derived);
 	for (int i = table->nkeys; i < table->ncolumns; i++)
 	{
 		if (derived->troubled[i])
@@ -282,8 +290,7 @@ derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDer
 	Size size;
 
 	dyn_derive(rel, table, item, derived);
-	if (derived->problems != NIL)
-		fail_problem(table, linitial(derived->problems));
+	check_problems(table, NULL, item, derived);
 	size = dyn_key_entry_too_large(rel, table, &table->primary, derived->values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);

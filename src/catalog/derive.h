@@ -28,7 +28,8 @@ typedef struct DynDerived
 
 extern void dyn_derive(Relation rel, const DynTable *table, const DynItem *item,
 					   DynDerived *derived);
-extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *item);
+extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old,
+								 const DynItem *item);
 
 /* schema.c */
 extern List *dyn_derive_arguments(Relation rel);

@@ -218,7 +218,8 @@ read_item_column(Relation rel, DynTable *table)
 		fail_shape(rel, "Column \"item\" must have type dyn_item.");
 	if (nullable)
 		fail_shape(rel, "Column \"item\" must be NOT NULL.");
-	table->extension = quote_identifier(get_namespace_name(type_namespace(table->item_type)));
+	table->extension_namespace = type_namespace(table->item_type);
+	table->extension = quote_identifier(get_namespace_name(table->extension_namespace));
 }
 
 /* A key attribute and its column, which must be able to hold it in its order. */

@@ -80,7 +80,8 @@ typedef struct DynTable
 	MemoryContext context;
 	const char *qualified; /* quoted, for SQL */
 	const char *name; /* for messages */
-	const char *extension; /* quoted schema of the extension's objects */
+	Oid extension_namespace; /* of the extension's objects */
+	const char *extension; /* the same quoted, for SQL */
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */

@@ -5,8 +5,9 @@
  *		dyn_item, dyn_value := varlena header, format byte, value
  *
  *	The root value of a dyn_item is an M; a dyn_value holds any one value.  The format
- *	byte is 0x10 (version 1 in the high nibble, no flags in the low one).  Nothing is
- *	aligned, so short varlena headers cost nothing, and integers are little-endian
+ *	byte is 0x10: version 1 in the high nibble, flags in the low one.  The one flag marks a
+ *	placeholder, see store/placeholder.c; no input may have it, and no statement ever sees it.
+ *	Nothing is aligned, so short varlena headers cost nothing, and integers are little-endian
  *	everywhere, so what recv and send exchange is the same bytes.
  *
  *		value	  := tag, payload			its length is always known from outside
@@ -54,6 +55,7 @@ typedef enum ItemType
 
 #define ITEM_TYPE_LAST ITEM_BS
 #define ITEM_FORMAT 0x10
+#define ITEM_FORMAT_PLACEHOLDER 0x11
 #define ITEM_MAX_SIZE (400 * 1024) /* by DynamoDB's formula, see size.c */
 #define ITEM_MAX_NESTING 32 /* lists and maps inside an attribute */
 #define ITEM_MAX_NAME 65535
@@ -243,6 +245,7 @@ extern int item_number_from_numeric(Numeric numeric, char out[ITEM_NUMBER_SIZE])
 typedef enum ItemSyntax
 {
 	ITEM_SYNTAX_ITEM, /* DynamoDB JSON of an item */
+	ITEM_SYNTAX_VALUES, /* the same of an expression's values, which may be larger */
 	ITEM_SYNTAX_VALUE, /* DynamoDB JSON of one value */
 	ITEM_SYNTAX_PLAIN_ITEM /* any JSON object */
 } ItemSyntax;

@@ -555,7 +555,7 @@ finish_item(ItemParser *p)
 	DynItem *item = item_build_finish(&p->b);
 	Size size = item_size(item_root(item));
 
-	if (size <= ITEM_MAX_SIZE)
+	if (size <= ITEM_MAX_SIZE || p->syntax == ITEM_SYNTAX_VALUES)
 		return item;
 	fail_size(p, size);
 	return NULL;

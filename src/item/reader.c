@@ -230,8 +230,10 @@ Jsonb *
 json_read_names(JsonReader *reader)
 {
 	JsonbParseState *state = NULL;
+	Jsonb *names;
 	JsonbValue v;
 	ItemSpan name;
+	uint32 n = 0;
 
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	for (json_read_object(reader); json_read_member(reader, &name);)
@@ -245,6 +247,11 @@ json_read_names(JsonReader *reader)
 		v.val.string.val = (char *) value.data;
 		v.val.string.len = (int) value.len;
 		pushJsonbValue(&state, WJB_VALUE, &v);
+		n++;
 	}
-	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
+	names = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
+	/* of equal names jsonb has kept one */
+	if (JB_ROOT_COUNT(names) != n)
+		fail(reader, "a name is there twice");
+	return names;
 }

@@ -26,6 +26,7 @@ extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
 extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);
 extern void store_forbid_null(bool isnull);
+extern void store_require_writes(const DynTable *table, uint64 rows, uint64 expected);
 extern void store_free_plans(StorePlan *plans);
 
 #endif

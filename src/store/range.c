@@ -24,10 +24,10 @@ enum
 	LOWER_INCLUSIVE = 1 << 2,
 	UPPER = 1 << 3,
 	UPPER_INCLUSIVE = 1 << 4,
-	WANT_SHIFT = 5, /* and 3 bits each, 4 for the numbers of columns */
-	EQUAL_SHIFT = 8,
+	WANT_SHIFT = 5, /* a StoreWant */
+	EQUAL_SHIFT = 8, /* numbers of columns */
 	POSITION_SHIFT = 12,
-	INDEX_SHIFT = 16,
+	INDEX_SHIFT = 16, /* 0: the table itself */
 	RANGE = 1 << 30
 };
 
@@ -56,6 +56,17 @@ store_column_compare(ItemType type, Datum a, Datum b)
 	y = PG_DETOAST_DATUM_PACKED(b);
 	return item_compare_bytes((ItemSpan){VARDATA_ANY(x), VARSIZE_ANY_EXHDR(x)},
 							  (ItemSpan){VARDATA_ANY(y), VARSIZE_ANY_EXHDR(y)});
+}
+
+/* Primary keys, by the order of their btree. */
+int
+store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b)
+{
+	int cmp = 0;
+
+	for (int i = 0; i < table->nkeys && cmp == 0; i++)
+		cmp = store_column_compare(table->keys[i].type, a->values[i], b->values[i]);
+	return cmp;
 }
 
 /*

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "errors.h"
 #include "store/plan.h"
 #include "store/store.h"
 
@@ -21,8 +22,9 @@ enum
 {
 	GET,
 	LOOK,
-	LOCK_REPLACE,
+	LOCK_REPLACE, /* in the order of StoreLock */
 	LOCK_DELETE,
+	LOCK_CHECK,
 	PUT,
 	CHANGE,
 	INSERT,
@@ -34,20 +36,37 @@ enum
 /* The item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
 
+/*
+ * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
+ * meet others in a deadlock; then the caller begins his transaction again, as after any conflict.
+ */
+static void
+name_conflict(void *arg)
+{
+	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+		return;
+	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
+	errmsg("transaction conflict: deadlock with another transaction");
+}
+
 /* The caller's memory context stays the current one, so that what he makes outlives store_end(). */
 void
 store_begin(void)
 {
 	MemoryContext context = CurrentMemoryContext;
+	ErrorContextCallback *callback = palloc(sizeof(ErrorContextCallback));
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	MemoryContextSwitchTo(context);
+	*callback = (ErrorContextCallback){error_context_stack, name_conflict, NULL};
+	error_context_stack = callback;
 }
 
 void
 store_end(void)
 {
+	error_context_stack = error_context_stack->previous;
 	SPI_finish();
 }
 
@@ -85,6 +104,22 @@ append_insert(StringInfo sql, const DynTable *table)
 	appendStringInfoString(sql, ") DO ");
 }
 
+static const char *
+lock_clause(int shape)
+{
+	switch (shape)
+	{
+		case LOCK_REPLACE:
+			return " FOR NO KEY UPDATE";
+		case LOCK_DELETE:
+			return " FOR UPDATE";
+		case LOCK_CHECK:
+			return " FOR SHARE";
+		default:
+			return "";
+	}
+}
+
 static void
 append_statement(StringInfo sql, const DynTable *table, int shape)
 {
@@ -99,11 +134,10 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 		case GET:
 		case LOCK_REPLACE:
 		case LOCK_DELETE:
+		case LOCK_CHECK:
 			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
 			append_key_condition(sql, table, 1);
-			if (shape == LOCK_REPLACE || shape == LOCK_DELETE)
-				appendStringInfoString(sql, shape == LOCK_REPLACE ? " FOR NO KEY UPDATE"
-																  : " FOR UPDATE");
+			appendStringInfoString(sql, lock_clause(shape));
 			break;
 		case PUT:
 			append_insert(sql, table);
@@ -225,10 +259,10 @@ store_get(DynTable *table, const DynKeyValues *key)
  * A write that came to nothing was taken back by a trigger or a rule, or the item that is there
  * is hidden by a policy of row-level security.  An answer would say that it was done.
  */
-static void
-require_write(const DynTable *table, uint64 rows)
+void
+store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 {
-	if (rows == 0)
+	if (rows < expected)
 		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 						errmsg("a trigger, rule or policy of table \"%s\" suppressed the write",
 							   table->name)));
@@ -238,7 +272,7 @@ require_write(const DynTable *table, uint64 rows)
 void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	require_write(table, run(table, PUT, PointerGetDatum(item), key));
+	store_require_writes(table, run(table, PUT, PointerGetDatum(item), key), 1);
 }
 
 /*
@@ -319,7 +353,7 @@ store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 	{
 		DynItem *item;
 
-		run(table, lock == STORE_LOCK_REPLACE ? LOCK_REPLACE : LOCK_DELETE, (Datum) 0, key);
+		run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key);
 		item = returned_item();
 		if (item != NULL)
 			return item;
@@ -344,7 +378,7 @@ store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 void
 store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	require_write(table, run(table, REPLACE, PointerGetDatum(item), key));
+	store_require_writes(table, run(table, REPLACE, PointerGetDatum(item), key), 1);
 }
 
 /*
@@ -360,7 +394,7 @@ store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 	{
 		if (store_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
-		require_write(table, run(table, shape, (Datum) 0, key));
+		store_require_writes(table, run(table, shape, (Datum) 0, key), 1);
 	}
 	return want_old ? returned_item() : NULL;
 }

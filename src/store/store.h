@@ -4,8 +4,8 @@
  *
  * Callers have the relation open and locked and hand over checked keys.  All statements run
  * with the privileges of the caller, so row-level security, table privileges and user triggers
- * hold.  Between store_begin() and store_end() the SPI is connected; what
- * is returned is the caller's, in his memory context.
+ * hold.  Between store_begin() and store_end() the SPI is connected, and a deadlock is
+ * ERRCODE_DYN_TRANSACTION_CONFLICT; what is returned is the caller's, in his memory context.
  */
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H
@@ -67,11 +67,15 @@ typedef struct StoreExplanation
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
 } StoreExplanation;
 
-/* What a lock is for: replacing keeps out other writers, deleting foreign keys as well. */
+/*
+ * What a lock is for: replacing keeps out other writers, deleting foreign keys as well, and
+ * checking lets others check too.
+ */
 typedef enum StoreLock
 {
 	STORE_LOCK_REPLACE,
-	STORE_LOCK_DELETE
+	STORE_LOCK_DELETE,
+	STORE_LOCK_CHECK
 } StoreLock;
 
 /*
@@ -90,6 +94,7 @@ extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallba
 extern void store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 								void *arg, StoreExplanation *explanation);
 extern int store_column_compare(ItemType type, Datum a, Datum b);
+extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
 /* Writes. */
 extern void store_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
@@ -98,5 +103,12 @@ extern DynItem *store_lock(DynTable *table, const DynKeyValues *key, StoreLock l
 extern bool store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern void store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern DynItem *store_delete(DynTable *table, const DynKeyValues *key, bool want_old);
+
+/* many.c: keys in the order of the primary key, and distinct */
+extern void store_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
+						   const DynItem *const *items);
+
+/* placeholder.c */
+extern bool store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item);
 
 #endif

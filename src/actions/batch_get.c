@@ -1,0 +1,130 @@
+/*
+ * batch_get.c
+ *	  BatchGetItem.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "actions/several.h"
+#include "errors.h"
+#include "request/limits.h"
+
+/* Spec row B07. */
+static int
+count_keys(const BatchGetRequest *request)
+{
+	int64 n = 0;
+
+	for (int i = 0; i < request->ntables; i++)
+		n += request->tables[i].nkeys;
+	if (n == 0 || n > DYN_MAX_BATCH_GETS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a batch must have 1 to %d keys", DYN_MAX_BATCH_GETS),
+						errdetail("It has " INT64_FORMAT ".", n)));
+	return (int) n;
+}
+
+/* The keys in order, as targets. */
+static ItemTarget *
+find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
+{
+	ItemTarget *targets = palloc0(n * sizeof(ItemTarget));
+	int number = 0;
+
+	for (int i = 0; i < request->ntables; i++)
+	{
+		const BatchGetTable *table = &request->tables[i];
+
+		for (int k = 0; k < table->nkeys; k++)
+		{
+			ItemTarget *target = &targets[number];
+
+			target->number = number++;
+			target_open(tables, table->table, target);
+			if (table->consistent)
+				action_check_consistent(&target->table->primary);
+			dyn_key_exact(target->table, &target->table->primary, table->keys[k], &target->key);
+		}
+	}
+	return targets;
+}
+
+static Expr **
+parse_projections(const BatchGetRequest *request)
+{
+	Expr **projections = palloc0(request->ntables * sizeof(Expr *));
+
+	for (int i = 0; i < request->ntables; i++)
+	{
+		const BatchGetTable *table = &request->tables[i];
+
+		if (table->projection != NULL)
+			projections[i] = expr_projection(table->expressions, action_span(table->projection));
+		expr_request_done(table->expressions);
+	}
+	return projections;
+}
+
+typedef struct BatchGet
+{
+	const BatchGetRequest *request;
+	Expr **projections;
+	BatchGetCallback callback;
+	void *arg;
+	Size bytes;
+} BatchGet;
+
+/* False if the item would be too much. */
+static bool
+get_item(BatchGet *get, int table, const ItemTarget *target)
+{
+	DynItem *item;
+
+	store_begin();
+	item = store_get(target->table, &target->key);
+	store_end();
+	if (item == NULL)
+		return true;
+	if (get->request->max_bytes > 0)
+	{
+		get->bytes += item_size(item_root(item));
+		if (get->bytes > get->request->max_bytes)
+			return false;
+	}
+	if (get->projections[table] != NULL)
+		item = expr_project(get->projections[table], item);
+	get->callback(table, PointerGetDatum(item), get->arg);
+	return true;
+}
+
+/* Items come in the order of their keys; what is not there is left out. */
+void
+action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
+				 BatchGetRest *rest)
+{
+	int n = count_keys(request);
+	BatchGet get = {request, parse_projections(request), callback, arg, 0};
+	TargetTables *tables = target_tables(AccessShareLock);
+	ItemTarget *targets = find_targets(request, tables, n);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
+
+	*rest = (BatchGetRest){0};
+	(void) target_sort(targets, n, "the batch");
+	for (int i = 0; i < request->ntables && !rest->any; i++)
+	{
+		for (int k = 0; k < request->tables[i].nkeys && !rest->any; k++, targets++)
+		{
+			MemoryContext old = MemoryContextSwitchTo(context);
+
+			CHECK_FOR_INTERRUPTS();
+			if (!get_item(&get, i, targets))
+				*rest = (BatchGetRest){i, k, true};
+			MemoryContextSwitchTo(old);
+			MemoryContextReset(context);
+		}
+	}
+	target_close(tables);
+}

@@ -1,0 +1,101 @@
+/*
+ * cancel.c
+ *	  Cancelled transactions: TransactionCanceledException and its reasons.
+ */
+#include "postgres.h"
+
+#include "utils/json.h"
+
+#include "actions/several.h"
+#include "errors.h"
+
+/*
+ * Run a step that may find an action invalid, and return the ValidationException.  The step only
+ * computes: it takes no lock and no other resource, so nothing has to be rolled back.
+ */
+ErrorData *
+action_try(void (*step)(void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData *volatile error = NULL;
+
+	PG_TRY();
+	{
+		step(arg);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_DYN_VALIDATION)
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return error;
+}
+
+static void
+append_member(StringInfo out, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	appendStringInfo(out, ",\"%s\":", name);
+	escape_json(out, value);
+}
+
+/* The reasons as a program reads them. */
+static char *
+reasons_json(const CancelReason *reasons, int n)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	appendStringInfoString(&out, "{\"CancellationReasons\":[");
+	for (int i = 0; i < n; i++)
+	{
+		const CancelReason *reason = &reasons[i];
+
+		appendStringInfo(&out, "%s{\"Code\":\"%s\"", i > 0 ? "," : "",
+						 reason->code == NULL ? "None" : reason->code);
+		append_member(&out, "Message", reason->message);
+		if (reason->item != NULL)
+		{
+			appendStringInfoString(&out, ",\"Item\":");
+			item_print_attributes(&out, item_root(reason->item));
+		}
+		appendStringInfoChar(&out, '}');
+	}
+	appendStringInfoString(&out, "]}");
+	return out.data;
+}
+
+/* Spec row X04, in DynamoDB's words, which programs look into. */
+void
+action_cancel(const CancelReason *reasons, int n)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	appendStringInfoString(
+		&message,
+		"Transaction cancelled, please refer cancellation reasons for specific reasons [");
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&message, "%s%s", i > 0 ? ", " : "",
+						 reasons[i].code == NULL ? "None" : reasons[i].code);
+	appendStringInfoChar(&message, ']');
+	ereport(ERROR, (errcode(ERRCODE_DYN_TRANSACTION_CANCELED), errmsg_internal("%s", message.data),
+					errdetail_internal("%s", reasons_json(reasons, n))));
+	pg_unreachable();
+}
+
+/* Spec row X14: one action does not fit its table. */
+void
+action_cancel_invalid(int number, int n, const ErrorData *error)
+{
+	CancelReason *reasons = palloc0(n * sizeof(CancelReason));
+
+	reasons[number].code = "ValidationError";
+	reasons[number].message = error->message;
+	action_cancel(reasons, n);
+}

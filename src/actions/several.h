@@ -1,0 +1,142 @@
+/*
+ * several.h
+ *	  Requests for several items: batches and transactions.
+ */
+#ifndef DYNAMO_TABLE_ACTIONS_SEVERAL_H
+#define DYNAMO_TABLE_ACTIONS_SEVERAL_H
+
+#include "actions/actions.h"
+
+/*
+ * Batches
+ */
+
+/* The keys of one table, and how their items are wanted. */
+typedef struct BatchGetTable
+{
+	text *table;
+	int nkeys;
+	DynItem **keys;
+	ExprRequest *expressions;
+	text *projection;
+	bool consistent;
+} BatchGetTable;
+
+typedef struct BatchGetRequest
+{
+	int ntables;
+	BatchGetTable *tables;
+	Size max_bytes; /* of items, after which keys are left; 0: all are read */
+} BatchGetRequest;
+
+/* The first key that was left, if any was; all after it were. */
+typedef struct BatchGetRest
+{
+	int table;
+	int key;
+	bool any;
+} BatchGetRest;
+
+/* Called for each item that is there; the datum lives as long as the call. */
+typedef void (*BatchGetCallback)(int table, Datum item, void *arg);
+
+typedef struct BatchWriteTable
+{
+	text *table;
+	int nputs;
+	DynItem **puts; /* items */
+	int ndeletes;
+	DynItem **deletes; /* keys */
+} BatchWriteTable;
+
+typedef struct BatchWriteRequest
+{
+	int ntables;
+	BatchWriteTable *tables;
+} BatchWriteRequest;
+
+/* batch_get.c, batch_write.c */
+extern void action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
+							 BatchGetRest *rest);
+extern void action_batch_write(const BatchWriteRequest *request);
+
+/*
+ * Transactions
+ */
+
+typedef enum TransactKind
+{
+	TRANSACT_PUT,
+	TRANSACT_UPDATE,
+	TRANSACT_DELETE,
+	TRANSACT_CHECK,
+	TRANSACT_GET
+} TransactKind;
+
+/*
+ * An action: a request for one item of its own.  Its names and values as they were given are
+ * what the size and the identity of the whole are made of.
+ */
+typedef struct TransactAction
+{
+	TransactKind kind;
+	ItemRequest request;
+	Jsonb *names;
+	DynItem *vals;
+} TransactAction;
+
+typedef struct TransactRequest
+{
+	int nactions;
+	TransactAction *actions;
+	text *token; /* of a write, or NULL */
+} TransactRequest;
+
+/* Called for each action of a read, in order; NULL for an item that is not there. */
+typedef void (*TransactGetCallback)(DynItem *item, void *arg);
+
+/* transact.c: false if the token says that it was done before */
+extern bool action_transact(const TransactRequest *request);
+
+/* transact_get.c */
+extern void action_transact_get(const TransactRequest *request, TransactGetCallback callback,
+								void *arg);
+
+/* transact_request.c */
+extern void transact_check_request(const TransactRequest *request);
+extern bytea *transact_request_hash(const TransactRequest *request);
+
+/* Why a transaction was cancelled, as far as one action is to blame. */
+typedef struct CancelReason
+{
+	const char *code; /* NULL: not at all */
+	const char *message;
+	const DynItem *item;
+} CancelReason;
+
+/* cancel.c */
+extern ErrorData *action_try(void (*step)(void *arg), void *arg);
+pg_noreturn extern void action_cancel(const CancelReason *reasons, int n);
+pg_noreturn extern void action_cancel_invalid(int number, int n, const ErrorData *error);
+
+/*
+ * The items of a request in their tables
+ */
+
+typedef struct ItemTarget
+{
+	int number; /* in the request */
+	Relation rel;
+	DynTable *table;
+	DynKeyValues key;
+} ItemTarget;
+
+typedef struct TargetTables TargetTables;
+
+/* target.c */
+extern TargetTables *target_tables(LOCKMODE lockmode);
+extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
+extern void target_close(TargetTables *tables);
+extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * target.c
+ *	  The items of a request for several: their tables, and the one order of all calls.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/rel.h"
+
+#include "actions/several.h"
+#include "errors.h"
+
+/* The tables of a request, each opened once for all actions that name it alike. */
+struct TargetTables
+{
+	LOCKMODE lockmode;
+	List *names;
+	List *rels;
+	List *tables;
+};
+
+TargetTables *
+target_tables(LOCKMODE lockmode)
+{
+	TargetTables *tables = palloc0(sizeof(TargetTables));
+
+	tables->lockmode = lockmode;
+	return tables;
+}
+
+void
+target_open(TargetTables *tables, text *name, ItemTarget *target)
+{
+	ListCell *names;
+	ListCell *rels;
+	ListCell *known;
+
+	forthree(names, tables->names, rels, tables->rels, known, tables->tables)
+	{
+		if (item_compare_bytes(action_span(lfirst(names)), action_span(name)) != 0)
+			continue;
+		target->rel = lfirst(rels);
+		target->table = lfirst(known);
+		return;
+	}
+	target->rel = dyn_table_open(name, tables->lockmode, &target->table);
+	tables->names = lappend(tables->names, name);
+	tables->rels = lappend(tables->rels, target->rel);
+	tables->tables = lappend(tables->tables, target->table);
+}
+
+/* Locks stay. */
+void
+target_close(TargetTables *tables)
+{
+	ListCell *cell;
+
+	foreach (cell, tables->rels)
+		relation_close(lfirst(cell), NoLock);
+}
+
+static int
+compare_targets(const void *a, const void *b)
+{
+	const ItemTarget *x = *(ItemTarget *const *) a;
+	const ItemTarget *y = *(ItemTarget *const *) b;
+
+	if (x->table->relid != y->table->relid)
+		return x->table->relid < y->table->relid ? -1 : 1;
+	return store_key_compare(x->table, &x->key, &y->key);
+}
+
+/*
+ * The targets in the order in which all calls lock them: by table and primary key.  So calls wait
+ * for each other in one direction only.  No item may be there twice.
+ */
+ItemTarget **
+target_sort(ItemTarget *targets, int n, const char *what)
+{
+	ItemTarget **sorted = palloc(n * sizeof(ItemTarget *));
+
+	for (int i = 0; i < n; i++)
+		sorted[i] = &targets[i];
+	qsort(sorted, n, sizeof(ItemTarget *), compare_targets);
+	for (int i = 1; i < n; i++)
+	{
+		if (compare_targets(&sorted[i - 1], &sorted[i]) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION),
+					 errmsg("%s has one item of table \"%s\" twice", what, sorted[i]->table->name),
+					 errdetail("It is in number %d and number %d.",
+							   Min(sorted[i - 1]->number, sorted[i]->number) + 1,
+							   Max(sorted[i - 1]->number, sorted[i]->number) + 1)));
+	}
+	return sorted;
+}

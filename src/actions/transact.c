@@ -1,0 +1,367 @@
+/*
+ * transact.c
+ *	  TransactWriteItems.
+ *
+ * One pass over the actions in the order of their tables and keys, which is that of all calls: lock
+ * the item, judge the action by it, write.  What is found absent and must stay so is held by a
+ * placeholder.  So every item that the outcome depends on is locked until the transaction ends,
+ * and nobody ever waits for a key below one that he holds.
+ *
+ * After a failure the rest is locked and judged as well, to tell all reasons, but not written.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "actions/several.h"
+#include "catalog/derive.h"
+#include "store/token.h"
+
+typedef struct Transact Transact;
+
+/* An action on its way. */
+typedef struct Step
+{
+	Transact *transact;
+	const TransactAction *action;
+	ItemTarget *target;
+	Expr *condition;
+	Expr *update;
+	DynItem *old; /* as it was judged last, NULL if there was none */
+	DynItem *new; /* what it is to become, NULL if there is to be none */
+	CancelReason *reason;
+} Step;
+
+struct Transact
+{
+	const TransactRequest *request;
+	Step *steps; /* these four by the number of the action */
+	ItemTarget *targets;
+	CancelReason *reasons;
+	TargetTables *tables;
+	MemoryContext context; /* for what outlives a step */
+	bool failed;
+};
+
+/*
+ * What can be said before anything is read
+ */
+
+static void
+name_action(void *arg)
+{
+	errcontext("action %d of the transaction", *(int *) arg + 1);
+}
+
+static void
+parse_expressions(Step *step)
+{
+	const ItemRequest *request = &step->action->request;
+
+	step->condition = action_condition(request);
+	if (request->update != NULL)
+		step->update = expr_update(request->expressions, action_span(request->update));
+	expr_request_done(request->expressions);
+}
+
+/* What the action's table has to say about it: spec row X14. */
+static void
+check_target(void *arg)
+{
+	Step *step = arg;
+	ItemTarget *target = step->target;
+	DynTable *table = target->table;
+	DynItem *item = step->action->request.item;
+	bool put = step->action->kind == TRANSACT_PUT;
+	Size size;
+
+	if (put)
+		dyn_key_of_item(table, item, &target->key);
+	else
+		dyn_key_exact(table, &table->primary, item, &target->key);
+	size = dyn_key_entry_too_large(target->rel, table, &table->primary, target->key.values);
+	if (size > 0)
+		dyn_key_fail_too_large(table, size);
+	if (put)
+		dyn_check_index_keys(target->rel, table, NULL, item);
+	if (step->update != NULL)
+		action_forbid_keys(table, &table->primary, step->update, "UpdateExpression",
+						   "Delete the item and put it with its new key.");
+}
+
+static Transact *
+prepare(const TransactRequest *request)
+{
+	int n = request->nactions;
+	Transact *t = palloc0(sizeof(Transact));
+	int number;
+	ErrorContextCallback callback = {error_context_stack, name_action, &number};
+
+	t->request = request;
+	t->steps = palloc0(n * sizeof(Step));
+	t->targets = palloc0(n * sizeof(ItemTarget));
+	t->reasons = palloc0(n * sizeof(CancelReason));
+	t->tables = target_tables(RowExclusiveLock);
+	t->context = CurrentMemoryContext;
+	error_context_stack = &callback;
+	for (number = 0; number < n; number++)
+	{
+		Step *step = &t->steps[number];
+
+		step->transact = t;
+		step->action = &request->actions[number];
+		step->target = &t->targets[number];
+		step->target->number = number;
+		step->reason = &t->reasons[number];
+		parse_expressions(step);
+	}
+	for (number = 0; number < n; number++)
+		target_open(t->tables, request->actions[number].request.table, &t->targets[number]);
+	error_context_stack = callback.previous;
+	return t;
+}
+
+static void
+check_targets(Transact *t)
+{
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		ErrorData *error = action_try(check_target, &t->steps[i]);
+
+		if (error != NULL)
+			action_cancel_invalid(i, t->request->nactions, error);
+	}
+}
+
+/*
+ * Judging an action by the item that is there
+ */
+
+static void
+fail(Step *step, const char *code, const char *message)
+{
+	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
+
+	step->reason->code = code;
+	step->reason->message = pstrdup(message);
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+failed(const Step *step)
+{
+	return step->reason->code != NULL;
+}
+
+static void
+fail_condition(Step *step)
+{
+	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
+
+	fail(step, "ConditionalCheckFailed", "The conditional request failed");
+	if (step->action->request.old_on_failure && step->old != NULL)
+	{
+		DynItem *copy = palloc(VARSIZE_ANY(step->old));
+
+		memcpy(copy, step->old, VARSIZE_ANY(step->old));
+		step->reason->item = copy;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+compute_new(void *arg)
+{
+	Step *step = arg;
+	const ItemTarget *target = step->target;
+
+	switch (step->action->kind)
+	{
+		case TRANSACT_PUT:
+			step->new = step->action->request.item;
+			break;
+		case TRANSACT_UPDATE:
+			step->new = expr_apply(step->update, step->old, step->action->request.item);
+			if (step->new != NULL)
+				dyn_check_index_keys(target->rel, target->table, step->old, step->new);
+			break;
+		case TRANSACT_DELETE:
+			step->new = NULL;
+			break;
+		default:
+			step->new = step->old;
+	}
+}
+
+/* The last judgement counts. */
+static void
+judge(Step *step, DynItem *old)
+{
+	ErrorData *error;
+
+	*step->reason = (CancelReason){0};
+	step->old = old;
+	step->new = old;
+	if (step->condition != NULL && !expr_matches(step->condition, old))
+	{
+		fail_condition(step);
+		return;
+	}
+	error = action_try(compute_new, step);
+	if (error == NULL)
+		return;
+	step->new = old;
+	fail(step, "ValidationError", error->message);
+}
+
+/*
+ * Writing
+ */
+
+static DynItem *
+judged_item(DynItem *old, void *arg)
+{
+	Step *step = arg;
+
+	judge(step, old);
+	/* an UPDATE is under way that has to write something; all of it will be rolled back */
+	return failed(step) ? old : step->new;
+}
+
+/* The ways of one statement.  False if none of them did: then the item has to be locked first. */
+static bool
+write_at_once(Step *step)
+{
+	const ItemRequest *request = &step->action->request;
+	const ItemTarget *target = step->target;
+	bool put = step->action->kind == TRANSACT_PUT;
+
+	if (put && step->condition == NULL)
+	{
+		store_put(target->table, &target->key, request->item);
+		return true;
+	}
+	/* probably a create */
+	if (put && expr_matches(step->condition, NULL))
+		return store_insert(target->table, &target->key, request->item);
+	if (put || step->action->kind == TRANSACT_UPDATE)
+		return store_change(target->table, &target->key, judged_item, step);
+	return false;
+}
+
+static StoreLock
+lock_kind(const Step *step)
+{
+	switch (step->action->kind)
+	{
+		case TRANSACT_DELETE:
+			return STORE_LOCK_DELETE;
+		case TRANSACT_CHECK:
+			return STORE_LOCK_CHECK;
+		default:
+			return STORE_LOCK_REPLACE;
+	}
+}
+
+/* The key attributes alone, for a placeholder: only a put has more, and it makes an item. */
+static bool
+hold_absent(const Step *step)
+{
+	Assert(step->action->kind != TRANSACT_PUT);
+	return store_hold_absent(step->target->rel, &step->target->key, step->action->request.item);
+}
+
+/* False if there is an item now where there was none. */
+static bool
+write_absent(const Step *step, int attempt)
+{
+	const ItemTarget *target = step->target;
+
+	if (step->new != NULL)
+		return store_insert(target->table, &target->key, step->new);
+	/* who is not to see an item need not keep it absent */
+	return hold_absent(step) || (target->table->row_security && attempt > 1);
+}
+
+static void
+write_locked(Step *step)
+{
+	const ItemTarget *target = step->target;
+
+	for (int attempt = 1;; attempt++)
+	{
+		judge(step, store_lock(target->table, &target->key, lock_kind(step)));
+		if (failed(step) || step->transact->failed)
+			return;
+		if (step->old != NULL)
+			break;
+		if (write_absent(step, attempt))
+			return;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (step->new == NULL)
+		store_delete(target->table, &target->key, false);
+	else if (step->new != step->old)
+		store_replace(target->table, &target->key, step->new);
+}
+
+/* What nothing can be said against need not be looked at any more. */
+static bool
+cannot_fail(const Step *step)
+{
+	return step->condition == NULL && step->update == NULL;
+}
+
+static void
+perform(Step *step)
+{
+	Transact *t = step->transact;
+
+	if (t->failed && cannot_fail(step))
+		return;
+	store_begin();
+	if (t->failed || !write_at_once(step))
+		write_locked(step);
+	store_end();
+	t->failed |= failed(step);
+}
+
+static void
+perform_all(Transact *t, ItemTarget *const *order)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "transaction step", ALLOCSET_DEFAULT_SIZES);
+
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		CHECK_FOR_INTERRUPTS();
+		perform(&t->steps[order[i]->number]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	if (t->failed)
+		action_cancel(t->reasons, t->request->nactions);
+}
+
+/* False if the token says that it was done before: then nothing is done. */
+bool
+action_transact(const TransactRequest *request)
+{
+	ItemTarget **order;
+	Transact *t;
+	bool fresh;
+
+	transact_check_request(request);
+	t = prepare(request);
+	check_targets(t);
+	order = target_sort(t->targets, request->nactions, "the transaction");
+	fresh = request->token == NULL ||
+			token_claim(t->targets[0].table, request->token, transact_request_hash(request));
+	if (fresh)
+		perform_all(t, order);
+	target_close(t->tables);
+	return fresh;
+}

@@ -1,0 +1,107 @@
+/*
+ * transact_get.c
+ *	  TransactGetItems.
+ *
+ * The caller's snapshot is one for all gets, and a transaction shows there as a whole or not at all.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "actions/several.h"
+#include "errors.h"
+#include "request/limits.h"
+
+static void
+check_key(void *arg)
+{
+	ItemTarget *target = ((ItemTarget **) arg)[0];
+	const TransactRequest *request = ((const TransactRequest **) arg)[1];
+
+	dyn_key_exact(target->table, &target->table->primary,
+				  request->actions[target->number].request.item, &target->key);
+}
+
+static ItemTarget *
+find_targets(const TransactRequest *request, TargetTables *tables)
+{
+	ItemTarget *targets = palloc0(request->nactions * sizeof(ItemTarget));
+
+	for (int i = 0; i < request->nactions; i++)
+	{
+		targets[i].number = i;
+		target_open(tables, request->actions[i].request.table, &targets[i]);
+	}
+	for (int i = 0; i < request->nactions; i++)
+	{
+		const void *arg[] = {&targets[i], request};
+		ErrorData *error = action_try(check_key, arg);
+
+		if (error != NULL)
+			action_cancel_invalid(i, request->nactions, error);
+	}
+	return targets;
+}
+
+static Expr **
+parse_projections(const TransactRequest *request)
+{
+	Expr **projections = palloc0(request->nactions * sizeof(Expr *));
+
+	for (int i = 0; i < request->nactions; i++)
+	{
+		const ItemRequest *get = &request->actions[i].request;
+
+		if (get->projection != NULL)
+			projections[i] = expr_projection(get->expressions, action_span(get->projection));
+		expr_request_done(get->expressions);
+	}
+	return projections;
+}
+
+static DynItem *
+get_item(const ItemTarget *target, Size *bytes)
+{
+	DynItem *item;
+
+	store_begin();
+	item = store_get(target->table, &target->key);
+	store_end();
+	if (item != NULL)
+		*bytes += item_size(item_root(item));
+	if (*bytes > DYN_MAX_TRANSACT_BYTES)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("items of a transaction exceed %d bytes", DYN_MAX_TRANSACT_BYTES)));
+	return item;
+}
+
+void
+action_transact_get(const TransactRequest *request, TransactGetCallback callback, void *arg)
+{
+	TargetTables *tables = target_tables(AccessShareLock);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
+	Expr **projections;
+	ItemTarget *targets;
+	Size bytes = 0;
+
+	transact_check_request(request);
+	projections = parse_projections(request);
+	targets = find_targets(request, tables);
+	(void) target_sort(targets, request->nactions, "the transaction");
+	for (int i = 0; i < request->nactions; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		DynItem *item;
+
+		CHECK_FOR_INTERRUPTS();
+		item = get_item(&targets[i], &bytes);
+		if (item != NULL && projections[i] != NULL)
+			item = expr_project(projections[i], item);
+		callback(item, arg);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	target_close(tables);
+}

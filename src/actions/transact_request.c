@@ -1,0 +1,117 @@
+/*
+ * transact_request.c
+ *	  What a transaction's request may be, and which requests are the same.
+ */
+#include "postgres.h"
+
+#include "common/cryptohash.h"
+#include "common/sha2.h"
+#include "mb/pg_wchar.h"
+
+#include "actions/several.h"
+#include "errors.h"
+#include "request/limits.h"
+
+static Size
+text_size(const text *t)
+{
+	return t == NULL ? 0 : VARSIZE_ANY_EXHDR(t);
+}
+
+/* What the action itself brings, whatever it finds. */
+static Size
+action_size(const TransactAction *action)
+{
+	const ItemRequest *request = &action->request;
+	Size size = item_size(item_root(request->item));
+
+	size += text_size(request->condition) + text_size(request->update);
+	size += text_size(request->projection);
+	if (action->names != NULL)
+		size += VARSIZE_ANY_EXHDR(action->names);
+	if (action->vals != NULL)
+		size += item_size(item_root(action->vals));
+	return size;
+}
+
+/* Spec rows X07, X08 and X09. */
+void
+transact_check_request(const TransactRequest *request)
+{
+	Size size = 0;
+
+	if (request->nactions < 1 || request->nactions > DYN_MAX_TRANSACT_ACTIONS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a transaction must have 1 to %d actions", DYN_MAX_TRANSACT_ACTIONS),
+						errdetail("It has %d.", request->nactions)));
+	for (int i = 0; i < request->nactions; i++)
+		size += action_size(&request->actions[i]);
+	if (size > DYN_MAX_TRANSACT_BYTES)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a transaction must not exceed %d bytes", DYN_MAX_TRANSACT_BYTES),
+						errdetail("It has %zu bytes.", size)));
+	if (request->token != NULL)
+	{
+		ItemSpan token = action_span(request->token);
+		int length = pg_mbstrlen_with_len(token.data, (int) token.len);
+
+		if (length < 1 || length > DYN_MAX_TOKEN)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("a token must have 1 to %d characters", DYN_MAX_TOKEN)));
+	}
+}
+
+/*
+ * Identity
+ */
+
+static void
+hash_bytes_of(pg_cryptohash_ctx *ctx, const void *data, Size len)
+{
+	if (pg_cryptohash_update(ctx, data, len) < 0)
+		elog(ERROR, "could not compute a hash: %s", pg_cryptohash_error(ctx));
+}
+
+/* With its length, so that parts cannot run into each other. */
+static void
+hash_part(pg_cryptohash_ctx *ctx, const void *varlena)
+{
+	int64 len = varlena == NULL ? -1 : (int64) VARSIZE_ANY_EXHDR(varlena);
+
+	hash_bytes_of(ctx, &len, sizeof(len));
+	if (varlena != NULL)
+		hash_bytes_of(ctx, VARDATA_ANY(varlena), len);
+}
+
+static void
+hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action)
+{
+	const ItemRequest *request = &action->request;
+	unsigned char flags[] = {(unsigned char) action->kind, request->old_on_failure};
+
+	hash_bytes_of(ctx, flags, sizeof(flags));
+	hash_part(ctx, request->table);
+	hash_part(ctx, request->item);
+	hash_part(ctx, request->condition);
+	hash_part(ctx, request->update);
+	hash_part(ctx, action->names);
+	hash_part(ctx, action->vals);
+}
+
+/* Equal for requests with equal actions; items, names and values compare by value. */
+bytea *
+transact_request_hash(const TransactRequest *request)
+{
+	pg_cryptohash_ctx *ctx = pg_cryptohash_create(PG_SHA256);
+	bytea *hash = palloc(VARHDRSZ + PG_SHA256_DIGEST_LENGTH);
+
+	SET_VARSIZE(hash, VARHDRSZ + PG_SHA256_DIGEST_LENGTH);
+	if (ctx == NULL || pg_cryptohash_init(ctx) < 0)
+		elog(ERROR, "could not compute a hash");
+	for (int i = 0; i < request->nactions; i++)
+		hash_action(ctx, &request->actions[i]);
+	if (pg_cryptohash_final(ctx, (uint8 *) VARDATA(hash), PG_SHA256_DIGEST_LENGTH) < 0)
+		elog(ERROR, "could not compute a hash: %s", pg_cryptohash_error(ctx));
+	pg_cryptohash_free(ctx);
+	return hash;
+}

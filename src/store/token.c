@@ -1,0 +1,200 @@
+/*
+ * token.c
+ *	  Idempotency tokens, in a table of the extension.
+ *
+ * A token is remembered by the transaction that does what it stands for, so it is if and only if
+ * that was done.  A duplicate at the same time waits for the unique key, before it has locked
+ * anything else.
+ *
+ * Nobody has rights on the table but its owner, so these statements run as him, with no way out
+ * for what they call, and a search_path of their own.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#include "errors.h"
+#include "store/store.h"
+#include "store/token.h"
+
+#define TOKEN_TABLE "dyn_transact_tokens"
+
+/* Expired tokens that a call clears away: more than it adds. */
+#define CLEAR_AT_ONCE "10"
+
+enum
+{
+	CLAIM,
+	LOOK,
+	CLEAR,
+	STATEMENTS
+};
+
+/* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
+static const char *const statements[STATEMENTS] = {
+	"INSERT INTO %s AS t (role, token, request, expires) VALUES ($1, $2, $3, $5)"
+	" ON CONFLICT (role, token) DO UPDATE SET request = EXCLUDED.request, expires = "
+	"EXCLUDED.expires"
+	" WHERE t.expires <= $4",
+	"SELECT request FROM %s WHERE role = $1 AND token = $2",
+	"DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s WHERE expires <= $4"
+	" ORDER BY expires LIMIT " CLEAR_AT_ONCE " FOR UPDATE SKIP LOCKED)"};
+
+/* Kept for the session, as long as the extension stays where it is. */
+static SPIPlanPtr plans[STATEMENTS];
+static char plans_table[4 * NAMEDATALEN]; /* quoted, with its schema */
+
+typedef struct TokenArguments
+{
+	Datum values[5];
+} TokenArguments;
+
+static Oid argument_types[] = {OIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+
+static void
+forget_plans(void)
+{
+	plans_table[0] = '\0';
+	for (int i = 0; i < STATEMENTS; i++)
+	{
+		if (plans[i] != NULL)
+			SPI_freeplan(plans[i]);
+		plans[i] = NULL;
+	}
+}
+
+static SPIPlanPtr
+get_plan(const char *table, int statement)
+{
+	if (strcmp(plans_table, table) != 0)
+		forget_plans();
+	if (plans[statement] == NULL)
+	{
+		char *sql = psprintf(statements[statement], table, table);
+		SPIPlanPtr plan = SPI_prepare(sql, lengthof(argument_types), argument_types);
+
+		if (plan == NULL)
+			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+		SPI_keepplan(plan);
+		plans[statement] = plan;
+		strlcpy(plans_table, table, sizeof(plans_table));
+	}
+	return plans[statement];
+}
+
+static uint64
+run(const char *table, int statement, TokenArguments *arguments)
+{
+	int result = SPI_execute_plan(get_plan(table, statement), arguments->values, NULL, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	return SPI_processed;
+}
+
+/* Whether the request of a token that is known is this one. */
+static void
+require_same(const char *table, TokenArguments *arguments)
+{
+	bytea *request = DatumGetByteaPP(arguments->values[2]);
+	bytea *known;
+	bool isnull;
+
+	if (run(table, LOOK, arguments) == 0)
+		elog(ERROR, "a token has vanished while it was locked");
+	known =
+		DatumGetByteaPP(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	if (VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
+		memcmp(VARDATA_ANY(known), VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_IDEMPOTENT_PARAMETER_MISMATCH),
+						errmsg("the token was used for another request"),
+						errdetail("A token is remembered for %d minutes.", DYN_TOKEN_MINUTES)));
+}
+
+/* True if the token is new and now taken. */
+static bool
+claim(const char *table, TokenArguments *arguments)
+{
+	if (run(table, CLAIM, arguments) == 0)
+	{
+		require_same(table, arguments);
+		return false;
+	}
+	/* at the higher isolation levels even SKIP LOCKED meets conflicts */
+	if (!IsolationUsesXactSnapshot())
+		run(table, CLEAR, arguments);
+	return true;
+}
+
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* As the owner of the table. */
+static bool
+claim_as_owner(const char *table, Oid owner, TokenArguments *arguments)
+{
+	int nest = NewGUCNestLevel();
+	Oid user;
+	int context;
+	volatile bool result = false;
+
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	GetUserIdAndSecContext(&user, &context);
+	PG_TRY();
+	{
+		SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
+										  SECURITY_RESTRICTED_OPERATION);
+		store_begin();
+		result = claim(table, arguments);
+		store_end();
+	}
+	PG_FINALLY();
+	{
+		SetUserIdAndSecContext(user, context);
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(true, nest);
+	return result;
+}
+
+/*
+ * Take the caller's token for a request; false if the same request was done with it before.  Raises
+ * IdempotentParameterMismatchException if it was another one.
+ */
+bool
+token_claim(const DynTable *table, text *token, bytea *request)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TokenArguments arguments = {
+		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(request),
+		 TimestampTzGetDatum(now),
+		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC)}};
+	Oid relid = get_relname_relid(TOKEN_TABLE, table->extension_namespace);
+
+	if (!OidIsValid(relid))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("table \"%s\" of the extension is missing", TOKEN_TABLE)));
+	return claim_as_owner(psprintf("%s.%s", table->extension, TOKEN_TABLE), relation_owner(relid),
+						  &arguments);
+}
