@@ -282,7 +282,7 @@ build_condition(const LegacyParameters *legacy, const LegacyList *list, ExprKind
 }
 
 static const Expr *
-build_projection(const LegacyList *list)
+build_names(const LegacyList *list)
 {
 	ItemSpan *names = palloc(list_length(list->members) * sizeof(ItemSpan));
 	int n = 0;
@@ -329,7 +329,7 @@ legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 	add_name(&expressions, request->condition != NULL, "ConditionExpression");
 	check_mixing(legacy, expressions.data, false);
 	check_operator(legacy);
-	request->built.projection = build_projection(&legacy->attributes_to_get);
+	request->built.projection = build_names(&legacy->attributes_to_get);
 	request->built.update = build_update(&legacy->attribute_updates);
 	foreach (cell, legacy->expected.members)
 		check_expected(lfirst(cell));
@@ -355,9 +355,17 @@ legacy_build_read(const LegacyParameters *legacy, ReadRequest *request, const te
 		legacy->scan_filter.given
 			? build_condition(legacy, &legacy->scan_filter, EXPR_FILTER, "ScanFilter")
 			: build_condition(legacy, &legacy->query_filter, EXPR_FILTER, "QueryFilter");
-	request->built.projection = build_projection(&legacy->attributes_to_get);
+	request->built.projection = build_names(&legacy->attributes_to_get);
 	if (!legacy->key_conditions.given)
 		return;
 	conditions = make_conditions(&legacy->key_conditions, &n);
 	request->built.key_condition = expr_legacy_key_condition(conditions, n);
+}
+
+/* BatchGetItem, of one table. */
+const Expr *
+legacy_build_projection(const LegacyParameters *legacy, const text *projection)
+{
+	check_mixing(legacy, projection == NULL ? "" : "ProjectionExpression", false);
+	return build_names(&legacy->attributes_to_get);
 }
