@@ -11,6 +11,15 @@
 /* dynamo_table.max_page_size: bytes of a page of a Query or Scan, after the item that reaches it */
 extern int dyn_max_page_size;
 
+/* dynamo_table.max_batch_get_keys, max_batch_writes, max_batch_size (bytes): of a batch */
+extern int dyn_max_batch_get_keys;
+extern int dyn_max_batch_writes;
+extern int dyn_max_batch_size;
+
+/* dynamo_table.max_transaction_actions, max_transaction_size (bytes): of a transaction */
+extern int dyn_max_transaction_actions;
+extern int dyn_max_transaction_size;
+
 /* dynamo_table.max_local_indexes, max_global_indexes: of a table */
 extern int dyn_max_local_indexes;
 extern int dyn_max_global_indexes;

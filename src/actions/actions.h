@@ -36,11 +36,12 @@ typedef struct BuiltExpressions
  */
 typedef struct ItemMeasure
 {
-	bool collection; /* asked for: the size of the item's collection, if it is limited */
+	bool collection; /* asked for: the size of the item's collection */
 	const DynTable *table;
 	const DynItem *old; /* NULL: there was none */
 	const DynItem *new; /* NULL: there is none; where nothing was written, the old one */
-	int64 collection_size; /* -1: has no limit, or was not asked for */
+	const DynItem *collection_key; /* NULL: not asked for, or collections have no limit */
+	int64 collection_size;
 } ItemMeasure;
 
 /* A request for one item.  What is not given is NULL. */
@@ -135,6 +136,9 @@ extern void action_query(const QueryRequest *request, ResultCallback callback, v
 extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,
 						ReadResult *result);
 
+/* put.c: whatever is there; returns it */
+extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
+
 /* condition.c */
 extern const Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
@@ -155,9 +159,13 @@ extern void action_measure_collection(const ItemRequest *request, DynTable *tabl
 									  const DynKeyValues *key);
 
 /* collection.c */
+#define COLLECTION_IS_FULL "the item collection would be too large"
 extern bool collection_is_watched(Relation rel, const DynTable *table, const DynKeyValues *key);
+extern bool collection_grows(const DynTable *table, const DynItem *old, const DynItem *new);
+extern bool collection_is_full(DynTable *table, const DynKeyValues *key, Size *size);
 extern void collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old,
 							 const DynItem *new);
+extern DynItem *collection_key(const DynTable *table, const DynKeyValues *key);
 extern int64 collection_size(DynTable *table, const DynKeyValues *key);
 
 /* consistent.c */

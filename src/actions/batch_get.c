@@ -9,7 +9,7 @@
 
 #include "actions/several.h"
 #include "errors.h"
-#include "request/limits.h"
+#include "settings.h"
 
 /* Spec row B07. */
 static int
@@ -19,9 +19,9 @@ count_keys(const BatchGetRequest *request)
 
 	for (int i = 0; i < request->ntables; i++)
 		n += request->tables[i].nkeys;
-	if (n == 0 || n > DYN_MAX_BATCH_GETS)
+	if (n == 0 || n > dyn_max_batch_get_keys)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a batch must have 1 to %d keys", DYN_MAX_BATCH_GETS),
+						errmsg("a batch must have 1 to %d keys", dyn_max_batch_get_keys),
 						errdetail("It has " INT64_FORMAT ".", n)));
 	return (int) n;
 }
@@ -42,6 +42,7 @@ find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 			ItemTarget *target = &targets[number];
 
 			target->number = number++;
+			target->part = i;
 			target_open(tables, table->table, target);
 			if (table->consistent)
 				action_check_consistent(&target->table->primary);
@@ -86,14 +87,15 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	store_begin();
 	item = store_get(target->table, &target->key);
 	store_end();
-	if (item == NULL)
-		return true;
-	if (get->request->max_bytes > 0)
+	if (item != NULL && get->request->max_bytes > 0)
 	{
 		get->bytes += item_size(item_root(item));
 		if (get->bytes > get->request->max_bytes)
 			return false;
 	}
+	target_measure(get->request->meter, target, item, item);
+	if (item == NULL)
+		return true;
 	if (get->projections[table] != NULL)
 		item = expr_project(get->projections[table], item);
 	get->callback(table, PointerGetDatum(item), get->arg);

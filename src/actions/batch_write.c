@@ -12,7 +12,7 @@
 #include "actions/several.h"
 #include "catalog/derive.h"
 #include "errors.h"
-#include "request/limits.h"
+#include "settings.h"
 
 /* A put or delete of the batch. */
 typedef struct BatchWrite
@@ -20,6 +20,7 @@ typedef struct BatchWrite
 	ItemTarget target;
 	bool put;
 	DynItem *item; /* or the key */
+	bool watched; /* the collection may become too large */
 } BatchWrite;
 
 /* Spec row B07. */
@@ -39,23 +40,24 @@ count_writes(const BatchWriteRequest *request)
 		for (int k = 0; k < table->ndeletes; k++)
 			size += item_size(item_root(table->deletes[k]));
 	}
-	if (n == 0 || n > DYN_MAX_BATCH_WRITES)
+	if (n == 0 || n > dyn_max_batch_writes)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a batch must have 1 to %d puts and deletes", DYN_MAX_BATCH_WRITES),
+						errmsg("a batch must have 1 to %d puts and deletes", dyn_max_batch_writes),
 						errdetail("It has " INT64_FORMAT ".", n)));
-	if (size > DYN_MAX_BATCH_BYTES)
+	if (size > (Size) dyn_max_batch_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a batch must not exceed %d bytes", DYN_MAX_BATCH_BYTES),
+						errmsg("a batch must not exceed %d bytes", dyn_max_batch_size),
 						errdetail("It has %zu bytes.", size)));
 	return (int) n;
 }
 
 /* Spec row B06: what one of them may not be, none is done for. */
 static void
-add_write(TargetTables *tables, text *name, bool put, DynItem *item, BatchWrite *write)
+add_write(TargetTables *tables, int part, text *name, bool put, DynItem *item, BatchWrite *write)
 {
 	ItemTarget *target = &write->target;
 
+	target->part = part;
 	write->put = put;
 	write->item = item;
 	target_open(tables, name, target);
@@ -79,18 +81,17 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 		const BatchWriteTable *table = &request->tables[i];
 
 		for (int k = 0; k < table->nputs; k++)
-			add_write(tables, table->table, true, table->puts[k], write++);
+			add_write(tables, i, table->table, true, table->puts[k], write++);
 		for (int k = 0; k < table->ndeletes; k++)
-			add_write(tables, table->table, false, table->deletes[k], write++);
+			add_write(tables, i, table->table, false, table->deletes[k], write++);
 	}
 	return writes;
 }
 
-/* A stretch of writes, in order, of one kind on one table. */
+/* A stretch of puts, in order, of one table, whose old items nobody asks for. */
 static void
-write_run(BatchWrite *const *run, int n)
+put_many(BatchWrite *const *run, int n)
 {
-	DynTable *table = run[0]->target.table;
 	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
 	const DynItem **items = palloc(n * sizeof(DynItem *));
 
@@ -100,14 +101,48 @@ write_run(BatchWrite *const *run, int n)
 		items[i] = run[i]->item;
 	}
 	store_begin();
-	if (run[0]->put)
-		store_put_many(table, n, keys, items);
-	else
-	{
-		for (int i = 0; i < n; i++)
-			store_delete(table, keys[i], false);
-	}
+	store_put_many(run[0]->target.table, n, keys, items);
 	store_end();
+}
+
+static void
+write_one(const BatchWrite *write, const ItemMeter *meter)
+{
+	const ItemTarget *target = &write->target;
+	DynItem *old;
+	DynItem *new = NULL;
+
+	store_begin();
+	if (write->put)
+	{
+		new = write->item;
+		old = action_replace(target->table, &target->key, new);
+	}
+	else
+		old = store_delete(target->table, &target->key, meter != NULL);
+	if (write->watched)
+		collection_check(target->table, &target->key, old, new);
+	store_end();
+	target_measure(meter, target, old, new);
+}
+
+/* A stretch of writes, in order, of one kind on one table. */
+static void
+write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
+{
+	bool one_by_one = !run[0]->put || meter != NULL;
+
+	for (int i = 0; i < n && run[0]->put; i++)
+	{
+		const ItemTarget *target = &run[i]->target;
+
+		run[i]->watched = collection_is_watched(target->rel, target->table, &target->key);
+		one_by_one |= run[i]->watched;
+	}
+	if (!one_by_one)
+		put_many(run, n);
+	for (int i = 0; i < n && one_by_one; i++)
+		write_one(run[i], meter);
 }
 
 static bool
@@ -116,21 +151,21 @@ same_run(const BatchWrite *a, const BatchWrite *b)
 	return a->target.table == b->target.table && a->put == b->put;
 }
 
+/* The writes in the order of their targets. */
 static BatchWrite **
-sort_writes(BatchWrite *writes, int n)
+sort_writes(BatchWrite *writes, int n, ItemTarget ***order)
 {
 	ItemTarget *targets = palloc(n * sizeof(ItemTarget));
 	BatchWrite **sorted = palloc(n * sizeof(BatchWrite *));
-	ItemTarget **order;
 
 	for (int i = 0; i < n; i++)
 	{
 		writes[i].target.number = i;
 		targets[i] = writes[i].target;
 	}
-	order = target_sort(targets, n, "the batch");
+	*order = target_sort(targets, n, "the batch");
 	for (int i = 0; i < n; i++)
-		sorted[i] = &writes[order[i]->number];
+		sorted[i] = &writes[(*order)[i]->number];
 	return sorted;
 }
 
@@ -139,7 +174,8 @@ action_batch_write(const BatchWriteRequest *request)
 {
 	int n = count_writes(request);
 	TargetTables *tables = target_tables(RowExclusiveLock);
-	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n);
+	ItemTarget **order;
+	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n, &order);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch write", ALLOCSET_DEFAULT_SIZES);
 
@@ -151,9 +187,10 @@ action_batch_write(const BatchWriteRequest *request)
 		CHECK_FOR_INTERRUPTS();
 		for (next = first + 1; next < n && same_run(sorted[first], sorted[next]); next++)
 			;
-		write_run(sorted + first, next - first);
+		write_run(sorted + first, next - first, request->meter);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
+	target_measure_collections(request->meter, order, n);
 	target_close(tables);
 }

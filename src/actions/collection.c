@@ -171,21 +171,51 @@ collection_size(DynTable *table, const DynKeyValues *key)
 	return sum.bytes;
 }
 
-/*
- * Spec row L05: after a write, take it back if it made the collection larger than it may be.  A
- * collection that is too large already can shrink.
- */
+/* Whether a write makes the collection larger: one that is too large already can shrink. */
+bool
+collection_grows(const DynTable *table, const DynItem *old, const DynItem *new)
+{
+	return size_with_copies(table, new) > size_with_copies(table, old);
+}
+
+/* Spec row L05: after a write, whether the collection is larger than it may be. */
+bool
+collection_is_full(DynTable *table, const DynKeyValues *key, Size *size)
+{
+	*size = (Size) collection_size(table, key);
+	if (*size <= limit_bytes())
+		keep_slack(table, key, *size);
+	return *size > limit_bytes();
+}
+
+/* Take a write back that made the collection too large. */
 void
 collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old, const DynItem *new)
 {
-	Size size = (Size) collection_size(table, key);
+	Size size;
 
-	if (size <= limit_bytes())
-		keep_slack(table, key, size);
-	else if (size_with_copies(table, new) > size_with_copies(table, old))
-		ereport(ERROR, (errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT),
-						errmsg("the item collection would be too large"),
+	if (collection_grows(table, old, new) && collection_is_full(table, key, &size))
+		ereport(ERROR, (errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT), errmsg(COLLECTION_IS_FULL),
 						errdetail("With its copies in local indexes it would have %zu bytes; "
 								  "dynamo_table.item_collection_size_limit is %zu bytes.",
 								  size, limit_bytes())));
+}
+
+/* The partition key of a collection, as an item of its attributes. */
+DynItem *
+collection_key(const DynTable *table, const DynKeyValues *key)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < table->primary.npartition; i++)
+	{
+		const DynKey *column = dyn_index_key(table, &table->primary, i);
+
+		item_build_name(&b, column->attribute);
+		dyn_key_build(&b, column->type, key->values[i]);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
 }

@@ -17,15 +17,17 @@ action_measure(const ItemRequest *request, const DynTable *table, const DynItem 
 	measure->table = table;
 	measure->old = old;
 	measure->new = new;
-	measure->collection_size = -1;
+	measure->collection_key = NULL;
 }
 
 /* After the write, inside store_begin().  Spec row R17: only tables with local indexes have it. */
 void
 action_measure_collection(const ItemRequest *request, DynTable *table, const DynKeyValues *key)
 {
-	if (request->measure == NULL || !request->measure->collection)
+	ItemMeasure *measure = request->measure;
+
+	if (measure == NULL || !measure->collection || dyn_local_indexes(table) == 0)
 		return;
-	if (dyn_local_indexes(table) > 0)
-		request->measure->collection_size = collection_size(table, key);
+	measure->collection_key = collection_key(table, key);
+	measure->collection_size = collection_size(table, key);
 }

@@ -48,6 +48,14 @@ replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
 	return put.old;
 }
 
+DynItem *
+action_replace(DynTable *table, const DynKeyValues *key, DynItem *item)
+{
+	ItemRequest request = {.item = item};
+
+	return replace_item(&request, NULL, table, key);
+}
+
 /* The old item, if it is wanted and there was one. */
 DynItem *
 action_put(const ItemRequest *request)

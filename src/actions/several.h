@@ -8,6 +8,19 @@
 #include "actions/actions.h"
 
 /*
+ * Who counts what the items of a request take.  A part is the table of a batch, or the action of
+ * a transaction.
+ */
+typedef struct ItemMeter
+{
+	/* each item that was read or written */
+	void (*item)(int part, const ItemMeasure *measure, void *arg);
+	/* each collection that was written, where their size is limited; or NULL */
+	void (*collection)(int part, const ItemMeasure *measure, void *arg);
+	void *arg;
+} ItemMeter;
+
+/*
  * Batches
  */
 
@@ -28,6 +41,7 @@ typedef struct BatchGetRequest
 	int ntables;
 	BatchGetTable *tables;
 	Size max_bytes; /* of items, after which keys are left; 0: all are read */
+	const ItemMeter *meter; /* or NULL */
 } BatchGetRequest;
 
 /* The first key that was left, if any was; all after it were. */
@@ -54,6 +68,7 @@ typedef struct BatchWriteRequest
 {
 	int ntables;
 	BatchWriteTable *tables;
+	const ItemMeter *meter; /* or NULL */
 } BatchWriteRequest;
 
 /* batch_get.c, batch_write.c */
@@ -91,6 +106,7 @@ typedef struct TransactRequest
 	int nactions;
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
+	const ItemMeter *meter; /* or NULL */
 } TransactRequest;
 
 /* Called for each action of a read, in order; NULL for an item that is not there. */
@@ -127,6 +143,7 @@ pg_noreturn extern void action_cancel_invalid(int number, int n, const ErrorData
 typedef struct ItemTarget
 {
 	int number; /* in the request */
+	int part; /* see ItemMeter */
 	Relation rel;
 	DynTable *table;
 	DynKeyValues key;
@@ -135,6 +152,9 @@ typedef struct ItemTarget
 typedef struct TargetTables TargetTables;
 
 /* target.c */
+extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
+						   const DynItem *new);
+extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n);
 extern TargetTables *target_tables(LOCKMODE lockmode);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
 extern void target_close(TargetTables *tables);

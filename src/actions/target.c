@@ -87,10 +87,58 @@ target_sort(ItemTarget *targets, int n, const char *what)
 		if (compare_targets(&sorted[i - 1], &sorted[i]) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("%s has one item of table \"%s\" twice", what, sorted[i]->table->name),
-					 errdetail("It is in number %d and number %d.",
+					 errmsg("%s names an item of table \"%s\" twice", what, sorted[i]->table->name),
+					 errdetail("It is number %d and number %d.",
 							   Min(sorted[i - 1]->number, sorted[i]->number) + 1,
 							   Max(sorted[i - 1]->number, sorted[i]->number) + 1)));
 	}
 	return sorted;
+}
+
+/*
+ * Counting
+ */
+
+void
+target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
+			   const DynItem *new)
+{
+	ItemMeasure measure = {.table = target->table, .old = old, .new = new};
+
+	if (meter != NULL)
+		meter->item(target->part, &measure, meter->arg);
+}
+
+static bool
+same_collection(const ItemTarget *a, const ItemTarget *b)
+{
+	if (a->table != b->table)
+		return false;
+	for (int i = 0; i < a->table->primary.npartition; i++)
+	{
+		if (store_column_compare(a->table->keys[i].type, a->key.values[i], b->key.values[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* After all writes.  Spec row R17. */
+void
+target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n)
+{
+	if (meter == NULL || meter->collection == NULL)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		DynTable *table = sorted[i]->table;
+		ItemMeasure measure = {.table = table};
+
+		if (dyn_local_indexes(table) == 0 || (i > 0 && same_collection(sorted[i - 1], sorted[i])))
+			continue;
+		store_begin();
+		measure.collection_key = collection_key(table, &sorted[i]->key);
+		measure.collection_size = collection_size(table, &sorted[i]->key);
+		store_end();
+		meter->collection(sorted[i]->part, &measure, meter->arg);
+	}
 }

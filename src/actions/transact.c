@@ -30,6 +30,8 @@ typedef struct Step
 	const Expr *update;
 	DynItem *old; /* as it was judged last, NULL if there was none */
 	DynItem *new; /* what it is to become, NULL if there is to be none */
+	bool watched; /* the collection may become too large */
+	bool grows; /* and does grow */
 	CancelReason *reason;
 } Step;
 
@@ -112,7 +114,7 @@ prepare(const TransactRequest *request)
 		step->transact = t;
 		step->action = &request->actions[number];
 		step->target = &t->targets[number];
-		step->target->number = number;
+		step->target->number = step->target->part = number;
 		step->reason = &t->reasons[number];
 		parse_expressions(step);
 	}
@@ -237,14 +239,19 @@ write_at_once(Step *step)
 	const ItemTarget *target = step->target;
 	bool put = step->action->kind == TRANSACT_PUT;
 
-	if (put && step->condition == NULL)
+	/* whose old item nobody asks for */
+	if (put && step->condition == NULL && !step->watched && step->transact->request->meter == NULL)
 	{
 		store_put(target->table, &target->key, request->item);
 		return true;
 	}
 	/* probably a create */
-	if (put && expr_matches(step->condition, NULL))
+	if (put && step->condition != NULL && expr_matches(step->condition, NULL))
+	{
+		step->old = NULL;
+		step->new = request->item;
 		return store_insert(target->table, &target->key, request->item);
+	}
 	if (put || step->action->kind == TRANSACT_UPDATE)
 		return store_change(target->table, &target->key, judged_item, step);
 	return false;
@@ -317,33 +324,112 @@ static void
 perform(Step *step)
 {
 	Transact *t = step->transact;
+	const ItemTarget *target = step->target;
 
 	if (t->failed && cannot_fail(step))
 		return;
+	if (step->action->kind <= TRANSACT_UPDATE)
+		step->watched = collection_is_watched(target->rel, target->table, &target->key);
 	store_begin();
 	if (t->failed || !write_at_once(step))
 		write_locked(step);
 	store_end();
 	t->failed |= failed(step);
+	if (t->failed)
+		return;
+	step->grows = step->watched && collection_grows(target->table, step->old, step->new);
+	target_measure(t->request->meter, target, step->old, step->new);
+}
+
+/* Spec row L05, of what all actions together have made of a collection. */
+static void
+check_collections(Transact *t)
+{
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		Step *step = &t->steps[i];
+		Size size;
+
+		if (!step->grows)
+			continue;
+		store_begin();
+		if (collection_is_full(step->target->table, &step->target->key, &size))
+			fail(step, "ItemCollectionSizeLimitExceeded", COLLECTION_IS_FULL);
+		store_end();
+		t->failed |= failed(step);
+	}
+}
+
+/* How many steps from this one on are puts into one table that nothing can be said against. */
+static int
+puts_together(const Transact *t, ItemTarget *const *order, int n)
+{
+	int i = 0;
+
+	while (i < n)
+	{
+		const Step *step = &t->steps[order[i]->number];
+
+		if (step->action->kind != TRANSACT_PUT || !cannot_fail(step) ||
+			order[i]->table != order[0]->table)
+			break;
+		i++;
+	}
+	return i;
+}
+
+/* In the order of their keys like all others, only in one statement. */
+static void
+put_together(const Transact *t, ItemTarget *const *order, int n)
+{
+	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
+	const DynItem **items = palloc(n * sizeof(DynItem *));
+
+	for (int i = 0; i < n; i++)
+	{
+		keys[i] = &order[i]->key;
+		items[i] = t->steps[order[i]->number].action->request.item;
+	}
+	store_begin();
+	store_put_many(order[0]->table, n, keys, items);
+	store_end();
+}
+
+/* Returns the number of steps that it has done. */
+static int
+perform_next(Transact *t, ItemTarget *const *order, int n)
+{
+	int together = t->failed ? 0 : puts_together(t, order, n);
+
+	if (together <= 1)
+	{
+		perform(&t->steps[order[0]->number]);
+		return 1;
+	}
+	put_together(t, order, together);
+	return together;
 }
 
 static void
 perform_all(Transact *t, ItemTarget *const *order)
 {
+	int n = t->request->nactions;
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction step", ALLOCSET_DEFAULT_SIZES);
 
-	for (int i = 0; i < t->request->nactions; i++)
+	for (int done = 0; done < n;)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
 		CHECK_FOR_INTERRUPTS();
-		perform(&t->steps[order[i]->number]);
+		done += perform_next(t, order + done, n - done);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
+	if (!t->failed)
+		check_collections(t);
 	if (t->failed)
-		action_cancel(t->reasons, t->request->nactions);
+		action_cancel(t->reasons, n);
 }
 
 /* False if the token says that it was done before: then nothing is done. */
@@ -361,7 +447,10 @@ action_transact(const TransactRequest *request)
 	fresh = request->token == NULL ||
 			token_claim(t->targets[0].table, request->token, transact_request_hash(request));
 	if (fresh)
+	{
 		perform_all(t, order);
+		target_measure_collections(request->meter, order, request->nactions);
+	}
 	target_close(t->tables);
 	return fresh;
 }

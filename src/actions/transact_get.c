@@ -11,7 +11,7 @@
 
 #include "actions/several.h"
 #include "errors.h"
-#include "request/limits.h"
+#include "settings.h"
 
 static void
 check_key(void *arg)
@@ -30,7 +30,7 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 
 	for (int i = 0; i < request->nactions; i++)
 	{
-		targets[i].number = i;
+		targets[i].number = targets[i].part = i;
 		target_open(tables, request->actions[i].request.table, &targets[i]);
 	}
 	for (int i = 0; i < request->nactions; i++)
@@ -70,9 +70,10 @@ get_item(const ItemTarget *target, Size *bytes)
 	store_end();
 	if (item != NULL)
 		*bytes += item_size(item_root(item));
-	if (*bytes > DYN_MAX_TRANSACT_BYTES)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("items of a transaction exceed %d bytes", DYN_MAX_TRANSACT_BYTES)));
+	if (*bytes > (Size) dyn_max_transaction_size)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("items of a transaction exceed %d bytes", dyn_max_transaction_size)));
 	return item;
 }
 
@@ -97,6 +98,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 
 		CHECK_FOR_INTERRUPTS();
 		item = get_item(&targets[i], &bytes);
+		target_measure(request->meter, &targets[i], item, item);
 		if (item != NULL && projections[i] != NULL)
 			item = expr_project(projections[i], item);
 		callback(item, arg);

@@ -10,7 +10,10 @@
 
 #include "actions/several.h"
 #include "errors.h"
-#include "request/limits.h"
+#include "settings.h"
+
+/* Spec row X09: characters. */
+#define DYN_MAX_TOKEN 36
 
 static Size
 text_size(const text *t)
@@ -40,15 +43,16 @@ transact_check_request(const TransactRequest *request)
 {
 	Size size = 0;
 
-	if (request->nactions < 1 || request->nactions > DYN_MAX_TRANSACT_ACTIONS)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a transaction must have 1 to %d actions", DYN_MAX_TRANSACT_ACTIONS),
-						errdetail("It has %d.", request->nactions)));
+	if (request->nactions < 1 || request->nactions > dyn_max_transaction_actions)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("a transaction must have 1 to %d actions", dyn_max_transaction_actions),
+				 errdetail("It has %d.", request->nactions)));
 	for (int i = 0; i < request->nactions; i++)
 		size += action_size(&request->actions[i]);
-	if (size > DYN_MAX_TRANSACT_BYTES)
+	if (size > (Size) dyn_max_transaction_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a transaction must not exceed %d bytes", DYN_MAX_TRANSACT_BYTES),
+						errmsg("a transaction must not exceed %d bytes", dyn_max_transaction_size),
 						errdetail("It has %zu bytes.", size)));
 	if (request->token != NULL)
 	{

@@ -1,6 +1,6 @@
 /*
  * capacity.c
- *	  ConsumedCapacity: the arithmetic of units.
+ *	  ConsumedCapacity and ItemCollectionMetrics: the arithmetic of units.
  *
  * A read unit is 4 kB read consistently, half of one 4 kB read otherwise; a write unit is 1 kB
  * written.  Each item and each entry of an index counts for itself, but what a query or a scan
@@ -37,27 +37,26 @@ capacity_read_blocks(Size bytes)
 	return blocks(bytes, READ_BLOCK);
 }
 
+/* In half units, of one block. */
+static const int halves[] = {[CAPACITY_READ] = 1,
+							 [CAPACITY_CONSISTENT_READ] = 2,
+							 [CAPACITY_TRANSACTION_READ] = 4,
+							 [CAPACITY_WRITE] = 2,
+							 [CAPACITY_TRANSACTION_WRITE] = 4};
+
 /* Spec rows R03, R14, X16. */
 void
-capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityRead read)
+capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
 {
-	static const int halves[] = {1, 2, 4};
 	int64 *counter = dyn_index_is_table(index)
 						 ? &capacity->of_table
 						 : &capacity->of_indexes[index - capacity->table->indexes];
 
-	*counter += blocks * halves[read];
-}
-
-void
-capacity_add_get(Capacity *capacity, const DynItem *item, CapacityRead read)
-{
-	capacity_add_read(capacity, &capacity->table->primary,
-					  capacity_read_blocks(item == NULL ? 0 : item_size(item_root(item))), read);
+	*counter += blocks * halves[kind];
 }
 
 static int64
-write_units(const DynItem *item)
+write_blocks(const DynItem *item)
 {
 	return item == NULL ? 1 : blocks(item_size(item_root(item)), WRITE_BLOCK);
 }
@@ -84,7 +83,7 @@ same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const 
 
 /* Spec row R16: an entry with another key is deleted and written anew. */
 static int64
-index_units(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
+index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
 {
 	DynItem *before = NULL;
 	DynItem *after = NULL;
@@ -96,36 +95,47 @@ index_units(const DynTable *table, const DynIndex *index, const DynItem *old, co
 	if (before == NULL && after == NULL)
 		return 0;
 	if (before == NULL)
-		return write_units(after);
+		return write_blocks(after);
 	if (after == NULL)
-		return write_units(before);
+		return write_blocks(before);
 	if (!same_keys(table, index, before, after))
-		return write_units(before) + write_units(after);
+		return write_blocks(before) + write_blocks(after);
 	if (item_compare_bytes(item_root(before), item_root(after)) == 0)
 		return 0;
-	return Max(write_units(before), write_units(after));
+	return Max(write_blocks(before), write_blocks(after));
 }
 
-/* Spec rows R15, R16, X16.  Where nothing was written, both items are the same one. */
-void
-capacity_add_write(Capacity *capacity, const DynItem *old, const DynItem *new, bool transaction)
+/* Spec rows R15, R16, X16. */
+static void
+add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
 {
 	const DynTable *table = capacity->table;
-	int halves = transaction ? 4 : 2;
 
-	capacity->of_table += Max(write_units(old), write_units(new)) * halves;
+	capacity->of_table += Max(write_blocks(old), write_blocks(new)) * halves[kind];
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		if (table->indexes[i].status != DYN_INDEX_DELETING)
-			capacity->of_indexes[i] += index_units(table, &table->indexes[i], old, new) * halves;
+			capacity->of_indexes[i] +=
+				index_blocks(table, &table->indexes[i], old, new) * halves[kind];
 	}
 }
 
+void
+capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
+{
+	Size size = old == NULL ? 0 : item_size(item_root(old));
+
+	if (kind >= CAPACITY_WRITE)
+		add_write(capacity, old, new, kind);
+	else
+		capacity_add_read(capacity, &capacity->table->primary, capacity_read_blocks(size), kind);
+}
+
 static void
-print_units(StringInfo out, int64 halves)
+print_units(StringInfo out, int64 n)
 {
 	response_name(out, "CapacityUnits");
-	appendStringInfo(out, INT64_FORMAT ".%d", halves / 2, halves % 2 == 0 ? 0 : 5);
+	appendStringInfo(out, INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5);
 }
 
 /* Spec row R19: the indexes of one kind that were touched. */
@@ -143,9 +153,8 @@ print_indexes(StringInfo out, const char *name, bool local, const Capacity *capa
 		if (!any)
 			response_begin(out, name);
 		any = true;
-		response_name(out, NULL);
-		item_print_string(out, index->name);
-		appendStringInfoString(out, ":{");
+		response_member(out, index->name);
+		appendStringInfoChar(out, '{');
 		print_units(out, capacity->of_indexes[i]);
 		response_end(out);
 	}
@@ -173,5 +182,23 @@ capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail 
 		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
 		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
 	}
+	response_end(out);
+}
+
+const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
+
+/* Spec rows R17, R18.  DynamoDB estimates: it counts in the background. */
+void
+metrics_print(StringInfo out, const char *name, const ItemMeasure *measure)
+{
+	int64 gigabytes = measure->collection_size >> 30;
+
+	if (measure->collection_key == NULL)
+		return;
+	response_begin(out, name);
+	response_item(out, "ItemCollectionKey", measure->collection_key);
+	response_begin_array(out, "SizeEstimateRangeGB");
+	appendStringInfo(out, INT64_FORMAT ".0," INT64_FORMAT ".0", gigabytes, gigabytes + 1);
+	response_end_array(out);
 	response_end(out);
 }

@@ -1,12 +1,11 @@
 /*
  * capacity.h
- *	  ConsumedCapacity: what DynamoDB would count.  Nothing is limited by it.
+ *	  ConsumedCapacity and ItemCollectionMetrics: what DynamoDB would count.
  */
 #ifndef DYNAMO_TABLE_REQUEST_CAPACITY_H
 #define DYNAMO_TABLE_REQUEST_CAPACITY_H
 
-#include "catalog/table.h"
-#include "item/item.h"
+#include "actions/actions.h"
 
 /* ReturnConsumedCapacity. */
 typedef enum CapacityDetail
@@ -26,28 +25,33 @@ typedef struct Capacity
 	int64 *of_indexes; /* in the table's order */
 } Capacity;
 
-/* How consistent a read is. */
-typedef enum CapacityRead
+/* What is done with items, and how consistently. */
+typedef enum CapacityKind
 {
-	CAPACITY_EVENTUAL,
-	CAPACITY_CONSISTENT,
-	CAPACITY_TRANSACTION
-} CapacityRead;
+	CAPACITY_READ,
+	CAPACITY_CONSISTENT_READ,
+	CAPACITY_TRANSACTION_READ,
+	CAPACITY_WRITE,
+	CAPACITY_TRANSACTION_WRITE
+} CapacityKind;
 
 extern void capacity_init(Capacity *capacity, const DynTable *table);
 
 /* Blocks of an index, or of the table, of what is read as one. */
 extern int64 capacity_read_blocks(Size bytes);
 extern void capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks,
-							  CapacityRead read);
+							  CapacityKind kind);
 
-/* One item; NULL: there is none. */
-extern void capacity_add_get(Capacity *capacity, const DynItem *item, CapacityRead read);
-extern void capacity_add_write(Capacity *capacity, const DynItem *old, const DynItem *new,
-							   bool transaction);
+/* One item as it was and is now, NULL if there is none; where nothing was written, twice the same. */
+extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new,
+							  CapacityKind kind);
 
 /* An object; its name is NULL in an array.  The table is named as the request has it. */
 extern void capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);
+
+/* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
+extern const char *const metrics_choices[];
+extern void metrics_print(StringInfo out, const char *name, const ItemMeasure *measure);
 
 #endif

@@ -10,9 +10,6 @@
 #include "request/request.h"
 #include "request/response.h"
 
-/* ReturnItemCollectionMetrics. */
-static const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
-
 typedef struct ItemCall
 {
 	ItemRequest request;
@@ -44,7 +41,7 @@ static const RequestMember put_members[] = {
 	{"Item", MEMBER_ITEM, AT(request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
 	 .choices = option_return_old},
@@ -60,7 +57,7 @@ static const RequestMember update_members[] = {
 	{"UpdateExpression", MEMBER_TEXT, AT(request.update)},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_any},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
 	 .choices = option_return_old},
@@ -76,7 +73,7 @@ static const RequestMember delete_members[] = {
 	{"Key", MEMBER_ITEM, AT(request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
 	 .choices = option_return_old},
@@ -102,20 +99,16 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *cal
 		call->request.measure = &call->measure;
 }
 
-/*
- * Reads
- */
-
 static void
-print_read_capacity(StringInfo response, const ItemCall *call)
+print_capacity(StringInfo response, const ItemCall *call, CapacityKind kind)
 {
+	const ItemMeasure *measure = &call->measure;
 	Capacity capacity;
 
 	if (call->capacity == CAPACITY_NONE)
 		return;
-	capacity_init(&capacity, call->measure.table);
-	capacity_add_get(&capacity, call->measure.old,
-					 call->request.consistent ? CAPACITY_CONSISTENT : CAPACITY_EVENTUAL);
+	capacity_init(&capacity, measure->table);
+	capacity_add_item(&capacity, measure->old, measure->new, kind);
 	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
 				   &capacity);
 }
@@ -130,7 +123,8 @@ request_get_item(JsonReader *reader, StringInfo response)
 	item = action_get(&call.request);
 	response_begin(response, NULL);
 	response_item(response, "Item", item);
-	print_read_capacity(response, &call);
+	print_capacity(response, &call,
+				   call.request.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ);
 	response_end(response);
 }
 
@@ -141,37 +135,7 @@ request_get_item(JsonReader *reader, StringInfo response)
 static void
 print_write_capacity(StringInfo response, void *arg)
 {
-	const ItemCall *call = arg;
-	Capacity capacity;
-
-	if (call->capacity == CAPACITY_NONE)
-		return;
-	capacity_init(&capacity, call->measure.table);
-	capacity_add_write(&capacity, call->measure.old, call->measure.new, false);
-	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
-				   &capacity);
-}
-
-/* Spec rows R17, R18: an estimate in DynamoDB, which counts in the background. */
-static void
-print_metrics(StringInfo response, const ItemCall *call)
-{
-	const DynTable *table = call->measure.table;
-	int64 gigabytes = call->measure.collection_size >> 30;
-
-	if (!call->measure.collection || call->measure.collection_size < 0)
-		return;
-	response_begin(response, "ItemCollectionMetrics");
-	response_begin(response, "ItemCollectionKey");
-	response_name(response, NULL);
-	item_print_string(response, table->keys[0].attribute);
-	appendStringInfoChar(response, ':');
-	item_print_typed(response, dyn_key_attribute(table, &table->primary, call->request.item, 0));
-	response_end(response);
-	response_begin_array(response, "SizeEstimateRangeGB");
-	appendStringInfo(response, INT64_FORMAT ".0," INT64_FORMAT ".0", gigabytes, gigabytes + 1);
-	response_end_array(response);
-	response_end(response);
+	print_capacity(response, arg, CAPACITY_WRITE);
 }
 
 static void
@@ -192,7 +156,7 @@ run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, StringInfo re
 	response_begin(response, NULL);
 	response_item(response, "Attributes", item);
 	print_write_capacity(response, call);
-	print_metrics(response, call);
+	metrics_print(response, "ItemCollectionMetrics", &call->measure);
 	response_end(response);
 }
 

@@ -50,6 +50,9 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 		case MEMBER_ITEM:
 			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_ITEM);
 			break;
+		case MEMBER_VALUES:
+			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUES);
+			break;
 		case MEMBER_NAMES:
 			*(Jsonb **) to = json_read_names(reader);
 			break;

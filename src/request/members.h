@@ -24,6 +24,7 @@ typedef enum MemberKind
 	MEMBER_BOOL, /* bool */
 	MEMBER_INTEGER, /* RequestInteger */
 	MEMBER_ITEM, /* DynItem *, of typed values */
+	MEMBER_VALUES, /* the same of an expression's, which may be larger */
 	MEMBER_NAMES, /* Jsonb *, an object of strings */
 	MEMBER_CHOICE, /* int: the number of the choice */
 	MEMBER_STRINGS, /* List * of ItemSpan * */

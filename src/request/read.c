@@ -38,7 +38,7 @@ static const RequestMember query_members[] = {
 	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
 	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
 	{"Limit", MEMBER_INTEGER, AT(limit)},
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
@@ -58,7 +58,7 @@ static const RequestMember scan_members[] = {
 	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
 	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_ITEM, AT(values)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
 	{"Limit", MEMBER_INTEGER, AT(limit)},
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
@@ -109,15 +109,15 @@ print_item(Datum item, void *arg)
 static void
 print_capacity(StringInfo response, const ReadCall *call, const ReadResult *result)
 {
-	CapacityRead read = call->read.consistent ? CAPACITY_CONSISTENT : CAPACITY_EVENTUAL;
+	CapacityKind kind = call->read.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
 	Capacity capacity;
 
 	if (call->capacity == CAPACITY_NONE)
 		return;
 	capacity_init(&capacity, result->table);
-	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), read);
+	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), kind);
 	/* Spec row I16. */
-	capacity_add_read(&capacity, &result->table->primary, call->fetched, read);
+	capacity_add_read(&capacity, &result->table->primary, call->fetched, kind);
 	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
 				   &capacity);
 }

@@ -14,6 +14,8 @@ static const struct
 	const char *name;
 	RequestOperation run;
 } operations[] = {
+	{"BatchGetItem", request_batch_get_item},
+	{"BatchWriteItem", request_batch_write_item},
 	{"DeleteItem", request_delete_item},
 	{"DescribeEndpoints", request_describe_endpoints},
 	{"DescribeLimits", request_describe_limits},
@@ -21,6 +23,8 @@ static const struct
 	{"PutItem", request_put_item},
 	{"Query", request_query},
 	{"Scan", request_scan},
+	{"TransactGetItems", request_transact_get_items},
+	{"TransactWriteItems", request_transact_write_items},
 	{"UpdateItem", request_update_item},
 };
 

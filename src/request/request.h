@@ -27,6 +27,14 @@ extern void request_put_item(JsonReader *reader, StringInfo response);
 extern void request_update_item(JsonReader *reader, StringInfo response);
 extern void request_delete_item(JsonReader *reader, StringInfo response);
 
+/* batch.c */
+extern void request_batch_get_item(JsonReader *reader, StringInfo response);
+extern void request_batch_write_item(JsonReader *reader, StringInfo response);
+
+/* transact.c */
+extern void request_transact_get_items(JsonReader *reader, StringInfo response);
+extern void request_transact_write_items(JsonReader *reader, StringInfo response);
+
 /* read.c */
 extern void request_query(JsonReader *reader, StringInfo response);
 extern void request_scan(JsonReader *reader, StringInfo response);

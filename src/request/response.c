@@ -16,6 +16,14 @@ response_name(StringInfo out, const char *name)
 }
 
 void
+response_member(StringInfo out, ItemSpan name)
+{
+	response_name(out, NULL);
+	item_print_string(out, name);
+	appendStringInfoChar(out, ':');
+}
+
+void
 response_begin(StringInfo out, const char *name)
 {
 	response_name(out, name);

@@ -17,6 +17,9 @@
 /* A comma where one is needed, and the name, unless it is NULL. */
 extern void response_name(StringInfo out, const char *name);
 
+/* The same of a member that is named by data. */
+extern void response_member(StringInfo out, ItemSpan name);
+
 extern void response_begin(StringInfo out, const char *name);
 extern void response_end(StringInfo out);
 extern void response_begin_array(StringInfo out, const char *name);

@@ -1,170 +1,104 @@
 /*
  * transact.c
- *	  DynamoDB's TransactItems: JSON to actions.
- *
- * A member that is not known, comes twice or is missing is an error: a condition with a misspelled
- * name must not become a write without one.
+ *	  TransactWriteItems and TransactGetItems, and the actions of both for all front ends.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/builtins.h"
 
+#include "actions/options.h"
 #include "errors.h"
+#include "request/meter.h"
+#include "request/request.h"
+#include "request/response.h"
 #include "request/transact.h"
 
-/* Members of actions, as bits. */
-enum
+/*
+ * Actions
+ */
+
+typedef struct ActionCall
 {
-	TABLE = 1 << 0,
-	ITEM = 1 << 1,
-	KEY = 1 << 2,
-	CONDITION = 1 << 3,
-	UPDATE = 1 << 4,
-	PROJECTION = 1 << 5,
-	NAMES = 1 << 6,
-	VALUES = 1 << 7,
-	ON_FAILURE = 1 << 8,
-	MEMBERS = 9
+	TransactAction action;
+	int on_failure;
+} ActionCall;
+
+#define AT(field) offsetof(ActionCall, field)
+
+static const RequestMember put_members[] = {
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"Item", MEMBER_ITEM, AT(action.request.item), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
 };
 
-static const char *const members[MEMBERS] = {"TableName",
-											 "Item",
-											 "Key",
-											 "ConditionExpression",
-											 "UpdateExpression",
-											 "ProjectionExpression",
-											 "ExpressionAttributeNames",
-											 "ExpressionAttributeValues",
-											 "ReturnValuesOnConditionCheckFailure"};
+static const RequestMember update_members[] = {
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"Key", MEMBER_ITEM, AT(action.request.item), true},
+	{"UpdateExpression", MEMBER_TEXT, AT(action.request.update), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+};
 
-/* What an action must have, and what it may have beside that. */
+static const RequestMember delete_members[] = {
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"Key", MEMBER_ITEM, AT(action.request.item), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+};
+
+/* Spec row X02: a check without a condition would check nothing. */
+static const RequestMember check_members[] = {
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"Key", MEMBER_ITEM, AT(action.request.item), true},
+	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition), true},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
+	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
+	 .choices = option_return_old},
+};
+
+static const RequestMember get_members[] = {
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"Key", MEMBER_ITEM, AT(action.request.item), true},
+	{"ProjectionExpression", MEMBER_TEXT, AT(action.request.projection)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
+};
+
 static const struct
 {
 	const char *name;
-	int required;
-	int optional;
+	const RequestMember *members;
+	int nmembers;
 } kinds[] = {
-	[TRANSACT_PUT] = {"Put", TABLE | ITEM, CONDITION | NAMES | VALUES | ON_FAILURE},
-	[TRANSACT_UPDATE] = {"Update", TABLE | KEY | UPDATE, CONDITION | NAMES | VALUES | ON_FAILURE},
-	[TRANSACT_DELETE] = {"Delete", TABLE | KEY, CONDITION | NAMES | VALUES | ON_FAILURE},
-	[TRANSACT_CHECK] = {"ConditionCheck", TABLE | KEY | CONDITION, NAMES | VALUES | ON_FAILURE},
-	[TRANSACT_GET] = {"Get", TABLE | KEY, PROJECTION | NAMES},
+	[TRANSACT_PUT] = {"Put", put_members, lengthof(put_members)},
+	[TRANSACT_UPDATE] = {"Update", update_members, lengthof(update_members)},
+	[TRANSACT_DELETE] = {"Delete", delete_members, lengthof(delete_members)},
+	[TRANSACT_CHECK] = {"ConditionCheck", check_members, lengthof(check_members)},
+	[TRANSACT_GET] = {"Get", get_members, lengthof(get_members)},
 };
-
-pg_noreturn static void
-fail(TransactKind kind, const char *problem, ItemSpan name)
-{
-	StringInfoData quoted;
-
-	initStringInfo(&quoted);
-	item_quote(&quoted, name);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid request: %s %s \"%s\"", kinds[kind].name, problem, quoted.data)));
-	pg_unreachable();
-}
-
-static ItemSpan
-member_name(int i)
-{
-	return (ItemSpan){members[i], (uint32) strlen(members[i])};
-}
-
-/* The member of that name, as a bit. */
-static int
-find_member(TransactKind kind, ItemSpan name, int seen)
-{
-	int allowed = kinds[kind].required | kinds[kind].optional;
-
-	for (int i = 0; i < MEMBERS; i++)
-	{
-		if (!json_name_is(name, members[i]) || !(allowed & 1 << i))
-			continue;
-		if (seen & 1 << i)
-			fail(kind, "has twice a member", name);
-		return 1 << i;
-	}
-	fail(kind, "has no member", name);
-}
-
-/* A string as text, which cannot hold U+0000. */
-static text *
-read_text(JsonReader *reader, TransactKind kind, ItemSpan name)
-{
-	ItemSpan string = json_read_string(reader);
-
-	if (memchr(string.data, '\0', string.len) != NULL)
-		fail(kind, "has U+0000 in member", name);
-	return cstring_to_text_with_len(string.data, (int) string.len);
-}
-
-/* Spec row X05. */
-static bool
-read_on_failure(JsonReader *reader, TransactKind kind, ItemSpan name)
-{
-	ItemSpan value = json_read_string(reader);
-
-	if (!json_name_is(value, "ALL_OLD") && !json_name_is(value, "NONE"))
-		fail(kind, "has neither NONE nor ALL_OLD in member", name);
-	return json_name_is(value, "ALL_OLD");
-}
-
-static void
-read_member(JsonReader *reader, int member, ItemSpan name, TransactAction *action)
-{
-	ItemRequest *request = &action->request;
-
-	switch (member)
-	{
-		case TABLE:
-			request->table = read_text(reader, action->kind, name);
-			break;
-		case ITEM:
-		case KEY:
-			request->item = json_read_item(reader, ITEM_SYNTAX_ITEM);
-			break;
-		case CONDITION:
-			request->condition = read_text(reader, action->kind, name);
-			break;
-		case UPDATE:
-			request->update = read_text(reader, action->kind, name);
-			break;
-		case PROJECTION:
-			request->projection = read_text(reader, action->kind, name);
-			break;
-		case NAMES:
-			action->names = json_read_names(reader);
-			break;
-		case VALUES:
-			action->vals = json_read_item(reader, ITEM_SYNTAX_VALUES);
-			break;
-		default:
-			request->old_on_failure = read_on_failure(reader, action->kind, name);
-	}
-}
 
 /* The object that an action's kind is the name of. */
 static void
 read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 {
-	int seen = 0;
-	ItemSpan name;
+	ActionCall call = {.action = {.kind = kind}};
+	ItemRequest *request = &call.action.request;
 
-	*action = (TransactAction){.kind = kind};
-	for (json_read_object(reader); json_read_member(reader, &name);)
-	{
-		int member = find_member(kind, name, seen);
-
-		seen |= member;
-		read_member(reader, member, name, action);
-	}
-	for (int i = 0; i < MEMBERS; i++)
-	{
-		if (kinds[kind].required & 1 << i && !(seen & 1 << i))
-			fail(kind, "lacks member", member_name(i));
-	}
-	action->request.expressions = expr_request(action->names, action->vals);
+	request_read_members(reader, kinds[kind].members, kinds[kind].nmembers, &call);
+	request->table = request_table_name(request->table);
+	request->expressions = expr_request(call.action.names, call.action.vals);
+	request->old_on_failure = call.on_failure == RETURN_ALL_OLD;
+	*action = call.action;
 }
 
 static TransactKind
@@ -192,12 +126,12 @@ read_element(JsonReader *reader, TransactKind first, TransactKind last, Transact
 
 	for (json_read_object(reader); json_read_member(reader, &name); n++)
 	{
-		if (n == 0)
-			read_action(reader, find_kind(name, first, last), action);
-		else
+		if (n > 0)
 			break;
+		if (!json_read_null(reader))
+			read_action(reader, find_kind(name, first, last), action);
 	}
-	if (n != 1)
+	if (n != 1 || action->request.table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid request: an action must have exactly one member")));
 }
@@ -221,13 +155,17 @@ read_elements(JsonReader *reader, TransactKind first, TransactKind last, Transac
 	error_context_stack = &callback;
 	for (; json_read_element(reader); number++)
 	{
+		TransactAction *action;
+
 		CHECK_FOR_INTERRUPTS();
 		if (request->nactions == room)
 		{
 			room *= 2;
 			request->actions = repalloc_huge(request->actions, room * sizeof(TransactAction));
 		}
-		read_element(reader, first, last, &request->actions[request->nactions++]);
+		action = &request->actions[request->nactions++];
+		*action = (TransactAction){0};
+		read_element(reader, first, last, action);
 	}
 	error_context_stack = callback.previous;
 }
@@ -244,4 +182,93 @@ void
 request_transact_gets(JsonReader *reader, TransactRequest *request)
 {
 	read_elements(reader, TRANSACT_GET, TRANSACT_GET, request);
+}
+
+/*
+ * Operations
+ */
+
+typedef struct TransactCall
+{
+	TransactRequest request;
+	int capacity;
+	int metrics;
+} TransactCall;
+
+static void
+read_writes(JsonReader *reader, void *to)
+{
+	request_transact_writes(reader, to);
+}
+
+static void
+read_gets(JsonReader *reader, void *to)
+{
+	request_transact_gets(reader, to);
+}
+
+#undef AT
+#define AT(field) offsetof(TransactCall, field)
+
+static const RequestMember transact_write_members[] = {
+	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_writes},
+	{"ClientRequestToken", MEMBER_TEXT, AT(request.token)},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+};
+
+static const RequestMember transact_get_members[] = {
+	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_gets},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+};
+
+static void
+read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall *call,
+		  RequestMeter *meter, CapacityKind kind)
+{
+	memset(call, 0, sizeof(*call));
+	request_read_members(reader, members, n, call);
+	json_reader_done(reader);
+	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
+	for (int i = 0; i < call->request.nactions; i++)
+		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};
+	call->request.meter = meter_wanted(meter);
+}
+
+void
+request_transact_write_items(JsonReader *reader, StringInfo response)
+{
+	TransactCall call;
+	RequestMeter meter;
+
+	read_call(reader, transact_write_members, lengthof(transact_write_members), &call, &meter,
+			  CAPACITY_TRANSACTION_WRITE);
+	action_transact(&call.request);
+	response_begin(response, NULL);
+	meter_print(response, &meter);
+	response_end(response);
+}
+
+static void
+print_gotten(DynItem *item, void *arg)
+{
+	response_begin(arg, NULL);
+	response_item(arg, "Item", item);
+	response_end(arg);
+}
+
+void
+request_transact_get_items(JsonReader *reader, StringInfo response)
+{
+	TransactCall call;
+	RequestMeter meter;
+
+	read_call(reader, transact_get_members, lengthof(transact_get_members), &call, &meter,
+			  CAPACITY_TRANSACTION_READ);
+	response_begin(response, NULL);
+	response_begin_array(response, "Responses");
+	action_transact_get(&call.request, print_gotten, response);
+	response_end_array(response);
+	meter_print(response, &meter);
+	response_end(response);
 }

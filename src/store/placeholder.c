@@ -96,6 +96,7 @@ insert_and_delete_routed(Relation rel, const DynKeyValues *key, const DynItem *i
 					  item);
 	ExecCleanupTupleRouting(state, routing);
 	ExecDropSingleTupleTableSlot(slot);
+	ExecResetTupleTable(estate->es_tupleTable, false);
 	FreeExecutorState(estate);
 }
 

@@ -144,6 +144,9 @@ def with_table(op, table, r):
     if op.startswith("Batch"):
         return {"RequestItems": {table: r["RequestItems"]["$TABLE"]}}
     if op.startswith("Transact"):
+        if "ClientRequestToken" in r:
+            # the typed functions' are remembered
+            r = dict(r, ClientRequestToken=r["ClientRequestToken"][:35] + "r")
         return dict(r, TransactItems=[{kind: dict(action, TableName=table) for kind, action in a.items()} for a in r["TransactItems"]])
     return dict(r, TableName=table)
 

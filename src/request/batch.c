@@ -1,0 +1,320 @@
+/*
+ * batch.c
+ *	  BatchGetItem and BatchWriteItem.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "errors.h"
+#include "request/meter.h"
+#include "request/request.h"
+#include "request/response.h"
+#include "settings.h"
+
+/* An item, or key, more. */
+static void
+add_item(DynItem ***items, int *n, DynItem *item)
+{
+	if (*n == 0)
+		*items = palloc(16 * sizeof(DynItem *));
+	else if (*n >= 16 && (*n & (*n - 1)) == 0)
+		*items = repalloc_huge(*items, 2 * (Size) *n * sizeof(DynItem *));
+	(*items)[(*n)++] = item;
+}
+
+/* The name of a member of RequestItems, which must not have been there. */
+static text *
+read_table(List *tables, ItemSpan name)
+{
+	StringInfoData quoted;
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		if (item_compare_bytes(action_span(*(text **) lfirst(cell)), name) != 0)
+			continue;
+		initStringInfo(&quoted);
+		item_quote(&quoted, name);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" is given twice", quoted.data)));
+	}
+	return cstring_to_text_with_len(name.data, (int) name.len);
+}
+
+/*
+ * BatchGetItem
+ */
+
+/* What is wanted of one table: KeysAndAttributes. */
+typedef struct GetTable
+{
+	text *name; /* as it is given */
+	BatchGetTable get;
+	Jsonb *names;
+	StringInfoData items; /* that are there */
+} GetTable;
+
+typedef struct BatchGetCall
+{
+	List *tables;
+	int capacity;
+} BatchGetCall;
+
+static void
+read_keys(JsonReader *reader, void *to)
+{
+	GetTable *table = to;
+
+	for (json_read_array(reader); json_read_element(reader);)
+		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
+}
+
+static const RequestMember get_table_members[] = {
+	{"Keys", MEMBER_CUSTOM, 0, true, .read = read_keys},
+	{"ProjectionExpression", MEMBER_TEXT, offsetof(GetTable, get.projection)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, offsetof(GetTable, names)},
+	{"ConsistentRead", MEMBER_BOOL, offsetof(GetTable, get.consistent)},
+};
+
+static void
+read_get_tables(JsonReader *reader, void *to)
+{
+	List **tables = to;
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		GetTable *table = palloc0(sizeof(GetTable));
+
+		table->name = read_table(*tables, name);
+		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
+		table->get.table = request_table_name(table->name);
+		table->get.expressions = expr_request(table->names, NULL);
+		initStringInfo(&table->items);
+		*tables = lappend(*tables, table);
+	}
+}
+
+static const RequestMember batch_get_members[] = {
+	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchGetCall, tables), true, .read = read_get_tables},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(BatchGetCall, capacity),
+	 .choices = capacity_details},
+};
+
+static void
+add_gotten(int table, Datum item, void *arg)
+{
+	GetTable *t = list_nth(arg, table);
+
+	response_item(&t->items, NULL, DatumGetDynItem(item));
+}
+
+/* A table as the request has it, with the keys from first on. */
+static void
+print_unprocessed_table(StringInfo response, const GetTable *table, int first)
+{
+	response_member(response, action_span(table->name));
+	appendStringInfoChar(response, '{');
+	response_begin_array(response, "Keys");
+	for (int i = first; i < table->get.nkeys; i++)
+		response_item(response, NULL, table->get.keys[i]);
+	response_end_array(response);
+	if (table->get.projection != NULL)
+		response_string(response, "ProjectionExpression", action_span(table->get.projection));
+	if (table->names != NULL)
+	{
+		response_name(response, "ExpressionAttributeNames");
+		JsonbToCString(response, &table->names->root, VARSIZE(table->names));
+	}
+	response_name(response, "ConsistentRead");
+	appendStringInfoString(response, table->get.consistent ? "true" : "false");
+	response_end(response);
+}
+
+/* Spec row B05. */
+static void
+print_unprocessed(StringInfo response, const List *tables, const BatchGetRest *rest)
+{
+	response_begin(response, "UnprocessedKeys");
+	for (int i = rest->table; rest->any && i < list_length(tables); i++)
+		print_unprocessed_table(response, list_nth(tables, i), i == rest->table ? rest->key : 0);
+	response_end(response);
+}
+
+static void
+print_gotten(StringInfo response, const List *tables)
+{
+	ListCell *cell;
+
+	response_begin(response, "Responses");
+	foreach (cell, tables)
+	{
+		const GetTable *table = lfirst(cell);
+
+		response_member(response, action_span(table->name));
+		appendStringInfo(response, "[%s]", table->items.data);
+	}
+	response_end(response);
+}
+
+static void
+prepare_get(const BatchGetCall *call, BatchGetRequest *request, RequestMeter *meter)
+{
+	int n = list_length(call->tables);
+
+	*request = (BatchGetRequest){n, palloc(n * sizeof(BatchGetTable)), (Size) dyn_max_batch_size};
+	meter_init(meter, call->capacity, 0, n);
+	for (int i = 0; i < n; i++)
+	{
+		const GetTable *table = list_nth(call->tables, i);
+
+		request->tables[i] = table->get;
+		meter->parts[i] = (MeterPart){table->name, table->get.consistent ? CAPACITY_CONSISTENT_READ
+																		 : CAPACITY_READ};
+	}
+	request->meter = meter_wanted(meter);
+}
+
+void
+request_batch_get_item(JsonReader *reader, StringInfo response)
+{
+	BatchGetCall call = {0};
+	BatchGetRequest request;
+	BatchGetRest rest;
+	RequestMeter meter;
+
+	request_read_members(reader, batch_get_members, lengthof(batch_get_members), &call);
+	json_reader_done(reader);
+	prepare_get(&call, &request, &meter);
+	action_batch_get(&request, add_gotten, call.tables, &rest);
+	response_begin(response, NULL);
+	print_gotten(response, call.tables);
+	print_unprocessed(response, call.tables, &rest);
+	meter_print(response, &meter);
+	response_end(response);
+}
+
+/*
+ * BatchWriteItem
+ */
+
+typedef struct WriteTable
+{
+	text *name; /* as it is given */
+	BatchWriteTable write;
+} WriteTable;
+
+typedef struct BatchWriteCall
+{
+	List *tables;
+	int capacity;
+	int metrics;
+} BatchWriteCall;
+
+/* A WriteRequest: exactly one of both. */
+typedef struct WriteCall
+{
+	DynItem *put;
+	DynItem *delete;
+} WriteCall;
+
+static const RequestMember put_members[] = {{"Item", MEMBER_ITEM, 0, true}};
+static const RequestMember delete_members[] = {{"Key", MEMBER_ITEM, 0, true}};
+
+static void
+read_put(JsonReader *reader, void *to)
+{
+	request_read_members(reader, put_members, lengthof(put_members), to);
+}
+
+static void
+read_delete(JsonReader *reader, void *to)
+{
+	request_read_members(reader, delete_members, lengthof(delete_members), to);
+}
+
+static const RequestMember write_members[] = {
+	{"PutRequest", MEMBER_CUSTOM, offsetof(WriteCall, put), .read = read_put},
+	{"DeleteRequest", MEMBER_CUSTOM, offsetof(WriteCall, delete), .read = read_delete},
+};
+
+static void
+read_writes(JsonReader *reader, BatchWriteTable *table)
+{
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		WriteCall call = {0};
+
+		request_read_members(reader, write_members, lengthof(write_members), &call);
+		if ((call.put == NULL) == (call.delete == NULL))
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("a write must have either a PutRequest or a DeleteRequest")));
+		if (call.put != NULL)
+			add_item(&table->puts, &table->nputs, call.put);
+		else
+			add_item(&table->deletes, &table->ndeletes, call.delete);
+	}
+}
+
+static void
+read_write_tables(JsonReader *reader, void *to)
+{
+	List **tables = to;
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		WriteTable *table = palloc0(sizeof(WriteTable));
+
+		table->name = read_table(*tables, name);
+		table->write.table = request_table_name(table->name);
+		read_writes(reader, &table->write);
+		*tables = lappend(*tables, table);
+	}
+}
+
+static const RequestMember batch_write_members[] = {
+	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchWriteCall, tables), true,
+	 .read = read_write_tables},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(BatchWriteCall, capacity),
+	 .choices = capacity_details},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, offsetof(BatchWriteCall, metrics),
+	 .choices = metrics_choices},
+};
+
+static void
+prepare_write(const BatchWriteCall *call, BatchWriteRequest *request, RequestMeter *meter)
+{
+	int n = list_length(call->tables);
+
+	*request = (BatchWriteRequest){n, palloc(n * sizeof(BatchWriteTable))};
+	meter_init(meter, call->capacity, call->metrics, n);
+	for (int i = 0; i < n; i++)
+	{
+		const WriteTable *table = list_nth(call->tables, i);
+
+		request->tables[i] = table->write;
+		meter->parts[i] = (MeterPart){table->name, CAPACITY_WRITE};
+	}
+	request->meter = meter_wanted(meter);
+}
+
+/* Nothing is ever left unprocessed. */
+void
+request_batch_write_item(JsonReader *reader, StringInfo response)
+{
+	BatchWriteCall call = {0};
+	BatchWriteRequest request;
+	RequestMeter meter;
+
+	request_read_members(reader, batch_write_members, lengthof(batch_write_members), &call);
+	json_reader_done(reader);
+	prepare_write(&call, &request, &meter);
+	action_batch_write(&request);
+	response_begin(response, NULL);
+	response_begin(response, "UnprocessedItems");
+	response_end(response);
+	meter_print(response, &meter);
+	response_end(response);
+}

@@ -1,0 +1,98 @@
+/*
+ * meter.c
+ *	  What a request for several items takes: capacity and collections, by table.
+ */
+#include "postgres.h"
+
+#include "request/meter.h"
+#include "request/response.h"
+
+/* The counter of a table; name is how the request names it first. */
+static Capacity *
+find_capacity(RequestMeter *meter, const DynTable *table, text *name)
+{
+	MemoryContext old;
+	Capacity *capacity;
+	ListCell *cell;
+
+	foreach (cell, meter->capacities)
+	{
+		capacity = lfirst(cell);
+		if (capacity->table == table)
+			return capacity;
+	}
+	old = MemoryContextSwitchTo(meter->context);
+	capacity = palloc(sizeof(Capacity));
+	capacity_init(capacity, table);
+	meter->names = lappend(meter->names, name);
+	meter->capacities = lappend(meter->capacities, capacity);
+	MemoryContextSwitchTo(old);
+	return capacity;
+}
+
+static void
+count_item(int part, const ItemMeasure *measure, void *arg)
+{
+	RequestMeter *meter = arg;
+	const MeterPart *p = &meter->parts[part];
+
+	if (meter->detail != CAPACITY_NONE)
+		capacity_add_item(find_capacity(meter, measure->table, p->table), measure->old,
+						  measure->new, p->kind);
+}
+
+/* They come table by table. */
+static void
+add_collection(int part, const ItemMeasure *measure, void *arg)
+{
+	RequestMeter *meter = arg;
+	StringInfo out = &meter->collections;
+
+	if (meter->collected != measure->table)
+	{
+		if (meter->collected != NULL)
+			response_end_array(out);
+		response_member(out, action_span(meter->parts[part].table));
+		appendStringInfoChar(out, '[');
+		meter->collected = measure->table;
+	}
+	metrics_print(out, NULL, measure);
+}
+
+void
+meter_init(RequestMeter *meter, int detail, int metrics, int nparts)
+{
+	memset(meter, 0, sizeof(*meter));
+	meter->meter = (ItemMeter){count_item, metrics != 0 ? add_collection : NULL, meter};
+	meter->detail = (CapacityDetail) detail;
+	meter->context = CurrentMemoryContext;
+	meter->parts = palloc0(nparts * sizeof(MeterPart));
+	initStringInfo(&meter->collections);
+}
+
+const ItemMeter *
+meter_wanted(const RequestMeter *meter)
+{
+	return meter->detail != CAPACITY_NONE || meter->meter.collection != NULL ? &meter->meter : NULL;
+}
+
+void
+meter_print(StringInfo response, RequestMeter *meter)
+{
+	ListCell *name;
+	ListCell *capacity;
+
+	if (meter->detail != CAPACITY_NONE)
+	{
+		response_begin_array(response, "ConsumedCapacity");
+		forboth(name, meter->names, capacity, meter->capacities) capacity_print(
+			response, NULL, action_span(lfirst(name)), meter->detail, lfirst(capacity));
+		response_end_array(response);
+	}
+	if (meter->collected != NULL)
+	{
+		response_begin(response, "ItemCollectionMetrics");
+		appendStringInfo(response, "%s]", meter->collections.data);
+		response_end(response);
+	}
+}
