@@ -184,6 +184,14 @@ SELECT ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"ScanFilter
        ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"Select":"SPECIFIC_ATTRIBUTES","ScanFilter":{"Artist":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"Bob"}]}}}') AS specific,
        ask('Scan', '{"TableName":"music","AttributesToGet":["Plays"],"Select":"ALL_ATTRIBUTES"}') AS all_attributes;
 
+SELECT dyn_put('music', format('{"Artist":{"S":"Cid"},"Year":{"N":"%s"},"Long":{"S":"%s"}}', y, repeat('x', 300000))::dyn_item) FROM generate_series(1999, 2000) y;
+SET dynamo_table.max_batch_size = '400kB';
+SELECT r, ask('BatchGetItem', '{"RequestItems":{"music":' || r || '}}') FROM (VALUES
+  ('{"Keys":[{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},{"Artist":{"S":"Ada"},"Year":{"N":"1995"}}],"AttributesToGet":["Title","nope"]}'),
+  ('{"Keys":[{"Artist":{"S":"Cid"},"Year":{"N":"1999"}},{"Artist":{"S":"Cid"},"Year":{"N":"2000"}}],"AttributesToGet":["Year","Artist"]}'),
+  ('{"Keys":[{"Artist":{"S":"Ada"},"Year":{"N":"1990"}}],"AttributesToGet":["a"],"ProjectionExpression":"b"}'), ('{"Keys":[{"Artist":{"S":"Ada"},"Year":{"N":"1990"}}],"AttributesToGet":[]}')) v (r);
+RESET dynamo_table.max_batch_size;
+
 -- both kinds in one request
 SELECT op, r, ask(op, '{"TableName":"music",' || r || '}') FROM (VALUES
   ('GetItem', '"Key":{"Artist":{"S":"Ada"},"Year":{"N":"1990"}},"AttributesToGet":["a"],"ProjectionExpression":"b"'),
