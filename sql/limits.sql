@@ -41,6 +41,30 @@ SELECT dyn_request('Scan', '{"TableName":"pages","Select":"COUNT"}');
 RESET dynamo_table.max_page_size;
 DROP TABLE pages;
 
+-- L10: batches and transactions
+SELECT dyn_create_table('several', 'pk S');
+CREATE FUNCTION actions(n int, kb int) RETURNS json LANGUAGE sql AS $$
+  SELECT json_agg(json_build_object('Put', json_build_object('TableName', 'several', 'Item', json_build_object('pk', json_build_object('S', i::text), 'x', json_build_object('S', repeat('x', kb * 1000)))))) FROM generate_series(1, n) i $$;
+SET dynamo_table.max_batch_get_keys = 2;
+SET dynamo_table.max_batch_writes = 3;
+SET dynamo_table.max_transaction_actions = 4;
+SELECT n, why(format('count(*) FROM dyn_batch_get(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[2, 3]) n;
+SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text)::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[3, 4]) n;
+SELECT n, why(format('dyn_transact(actions(%s, 0))', n)) FROM unnest(ARRAY[4, 5]) n;
+RESET dynamo_table.max_batch_get_keys;
+RESET dynamo_table.max_batch_writes;
+RESET dynamo_table.max_transaction_actions;
+SET dynamo_table.max_batch_size = '1MB';
+SET dynamo_table.max_transaction_size = '1MB';
+SELECT n, why(format('dyn_batch_write(''several'', (SELECT array_agg(jsonb_build_object(''pk'', i::text, ''x'', repeat(''x'', 300000))::dyn_item) FROM generate_series(1, %s) i))', n)) FROM unnest(ARRAY[3, 4]) n;
+SELECT n, why(format('dyn_transact(actions(%s, 300))', n)) FROM unnest(ARRAY[3, 4]) n;
+SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
+SET dynamo_table.max_transaction_size = '500kB';
+SELECT why('count(*) FROM dyn_transact_get((SELECT json_agg(json_build_object(''Get'', json_build_object(''TableName'', ''several'', ''Key'', json_build_object(''pk'', json_build_object(''S'', i::text))))) FROM generate_series(1, 4) i))');
+RESET dynamo_table.max_batch_size;
+RESET dynamo_table.max_transaction_size;
+DROP TABLE several;
+
 -- L07, L08, L09: indexes of a table
 CREATE FUNCTION indexes(n int, global boolean) RETURNS jsonb LANGUAGE sql AS $$
   SELECT jsonb_object_agg('Index' || i, CASE WHEN global THEN jsonb_build_object('partition_key', 'g' || i || ' S') ELSE jsonb_build_object('sort_key', 'l' || i || ' S') END) FROM generate_series(1, n) i $$;
@@ -121,4 +145,4 @@ SELECT why('dyn_put(''coll'', jsonb_build_object(''pk'', ''f'', ''sk'', 1002))')
 RESET dynamo_table.item_collection_size_limit;
 
 DROP TABLE coll, free;
-DROP FUNCTION why, indexes, including, item;
+DROP FUNCTION why, actions, indexes, including, item;

@@ -231,6 +231,13 @@ judged_item(DynItem *old, void *arg)
 	return failed(step) ? old : step->new;
 }
 
+/* Whether somebody asks for the item that was there. */
+static bool
+needs_old(const Step *step)
+{
+	return step->watched || step->transact->request->meter != NULL;
+}
+
 /* The ways of one statement.  False if none of them did: then the item has to be locked first. */
 static bool
 write_at_once(Step *step)
@@ -239,8 +246,7 @@ write_at_once(Step *step)
 	const ItemTarget *target = step->target;
 	bool put = step->action->kind == TRANSACT_PUT;
 
-	/* whose old item nobody asks for */
-	if (put && step->condition == NULL && !step->watched && step->transact->request->meter == NULL)
+	if (put && step->condition == NULL && !needs_old(step))
 	{
 		store_put(target->table, &target->key, request->item);
 		return true;
@@ -328,8 +334,6 @@ perform(Step *step)
 
 	if (t->failed && cannot_fail(step))
 		return;
-	if (step->action->kind <= TRANSACT_UPDATE)
-		step->watched = collection_is_watched(target->rel, target->table, &target->key);
 	store_begin();
 	if (t->failed || !write_at_once(step))
 		write_locked(step);
@@ -339,6 +343,19 @@ perform(Step *step)
 		return;
 	step->grows = step->watched && collection_grows(target->table, step->old, step->new);
 	target_measure(t->request->meter, target, step->old, step->new);
+}
+
+static void
+watch_collections(Transact *t)
+{
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		Step *step = &t->steps[i];
+		const ItemTarget *target = step->target;
+
+		if (step->action->kind == TRANSACT_PUT || step->action->kind == TRANSACT_UPDATE)
+			step->watched = collection_is_watched(target->rel, target->table, &target->key);
+	}
 }
 
 /* Spec row L05, of what all actions together have made of a collection. */
@@ -370,7 +387,7 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 	{
 		const Step *step = &t->steps[order[i]->number];
 
-		if (step->action->kind != TRANSACT_PUT || !cannot_fail(step) ||
+		if (step->action->kind != TRANSACT_PUT || !cannot_fail(step) || needs_old(step) ||
 			order[i]->table != order[0]->table)
 			break;
 		i++;
@@ -417,6 +434,7 @@ perform_all(Transact *t, ItemTarget *const *order)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction step", ALLOCSET_DEFAULT_SIZES);
 
+	watch_collections(t);
 	for (int done = 0; done < n;)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);

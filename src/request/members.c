@@ -11,6 +11,31 @@
 #include "errors.h"
 #include "request/members.h"
 
+pg_noreturn static void
+fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
+{
+	StringInfoData quoted;
+	char *path = json_reader_path(reader);
+
+	initStringInfo(&quoted);
+	item_quote(&quoted, name);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted.data, problem),
+			 strcmp(path, quoted.data) != 0 ? errdetail("In \"%s\".", path) : 0));
+}
+
+/* A string as text, which cannot hold U+0000. */
+static text *
+read_text(JsonReader *reader, const RequestMember *member)
+{
+	ItemSpan string = json_read_string(reader);
+
+	if (memchr(string.data, '\0', string.len) != NULL)
+		fail_member(reader, (ItemSpan){member->name, (uint32) strlen(member->name)},
+					"must not contain U+0000");
+	return cstring_to_text_with_len(string.data, (int) string.len);
+}
+
 static List *
 read_strings(JsonReader *reader)
 {
@@ -29,13 +54,10 @@ read_strings(JsonReader *reader)
 static void
 read_value(JsonReader *reader, const RequestMember *member, void *to)
 {
-	ItemSpan string;
-
 	switch (member->kind)
 	{
 		case MEMBER_TEXT:
-			string = json_read_string(reader);
-			*(text **) to = cstring_to_text_with_len(string.data, (int) string.len);
+			*(text **) to = read_text(reader, member);
 			break;
 		case MEMBER_STRING:
 			*(ItemSpan *) to = json_read_string(reader);
@@ -66,19 +88,6 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 			member->read(reader, to);
 			break;
 	}
-}
-
-pg_noreturn static void
-fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
-{
-	StringInfoData quoted;
-	char *path = json_reader_path(reader);
-
-	initStringInfo(&quoted);
-	item_quote(&quoted, name);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted.data, problem),
-			 strcmp(path, quoted.data) != 0 ? errdetail("In \"%s\".", path) : 0));
 }
 
 /* In DynamoDB's words, which begin names of members with a small letter. */
