@@ -195,10 +195,11 @@ collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old, c
 	Size size;
 
 	if (collection_grows(table, old, new) && collection_is_full(table, key, &size))
-		ereport(ERROR, (errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT), errmsg(COLLECTION_IS_FULL),
-						errdetail("With its copies in local indexes it would have %zu bytes; "
-								  "dynamo_table.item_collection_size_limit is %zu bytes.",
-								  size, limit_bytes())));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT), errmsg(COLLECTION_IS_FULL),
+			 errdetail("It would have %zu bytes with its copies in local indexes; %zu are allowed.",
+					   size, limit_bytes())));
 }
 
 /* The partition key of a collection, as an item of its attributes. */
