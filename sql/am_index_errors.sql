@@ -56,7 +56,7 @@ CREATE INDEX am_e_broken ON am_e ((am_fails_at(id) + 1));
 CREATE INDEX CONCURRENTLY am_e_broken ON am_e ((am_fails_at(id) + 1));
 REINDEX INDEX CONCURRENTLY am_e_i;
 SET am.fail_at = 0;
-SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid = 'am_e'::regclass ORDER BY 1::text;
+SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid = 'am_e'::regclass ORDER BY indexrelid::regclass::text;
 VACUUM FULL am_e;
 SELECT array_agg(id ORDER BY ctid) FROM am_e;
 INSERT INTO am_e VALUES (10, 'ten');
