@@ -21,6 +21,15 @@ typedef enum ReturnValues
 	RETURN_UPDATED_NEW
 } ReturnValues;
 
+/* What a front end has built itself of legacy parameters: it stands for the text of its kind. */
+typedef struct BuiltExpressions
+{
+	const Expr *condition; /* or filter */
+	const Expr *projection;
+	const Expr *update;
+	const ExprKeyCondition *key_condition;
+} BuiltExpressions;
+
 /*
  * What an action found and left, for those who count; also where a condition has failed.  Without
  * it an action may not have to know.
@@ -47,6 +56,7 @@ typedef struct ItemRequest
 	text *update;
 	ReturnValues return_values;
 	bool old_on_failure; /* a failed condition tells the item */
+	BuiltExpressions built;
 	ItemMeasure *measure;
 } ItemRequest;
 
@@ -80,6 +90,7 @@ typedef struct ReadRequest
 	bool paged; /* ends at page_size, if that is given, or dyn_max_page_size */
 	int64 page_size; /* items evaluated */
 	StoreExplanation *explanation; /* or NULL */
+	BuiltExpressions built;
 	FetchCallback fetched; /* or NULL */
 	void *fetched_arg;
 } ReadRequest;
@@ -129,7 +140,7 @@ extern void action_scan(const ScanRequest *request, ResultCallback callback, voi
 extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
 
 /* condition.c */
-extern Expr *action_condition(const ItemRequest *request);
+extern const Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 
@@ -139,7 +150,7 @@ extern void action_change_locked(DynTable *table, const DynKeyValues *key, Store
 
 /* keys.c */
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
-							   const char *kind, const char *hint);
+							   const char *hint);
 
 /* measure.c */
 extern void action_measure(const ItemRequest *request, const DynTable *table, const DynItem *old,

@@ -52,15 +52,16 @@ find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 	return targets;
 }
 
-static Expr **
+static const Expr **
 parse_projections(const BatchGetRequest *request)
 {
-	Expr **projections = palloc0(request->ntables * sizeof(Expr *));
+	const Expr **projections = palloc(request->ntables * sizeof(Expr *));
 
 	for (int i = 0; i < request->ntables; i++)
 	{
 		const BatchGetTable *table = &request->tables[i];
 
+		projections[i] = table->built_projection;
 		if (table->projection != NULL)
 			projections[i] = expr_projection(table->expressions, action_span(table->projection));
 		expr_request_done(table->expressions);
@@ -71,7 +72,7 @@ parse_projections(const BatchGetRequest *request)
 typedef struct BatchGet
 {
 	const BatchGetRequest *request;
-	Expr **projections;
+	const Expr **projections;
 	BatchGetCallback callback;
 	void *arg;
 	Size bytes;

@@ -7,12 +7,12 @@
 #include "actions/actions.h"
 #include "errors.h"
 
-/* The parsed condition of a request, or NULL if it has none. */
-Expr *
+/* The condition of a request, or NULL if it has none. */
+const Expr *
 action_condition(const ItemRequest *request)
 {
 	if (request->condition == NULL)
-		return NULL;
+		return request->built.condition;
 	return expr_condition(request->expressions, EXPR_CONDITION, action_span(request->condition));
 }
 

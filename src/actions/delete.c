@@ -12,7 +12,7 @@
 DynItem *
 action_delete(const ItemRequest *request)
 {
-	Expr *condition = action_condition(request);
+	const Expr *condition = action_condition(request);
 	bool want_old = request->return_values == RETURN_ALL_OLD;
 	bool need_old = want_old || request->measure != NULL;
 	DynItem *old = NULL;

@@ -11,7 +11,7 @@
 DynItem *
 action_get(const ItemRequest *request)
 {
-	Expr *projection = NULL;
+	const Expr *projection = request->built.projection;
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;

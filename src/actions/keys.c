@@ -7,10 +7,9 @@
 #include "actions/actions.h"
 #include "errors.h"
 
-/* Raise an error if the expression, of the kind that is named, mentions a key of the index. */
+/* Raise an error if the expression mentions a key of the index. */
 void
-action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *kind,
-				   const char *hint)
+action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *hint)
 {
 	for (int i = 0; i < index->nkeys; i++)
 	{
@@ -21,8 +20,9 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 			continue;
 		initStringInfo(&name);
 		item_quote(&name, attribute);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid %s: \"%s\" is a key attribute", kind, name.data),
-						errhint("%s", hint)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid %s: \"%s\" is a key attribute", expr_parameter(expr), name.data),
+				 errhint("%s", hint)));
 	}
 }

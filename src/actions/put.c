@@ -60,7 +60,7 @@ action_replace(DynTable *table, const DynKeyValues *key, DynItem *item)
 DynItem *
 action_put(const ItemRequest *request)
 {
-	Expr *condition = action_condition(request);
+	const Expr *condition = action_condition(request);
 	DynItem *old = NULL;
 	DynTable *table;
 	Relation rel;

@@ -20,7 +20,7 @@ key_name(const Read *read, int i)
 }
 
 static void
-fail_no_key(const Read *read, ItemSpan attribute)
+fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attribute)
 {
 	StringInfoData name;
 	StringInfoData index;
@@ -29,11 +29,10 @@ fail_no_key(const Read *read, ItemSpan attribute)
 	item_quote(&name, attribute);
 	initStringInfo(&index);
 	item_quote(&index, read->index->name);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid KeyConditionExpression: \"%s\" is not a key attribute of %s \"%s\"",
-					name.data, index.len > 0 ? "index" : "table",
-					index.len > 0 ? index.data : read->table->name)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s: \"%s\" is not a key attribute of %s \"%s\"",
+						   condition->parameter, name.data, index.len > 0 ? "index" : "table",
+						   index.len > 0 ? index.data : read->table->name)));
 }
 
 /* The terms of a key condition by the key that they are about. */
@@ -50,7 +49,7 @@ match_terms(const Read *read, const ExprKeyCondition *condition, Terms terms)
 								  term->attribute) != 0)
 			key++;
 		if (key == read->index->nkeys)
-			fail_no_key(read, term->attribute);
+			fail_no_key(read, condition, term->attribute);
 		terms[key] = term;
 	}
 }
@@ -76,7 +75,7 @@ check_values(const Read *read, const Terms terms)
  * after them may have another condition.  Everything else is no stretch of an index.
  */
 static void
-check_terms(const Read *read, const Terms terms)
+check_terms(const Read *read, const ExprKeyCondition *condition, const Terms terms)
 {
 	const DynIndex *index = read->index;
 	int equal = 0;
@@ -84,18 +83,18 @@ check_terms(const Read *read, const Terms terms)
 	while (equal < index->nkeys && terms[equal] != NULL && terms[equal]->op == EXPR_KEY_EQ)
 		equal++;
 	if (equal < index->npartition)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid KeyConditionExpression: it must require the partition key "
-							   "\"%s\" to equal a value",
-							   key_name(read, equal))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid %s: it must require the partition key \"%s\" to equal a value",
+						condition->parameter, key_name(read, equal))));
 	for (int i = equal + 1; i < index->nkeys; i++)
 	{
 		if (terms[i] != NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("invalid KeyConditionExpression: it must require \"%s\" to equal a "
-							"value, since it has a condition on \"%s\"",
-							key_name(read, equal), key_name(read, i))));
+					 errmsg("invalid %s: it must require \"%s\" to equal a value, since it has a "
+							"condition on \"%s\"",
+							condition->parameter, key_name(read, equal), key_name(read, i))));
 	}
 }
 
@@ -151,19 +150,21 @@ set_range(const Read *read, const Terms terms, StoreRange *range)
 void
 action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
 {
-	const ExprKeyCondition *condition =
-		expr_key_condition(request->read.expressions, action_span(request->key_condition));
+	const ExprKeyCondition *condition = request->read.built.key_condition;
 	Terms terms = {NULL};
 	StoreRange range = {0};
 	Read read;
 
+	if (request->key_condition != NULL)
+		condition =
+			expr_key_condition(request->read.expressions, action_span(request->key_condition));
 	read_open(&read, &request->read, callback, arg, result);
 	match_terms(&read, condition, terms);
 	check_values(&read, terms);
-	check_terms(&read, terms);
+	check_terms(&read, condition, terms);
 	/* Spec row F03: what the key condition decides is none of the filter's business. */
 	if (read.filter != NULL)
-		action_forbid_keys(read.table, read.index, read.filter, "FilterExpression",
+		action_forbid_keys(read.table, read.index, read.filter,
 						   "Conditions on keys belong into the key condition.");
 	range.index = read.index;
 	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;

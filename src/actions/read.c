@@ -30,10 +30,12 @@ fail_select(const char *message)
 static void
 check_select(const ReadRequest *request)
 {
-	if (request->projection != NULL && request->select != SELECT_DEFAULT &&
+	bool projected = request->projection != NULL || request->built.projection != NULL;
+
+	if (projected && request->select != SELECT_DEFAULT &&
 		request->select != SELECT_SPECIFIC_ATTRIBUTES)
 		fail_select("a projection goes with SPECIFIC_ATTRIBUTES only");
-	if (request->projection == NULL && request->select == SELECT_SPECIFIC_ATTRIBUTES)
+	if (!projected && request->select == SELECT_SPECIFIC_ATTRIBUTES)
 		fail_select("SPECIFIC_ATTRIBUTES needs a projection");
 	if (request->index == NULL && request->select == SELECT_ALL_PROJECTED_ATTRIBUTES)
 		fail_select("ALL_PROJECTED_ATTRIBUTES needs an index");
@@ -72,7 +74,7 @@ find_unprojected(const Read *read, const Expr *expr)
 
 /* Spec row I15. */
 static void
-check_projected(const Read *read, const Expr *expr, const char *kind)
+check_projected(const Read *read, const Expr *expr)
 {
 	const ItemSpan *attribute = find_unprojected(read, expr);
 	StringInfoData name;
@@ -83,7 +85,7 @@ check_projected(const Read *read, const Expr *expr, const char *kind)
 	appendStringInfoString(&name, "attribute \"");
 	item_quote(&name, *attribute);
 	appendStringInfoChar(&name, '"');
-	fail_projection(read, kind, name.data);
+	fail_projection(read, expr_parameter(expr), name.data);
 }
 
 /*
@@ -99,8 +101,8 @@ check_attributes(Read *read)
 	{
 		if (select == SELECT_ALL_ATTRIBUTES)
 			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes");
-		check_projected(read, read->projection, "ProjectionExpression");
-		check_projected(read, read->filter, "FilterExpression");
+		check_projected(read, read->projection);
+		check_projected(read, read->filter);
 	}
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
 	if (read->request->fetched != NULL && read->index->projection != DYN_PROJECT_ALL)
@@ -163,6 +165,8 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->result = result;
 	read->context = CurrentMemoryContext;
 	check_select(request);
+	read->filter = request->built.condition;
+	read->projection = request->built.projection;
 	if (request->filter != NULL)
 		read->filter =
 			expr_condition(request->expressions, EXPR_FILTER, action_span(request->filter));

@@ -32,6 +32,7 @@ typedef struct BatchGetTable
 	DynItem **keys;
 	ExprRequest *expressions;
 	text *projection;
+	const Expr *built_projection; /* of a legacy parameter */
 	bool consistent;
 } BatchGetTable;
 

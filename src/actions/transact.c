@@ -26,8 +26,8 @@ typedef struct Step
 	Transact *transact;
 	const TransactAction *action;
 	ItemTarget *target;
-	Expr *condition;
-	Expr *update;
+	const Expr *condition;
+	const Expr *update;
 	DynItem *old; /* as it was judged last, NULL if there was none */
 	DynItem *new; /* what it is to become, NULL if there is to be none */
 	bool watched; /* the collection may become too large */
@@ -88,7 +88,7 @@ check_target(void *arg)
 	if (put)
 		dyn_check_index_keys(target->rel, table, NULL, item);
 	if (step->update != NULL)
-		action_forbid_keys(table, &table->primary, step->update, "UpdateExpression",
+		action_forbid_keys(table, &table->primary, step->update,
 						   "Delete the item and put it with its new key.");
 }
 

@@ -82,7 +82,9 @@ returned_item(const Update *u)
 DynItem *
 action_update(const ItemRequest *request)
 {
-	Update u = {.request = request, .condition = action_condition(request)};
+	Update u = {.request = request,
+				.condition = action_condition(request),
+				.update = request->built.update};
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
@@ -95,7 +97,7 @@ action_update(const ItemRequest *request)
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	/* Spec row K18. */
 	if (u.update != NULL)
-		action_forbid_keys(table, &table->primary, u.update, "UpdateExpression",
+		action_forbid_keys(table, &table->primary, u.update,
 						   "Delete the item and put it with its new key.");
 	action_measure(request, table, NULL, NULL);
 	watched = collection_is_watched(rel, table, &key);

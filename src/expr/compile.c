@@ -43,6 +43,25 @@ copy_span(ItemSpan span)
 	return (ItemSpan){copy, span.len};
 }
 
+static const char *
+parameter_name(ExprKind kind)
+{
+	switch (kind)
+	{
+		case EXPR_KEY_CONDITION:
+			return "KeyConditionExpression";
+		case EXPR_FILTER:
+			return "FilterExpression";
+		case EXPR_PROJECTION:
+			return "ProjectionExpression";
+		case EXPR_CONDITION:
+			return "ConditionExpression";
+		case EXPR_UPDATE:
+			return "UpdateExpression";
+	}
+	return NULL;
+}
+
 static void
 check_text(const ExprCompiled *c)
 {
@@ -85,6 +104,7 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 
 	c->cxt = cxt;
 	c->kind = kind;
+	c->parameter = parameter_name(kind);
 	c->text = text;
 	check_text(c);
 	c->text = copy_span(text);
@@ -222,4 +242,11 @@ expr_mentions(const Expr *expr, ItemSpan attribute)
 			return true;
 	}
 	return false;
+}
+
+/* The parameter that an expression comes from, for messages. */
+const char *
+expr_parameter(const Expr *expr)
+{
+	return expr->compiled->parameter;
 }

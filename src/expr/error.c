@@ -7,26 +7,6 @@
 #include "errors.h"
 #include "expr/tree.h"
 
-/* The parameter of the API, which is what users know it by. */
-const char *
-expr_kind_name(ExprKind kind)
-{
-	switch (kind)
-	{
-		case EXPR_KEY_CONDITION:
-			return "KeyConditionExpression";
-		case EXPR_FILTER:
-			return "FilterExpression";
-		case EXPR_PROJECTION:
-			return "ProjectionExpression";
-		case EXPR_CONDITION:
-			return "ConditionExpression";
-		case EXPR_UPDATE:
-			return "UpdateExpression";
-	}
-	return NULL;
-}
-
 /* Bytes to characters, counted from 1. */
 static int
 character_at(const ExprCompiled *compiled, int location)
@@ -59,7 +39,7 @@ expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
 	} while (needed > 0);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s: %s", expr_kind_name(compiled->kind), message.data),
+			 errmsg("invalid %s: %s", compiled->parameter, message.data),
 			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
 	pg_unreachable();
 }
@@ -100,7 +80,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 	if (token.len > 0)
 		where = psprintf("at or near \"%s\"", expr_quote(token));
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s: %s %s", expr_kind_name(compiled->kind), message, where),
+					errmsg("invalid %s: %s %s", compiled->parameter, message, where),
 					errdetail("At character %d.", character_at(compiled, parse->token)),
 					hint == NULL ? 0 : errhint("%s", hint)));
 	pg_unreachable();

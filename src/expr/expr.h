@@ -66,9 +66,56 @@ typedef struct ExprKeyTerm
  */
 typedef struct ExprKeyCondition
 {
+	const char *parameter; /* of the API, for messages */
 	int nterms;
 	ExprKeyTerm terms[EXPR_MAX_KEY_TERMS];
 } ExprKeyCondition;
+
+/*
+ * Legacy parameters have names of top-level attributes and values instead of texts, so nothing
+ * of these belongs to an ExprRequest.  Names and values must live as long as the expression.
+ */
+
+#define EXPR_MAX_LEGACY_PROJECTION 255
+
+typedef enum ExprLegacyOperator
+{
+	EXPR_LEGACY_EQ,
+	EXPR_LEGACY_NE,
+	EXPR_LEGACY_LE,
+	EXPR_LEGACY_LT,
+	EXPR_LEGACY_GE,
+	EXPR_LEGACY_GT,
+	EXPR_LEGACY_NOT_NULL,
+	EXPR_LEGACY_NULL,
+	EXPR_LEGACY_CONTAINS,
+	EXPR_LEGACY_NOT_CONTAINS,
+	EXPR_LEGACY_BEGINS_WITH,
+	EXPR_LEGACY_IN,
+	EXPR_LEGACY_BETWEEN
+} ExprLegacyOperator;
+
+typedef struct ExprLegacyCondition
+{
+	ItemSpan attribute;
+	ExprLegacyOperator op;
+	int nvalues;
+	const ItemSpan *values; /* with their tags, as everywhere here */
+} ExprLegacyCondition;
+
+typedef enum ExprLegacyAction
+{
+	EXPR_LEGACY_PUT,
+	EXPR_LEGACY_ADD,
+	EXPR_LEGACY_DELETE
+} ExprLegacyAction;
+
+typedef struct ExprLegacyUpdate
+{
+	ItemSpan attribute;
+	ExprLegacyAction action;
+	ItemSpan value; /* no data: none */
+} ExprLegacyUpdate;
 
 /* request.c */
 extern ExprRequest *expr_request(const Jsonb *names, const DynItem *vals);
@@ -80,6 +127,17 @@ extern Expr *expr_projection(ExprRequest *request, ItemSpan text);
 extern Expr *expr_update(ExprRequest *request, ItemSpan text);
 extern const ItemSpan *expr_attributes(const Expr *expr, int *count);
 extern bool expr_mentions(const Expr *expr, ItemSpan attribute);
+
+extern const char *expr_parameter(const Expr *expr);
+
+/* legacy.c: the arrays are put in order; the names of operators and actions end with NULL */
+extern const char *const expr_legacy_operators[];
+extern const char *const expr_legacy_actions[];
+extern Expr *expr_legacy_condition(ExprKind kind, const char *parameter,
+								   ExprLegacyCondition *conditions, int n, bool any);
+extern ExprKeyCondition *expr_legacy_key_condition(ExprLegacyCondition *conditions, int n);
+extern Expr *expr_legacy_projection(ItemSpan *names, int n);
+extern Expr *expr_legacy_update(ExprLegacyUpdate *updates, int n);
 
 /* key.c */
 extern ExprKeyCondition *expr_key_condition(ExprRequest *request, ItemSpan text);

@@ -106,15 +106,15 @@ key_op(ExprNodeType type, bool turned)
 	}
 }
 
-/* Parse a key condition and give its terms with their values. */
+/* The terms of a key condition with their values. */
 ExprKeyCondition *
-expr_key_condition(ExprRequest *request, ItemSpan text)
+expr_key_terms(const Expr *expr)
 {
-	Expr *expr = expr_bind(request, EXPR_KEY_CONDITION, text);
 	ExprKeyCondition *result =
-		MemoryContextAllocZero(GetMemoryChunkContext(expr), sizeof(ExprKeyCondition));
+		MemoryContextAllocZero(GetMemoryChunkContext((void *) expr), sizeof(ExprKeyCondition));
 	const ExprNode *terms[EXPR_MAX_KEY_TERMS];
 
+	result->parameter = expr->compiled->parameter;
 	result->nterms = collect_terms(expr->compiled, expr->compiled->root, terms, 0);
 	for (int i = 0; i < result->nterms; i++)
 	{
@@ -132,4 +132,10 @@ expr_key_condition(ExprRequest *request, ItemSpan text)
 		}
 	}
 	return result;
+}
+
+ExprKeyCondition *
+expr_key_condition(ExprRequest *request, ItemSpan text)
+{
+	return expr_key_terms(expr_bind(request, EXPR_KEY_CONDITION, text));
 }

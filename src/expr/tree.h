@@ -122,7 +122,8 @@ typedef struct ExprCompiled
 	uint32 hash;
 
 	ExprKind kind;
-	ItemSpan text;
+	const char *parameter; /* of the API, which is what users know it by */
+	ItemSpan text; /* a legacy parameter has none, and all its locations are -1 */
 	ItemSpan names; /* the bytes of the jsonb; no data if there was none */
 
 	ExprNode *root; /* of a condition */
@@ -183,7 +184,6 @@ expr_span_equal(ItemSpan a, ItemSpan b)
 extern bool expr_is_reserved(ItemSpan word);
 
 /* error.c */
-extern const char *expr_kind_name(ExprKind kind);
 pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *format,
 								  ...) pg_attribute_printf(3, 4);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
@@ -226,6 +226,7 @@ extern void expr_add_attribute(ExprCompiled *compiled, ItemSpan name);
 
 /* key.c */
 extern void expr_check_key_condition(const ExprCompiled *compiled);
+extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c, update.c: what a request's values must be */
 extern void expr_check_condition_values(const Expr *expr, const ExprNode *node);

@@ -155,18 +155,20 @@ write_copy(Apply *a, ItemSpan value, int location)
 
 /* The elements of both lists, which may be the same one. */
 static void
-write_list_append(Apply *a, const ExprNode *node)
+write_both(Apply *a, ItemSpan x, ItemSpan y, int location)
 {
-	check_nesting(a, 1, node->location);
+	const ItemSpan lists[] = {x, y};
+
+	check_nesting(a, 1, location);
 	item_build_begin(&a->b, ITEM_L);
-	for (int arg = 0; arg < 2; arg++)
+	for (int list = 0; list < 2; list++)
 	{
-		ItemChildren c = item_children(typed_operand(a, node, arg, ITEM_L));
+		ItemChildren c = item_children(lists[list]);
 
 		for (uint32 i = 0; i < c.count; i++)
 		{
 			item_build_element(&a->b);
-			write_copy(a, item_child(&c, i), node->location);
+			write_copy(a, item_child(&c, i), location);
 		}
 	}
 	(void) item_build_end(&a->b);
@@ -184,7 +186,8 @@ write_value(Apply *a, const ExprNode *node)
 					  typed_operand(a, node, 1, ITEM_N), node->type == NODE_MINUS);
 			break;
 		case NODE_LIST_APPEND:
-			write_list_append(a, node);
+			write_both(a, typed_operand(a, node, 0, ITEM_L), typed_operand(a, node, 1, ITEM_L),
+					   node->location);
 			break;
 		default:
 			write_copy(a, operand(a, node), node->location);
@@ -301,6 +304,8 @@ write_leaf(Apply *a, const ExprTree *leaf, const ItemSpan *old)
 		require_same_type(a, leaf, *old);
 		if (item_type(*old) == ITEM_N)
 			write_sum(a, leaf->path->location, *old, *action_value(a, leaf), false);
+		else if (item_type(*old) == ITEM_L) /* of legacy parameters only */
+			write_both(a, *old, *action_value(a, leaf), leaf->path->location);
 		else
 			write_union(&a->b, *old, *action_value(a, leaf));
 	}

@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 
 #include "errors.h"
+#include "request/legacy.h"
 #include "request/meter.h"
 #include "request/request.h"
 #include "request/response.h"
@@ -52,6 +53,7 @@ typedef struct GetTable
 	text *name; /* as it is given */
 	BatchGetTable get;
 	Jsonb *names;
+	LegacyParameters legacy;
 	StringInfoData items; /* that are there */
 } GetTable;
 
@@ -75,6 +77,7 @@ static const RequestMember get_table_members[] = {
 	{"ProjectionExpression", MEMBER_TEXT, offsetof(GetTable, get.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, offsetof(GetTable, names)},
 	{"ConsistentRead", MEMBER_BOOL, offsetof(GetTable, get.consistent)},
+	LEGACY_ATTRIBUTES_TO_GET(GetTable, legacy),
 };
 
 static void
@@ -89,6 +92,8 @@ read_get_tables(JsonReader *reader, void *to)
 
 		table->name = read_table(*tables, name);
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
+		table->get.built_projection =
+			legacy_build_projection(&table->legacy, table->get.projection);
 		table->get.table = request_table_name(table->name);
 		table->get.expressions = expr_request(table->names, NULL);
 		initStringInfo(&table->items);
@@ -110,6 +115,17 @@ add_gotten(int table, Datum item, void *arg)
 	response_item(&t->items, NULL, DatumGetDynItem(item));
 }
 
+static void
+print_attributes_to_get(StringInfo response, const List *names)
+{
+	ListCell *cell;
+
+	response_begin_array(response, "AttributesToGet");
+	foreach (cell, names)
+		response_string(response, NULL, *(const ItemSpan *) lfirst(cell));
+	response_end_array(response);
+}
+
 /* A table as the request has it, with the keys from first on. */
 static void
 print_unprocessed_table(StringInfo response, const GetTable *table, int first)
@@ -122,6 +138,8 @@ print_unprocessed_table(StringInfo response, const GetTable *table, int first)
 	response_end_array(response);
 	if (table->get.projection != NULL)
 		response_string(response, "ProjectionExpression", action_span(table->get.projection));
+	if (table->legacy.attributes_to_get.given)
+		print_attributes_to_get(response, table->legacy.attributes_to_get.members);
 	if (table->names != NULL)
 	{
 		response_name(response, "ExpressionAttributeNames");

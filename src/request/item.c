@@ -6,6 +6,7 @@
 
 #include "actions/options.h"
 #include "request/capacity.h"
+#include "request/legacy.h"
 #include "request/request.h"
 #include "request/response.h"
 
@@ -20,6 +21,7 @@ typedef struct ItemCall
 	int on_failure;
 	int capacity;
 	int metrics;
+	LegacyParameters legacy;
 } ItemCall;
 
 #define AT(field) offsetof(ItemCall, field)
@@ -30,6 +32,7 @@ static const RequestMember get_members[] = {
 	{"ProjectionExpression", MEMBER_TEXT, AT(request.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ConsistentRead", MEMBER_BOOL, AT(request.consistent)},
+	LEGACY_ATTRIBUTES_TO_GET(ItemCall, legacy),
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
 };
 
@@ -44,6 +47,8 @@ static const RequestMember put_members[] = {
 	 .choices = option_return_old},
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
 	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 };
 
 static const RequestMember update_members[] = {
@@ -58,6 +63,9 @@ static const RequestMember update_members[] = {
 	 .choices = option_return_old},
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
 	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_ATTRIBUTE_UPDATES(ItemCall, legacy),
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 };
 
 static const RequestMember delete_members[] = {
@@ -71,6 +79,8 @@ static const RequestMember delete_members[] = {
 	 .choices = option_return_old},
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
 	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 };
 
 static void
@@ -79,6 +89,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *cal
 	memset(call, 0, sizeof(*call));
 	request_read_members(reader, members, n, call);
 	json_reader_done(reader);
+	legacy_build_item(&call->legacy, &call->request);
 	call->request.table = request_table_name(call->table);
 	call->request.expressions = expr_request(call->names, call->values);
 	call->request.return_values = (ReturnValues) call->return_values;

@@ -7,6 +7,7 @@
 #include "actions/options.h"
 #include "errors.h"
 #include "request/capacity.h"
+#include "request/legacy.h"
 #include "request/request.h"
 #include "request/response.h"
 
@@ -23,6 +24,7 @@ typedef struct ReadCall
 	RequestInteger total_segments;
 	int select; /* among its choices, -1 if it is not given */
 	int capacity;
+	LegacyParameters legacy;
 	int64 fetched; /* blocks of items that a local index's entries led to */
 } ReadCall;
 
@@ -42,6 +44,10 @@ static const RequestMember query_members[] = {
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
 	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	LEGACY_KEY_CONDITIONS(ReadCall, legacy),
+	LEGACY_QUERY_FILTER(ReadCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
 };
 
 static const RequestMember scan_members[] = {
@@ -58,6 +64,9 @@ static const RequestMember scan_members[] = {
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
 	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	LEGACY_SCAN_FILTER(ReadCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
 };
 
 static void
@@ -76,6 +85,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *cal
 	call->select = -1;
 	request_read_members(reader, members, n, call);
 	json_reader_done(reader);
+	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
 	call->read.table = request_table_name(call->table);
 	call->read.expressions = expr_request(call->names, call->values);
 	if (call->select >= 0)
@@ -139,9 +149,10 @@ request_query(JsonReader *reader, StringInfo response)
 	ReadResult result;
 
 	read_call(reader, query_members, lengthof(query_members), &call);
-	if (call.query.key_condition == NULL)
+	if (call.query.key_condition == NULL && call.read.built.key_condition == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a query must have a KeyConditionExpression")));
+						errmsg("either the KeyConditions or KeyConditionExpression parameter must "
+							   "be specified in the request")));
 	call.query.read = call.read;
 	begin_items(response, &call);
 	action_query(&call.query, print_item, response, &result);
