@@ -383,6 +383,42 @@ CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items big
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION dyn_show(text, text, bigint, integer, integer) IS
 	'item collections of a table or an index, drawn as text';
+-- indexes
+
+CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[]) IS
+	'create a global secondary index on a table in use; keys as "name TYPE"';
+
+CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
+	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[]) IS
+	'create a global secondary index whose keys have up to four attributes each';
+
+CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use';
+
+CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
+	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_index_violations(text, text) IS
+	'items that an index leaves out although they have its attributes, and why';
+
+CREATE VIEW dyn_index_progress AS
+	SELECT s.pid, d.datname, s.relid::regclass AS relid,
+		CASE s.param18 WHEN 1 THEN 'declaring columns' WHEN 2 THEN 'filling columns'
+			WHEN 3 THEN 'filling columns of items that were locked' WHEN 4 THEN 'vacuuming'
+			WHEN 5 THEN 'validating columns' WHEN 6 THEN 'building'
+			WHEN 7 THEN 'activating' WHEN 8 THEN 'dropping' END AS phase,
+		s.param16 AS blocks_total, s.param17 AS blocks_done, s.param13 AS items_done, s.param19 AS items_left_out
+	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
+	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database();
+COMMENT ON VIEW dyn_index_progress IS
+	'dyn_create_index and dyn_drop_index at work in this database; pg_stat_progress_create_index shows the build in their workers';
+GRANT SELECT ON dyn_index_progress TO PUBLIC;
 
 -- requests
 

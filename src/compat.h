@@ -38,6 +38,27 @@ struct Node;
 #define primary_key_index(rel) RelationGetPrimaryKeyIndex(rel)
 #endif
 
+/* 16 has one function for the owners of all kinds of objects. */
+#if !PG16_GE
+#define object_ownercheck(class, object, role) pg_class_ownercheck((object), (role))
+#endif
+
+/* 17 lets a background worker connect as a role that may not log in. */
+#if PG17_GE
+#define WORKER_CONNECTION_FLAGS BGWORKER_BYPASS_ROLELOGINCHECK
+#else
+#define WORKER_CONNECTION_FLAGS 0
+#endif
+
+/* 18 runs every portal once. */
+#if PG18_GE
+#define portal_run(portal, receiver, completion) \
+	PortalRun((portal), FETCH_ALL, true, (receiver), (receiver), (completion))
+#else
+#define portal_run(portal, receiver, completion) \
+	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

@@ -1,0 +1,459 @@
+/*
+ * backfill.c
+ *	  The columns of an index, for rows that are older than it.
+ *
+ * Rows are updated with their own item, and the derive trigger does the rest.  In the order of
+ * blocks, in batches that lock rows for some tens of milliseconds, a transaction each.  A batch
+ * never waits for a row while it has others locked: rows that somebody else has locked are
+ * skipped, and done at the end, one by one.
+ *
+ * Nothing is kept about how far it came.  Whoever begins again reads the table anew, and finds
+ * the rows that have their columns.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "jit/jit.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "portability/instr_time.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/timestamp.h"
+
+#include "errors.h"
+#include "index/index.h"
+
+#define FIRST_BATCH 16 /* blocks */
+#define LARGEST_BATCH 128
+#define LONG_BATCH 40.0 /* milliseconds: smaller ones then */
+#define SHORT_BATCH 15.0
+#define TELL_AFTER 10000
+
+/* Smaller tables may double; larger ones are vacuumed after each eighth that was updated. */
+#define VACUUM_FROM 1024 /* blocks */
+#define VACUUM_PART 8
+
+typedef struct BlockRange
+{
+	BlockNumber from;
+	BlockNumber to;
+} BlockRange;
+
+typedef struct Backfill
+{
+	GsiWork *work;
+	Oid filenode; /* a rewrite puts rows elsewhere */
+	BlockNumber next;
+	BlockNumber end; /* as of the start: what comes later has its columns */
+	BlockNumber batch;
+	BlockNumber changed; /* blocks since the last VACUUM */
+	List *skipped; /* BlockRange */
+	TimestampTz told;
+	/* of the transaction */
+	const char *qualified;
+	const char *match; /* the constraint's condition */
+	const char *lacking; /* condition on rows that need an update */
+	const char *left_out; /* the same on those that the index leaves out once that is done */
+} Backfill;
+
+/*
+ * Transactions
+ */
+
+/* A policy that applies to us would hide rows silently. */
+void
+gsi_check_row_security(const GsiWork *work)
+{
+	if (check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security may hide items of table \"%s\" from index \"%s\"",
+						work->table, work->index),
+				 errhint("Call as a role that bypasses row-level security, or set the table to "
+						 "NO FORCE ROW LEVEL SECURITY meanwhile.")));
+}
+
+/*
+ * What to look for.  dyn_keys_missing() is exact, and dear; an attribute that is there and has no
+ * column is cheap to see.
+ */
+static void
+write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+	const DynIndex *index = dyn_find_index(table, fill->work->name);
+	StringInfoData sql;
+
+	fill->match = gsi_match_expression(shape);
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "(NOT %s", fill->match);
+	if (list_length(columns) > shape->nkeys)
+		appendStringInfo(&sql, " OR %s.dyn_keys_missing(%u, %s", shape->extension, table->relid,
+						 quote_identifier(DYN_ITEM_COLUMN));
+	for (int i = shape->nkeys; i < list_length(columns); i++)
+		appendStringInfo(&sql, ", %s",
+						 quote_identifier(((DynShapeColumn *) list_nth(columns, i))->column));
+	appendStringInfoString(&sql, list_length(columns) > shape->nkeys ? "))" : ")");
+	fill->lacking = pstrdup(sql.data);
+
+	resetStringInfo(&sql);
+	appendStringInfoString(&sql, "(false");
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+
+		if (index->columns[i] >= table->nkeys)
+			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s",
+							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
+							 shape->extension,
+							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
+	}
+	appendStringInfoChar(&sql, ')');
+	fill->left_out = sql.data;
+}
+
+/* The beginning, or the beginning again. */
+static void
+start(Backfill *fill, Relation rel)
+{
+	fill->filenode = rel->rd_rel->relfilenode;
+	fill->next = 0;
+	fill->end = RelationGetNumberOfBlocks(rel);
+	fill->changed = 0;
+	fill->skipped = NIL;
+	fill->work->blocks_total = fill->end;
+	fill->work->left_out = 0;
+}
+
+/*
+ * A transaction for some rows.  Its commit need not reach the disk before the next one begins: what
+ * a crash takes back is done again.  Returns false if rows are no longer where they were.
+ */
+static bool
+next_transaction(Backfill *fill)
+{
+	GsiWork *work = fill->work;
+	DynTable *table;
+	Relation rel = gsi_open(work, RowExclusiveLock, &table);
+	bool same = fill->filenode == rel->rd_rel->relfilenode;
+
+	gsi_check_row_security(work);
+	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+					  true, 0, false);
+	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
+					  false);
+	if (!same)
+		start(fill, rel);
+	fill->qualified = table->qualified;
+	write_conditions(fill, table, dyn_shape_of(rel, table));
+	relation_close(rel, NoLock);
+	return same;
+}
+
+/*
+ * Statements
+ */
+
+#define IN_RANGE "ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2"
+
+static void
+run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid types[2] = {type, type};
+	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, read_only, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	MemoryContextSwitchTo(context);
+}
+
+/*
+ * With the planner's switches set so that rows are read where the statement says they are.  As
+ * variables, since triggers of the table have nothing to do with it.
+ */
+static void
+run_tid_scan(const char *sql, int nargs, Oid type, Datum *values)
+{
+	bool seqscan = enable_seqscan;
+	bool bitmapscan = enable_bitmapscan;
+	bool indexscan = enable_indexscan;
+	bool tidscan = enable_tidscan;
+	bool jit = jit_enabled;
+
+	PG_TRY();
+	{
+		enable_seqscan = enable_bitmapscan = enable_indexscan = jit_enabled = false;
+		enable_tidscan = true;
+		run(sql, nargs, type, values, true);
+	}
+	PG_FINALLY();
+	{
+		enable_seqscan = seqscan;
+		enable_bitmapscan = bitmapscan;
+		enable_indexscan = indexscan;
+		enable_tidscan = tidscan;
+		jit_enabled = jit;
+	}
+	PG_END_TRY();
+}
+
+static Datum
+tid(BlockNumber block)
+{
+	ItemPointer pointer = palloc(sizeof(ItemPointerData));
+
+	ItemPointerSet(pointer, block, 0);
+	return PointerGetDatum(pointer);
+}
+
+static int64
+result(int column)
+{
+	bool isnull;
+
+	return DatumGetInt64(
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull));
+}
+
+/* Rows in a range of blocks that lack columns; those that shall never have them are counted. */
+static int64
+count_rows(Backfill *fill, BlockRange range)
+{
+	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	int64 lacking;
+
+	run_tid_scan(psprintf("SELECT count(*) FILTER (WHERE lacking),"
+						  " count(*) FILTER (WHERE NOT lacking)"
+						  " FROM (SELECT %s AS lacking FROM %s WHERE " IN_RANGE
+						  " AND (NOT %s OR %s)) rows",
+						  fill->lacking, fill->qualified, fill->match, fill->left_out),
+				 2, TIDOID, bounds);
+	lacking = result(1);
+	fill->work->left_out += result(2);
+	SPI_freetuptable(SPI_tuptable);
+	return lacking;
+}
+
+/* The rows themselves. */
+static int
+find_rows(Backfill *fill, BlockRange range, Datum **tids)
+{
+	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	int n;
+
+	run_tid_scan(
+		psprintf("SELECT ctid FROM %s WHERE " IN_RANGE " AND %s", fill->qualified, fill->lacking),
+		2, TIDOID, bounds);
+	n = (int) SPI_processed;
+	*tids = palloc(Max(n, 1) * sizeof(Datum));
+	for (int i = 0; i < n; i++)
+	{
+		bool isnull;
+		Datum pointer = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+		(*tids)[i] = datumCopy(pointer, false, sizeof(ItemPointerData));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return n;
+}
+
+/* Count the rows of an UPDATE, which returns whether each is left out. */
+static int
+count_updated(Backfill *fill)
+{
+	int updated = (int) SPI_processed;
+
+	for (int i = 0; i < updated; i++)
+	{
+		bool isnull;
+
+		fill->work->left_out +=
+			DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
+	}
+	fill->work->items += updated;
+	SPI_freetuptable(SPI_tuptable);
+	return updated;
+}
+
+/* Returns how many were updated: without those that somebody has locked, or has changed. */
+static int
+update_rows(Backfill *fill, BlockRange range)
+{
+	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+
+	run(psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
+				 "SELECT ctid FROM %s WHERE " IN_RANGE " AND %s"
+				 " FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %s",
+				 fill->qualified, item, item, fill->qualified, fill->lacking, fill->left_out),
+		2, TIDOID, bounds, false);
+	return count_updated(fill);
+}
+
+/* One row, with all the patience of a transaction that has nothing else. */
+static bool
+update_row(Backfill *fill, Datum pointer)
+{
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+
+	run(psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s RETURNING %s",
+				 fill->qualified, item, item, fill->lacking, fill->left_out),
+		1, TIDOID, &pointer, false);
+	return count_updated(fill) > 0;
+}
+
+/*
+ * A row that is where it was, was not locked, and still lacks its columns: a trigger or rule of the
+ * table's has undone the update.
+ */
+static void
+check_gone(const Backfill *fill, Datum pointer)
+{
+	run(psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s", fill->qualified,
+				 fill->lacking),
+		1, TIDOID, &pointer, false);
+	if (SPI_processed > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+				 errmsg("key columns of index \"%s\" cannot be filled in", fill->work->index),
+				 errdetail("A trigger or rule of table \"%s\" takes updates back.",
+						   fill->work->table)));
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/*
+ * Batches
+ */
+
+static void
+adapt(Backfill *fill, instr_time begin)
+{
+	instr_time time;
+
+	INSTR_TIME_SET_CURRENT(time);
+	INSTR_TIME_SUBTRACT(time, begin);
+	if (INSTR_TIME_GET_MILLISEC(time) > LONG_BATCH)
+		fill->batch = Max(fill->batch / 2, 1);
+	else if (INSTR_TIME_GET_MILLISEC(time) < SHORT_BATCH)
+		fill->batch = Min(fill->batch * 2, LARGEST_BATCH);
+}
+
+static void
+keep_skipped(Backfill *fill, BlockRange range)
+{
+	MemoryContext old = MemoryContextSwitchTo(fill->work->context);
+	BlockRange *kept = palloc(sizeof(BlockRange));
+
+	*kept = range;
+	fill->skipped = lappend(fill->skipped, kept);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+fill_batch(Backfill *fill)
+{
+	BlockRange range = {fill->next, Min(fill->next + fill->batch, fill->end)};
+	int64 lacking = count_rows(fill, range);
+	instr_time begin;
+	int updated;
+
+	fill->next = range.to;
+	if (lacking == 0)
+	{
+		fill->batch = LARGEST_BATCH;
+		return;
+	}
+	INSTR_TIME_SET_CURRENT(begin);
+	updated = update_rows(fill, range);
+	adapt(fill, begin);
+	fill->changed += Min(updated, range.to - range.from);
+	if (updated < lacking)
+		keep_skipped(fill, range);
+}
+
+/* What was skipped of one range; the rows move no more than with any update. */
+static void
+fill_skipped(Backfill *fill)
+{
+	BlockRange range = *(BlockRange *) linitial(fill->skipped);
+	MemoryContext old = MemoryContextSwitchTo(fill->work->context);
+	Datum *tids;
+	int n = find_rows(fill, range, &tids);
+
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < n; i++)
+	{
+		if (!next_transaction(fill))
+			return;
+		if (!update_row(fill, tids[i]))
+			check_gone(fill, tids[i]);
+	}
+	fill->skipped = list_delete_first(fill->skipped);
+}
+
+/*
+ * Between transactions
+ */
+
+static void
+vacuum(Backfill *fill)
+{
+	GsiWork *work = fill->work;
+	char *sql;
+
+	if (work->temporary || fill->end < VACUUM_FROM || fill->changed < fill->end / VACUUM_PART)
+		return;
+	fill->changed = 0;
+	sql = psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s", fill->qualified);
+	sql = MemoryContextStrdup(work->context, sql);
+	gsi_next_transaction(work);
+	gsi_progress(work, GSI_VACUUM);
+	if (!gsi_try_in_worker(work, sql))
+		ereport(DEBUG1, (errmsg("no background worker is free for \"%s\"", sql)));
+	pfree(sql);
+}
+
+static void
+tell(Backfill *fill)
+{
+	GsiWork *work = fill->work;
+
+	work->blocks_done = fill->next;
+	if (!TimestampDifferenceExceeds(fill->told, GetCurrentTimestamp(), TELL_AFTER))
+		return;
+	fill->told = GetCurrentTimestamp();
+	ereport(NOTICE,
+			(errmsg("index \"%s\": %d %% of table \"%s\" are filled, " INT64_FORMAT " items",
+					work->index, (int) (100.0 * fill->next / Max(fill->end, 1)), work->table,
+					work->items)));
+}
+
+void
+gsi_backfill(GsiWork *work)
+{
+	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
+
+	ereport(NOTICE, (errmsg("index \"%s\": filling columns", work->index)));
+	gsi_progress(work, GSI_BACKFILL);
+	for (;;)
+	{
+		next_transaction(&fill);
+		if (fill.next < fill.end)
+			fill_batch(&fill);
+		else if (fill.skipped != NIL)
+			fill_skipped(&fill);
+		else
+			break;
+		tell(&fill);
+		vacuum(&fill);
+		work->phase = fill.next < fill.end ? GSI_BACKFILL : GSI_SKIPPED;
+	}
+}

@@ -1,0 +1,200 @@
+/*
+ * btree.c
+ *	  The btree behind a secondary index: found, built, dropped.
+ *
+ * Building and dropping without a lock in the way of writers is CREATE and DROP INDEX
+ * CONCURRENTLY, which run in no function, so a worker does it.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "index/index.h"
+
+/* The table as it is at the moment; nothing stays locked once the transaction ends. */
+static Relation
+look(GsiWork *work, DynTable **table)
+{
+	return gsi_open(work, AccessShareLock, table);
+}
+
+static const DynIndex *
+find_index(const GsiWork *work, const DynTable *table)
+{
+	const DynIndex *index = dyn_find_index(table, work->name);
+
+	if (index == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("index \"%s\" of table \"%s\" was dropped meanwhile", work->index,
+							   work->table)));
+	return index;
+}
+
+/*
+ * Run a statement about the index.  While it runs nothing is held here: it waits for every
+ * transaction that has the table locked or a snapshot.
+ */
+static void
+run(GsiWork *work, const char *sql)
+{
+	char *kept = MemoryContextStrdup(work->context, sql);
+
+	gsi_next_transaction(work);
+	if (work->temporary)
+		gsi_execute(kept);
+	else
+		gsi_run_in_worker(work, kept);
+	pfree(kept);
+}
+
+static char *
+drop_sql(const GsiWork *work, Oid btree)
+{
+	return psprintf("DROP INDEX %s%s", work->temporary ? "" : "CONCURRENTLY ",
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
+											   get_rel_name(btree)));
+}
+
+/*
+ * Remains
+ */
+
+/* The columns of an index as pg_index prints them. */
+static char *
+column_numbers(const DynTable *table, const DynIndex *index)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int i = 0; i < index->ncolumns; i++)
+		appendStringInfo(&out, "%s%d", i > 0 ? " " : "", dyn_index_key(table, index, i)->attnum);
+	return out.data;
+}
+
+/*
+ * A btree that is not valid: what an interrupted build, drop or REINDEX left.  Nobody is working
+ * on it: who builds or drops one has the lock that is taken here.
+ */
+static char *
+drop_remains_sql(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open(work, ShareUpdateExclusiveLock, &table);
+	const DynIndex *index = find_index(work, table);
+	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
+	Datum values[3];
+	char *sql = NULL;
+
+	values[0] = ObjectIdGetDatum(work->relid);
+	values[1] = CStringGetTextDatum(column_numbers(table, index));
+	values[2] = CStringGetTextDatum(psprintf("%s_%s", RelationGetRelationName(rel), work->index));
+	relation_close(rel, NoLock);
+	SPI_execute_with_args("SELECT i.indexrelid FROM pg_catalog.pg_index i"
+						  " JOIN pg_catalog.pg_class c"
+						  " ON c.oid OPERATOR(pg_catalog.=) i.indexrelid"
+						  " WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND NOT i.indisvalid"
+						  " AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
+						  " AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
+						  3, types, values, NULL, true, 1);
+	if (SPI_processed > 0)
+	{
+		bool isnull;
+		Datum btree = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+		sql = drop_sql(work, DatumGetObjectId(btree));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return sql;
+}
+
+static void
+drop_remains(GsiWork *work)
+{
+	char *sql;
+
+	while ((sql = drop_remains_sql(work)) != NULL)
+		run(work, sql);
+}
+
+/*
+ * Build
+ */
+
+/* The statement that builds it, or NULL if there is a btree already. */
+static char *
+build_sql(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = look(work, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	char *sql = NULL;
+
+	if (!OidIsValid(find_index(work, table)->relid))
+		sql = dyn_shape_index_sql(shape, dyn_shape_index(shape, work->name),
+								  dyn_index_relation_name(RelationGetNamespace(rel),
+														  RelationGetRelationName(rel), work->name),
+								  !work->temporary);
+	relation_close(rel, NoLock);
+	return sql;
+}
+
+void
+gsi_build_btree(GsiWork *work)
+{
+	char *sql;
+
+	drop_remains(work);
+	sql = build_sql(work);
+	if (sql == NULL)
+		return;
+	gsi_progress(work, GSI_BUILD);
+	ereport(NOTICE, (errmsg("index \"%s\": building", work->index)));
+	run(work, sql);
+	if (build_sql(work) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the btree of index \"%s\" of table \"%s\" is not there",
+							   work->index, work->table),
+						errhint("Call dyn_create_index again.")));
+}
+
+/*
+ * Drop
+ */
+
+/* Whether the btree is the primary key's or another index's as well. */
+static bool
+is_shared(const DynTable *table, const DynIndex *index)
+{
+	if (index->relid == table->primary.relid)
+		return true;
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		if (&table->indexes[i] != index && table->indexes[i].relid == index->relid)
+			return true;
+	}
+	return false;
+}
+
+void
+gsi_drop_btree(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel;
+	const DynIndex *index;
+	char *sql = NULL;
+
+	drop_remains(work);
+	rel = look(work, &table);
+	index = find_index(work, table);
+	if (OidIsValid(index->relid) && !is_shared(table, index))
+		sql = drop_sql(work, index->relid);
+	relation_close(rel, NoLock);
+	if (sql != NULL)
+		run(work, sql);
+}

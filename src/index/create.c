@@ -1,0 +1,292 @@
+/*
+ * create.c
+ *	  dyn_create_index(): a global secondary index on a table that is in use.
+ *
+ * First the index is declared, under a lock that keeps all others out for a moment: from then on
+ * every write derives its columns, whatever its snapshot.  So there is a fixed set of rows that
+ * lack them, which are updated in batches.  The constraint is the proof that none was missed.
+ * Then the btree is built, and only then is the index active.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "index/index.h"
+
+/*
+ * Arguments
+ */
+
+static DynProjection
+parse_projection(text *given)
+{
+	static const char *const names[] = {"ALL", "KEYS_ONLY", "INCLUDE"};
+	char *projection = text_to_cstring(given);
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		if (strcmp(projection, names[i]) == 0)
+			return (DynProjection) i;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid projection \"%s\"", projection),
+			 errhint("Use ALL, KEYS_ONLY or INCLUDE.")));
+}
+
+static int
+get_spans(Datum array, const char *what, ItemSpan **spans)
+{
+	Datum *elements;
+	bool *nulls;
+	int n;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements,
+					  &nulls, &n);
+	*spans = palloc(n * sizeof(ItemSpan));
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must not contain null", what)));
+		(*spans)[i].data = TextDatumGetCString(elements[i]);
+		(*spans)[i].len = strlen((*spans)[i].data);
+	}
+	return n;
+}
+
+/* A partition or sort key: one attribute, or an array of them. */
+static int
+get_key(FunctionCallInfo fcinfo, int i, const char *what, bool several, ItemSpan *keys)
+{
+	ItemSpan *spans;
+	int n = 1;
+
+	if (PG_ARGISNULL(i))
+		return 0;
+	if (several)
+		n = get_spans(PG_GETARG_DATUM(i), what, &spans);
+	else
+	{
+		char *key = text_to_cstring(PG_GETARG_TEXT_PP(i));
+
+		spans = palloc(sizeof(ItemSpan));
+		*spans = (ItemSpan){key, (uint32) strlen(key)};
+	}
+	if (n > DYN_MAX_KEY_PART)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a %s has at most %d attributes", what, DYN_MAX_KEY_PART)));
+	memcpy(keys, spans, n * sizeof(ItemSpan));
+	return n;
+}
+
+static DynIndexSpec *
+parse_definition(FunctionCallInfo fcinfo, const GsiWork *work, bool several)
+{
+	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
+
+	spec->name = work->name;
+	spec->npartition = get_key(fcinfo, 2, "partition key", several, spec->keys);
+	spec->nkeys =
+		spec->npartition + get_key(fcinfo, 3, "sort key", several, spec->keys + spec->npartition);
+	if (!PG_ARGISNULL(4))
+		spec->projection = parse_projection(PG_GETARG_TEXT_PP(4));
+	if (!PG_ARGISNULL(5))
+		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
+	dyn_index_spec_check(spec);
+	return spec;
+}
+
+/*
+ * What there is, and what there is to be
+ */
+
+static void
+fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+					errmsg("table \"%s\" has a local index \"%s\"", work->table, work->index),
+					errdetail("A local index is made with its table, and goes with it."),
+					errhint("If its btree was dropped, create that again: %s",
+							dyn_shape_index_sql(
+								shape, spec, psprintf("%s_%s", work->table, work->index), true))));
+}
+
+/* An index of that name may be there if it is a part of this one. */
+static void
+check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape,
+			   const DynIndexSpec *existing, const DynIndexSpec *spec)
+{
+	if (existing->local)
+		fail_local(work, shape, existing);
+	if (dyn_find_index(table, spec->name)->status == DYN_INDEX_ACTIVE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("index \"%s\" of table \"%s\" already exists", work->index, work->table)));
+	if (!dyn_index_spec_equal(existing, spec))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("a part of an index \"%s\" of table \"%s\" with another definition "
+							   "is there",
+							   work->index, work->table),
+						errdetail("It is defined as %s.", dyn_index_spec_print(existing)),
+						errhint("Call dyn_drop_index to remove it.")));
+}
+
+/* The table's shape with the index in the making. */
+static DynShape *
+shape_with(const GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexSpec *existing = dyn_shape_index(shape, spec->name);
+
+	if (existing != NULL)
+	{
+		check_existing(work, table, shape, existing, spec);
+		existing->status = DYN_INDEX_CREATING;
+		return shape;
+	}
+	existing = palloc(sizeof(DynIndexSpec));
+	*existing = *spec;
+	existing->status = DYN_INDEX_CREATING;
+	shape->indexes = lappend(shape->indexes, existing);
+	dyn_shape_check(shape);
+	return shape;
+}
+
+/* Whether a column is there already; one that is no key's must not become one. */
+static bool
+has_column(const DynTable *table, const char *column)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (strcmp(table->keys[i].column, column) == 0)
+			return true;
+	}
+	if (get_attnum(table->relid, column) != InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_COLUMN),
+				 errmsg("table \"%s\" has a column \"%s\" that is no key's", table->name, column),
+				 errhint("Rename it: the index needs a column of this name.")));
+	return false;
+}
+
+static char *
+declaration(const DynTable *table, const DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const DynShapeColumn *column = list_nth(columns, i);
+
+		if (!has_column(table, column->column))
+			appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
+	}
+	gsi_append_constraint(&sql, shape);
+	return sql.data;
+}
+
+/*
+ * Steps
+ */
+
+static void
+declare_index(GsiWork *work, const DynIndexSpec *spec)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+	DynShape *shape = shape_with(work, rel, table, spec);
+	char *sql = declaration(table, shape);
+
+	gsi_progress(work, GSI_DECLARE);
+	relation_close(rel, NoLock);
+	gsi_execute(sql);
+	gsi_write_trigger(shape);
+}
+
+static void
+activate_index(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
+
+	gsi_progress(work, GSI_ACTIVATE);
+	relation_close(rel, NoLock);
+	if (spec == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("index \"%s\" of table \"%s\" was dropped meanwhile", work->index,
+							   work->table)));
+	spec->status = DYN_INDEX_ACTIVE;
+	gsi_write_trigger(shape);
+}
+
+static void
+create_index(GsiWork *work, const DynIndexSpec *spec)
+{
+	declare_index(work, spec);
+	gsi_backfill(work);
+	gsi_validate(work);
+	gsi_build_btree(work);
+	activate_index(work);
+	gsi_next_transaction(work);
+	ereport(NOTICE,
+			(errmsg("index \"%s\" of table \"%s\" is active", work->index, work->table),
+			 errdetail("Items whose key columns were filled in: " INT64_FORMAT
+					   ". Items with an attribute of the key that are left out: " INT64_FORMAT ".",
+					   work->items, work->left_out),
+			 work->left_out == 0 ? 0 : errhint("dyn_index_violations lists what is left out.")));
+}
+
+static void
+call_create_index(FunctionCallInfo fcinfo, bool several)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	DynIndexSpec *spec;
+	DynTable *table;
+	Relation rel;
+
+	work->procedure = "dyn_create_index";
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		rel = gsi_begin(work, fcinfo, &table);
+		gsi_check_row_security(work);
+		spec = parse_definition(fcinfo, work, several);
+		declaration(table, shape_with(work, rel, table, spec));
+		relation_close(rel, NoLock);
+		create_index(work, spec);
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+}
+
+PG_FUNCTION_INFO_V1(dyn_create_index);
+Datum
+dyn_create_index(PG_FUNCTION_ARGS)
+{
+	call_create_index(fcinfo, false);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(dyn_create_index_multi);
+Datum
+dyn_create_index_multi(PG_FUNCTION_ARGS)
+{
+	call_create_index(fcinfo, true);
+	PG_RETURN_VOID();
+}

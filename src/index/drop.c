@@ -1,0 +1,114 @@
+/*
+ * drop.c
+ *	  dyn_drop_index(): a global secondary index goes, from a table that is in use.
+ *
+ * In the opposite order of its making: it is no longer read, then the btree goes, then what the
+ * table has for it.  A part of an index can be dropped as well.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "index/index.h"
+
+static void
+check_droppable(const GsiWork *work, const DynIndexSpec *spec)
+{
+	if (spec == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" has no index \"%s\"", work->table, work->index)));
+	if (spec->local)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("local index \"%s\" of table \"%s\" cannot be dropped", work->index,
+							   work->table),
+						errdetail("A local index goes with its table.")));
+}
+
+static void
+disown_index(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
+
+	gsi_progress(work, GSI_DROP);
+	relation_close(rel, NoLock);
+	check_droppable(work, spec);
+	spec->status = DYN_INDEX_DELETING;
+	gsi_write_trigger(shape);
+}
+
+/* Columns of the old shape that the new one has no use for. */
+static void
+append_dropped(StringInfo sql, List *old, List *new)
+{
+	ListCell *a;
+	ListCell *b;
+
+	foreach (a, old)
+	{
+		const DynShapeColumn *column = lfirst(a);
+		bool used = false;
+
+		foreach (b, new)
+			used |= strcmp(((DynShapeColumn *) lfirst(b))->column, column->column) == 0;
+		if (!used)
+			appendStringInfo(sql, ", DROP COLUMN IF EXISTS %s", quote_identifier(column->column));
+	}
+}
+
+static void
+forget_index(GsiWork *work)
+{
+	DynTable *table;
+	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+	DynShape *shape = dyn_shape_of(rel, table);
+	List *columns = dyn_shape_columns(shape);
+	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
+	StringInfoData sql;
+
+	relation_close(rel, NoLock);
+	check_droppable(work, spec);
+	shape->indexes = list_delete_ptr(shape->indexes, spec);
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
+	gsi_append_constraint(&sql, shape);
+	append_dropped(&sql, columns, dyn_shape_columns(shape));
+	/* first the trigger: the schema names no column that is not there */
+	gsi_write_trigger(shape);
+	gsi_execute(sql.data);
+}
+
+PG_FUNCTION_INFO_V1(dyn_drop_index);
+Datum
+dyn_drop_index(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	DynTable *table;
+	Relation rel;
+
+	work->procedure = "dyn_drop_index";
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		rel = gsi_begin(work, fcinfo, &table);
+		check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
+		relation_close(rel, NoLock);
+		disown_index(work);
+		gsi_drop_btree(work);
+		forget_index(work);
+		gsi_validate(work);
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,84 @@
+/*
+ * index.h
+ *	  The life of a global secondary index on a table that is filled and in use.
+ *
+ * A build is a procedure of many transactions.  Between any two of them it may be cancelled, or
+ * the server may crash: what there is then says by itself what is left to do, so the same call
+ * does the rest.  Lock order within a transaction: the table, then rows, one batch at a time; no
+ * lock but the session's own (see work.c) is held from one transaction to the next.
+ */
+#ifndef DYNAMO_TABLE_INDEX_INDEX_H
+#define DYNAMO_TABLE_INDEX_INDEX_H
+
+#include "fmgr.h"
+#include "storage/block.h"
+#include "storage/lock.h"
+
+#include "catalog/indexspec.h"
+
+/* As dyn_index_progress counts them. */
+typedef enum GsiPhase
+{
+	GSI_DECLARE = 1,
+	GSI_BACKFILL,
+	GSI_SKIPPED,
+	GSI_VACUUM,
+	GSI_VALIDATE,
+	GSI_BUILD,
+	GSI_ACTIVATE,
+	GSI_DROP
+} GsiPhase;
+
+/* What a procedure knows from one transaction to the next. */
+typedef struct GsiWork
+{
+	const char *procedure;
+	MemoryContext context; /* outlives transactions */
+	MemoryContext transient; /* emptied by each transaction */
+	Oid relid;
+	const char *table; /* name for messages */
+	bool temporary; /* no other process can see the table */
+	ItemSpan name; /* of the index */
+	const char *index; /* the same for messages */
+	LOCKTAG lock;
+	bool locked;
+	GsiPhase phase;
+	int64 blocks_done;
+	int64 blocks_total;
+	int64 items; /* filled in */
+	int64 left_out;
+} GsiWork;
+
+/* work.c */
+extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, DynTable **table);
+extern void gsi_end(GsiWork *work);
+extern void gsi_next_transaction(GsiWork *work);
+extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
+extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
+extern void gsi_sleep(long milliseconds);
+
+/* declare.c */
+extern void gsi_execute(const char *sql);
+extern void gsi_write_trigger(const DynShape *shape);
+extern void gsi_append_constraint(StringInfo sql, const DynShape *shape);
+extern void gsi_validate(GsiWork *work);
+extern const char *gsi_match_expression(const DynShape *shape);
+
+/* backfill.c */
+extern void gsi_check_row_security(const GsiWork *work);
+extern void gsi_backfill(GsiWork *work);
+
+/* btree.c */
+extern void gsi_build_btree(GsiWork *work);
+extern void gsi_drop_btree(GsiWork *work);
+
+/* worker.c */
+extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
+extern void gsi_run_in_worker(GsiWork *work, const char *sql);
+extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
+
+/* progress.c */
+extern void gsi_progress(GsiWork *work, GsiPhase phase);
+extern void gsi_progress_show(const GsiWork *work);
+
+#endif

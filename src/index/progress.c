@@ -1,0 +1,39 @@
+/*
+ * progress.c
+ *	  What the view dyn_index_progress shows.
+ *
+ * Extensions have no progress commands of their own, so it is CREATE INDEX's, with a number in
+ * the place of its command that no command of the server has; the view knows it by that.  Blocks
+ * and tuples are where CREATE INDEX has them.
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "utils/backend_progress.h"
+
+#include "index/index.h"
+
+#define PROGRESS_MARKER INT64CONST(0x44594e) /* see the view in the install script */
+#define PROGRESS_PHASE 17
+#define PROGRESS_LEFT_OUT 18
+
+/* Again after each subtransaction that was rolled back: those end what is shown. */
+void
+gsi_progress_show(const GsiWork *work)
+{
+	static const int params[] = {PROGRESS_CREATEIDX_COMMAND,     PROGRESS_PHASE,
+								 PROGRESS_SCAN_BLOCKS_TOTAL,     PROGRESS_SCAN_BLOCKS_DONE,
+								 PROGRESS_CREATEIDX_TUPLES_DONE, PROGRESS_LEFT_OUT};
+	int64 values[] = {PROGRESS_MARKER,   work->phase, work->blocks_total,
+					  work->blocks_done, work->items, work->left_out};
+
+	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->relid);
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+void
+gsi_progress(GsiWork *work, GsiPhase phase)
+{
+	work->phase = phase;
+	gsi_progress_show(work);
+}

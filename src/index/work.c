@@ -1,0 +1,262 @@
+/*
+ * work.c
+ *	  The transactions of a procedure, and the locks that it takes in them.
+ *
+ * Two procedures on one table keep apart by an advisory lock of the session: of a class that
+ * SQL functions cannot name, and held across commits.  It goes with the session, so a crash
+ * leaves nothing behind.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/backend_progress.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+
+/* SQL's advisory locks are of the classes 1 and 2. */
+#define LOCK_CLASS 0x4459
+
+/*
+ * How long a lock that others have to queue behind is waited for, and then left alone.  The
+ * deadlock check, which also sends away an autovacuum that is in the way, has to come before.
+ */
+#define LOCK_PATIENCE 300
+#define LOCK_CHECK 100
+#define LOCK_PAUSE 700
+
+/*
+ * Begin and end
+ */
+
+static void
+require_nonatomic(FunctionCallInfo fcinfo, const GsiWork *work)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s cannot run inside a transaction block", work->procedure),
+				 errhint("It commits many times: call it outside of transaction blocks, functions "
+						 "and blocks that catch exceptions.")));
+}
+
+static void
+require_names(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table name and index name must not be null")));
+}
+
+/* Its DDL is for a table whose rows are its own. */
+static void
+require_plain_table(Relation rel, const GsiWork *work)
+{
+	if (!object_ownercheck(RelationRelationId, work->relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, work->table);
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
+		rel->rd_rel->relhassubclass)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("indexes of table \"%s\" cannot be changed", work->table),
+						errdetail("It is partitioned, a partition, or has child tables.")));
+}
+
+static void
+take_session_lock(GsiWork *work)
+{
+	SET_LOCKTAG_ADVISORY(work->lock, MyDatabaseId, 0, work->relid, LOCK_CLASS);
+	if (LockAcquire(&work->lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("an index of table \"%s\" is being created or dropped by another "
+							   "session",
+							   work->table)));
+	work->locked = true;
+}
+
+/*
+ * The first transaction, the caller's: look without changing, under a lock that hinders nobody
+ * but is too weak for all that follows.  The relation is returned open.
+ */
+Relation
+gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, DynTable **table)
+{
+	Relation rel;
+	text *name;
+
+	require_nonatomic(fcinfo, work);
+	require_names(fcinfo);
+	work->context = CurrentMemoryContext;
+	work->transient =
+		AllocSetContextCreate(work->context, "dynamo_table index", ALLOCSET_DEFAULT_SIZES);
+	name = PG_GETARG_TEXT_P_COPY(1);
+	work->name = (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ};
+	work->index = text_to_cstring(name);
+	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
+	work->relid = RelationGetRelid(rel);
+	work->table = pstrdup(RelationGetRelationName(rel));
+	work->temporary = rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP;
+	require_plain_table(rel, work);
+	take_session_lock(work);
+	return rel;
+}
+
+/* Also after an error, in whatever state that has left the transaction. */
+void
+gsi_end(GsiWork *work)
+{
+	if (work->locked)
+		LockRelease(&work->lock, ExclusiveLock, true);
+	work->locked = false;
+	pgstat_progress_end_command();
+}
+
+/*
+ * Transactions
+ */
+
+/*
+ * Commit, and begin anew with nothing held.  Always READ COMMITTED: each statement has to see
+ * what was committed before it, whatever the session's default.
+ */
+void
+gsi_next_transaction(GsiWork *work)
+{
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+	MemoryContextReset(work->transient);
+	MemoryContextSwitchTo(work->transient);
+	gsi_progress_show(work);
+}
+
+/* The relation, locked by its OID; it may have been renamed, and it may be gone. */
+static Relation
+open_locked(GsiWork *work, DynTable **table)
+{
+	Relation rel = try_relation_open(work->relid, NoLock);
+
+	if (rel == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" was dropped meanwhile", work->table)));
+	*table = dyn_schema(rel);
+	if (*table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("\"%s\" is no table of items any more", work->table)));
+	return rel;
+}
+
+/* In a new transaction; a lock that does not hinder writes is waited for like any. */
+Relation
+gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table)
+{
+	gsi_next_transaction(work);
+	/* before there is a snapshot, which CREATE INDEX CONCURRENTLY would wait for while we do */
+	LockRelationOid(work->relid, mode);
+	return open_locked(work, table);
+}
+
+void
+gsi_sleep(long milliseconds)
+{
+	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
+	long left = milliseconds;
+
+	while (left > 0)
+	{
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left,
+				  WAIT_EVENT_PG_SLEEP);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+	}
+}
+
+/* The wait's bounds are set as variables: they are not for what comes after. */
+static void
+lock_impatiently(Oid relid, LOCKMODE mode)
+{
+	int lock_timeout = LockTimeout;
+	int deadlock_timeout = DeadlockTimeout;
+
+	PG_TRY();
+	{
+		LockTimeout = LOCK_PATIENCE;
+		DeadlockTimeout = Min(deadlock_timeout, LOCK_CHECK);
+		LockRelationOid(relid, mode);
+	}
+	PG_FINALLY();
+	{
+		LockTimeout = lock_timeout;
+		DeadlockTimeout = deadlock_timeout;
+	}
+	PG_END_TRY();
+}
+
+static bool
+try_lock(Oid relid, LOCKMODE mode)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool locked = true;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		lock_impatiently(relid, mode);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_LOCK_NOT_AVAILABLE)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		locked = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return locked;
+}
+
+/*
+ * In a new transaction, under a lock that others wait for.  While we queue for it, all who come
+ * later queue behind us, so the queue is left again soon; and while we stay away, nothing is held.
+ */
+Relation
+gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
+{
+	TimestampTz told = GetCurrentTimestamp();
+
+	gsi_next_transaction(work);
+	while (!try_lock(work->relid, mode))
+	{
+		gsi_next_transaction(work);
+		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), 10000))
+		{
+			told = GetCurrentTimestamp();
+			ereport(NOTICE, (errmsg("index \"%s\": other transactions still use table \"%s\"",
+									work->index, work->table)));
+		}
+		gsi_sleep(LOCK_PAUSE);
+	}
+	return open_locked(work, table);
+}

@@ -1,0 +1,287 @@
+/*
+ * worker.c
+ *	  Statements that run in no function: a background worker of our own runs one.
+ *
+ * The worker is a session like the caller's: it connects as the caller's session user, with the
+ * caller's role and some settings, and has no rights beyond that.  What it has to say comes back
+ * through a queue in shared memory, as with parallel workers; that includes why it could not
+ * connect.  Meanwhile the caller holds nothing but its session's lock, as the statement may wait
+ * for everybody's snapshots and locks.  If the caller goes, the worker goes first.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "commands/async.h"
+#include "executor/spi.h"
+#include "libpq/libpq.h"
+#include "libpq/pqformat.h"
+#include "libpq/pqmq.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/dsm.h"
+#include "storage/ipc.h"
+#include "storage/shm_mq.h"
+#include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/portal.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+
+#define QUEUE_SIZE 16384
+#define MESSAGE_DONE 'Z'
+#define MAX_SETTING 256
+
+/* What matters to the statements that are run, and is the caller's to choose. */
+static const char *const settings[] = {"maintenance_work_mem", "max_parallel_maintenance_workers",
+									   "default_tablespace",   "vacuum_cost_delay",
+									   "vacuum_cost_limit",    "default_transaction_read_only"};
+
+/* At the start of the segment; the queue follows the statement. */
+typedef struct WorkerRequest
+{
+	Oid database;
+	Oid session_user;
+	Oid role; /* InvalidOid: the session user itself */
+	char settings[lengthof(settings)][MAX_SETTING];
+	Size queue;
+	char sql[FLEXIBLE_ARRAY_MEMBER];
+} WorkerRequest;
+
+/*
+ * The caller
+ */
+
+static dsm_segment *
+make_request(const char *sql)
+{
+	Size queue = MAXALIGN(offsetof(WorkerRequest, sql) + strlen(sql) + 1);
+	dsm_segment *segment = dsm_create(queue + QUEUE_SIZE, 0);
+	WorkerRequest *request = dsm_segment_address(segment);
+	shm_mq *mq;
+
+	request->database = MyDatabaseId;
+	request->session_user = GetSessionUserId();
+	request->role = GetUserId() == GetSessionUserId() ? InvalidOid : GetUserId();
+	for (int i = 0; i < lengthof(settings); i++)
+		strlcpy(request->settings[i], GetConfigOption(settings[i], false, false), MAX_SETTING);
+	request->queue = queue;
+	strcpy(request->sql, sql);
+	mq = shm_mq_create((char *) request + queue, QUEUE_SIZE);
+	shm_mq_set_receiver(mq, MyProc);
+	return segment;
+}
+
+/* NULL if there is no free slot. */
+static BackgroundWorkerHandle *
+start_worker(const GsiWork *work, dsm_segment *segment)
+{
+	BackgroundWorkerHandle *handle;
+	BackgroundWorker worker = {0};
+
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: index of table %s, for PID %d",
+			 work->table, MyProcPid);
+	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table index");
+	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
+	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_index_worker_main");
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(segment));
+	worker.bgw_notify_pid = MyProcPid;
+	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
+}
+
+/* Not to be interrupted: whoever waits here has been interrupted already. */
+static void
+stop_worker(int code, Datum arg)
+{
+	BackgroundWorkerHandle *handle = (BackgroundWorkerHandle *) DatumGetPointer(arg);
+
+	HOLD_INTERRUPTS();
+	TerminateBackgroundWorker(handle);
+	WaitForBackgroundWorkerShutdown(handle);
+	RESUME_INTERRUPTS();
+}
+
+/* Raise the worker's error as our own.  Its death is no reason for ours. */
+static void
+raise_error(StringInfo message)
+{
+	ErrorData error;
+
+	pq_parse_errornotice(message, &error);
+	if (error.elevel < ERROR)
+		return;
+	error.elevel = ERROR;
+	if (error.sqlerrcode == ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION && error.hint == NULL)
+		error.hint = pstrdup("The index is built by a background worker that connects as the "
+							 "session's user.");
+	ThrowErrorData(&error);
+}
+
+static bool
+handle_message(void *data, Size len)
+{
+	StringInfoData message;
+	char type;
+
+	initStringInfo(&message);
+	appendBinaryStringInfo(&message, data, (int) len);
+	type = (char) pq_getmsgbyte(&message);
+	if (type == 'E')
+		raise_error(&message);
+	pfree(message.data);
+	return type == MESSAGE_DONE;
+}
+
+static void
+listen_to_worker(const GsiWork *work, shm_mq_handle *queue)
+{
+	bool done = false;
+	void *data;
+	Size len;
+
+	while (shm_mq_receive(queue, &len, &data, false) == SHM_MQ_SUCCESS)
+		done |= handle_message(data, len);
+	if (!done)
+		ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
+						errmsg("the background worker for index \"%s\" ended early", work->index),
+						errhint("See the server's log, and call %s again.", work->procedure)));
+}
+
+/*
+ * Run a statement in a worker and wait for its end; false if there is no worker to be had.  In a
+ * transaction that has no lock and no snapshot.
+ */
+bool
+gsi_try_in_worker(GsiWork *work, const char *sql)
+{
+	dsm_segment *segment = make_request(sql);
+	BackgroundWorkerHandle *handle = start_worker(work, segment);
+	shm_mq_handle *queue;
+
+	if (handle == NULL)
+	{
+		dsm_detach(segment);
+		return false;
+	}
+	queue = shm_mq_attach((shm_mq *) ((char *) dsm_segment_address(segment) +
+									  ((WorkerRequest *) dsm_segment_address(segment))->queue),
+						  segment, handle);
+	/* the catalogs that were looked at are a snapshot too */
+	InvalidateCatalogSnapshot();
+	Assert(!ActiveSnapshotSet());
+	PG_ENSURE_ERROR_CLEANUP(stop_worker, PointerGetDatum(handle));
+	{
+		listen_to_worker(work, queue);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(stop_worker, PointerGetDatum(handle));
+	WaitForBackgroundWorkerShutdown(handle);
+	dsm_detach(segment);
+	return true;
+}
+
+/* The same, where there is no other way but to run the statement by hand. */
+void
+gsi_run_in_worker(GsiWork *work, const char *sql)
+{
+	if (!gsi_try_in_worker(work, sql))
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("no background worker is free for index \"%s\"", work->index),
+				 errhint("Increase max_worker_processes, or run it yourself and call %s again: %s;",
+						 work->procedure, sql)));
+}
+
+/*
+ * The worker
+ */
+
+static void
+connect_as_caller(const WorkerRequest *request)
+{
+	BackgroundWorkerInitializeConnectionByOid(request->database, request->session_user,
+											  WORKER_CONNECTION_FLAGS);
+	SetClientEncoding(GetDatabaseEncoding());
+	StartTransactionCommand();
+	if (OidIsValid(request->role))
+		SetConfigOption("role", GetUserNameFromId(request->role, false), PGC_USERSET,
+						PGC_S_SESSION);
+	for (int i = 0; i < lengthof(settings); i++)
+		SetConfigOption(settings[i], request->settings[i], PGC_USERSET, PGC_S_SESSION);
+	/* waiting is what a concurrent build does */
+	SetConfigOption("lock_timeout", "0", PGC_USERSET, PGC_S_SESSION);
+	CommitTransactionCommand();
+}
+
+/* As the server runs a statement that comes alone. */
+static void
+run_statement(const char *sql)
+{
+	RawStmt *raw = linitial_node(RawStmt, pg_parse_query(sql));
+	DestReceiver *receiver = CreateDestReceiver(DestNone);
+	QueryCompletion completion;
+	List *statements;
+	Portal portal;
+
+	statements = pg_plan_queries(pg_analyze_and_rewrite_fixedparams(raw, sql, NULL, 0, NULL), sql,
+								 CURSOR_OPT_PARALLEL_OK, NULL);
+	portal = CreatePortal("", true, true);
+	portal->visible = false;
+	PortalDefineQuery(portal, NULL, sql, CreateCommandTag(raw->stmt), statements, NULL);
+	PortalStart(portal, NULL, 0, InvalidSnapshot);
+	portal_run(portal, receiver, &completion);
+	receiver->rDestroy(receiver);
+	PortalDrop(portal, false);
+}
+
+static void
+run_request(const WorkerRequest *request)
+{
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "dynamo_table worker", ALLOCSET_DEFAULT_SIZES);
+
+	debug_query_string = request->sql;
+	pgstat_report_activity(STATE_RUNNING, request->sql);
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	/* the statement commits, so what it is made of must not go with a transaction */
+	MemoryContextSwitchTo(context);
+	run_statement(request->sql);
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+}
+
+void
+dyn_index_worker_main(Datum handle)
+{
+	dsm_segment *segment;
+	WorkerRequest *request;
+	shm_mq *mq;
+
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	segment = dsm_attach(DatumGetUInt32(handle));
+	if (segment == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the session that wanted an index built is gone")));
+	request = dsm_segment_address(segment);
+	mq = (shm_mq *) ((char *) request + request->queue);
+	shm_mq_set_sender(mq, MyProc);
+	pq_redirect_to_shm_mq(segment, shm_mq_attach(mq, segment, NULL));
+	connect_as_caller(request);
+	run_request(request);
+	pq_putmessage(MESSAGE_DONE, "I", 1);
+	dsm_detach(segment);
+}
