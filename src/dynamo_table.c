@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "am/am.h"
+#include "catalog/table.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
@@ -24,5 +25,6 @@ void
 _PG_init(void)
 {
 	dyn_am_init();
+	dyn_arn_init();
 	MarkGUCPrefixReserved("dynamo_table");
 }
