@@ -401,6 +401,11 @@ CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use';
 
+CREATE PROCEDURE dyn_resume_index(relation regclass, index_name text)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_resume_index(regclass, text) IS
+	'finish the creation or the deletion of a global secondary index that was begun';
+
 CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
 	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;

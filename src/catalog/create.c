@@ -201,10 +201,20 @@ create_table(const DynShape *shape, int fillfactor, ItemSpan name)
 	create_trigger(shape);
 }
 
-/*
- * Make a table of items, of a shape that lacks names yet.  A relation's name tells the table's,
- * unless that is too long for one.
- */
+/* A relation's name is the table's, unless that is too long for one. */
+static void
+keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
+{
+	const char *dot = memchr(name.data, '.', name.len);
+
+	/* what comes after a schema */
+	if (dot != NULL && strcmp(dyn_identifier(name), relation) != 0)
+		name = (ItemSpan){dot + 1, name.len - (uint32) (dot + 1 - name.data)};
+	if (name.len >= NAMEDATALEN)
+		shape->settings.name = name;
+}
+
+/* Make a table of items, of a shape that lacks names yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
 {
@@ -216,6 +226,7 @@ dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
 	shape->extension = extension_schema();
 	dyn_shape_check(shape);
 	shape->qualified = creation_name(name, &namespace, &relation);
+	keep_long_name(shape, name, relation);
 	SPI_connect();
 	create_table(shape, fillfactor, name);
 	create_indexes(shape, namespace, relation);

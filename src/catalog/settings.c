@@ -328,30 +328,33 @@ check_tag(ItemSpan key, ItemSpan value)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must not begin with aws:");
 }
 
+/* A copy that may be changed, with room for one more: settings share their tags with the cache. */
+static void
+copy_tags(DynSettings *settings)
+{
+	DynTag *tags = palloc((settings->ntags + 1) * sizeof(DynTag));
+
+	if (settings->ntags > 0)
+		memcpy(tags, settings->tags, settings->ntags * sizeof(DynTag));
+	settings->tags = tags;
+}
+
 void
 dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value)
 {
 	bool found;
 	int i = tag_place(settings, key, &found);
-	DynTag *tags;
 
 	check_tag(key, value);
-	if (found)
-	{
-		settings->tags[i].value = value;
-		return;
-	}
-	if (settings->ntags == DYN_MAX_TAGS)
+	if (!found && settings->ntags == DYN_MAX_TAGS)
 		dyn_error(ERRCODE_DYN_LIMIT_EXCEEDED, "A table has at most %d tags", DYN_MAX_TAGS);
-	tags = palloc((settings->ntags + 1) * sizeof(DynTag));
-	if (settings->ntags > 0)
+	copy_tags(settings);
+	if (!found)
 	{
-		memcpy(tags, settings->tags, i * sizeof(DynTag));
-		memcpy(tags + i + 1, settings->tags + i, (settings->ntags - i) * sizeof(DynTag));
+		memmove(settings->tags + i + 1, settings->tags + i, (settings->ntags - i) * sizeof(DynTag));
+		settings->ntags++;
 	}
-	tags[i] = (DynTag){key, value};
-	settings->tags = tags;
-	settings->ntags++;
+	settings->tags[i] = (DynTag){key, value};
 }
 
 void
@@ -362,6 +365,7 @@ dyn_settings_remove_tag(DynSettings *settings, ItemSpan key)
 
 	if (!found)
 		return;
+	copy_tags(settings);
 	settings->ntags--;
 	memmove(settings->tags + i, settings->tags + i + 1, (settings->ntags - i) * sizeof(DynTag));
 }

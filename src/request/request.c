@@ -14,8 +14,19 @@ static const struct
 	const char *name;
 	RequestOperation run;
 } operations[] = {
+	{"CreateTable", request_create_table},
+	{"DeleteTable", request_delete_table},
+	{"DescribeContinuousBackups", request_describe_continuous_backups},
 	{"DescribeEndpoints", request_describe_endpoints},
 	{"DescribeLimits", request_describe_limits},
+	{"DescribeTable", request_describe_table},
+	{"DescribeTimeToLive", request_describe_time_to_live},
+	{"ListTables", request_list_tables},
+	{"ListTagsOfResource", request_list_tags_of_resource},
+	{"TagResource", request_tag_resource},
+	{"UntagResource", request_untag_resource},
+	{"UpdateTable", request_update_table},
+	{"UpdateTimeToLive", request_update_time_to_live},
 };
 
 static RequestOperation
