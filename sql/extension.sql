@@ -8,7 +8,8 @@ SELECT classid, objid, pg_describe_object(classid, objid, 0) AS object FROM pg_d
 SELECT object FROM objects
  WHERE classid = 'pg_operator'::regclass AND obj_description(objid, 'pg_operator') IS NULL
     OR classid = 'pg_type'::regclass AND obj_description(objid, 'pg_type') IS NULL
-       AND (SELECT typcategory FROM pg_type t WHERE t.oid = objid) <> 'A'
+       AND (SELECT typcategory FROM pg_type t WHERE t.oid = objid) NOT IN ('A', 'C')
+    OR classid = 'pg_class'::regclass AND obj_description(objid, 'pg_class') IS NULL
     OR classid = 'pg_am'::regclass AND obj_description(objid, 'pg_am') IS NULL
     OR classid = 'pg_proc'::regclass AND obj_description(objid, 'pg_proc') IS NULL
        AND NOT EXISTS (SELECT FROM pg_type t WHERE objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))

@@ -1,4 +1,5 @@
 -- A global secondary index comes to a table with items, and goes again: I05, I10, I25.
+\set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'pk S', 'sk S');
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'GSI1SK', i)) IS NULL) FROM generate_series(1, 900) i;
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'sparse', 'sk', 's' || i, 'GSI1PK', 'g' || i)) IS NULL) FROM generate_series(1, 50) i;
@@ -176,9 +177,19 @@ ALTER TABLE mine NO FORCE ROW LEVEL SECURITY;
 CALL dyn_create_index('mine', 'GSI1', 'x S');
 SELECT x FROM mine;
 RESET ROLE;
+CREATE ROLE index_member IN ROLE index_owner LOGIN NOINHERIT;
+SET SESSION AUTHORIZATION index_member;
+CALL dyn_drop_index('mine', 'GSI1');
+SET ROLE index_owner;
+CALL dyn_drop_index('mine', 'GSI1');
+DO $$ BEGIN CALL dyn_create_index('mine', 'GSI1', 'x S'); CALL dyn_drop_index('mine', 'GSI1'); END $$;
+CREATE PROCEDURE pg_temp.both() LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1..2 LOOP CALL dyn_create_index('mine', 'GSI' || i, 'x S'); END LOOP; END $$;
+CALL pg_temp.both();
+DROP PROCEDURE pg_temp.both;
+RESET SESSION AUTHORIZATION;
 DROP TABLE mine;
 REVOKE CREATE ON SCHEMA public FROM index_owner;
-DROP ROLE index_owner, index_other;
+DROP ROLE index_owner, index_other, index_member;
 CREATE TEMP TABLE session_items (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON session_items FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
 INSERT INTO session_items (item) VALUES ('{"pk":{"S":"a"},"x":{"S":"1"}}');

@@ -120,9 +120,7 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("keys are too large for index \"%.*s\"",
 							   (int) problem->index->name.len, problem->index->name.data),
-						errdetail("The keys of the index and of table \"%s\" share one entry of "
-								  "a btree.",
-								  table->name)));
+						errdetail("Those of table \"%s\" are a part of them.", table->name)));
 	initStringInfo(&name);
 	item_quote(&name, problem->key->attribute);
 	ereport(ERROR,

@@ -76,8 +76,7 @@ gsi_check_row_security(const GsiWork *work)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("row-level security may hide items of table \"%s\" from index \"%s\"",
 						work->table, work->index),
-				 errhint("Call as a role that bypasses row-level security, or set the table to "
-						 "NO FORCE ROW LEVEL SECURITY meanwhile.")));
+				 errhint("Call as a role that bypasses row-level security.")));
 }
 
 /*
@@ -230,8 +229,8 @@ count_rows(Backfill *fill, BlockRange range)
 	Datum bounds[2] = {tid(range.from), tid(range.to)};
 	int64 lacking;
 
-	run_tid_scan(psprintf("SELECT count(*) FILTER (WHERE lacking),"
-						  " count(*) FILTER (WHERE NOT lacking)"
+	run_tid_scan(psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
+						  " pg_catalog.count(*) FILTER (WHERE NOT lacking)"
 						  " FROM (SELECT %s AS lacking FROM %s WHERE " IN_RANGE
 						  " AND (NOT %s OR %s)) rows",
 						  fill->lacking, fill->qualified, fill->match, fill->left_out),

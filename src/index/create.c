@@ -257,10 +257,9 @@ gsi_build_index(GsiWork *work)
 	gsi_next_transaction(work);
 	ereport(NOTICE,
 			(errmsg("index \"%s\" of table \"%s\" is active", work->index, work->table),
-			 errdetail("Items whose key columns were filled in: " INT64_FORMAT
-					   ". Items with an attribute of the key that are left out: " INT64_FORMAT ".",
-					   work->items, work->left_out),
-			 work->left_out == 0 ? 0 : errhint("dyn_index_violations lists what is left out.")));
+			 errdetail("Items filled in: %lld. Items with key attributes that are left out: %lld.",
+					   (long long) work->items, (long long) work->left_out),
+			 work->left_out == 0 ? 0 : errhint("Call dyn_index_violations for a list of them.")));
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "commands/progress.h"
 #include "utils/backend_progress.h"
+#include "utils/backend_status.h"
 
 #include "index/index.h"
 
@@ -17,7 +18,18 @@
 #define PROGRESS_PHASE 17
 #define PROGRESS_LEFT_OUT 18
 
-/* Again after each subtransaction that was rolled back: those end what is shown. */
+/*
+ * Whether it is shown already.  A subtransaction that is rolled back ends that, a commit does not;
+ * and to begin anew each time would let the row vanish for a moment.
+ */
+static bool
+is_shown(const GsiWork *work)
+{
+	return MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
+		   MyBEEntry->st_progress_command_target == work->relid &&
+		   MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] == PROGRESS_MARKER;
+}
+
 void
 gsi_progress_show(const GsiWork *work)
 {
@@ -27,7 +39,8 @@ gsi_progress_show(const GsiWork *work)
 	int64 values[] = {PROGRESS_MARKER,   work->phase, work->blocks_total,
 					  work->blocks_done, work->items, work->left_out};
 
-	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->relid);
+	if (!is_shown(work))
+		pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->relid);
 	pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 

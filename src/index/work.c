@@ -55,11 +55,9 @@ require_nonatomic(FunctionCallInfo fcinfo, const GsiWork *work)
 {
 	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
 		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction())
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("%s cannot run inside a transaction block", work->procedure),
-				 errhint("It commits many times: call it outside of transaction blocks, functions "
-						 "and blocks that catch exceptions.")));
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("%s cannot run inside a transaction block", work->procedure),
+						errhint("It commits many times, so it has to be called by itself.")));
 }
 
 static void

@@ -196,11 +196,10 @@ void
 gsi_run_in_worker(GsiWork *work, const char *sql)
 {
 	if (!gsi_try_in_worker(work, sql))
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("no background worker is free for index \"%s\"", work->index),
-				 errhint("Increase max_worker_processes, or run it yourself and call %s again: %s;",
-						 work->procedure, sql)));
+		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+						errmsg("no background worker is free for index \"%s\"", work->index),
+						errhint("Increase max_worker_processes, or run this and call %s again: %s",
+								work->procedure, sql)));
 }
 
 /*

@@ -24,10 +24,10 @@ enum
 	LOWER_INCLUSIVE = 1 << 2,
 	UPPER = 1 << 3,
 	UPPER_INCLUSIVE = 1 << 4,
-	WANT_SHIFT = 5, /* and 3 bits each, 4 for the numbers of columns */
-	EQUAL_SHIFT = 8,
+	WANT_SHIFT = 5, /* a StoreWant */
+	EQUAL_SHIFT = 8, /* numbers of columns */
 	POSITION_SHIFT = 12,
-	INDEX_SHIFT = 16,
+	INDEX_SHIFT = 16, /* 0: the table itself */
 	RANGE = 1 << 30
 };
 
