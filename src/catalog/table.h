@@ -5,7 +5,7 @@
  * A table is ours if it has a column "item" of type dyn_item, a primary key, and the derive
  * trigger.  The primary key's columns are the table's keys in order; the trigger's first arguments
  * say which attribute and type each is derived from.  An argument more for each secondary index
- * is its definition, see indexspec.h, and the last one may be settings, see settings.h.
+ * is its definition, see indexspec.h, and the last one may be settings, see table_settings.h.
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H
@@ -14,7 +14,7 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
-#include "catalog/settings.h"
+#include "catalog/table_settings.h"
 #include "item/item.h"
 
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"

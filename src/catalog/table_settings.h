@@ -1,5 +1,5 @@
 /*
- * settings.h
+ * table_settings.h
  *	  What a table of ours has beside keys and indexes, as the derive trigger's arguments keep it.
  *
  * The last argument, if there are any settings: a JSON object with one member, like
@@ -10,8 +10,8 @@
  *
  * So they are transactional, dumped with the table, and untouched by its renaming.
  */
-#ifndef DYNAMO_TABLE_CATALOG_SETTINGS_H
-#define DYNAMO_TABLE_CATALOG_SETTINGS_H
+#ifndef DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
+#define DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
 
 #include "item/item.h"
 

@@ -1,5 +1,5 @@
 /*
- * settings.c
+ * table_settings.c
  *	  Settings of a table: read, checked, changed, printed.
  */
 #include "postgres.h"
@@ -8,7 +8,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/json.h"
 
-#include "catalog/settings.h"
+#include "catalog/table_settings.h"
 #include "errors.h"
 
 #define ARGUMENT_START "{\"settings\":"
