@@ -61,8 +61,8 @@ static void
 warn(const Pending *what, const char *why)
 {
 	ereport(WARNING, (errmsg("%s to go on with the index of table \"%s\"", why, what->table),
-					  errhint("The transaction has only declared what is to be done. Do it by: %s;",
-							  what->statement)));
+					  errdetail("The transaction has only declared what is to be done."),
+					  errhint("Run %s.", what->statement)));
 }
 
 static void

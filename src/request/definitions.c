@@ -177,8 +177,7 @@ request_read_encryption(JsonReader *reader, void *unused)
 	if (encryption.enabled || encryption.type.len > 0 || encryption.key.len > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("encryption of tables is not supported"),
-				 errhint("Leave SSESpecification out: what encrypts the database encrypts its "
-						 "tables.")));
+				 errhint("Leave SSESpecification out, and encrypt the storage of the database.")));
 }
 
 /*

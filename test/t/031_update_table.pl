@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{CALL dyn_create_index('app', 'slow', 'pad S')});
 # A prepared transaction starts no worker.
 my ($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', " . delete_request('slow') . "); PREPARE TRANSACTION 'p'");
 like($err, qr/a prepared transaction starts no background worker/, 'a warning');
-like($err, qr/CALL public\.dyn_resume_index\('"odd\.schema"\.app', 'slow'\);/, 'with the statement that does it');
+like($err, qr/CALL public\.dyn_resume_index\('"odd\.schema"\.app', 'slow'\)\./, 'with the statement that does it');
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
 is($node->safe_psql('postgres', status('slow')), 'DELETING', 'it is declared');
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('other', 'sk') . ")");
