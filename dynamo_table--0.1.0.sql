@@ -291,7 +291,7 @@ COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
 
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of items, in the shape of DescribeTable';
+COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
 
 -- the item store
 

@@ -276,7 +276,8 @@ dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity, con
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "One or more parameter values were invalid: ProvisionedThroughput %s specified "
 				  "for index: %.*s%s",
-				  both || !none ? "should not be" : "must be", (int) index->len, index->data,
+				  billing == DYN_PROVISIONED ? "must be" : "should not be", (int) index->len,
+				  index->data,
 				  billing == DYN_PROVISIONED ? "" : " when BillingMode is PAY_PER_REQUEST");
 	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s",
 			  billing == DYN_PROVISIONED
