@@ -291,7 +291,7 @@ COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
 
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys and sizes of a table of items, in the shape of DescribeTable';
+COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
 
 -- the item store
 
@@ -435,6 +435,11 @@ COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[]) 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use';
+
+CREATE PROCEDURE dyn_resume_index(relation regclass, index_name text)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_resume_index(regclass, text) IS
+	'finish the creation or the deletion of a global secondary index that was begun';
 
 CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
 	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)

@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "am/am.h"
+#include "catalog/table.h"
 #include "settings.h"
 
 #if PG_VERSION_NUM >= 180000
@@ -26,5 +27,6 @@ _PG_init(void)
 {
 	dyn_am_init();
 	dyn_settings_init();
+	dyn_arn_init();
 	MarkGUCPrefixReserved("dynamo_table");
 }

@@ -1,10 +1,11 @@
 /*
  * errors.c
- *	  dyn_error_name(): from an SQLSTATE to the DynamoDB exception it stands for.
+ *	  dyn_error_name(): from an SQLSTATE to the DynamoDB exception it stands for; raising one.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #include "errors.h"
@@ -17,6 +18,27 @@ typedef struct ErrorName
 
 #define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
 static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
+
+void
+dyn_error(int sqlstate, const char *format, ...)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	for (;;)
+	{
+		va_list args;
+		int needed;
+
+		va_start(args, format);
+		needed = appendStringInfoVA(&message, format, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&message, needed);
+	}
+	ereport(ERROR, (errcode(sqlstate), errmsg("%s", message.data)));
+}
 
 PG_FUNCTION_INFO_V1(dyn_error_name);
 Datum

@@ -8,6 +8,8 @@
 #ifndef DYNAMO_TABLE_ERRORS_H
 #define DYNAMO_TABLE_ERRORS_H
 
+#include "compat.h"
+
 #define DYN_ERROR_LIST(X) \
 	X(ERRCODE_DYN_VALIDATION, '0', '0', '1', "ValidationException") \
 	X(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED, '0', '0', '2', "ConditionalCheckFailedException") \
@@ -31,5 +33,8 @@ enum DynErrorCode
 {
 	DYN_ERROR_LIST(DYN_ERROR_ENUM)
 };
+
+/* An error in the very words that DynamoDB has for it, which programs may look for. */
+pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
 
 #endif

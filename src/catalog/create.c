@@ -7,14 +7,18 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "commands/defrem.h"
 #include "executor/spi.h"
 #include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
@@ -30,21 +34,35 @@ execute(const char *sql)
 }
 
 static void
-fail_exists(text *name)
+fail_exists(ItemSpan name)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-					errmsg("table \"%s\" already exists", text_to_cstring(name))));
+					errmsg("table \"%.*s\" already exists", (int) name.len, name.data)));
+}
+
+/* Where the extension's objects are: its access method's name needs no schema. */
+static const char *
+extension_schema(void)
+{
+	Oid am = get_table_am_oid("dynamo_table", false);
+	HeapTuple tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(am));
+	Oid handler;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for access method %u", am);
+	handler = ((Form_pg_am) GETSTRUCT(tuple))->amhandler;
+	ReleaseSysCache(tuple);
+	return quote_identifier(get_namespace_name(get_func_namespace(handler)));
 }
 
 /* Where a new table goes: into a schema that its name begins with, or where CREATE TABLE would. */
 static const char *
-creation_name(text *name, Oid *namespace, char **relation)
+creation_name(ItemSpan name, Oid *namespace, char **relation)
 {
-	ItemSpan span = {VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)};
 	char *schema;
 
-	dyn_check_name("table", span);
-	dyn_split_name(span, &schema, relation);
+	dyn_check_name("table", name);
+	dyn_split_name(name, &schema, relation);
 	if (schema == NULL || !OidIsValid(get_namespace_oid(schema, true)))
 	{
 		List *path = fetch_search_path(false);
@@ -53,7 +71,7 @@ creation_name(text *name, Oid *namespace, char **relation)
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
 							errmsg("no schema has been selected to create in")));
 		schema = get_namespace_name(linitial_oid(path));
-		*relation = dyn_identifier(span);
+		*relation = dyn_identifier(name);
 	}
 	*namespace = get_namespace_oid(schema, false);
 	if (OidIsValid(get_relname_relid(*relation, *namespace)))
@@ -160,7 +178,7 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
  * a violation of a catalog's unique index.
  */
 static void
-create_table(const DynShape *shape, int fillfactor, text *name)
+create_table(const DynShape *shape, int fillfactor, ItemSpan name)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -183,14 +201,45 @@ create_table(const DynShape *shape, int fillfactor, text *name)
 	create_trigger(shape);
 }
 
+/* A relation's name is the table's, unless that is too long for one. */
+static void
+keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
+{
+	const char *dot = memchr(name.data, '.', name.len);
+
+	/* what comes after a schema */
+	if (dot != NULL && strcmp(dyn_identifier(name), relation) != 0)
+		name = (ItemSpan){dot + 1, name.len - (uint32) (dot + 1 - name.data)};
+	if (name.len >= NAMEDATALEN)
+		shape->settings.name = name;
+}
+
+/* Make a table of items, of a shape that lacks names yet. */
+void
+dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
+{
+	ItemSpan name = dyn_table_name(given);
+	Oid namespace;
+	char *relation;
+
+	check_keys(shape);
+	shape->extension = extension_schema();
+	dyn_shape_check(shape);
+	shape->qualified = creation_name(name, &namespace, &relation);
+	keep_long_name(shape, name, relation);
+	SPI_connect();
+	create_table(shape, fillfactor, name);
+	create_indexes(shape, namespace, relation);
+	SPI_finish();
+}
+
 /* dyn_create_table(table_name, partition_key, sort_key, fillfactor, global_indexes, local_indexes) */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
 dyn_create_table(PG_FUNCTION_ARGS)
 {
 	DynShape shape = {0};
-	Oid namespace;
-	char *relation;
+	text *name;
 
 	for (int i = 0; i < 4; i++)
 	{
@@ -198,8 +247,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("table name, partition key and fillfactor must not be null")));
 	}
-	shape.extension =
-		quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+	name = PG_GETARG_TEXT_PP(0);
 	add_key(&shape, PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))
 		add_key(&shape, PG_GETARG_TEXT_PP(2));
@@ -209,30 +257,37 @@ dyn_create_table(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(i))
 			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 5);
 	}
-	dyn_shape_check(&shape);
-	shape.qualified = creation_name(PG_GETARG_TEXT_PP(0), &namespace, &relation);
-	SPI_connect();
-	create_table(&shape, PG_GETARG_INT32(3), PG_GETARG_TEXT_PP(0));
-	create_indexes(&shape, namespace, relation);
-	SPI_finish();
+	dyn_create(&shape, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)}, PG_GETARG_INT32(3));
 	PG_RETURN_VOID();
 }
 
 /*
- * The name is looked up under a lock that is given back: DROP TABLE takes its own only after it
- * has looked whether the caller may.
+ * Drop a table, which is closed here.  It was looked up under a lock that is given back: DROP TABLE
+ * takes its own only after it has looked whether the caller may.
  */
+void
+dyn_drop(Relation rel, const DynTable *table)
+{
+	char *sql = psprintf("DROP TABLE %s", table->qualified);
+	bool protected = table->settings.deletion_protection;
+
+	relation_close(rel, AccessShareLock);
+	if (protected)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Resource cannot be deleted as it is currently protected against deletion. "
+				  "Disable deletion protection first.");
+	SPI_connect();
+	execute(sql);
+	SPI_finish();
+}
+
 PG_FUNCTION_INFO_V1(dyn_drop_table);
 Datum
 dyn_drop_table(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
 	Relation rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
-	char *sql = psprintf("DROP TABLE %s", table->qualified);
 
-	relation_close(rel, AccessShareLock);
-	SPI_connect();
-	execute(sql);
-	SPI_finish();
+	dyn_drop(rel, table);
 	PG_RETURN_VOID();
 }

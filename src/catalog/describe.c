@@ -1,6 +1,6 @@
 /*
  * describe.c
- *	  dyn_describe_table(): a table as DynamoDB's DescribeTable has it.
+ *	  A table as DynamoDB describes it, for dyn_describe_table() and the requests.
  */
 #include "postgres.h"
 
@@ -85,33 +85,101 @@ append_btree(StringInfo json, const DynIndex *index)
 	appendStringInfo(json, ",\"IndexSizeBytes\":" INT64_FORMAT ",\"ItemCount\":%.0f", size, items);
 }
 
+static void
+append_capacity(StringInfo json, const DynCapacity *capacity)
+{
+	appendStringInfo(json,
+					 ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,"
+					 "\"ReadCapacityUnits\":" INT64_FORMAT ",\"WriteCapacityUnits\":" INT64_FORMAT
+					 "}",
+					 capacity->read, capacity->write);
+}
+
+/* What only global indexes have: they come and go. */
+static void
+append_global(StringInfo json, const DynIndex *index)
+{
+	appendStringInfo(json, ",\"IndexStatus\":\"%s\"", dyn_index_status_name(index->status));
+	if (index->status == DYN_INDEX_CREATING)
+		appendStringInfoString(json, ",\"Backfilling\":true");
+	append_capacity(json, &index->capacity);
+}
+
+static void
+append_index(StringInfo json, const DynTable *table, const DynIndex *index, const char *arn)
+{
+	append_name(json, "IndexName", index->name);
+	append_key_schema(json, table, index);
+	append_projection(json, index);
+	if (!index->local)
+		append_global(json, index);
+	append_btree(json, index);
+	appendStringInfoString(json, ",\"IndexArn\":");
+	escape_json(json, psprintf("%s/index/%.*s", arn, (int) index->name.len, index->name.data));
+	appendStringInfoChar(json, '}');
+}
+
 /* The indexes of one kind; no member if there are none. */
 static void
-append_indexes(StringInfo json, const DynTable *table, const char *member, bool local)
+append_indexes(StringInfo json, const DynTable *table, const char *arn, bool local)
 {
 	bool first = true;
 
 	for (int i = 0; i < table->nindexes; i++)
 	{
-		const DynIndex *index = &table->indexes[i];
-
-		if (index->local != local)
+		if (table->indexes[i].local != local)
 			continue;
 		if (first)
-			appendStringInfo(json, ",\"%s\":[", member);
+			appendStringInfo(json, ",\"%sSecondaryIndexes\":[", local ? "Local" : "Global");
 		else
 			appendStringInfoChar(json, ',');
-		append_name(json, "IndexName", index->name);
-		append_key_schema(json, table, index);
-		append_projection(json, index);
-		if (!local)
-			appendStringInfo(json, ",\"IndexStatus\":\"%s\"", dyn_index_status_name(index->status));
-		append_btree(json, index);
-		appendStringInfoChar(json, '}');
+		append_index(json, table, &table->indexes[i], arn);
 		first = false;
 	}
 	if (!first)
 		appendStringInfoChar(json, ']');
+}
+
+static void
+append_settings(StringInfo json, const DynSettings *settings)
+{
+	if (settings->id.len > 0)
+	{
+		appendStringInfoString(json, ",\"TableId\":");
+		escape_json(json, pnstrdup(settings->id.data, settings->id.len));
+	}
+	if (settings->created != 0)
+		appendStringInfo(json, ",\"CreationDateTime\":%.3f", settings->created);
+	appendStringInfo(json, ",\"BillingModeSummary\":{\"BillingMode\":\"%s\"}",
+					 dyn_billing_names[settings->billing]);
+	append_capacity(json, &settings->capacity);
+	if (settings->table_class != DYN_CLASS_UNSAID)
+		appendStringInfo(json, ",\"TableClassSummary\":{\"TableClass\":\"%s\"}",
+						 dyn_table_class_names[settings->table_class]);
+	appendStringInfo(json, ",\"DeletionProtectionEnabled\":%s",
+					 settings->deletion_protection ? "true" : "false");
+}
+
+/* TableDescription, of a table that was asked for by that name or ARN. */
+void
+dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan given,
+			 const char *status)
+{
+	ItemSpan name = dyn_table_name(given);
+	char *arn = dyn_table_arn(name);
+	int64 size = DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid)));
+
+	append_name(json, "TableName", name);
+	appendStringInfoString(json, ",\"TableArn\":");
+	escape_json(json, arn);
+	appendStringInfo(json, ",\"TableStatus\":\"%s\"", status);
+	append_key_schema(json, table, &table->primary);
+	append_attributes(json, table);
+	append_settings(json, &table->settings);
+	append_indexes(json, table, arn, false);
+	append_indexes(json, table, arn, true);
+	appendStringInfo(json, ",\"ItemCount\":%.0f,\"TableSizeBytes\":" INT64_FORMAT "}",
+					 row_estimate(rel), size);
 }
 
 PG_FUNCTION_INFO_V1(dyn_describe_table);
@@ -121,18 +189,11 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
 	Relation rel = dyn_table_open(name, AccessShareLock, &table);
-	int64 size = DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid)));
 	StringInfoData json;
 
 	initStringInfo(&json);
-	append_name(&json, "TableName", (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)});
-	appendStringInfoString(&json, ",\"TableStatus\":\"ACTIVE\"");
-	append_key_schema(&json, table, &table->primary);
-	append_attributes(&json, table);
-	append_indexes(&json, table, "GlobalSecondaryIndexes", false);
-	append_indexes(&json, table, "LocalSecondaryIndexes", true);
-	appendStringInfo(&json, ",\"ItemCount\":%.0f,\"TableSizeBytes\":" INT64_FORMAT "}",
-					 row_estimate(rel), size);
+	dyn_describe(&json, rel, table, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
+				 "ACTIVE");
 	relation_close(rel, NoLock);
 	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
 }

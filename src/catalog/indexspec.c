@@ -105,6 +105,19 @@ get_choice(const DynIndexSpec *spec, const ItemChildren *members, const char *na
 	fail(spec, psprintf("\"%s\" cannot be \"%s\"", name, quoted(value)));
 }
 
+static int64
+get_count(const DynIndexSpec *spec, const ItemChildren *members, const char *name)
+{
+	ItemSpan value;
+	int64 count;
+
+	if (!item_find(members, (ItemSpan){name, (uint32) strlen(name)}, &value))
+		return 0;
+	if (!dyn_settings_integer(value, &count) || count < 0)
+		fail(spec, psprintf("\"%s\" must be a count", name));
+	return count;
+}
+
 static void
 check_members(const DynIndexSpec *spec, const ItemChildren *members, const char *const *known,
 			  int n)
@@ -151,8 +164,15 @@ read_members(DynIndexSpec *spec, const ItemChildren *members)
 DynIndexSpec *
 dyn_index_spec_parse_argument(const char *json)
 {
-	static const char *const known[] = {"name",   "type",       "partition_key",     "sort_key",
-										"status", "projection", "non_key_attributes"};
+	static const char *const known[] = {"name",
+										"type",
+										"partition_key",
+										"sort_key",
+										"status",
+										"projection",
+										"non_key_attributes",
+										"read_capacity_units",
+										"write_capacity_units"};
 	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	ItemChildren members = item_children(item_root(item));
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
@@ -167,6 +187,8 @@ dyn_index_spec_parse_argument(const char *json)
 		fail(spec, "its type must be global or local");
 	spec->status =
 		(DynIndexStatus) get_choice(spec, &members, "status", statuses, lengthof(statuses));
+	spec->capacity.read = get_count(spec, &members, "read_capacity_units");
+	spec->capacity.write = get_count(spec, &members, "write_capacity_units");
 	read_members(spec, &members);
 	dyn_index_spec_check(spec);
 	return spec;
@@ -221,6 +243,9 @@ check_projection(DynIndexSpec *spec)
 	{
 		if (spec->included[i].len == 0 || spec->included[i].len > ITEM_MAX_NAME)
 			fail(spec, psprintf("names of attributes have 1 to %d bytes", ITEM_MAX_NAME));
+		/* a trigger's argument is a C string */
+		if (memchr(spec->included[i].data, '\0', spec->included[i].len) != NULL)
+			fail(spec, "a non-key attribute has U+0000 in its name");
 	}
 	if (spec->nincluded == 0)
 		return;
@@ -376,6 +401,11 @@ dyn_index_spec_print(const DynIndexSpec *spec)
 	append_strings(&out, "sort_key", spec->keys + spec->npartition, spec->nkeys - spec->npartition);
 	appendStringInfo(&out, ", \"projection\": \"%s\"", projections[spec->projection]);
 	append_strings(&out, "non_key_attributes", spec->included, spec->nincluded);
+	if (spec->capacity.read != 0 || spec->capacity.write != 0)
+		appendStringInfo(&out,
+						 ", \"read_capacity_units\": " INT64_FORMAT
+						 ", \"write_capacity_units\": " INT64_FORMAT,
+						 spec->capacity.read, spec->capacity.write);
 	if (spec->status != DYN_INDEX_ACTIVE)
 		appendStringInfo(&out, ", \"status\": \"%s\"", statuses[spec->status]);
 	appendStringInfoChar(&out, '}');

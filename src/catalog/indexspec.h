@@ -21,6 +21,7 @@ typedef struct DynIndexSpec
 	ItemSpan name;
 	bool local;
 	DynIndexStatus status; /* as the argument has it: ACTIVE even if there is no btree */
+	DynCapacity capacity; /* "read_capacity_units", "write_capacity_units" */
 	int npartition;
 	int nkeys;
 	ItemSpan keys[DYN_MAX_INDEX_KEYS]; /* "name TYPE"; a local index has the table's first */
@@ -37,6 +38,7 @@ typedef struct DynShape
 	int nkeys;
 	ItemSpan keys[DYN_MAX_KEYS]; /* "name TYPE" */
 	List *indexes; /* of DynIndexSpec */
+	DynSettings settings;
 } DynShape;
 
 /* A derived column. */
@@ -60,6 +62,10 @@ extern void dyn_shape_check(const DynShape *shape);
 extern void dyn_index_add_table_keys(const DynTable *table, DynIndex *index);
 extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,
 						   DynIndex *index);
+
+/* create.c */
+#define DYN_DEFAULT_FILLFACTOR 90
+extern void dyn_create(DynShape *shape, ItemSpan given, int fillfactor);
 
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);

@@ -24,6 +24,10 @@ dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type)
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("invalid key \"%s\"", pnstrdup(spec.data, spec.len)),
 				 errhint("Write the attribute's name and its type S, N or B, like \"pk S\".")));
+	/* a trigger's argument is a C string */
+	if (memchr(attribute->data, '\0', attribute->len) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("name of a key attribute must not contain U+0000")));
 	if (attribute->len > DYN_MAX_KEY_NAME)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),

@@ -116,11 +116,32 @@ lookup_table(ItemSpan name, LOCKMODE lockmode)
 	return RangeVarGetRelid(makeRangeVar(schema, relation, -1), lockmode, true);
 }
 
-/* Open and lock the table of that name, or raise the error that DynamoDB has for it. */
+/* Open and lock the table of that name or ARN; NULL if there is no such table of items. */
+Relation
+dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
+{
+	ItemSpan span = dyn_table_name(name);
+	Oid relid = lookup_table(span, lockmode);
+	Relation rel;
+
+	if (!OidIsValid(relid))
+	{
+		dyn_check_name("table", span);
+		return NULL;
+	}
+	rel = relation_open(relid, NoLock);
+	*table = dyn_schema(rel);
+	if (*table != NULL)
+		return rel;
+	relation_close(rel, lockmode);
+	return NULL;
+}
+
+/* The same, or an error that says more. */
 Relation
 dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 {
-	ItemSpan span = {VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)};
+	ItemSpan span = dyn_table_name((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)});
 	Oid relid = lookup_table(span, lockmode);
 	Relation rel;
 

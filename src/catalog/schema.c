@@ -316,23 +316,31 @@ add_index_key(Relation rel, DynTable *table, ItemSpan spec)
 	set_key(rel, &table->keys[table->ncolumns++], spec, attnum);
 }
 
+/* Definitions of indexes, and settings. */
 static void
-read_indexes(Relation rel, DynTable *table, List *arguments)
+read_arguments(Relation rel, DynTable *table, List *arguments)
 {
-	int n = list_length(arguments) - table->nkeys;
-	DynIndexSpec **specs = palloc(n * sizeof(DynIndexSpec *));
+	int last = list_length(arguments) - table->nkeys;
+	DynIndexSpec **specs = palloc(last * sizeof(DynIndexSpec *));
+	int n = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < last; i++)
 	{
 		char *argument = list_nth(arguments, table->nkeys + i);
 
+		if (dyn_settings_is_argument(argument))
+		{
+			dyn_settings_parse(argument, &table->settings);
+			continue;
+		}
 		if (*argument != '{')
 			fail_shape(rel, psprintf("The primary key has %d columns, and argument %d of trigger "
 									 "\"%s\" is no definition of an index.",
 									 table->nkeys, table->nkeys + i + 1, DYN_DERIVE_TRIGGER));
-		specs[i] = dyn_index_spec_parse_argument(argument);
-		for (int k = 0; k < specs[i]->nkeys; k++)
-			add_index_key(rel, table, specs[i]->keys[k]);
+		specs[n] = dyn_index_spec_parse_argument(argument);
+		for (int k = 0; k < specs[n]->nkeys; k++)
+			add_index_key(rel, table, specs[n]->keys[k]);
+		n++;
 	}
 	table->nindexes = n;
 	table->indexes = palloc0(n * sizeof(DynIndex));
@@ -366,7 +374,7 @@ read_schema(Relation rel)
 	read_item_column(rel, table);
 	table->keys = palloc(DYN_MAX_COLUMNS * sizeof(DynKey));
 	read_table_keys(rel, table, arguments);
-	read_indexes(rel, table, arguments);
+	read_arguments(rel, table, arguments);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);
 	return table;

@@ -29,6 +29,8 @@ dyn_shape_of(Relation rel, const DynTable *table)
 
 		if (i < table->nkeys)
 			shape->keys[i] = (ItemSpan){argument, (uint32) strlen(argument)};
+		else if (dyn_settings_is_argument(argument))
+			dyn_settings_parse(argument, &shape->settings);
 		else
 			shape->indexes = lappend(shape->indexes, dyn_index_spec_parse_argument(argument));
 	}
@@ -173,6 +175,7 @@ dyn_shape_constraint_sql(const DynShape *shape)
 char *
 dyn_shape_trigger_sql(const DynShape *shape, bool replace)
 {
+	char *settings = dyn_settings_print(&shape->settings);
 	StringInfoData sql;
 	ListCell *cell;
 
@@ -187,6 +190,8 @@ dyn_shape_trigger_sql(const DynShape *shape, bool replace)
 						 quote_literal_cstr(pnstrdup(shape->keys[i].data, shape->keys[i].len)));
 	foreach (cell, shape->indexes)
 		appendStringInfo(&sql, ", %s", quote_literal_cstr(dyn_index_spec_print(lfirst(cell))));
+	if (settings != NULL)
+		appendStringInfo(&sql, ", %s", quote_literal_cstr(settings));
 	appendStringInfoChar(&sql, ')');
 	return sql.data;
 }

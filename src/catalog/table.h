@@ -5,14 +5,16 @@
  * A table is ours if it has a column "item" of type dyn_item, a primary key, and the derive
  * trigger.  The primary key's columns are the table's keys in order; the trigger's first arguments
  * say which attribute and type each is derived from.  An argument more for each secondary index
- * is its definition, see indexspec.h.
+ * is its definition, see indexspec.h, and the last one may be settings, see table_settings.h.
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H
 
+#include "lib/stringinfo.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
+#include "catalog/table_settings.h"
 #include "item/item.h"
 
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"
@@ -59,6 +61,7 @@ typedef struct DynIndex
 	ItemSpan name; /* of length 0: the table itself */
 	bool local;
 	DynIndexStatus status;
+	DynCapacity capacity;
 	DynProjection projection;
 	int nincluded;
 	ItemSpan *included; /* the attributes that INCLUDE names, in byte order */
@@ -91,6 +94,7 @@ typedef struct DynTable
 	DynIndex primary;
 	int nindexes;
 	DynIndex *indexes; /* in the order of the trigger's arguments */
+	DynSettings settings;
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
 } DynTable;
 
@@ -112,6 +116,7 @@ extern DynTable *dyn_schema(Relation rel);
 
 /* lookup.c */
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
+extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
@@ -126,6 +131,19 @@ extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, c
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern int dyn_local_indexes(const DynTable *table);
+
+/* create.c */
+extern void dyn_drop(Relation rel, const DynTable *table);
+
+/* describe.c */
+extern void dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan name,
+						 const char *status);
+
+/* arn.c */
+extern void dyn_arn_init(void);
+extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
+extern ItemSpan dyn_table_name(ItemSpan given);
+extern char *dyn_table_arn(ItemSpan name);
 
 /* keyspec.c */
 extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);

@@ -231,10 +231,25 @@ activate_index(GsiWork *work)
 	gsi_write_trigger(shape);
 }
 
-static void
-create_index(GsiWork *work, const DynIndexSpec *spec)
+/*
+ * Declare an index in the caller's transaction, which has locked the table so that nobody else uses
+ * it, and has connected to SPI.  Closes the relation.
+ */
+void
+gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
-	declare_index(work, spec);
+	DynShape *shape = shape_with(work, rel, table, spec);
+	char *sql = declaration(table, shape);
+
+	relation_close(rel, NoLock);
+	gsi_execute(sql);
+	gsi_write_trigger(shape);
+}
+
+/* The rest, of an index that is declared. */
+void
+gsi_build_index(GsiWork *work)
+{
 	gsi_backfill(work);
 	gsi_validate(work);
 	gsi_build_btree(work);
@@ -259,12 +274,13 @@ call_create_index(FunctionCallInfo fcinfo, bool several)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{
-		rel = gsi_begin(work, fcinfo, &table);
+		rel = gsi_begin(work, fcinfo, false, &table);
 		gsi_check_row_security(work);
 		spec = parse_definition(fcinfo, work, several);
 		declaration(table, shape_with(work, rel, table, spec));
 		relation_close(rel, NoLock);
-		create_index(work, spec);
+		declare_index(work, spec);
+		gsi_build_index(work);
 	}
 	PG_FINALLY();
 	{

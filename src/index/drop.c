@@ -84,6 +84,15 @@ forget_index(GsiWork *work)
 	gsi_execute(sql.data);
 }
 
+/* The rest, of an index that is disowned. */
+void
+gsi_remove_index(GsiWork *work)
+{
+	gsi_drop_btree(work);
+	forget_index(work);
+	gsi_validate(work);
+}
+
 PG_FUNCTION_INFO_V1(dyn_drop_index);
 Datum
 dyn_drop_index(PG_FUNCTION_ARGS)
@@ -96,13 +105,11 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{
-		rel = gsi_begin(work, fcinfo, &table);
+		rel = gsi_begin(work, fcinfo, false, &table);
 		check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 		relation_close(rel, NoLock);
 		disown_index(work);
-		gsi_drop_btree(work);
-		forget_index(work);
-		gsi_validate(work);
+		gsi_remove_index(work);
 	}
 	PG_FINALLY();
 	{

@@ -50,12 +50,26 @@ typedef struct GsiWork
 } GsiWork;
 
 /* work.c */
-extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, DynTable **table);
+extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
 extern void gsi_end(GsiWork *work);
 extern void gsi_next_transaction(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern void gsi_sleep(long milliseconds);
+extern bool gsi_keep_away(Oid relid);
+extern void gsi_await_turn(Oid relid);
+extern bool gsi_lock_briefly(Oid relid, LOCKMODE mode);
+extern void gsi_require_plain_table(Relation rel, const GsiWork *work);
+
+/* create.c, drop.c */
+extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,
+							  const DynIndexSpec *spec);
+extern void gsi_build_index(GsiWork *work);
+extern void gsi_remove_index(GsiWork *work);
+
+/* later.c */
+extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
+extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* declare.c */
 extern void gsi_execute(const char *sql);
@@ -74,6 +88,9 @@ extern void gsi_drop_btree(GsiWork *work);
 /* worker.c */
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
 extern void gsi_run_in_worker(GsiWork *work, const char *sql);
+extern void gsi_worker_start(void);
+extern void gsi_worker_connect(Oid database, Oid session_user, Oid role);
+extern void gsi_worker_run(const char *sql);
 extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
 
 /* progress.c */

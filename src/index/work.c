@@ -40,6 +40,11 @@
 #define LOCK_PATIENCE 300
 #define LOCK_CHECK 100
 #define LOCK_PAUSE 700
+#define LOCK_ATTEMPTS 20
+
+/* How long a procedure may take to end. */
+#define AWAY_PAUSE 50
+#define AWAY_ATTEMPTS 20
 
 /*
  * Begin and end
@@ -64,8 +69,8 @@ require_names(FunctionCallInfo fcinfo)
 }
 
 /* Its DDL is for a table whose rows are its own. */
-static void
-require_plain_table(Relation rel, const GsiWork *work)
+void
+gsi_require_plain_table(Relation rel, const GsiWork *work)
 {
 	if (!object_ownercheck(RelationRelationId, work->relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, work->table);
@@ -77,9 +82,15 @@ require_plain_table(Relation rel, const GsiWork *work)
 }
 
 static void
+set_lock_tag(LOCKTAG *lock, Oid relid)
+{
+	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, LOCK_CLASS);
+}
+
+static void
 take_session_lock(GsiWork *work)
 {
-	SET_LOCKTAG_ADVISORY(work->lock, MyDatabaseId, 0, work->relid, LOCK_CLASS);
+	set_lock_tag(&work->lock, work->relid);
 	if (LockAcquire(&work->lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("an index of table \"%s\" is being created or dropped by another "
@@ -89,11 +100,57 @@ take_session_lock(GsiWork *work)
 }
 
 /*
+ * Keep procedures away until the transaction ends, before any lock of the table.  A procedure that
+ * is about to end may do so; false if one goes on.
+ */
+bool
+gsi_keep_away(Oid relid)
+{
+	LOCKTAG lock;
+
+	set_lock_tag(&lock, relid);
+	for (int i = 0; i < AWAY_ATTEMPTS; i++)
+	{
+		if (i > 0)
+			gsi_sleep(AWAY_PAUSE);
+		if (LockAcquire(&lock, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL)
+			return true;
+	}
+	return false;
+}
+
+/* Wait until no procedure is at work. */
+void
+gsi_await_turn(Oid relid)
+{
+	LOCKTAG lock;
+
+	set_lock_tag(&lock, relid);
+	LockAcquire(&lock, ExclusiveLock, false, false);
+}
+
+static Relation
+open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
+{
+	Relation rel;
+
+	if (!by_oid)
+		return dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
+	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("relation %u is not a table of items", PG_GETARG_OID(0))));
+	return rel;
+}
+
+/*
  * The first transaction, the caller's: look without changing, under a lock that hinders nobody
- * but is too weak for all that follows.  The relation is returned open.
+ * but is too weak for all that follows.  The relation, which the first argument names or is the
+ * OID of, is returned open.
  */
 Relation
-gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, DynTable **table)
+gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
 	text *name;
@@ -106,11 +163,11 @@ gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, DynTable **table)
 	name = PG_GETARG_TEXT_P_COPY(1);
 	work->name = (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ};
 	work->index = text_to_cstring(name);
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
+	rel = open_argument(fcinfo, by_oid, table);
 	work->relid = RelationGetRelid(rel);
 	work->table = pstrdup(RelationGetRelationName(rel));
 	work->temporary = rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP;
-	require_plain_table(rel, work);
+	gsi_require_plain_table(rel, work);
 	take_session_lock(work);
 	return rel;
 }
@@ -257,4 +314,18 @@ gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 		gsi_sleep(LOCK_PAUSE);
 	}
 	return open_locked(work, table);
+}
+
+/* The same in a transaction that goes on, which cannot wait for long: false if it gives up. */
+bool
+gsi_lock_briefly(Oid relid, LOCKMODE mode)
+{
+	for (int i = 0; i < LOCK_ATTEMPTS; i++)
+	{
+		if (i > 0)
+			gsi_sleep(LOCK_PAUSE);
+		if (try_lock(relid, mode))
+			return true;
+	}
+	return false;
 }

@@ -204,16 +204,32 @@ gsi_run_in_worker(GsiWork *work, const char *sql)
  * The worker
  */
 
+/* What a worker does first. */
+void
+gsi_worker_start(void)
+{
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+}
+
+/* role: InvalidOid for the session user itself. */
+void
+gsi_worker_connect(Oid database, Oid session_user, Oid role)
+{
+	BackgroundWorkerInitializeConnectionByOid(database, session_user, WORKER_CONNECTION_FLAGS);
+	SetClientEncoding(GetDatabaseEncoding());
+	StartTransactionCommand();
+	if (OidIsValid(role))
+		SetConfigOption("role", GetUserNameFromId(role, false), PGC_USERSET, PGC_S_SESSION);
+	CommitTransactionCommand();
+}
+
 static void
 connect_as_caller(const WorkerRequest *request)
 {
-	BackgroundWorkerInitializeConnectionByOid(request->database, request->session_user,
-											  WORKER_CONNECTION_FLAGS);
-	SetClientEncoding(GetDatabaseEncoding());
+	gsi_worker_connect(request->database, request->session_user, request->role);
 	StartTransactionCommand();
-	if (OidIsValid(request->role))
-		SetConfigOption("role", GetUserNameFromId(request->role, false), PGC_USERSET,
-						PGC_S_SESSION);
 	for (int i = 0; i < lengthof(settings); i++)
 		SetConfigOption(settings[i], request->settings[i], PGC_USERSET, PGC_S_SESSION);
 	/* waiting is what a concurrent build does */
@@ -242,19 +258,19 @@ run_statement(const char *sql)
 	PortalDrop(portal, false);
 }
 
-static void
-run_request(const WorkerRequest *request)
+void
+gsi_worker_run(const char *sql)
 {
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table worker", ALLOCSET_DEFAULT_SIZES);
 
-	debug_query_string = request->sql;
-	pgstat_report_activity(STATE_RUNNING, request->sql);
+	debug_query_string = sql;
+	pgstat_report_activity(STATE_RUNNING, sql);
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	/* the statement commits, so what it is made of must not go with a transaction */
 	MemoryContextSwitchTo(context);
-	run_statement(request->sql);
+	run_statement(sql);
 	CommitTransactionCommand();
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
@@ -268,9 +284,7 @@ dyn_index_worker_main(Datum handle)
 	shm_mq_handle *queue;
 	shm_mq *mq;
 
-	pqsignal(SIGTERM, die);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
+	gsi_worker_start();
 	segment = dsm_attach(DatumGetUInt32(handle));
 	if (segment == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -281,7 +295,7 @@ dyn_index_worker_main(Datum handle)
 	queue = shm_mq_attach(mq, segment, NULL);
 	pq_redirect_to_shm_mq(segment, queue);
 	connect_as_caller(request);
-	run_request(request);
+	gsi_worker_run(request->sql);
 	(void) shm_mq_send(queue, 1, &done, false, true);
 	dsm_detach(segment);
 }

@@ -94,7 +94,7 @@ read_get_tables(JsonReader *reader, void *to)
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
 		table->get.built_projection =
 			legacy_build_projection(&table->legacy, table->get.projection);
-		table->get.table = request_table_name(table->name);
+		table->get.table = table->name;
 		table->get.expressions = expr_request(table->names, NULL);
 		initStringInfo(&table->items);
 		*tables = lappend(*tables, table);
@@ -286,7 +286,7 @@ read_write_tables(JsonReader *reader, void *to)
 		WriteTable *table = palloc0(sizeof(WriteTable));
 
 		table->name = read_table(*tables, name);
-		table->write.table = request_table_name(table->name);
+		table->write.table = table->name;
 		read_writes(reader, &table->write);
 		*tables = lappend(*tables, table);
 	}

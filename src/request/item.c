@@ -90,7 +90,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *cal
 	request_read_members(reader, members, n, call);
 	json_reader_done(reader);
 	legacy_build_item(&call->legacy, &call->request);
-	call->request.table = request_table_name(call->table);
+	call->request.table = call->table;
 	call->request.expressions = expr_request(call->names, call->values);
 	call->request.return_values = (ReturnValues) call->return_values;
 	call->request.old_on_failure = call->on_failure == RETURN_ALL_OLD;

@@ -86,7 +86,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *cal
 	request_read_members(reader, members, n, call);
 	json_reader_done(reader);
 	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
-	call->read.table = request_table_name(call->table);
+	call->read.table = call->table;
 	call->read.expressions = expr_request(call->names, call->values);
 	if (call->select >= 0)
 		call->read.select = (ReadSelect) (SELECT_ALL_ATTRIBUTES + call->select);

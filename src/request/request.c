@@ -16,16 +16,27 @@ static const struct
 } operations[] = {
 	{"BatchGetItem", request_batch_get_item},
 	{"BatchWriteItem", request_batch_write_item},
+	{"CreateTable", request_create_table},
 	{"DeleteItem", request_delete_item},
+	{"DeleteTable", request_delete_table},
+	{"DescribeContinuousBackups", request_describe_continuous_backups},
 	{"DescribeEndpoints", request_describe_endpoints},
 	{"DescribeLimits", request_describe_limits},
+	{"DescribeTable", request_describe_table},
+	{"DescribeTimeToLive", request_describe_time_to_live},
 	{"GetItem", request_get_item},
+	{"ListTables", request_list_tables},
+	{"ListTagsOfResource", request_list_tags_of_resource},
 	{"PutItem", request_put_item},
 	{"Query", request_query},
 	{"Scan", request_scan},
+	{"TagResource", request_tag_resource},
 	{"TransactGetItems", request_transact_get_items},
 	{"TransactWriteItems", request_transact_write_items},
+	{"UntagResource", request_untag_resource},
 	{"UpdateItem", request_update_item},
+	{"UpdateTable", request_update_table},
+	{"UpdateTimeToLive", request_update_time_to_live},
 };
 
 static RequestOperation

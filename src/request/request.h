@@ -12,9 +12,6 @@
 /* Reads a request, does what it says, and writes the response: a JSON object. */
 typedef void (*RequestOperation)(JsonReader *reader, StringInfo response);
 
-/* name.c */
-extern text *request_table_name(text *given);
-
 /* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
 typedef void (*FailurePrinter)(StringInfo detail, void *arg); /* members */
 pg_noreturn extern void request_rethrow(MemoryContext context);
@@ -38,6 +35,25 @@ extern void request_transact_write_items(JsonReader *reader, StringInfo response
 /* read.c */
 extern void request_query(JsonReader *reader, StringInfo response);
 extern void request_scan(JsonReader *reader, StringInfo response);
+
+/* tables.c */
+extern void request_create_table(JsonReader *reader, StringInfo response);
+extern void request_describe_table(JsonReader *reader, StringInfo response);
+extern void request_delete_table(JsonReader *reader, StringInfo response);
+extern void request_describe_continuous_backups(JsonReader *reader, StringInfo response);
+
+/* table_list.c, table_update.c */
+extern void request_list_tables(JsonReader *reader, StringInfo response);
+extern void request_update_table(JsonReader *reader, StringInfo response);
+
+/* tags.c */
+extern void request_tag_resource(JsonReader *reader, StringInfo response);
+extern void request_untag_resource(JsonReader *reader, StringInfo response);
+extern void request_list_tags_of_resource(JsonReader *reader, StringInfo response);
+
+/* ttl.c */
+extern void request_update_time_to_live(JsonReader *reader, StringInfo response);
+extern void request_describe_time_to_live(JsonReader *reader, StringInfo response);
 
 /* limits.c */
 extern void request_describe_limits(JsonReader *reader, StringInfo response);

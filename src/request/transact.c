@@ -95,7 +95,6 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 	ItemRequest *request = &call.action.request;
 
 	request_read_members(reader, kinds[kind].members, kinds[kind].nmembers, &call);
-	request->table = request_table_name(request->table);
 	request->expressions = expr_request(call.action.names, call.action.vals);
 	request->old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	*action = call.action;

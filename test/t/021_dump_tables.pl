@@ -16,6 +16,11 @@ my $setup = q{
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "n N"},
 		"inverted": {"partition_key": "sk S", "sort_key": "pk S", "projection": "INCLUDE", "non_key_attributes": ["a\"b", "é"]}}');
 	SELECT dyn_create_table('Orders.2024', 'User Name S', 'OrderId N', fillfactor => 70, local_indexes => '{"by-date": {"sort_key": "date S"}}');
+	SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "it''s \\"é\\"", "Value": "x"}]}');
+	SELECT dyn_request('UpdateTimeToLive', '{"TableName": "app", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires at"}}');
+	SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true, "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}, "GlobalSecondaryIndexUpdates": [
+		{"Update": {"IndexName": "GSI1", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}}}, {"Update": {"IndexName": "inverted", "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 10}}}]}');
+	SELECT dyn_request('CreateTable', '{"TableName": "shop", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
 };
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', $setup);
@@ -36,6 +41,8 @@ sub same_and_alive
 		is($node->safe_psql($db, $rows), $node->safe_psql('source', $rows), "$name: the same rows in $table");
 		my $describe = "SELECT regexp_replace(dyn_describe_table('$table')::text, '\"(ItemCount|TableSizeBytes|IndexSizeBytes)\": [0-9]+', '', 'g')";
 		is($node->safe_psql($db, $describe), $node->safe_psql('source', $describe), "$name: the same description of $table");
+		my $settings = qq{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "$table"}'), dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/$table"}')};
+		is($node->safe_psql($db, $settings), $node->safe_psql('source', $settings), "$name: the same settings of $table");
 	}
 	return unless grep { $_ eq 'app' } @$tables;
 	is($node->safe_psql($db, q{SELECT dyn_get('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"}}') -> 'all'}),
@@ -48,6 +55,8 @@ sub same_and_alive
 		"$name: the indexes are active");
 	my ($rc, $out, $err) = $node->psql($db, q{SET session_replication_role = replica; INSERT INTO app (item, pk, sk) VALUES ('{"pk":{"S":"new"},"sk":{"S":"2"}}', 'x', 'y') RETURNING pk, sk});
 	ok($out eq 'new|2' || $err =~ /violates check constraint "dynamo_keys"/, "$name: keys are right or refused under the replica role");
+	my $unprotected = ($node->psql($db, q{SELECT dyn_drop_table('app')}))[2];
+	like($unprotected, qr/protected against deletion/, "$name: protection holds");
 	check_storage($node, $name, $db);
 }
 
@@ -63,13 +72,15 @@ sub restore
 	same_and_alive($db, $name, $tables);
 }
 
+# a table of CreateTable has an id, which is another one each time
 my $both = [ 'app', 'Orders.2024' ];
-restore('whole', $both, '');
+my $all = [ @$both, 'shop' ];
+restore('whole', $all, '');
 restore('one table', ['app'], 'CREATE EXTENSION dynamo_table', '-t', 'app');
-restore('without another', $both, '', '-T', 'other');
+restore('without another', $all, '', '-T', 'other');
 restore('data only', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only');
 restore('data only with triggers disabled', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only', '--disable-triggers');
-restore('inserts', $both, '', '--inserts');
+restore('inserts', $all, '', '--inserts');
 restore('inserts with columns', $both, '', '--column-inserts');
 
 # The custom format in parallel
@@ -77,6 +88,6 @@ my $dir = $node->basedir . '/directory';
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('source'), '-Fd', '-j', 2, '-f', $dir ], 'directory: dump');
 $node->safe_psql('postgres', 'CREATE DATABASE parallel');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('parallel'), '-j', 2, $dir ], 'directory: restore');
-same_and_alive('parallel', 'directory', $both);
+same_and_alive('parallel', 'directory', $all);
 
 done_testing();

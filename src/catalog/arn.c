@@ -1,0 +1,83 @@
+/*
+ * arn.c
+ *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
+ *
+ * Region and account say nothing here, and are whatever the settings have.  An ARN that is given
+ * may have any: only the name counts, so that programs may keep those of an account they have left.
+ */
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "catalog/table.h"
+
+static char *arn_region = NULL;
+static char *arn_account = NULL;
+
+static bool
+check_part(char **value, void **extra, GucSource source)
+{
+	return strspn(*value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(*value) &&
+		   **value != '\0';
+}
+
+void
+dyn_arn_init(void)
+{
+	DefineCustomStringVariable("dynamo_table.arn_region", "The region in ARNs of tables.", NULL,
+							   &arn_region, "local", PGC_USERSET, 0, check_part, NULL, NULL);
+	DefineCustomStringVariable("dynamo_table.arn_account", "The account in ARNs of tables.", NULL,
+							   &arn_account, "000000000000", PGC_USERSET, 0, check_part, NULL,
+							   NULL);
+}
+
+/* Skip a part that ends with a colon, and is what is expected unless that is NULL. */
+static bool
+skip_part(ItemSpan *rest, const char *expected)
+{
+	const char *colon = memchr(rest->data, ':', rest->len);
+	uint32 len;
+
+	if (colon == NULL)
+		return false;
+	len = (uint32) (colon - rest->data);
+	if (expected != NULL && (len != strlen(expected) || memcmp(rest->data, expected, len) != 0))
+		return false;
+	*rest = (ItemSpan){colon + 1, rest->len - len - 1};
+	return true;
+}
+
+/* Whether it is the ARN of a table, and which one's. */
+bool
+dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
+{
+	static const char *const parts[] = {"arn", NULL, "dynamodb", NULL, NULL};
+	const uint32 prefix = strlen("table/");
+
+	*name = arn;
+	for (int i = 0; i < lengthof(parts); i++)
+	{
+		if (!skip_part(name, parts[i]))
+			return false;
+	}
+	if (name->len <= prefix || memcmp(name->data, "table/", prefix) != 0)
+		return false;
+	*name = (ItemSpan){name->data + prefix, name->len - prefix};
+	return memchr(name->data, '/', name->len) == NULL;
+}
+
+/* The name of a table that is given by its name or its ARN. */
+ItemSpan
+dyn_table_name(ItemSpan given)
+{
+	ItemSpan name;
+
+	return dyn_parse_table_arn(given, &name) ? name : given;
+}
+
+char *
+dyn_table_arn(ItemSpan name)
+{
+	return psprintf("arn:aws:dynamodb:%s:%s:table/%.*s", arn_region, arn_account, (int) name.len,
+					name.data);
+}

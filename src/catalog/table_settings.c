@@ -1,0 +1,372 @@
+/*
+ * table_settings.c
+ *	  Settings of a table: read, checked, changed, printed.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/json.h"
+
+#include "catalog/table_settings.h"
+#include "errors.h"
+
+#define ARGUMENT_START "{\"settings\":"
+
+const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
+const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
+
+/*
+ * Read: an argument may be anything that somebody has written there.
+ */
+
+/* An index has a name as well, so no index begins like this. */
+bool
+dyn_settings_is_argument(const char *argument)
+{
+	return strncmp(argument, ARGUMENT_START, strlen(ARGUMENT_START)) == 0;
+}
+
+pg_noreturn static void
+fail_member(const char *name, const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid settings of a table: \"%s\" %s", name, message)));
+}
+
+/* Whether a number is an integer. */
+bool
+dyn_settings_integer(ItemSpan value, int64 *integer)
+{
+	char text[ITEM_NUMBER_TEXT];
+	char *end;
+
+	if (item_type(value) != ITEM_N)
+		return false;
+	item_number_print(item_payload(value), text);
+	errno = 0;
+	*integer = strtoi64(text, &end, 10);
+	return *end == '\0' && errno == 0;
+}
+
+static int64
+read_integer(const char *name, ItemSpan value)
+{
+	int64 integer;
+
+	if (!dyn_settings_integer(value, &integer) || integer < 0)
+		fail_member(name, "must be a count");
+	return integer;
+}
+
+static double
+read_number(const char *name, ItemSpan value)
+{
+	char text[ITEM_NUMBER_TEXT];
+
+	if (item_type(value) != ITEM_N)
+		fail_member(name, "must be a number");
+	item_number_print(item_payload(value), text);
+	return strtod(text, NULL);
+}
+
+static bool
+read_bool(const char *name, ItemSpan value)
+{
+	if (item_type(value) != ITEM_BOOL)
+		fail_member(name, "must be true or false");
+	return item_bool(value);
+}
+
+static ItemSpan
+read_string(const char *name, ItemSpan value)
+{
+	if (item_type(value) != ITEM_S)
+		fail_member(name, "must be a string");
+	return item_payload(value);
+}
+
+static int
+read_choice(const char *name, ItemSpan value, const char *const *choices)
+{
+	ItemSpan string = read_string(name, value);
+
+	for (int i = 0; choices[i] != NULL; i++)
+	{
+		if (string.len == strlen(choices[i]) && memcmp(string.data, choices[i], string.len) == 0)
+			return i;
+	}
+	fail_member(name, "has an unknown value");
+}
+
+/* The members of an object are in byte order. */
+static void
+read_tags(DynSettings *settings, ItemSpan value)
+{
+	ItemChildren children;
+
+	if (item_type(value) != ITEM_M)
+		fail_member("tags", "must be an object");
+	children = item_children(value);
+	settings->tags = palloc(children.count * sizeof(DynTag));
+	for (uint32 i = 0; i < children.count; i++)
+	{
+		DynTag *tag = &settings->tags[settings->ntags++];
+
+		tag->value = read_string("tags", item_entry(item_child(&children, i), &tag->key));
+	}
+}
+
+static void
+read_member(DynSettings *settings, const char *name, ItemSpan value)
+{
+	if (strcmp(name, "name") == 0)
+		settings->name = read_string(name, value);
+	else if (strcmp(name, "id") == 0)
+		settings->id = read_string(name, value);
+	else if (strcmp(name, "created") == 0)
+		settings->created = read_number(name, value);
+	else if (strcmp(name, "billing_mode") == 0)
+		settings->billing = (DynBilling) read_choice(name, value, dyn_billing_names);
+	else if (strcmp(name, "read_capacity_units") == 0)
+		settings->capacity.read = read_integer(name, value);
+	else if (strcmp(name, "write_capacity_units") == 0)
+		settings->capacity.write = read_integer(name, value);
+	else if (strcmp(name, "deletion_protection") == 0)
+		settings->deletion_protection = read_bool(name, value);
+	else if (strcmp(name, "table_class") == 0)
+		settings->table_class = (DynTableClass) read_choice(name, value, dyn_table_class_names);
+	else if (strcmp(name, "ttl_attribute") == 0)
+		settings->ttl = read_string(name, value);
+	else if (strcmp(name, "tags") == 0)
+		read_tags(settings, value);
+	else
+		fail_member(name, "is not known");
+}
+
+void
+dyn_settings_parse(const char *json, DynSettings *settings)
+{
+	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
+	ItemChildren outer = item_children(item_root(item));
+	ItemChildren members;
+	ItemSpan name;
+	ItemSpan value = item_entry(item_child(&outer, 0), &name);
+
+	memset(settings, 0, sizeof(DynSettings));
+	if (outer.count != 1 || item_type(value) != ITEM_M)
+		fail_member("settings", "must be an object, and alone");
+	members = item_children(value);
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		value = item_entry(item_child(&members, i), &name);
+		read_member(settings, pnstrdup(name.data, name.len), value);
+	}
+}
+
+/*
+ * Print
+ */
+
+static void
+append_member(StringInfo out, const char *name)
+{
+	if (out->data[out->len - 1] != '{')
+		appendStringInfoString(out, ", ");
+	appendStringInfo(out, "\"%s\": ", name);
+}
+
+static void
+append_span(StringInfo out, ItemSpan span)
+{
+	escape_json(out, pnstrdup(span.data, span.len));
+}
+
+static void
+append_string(StringInfo out, const char *name, ItemSpan value)
+{
+	if (value.len == 0)
+		return;
+	append_member(out, name);
+	append_span(out, value);
+}
+
+static void
+append_integer(StringInfo out, const char *name, int64 value)
+{
+	if (value == 0)
+		return;
+	append_member(out, name);
+	appendStringInfo(out, INT64_FORMAT, value);
+}
+
+static void
+append_choice(StringInfo out, const char *name, const char *const *choices, int choice)
+{
+	if (choice == 0)
+		return;
+	append_member(out, name);
+	escape_json(out, choices[choice]);
+}
+
+static void
+append_tags(StringInfo out, const DynSettings *settings)
+{
+	if (settings->ntags == 0)
+		return;
+	append_member(out, "tags");
+	for (int i = 0; i < settings->ntags; i++)
+	{
+		appendStringInfoString(out, i > 0 ? ", " : "{");
+		append_span(out, settings->tags[i].key);
+		appendStringInfoString(out, ": ");
+		append_span(out, settings->tags[i].value);
+	}
+	appendStringInfoChar(out, '}');
+}
+
+/* As an argument of the derive trigger; NULL if nothing is set. */
+char *
+dyn_settings_print(const DynSettings *settings)
+{
+	StringInfoData out;
+	int start;
+
+	initStringInfo(&out);
+	appendStringInfoString(&out, ARGUMENT_START " {");
+	start = out.len;
+	append_string(&out, "name", settings->name);
+	append_string(&out, "id", settings->id);
+	if (settings->created != 0)
+	{
+		append_member(&out, "created");
+		appendStringInfo(&out, "%.3f", settings->created);
+	}
+	append_choice(&out, "billing_mode", dyn_billing_names, (int) settings->billing);
+	append_integer(&out, "read_capacity_units", settings->capacity.read);
+	append_integer(&out, "write_capacity_units", settings->capacity.write);
+	if (settings->deletion_protection)
+	{
+		append_member(&out, "deletion_protection");
+		appendStringInfoString(&out, "true");
+	}
+	append_choice(&out, "table_class", dyn_table_class_names, (int) settings->table_class);
+	append_string(&out, "ttl_attribute", settings->ttl);
+	append_tags(&out, settings);
+	if (out.len == start)
+		return NULL;
+	appendStringInfoString(&out, "}}");
+	return out.data;
+}
+
+/*
+ * Rules
+ */
+
+/* index: its name, or NULL for the table. */
+void
+dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity, const ItemSpan *index)
+{
+	bool both = capacity->read > 0 && capacity->write > 0;
+	bool none = capacity->read == 0 && capacity->write == 0;
+
+	if (billing == DYN_PROVISIONED ? both : none)
+		return;
+	if (index != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "One or more parameter values were invalid: ProvisionedThroughput %s specified "
+				  "for index: %.*s%s",
+				  billing == DYN_PROVISIONED ? "must be" : "should not be", (int) index->len,
+				  index->data,
+				  billing == DYN_PROVISIONED ? "" : " when BillingMode is PAY_PER_REQUEST");
+	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s",
+			  billing == DYN_PROVISIONED
+				  ? "ReadCapacityUnits and WriteCapacityUnits must both be specified when "
+					"BillingMode is PROVISIONED"
+				  : "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "
+					"BillingMode is PAY_PER_REQUEST");
+}
+
+/* Settings are kept in an argument, which is a C string; JSON's \u0000 would end it. */
+static bool
+has_nul(ItemSpan span)
+{
+	return memchr(span.data, '\0', span.len) != NULL;
+}
+
+void
+dyn_settings_check_ttl(ItemSpan attribute)
+{
+	if (attribute.len == 0 || attribute.len > DYN_MAX_TTL_ATTRIBUTE || has_nul(attribute))
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "TimeToLive attribute name must have 1 to %d bytes, and no U+0000",
+				  DYN_MAX_TTL_ATTRIBUTE);
+}
+
+/* The place of a tag, or where it would be. */
+static int
+tag_place(const DynSettings *settings, ItemSpan key, bool *found)
+{
+	int i = 0;
+
+	while (i < settings->ntags && item_compare_bytes(settings->tags[i].key, key) < 0)
+		i++;
+	*found = i < settings->ntags && item_compare_bytes(settings->tags[i].key, key) == 0;
+	return i;
+}
+
+static void
+check_tag(ItemSpan key, ItemSpan value)
+{
+	if (key.len == 0 || pg_mbstrlen_with_len(key.data, (int) key.len) > DYN_MAX_TAG_KEY ||
+		has_nul(key))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must have 1 to %d characters, and no U+0000",
+				  DYN_MAX_TAG_KEY);
+	if (pg_mbstrlen_with_len(value.data, (int) value.len) > DYN_MAX_TAG_VALUE || has_nul(value))
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Tag values must have at most %d characters, and no U+0000", DYN_MAX_TAG_VALUE);
+	if (key.len >= 4 && memcmp(key.data, "aws:", 4) == 0)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must not begin with aws:");
+}
+
+/* A copy that may be changed, with room for one more: settings share their tags with the cache. */
+static void
+copy_tags(DynSettings *settings)
+{
+	DynTag *tags = palloc((settings->ntags + 1) * sizeof(DynTag));
+
+	if (settings->ntags > 0)
+		memcpy(tags, settings->tags, settings->ntags * sizeof(DynTag));
+	settings->tags = tags;
+}
+
+void
+dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value)
+{
+	bool found;
+	int i = tag_place(settings, key, &found);
+
+	check_tag(key, value);
+	if (!found && settings->ntags == DYN_MAX_TAGS)
+		dyn_error(ERRCODE_DYN_LIMIT_EXCEEDED, "A table has at most %d tags", DYN_MAX_TAGS);
+	copy_tags(settings);
+	if (!found)
+	{
+		memmove(settings->tags + i + 1, settings->tags + i, (settings->ntags - i) * sizeof(DynTag));
+		settings->ntags++;
+	}
+	settings->tags[i] = (DynTag){key, value};
+}
+
+void
+dyn_settings_remove_tag(DynSettings *settings, ItemSpan key)
+{
+	bool found;
+	int i = tag_place(settings, key, &found);
+
+	if (!found)
+		return;
+	copy_tags(settings);
+	settings->ntags--;
+	memmove(settings->tags + i, settings->tags + i + 1, (settings->ntags - i) * sizeof(DynTag));
+}

@@ -1,0 +1,77 @@
+/*
+ * table_settings.h
+ *	  What a table of ours has beside keys and indexes, as the derive trigger's arguments keep it.
+ *
+ * The last argument, if there are any settings: a JSON object with one member, like
+ *
+ *		{"settings": {"id": "0b5f…", "created": 1700000000.123, "billing_mode": "PROVISIONED",
+ *		 "read_capacity_units": 5, "write_capacity_units": 5, "deletion_protection": true,
+ *		 "table_class": "STANDARD", "ttl_attribute": "expires", "tags": {"team": "a"}}}
+ *
+ * So they are transactional, dumped with the table, and untouched by its renaming.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
+#define DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
+
+#include "item/item.h"
+
+#define DYN_MAX_TAGS 50
+#define DYN_MAX_TAG_KEY 128 /* characters */
+#define DYN_MAX_TAG_VALUE 256
+#define DYN_MAX_TTL_ATTRIBUTE 255 /* bytes */
+
+typedef enum DynBilling
+{
+	DYN_PAY_PER_REQUEST,
+	DYN_PROVISIONED
+} DynBilling;
+
+/* Units that a table or an index is said to have; 0: none.  They limit nothing. */
+typedef struct DynCapacity
+{
+	int64 read;
+	int64 write;
+} DynCapacity;
+
+typedef enum DynTableClass
+{
+	DYN_CLASS_UNSAID,
+	DYN_CLASS_STANDARD,
+	DYN_CLASS_INFREQUENT_ACCESS
+} DynTableClass;
+
+typedef struct DynTag
+{
+	ItemSpan key;
+	ItemSpan value;
+} DynTag;
+
+/* All zero: nothing is set. */
+typedef struct DynSettings
+{
+	ItemSpan name; /* as DynamoDB has it, where the relation's is another */
+	ItemSpan id; /* a UUID */
+	double created; /* seconds since 1970 */
+	DynBilling billing;
+	DynCapacity capacity;
+	bool deletion_protection;
+	DynTableClass table_class;
+	ItemSpan ttl; /* the attribute; of length 0: disabled */
+	int ntags;
+	DynTag *tags; /* by key, in byte order */
+} DynSettings;
+
+extern const char *const dyn_billing_names[]; /* these end with NULL */
+extern const char *const dyn_table_class_names[];
+
+extern bool dyn_settings_is_argument(const char *argument);
+extern void dyn_settings_parse(const char *json, DynSettings *settings);
+extern char *dyn_settings_print(const DynSettings *settings);
+extern bool dyn_settings_integer(ItemSpan value, int64 *integer);
+extern void dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity,
+										const ItemSpan *index);
+extern void dyn_settings_check_ttl(ItemSpan attribute);
+extern void dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value);
+extern void dyn_settings_remove_tag(DynSettings *settings, ItemSpan key);
+
+#endif

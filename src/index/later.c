@@ -1,0 +1,158 @@
+/*
+ * later.c
+ *	  Procedures that begin when a transaction has committed.
+ *
+ * A function cannot commit, so it declares what is to become of an index and leaves the rest to
+ * a background worker, a session like the caller's.  The worker is registered when the transaction
+ * has committed, at a moment at which nothing may fail: all that it is given fits into its slot.
+ * What it has to do it finds in the table's schema, as any later call does if there is no worker,
+ * or if it fails.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "index/index.h"
+
+/* In the slot's own space. */
+typedef struct Later
+{
+	Oid database;
+	Oid session_user;
+	Oid role; /* InvalidOid: the session user itself */
+	Oid relid;
+} Later;
+
+typedef struct Pending
+{
+	Later later;
+	char *table;
+	char *statement; /* which does the same */
+} Pending;
+
+StaticAssertDecl(sizeof(Later) <= BGW_EXTRALEN, "a worker's slot is too small");
+
+static List *pending = NIL; /* of the transaction, in its memory */
+
+static bool
+start_worker(const Pending *what)
+{
+	BackgroundWorker worker = {0};
+
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", what->table);
+	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table index");
+	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
+	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_index_later_main");
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	memcpy(worker.bgw_extra, &what->later, sizeof(Later));
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+static void
+warn(const Pending *what, const char *why)
+{
+	ereport(WARNING, (errmsg("%s to go on with the index of table \"%s\"", why, what->table),
+					  errdetail("The transaction has only declared what is to be done."),
+					  errhint("Run %s.", what->statement)));
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
+{
+	ListCell *cell;
+
+	if (pending == NIL || event == XACT_EVENT_PRE_COMMIT)
+		return;
+	foreach (cell, pending)
+	{
+		if (event == XACT_EVENT_COMMIT && !start_worker(lfirst(cell)))
+			warn(lfirst(cell), "no background worker is free");
+		/* its commit comes in another session, perhaps */
+		if (event == XACT_EVENT_PRE_PREPARE)
+			warn(lfirst(cell), "a prepared transaction starts no background worker");
+	}
+	pending = NIL;
+}
+
+/* After the transaction's commit go on with an index that it has declared or disowned. */
+void
+gsi_resume_later(const GsiWork *work, const DynTable *table)
+{
+	static bool registered = false;
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Pending *what = palloc(sizeof(Pending));
+
+	if (!registered)
+		RegisterXactCallback(end_of_transaction, NULL);
+	registered = true;
+	what->later.database = MyDatabaseId;
+	what->later.session_user = GetSessionUserId();
+	what->later.role = GetUserId() == GetSessionUserId() ? InvalidOid : GetUserId();
+	what->later.relid = table->relid;
+	what->table = pstrdup(work->table);
+	what->statement =
+		psprintf("CALL %s.dyn_resume_index(%s, %s)", table->extension,
+				 quote_literal_cstr(table->qualified), quote_literal_cstr(work->index));
+	pending = lappend(pending, what);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * The worker
+ */
+
+/* The calls that a table's schema asks for, in the memory that outlives the transaction. */
+static List *
+find_calls(Oid relid, MemoryContext context)
+{
+	List *calls = NIL;
+	DynTable *table;
+	Relation rel;
+
+	StartTransactionCommand();
+	/* the transaction that started us has committed, but may hold its locks for a moment more */
+	gsi_await_turn(relid);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	rel = try_relation_open(relid, AccessShareLock);
+	table = rel == NULL ? NULL : dyn_schema(rel);
+	for (int i = 0; table != NULL && i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		if (index->status != DYN_INDEX_ACTIVE)
+			calls = lappend(
+				calls, psprintf("CALL %s.dyn_resume_index(%u, %s)", table->extension, relid,
+								quote_literal_cstr(pnstrdup(index->name.data, index->name.len))));
+		MemoryContextSwitchTo(old);
+	}
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return calls;
+}
+
+void
+dyn_index_later_main(Datum unused)
+{
+	List *calls;
+	ListCell *cell;
+	Later later;
+
+	gsi_worker_start();
+	memcpy(&later, MyBgworkerEntry->bgw_extra, sizeof(Later));
+	gsi_worker_connect(later.database, later.session_user, later.role);
+	calls = find_calls(later.relid, TopMemoryContext);
+	foreach (cell, calls)
+		gsi_worker_run(lfirst(cell));
+}

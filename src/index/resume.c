@@ -1,0 +1,63 @@
+/*
+ * resume.c
+ *	  dyn_resume_index(): the rest of what was begun.
+ *
+ * What there is says what is left to do: an index that is CREATING is built, one that is DELETING
+ * removed.  For UpdateTable, which can only begin it, and after an interruption.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "index/index.h"
+
+/* ACTIVE if there is nothing left to do. */
+static DynIndexStatus
+begun(const GsiWork *work, Relation rel, const DynTable *table)
+{
+	const DynIndexSpec *spec = dyn_shape_index(dyn_shape_of(rel, table), work->name);
+
+	if (spec == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" has no index \"%s\"", work->table, work->index)));
+	return spec->status;
+}
+
+PG_FUNCTION_INFO_V1(dyn_resume_index);
+Datum
+dyn_resume_index(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	DynIndexStatus status;
+	DynTable *table;
+	Relation rel;
+
+	work->procedure = "dyn_resume_index";
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		rel = gsi_begin(work, fcinfo, true, &table);
+		status = begun(work, rel, table);
+		relation_close(rel, NoLock);
+		if (status == DYN_INDEX_CREATING)
+		{
+			gsi_check_row_security(work);
+			gsi_build_index(work);
+		}
+		else if (status == DYN_INDEX_DELETING)
+			gsi_remove_index(work);
+		else
+			ereport(NOTICE, (errmsg("index \"%s\" of table \"%s\" is not being created or deleted",
+									work->index, work->table)));
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}

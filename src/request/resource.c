@@ -1,0 +1,96 @@
+/*
+ * resource.c
+ *	  The tables that requests are about: found, locked, their settings changed.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+#include "request/resource.h"
+
+pg_noreturn static void
+fail_not_found(ItemSpan given)
+{
+	ItemSpan name = dyn_table_name(given);
+
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Requested resource not found: Table: %.*s not found",
+			  (int) name.len, name.data);
+}
+
+/* By name or ARN, under the lock of a reader. */
+Relation
+request_open_table(ItemSpan name, DynTable **table)
+{
+	Relation rel = dyn_table_find(name, AccessShareLock, table);
+
+	if (rel == NULL)
+		fail_not_found(name);
+	return rel;
+}
+
+void
+request_check_owner(Relation rel)
+{
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+}
+
+/*
+ * The same to change what the table is: for its owner, and under a lock that lets nobody else do
+ * so.  Those who queue behind us for it do not queue long.
+ */
+Relation
+request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table)
+{
+	Relation rel = request_open_table(name, table);
+	Oid relid = RelationGetRelid(rel);
+
+	request_check_owner(rel);
+	/* two who held it while they wait for more would wait for each other */
+	relation_close(rel, AccessShareLock);
+	if (!gsi_lock_briefly(relid, mode))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+			 errmsg("table \"%s\" is in use by other transactions", (*table)->name),
+			 errhint(
+				 "What has to be changed needs a lock that they do not let go of: try again.")));
+	rel = try_relation_open(relid, NoLock);
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		fail_not_found(name);
+	return rel;
+}
+
+/* A request that has a table's name and nothing else. */
+ItemSpan
+request_read_table_name(JsonReader *reader)
+{
+	static const RequestMember members[] = {{"TableName", MEMBER_STRING, 0, true}};
+	ItemSpan name;
+
+	request_read_members(reader, members, lengthof(members), &name);
+	json_reader_done(reader);
+	return name;
+}
+
+/* Of a table that was locked for it; closes it. */
+void
+request_write_settings(Relation rel, const DynTable *table, const DynSettings *settings)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+
+	shape->settings = *settings;
+	relation_close(rel, NoLock);
+	SPI_connect();
+	gsi_write_trigger(shape);
+	SPI_finish();
+}

@@ -1,0 +1,141 @@
+/*
+ * table_list.c
+ *	  ListTables: the tables of items that their names alone name, and that the caller may use.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+
+#include "catalog/derive.h"
+#include "errors.h"
+#include "request/request.h"
+#include "request/resource.h"
+
+#define MAX_TABLES 100
+
+typedef struct ListTables
+{
+	RequestInteger limit;
+	ItemSpan after;
+} ListTables;
+
+/*
+ * Whether a trigger's function is ours is asked of its library symbol: who names a trigger like
+ * ours need not know.  Arguments matter where a name may have been too long for a relation.
+ */
+static const char *const query =
+	"SELECT c.relname::pg_catalog.text, CASE WHEN pg_catalog.octet_length(c.relname::"
+	"pg_catalog.text) = 63 THEN t.tgargs END FROM pg_catalog.pg_trigger t JOIN "
+	"pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid "
+	"WHERE t.tgname = '" DYN_DERIVE_TRIGGER "' AND p.prosrc = 'dyn_derive_keys' AND "
+	"p.probin IS NOT NULL AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid) "
+	"AND pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, "
+	"REFERENCES, TRIGGER')";
+
+/* The name that the settings have, of arguments that end with a zero byte each. */
+static ItemSpan
+name_in_settings(bytea *arguments, ItemSpan name)
+{
+	const char *at = VARDATA_ANY(arguments);
+	const char *end = at + VARSIZE_ANY_EXHDR(arguments);
+	DynSettings settings;
+
+	for (; at < end; at += strlen(at) + 1)
+	{
+		if (!dyn_settings_is_argument(at))
+			continue;
+		dyn_settings_parse(at, &settings);
+		/* not if the table was renamed since */
+		if (settings.name.len > 0 &&
+			strcmp(dyn_identifier(settings.name), pnstrdup(name.data, name.len)) == 0)
+			return settings.name;
+	}
+	return name;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
+}
+
+/* All names, in byte order; they live until SPI is left. */
+static int
+find_names(ItemSpan **names)
+{
+	int result = SPI_execute(query, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+	*names = palloc(SPI_processed * sizeof(ItemSpan));
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple row = SPI_tuptable->vals[i];
+		char *name = SPI_getvalue(row, SPI_tuptable->tupdesc, 1);
+		bool isnull;
+		Datum arguments = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull);
+
+		(*names)[i] = (ItemSpan){name, (uint32) strlen(name)};
+		if (!isnull)
+			(*names)[i] = name_in_settings(DatumGetByteaPP(arguments), (*names)[i]);
+	}
+	qsort(*names, SPI_processed, sizeof(ItemSpan), compare_names);
+	return (int) SPI_processed;
+}
+
+static void
+append_page(StringInfo response, const ListTables *list, const ItemSpan *names, int n)
+{
+	int64 limit = list->limit.given ? list->limit.value : MAX_TABLES;
+	int last = -1;
+	int i = 0;
+
+	while (i < n && list->after.data != NULL && item_compare_bytes(names[i], list->after) <= 0)
+		i++;
+	appendStringInfoString(response, "{\"TableNames\":[");
+	for (; i < n && limit > 0; i++, limit--)
+	{
+		appendStringInfoString(response, last >= 0 ? "," : "");
+		escape_json(response, pnstrdup(names[i].data, names[i].len));
+		last = i;
+	}
+	appendStringInfoChar(response, ']');
+	if (i < n)
+	{
+		appendStringInfoString(response, ",\"LastEvaluatedTableName\":");
+		escape_json(response, pnstrdup(names[last].data, names[last].len));
+	}
+	appendStringInfoChar(response, '}');
+}
+
+void
+request_list_tables(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"Limit", MEMBER_INTEGER, offsetof(ListTables, limit)},
+		{"ExclusiveStartTableName", MEMBER_STRING, offsetof(ListTables, after)}};
+	ListTables list = {0};
+	StringInfoData page;
+	ItemSpan *names;
+	int n;
+
+	request_read_members(reader, members, lengthof(members), &list);
+	json_reader_done(reader);
+	if (list.limit.given && (list.limit.value < 1 || list.limit.value > MAX_TABLES))
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
+				  "satisfy constraint: Member must have value between 1 and %d",
+				  list.limit.value, MAX_TABLES);
+	if (list.after.data != NULL)
+		dyn_check_name("table", list.after);
+	SPI_connect();
+	n = find_names(&names);
+	initStringInfo(&page);
+	append_page(&page, &list, names, n);
+	/* response keeps to its own memory as it grows */
+	appendBinaryStringInfo(response, page.data, page.len);
+	SPI_finish();
+}

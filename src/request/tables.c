@@ -1,0 +1,165 @@
+/*
+ * tables.c
+ *	  CreateTable, DescribeTable, DeleteTable.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "datatype/timestamp.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include "catalog/indexspec.h"
+#include "errors.h"
+#include "request/definitions.h"
+#include "request/request.h"
+#include "request/resource.h"
+#include "request/tags.h"
+
+typedef struct CreateTable
+{
+	ItemSpan name;
+	List *attributes;
+	List *keys;
+	List *global;
+	List *local;
+	int billing;
+	Throughput throughput;
+	List *tags;
+	bool deletion_protection;
+	int table_class;
+} CreateTable;
+
+static const char *const table_classes[] = {"STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
+
+static const RequestMember create_members[] = {
+	{"TableName", MEMBER_STRING, offsetof(CreateTable, name), true},
+	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(CreateTable, attributes), true, NULL,
+	 request_read_attributes},
+	{"KeySchema", MEMBER_CUSTOM, offsetof(CreateTable, keys), true, NULL, request_read_key_schema},
+	{"GlobalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, global), false, NULL,
+	 request_read_global_indexes},
+	{"LocalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, local), false, NULL,
+	 request_read_local_indexes},
+	{"BillingMode", MEMBER_CHOICE, offsetof(CreateTable, billing), false, dyn_billing_names},
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughput), false, NULL,
+	 request_read_throughput},
+	{"Tags", MEMBER_CUSTOM, offsetof(CreateTable, tags), false, NULL, request_read_tags},
+	{"DeletionProtectionEnabled", MEMBER_BOOL, offsetof(CreateTable, deletion_protection)},
+	{"TableClass", MEMBER_CHOICE, offsetof(CreateTable, table_class), false, table_classes},
+	{"StreamSpecification", MEMBER_CUSTOM, 0, false, NULL, request_read_stream},
+	{"SSESpecification", MEMBER_CUSTOM, 0, false, NULL, request_read_encryption}};
+
+static double
+seconds_since_1970(void)
+{
+	return GetCurrentTimestamp() / (double) USECS_PER_SEC +
+		   (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY;
+}
+
+static ItemSpan
+new_id(void)
+{
+	Datum uuid = DirectFunctionCall1(gen_random_uuid, (Datum) 0);
+	char *text = DatumGetCString(DirectFunctionCall1(uuid_out, uuid));
+
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+static void
+set_settings(DynSettings *settings, const CreateTable *create)
+{
+	ListCell *cell;
+
+	settings->id = new_id();
+	settings->created = seconds_since_1970();
+	settings->billing = (DynBilling) create->billing;
+	settings->capacity = request_capacity(&create->throughput);
+	dyn_settings_check_capacity(settings->billing, &settings->capacity, NULL);
+	settings->deletion_protection = create->deletion_protection;
+	if (create->table_class >= 0)
+		settings->table_class = (DynTableClass) (DYN_CLASS_STANDARD + create->table_class);
+	foreach (cell, create->tags)
+	{
+		const DynTag *tag = lfirst(cell);
+
+		dyn_settings_set_tag(settings, tag->key, tag->value);
+	}
+}
+
+static void
+add_indexes(DynShape *shape, List *definitions, bool local, List *attributes)
+{
+	ListCell *cell;
+
+	foreach (cell, definitions)
+		shape->indexes =
+			lappend(shape->indexes, request_index_spec(lfirst(cell), local, shape, attributes));
+}
+
+void
+request_create_table(JsonReader *reader, StringInfo response)
+{
+	/* what a request that says nothing means */
+	CreateTable create = {.billing = DYN_PROVISIONED, .table_class = -1};
+	DynShape shape = {0};
+	DynTable *table;
+	Relation rel;
+
+	request_read_members(reader, create_members, lengthof(create_members), &create);
+	json_reader_done(reader);
+	dyn_check_name("table", dyn_table_name(create.name));
+	set_settings(&shape.settings, &create);
+	request_set_keys(&shape, create.keys, create.attributes);
+	add_indexes(&shape, create.global, false, create.attributes);
+	add_indexes(&shape, create.local, true, create.attributes);
+	request_check_used(create.attributes);
+	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
+
+	rel = request_open_table(create.name, &table);
+	appendStringInfoString(response, "{\"TableDescription\":");
+	dyn_describe(response, rel, table, create.name, "ACTIVE");
+	appendStringInfoChar(response, '}');
+	relation_close(rel, NoLock);
+}
+
+void
+request_describe_table(JsonReader *reader, StringInfo response)
+{
+	ItemSpan name = request_read_table_name(reader);
+	DynTable *table;
+	Relation rel = request_open_table(name, &table);
+
+	appendStringInfoString(response, "{\"Table\":");
+	dyn_describe(response, rel, table, name, "ACTIVE");
+	appendStringInfoChar(response, '}');
+	relation_close(rel, NoLock);
+}
+
+void
+request_delete_table(JsonReader *reader, StringInfo response)
+{
+	ItemSpan name = request_read_table_name(reader);
+	DynTable *table;
+	Relation rel = request_open_table(name, &table);
+
+	appendStringInfoString(response, "{\"TableDescription\":");
+	dyn_describe(response, rel, table, name, "DELETING");
+	appendStringInfoChar(response, '}');
+	dyn_drop(rel, table);
+}
+
+/* Backups are those of the database. */
+void
+request_describe_continuous_backups(JsonReader *reader, StringInfo response)
+{
+	ItemSpan name = request_read_table_name(reader);
+	DynTable *table;
+
+	relation_close(request_open_table(name, &table), NoLock);
+	appendStringInfoString(
+		response, "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
+				  "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"
+				  "\"DISABLED\"}}}");
+}

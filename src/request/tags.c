@@ -1,0 +1,141 @@
+/*
+ * tags.c
+ *	  TagResource, UntagResource, ListTagsOfResource.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "nodes/pg_list.h"
+#include "utils/json.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "request/request.h"
+#include "request/resource.h"
+#include "request/tags.h"
+
+typedef struct TagRequest
+{
+	ItemSpan arn;
+	List *tags; /* of DynTag */
+	List *keys; /* of ItemSpan */
+	ItemSpan next;
+} TagRequest;
+
+void
+request_read_tags(JsonReader *reader, void *list)
+{
+	static const RequestMember members[] = {
+		{"Key", MEMBER_STRING, offsetof(DynTag, key), true},
+		{"Value", MEMBER_STRING, offsetof(DynTag, value), true}};
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		DynTag *tag = palloc0(sizeof(DynTag));
+		ListCell *cell;
+
+		request_read_members(reader, members, lengthof(members), tag);
+		foreach (cell, *(List **) list)
+		{
+			if (item_compare_bytes(((DynTag *) lfirst(cell))->key, tag->key) == 0)
+				dyn_error(ERRCODE_DYN_VALIDATION,
+						  "One or more parameter values were invalid: Tag keys must be unique");
+		}
+		*(List **) list = lappend(*(List **) list, tag);
+	}
+}
+
+/* Only an ARN names a resource. */
+static void
+read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest *request)
+{
+	ItemSpan name;
+	StringInfoData quoted;
+
+	request_read_members(reader, members, n, request);
+	json_reader_done(reader);
+	if (dyn_parse_table_arn(request->arn, &name))
+		return;
+	initStringInfo(&quoted);
+	item_quote(&quoted, request->arn);
+	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",
+			  quoted.data);
+}
+
+void
+request_tag_resource(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
+	TagRequest request = {0};
+	DynSettings settings;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	read_request(reader, members, lengthof(members), &request);
+	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
+	settings = table->settings;
+	foreach (cell, request.tags)
+		dyn_settings_set_tag(&settings, ((DynTag *) lfirst(cell))->key,
+							 ((DynTag *) lfirst(cell))->value);
+	request_write_settings(rel, table, &settings);
+	appendStringInfoString(response, "{}");
+}
+
+void
+request_untag_resource(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
+	TagRequest request = {0};
+	DynSettings settings;
+	DynTable *table;
+	Relation rel;
+	ListCell *cell;
+
+	read_request(reader, members, lengthof(members), &request);
+	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
+	settings = table->settings;
+	foreach (cell, request.keys)
+		dyn_settings_remove_tag(&settings, *(ItemSpan *) lfirst(cell));
+	request_write_settings(rel, table, &settings);
+	appendStringInfoString(response, "{}");
+}
+
+static void
+append_tag(StringInfo response, const DynTag *tag)
+{
+	appendStringInfoString(response, "{\"Key\":");
+	escape_json(response, pnstrdup(tag->key.data, tag->key.len));
+	appendStringInfoString(response, ",\"Value\":");
+	escape_json(response, pnstrdup(tag->value.data, tag->value.len));
+	appendStringInfoChar(response, '}');
+}
+
+/* All at once, so there is never a token for more. */
+void
+request_list_tags_of_resource(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
+	TagRequest request = {0};
+	DynTable *table;
+	Relation rel;
+
+	read_request(reader, members, lengthof(members), &request);
+	if (request.next.len > 0)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
+	rel = request_open_table(request.arn, &table);
+	appendStringInfoString(response, "{\"Tags\":[");
+	for (int i = 0; i < table->settings.ntags; i++)
+	{
+		appendStringInfoString(response, i > 0 ? "," : "");
+		append_tag(response, &table->settings.tags[i]);
+	}
+	appendStringInfoString(response, "]}");
+	relation_close(rel, NoLock);
+}
