@@ -21,8 +21,7 @@ fail_not_found(ItemSpan given)
 {
 	ItemSpan name = dyn_table_name(given);
 
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Requested resource not found: Table: %.*s not found",
-			  (int) name.len, name.data);
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Table: %.*s not found", (int) name.len, name.data);
 }
 
 /* By name or ARN, under the lock of a reader. */

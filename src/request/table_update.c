@@ -224,8 +224,8 @@ find_index(const DynShape *shape, ItemSpan name)
 	DynIndexSpec *spec = dyn_shape_index(shape, name);
 
 	if (spec == NULL || spec->local)
-		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
-				  "Requested resource not found: Index: %.*s not found", (int) name.len, name.data);
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Index: %.*s not found", (int) name.len,
+				  name.data);
 	return spec;
 }
 
