@@ -160,11 +160,20 @@ extern void action_measure_collection(const ItemRequest *request, DynTable *tabl
 
 /* collection.c */
 #define COLLECTION_IS_FULL "the item collection would be too large"
-extern bool collection_is_watched(Relation rel, const DynTable *table, const DynKeyValues *key);
+typedef enum CollectionWatch
+{
+	COLLECTION_UNLIMITED,
+	COLLECTION_ROOM, /* what is written counts */
+	COLLECTION_LOOK /* the size after the write matters, and so does the old item */
+} CollectionWatch;
+
+extern CollectionWatch collection_watch(Relation rel, const DynTable *table,
+										const DynKeyValues *key, const DynItem *new);
+extern void collection_written(CollectionWatch watch, DynTable *table, const DynKeyValues *key,
+							   const DynItem *old, const DynItem *new);
+extern void collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *new);
 extern bool collection_grows(const DynTable *table, const DynItem *old, const DynItem *new);
 extern bool collection_is_full(DynTable *table, const DynKeyValues *key, Size *size);
-extern void collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old,
-							 const DynItem *new);
 extern DynItem *collection_key(const DynTable *table, const DynKeyValues *key);
 extern int64 collection_size(DynTable *table, const DynKeyValues *key);
 

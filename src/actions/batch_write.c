@@ -20,7 +20,7 @@ typedef struct BatchWrite
 	ItemTarget target;
 	bool put;
 	DynItem *item; /* or the key */
-	bool watched; /* the collection may become too large */
+	CollectionWatch watch;
 } BatchWrite;
 
 /* Spec row B07. */
@@ -103,6 +103,8 @@ put_many(BatchWrite *const *run, int n)
 	store_begin();
 	store_put_many(run[0]->target.table, n, keys, items);
 	store_end();
+	for (int i = 0; i < n; i++)
+		collection_written(run[i]->watch, run[i]->target.table, keys[i], NULL, items[i]);
 }
 
 static void
@@ -120,8 +122,8 @@ write_one(const BatchWrite *write, const ItemMeter *meter)
 	}
 	else
 		old = store_delete(target->table, &target->key, meter != NULL);
-	if (write->watched)
-		collection_check(target->table, &target->key, old, new);
+	if (write->put)
+		collection_written(write->watch, target->table, &target->key, old, new);
 	store_end();
 	target_measure(meter, target, old, new);
 }
@@ -136,8 +138,8 @@ write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 	{
 		const ItemTarget *target = &run[i]->target;
 
-		run[i]->watched = collection_is_watched(target->rel, target->table, &target->key);
-		one_by_one |= run[i]->watched;
+		run[i]->watch = collection_watch(target->rel, target->table, &target->key, run[i]->item);
+		one_by_one |= run[i]->watch == COLLECTION_LOOK;
 	}
 	if (!one_by_one)
 		put_many(run, n);

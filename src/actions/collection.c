@@ -3,10 +3,11 @@
  *	  The size of an item collection, which local indexes limit.
  *
  * A collection is what has one partition key: its items and their copies in local indexes.  To know
- * its size it must be read.  So a write looks only where the limit could be in reach at all: if
- * the whole relation could hold so much, and then once in as many writes as it takes to fill what
- * the last look found free, were all of them as large as an item can be and all sessions at it.
- * Near the limit that is each time.
+ * its size it must be read, so few writes look at it.  What a look finds free is divided between all
+ * sessions that there can be; who has looked does not look again before he has written his share.
+ * Writes to collections that were not looked at are counted together, and the one that makes it
+ * LOOK_AFTER of the limit looks: a collection is looked at the sooner the more is written to it, and
+ * where collections are many and small, few writes pay.
  */
 #include "postgres.h"
 
@@ -29,17 +30,23 @@
  */
 #define MAX_PACKING 510
 
-/* Writes that need no look. */
+#define LOOK_AFTER 1e-5
+
+/* What an update may write, for counting it before it is known. */
+#define USUAL_SIZE 4096
+
+/* What may be written to a collection without a look. */
 typedef struct Slack
 {
 	uint64 collection; /* hash of table and partition key */
-	int64 writes;
+	int64 bytes;
 } Slack;
 
 #define SLACKS 1024
 
 static Slack slacks[SLACKS];
-static int slacks_limit; /* that they are about */
+static double unseen; /* bytes that were written to collections without one */
+static int known_limit; /* that they are about */
 
 static Size
 limit_bytes(void)
@@ -77,14 +84,16 @@ collection_hash(const DynTable *table, const DynKeyValues *key)
 	return hash;
 }
 
-/* Where a collection's slack is, if it is there. */
+/* Where the slack of a collection is, if it is there. */
 static Slack *
 find_slack(uint64 collection)
 {
-	if (slacks_limit != dyn_item_collection_size_limit)
+	if (known_limit != dyn_item_collection_size_limit)
 	{
 		memset(slacks, 0, sizeof(slacks));
-		slacks_limit = dyn_item_collection_size_limit;
+		known_limit = dyn_item_collection_size_limit;
+		/* the first write looks */
+		unseen = (double) limit_bytes();
 	}
 	return &slacks[collection % SLACKS];
 }
@@ -93,31 +102,54 @@ static void
 keep_slack(const DynTable *table, const DynKeyValues *key, Size size)
 {
 	uint64 collection = collection_hash(table, key);
-	Slack *slack = find_slack(collection);
 
-	slack->collection = collection;
-	slack->writes = (int64) ((limit_bytes() - size) / ITEM_MAX_SIZE / MaxConnections);
+	*find_slack(collection) =
+		(Slack){collection, (int64) ((limit_bytes() - size) / MaxConnections)};
 }
 
-/*
- * Whether a write must be followed by collection_check(), to which it has to tell the old item.
- * No more than this is asked of a write elsewhere.
- */
-bool
-collection_is_watched(Relation rel, const DynTable *table, const DynKeyValues *key)
+/* At least the size of an item with its copies, which have a limit of their own (spec row L14). */
+static int64
+size_bound(int local_indexes, const DynItem *item)
+{
+	return Min((int64) VARSIZE_ANY(item) * 2 * (1 + local_indexes), ITEM_MAX_SIZE);
+}
+
+/* What a write has to do about its collection.  The new item is NULL where it is not known yet. */
+CollectionWatch
+collection_watch(Relation rel, const DynTable *table, const DynKeyValues *key, const DynItem *new)
 {
 	int local_indexes = dyn_local_indexes(table);
 	uint64 collection;
 	Slack *slack;
+	int64 bytes;
 
-	if (local_indexes == 0 || is_small(rel, local_indexes))
-		return false;
+	if (local_indexes == 0)
+		return COLLECTION_UNLIMITED;
+	bytes = new == NULL ? ITEM_MAX_SIZE : size_bound(local_indexes, new);
 	collection = collection_hash(table, key);
 	slack = find_slack(collection);
-	if (slack->collection != collection || slack->writes == 0)
-		return true;
-	slack->writes--;
-	return false;
+	if (slack->collection == collection)
+		return slack->bytes >= bytes ? COLLECTION_ROOM : COLLECTION_LOOK;
+	if (new == NULL)
+		bytes = USUAL_SIZE;
+	if (unseen + (double) bytes < LOOK_AFTER * (double) limit_bytes())
+		return COLLECTION_ROOM;
+	unseen = 0;
+	return is_small(rel, local_indexes) ? COLLECTION_ROOM : COLLECTION_LOOK;
+}
+
+/* After a write that had not to look. */
+void
+collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *new)
+{
+	uint64 collection = collection_hash(table, key);
+	Slack *slack = find_slack(collection);
+	int64 bytes = new == NULL ? 0 : size_bound(dyn_local_indexes(table), new);
+
+	if (slack->collection == collection)
+		slack->bytes -= bytes;
+	else
+		unseen += (double) bytes;
 }
 
 /* Spec row R18: an item and its copies. */
@@ -188,13 +220,17 @@ collection_is_full(DynTable *table, const DynKeyValues *key, Size *size)
 	return *size > limit_bytes();
 }
 
-/* Take a write back that made the collection too large. */
+/* After a write; takes back one that made the collection too large. */
 void
-collection_check(DynTable *table, const DynKeyValues *key, const DynItem *old, const DynItem *new)
+collection_written(CollectionWatch watch, DynTable *table, const DynKeyValues *key,
+				   const DynItem *old, const DynItem *new)
 {
 	Size size;
 
-	if (collection_grows(table, old, new) && collection_is_full(table, key, &size))
+	if (watch == COLLECTION_ROOM)
+		collection_spend(table, key, new);
+	if (watch == COLLECTION_LOOK && collection_grows(table, old, new) &&
+		collection_is_full(table, key, &size))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT), errmsg(COLLECTION_IS_FULL),

@@ -65,22 +65,21 @@ action_put(const ItemRequest *request)
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
-	bool watched;
+	CollectionWatch watch;
 
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_of_item(table, request->item, &key);
 	dyn_check_index_keys(rel, table, NULL, request->item);
 	action_measure(request, table, NULL, NULL);
-	watched = collection_is_watched(rel, table, &key);
+	watch = collection_watch(rel, table, &key, request->item);
 	store_begin();
 	if (condition == NULL && request->return_values == RETURN_NONE && request->measure == NULL &&
-		!watched)
+		watch != COLLECTION_LOOK)
 		store_put(table, &key, request->item);
 	else
 		old = replace_item(request, condition, table, &key);
-	if (watched)
-		collection_check(table, &key, old, request->item);
+	collection_written(watch, table, &key, old, request->item);
 	action_measure(request, table, old, request->item);
 	action_measure_collection(request, table, &key);
 	store_end();

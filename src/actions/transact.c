@@ -30,8 +30,8 @@ typedef struct Step
 	const Expr *update;
 	DynItem *old; /* as it was judged last, NULL if there was none */
 	DynItem *new; /* what it is to become, NULL if there is to be none */
-	bool watched; /* the collection may become too large */
-	bool grows; /* and does grow */
+	CollectionWatch watch;
+	bool grows; /* the collection, which has to be looked at */
 	CancelReason *reason;
 } Step;
 
@@ -235,7 +235,7 @@ judged_item(DynItem *old, void *arg)
 static bool
 needs_old(const Step *step)
 {
-	return step->watched || step->transact->request->meter != NULL;
+	return step->watch == COLLECTION_LOOK || step->transact->request->meter != NULL;
 }
 
 /* The ways of one statement.  False if none of them did: then the item has to be locked first. */
@@ -248,6 +248,7 @@ write_at_once(Step *step)
 
 	if (put && step->condition == NULL && !needs_old(step))
 	{
+		step->new = request->item;
 		store_put(target->table, &target->key, request->item);
 		return true;
 	}
@@ -341,7 +342,10 @@ perform(Step *step)
 	t->failed |= failed(step);
 	if (t->failed)
 		return;
-	step->grows = step->watched && collection_grows(target->table, step->old, step->new);
+	if (step->watch == COLLECTION_ROOM)
+		collection_spend(target->table, &target->key, step->new);
+	step->grows =
+		step->watch == COLLECTION_LOOK && collection_grows(target->table, step->old, step->new);
 	target_measure(t->request->meter, target, step->old, step->new);
 }
 
@@ -353,8 +357,11 @@ watch_collections(Transact *t)
 		Step *step = &t->steps[i];
 		const ItemTarget *target = step->target;
 
-		if (step->action->kind == TRANSACT_PUT || step->action->kind == TRANSACT_UPDATE)
-			step->watched = collection_is_watched(target->rel, target->table, &target->key);
+		if (step->action->kind == TRANSACT_PUT)
+			step->watch = collection_watch(target->rel, target->table, &target->key,
+										   step->action->request.item);
+		else if (step->action->kind == TRANSACT_UPDATE)
+			step->watch = collection_watch(target->rel, target->table, &target->key, NULL);
 	}
 }
 
@@ -410,6 +417,9 @@ put_together(const Transact *t, ItemTarget *const *order, int n)
 	store_begin();
 	store_put_many(order[0]->table, n, keys, items);
 	store_end();
+	for (int i = 0; i < n; i++)
+		collection_written(t->steps[order[i]->number].watch, order[0]->table, keys[i], NULL,
+						   items[i]);
 }
 
 /* Returns the number of steps that it has done. */

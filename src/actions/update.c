@@ -88,7 +88,7 @@ action_update(const ItemRequest *request)
 	DynTable *table;
 	Relation rel;
 	DynKeyValues key;
-	bool watched;
+	CollectionWatch watch;
 
 	if (request->update != NULL)
 		u.update = expr_update(request->expressions, action_span(request->update));
@@ -100,15 +100,14 @@ action_update(const ItemRequest *request)
 		action_forbid_keys(table, &table->primary, u.update,
 						   "Delete the item and put it with its new key.");
 	action_measure(request, table, NULL, NULL);
-	watched = collection_is_watched(rel, table, &key);
+	watch = collection_watch(rel, table, &key, NULL);
 	store_begin();
 	/* without an expression an item that is there stays as it is */
 	if (u.update == NULL || !store_change(table, &key, change_item, &u))
 		action_change_locked(table, &key, change_item, &u);
 	if (has_triggers(rel) && u.new != NULL && request->return_values == RETURN_ALL_NEW)
 		read_back(&u, table, &key);
-	if (watched)
-		collection_check(table, &key, u.old, u.new);
+	collection_written(watch, table, &key, u.old, u.new);
 	action_measure(request, table, u.old, u.new);
 	action_measure_collection(request, table, &key);
 	store_end();
