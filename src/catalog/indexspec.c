@@ -23,21 +23,11 @@ span_is(ItemSpan span, const char *text)
 	return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
 }
 
-static char *
-quoted(ItemSpan name)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	item_quote(&out, name);
-	return out.data;
-}
-
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid index \"%s\": %s", quoted(spec->name), message)));
+					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message)));
 }
 
 /* Whether a member of the definition is there, and is a string. */
@@ -102,7 +92,7 @@ get_choice(const DynIndexSpec *spec, const ItemChildren *members, const char *na
 		if (span_is(value, choices[i]))
 			return i;
 	}
-	fail(spec, psprintf("\"%s\" cannot be \"%s\"", name, quoted(value)));
+	fail(spec, psprintf("\"%s\" cannot be \"%s\"", name, item_quoted(value)));
 }
 
 static int64
@@ -131,7 +121,7 @@ check_members(const DynIndexSpec *spec, const ItemChildren *members, const char 
 		while (k < n && !span_is(name, known[k]))
 			k++;
 		if (k == n)
-			fail(spec, psprintf("unknown member \"%s\"", quoted(name)));
+			fail(spec, psprintf("unknown member \"%s\"", item_quoted(name)));
 	}
 }
 
@@ -275,8 +265,8 @@ dyn_index_spec_check(const DynIndexSpec *given)
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(attributes[i], attributes[j]) == 0)
-				fail(spec,
-					 psprintf("attribute \"%s\" occurs twice in its key", quoted(attributes[i])));
+				fail(spec, psprintf("attribute \"%s\" occurs twice in its key",
+									item_quoted(attributes[i])));
 		}
 	}
 	check_projection(spec);
@@ -301,7 +291,7 @@ check_counts(const DynShape *shape)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (dyn_shape_index(shape, spec->name) != spec)
-			fail_limit(psprintf("index \"%s\" is defined twice", quoted(spec->name)));
+			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)));
 		local += spec->local;
 		included += spec->nincluded;
 	}
@@ -336,8 +326,8 @@ dyn_shape_check(const DynShape *shape)
 			const DynShapeColumn *b = list_nth(columns, j);
 
 			if (strcmp(a->column, b->column) == 0)
-				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", quoted(a->spec),
-									quoted(b->spec)));
+				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", item_quoted(a->spec),
+									item_quoted(b->spec)));
 		}
 	}
 }

@@ -206,6 +206,7 @@ extern DynItem *item_from_value(ItemSpan value);
 extern const char *item_type_code(ItemType type);
 extern ItemType item_type_from_code(ItemSpan code);
 extern void item_quote(StringInfo out, ItemSpan text);
+extern char *item_quoted(ItemSpan text);
 
 /* size.c */
 extern Size item_size(ItemSpan root);

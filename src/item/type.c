@@ -53,3 +53,14 @@ item_quote(StringInfo out, ItemSpan text)
 	if (len < text.len)
 		appendStringInfoString(out, "...");
 }
+
+/* The same as a string of its own. */
+char *
+item_quoted(ItemSpan text)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	item_quote(&out, text);
+	return out.data;
+}

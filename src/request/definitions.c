@@ -204,16 +204,6 @@ names_of(List *attributes, bool only_used)
 	return psprintf("[%s]", names.data);
 }
 
-static char *
-quoted(ItemSpan name)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	item_quote(&out, name);
-	return out.data;
-}
-
 /* "name TYPE" of a key attribute. */
 static ItemSpan
 key_spec(ItemSpan name, List *attributes)
@@ -238,7 +228,7 @@ key_spec(ItemSpan name, List *attributes)
 			  INVALID
 			  "Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], "
 			  "AttributeDefinitions: %s",
-			  quoted(name), names_of(attributes, false));
+			  item_quoted(name), names_of(attributes, false));
 }
 
 /* A key that is there already may be defined again, as what it is. */
@@ -258,7 +248,7 @@ request_use_attribute(ItemSpan spec, List *attributes)
 		if (*attribute_types[attribute->type] != spec.data[spec.len - 1])
 			dyn_error(ERRCODE_DYN_VALIDATION,
 					  INVALID "Attribute %s is of type %c in the table's AttributeDefinitions",
-					  quoted(name), spec.data[spec.len - 1]);
+					  item_quoted(name), spec.data[spec.len - 1]);
 	}
 }
 
@@ -276,7 +266,7 @@ check_distinct(List *attributes)
 			if (item_compare_bytes(a->name, b->name) == 0)
 				dyn_error(ERRCODE_DYN_VALIDATION,
 						  INVALID "Duplicate AttributeName in AttributeDefinitions: %s",
-						  quoted(a->name));
+						  item_quoted(a->name));
 		}
 	}
 }
@@ -354,7 +344,7 @@ check_local_hash(const IndexDefinition *definition, const DynIndexSpec *spec, co
 			  INVALID
 			  "Index KeySchema does not have the same leading hash key as table KeySchema for "
 			  "index: %s. index hash key: %.*s, table hash key: %.*s",
-			  quoted(definition->name), (int) spec->keys[0].len - 2, spec->keys[0].data,
+			  item_quoted(definition->name), (int) spec->keys[0].len - 2, spec->keys[0].data,
 			  (int) shape->keys[0].len - 2, shape->keys[0].data);
 }
 
@@ -366,7 +356,7 @@ set_index_keys(DynIndexSpec *spec, const IndexDefinition *definition, List *attr
 	if (spec->npartition > DYN_MAX_KEY_PART || spec->nkeys - spec->npartition > DYN_MAX_KEY_PART)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "Invalid KeySchema: an index has at most %d KeySchemaElements of a type: %s",
-				  DYN_MAX_KEY_PART, quoted(definition->name));
+				  DYN_MAX_KEY_PART, item_quoted(definition->name));
 	for (int i = 0; i < spec->nkeys; i++)
 		spec->keys[i] =
 			key_spec(((KeyElement *) list_nth(definition->keys, i))->attribute, attributes);
