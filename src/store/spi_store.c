@@ -49,15 +49,19 @@ name_conflict(void *arg)
 	errmsg("transaction conflict: deadlock with another transaction");
 }
 
-/* The caller's memory context stays the current one, so that what he makes outlives store_end(). */
+/*
+ * The caller's memory context stays the current one, so that what he makes outlives store_end().  He
+ * may reset it before that, so what is ours is in the SPI's.
+ */
 void
 store_begin(void)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ErrorContextCallback *callback = palloc(sizeof(ErrorContextCallback));
+	ErrorContextCallback *callback;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
+	callback = palloc(sizeof(ErrorContextCallback));
 	MemoryContextSwitchTo(context);
 	*callback = (ErrorContextCallback){error_context_stack, name_conflict, NULL};
 	error_context_stack = callback;
