@@ -62,6 +62,9 @@ SELECT request('TransactWriteItems', format('{"TransactItems":[{%s}]}', m)) FROM
 SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"app","Item":%s}},{"Put":{"TableName":"coll","Item":%s}},{"ConditionCheck":{"TableName":"app","Key":%s,"ConditionExpression":"attribute_exists(pk)"}}],"ReturnConsumedCapacity":"INDEXES","ReturnItemCollectionMetrics":"SIZE"}', item('t', 1, format(',"x":{"S":"%s"}', repeat('x', 500))), item('t', 5, ',"g":{"S":"x"}'), item('d', 1, ',"l":{"N":"6"}'), item('b', 1)));
 SELECT request('TransactGetItems', format('{"TransactItems":[{"Get":{"TableName":"app","Key":%s,"ProjectionExpression":"sk"}},{"Get":{"TableName":"app","Key":%s}}],"ReturnConsumedCapacity":"TOTAL"}', item('big', 2), item('t', 9)));
 
+-- R17: a check affects no collection
+SELECT request('TransactWriteItems', format('{"TransactItems":[{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"coll","Key":%s}},{"ConditionCheck":{"TableName":"coll","Key":%s,"ConditionExpression":"attribute_not_exists(pk)"}}],"ReturnItemCollectionMetrics":"SIZE"}', item('b', 1), item('c', 1), item('c', 2)));
+
 -- L05, X04: collections that are too large, after all that was done
 SET dynamo_table.item_collection_size_limit = '1MB';
 SELECT request('BatchWriteItem', format('{"RequestItems":{"coll":[%s]}}', (SELECT string_agg(format('{"PutRequest":{"Item":%s}}', item('l', i, format(',"x":{"S":"%s"}', repeat('x', 300000)))), ',') FROM generate_series(1, n) i))) FROM unnest(ARRAY[4, 3]) n;
