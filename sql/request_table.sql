@@ -138,6 +138,7 @@ SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:00000
 SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop"}');
 SELECT dyn_request('UntagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "TagKeys": ["team", "nope", "zone", "cost"]}');
 SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop"}');
+SELECT attempt('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "Tags": []}'), attempt('UntagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "TagKeys": []}');
 SELECT attempt('ListTagsOfResource', '{"ResourceArn": "shop"}'), attempt('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/nope"}');
 SELECT attempt('TagResource', (SELECT json_build_object('ResourceArn', 'arn:aws:dynamodb:local:000000000000:table/shop', 'Tags', json_agg(json_build_object('Key', 'k' || i, 'Value', i::text)))::text FROM generate_series(1, n) i)) FROM unnest(ARRAY[50, 49]) n;
 

@@ -460,6 +460,20 @@ perform_all(Transact *t, ItemTarget *const *order)
 		action_cancel(t->reasons, n);
 }
 
+/* Keep the targets that were written: a check affects no collection.  Returns their number. */
+static int
+keep_written(const TransactRequest *request, ItemTarget **order)
+{
+	int n = 0;
+
+	for (int i = 0; i < request->nactions; i++)
+	{
+		if (request->actions[order[i]->number].kind != TRANSACT_CHECK)
+			order[n++] = order[i];
+	}
+	return n;
+}
+
 /* False if the token says that it was done before: then nothing is done. */
 bool
 action_transact(const TransactRequest *request)
@@ -477,7 +491,7 @@ action_transact(const TransactRequest *request)
 	if (fresh)
 	{
 		perform_all(t, order);
-		target_measure_collections(request->meter, order, request->nactions);
+		target_measure_collections(request->meter, order, keep_written(request, order));
 	}
 	target_close(t->tables);
 	return fresh;

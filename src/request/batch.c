@@ -43,6 +43,16 @@ read_table(List *tables, ItemSpan name)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
+/* Spec row B07: a table that is named is asked something of. */
+static void
+check_any(text *table, int n)
+{
+	if (n == 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid RequestItems: the list of table \"%s\" is empty",
+							   item_quoted(action_span(table)))));
+}
+
 /*
  * BatchGetItem
  */
@@ -70,6 +80,7 @@ read_keys(JsonReader *reader, void *to)
 
 	for (json_read_array(reader); json_read_element(reader);)
 		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
+	check_any(table->name, table->get.nkeys);
 }
 
 static const RequestMember get_table_members[] = {
@@ -288,6 +299,7 @@ read_write_tables(JsonReader *reader, void *to)
 		table->name = read_table(*tables, name);
 		table->write.table = table->name;
 		read_writes(reader, &table->write);
+		check_any(table->name, table->write.nputs + table->write.ndeletes);
 		*tables = lappend(*tables, table);
 	}
 }

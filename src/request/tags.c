@@ -75,6 +75,9 @@ request_tag_resource(JsonReader *reader, StringInfo response)
 	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
+	if (request.tags == NIL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "One or more parameter values were invalid: List of Tags is empty");
 	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
 	settings = table->settings;
 	foreach (cell, request.tags)
@@ -97,6 +100,9 @@ request_untag_resource(JsonReader *reader, StringInfo response)
 	ListCell *cell;
 
 	read_request(reader, members, lengthof(members), &request);
+	if (request.keys == NIL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "One or more parameter values were invalid: List of TagKeys is empty");
 	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
 	settings = table->settings;
 	foreach (cell, request.keys)

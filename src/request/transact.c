@@ -116,23 +116,33 @@ find_kind(ItemSpan name, TransactKind first, TransactKind last)
 					errmsg("invalid request: there is no action \"%s\"", quoted.data)));
 }
 
-/* An object with one member, whose name says what the action is. */
+pg_noreturn static void
+fail_members(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid request: an action must have exactly one member")));
+}
+
+/* An object with one member that is not null, whose name says what the action is. */
 static void
 read_element(JsonReader *reader, TransactKind first, TransactKind last, TransactAction *action)
 {
+	bool any = false;
 	ItemSpan name;
-	int n = 0;
 
-	for (json_read_object(reader); json_read_member(reader, &name); n++)
+	for (json_read_object(reader); json_read_member(reader, &name);)
 	{
-		if (n > 0)
-			break;
-		if (!json_read_null(reader))
-			read_action(reader, find_kind(name, first, last), action);
+		TransactKind kind = find_kind(name, first, last);
+
+		if (json_read_null(reader))
+			continue;
+		if (any)
+			fail_members();
+		any = true;
+		read_action(reader, kind, action);
 	}
-	if (n != 1 || action->request.table == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid request: an action must have exactly one member")));
+	if (!any)
+		fail_members();
 }
 
 static void
