@@ -100,6 +100,7 @@ SELECT dyn_put('old', '{"p":{"S":"empty"},"a":{"S":""},"n":{"N":"1"}}', 'attribu
 SELECT p, length(a) AS a, length(b) AS b FROM old ORDER BY p;
 SELECT dyn_keys_missing(tableoid, item, a) FROM old;
 SELECT dyn_keys_missing('pg_class'::regclass, item, a) FROM old;
+SELECT dyn_keys_missing(NULL, item, a), dyn_keys_missing(tableoid, NULL, a) FROM old;
 
 -- L14: an item and its copies in local indexes
 SELECT dyn_create_table('local', 'pk S', 'sk S', local_indexes => '{"all": {"sort_key": "l S"}, "keys": {"sort_key": "k S", "projection": "KEYS_ONLY"},

@@ -356,11 +356,15 @@ PG_FUNCTION_INFO_V1(dyn_keys_missing);
 Datum
 dyn_keys_missing(PG_FUNCTION_ARGS)
 {
-	Relation rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
-	DynTable *table = dyn_schema(rel);
 	bool missing = false;
 	DynDerived derived;
+	DynTable *table;
+	Relation rel;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	table = dyn_schema(rel);
 	if (table == NULL || PG_NARGS() - 2 != table->ncolumns - table->nkeys)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("these are not the key columns of a table of items")));

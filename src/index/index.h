@@ -88,6 +88,7 @@ extern void gsi_drop_btree(GsiWork *work);
 /* worker.c */
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
 extern void gsi_run_in_worker(GsiWork *work, const char *sql);
+extern void gsi_worker_user(Oid *session_user, Oid *role);
 extern void gsi_worker_start(void);
 extern void gsi_worker_connect(Oid database, Oid session_user, Oid role);
 extern void gsi_worker_run(const char *sql);

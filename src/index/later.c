@@ -95,8 +95,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 		RegisterXactCallback(end_of_transaction, NULL);
 	registered = true;
 	what->later.database = MyDatabaseId;
-	what->later.session_user = GetSessionUserId();
-	what->later.role = GetUserId() == GetSessionUserId() ? InvalidOid : GetUserId();
+	gsi_worker_user(&what->later.session_user, &what->later.role);
 	what->later.relid = table->relid;
 	what->table = pstrdup(work->table);
 	what->statement =

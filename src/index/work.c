@@ -119,14 +119,17 @@ gsi_keep_away(Oid relid)
 	return false;
 }
 
-/* Wait until no procedure is at work. */
+/*
+ * Wait until no procedure is at work, and keep all others away for as long as the session lasts: in a gap
+ * before ours begins, one who only asks would send it away.
+ */
 void
 gsi_await_turn(Oid relid)
 {
 	LOCKTAG lock;
 
 	set_lock_tag(&lock, relid);
-	LockAcquire(&lock, ExclusiveLock, false, false);
+	LockAcquire(&lock, ExclusiveLock, true, false);
 }
 
 static Relation

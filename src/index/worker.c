@@ -59,6 +59,20 @@ typedef struct WorkerRequest
  * The caller
  */
 
+/*
+ * Whom a worker is to be.  A session that has set a role may set it back, and so may its worker.  But what
+ * runs with the rights of somebody else (a function that is SECURITY DEFINER, of an index that is
+ * analyzed) has only these, and whoever calls it must not lend his own to what the worker runs.
+ */
+void
+gsi_worker_user(Oid *session_user, Oid *role)
+{
+	bool lent = InLocalUserIdChange() || InSecurityRestrictedOperation();
+
+	*session_user = lent ? GetUserId() : GetSessionUserId();
+	*role = GetUserId() == *session_user ? InvalidOid : GetUserId();
+}
+
 static dsm_segment *
 make_request(const char *sql)
 {
@@ -68,8 +82,7 @@ make_request(const char *sql)
 	shm_mq *mq;
 
 	request->database = MyDatabaseId;
-	request->session_user = GetSessionUserId();
-	request->role = GetUserId() == GetSessionUserId() ? InvalidOid : GetUserId();
+	gsi_worker_user(&request->session_user, &request->role);
 	for (int i = 0; i < lengthof(settings); i++)
 		strlcpy(request->settings[i], GetConfigOption(settings[i], false, false), MAX_SETTING);
 	request->queue = queue;

@@ -103,7 +103,10 @@ dyn_value_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(receive((StringInfo) PG_GETARG_POINTER(0), false));
 }
 
-/* Of both types: their bytes say all. */
+/*
+ * Of both types: their bytes say all.  A placeholder, which logical replication may send where it is
+ * deleted, goes as the item of its attributes: nobody would take it as what it is.
+ */
 PG_FUNCTION_INFO_V1(dyn_value_send);
 Datum
 dyn_value_send(PG_FUNCTION_ARGS)
@@ -113,6 +116,7 @@ dyn_value_send(PG_FUNCTION_ARGS)
 
 	pq_begintypsend(&out);
 	pq_sendbyte(&out, WIRE_VERSION);
-	pq_sendbytes(&out, VARDATA_ANY(item), VARSIZE_ANY_EXHDR(item));
+	pq_sendbyte(&out, ITEM_FORMAT);
+	pq_sendbytes(&out, VARDATA_ANY(item) + 1, (int) VARSIZE_ANY_EXHDR(item) - 1);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
 }

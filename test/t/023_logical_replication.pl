@@ -34,6 +34,15 @@ is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres'
 is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dyn_keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
 is($subscriber->safe_psql('postgres', q{SELECT dyn_get('app', '{"pk":{"S":"\u0000"},"sk":{"S":"\u0001"}}') IS NOT NULL}), 't', 'items are found by their keys');
 
+# What keeps an item absent arrives as the deletion of nothing, also where whole rows are sent, in binary.
+$publisher->safe_psql('postgres', 'ALTER TABLE app REPLICA IDENTITY FULL');
+$subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION sub SET (binary = true)');
+$publisher->safe_psql('postgres', q{
+	SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk": {"S": "held"}, "sk": {"S": "1"}}}},
+		{"ConditionCheck": {"TableName": "app", "Key": {"pk": {"S": "held"}, "sk": {"S": "2"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')});
+$publisher->wait_for_catchup('sub');
+is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'transactions that keep items absent arrive');
+
 # A publisher without rules sends a row whose columns are wrong: the apply worker stops at it.
 $publisher->safe_psql('postgres', 'CREATE TABLE loose (item dyn_item NOT NULL, pk text NOT NULL, sk text NOT NULL, PRIMARY KEY (pk, sk)); CREATE PUBLICATION loose FOR TABLE loose');
 $subscriber->safe_psql('postgres', "SELECT dyn_create_table('loose', 'pk S', 'sk S')");

@@ -96,4 +96,26 @@ ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activi
 is($node->safe_psql('postgres', q{SELECT bool_and(convalidated) FROM pg_constraint WHERE conrelid = 'app'::regclass AND contype = 'c'}), 't', 'and the constraint is valid');
 check_storage($node, 'deleted');
 
+# A function that lends its rights gets no more of its caller's by the worker than it had.
+$node->safe_psql('postgres', q{
+	CREATE ROLE lender LOGIN;
+	GRANT CREATE ON SCHEMA public TO lender;
+	SET SESSION AUTHORIZATION lender;
+	SELECT dyn_create_table('public.lent', 'pk S');
+	SELECT dyn_put('public.lent', '{"pk":{"S":"p"},"city":{"S":"c"}}');
+	CREATE TABLE public.seen (users text);
+	CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM set_config('role', 'none', false);
+		INSERT INTO public.seen VALUES (session_user || ' ' || current_user);
+		RETURN new;
+	END $$;
+	CREATE TRIGGER look BEFORE UPDATE ON public.lent FOR EACH ROW EXECUTE FUNCTION public.look();
+	CREATE FUNCTION public.lend() RETURNS boolean LANGUAGE sql SECURITY DEFINER AS $$
+		SELECT dyn_request('UpdateTable', } . create_request('city', 'city') =~ s/"app"/"lent"/r . q{) IS NULL
+	$$});
+$node->safe_psql('postgres', 'SELECT public.lend()');
+ok($node->poll_query_until('postgres', status('city') =~ s/"app"/"lent"/r, 'ACTIVE'), 'a function that is SECURITY DEFINER has an index built');
+is($node->safe_psql('postgres', 'SELECT DISTINCT users FROM public.seen'), 'lender lender', 'with its own rights');
+
 done_testing();
