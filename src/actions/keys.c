@@ -14,15 +14,12 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 	for (int i = 0; i < index->nkeys; i++)
 	{
 		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
-		StringInfoData name;
 
 		if (!expr_mentions(expr, attribute))
 			continue;
-		initStringInfo(&name);
-		item_quote(&name, attribute);
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid %s: \"%s\" is a key attribute", expr_parameter(expr), name.data),
-				 errhint("%s", hint)));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid %s: \"%s\" is a key attribute", expr_parameter(expr),
+							   item_quoted(attribute)),
+						errhint("%s", hint)));
 	}
 }

@@ -36,18 +36,14 @@ list_choices(const char *const *choices)
 int
 option_choice(const char *parameter, ItemSpan value, const char *const *choices)
 {
-	StringInfoData quoted;
-
 	for (int i = 0; choices[i] != NULL; i++)
 	{
-		if (value.len == strlen(choices[i]) && memcmp(value.data, choices[i], value.len) == 0)
+		if (item_span_is(value, choices[i]))
 			return i;
 	}
-	initStringInfo(&quoted);
-	item_quote(&quoted, value);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid %s \"%s\"", parameter, quoted.data),
-			 errhint("Use %s.", list_choices(choices))));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s \"%s\"", parameter, item_quoted(value)),
+					errhint("Use %s.", list_choices(choices))));
 }
 
 /* Spec row L13. */

@@ -12,11 +12,7 @@ typedef const ExprKeyTerm *Terms[DYN_MAX_INDEX_KEYS];
 static char *
 key_name(const Read *read, int i)
 {
-	StringInfoData name;
-
-	initStringInfo(&name);
-	item_quote(&name, dyn_index_key(read->table, read->index, i)->attribute);
-	return name.data;
+	return item_quoted(dyn_index_key(read->table, read->index, i)->attribute);
 }
 
 static void

@@ -25,15 +25,6 @@
 #include "errors.h"
 
 static void
-execute(const char *sql)
-{
-	int result = SPI_execute(sql, false, 0);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-}
-
-static void
 fail_exists(ItemSpan name)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
@@ -141,15 +132,7 @@ create_relation(const DynShape *shape, int fillfactor)
 	}
 	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = %d)",
 					 dyn_shape_constraint_sql(shape), fillfactor);
-	execute(sql.data);
-}
-
-static void
-create_trigger(const DynShape *shape)
-{
-	execute(dyn_shape_trigger_sql(shape, false));
-	execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", shape->qualified,
-					 quote_identifier(DYN_DERIVE_TRIGGER)));
+	dyn_execute(sql.data);
 }
 
 /* Two indexes with the same keys share a btree. */
@@ -168,7 +151,7 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 		if (keys == NULL || list_member(done, makeString(keys)))
 			continue;
 		name = dyn_index_relation_name(namespace, relation, spec->name);
-		execute(dyn_shape_index_sql(shape, spec, name, false));
+		dyn_execute(dyn_shape_index_sql(shape, spec, name, false));
 		done = lappend(done, makeString(keys));
 	}
 }
@@ -198,7 +181,7 @@ create_table(const DynShape *shape, int fillfactor, ItemSpan name)
 		fail_exists(name);
 	}
 	PG_END_TRY();
-	create_trigger(shape);
+	dyn_shape_write_trigger(shape, false);
 }
 
 /* A relation's name is the table's, unless that is too long for one. */
@@ -277,7 +260,7 @@ dyn_drop(Relation rel, const DynTable *table)
 				  "Resource cannot be deleted as it is currently protected against deletion. "
 				  "Disable deletion protection first.");
 	SPI_connect();
-	execute(sql);
+	dyn_execute(sql);
 	SPI_finish();
 }
 

@@ -48,9 +48,8 @@ append_attributes(StringInfo json, const DynTable *table)
 static void
 append_projection(StringInfo json, const DynIndex *index)
 {
-	static const char *const types[] = {"ALL", "KEYS_ONLY", "INCLUDE"};
-
-	appendStringInfo(json, ",\"Projection\":{\"ProjectionType\":\"%s\"", types[index->projection]);
+	appendStringInfo(json, ",\"Projection\":{\"ProjectionType\":\"%s\"",
+					 dyn_projection_names[index->projection]);
 	for (int i = 0; i < index->nincluded; i++)
 	{
 		appendStringInfoString(json, i > 0 ? "," : ",\"NonKeyAttributes\":[");
@@ -99,7 +98,7 @@ append_capacity(StringInfo json, const DynCapacity *capacity)
 static void
 append_global(StringInfo json, const DynIndex *index)
 {
-	appendStringInfo(json, ",\"IndexStatus\":\"%s\"", dyn_index_status_name(index->status));
+	appendStringInfo(json, ",\"IndexStatus\":\"%s\"", dyn_index_status_names[index->status]);
 	if (index->status == DYN_INDEX_CREATING)
 		appendStringInfoString(json, ",\"Backfilling\":true");
 	append_capacity(json, &index->capacity);

@@ -18,6 +18,9 @@
 #include "catalog/key.h"
 #include "errors.h"
 
+const char *const dyn_index_status_names[] = {"ACTIVE", "CREATING", "DELETING", NULL};
+const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
+
 /* The place of a key among the table's, which all have been read. */
 static int
 key_place(const DynTable *table, ItemSpan spec)
@@ -155,14 +158,6 @@ dyn_find_index(const DynTable *table, ItemSpan name)
 	return NULL;
 }
 
-const char *
-dyn_index_status_name(DynIndexStatus status)
-{
-	static const char *const names[] = {"ACTIVE", "CREATING", "DELETING"};
-
-	return names[status];
-}
-
 /* An index that can be read.  Spec rows Q20, I05. */
 const DynIndex *
 dyn_active_index(const DynTable *table, ItemSpan name)
@@ -180,7 +175,7 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("index \"%s\" of table \"%s\" cannot be read", quoted.data, table->name),
-			 errdetail("Its status is %s.", dyn_index_status_name(index->status)),
+			 errdetail("Its status is %s.", dyn_index_status_names[index->status]),
 			 errhint(index->status == DYN_INDEX_CREATING
 						 ? "Wait until it is built, or call dyn_create_index again if that was "
 						   "interrupted."

@@ -14,15 +14,6 @@
 #include "errors.h"
 #include "settings.h"
 
-static const char *const projections[] = {"ALL", "KEYS_ONLY", "INCLUDE"};
-static const char *const statuses[] = {"ACTIVE", "CREATING", "DELETING"};
-
-static bool
-span_is(ItemSpan span, const char *text)
-{
-	return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
-}
-
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
 {
@@ -81,15 +72,15 @@ get_strings(const DynIndexSpec *spec, const ItemChildren *members, const char *n
 
 static int
 get_choice(const DynIndexSpec *spec, const ItemChildren *members, const char *name,
-		   const char *const *choices, int n)
+		   const char *const *choices)
 {
 	ItemSpan value;
 
 	if (!get_string(spec, members, name, &value))
 		return 0;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; choices[i] != NULL; i++)
 	{
-		if (span_is(value, choices[i]))
+		if (item_span_is(value, choices[i]))
 			return i;
 	}
 	fail(spec, psprintf("\"%s\" cannot be \"%s\"", name, item_quoted(value)));
@@ -118,7 +109,7 @@ check_members(const DynIndexSpec *spec, const ItemChildren *members, const char 
 		int k = 0;
 
 		item_entry(item_child(members, i), &name);
-		while (k < n && !span_is(name, known[k]))
+		while (k < n && !item_span_is(name, known[k]))
 			k++;
 		if (k == n)
 			fail(spec, psprintf("unknown member \"%s\"", item_quoted(name)));
@@ -146,7 +137,7 @@ read_members(DynIndexSpec *spec, const ItemChildren *members)
 	n = get_strings(spec, members, "sort_key", &strings);
 	set_part(spec, "sort key", strings, n);
 	spec->projection =
-		(DynProjection) get_choice(spec, members, "projection", projections, lengthof(projections));
+		(DynProjection) get_choice(spec, members, "projection", dyn_projection_names);
 	spec->nincluded = get_strings(spec, members, "non_key_attributes", &spec->included);
 }
 
@@ -172,11 +163,10 @@ dyn_index_spec_parse_argument(const char *json)
 		fail(spec, "it has no name");
 	check_members(spec, &members, known, lengthof(known));
 	get_string(spec, &members, "type", &type);
-	spec->local = span_is(type, "local");
-	if (!spec->local && !span_is(type, "global"))
+	spec->local = item_span_is(type, "local");
+	if (!spec->local && !item_span_is(type, "global"))
 		fail(spec, "its type must be global or local");
-	spec->status =
-		(DynIndexStatus) get_choice(spec, &members, "status", statuses, lengthof(statuses));
+	spec->status = (DynIndexStatus) get_choice(spec, &members, "status", dyn_index_status_names);
 	spec->capacity.read = get_count(spec, &members, "read_capacity_units");
 	spec->capacity.write = get_count(spec, &members, "write_capacity_units");
 	read_members(spec, &members);
@@ -389,7 +379,7 @@ dyn_index_spec_print(const DynIndexSpec *spec)
 	appendStringInfo(&out, ", \"type\": \"%s\"", spec->local ? "local" : "global");
 	append_strings(&out, "partition_key", spec->keys, spec->npartition);
 	append_strings(&out, "sort_key", spec->keys + spec->npartition, spec->nkeys - spec->npartition);
-	appendStringInfo(&out, ", \"projection\": \"%s\"", projections[spec->projection]);
+	appendStringInfo(&out, ", \"projection\": \"%s\"", dyn_projection_names[spec->projection]);
 	append_strings(&out, "non_key_attributes", spec->included, spec->nincluded);
 	if (spec->capacity.read != 0 || spec->capacity.write != 0)
 		appendStringInfo(&out,
@@ -397,7 +387,7 @@ dyn_index_spec_print(const DynIndexSpec *spec)
 						 ", \"write_capacity_units\": " INT64_FORMAT,
 						 spec->capacity.read, spec->capacity.write);
 	if (spec->status != DYN_INDEX_ACTIVE)
-		appendStringInfo(&out, ", \"status\": \"%s\"", statuses[spec->status]);
+		appendStringInfo(&out, ", \"status\": \"%s\"", dyn_index_status_names[spec->status]);
 	appendStringInfoChar(&out, '}');
 	return out.data;
 }

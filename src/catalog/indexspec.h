@@ -75,6 +75,8 @@ extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type",
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
 extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
+extern void dyn_shape_write_trigger(const DynShape *shape, bool replace);
+extern void dyn_execute(const char *sql);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);

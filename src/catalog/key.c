@@ -71,12 +71,6 @@ dyn_key_datum(ItemType type, ItemSpan payload)
 	return bytes_datum(payload.data, payload.len);
 }
 
-int
-dyn_key_compare(ItemType type, ItemSpan a, ItemSpan b)
-{
-	return type == ITEM_N ? item_number_compare(a, b) : item_compare_bytes(a, b);
-}
-
 /* Drop the bytes FF at the end and count up the last one that is left. */
 static bool
 next_bytes(char *bytes, uint32 *len)
@@ -195,12 +189,8 @@ dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
 static void
 fail_key(const DynKey *key, const char *message)
 {
-	StringInfoData name;
-
-	initStringInfo(&name);
-	item_quote(&name, key->attribute);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("key attribute \"%s\" %s", name.data, message)));
+					errmsg("key attribute \"%s\" %s", item_quoted(key->attribute), message)));
 }
 
 void

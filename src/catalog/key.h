@@ -23,7 +23,6 @@ extern Oid dyn_key_column_type(ItemType type);
 extern Datum dyn_key_datum(ItemType type, ItemSpan payload);
 extern void dyn_key_build(ItemBuilder *builder, ItemType type, Datum column);
 extern bool dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end);
-extern int dyn_key_compare(ItemType type, ItemSpan a, ItemSpan b);
 extern void dyn_key_check(const DynKey *key, bool partition, ItemSpan value);
 extern const char *dyn_key_problem(const DynKey *key, bool partition, ItemSpan value);
 extern Size dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index,

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "commands/trigger.h"
+#include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -194,6 +195,27 @@ dyn_shape_trigger_sql(const DynShape *shape, bool replace)
 		appendStringInfo(&sql, ", %s", quote_literal_cstr(settings));
 	appendStringInfoChar(&sql, ')');
 	return sql.data;
+}
+
+/* For a caller that is connected to the SPI, whose memory context stays the current one. */
+void
+dyn_execute(const char *sql)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int result = SPI_execute(sql, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+	MemoryContextSwitchTo(context);
+}
+
+/* A trigger that is replaced fires as a new one does, until it is told otherwise. */
+void
+dyn_shape_write_trigger(const DynShape *shape, bool replace)
+{
+	dyn_execute(dyn_shape_trigger_sql(shape, replace));
+	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", shape->qualified,
+						 quote_identifier(DYN_DERIVE_TRIGGER)));
 }
 
 /*

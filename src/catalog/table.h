@@ -125,7 +125,8 @@ extern void dyn_check_name(const char *kind, ItemSpan name);
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
-extern const char *dyn_index_status_name(DynIndexStatus status);
+extern const char *const dyn_index_status_names[]; /* by DynIndexStatus, then NULL */
+extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);

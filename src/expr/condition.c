@@ -90,7 +90,7 @@ check_attribute_type(const Expr *expr, const ExprNode *node)
 		fail_type(expr, node->args[1], "function \"attribute_type\"");
 	if (item_type_from_code(item_payload(value)) == 0)
 		expr_fail(expr->compiled, node->args[1]->location, "unknown type \"%s\"",
-				  expr_quote(item_payload(value)));
+				  item_quoted(item_payload(value)));
 }
 
 static void

@@ -44,17 +44,6 @@ expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
 	pg_unreachable();
 }
 
-/* Text of an expression or an item for a message, clipped; see item_quote(). */
-char *
-expr_quote(ItemSpan text)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	item_quote(&out, text);
-	return out.data;
-}
-
 /* What a person may have meant by the token that does not fit. */
 static const char *
 syntax_hint(ItemSpan token)
@@ -78,7 +67,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 	const char *where = "at end of input";
 
 	if (token.len > 0)
-		where = psprintf("at or near \"%s\"", expr_quote(token));
+		where = psprintf("at or near \"%s\"", item_quoted(token));
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: %s %s", compiled->parameter, message, where),
 					errdetail("At character %d.", character_at(compiled, parse->token)),
@@ -118,7 +107,7 @@ expr_operand_text(const ExprCompiled *compiled, const ExprNode *node)
 		case NODE_PATH:
 			return expr_path_text(node->path);
 		case NODE_VALUE:
-			return expr_quote(compiled->slots[node->slot].name);
+			return item_quoted(compiled->slots[node->slot].name);
 		case NODE_SIZE:
 			return psprintf("size(%s)", expr_operand_text(compiled, node->args[0]));
 		case NODE_IF_NOT_EXISTS:

@@ -84,10 +84,10 @@ sort_names(void *entries, int n, size_t size)
 		const ItemSpan *name = (const ItemSpan *) ((char *) entries + i * size);
 
 		if (name->len == 0 || name->len > ITEM_MAX_NAME)
-			fail(psprintf("Attribute name \"%s\" is not of 1 to %d bytes", expr_quote(*name),
+			fail(psprintf("Attribute name \"%s\" is not of 1 to %d bytes", item_quoted(*name),
 						  ITEM_MAX_NAME));
 		if (previous != NULL && expr_span_equal(*previous, *name))
-			fail(psprintf("Duplicate value in attribute name: %s", expr_quote(*name)));
+			fail(psprintf("Duplicate value in attribute name: %s", item_quoted(*name)));
 		previous = name;
 	}
 }

@@ -126,7 +126,7 @@ find_function(ExprParse *parse, ItemSpan name, int location)
 			expr_fail(c, location, "function \"%s\" is not allowed here", f->name);
 		return f;
 	}
-	expr_fail(c, location, "unknown function \"%s\"", expr_quote(name));
+	expr_fail(c, location, "unknown function \"%s\"", item_quoted(name));
 }
 
 /* There is one level of nesting: if_not_exists() in either function of updates. */

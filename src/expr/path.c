@@ -40,7 +40,7 @@ forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 	if (expr_is_reserved(name))
 		expr_fail(parse->compiled, location,
 				  "attribute name \"%s\" is a reserved word and needs a placeholder",
-				  expr_quote(name));
+				  item_quoted(name));
 }
 
 /* What a name placeholder stands for, noting that it is used. */
@@ -52,7 +52,7 @@ lookup(ExprParse *parse, ItemSpan placeholder, int location)
 	int number = expr_request_name(parse->request, placeholder, c->names, &name);
 
 	if (number < 0)
-		expr_fail(c, location, "name placeholder \"%s\" is not defined", expr_quote(placeholder));
+		expr_fail(c, location, "name placeholder \"%s\" is not defined", item_quoted(placeholder));
 	for (int i = 0; i < c->nused_names; i++)
 	{
 		if (c->used_names[i] == number)
@@ -109,7 +109,7 @@ expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 		index = index * 10 + (digits.data[i] - '0');
 	if (index > PG_INT32_MAX)
 		expr_fail(parse->compiled, location, "list index \"%s\" is out of range",
-				  expr_quote(digits));
+				  item_quoted(digits));
 	add_step(parse, path, location)->index = (uint32) index;
 	return path;
 }

@@ -35,7 +35,7 @@ pg_noreturn static void
 fail(const char *parameter, ItemSpan placeholder, const char *problem)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s: \"%s\" %s", parameter, expr_quote(placeholder), problem)));
+					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem)));
 	pg_unreachable();
 }
 
@@ -217,7 +217,7 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	{
 		if (!use_value(request, c->slots[i].name, &values[i]))
 			expr_fail(c, c->slots[i].location, "value placeholder \"%s\" is not defined",
-					  expr_quote(c->slots[i].name));
+					  item_quoted(c->slots[i].name));
 	}
 	for (int i = 0; i < c->nused_names; i++)
 		request->names[c->used_names[i]].used = true;

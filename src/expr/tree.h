@@ -187,7 +187,6 @@ extern bool expr_is_reserved(ItemSpan word);
 pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *format,
 								  ...) pg_attribute_printf(3, 4);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
-extern char *expr_quote(ItemSpan text);
 extern char *expr_path_text(const ExprPath *path);
 extern char *expr_operand_text(const ExprCompiled *compiled, const ExprNode *node);
 

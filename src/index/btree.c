@@ -47,7 +47,7 @@ run(GsiWork *work, const char *sql)
 
 	gsi_next_transaction(work);
 	if (work->temporary)
-		gsi_execute(kept);
+		dyn_execute(kept);
 	else
 		gsi_run_in_worker(work, kept);
 	pfree(kept);

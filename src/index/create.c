@@ -17,28 +17,13 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "actions/options.h"
 #include "errors.h"
 #include "index/index.h"
 
 /*
  * Arguments
  */
-
-static DynProjection
-parse_projection(text *given)
-{
-	static const char *const names[] = {"ALL", "KEYS_ONLY", "INCLUDE"};
-	char *projection = text_to_cstring(given);
-
-	for (int i = 0; i < lengthof(names); i++)
-	{
-		if (strcmp(projection, names[i]) == 0)
-			return (DynProjection) i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid projection \"%s\"", projection),
-			 errhint("Use ALL, KEYS_ONLY or INCLUDE.")));
-}
 
 static int
 get_spans(Datum array, const char *what, ItemSpan **spans)
@@ -96,7 +81,8 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work, bool several)
 	spec->nkeys =
 		spec->npartition + get_key(fcinfo, 3, "sort key", several, spec->keys + spec->npartition);
 	if (!PG_ARGISNULL(4))
-		spec->projection = parse_projection(PG_GETARG_TEXT_PP(4));
+		spec->projection = (DynProjection) option_choice(
+			"projection", action_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
 	if (!PG_ARGISNULL(5))
 		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
 	dyn_index_spec_check(spec);
@@ -209,8 +195,8 @@ declare_index(GsiWork *work, const DynIndexSpec *spec)
 
 	gsi_progress(work, GSI_DECLARE);
 	relation_close(rel, NoLock);
-	gsi_execute(sql);
-	gsi_write_trigger(shape);
+	dyn_execute(sql);
+	dyn_shape_write_trigger(shape, true);
 }
 
 static void
@@ -228,7 +214,7 @@ activate_index(GsiWork *work)
 						errmsg("index \"%s\" of table \"%s\" was dropped meanwhile", work->index,
 							   work->table)));
 	spec->status = DYN_INDEX_ACTIVE;
-	gsi_write_trigger(shape);
+	dyn_shape_write_trigger(shape, true);
 }
 
 /*
@@ -242,8 +228,8 @@ gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynI
 	char *sql = declaration(table, shape);
 
 	relation_close(rel, NoLock);
-	gsi_execute(sql);
-	gsi_write_trigger(shape);
+	dyn_execute(sql);
+	dyn_shape_write_trigger(shape, true);
 }
 
 /* The rest, of an index that is declared. */

@@ -40,7 +40,7 @@ disown_index(GsiWork *work)
 	relation_close(rel, NoLock);
 	check_droppable(work, spec);
 	spec->status = DYN_INDEX_DELETING;
-	gsi_write_trigger(shape);
+	dyn_shape_write_trigger(shape, true);
 }
 
 /* Columns of the old shape that the new one has no use for. */
@@ -80,8 +80,8 @@ forget_index(GsiWork *work)
 	gsi_append_constraint(&sql, shape);
 	append_dropped(&sql, columns, dyn_shape_columns(shape));
 	/* first the trigger: the schema names no column that is not there */
-	gsi_write_trigger(shape);
-	gsi_execute(sql.data);
+	dyn_shape_write_trigger(shape, true);
+	dyn_execute(sql.data);
 }
 
 /* The rest, of an index that is disowned. */

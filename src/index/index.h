@@ -72,8 +72,6 @@ extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* declare.c */
-extern void gsi_execute(const char *sql);
-extern void gsi_write_trigger(const DynShape *shape);
 extern void gsi_append_constraint(StringInfo sql, const DynShape *shape);
 extern void gsi_validate(GsiWork *work);
 

@@ -188,6 +188,12 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
+static inline bool
+item_span_is(ItemSpan span, const char *text)
+{
+	return span.len == strlen(text) && memcmp(span.data, text, span.len) == 0;
+}
+
 /* io.c */
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 

@@ -45,10 +45,4 @@ extern Jsonb *json_read_names(JsonReader *reader);
 
 extern char *json_reader_path(const JsonReader *reader);
 
-static inline bool
-json_name_is(ItemSpan name, const char *text)
-{
-	return name.len == strlen(text) && memcmp(name.data, text, name.len) == 0;
-}
-
 #endif

@@ -28,17 +28,14 @@ add_item(DynItem ***items, int *n, DynItem *item)
 static text *
 read_table(List *tables, ItemSpan name)
 {
-	StringInfoData quoted;
 	ListCell *cell;
 
 	foreach (cell, tables)
 	{
 		if (item_compare_bytes(action_span(*(text **) lfirst(cell)), name) != 0)
 			continue;
-		initStringInfo(&quoted);
-		item_quote(&quoted, name);
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" is given twice", quoted.data)));
+						errmsg("table \"%s\" is given twice", item_quoted(name))));
 	}
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }

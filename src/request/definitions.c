@@ -17,7 +17,6 @@
 
 static const char *const key_types[] = {"HASH", "RANGE", NULL};
 static const char *const attribute_types[] = {"S", "N", "B", NULL};
-static const char *const projection_types[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
 /*
  * Read
@@ -79,7 +78,7 @@ read_projection(JsonReader *reader, void *to)
 {
 	static const RequestMember members[] = {
 		{"ProjectionType", MEMBER_CHOICE, offsetof(IndexDefinition, projection.type), false,
-		 projection_types},
+		 dyn_projection_names},
 		{"NonKeyAttributes", MEMBER_STRINGS, offsetof(IndexDefinition, projection.included)}};
 
 	/* the member's offset is 0: all of the definition is ours */

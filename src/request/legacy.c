@@ -192,13 +192,9 @@ check_operator(const LegacyParameters *legacy)
 pg_noreturn static void
 fail(const char *problem, ItemSpan attribute)
 {
-	StringInfoData name;
-
-	initStringInfo(&name);
-	item_quote(&name, attribute);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("one or more parameter values were invalid: %s for Attribute: %s",
-						   problem, name.data)));
+						   problem, item_quoted(attribute))));
 	pg_unreachable();
 }
 

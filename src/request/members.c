@@ -115,7 +115,7 @@ request_read_members(JsonReader *reader, const RequestMember *members, int n, vo
 	{
 		int i = 0;
 
-		while (i < n && !json_name_is(name, members[i].name))
+		while (i < n && !item_span_is(name, members[i].name))
 			i++;
 		if (i == n)
 			fail_member(reader, name, "is not known here");

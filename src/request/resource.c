@@ -90,6 +90,6 @@ request_write_settings(Relation rel, const DynTable *table, const DynSettings *s
 	shape->settings = *settings;
 	relation_close(rel, NoLock);
 	SPI_connect();
-	gsi_write_trigger(shape);
+	dyn_shape_write_trigger(shape, true);
 	SPI_finish();
 }

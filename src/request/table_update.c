@@ -387,7 +387,7 @@ delete_index(Relation rel, const DynTable *table, ItemSpan name)
 	find_index(shape, name)->status = DYN_INDEX_DELETING;
 	begin_online(&work, rel, table, shape, name);
 	relation_close(rel, NoLock);
-	gsi_write_trigger(shape);
+	dyn_shape_write_trigger(shape, true);
 	gsi_resume_later(&work, table);
 }
 
@@ -403,7 +403,7 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 		check_attributes(shape, update->attributes);
 	relation_close(rel, NoLock);
 	SPI_connect();
-	gsi_write_trigger(shape);
+	dyn_shape_write_trigger(shape, true);
 	if (online != NULL)
 	{
 		rel = relation_open(relid, NoLock);

@@ -50,16 +50,13 @@ static void
 read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest *request)
 {
 	ItemSpan name;
-	StringInfoData quoted;
 
 	request_read_members(reader, members, n, request);
 	json_reader_done(reader);
 	if (dyn_parse_table_arn(request->arn, &name))
 		return;
-	initStringInfo(&quoted);
-	item_quote(&quoted, request->arn);
 	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",
-			  quoted.data);
+			  item_quoted(request->arn));
 }
 
 void

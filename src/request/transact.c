@@ -103,17 +103,13 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 static TransactKind
 find_kind(ItemSpan name, TransactKind first, TransactKind last)
 {
-	StringInfoData quoted;
-
 	for (int kind = first; kind <= (int) last; kind++)
 	{
-		if (json_name_is(name, kinds[kind].name))
+		if (item_span_is(name, kinds[kind].name))
 			return (TransactKind) kind;
 	}
-	initStringInfo(&quoted);
-	item_quote(&quoted, name);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid request: there is no action \"%s\"", quoted.data)));
+					errmsg("invalid request: there is no action \"%s\"", item_quoted(name))));
 }
 
 pg_noreturn static void
