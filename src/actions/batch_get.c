@@ -82,11 +82,12 @@ typedef struct BatchGet
 static bool
 get_item(BatchGet *get, int table, const ItemTarget *target)
 {
+	ErrorContextCallback callback;
 	DynItem *item;
 
-	store_begin();
+	store_begin(&callback);
 	item = store_get(target->table, &target->key);
-	store_end();
+	store_end(&callback);
 	if (item != NULL && get->request->max_bytes > 0)
 	{
 		get->bytes += item_size(item_root(item));

@@ -92,6 +92,7 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 static void
 put_many(BatchWrite *const *run, int n)
 {
+	ErrorContextCallback callback;
 	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
 	const DynItem **items = palloc(n * sizeof(DynItem *));
 
@@ -100,9 +101,9 @@ put_many(BatchWrite *const *run, int n)
 		keys[i] = &run[i]->target.key;
 		items[i] = run[i]->item;
 	}
-	store_begin();
+	store_begin(&callback);
 	store_put_many(run[0]->target.table, n, keys, items);
-	store_end();
+	store_end(&callback);
 	for (int i = 0; i < n; i++)
 		collection_written(run[i]->watch, run[i]->target.table, keys[i], NULL, items[i]);
 }
@@ -110,11 +111,12 @@ put_many(BatchWrite *const *run, int n)
 static void
 write_one(const BatchWrite *write, const ItemMeter *meter)
 {
+	ErrorContextCallback callback;
 	const ItemTarget *target = &write->target;
 	DynItem *old;
 	DynItem *new = NULL;
 
-	store_begin();
+	store_begin(&callback);
 	if (write->put)
 	{
 		new = write->item;
@@ -124,7 +126,7 @@ write_one(const BatchWrite *write, const ItemMeter *meter)
 		old = store_delete(target->table, &target->key, meter != NULL);
 	if (write->put)
 		collection_written(write->watch, target->table, &target->key, old, new);
-	store_end();
+	store_end(&callback);
 	target_measure(meter, target, old, new);
 }
 

@@ -12,6 +12,7 @@
 DynItem *
 action_delete(const ItemRequest *request)
 {
+	ErrorContextCallback callback;
 	const Expr *condition = action_condition(request);
 	bool want_old = request->return_values == RETURN_ALL_OLD;
 	bool need_old = want_old || request->measure != NULL;
@@ -24,7 +25,7 @@ action_delete(const ItemRequest *request)
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	action_measure(request, table, NULL, NULL);
-	store_begin();
+	store_begin(&callback);
 	if (condition == NULL)
 		old = store_delete(table, &key, need_old);
 	else
@@ -36,7 +37,7 @@ action_delete(const ItemRequest *request)
 	}
 	action_measure(request, table, old, NULL);
 	action_measure_collection(request, table, &key);
-	store_end();
+	store_end(&callback);
 	relation_close(rel, NoLock);
 	return want_old ? old : NULL;
 }

@@ -11,6 +11,7 @@
 DynItem *
 action_get(const ItemRequest *request)
 {
+	ErrorContextCallback callback;
 	const Expr *projection = request->built.projection;
 	DynTable *table;
 	Relation rel;
@@ -24,9 +25,9 @@ action_get(const ItemRequest *request)
 	if (request->consistent)
 		action_check_consistent(&table->primary);
 	dyn_key_exact(table, &table->primary, request->item, &key);
-	store_begin();
+	store_begin(&callback);
 	item = store_get(table, &key);
-	store_end();
+	store_end(&callback);
 	relation_close(rel, NoLock);
 	action_measure(request, table, item, item);
 	if (item != NULL && projection != NULL)

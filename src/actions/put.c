@@ -60,6 +60,7 @@ action_replace(DynTable *table, const DynKeyValues *key, DynItem *item)
 DynItem *
 action_put(const ItemRequest *request)
 {
+	ErrorContextCallback callback;
 	const Expr *condition = action_condition(request);
 	DynItem *old = NULL;
 	DynTable *table;
@@ -73,7 +74,7 @@ action_put(const ItemRequest *request)
 	dyn_check_index_keys(rel, table, NULL, request->item);
 	action_measure(request, table, NULL, NULL);
 	watch = collection_watch(rel, table, &key, request->item);
-	store_begin();
+	store_begin(&callback);
 	if (condition == NULL && request->return_values == RETURN_NONE && request->measure == NULL &&
 		watch != COLLECTION_LOOK)
 		store_put(table, &key, request->item);
@@ -82,7 +83,7 @@ action_put(const ItemRequest *request)
 	collection_written(watch, table, &key, old, request->item);
 	action_measure(request, table, old, request->item);
 	action_measure_collection(request, table, &key);
-	store_end();
+	store_end(&callback);
 	relation_close(rel, NoLock);
 	return request->return_values == RETURN_ALL_OLD ? old : NULL;
 }

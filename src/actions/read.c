@@ -258,12 +258,13 @@ receive_row(const StoreRow *row, void *arg)
 void
 read_range(Read *read, const StoreRange *range)
 {
+	ErrorContextCallback callback;
 	StoreExplanation *explanation = read->request->explanation;
 
-	store_begin();
+	store_begin(&callback);
 	if (explanation != NULL)
 		store_explain_range(read->table, range, receive_row, read, explanation);
 	else
 		store_range(read->table, range, receive_row, read);
-	store_end();
+	store_end(&callback);
 }

@@ -154,13 +154,14 @@ receive_row(const StoreRow *row, void *arg)
 static void
 read_segment(Segment *segment, StoreRange *range)
 {
+	ErrorContextCallback callback;
 	Read *read = segment->read;
 	MemoryContext context =
 		AllocSetContextCreate(read->context, "dynamo_table segment", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool moved = false;
 
-	store_begin();
+	store_begin(&callback);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -178,7 +179,7 @@ read_segment(Segment *segment, StoreRange *range)
 			moved = true;
 		}
 	} while (segment->again);
-	store_end();
+	store_end(&callback);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

@@ -126,6 +126,7 @@ same_collection(const ItemTarget *a, const ItemTarget *b)
 void
 target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n)
 {
+	ErrorContextCallback callback;
 	if (meter == NULL || meter->collection == NULL)
 		return;
 	for (int i = 0; i < n; i++)
@@ -135,10 +136,10 @@ target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, in
 
 		if (dyn_local_indexes(table) == 0 || (i > 0 && same_collection(sorted[i - 1], sorted[i])))
 			continue;
-		store_begin();
+		store_begin(&callback);
 		measure.collection_key = collection_key(table, &sorted[i]->key);
 		measure.collection_size = collection_size(table, &sorted[i]->key);
-		store_end();
+		store_end(&callback);
 		meter->collection(sorted[i]->part, &measure, meter->arg);
 	}
 }

@@ -330,15 +330,16 @@ cannot_fail(const Step *step)
 static void
 perform(Step *step)
 {
+	ErrorContextCallback callback;
 	Transact *t = step->transact;
 	const ItemTarget *target = step->target;
 
 	if (t->failed && cannot_fail(step))
 		return;
-	store_begin();
+	store_begin(&callback);
 	if (t->failed || !write_at_once(step))
 		write_locked(step);
-	store_end();
+	store_end(&callback);
 	t->failed |= failed(step);
 	if (t->failed)
 		return;
@@ -369,6 +370,7 @@ watch_collections(Transact *t)
 static void
 check_collections(Transact *t)
 {
+	ErrorContextCallback callback;
 	for (int i = 0; i < t->request->nactions; i++)
 	{
 		Step *step = &t->steps[i];
@@ -376,10 +378,10 @@ check_collections(Transact *t)
 
 		if (!step->grows)
 			continue;
-		store_begin();
+		store_begin(&callback);
 		if (collection_is_full(step->target->table, &step->target->key, &size))
 			fail(step, "ItemCollectionSizeLimitExceeded", COLLECTION_IS_FULL);
-		store_end();
+		store_end(&callback);
 		t->failed |= failed(step);
 	}
 }
@@ -406,6 +408,7 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 static void
 put_together(const Transact *t, ItemTarget *const *order, int n)
 {
+	ErrorContextCallback callback;
 	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
 	const DynItem **items = palloc(n * sizeof(DynItem *));
 
@@ -414,9 +417,9 @@ put_together(const Transact *t, ItemTarget *const *order, int n)
 		keys[i] = &order[i]->key;
 		items[i] = t->steps[order[i]->number].action->request.item;
 	}
-	store_begin();
+	store_begin(&callback);
 	store_put_many(order[0]->table, n, keys, items);
-	store_end();
+	store_end(&callback);
 	for (int i = 0; i < n; i++)
 		collection_written(t->steps[order[i]->number].watch, order[0]->table, keys[i], NULL,
 						   items[i]);

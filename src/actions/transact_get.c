@@ -63,11 +63,12 @@ parse_projections(const TransactRequest *request)
 static DynItem *
 get_item(const ItemTarget *target, Size *bytes)
 {
+	ErrorContextCallback callback;
 	DynItem *item;
 
-	store_begin();
+	store_begin(&callback);
 	item = store_get(target->table, &target->key);
-	store_end();
+	store_end(&callback);
 	if (item != NULL)
 		*bytes += item_size(item_root(item));
 	if (*bytes > (Size) dyn_max_transaction_size)

@@ -82,6 +82,7 @@ returned_item(const Update *u)
 DynItem *
 action_update(const ItemRequest *request)
 {
+	ErrorContextCallback callback;
 	Update u = {.request = request,
 				.condition = action_condition(request),
 				.update = request->built.update};
@@ -101,7 +102,7 @@ action_update(const ItemRequest *request)
 						   "Delete the item and put it with its new key.");
 	action_measure(request, table, NULL, NULL);
 	watch = collection_watch(rel, table, &key, NULL);
-	store_begin();
+	store_begin(&callback);
 	/* without an expression an item that is there stays as it is */
 	if (u.update == NULL || !store_change(table, &key, change_item, &u))
 		action_change_locked(table, &key, change_item, &u);
@@ -110,7 +111,7 @@ action_update(const ItemRequest *request)
 	collection_written(watch, table, &key, u.old, u.new);
 	action_measure(request, table, u.old, u.new);
 	action_measure_collection(request, table, &key);
-	store_end();
+	store_end(&callback);
 	relation_close(rel, NoLock);
 	return returned_item(&u);
 }

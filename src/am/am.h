@@ -13,6 +13,9 @@ extern bool dyn_sort_on_vacuum_full;
 /* Called once by _PG_init. */
 extern void dyn_am_init(void);
 
+/* handler.c */
+extern bool dyn_am_is_ours(Relation rel);
+
 /* index_build.c */
 extern void dyn_index_build_init(void);
 extern double dyn_index_build_range_scan(Relation table_rel, Relation index_rel,

@@ -46,6 +46,13 @@ routine(void)
 	return &methods;
 }
 
+/* While an index of the relation is built, it is heap's. */
+bool
+dyn_am_is_ours(Relation rel)
+{
+	return rel->rd_tableam == routine();
+}
+
 PG_FUNCTION_INFO_V1(dynamo_table_am_handler);
 Datum
 dynamo_table_am_handler(PG_FUNCTION_ARGS)

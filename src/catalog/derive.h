@@ -35,5 +35,6 @@ extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynI
 extern List *dyn_derive_arguments(Relation rel);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_keys_match(PG_FUNCTION_ARGS);
 
 #endif

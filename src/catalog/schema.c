@@ -375,6 +375,7 @@ read_schema(Relation rel)
 	table->keys = palloc(DYN_MAX_COLUMNS * sizeof(DynKey));
 	read_table_keys(rel, table, arguments);
 	read_arguments(rel, table, arguments);
+	dyn_read_plainness(rel, table);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);
 	return table;

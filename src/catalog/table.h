@@ -88,6 +88,8 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */
+	bool plain; /* it can be read without the executor, see plain.c */
+	bool bare; /* and written */
 	int nkeys; /* 1: partition key only */
 	int ncolumns; /* derived columns: the table's keys, then those of indexes only */
 	DynKey *keys;
@@ -121,6 +123,9 @@ extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern void dyn_check_name(const char *kind, ItemSpan name);
+
+/* plain.c */
+extern void dyn_read_plainness(Relation rel, DynTable *table);
 
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);

@@ -8,7 +8,8 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "store/range.h"
+#include "store/direct.h"
+#include "store/spi_store.h"
 
 /*
  * Words: "pk = 'x' AND sk >= 'a'", in the attributes' own names and values.
@@ -96,19 +97,6 @@ range_words(const DynTable *table, const StoreRange *range)
 	return out.len > 0 ? out.data : "everything";
 }
 
-/* The index that a plan scans; of a partitioned table there are several. */
-static void
-look_at_plan(const Plan *plan, StoreExplanation *explanation)
-{
-	while (plan != NULL && !IsA(plan, IndexScan) && !IsA(plan, IndexOnlyScan))
-		plan = plan->lefttree;
-	if (plan == NULL)
-		return;
-	explanation->index_only = IsA(plan, IndexOnlyScan);
-	explanation->index = explanation->index_only ? ((const IndexOnlyScan *) plan)->indexid
-												 : ((const IndexScan *) plan)->indexid;
-}
-
 static int64
 pages_visited(void)
 {
@@ -136,7 +124,6 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 					StoreExplanation *explanation)
 {
 	StoreRange narrowed = *range;
-	RangeStatement statement;
 
 	memset(explanation, 0, sizeof(*explanation));
 	if (!store_range_narrow(table, &narrowed))
@@ -145,10 +132,15 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 		return;
 	}
 	explanation->words = range_words(table, &narrowed);
-	store_range_prepare(table, &narrowed, &statement);
-	look_at_plan(store_planned(statement.plan)->planTree, explanation);
-	store_range_execute(table, &narrowed, &statement, stop_at_once, NULL);
+	if (direct_may_read(table))
+	{
+		explanation->index = narrowed.index->relid;
+		explanation->index_only = !store_wants_item(narrowed.want);
+	}
+	else
+		spi_range_plan(table, &narrowed, explanation);
+	store_range_read(table, &narrowed, stop_at_once, NULL);
 	explanation->pages = -pages_visited();
-	store_range_execute(table, &narrowed, &statement, callback, arg);
+	store_range_read(table, &narrowed, callback, arg);
 	explanation->pages += pages_visited();
 }

@@ -27,6 +27,17 @@
 
 #include "store/plan.h"
 
+/* The caller's memory context stays the current one. */
+void
+store_connect(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	MemoryContextSwitchTo(context);
+}
+
 StorePlan *
 store_find_plan(DynTable *table, int shape)
 {

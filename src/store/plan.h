@@ -19,6 +19,7 @@ typedef struct StorePlan
 	SPIPlanPtr plan;
 } StorePlan;
 
+extern void store_connect(void);
 extern StorePlan *store_find_plan(DynTable *table, int shape);
 extern StorePlan *store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 								Oid *types);

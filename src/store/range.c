@@ -1,44 +1,21 @@
 /*
  * range.c
- *	  Ranges: ordered reads of an index, or of the table by its key.
- *
- * There is one statement for each index and each kind of range, and the plan of each is an ordered
- * index scan.  For that every column of the index is in ORDER BY, whatever the range, so that a
- * sort has nothing to offer; and every column that may be null is required not to be, since the
- * indexes are partial ones.  A position is a comparison of rows, which btree begins at.
+ *	  What the stores share of ranges: ordered reads of an index, or of the table by its key.
  */
 #include "postgres.h"
 
-#include "executor/spi.h"
-#include "executor/tuptable.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "store/range.h"
 
-/* What a statement is made of, as bits of its shape.  Shapes below RANGE are of single items. */
-enum
-{
-	FORWARD = 1,
-	LOWER = 1 << 1,
-	LOWER_INCLUSIVE = 1 << 2,
-	UPPER = 1 << 3,
-	UPPER_INCLUSIVE = 1 << 4,
-	WANT_SHIFT = 5, /* a StoreWant */
-	EQUAL_SHIFT = 8, /* numbers of columns */
-	POSITION_SHIFT = 12,
-	INDEX_SHIFT = 16, /* 0: the table itself */
-	RANGE = 1 << 30
-};
-
-static bool
-wants_item(StoreWant want)
+bool
+store_wants_item(StoreWant want)
 {
 	return want == STORE_WANT_ITEM || want == STORE_WANT_ITEM_PARTITION;
 }
 
-static bool
-wants_keys(StoreWant want)
+bool
+store_wants_keys(StoreWant want)
 {
 	return want == STORE_WANT_KEYS || want == STORE_WANT_KEYS_PARTITION;
 }
@@ -111,272 +88,21 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 	return true;
 }
 
-static int
-range_shape(const DynTable *table, const StoreRange *range)
+/* The item of an entry's columns. */
+DynItem *
+store_range_item(const DynTable *table, const DynIndex *index, const Datum *columns)
 {
-	int shape = RANGE | range->want << WANT_SHIFT | range->nequal << EQUAL_SHIFT |
-				range->nposition << POSITION_SHIFT;
-
-	if (!dyn_index_is_table(range->index))
-		shape |= (int) (range->index - table->indexes + 1) << INDEX_SHIFT;
-	if (range->forward)
-		shape |= FORWARD;
-	if (range->lower.given)
-		shape |= LOWER | (range->lower.inclusive ? LOWER_INCLUSIVE : 0);
-	if (range->upper.given)
-		shape |= UPPER | (range->upper.inclusive ? UPPER_INCLUSIVE : 0);
-	return shape;
-}
-
-/*
- * The parameters, in the order in which append_conditions() numbers them.
- */
-
-static void
-add_argument(const DynTable *table, const StoreRange *range, RangeStatement *statement, int column,
-			 Datum value)
-{
-	const DynKey *key = dyn_index_key(table, range->index, column);
-
-	statement->types[statement->nargs] = dyn_key_column_type(key->type);
-	statement->values[statement->nargs++] = value;
-}
-
-static void
-add_arguments(const DynTable *table, const StoreRange *range, RangeStatement *statement)
-{
-	statement->nargs = 0;
-	for (int i = 0; i < range->nequal; i++)
-		add_argument(table, range, statement, i, range->equal[i]);
-	if (range->lower.given)
-		add_argument(table, range, statement, range->nequal, range->lower.value);
-	if (range->upper.given)
-		add_argument(table, range, statement, range->nequal, range->upper.value);
-	for (int i = range->nequal; i < range->nposition; i++)
-		add_argument(table, range, statement, i, range->position[i]);
-}
-
-/*
- * SQL
- */
-
-static const char *
-column_name(const DynTable *table, const StoreRange *range, int i)
-{
-	return quote_identifier(dyn_index_key(table, range->index, i)->column);
-}
-
-static void
-append_columns(StringInfo sql, const DynTable *table, const StoreRange *range, int first, int end,
-			   const char *suffix)
-{
-	for (int i = first; i < end; i++)
-		appendStringInfo(sql, "%s%s%s", i > first ? ", " : "", column_name(table, range, i),
-						 suffix);
-}
-
-/* "WHERE " before the first condition, " AND " before the others */
-static void
-append_and(StringInfo sql, int *conditions)
-{
-	appendStringInfoString(sql, (*conditions)++ == 0 ? " WHERE " : " AND ");
-}
-
-static void
-append_comparison(StringInfo sql, const DynTable *table, const StoreRange *range, int column,
-				  const char *op, int *conditions, int *parameter)
-{
-	append_and(sql, conditions);
-	appendStringInfo(sql, "%s OPERATOR(pg_catalog.%s) $%d", column_name(table, range, column), op,
-					 (*parameter)++);
-}
-
-static void
-append_position(StringInfo sql, const DynTable *table, const StoreRange *range, int *conditions,
-				int *parameter)
-{
-	append_and(sql, conditions);
-	appendStringInfoString(sql, "ROW(");
-	append_columns(sql, table, range, range->nequal, range->nposition, "");
-	appendStringInfo(sql, ") OPERATOR(pg_catalog.%s) ROW(", range->forward ? ">" : "<");
-	for (int i = range->nequal; i < range->nposition; i++)
-		appendStringInfo(sql, "%s$%d", i > range->nequal ? ", " : "", (*parameter)++);
-	appendStringInfoChar(sql, ')');
-}
-
-static void
-append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range)
-{
-	int conditions = 0;
-	int parameter = 1;
-
-	for (int i = 0; i < range->nequal; i++)
-		append_comparison(sql, table, range, i, "=", &conditions, &parameter);
-	if (range->lower.given)
-		append_comparison(sql, table, range, range->nequal, range->lower.inclusive ? ">=" : ">",
-						  &conditions, &parameter);
-	if (range->upper.given)
-		append_comparison(sql, table, range, range->nequal, range->upper.inclusive ? "<=" : "<",
-						  &conditions, &parameter);
-	if (range->nposition > 0)
-		append_position(sql, table, range, &conditions, &parameter);
-	/* what the index's predicate says, word for word */
-	for (int i = 0; i < range->index->ncolumns; i++)
-	{
-		if (range->index->columns[i] < table->nkeys)
-			continue;
-		append_and(sql, &conditions);
-		appendStringInfo(sql, "%s IS NOT NULL", column_name(table, range, i));
-	}
-}
-
-/* The item first, then columns. */
-static void
-append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
-{
-	StoreWant want = range->want;
-	int columns = wants_keys(want)          ? range->index->ncolumns
-				  : want == STORE_WANT_ITEM ? 0
-											: range->index->npartition;
-
-	appendStringInfoString(sql, "SELECT ");
-	if (wants_item(want))
-		appendStringInfo(sql, "%s%s", quote_identifier(DYN_ITEM_COLUMN), columns > 0 ? ", " : "");
-	append_columns(sql, table, range, 0, columns, "");
-	appendStringInfo(sql, " FROM %s", table->qualified);
-	append_conditions(sql, table, range);
-	appendStringInfoString(sql, " ORDER BY ");
-	append_columns(sql, table, range, 0, range->index->ncolumns, range->forward ? "" : " DESC");
-}
-
-/* The statement of a range that is narrowed. */
-void
-store_range_prepare(DynTable *table, const StoreRange *range, RangeStatement *statement)
-{
-	int shape = range_shape(table, range);
-	StringInfoData sql;
-
-	add_arguments(table, range, statement);
-	statement->plan = store_find_plan(table, shape);
-	if (statement->plan != NULL)
-		return;
-	initStringInfo(&sql);
-	append_range(&sql, table, range);
-	statement->plan = store_prepare(table, shape, range->index->relid, sql.data, statement->nargs,
-									statement->types);
-	pfree(sql.data);
-}
-
-/*
- * Rows
- */
-
-/* Hands each row to the callback instead of keeping it. */
-typedef struct RangeReceiver
-{
-	DestReceiver pub;
-	const DynTable *table;
-	const StoreRange *range;
-	StoreRowCallback callback;
-	void *arg;
-	MemoryContext context; /* for one row */
-} RangeReceiver;
-
-/* The item of the columns. */
-static Datum
-build_item(const RangeReceiver *receiver, TupleTableSlot *slot)
-{
-	const DynIndex *index = receiver->range->index;
 	ItemBuilder b;
 
 	item_build_init(&b, 256);
 	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		const DynKey *key = dyn_index_key(receiver->table, index, i);
+		const DynKey *key = dyn_index_key(table, index, i);
 
 		item_build_name(&b, key->attribute);
-		dyn_key_build(&b, key->type, slot->tts_values[i]);
+		dyn_key_build(&b, key->type, columns[i]);
 	}
 	(void) item_build_end(&b);
-	return PointerGetDatum(item_build_finish(&b));
-}
-
-static void
-read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
-{
-	StoreWant want = receiver->range->want;
-	int partition = wants_item(want) ? 1 : 0;
-
-	if (wants_item(want))
-		row->item = slot->tts_values[0];
-	else if (wants_keys(want))
-		row->item = build_item(receiver, slot);
-	else
-		row->item = (Datum) 0;
-	if (want == STORE_WANT_ITEM || want == STORE_WANT_KEYS)
-		return;
-	for (int i = 0; i < receiver->range->index->npartition; i++)
-		row->partition[i] = slot->tts_values[partition + i];
-}
-
-static bool
-receive_row(TupleTableSlot *slot, DestReceiver *self)
-{
-	RangeReceiver *receiver = (RangeReceiver *) self;
-	MemoryContext old = MemoryContextSwitchTo(receiver->context);
-	StoreRow row;
-	bool more;
-
-	slot_getallattrs(slot);
-	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
-		store_forbid_null(slot->tts_isnull[i]);
-	read_row(receiver, slot, &row);
-	more = receiver->callback(&row, receiver->arg);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(receiver->context);
-	return more;
-}
-
-static void
-start_receiver(DestReceiver *self, int operation, TupleDesc desc)
-{
-}
-
-static void
-end_receiver(DestReceiver *self)
-{
-}
-
-void
-store_range_execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-					StoreRowCallback callback, void *arg)
-{
-	RangeReceiver receiver = {
-		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
-		table,
-		range,
-		callback,
-		arg,
-		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES)};
-	SPIExecuteOptions options = {0};
-
-	options.params = store_parameters(statement->nargs, statement->types, statement->values);
-	options.read_only = true;
-	options.dest = &receiver.pub;
-	store_execute(statement->plan, &options);
-	MemoryContextDelete(receiver.context);
-}
-
-/* Call back for each entry of the range, in order. */
-void
-store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
-{
-	StoreRange narrowed = *range;
-	RangeStatement statement;
-
-	if (!store_range_narrow(table, &narrowed))
-		return;
-	store_range_prepare(table, &narrowed, &statement);
-	store_range_execute(table, &narrowed, &statement, callback, arg);
+	return item_build_finish(&b);
 }

@@ -3,7 +3,8 @@
  *	  The item store over SPI: works wherever SQL does, and is the reference for other stores.
  *
  * Statements name relations and operators with their schemas, since the caller's search_path
- * is not ours.
+ * is not ours.  Each connects to the SPI for itself, and what it returns is copied into the
+ * caller's memory context.
  */
 #include "postgres.h"
 
@@ -14,10 +15,9 @@
 #include "utils/builtins.h"
 
 #include "errors.h"
-#include "store/plan.h"
-#include "store/store.h"
+#include "store/spi_store.h"
 
-/* Statement shapes; those of ranges are in range.c. */
+/* Statement shapes; those of ranges are in spi_range.c. */
 enum
 {
 	GET,
@@ -35,44 +35,6 @@ enum
 
 /* The item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
-
-/*
- * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
- * meet others in a deadlock; then the caller begins his transaction again, as after any conflict.
- */
-static void
-name_conflict(void *arg)
-{
-	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
-		return;
-	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
-	errmsg("transaction conflict: deadlock with another transaction");
-}
-
-/*
- * The caller's memory context stays the current one, so that what he makes outlives store_end().  He
- * may reset it before that, so what is ours is in the SPI's.
- */
-void
-store_begin(void)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ErrorContextCallback *callback;
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	callback = palloc(sizeof(ErrorContextCallback));
-	MemoryContextSwitchTo(context);
-	*callback = (ErrorContextCallback){error_context_stack, name_conflict, NULL};
-	error_context_stack = callback;
-}
-
-void
-store_end(void)
-{
-	error_context_stack = error_context_stack->previous;
-	SPI_finish();
-}
 
 /*
  * SQL
@@ -212,26 +174,9 @@ get_plan(DynTable *table, int shape)
 	return plan;
 }
 
-/* Run a statement on the item of a key; first is its first parameter, if that is no key. */
-static uint64
-run(DynTable *table, int shape, Datum first, const DynKeyValues *key)
-{
-	SPIExecuteOptions options = {0};
-	Datum values[MAX_ARGS];
-	Oid types[MAX_ARGS];
-	int n = statement_types(table, shape, types);
-
-	values[0] = first;
-	memcpy(values + (n - key->nkeys), key->values, key->nkeys * sizeof(Datum));
-	options.params = store_parameters(n, types, values);
-	options.read_only = shape == GET;
-	store_execute(get_plan(table, shape), &options);
-	return SPI_processed;
-}
-
 /* A copy of the item that the last statement returned, fetched from TOAST; NULL for no row. */
 static DynItem *
-returned_item(void)
+returned_item(MemoryContext context)
 {
 	struct varlena *item;
 	DynItem *copy;
@@ -243,9 +188,36 @@ returned_item(void)
 	datum = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	store_forbid_null(isnull);
 	item = PG_DETOAST_DATUM_PACKED(datum);
-	copy = palloc(VARSIZE_ANY(item));
+	copy = MemoryContextAlloc(context, VARSIZE_ANY(item));
 	memcpy(copy, item, VARSIZE_ANY(item));
 	return copy;
+}
+
+/*
+ * Run a statement on the item of a key; first is its first parameter, if that is no key.  The item
+ * is what the statement returns, if that is wanted.
+ */
+static uint64
+run(DynTable *table, int shape, Datum first, const DynKeyValues *key, DynItem **item)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SPIExecuteOptions options = {0};
+	Datum values[MAX_ARGS];
+	Oid types[MAX_ARGS];
+	int n = statement_types(table, shape, types);
+	uint64 rows;
+
+	values[0] = first;
+	memcpy(values + (n - key->nkeys), key->values, key->nkeys * sizeof(Datum));
+	store_connect();
+	options.params = store_parameters(n, types, values);
+	options.read_only = shape == GET;
+	store_execute(get_plan(table, shape), &options);
+	rows = SPI_processed;
+	if (item != NULL)
+		*item = returned_item(context);
+	SPI_finish();
+	return rows;
 }
 
 /*
@@ -253,10 +225,12 @@ returned_item(void)
  */
 
 DynItem *
-store_get(DynTable *table, const DynKeyValues *key)
+spi_get(DynTable *table, const DynKeyValues *key)
 {
-	run(table, GET, (Datum) 0, key);
-	return returned_item();
+	DynItem *item;
+
+	run(table, GET, (Datum) 0, key, &item);
+	return item;
 }
 
 /*
@@ -274,9 +248,9 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 
 /* Insert or replace, whatever is there. */
 void
-store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	store_require_writes(table, run(table, PUT, PointerGetDatum(item), key), 1);
+	store_require_writes(table, run(table, PUT, PointerGetDatum(item), key, NULL), 1);
 }
 
 /*
@@ -295,7 +269,7 @@ typedef struct Change
 static Change *changes = NULL;
 static uint64 last_change = 0;
 
-/* The new item in the UPDATE of store_change(). */
+/* The new item in the UPDATE of spi_change(). */
 PG_FUNCTION_INFO_V1(dyn_store_change);
 Datum
 dyn_store_change(PG_FUNCTION_ARGS)
@@ -320,7 +294,7 @@ dyn_store_change(PG_FUNCTION_ARGS)
  * the version that it replaces, whoever was faster: that makes it atomic.
  */
 bool
-store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
+spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	Change state = {0, change, arg, CurrentMemoryContext, changes};
 	uint64 rows;
@@ -332,7 +306,7 @@ store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void 
 	changes = &state;
 	PG_TRY();
 	{
-		rows = run(table, CHANGE, Int64GetDatum((int64) state.number), key);
+		rows = run(table, CHANGE, Int64GetDatum((int64) state.number), key, NULL);
 	}
 	PG_FINALLY();
 	{
@@ -351,54 +325,55 @@ store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void 
  * the second attempt decides.
  */
 DynItem *
-store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
+spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
 	for (int attempt = 1;; attempt++)
 	{
 		DynItem *item;
 
-		run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key);
-		item = returned_item();
+		run(table, LOCK_REPLACE + (lock - STORE_LOCK_REPLACE), (Datum) 0, key, &item);
 		if (item != NULL)
 			return item;
-		if (table->row_security ? attempt == 2 : run(table, LOOK, (Datum) 0, key) == 0)
+		if (table->row_security ? attempt == 2 : run(table, LOOK, (Datum) 0, key, NULL) == 0)
 			return NULL;
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
 /*
- * Insert where store_lock() found nothing.  False if by now there is an item of that key: then it
- * is locked for a replacement, so the next store_lock() finds it, and nobody begins again
+ * Insert where spi_lock() found nothing.  False if by now there is an item of that key: then it
+ * is locked for a replacement, so the next spi_lock() finds it, and nobody begins again
  * twice.  (ON CONFLICT DO NOTHING would not lock it.)
  */
 bool
-store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	return run(table, INSERT, PointerGetDatum(item), key) > 0;
+	return run(table, INSERT, PointerGetDatum(item), key, NULL) > 0;
 }
 
 /* The caller has the item locked. */
 void
-store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	store_require_writes(table, run(table, REPLACE, PointerGetDatum(item), key), 1);
+	store_require_writes(table, run(table, REPLACE, PointerGetDatum(item), key, NULL), 1);
 }
 
 /*
  * Returns the item that was there, if that is wanted and there was one.  An item that is not deleted
- * may have been inserted anew, as in store_lock().
+ * may have been inserted anew, as in spi_lock().
  */
 DynItem *
-store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
 	int shape = want_old ? DELETE_RETURNING : DELETE;
+	DynItem *old = NULL;
+	DynItem **returned = want_old ? &old : NULL;
 
-	if (run(table, shape, (Datum) 0, key) == 0)
+	if (run(table, shape, (Datum) 0, key, returned) == 0)
 	{
-		if (store_lock(table, key, STORE_LOCK_DELETE) == NULL)
+		if (spi_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
-		store_require_writes(table, run(table, shape, (Datum) 0, key), 1);
+		store_require_writes(table, run(table, shape, (Datum) 0, key, returned), 1);
 	}
-	return want_old ? returned_item() : NULL;
+	return old;
 }

@@ -2,10 +2,13 @@
  * store.h
  *	  The item store: the only place that touches a relation of items.
  *
- * Callers have the relation open and locked and hand over checked keys.  All statements run
- * with the privileges of the caller, so row-level security, table privileges and user triggers
- * hold.  Between store_begin() and store_end() the SPI is connected, and a deadlock is
- * ERRCODE_DYN_TRANSACTION_CONFLICT; what is returned is the caller's, in his memory context.
+ * Callers have the relation open and locked and hand over checked keys.  There are two stores
+ * behind it.  The SPI store runs statements with the privileges of the caller, so row-level
+ * security, table privileges and user triggers hold.  The direct store calls the table and its
+ * indexes, where none of these has a say; see direct.h.  store.c chooses.
+ *
+ * Between store_begin() and store_end() a deadlock is ERRCODE_DYN_TRANSACTION_CONFLICT.  What is
+ * returned is the caller's, in his memory context.
  */
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H
@@ -84,8 +87,11 @@ typedef enum StoreLock
  */
 typedef DynItem *(*StoreChange)(DynItem *old, void *arg);
 
-extern void store_begin(void);
-extern void store_end(void);
+extern void store_begin(ErrorContextCallback *callback);
+extern void store_end(const ErrorContextCallback *callback);
+
+/* Called once by _PG_init. */
+extern void store_init(void);
 
 /* Reads, under the caller's snapshot. */
 extern DynItem *store_get(DynTable *table, const DynKeyValues *key);
@@ -104,7 +110,7 @@ extern bool store_insert(DynTable *table, const DynKeyValues *key, const DynItem
 extern void store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern DynItem *store_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 
-/* many.c: keys in the order of the primary key, and distinct */
+/* Keys in the order of the primary key, and distinct */
 extern void store_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 						   const DynItem *const *items);
 

@@ -24,6 +24,7 @@
 #include "utils/timestamp.h"
 
 #include "errors.h"
+#include "store/plan.h"
 #include "store/store.h"
 #include "store/token.h"
 
@@ -153,6 +154,7 @@ relation_owner(Oid relid)
 static bool
 claim_as_owner(const char *table, Oid owner, TokenArguments *arguments)
 {
+	ErrorContextCallback callback;
 	int nest = NewGUCNestLevel();
 	Oid user;
 	int context;
@@ -165,9 +167,11 @@ claim_as_owner(const char *table, Oid owner, TokenArguments *arguments)
 	{
 		SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
 										  SECURITY_RESTRICTED_OPERATION);
-		store_begin();
+		store_begin(&callback);
+		store_connect();
 		result = claim(table, arguments);
-		store_end();
+		SPI_finish();
+		store_end(&callback);
 	}
 	PG_FINALLY();
 	{

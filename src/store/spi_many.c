@@ -1,5 +1,5 @@
 /*
- * many.c
+ * spi_many.c
  *	  Puts of many items in one statement.
  *
  * The rows come from arrays in the order of the arrays, and each is locked or inserted as it comes.
@@ -12,10 +12,9 @@
 #include "utils/lsyscache.h"
 
 #include "errors.h"
-#include "store/plan.h"
-#include "store/store.h"
+#include "store/spi_store.h"
 
-/* Beside the shapes of spi_store.c and range.c. */
+/* Beside the shapes of spi_store.c and spi_range.c. */
 #define PUT_MANY (1 << 29)
 
 /* Arrays of items and of each key column. */
@@ -79,7 +78,7 @@ make_array(Datum *values, int n, Oid type)
 
 /* Insert or replace, whatever is there. */
 void
-store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
+spi_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
 {
 	SPIExecuteOptions options = {0};
 	int nargs = 1 + table->nkeys;
@@ -95,6 +94,8 @@ store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const Dy
 		types[i] = get_array_type(column_type(table, i));
 	}
 	options.params = store_parameters(nargs, types, arrays);
+	store_connect();
 	store_execute(get_plan(table, nargs, types), &options);
 	store_require_writes(table, SPI_processed, n);
+	SPI_finish();
 }

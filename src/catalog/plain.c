@@ -1,0 +1,218 @@
+/*
+ * plain.c
+ *	  Whether a table is a table of items and nothing beside it.
+ *
+ * What can be read or written without the executor is decided here, once for each schema: whoever
+ * adds a policy, a rule, a trigger, a constraint, a column, an index or a child changes the relcache
+ * entry, and with it the schema.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "am/am.h"
+#include "catalog/derive.h"
+#include "catalog/key.h"
+
+static bool
+is_plain(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_RELATION && dyn_am_is_ours(rel) &&
+		   !rel->rd_rel->relrowsecurity && !rel->rd_rel->relhassubclass;
+}
+
+/* The place of a column in the table's keys, or -1. */
+static int
+column_place(const DynTable *table, AttrNumber attnum)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (table->keys[i].attnum == attnum)
+			return i;
+	}
+	return -1;
+}
+
+static bool
+has_only_our_columns(Relation rel, const DynTable *table)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+
+		if (column->attisdropped)
+			continue;
+		if (column->attgenerated != '\0' || column->attidentity != '\0')
+			return false;
+		if (column->attnum == table->item_attnum)
+		{
+			/* a domain has constraints of its own */
+			if (column->atttypid != table->item_type)
+				return false;
+		}
+		else if (column_place(table, column->attnum) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* The one whose function derives, which then cannot be but for each row that is written. */
+static bool
+has_only_our_trigger(Relation rel)
+{
+	const Trigger *trigger = &rel->trigdesc->triggers[0];
+
+	return rel->trigdesc->numtriggers == 1 && trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
+		   trigger->tgtype == (TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT |
+							   TRIGGER_TYPE_UPDATE) &&
+		   trigger->tgqual == NULL && trigger->tgnattr == 0;
+}
+
+static bool
+is_column(const Node *node, AttrNumber attnum)
+{
+	return IsA(node, Var) && ((const Var *) node)->varattno == attnum;
+}
+
+/* Whether dyn_keys_match() is told of a column what the schema says. */
+static bool
+spec_fits(const DynTable *table, const char *text, const Node *column)
+{
+	ItemSpan attribute;
+	ItemType type;
+	int place;
+
+	dyn_parse_key_spec((ItemSpan){text, (uint32) strlen(text)}, &attribute, &type);
+	if (!IsA(column, Var))
+		return false;
+	place = column_place(table, ((const Var *) column)->varattno);
+	return place >= 0 && table->keys[place].type == type &&
+		   item_compare_bytes(table->keys[place].attribute, attribute) == 0;
+}
+
+static bool
+specs_fit(const DynTable *table, const Const *specs, List *columns)
+{
+	Datum *elements;
+	bool *nulls;
+	int n;
+
+	if (specs->constisnull || specs->consttype != TEXTARRAYOID)
+		return false;
+	deconstruct_array(DatumGetArrayTypeP(specs->constvalue), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &n);
+	if (n != list_length(columns))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i] || !spec_fits(table, TextDatumGetCString(elements[i]), list_nth(columns, i)))
+			return false;
+	}
+	return true;
+}
+
+/* dyn_keys_match() of what the schema says: it holds for whatever dyn_derive() has derived. */
+static bool
+constraint_fits(const DynTable *table, const char *expression)
+{
+	const FuncExpr *call = (const FuncExpr *) expression_planner(stringToNode(expression));
+	FmgrInfo flinfo;
+
+	if (!IsA(call, FuncExpr) || list_length(call->args) < 3)
+		return false;
+	fmgr_info(call->funcid, &flinfo);
+	return flinfo.fn_addr == dyn_keys_match &&
+		   is_column(linitial(call->args), table->item_attnum) && IsA(lsecond(call->args), Const) &&
+		   specs_fit(table, lsecond(call->args), list_copy_tail(call->args, 2));
+}
+
+static bool
+has_only_our_constraint(Relation rel, const DynTable *table)
+{
+	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
+
+	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
+	{
+		if (!constraint_fits(table, constraints->check[i].ccbin))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the entries of a btree are those whose columns are all there, and nothing more. */
+static bool
+index_fits(const DynTable *table, const DynIndex *index)
+{
+	Relation btree = index_open(index->relid, AccessShareLock);
+	List *predicate = RelationGetIndexPredicate(btree);
+	bool fits = !btree->rd_index->indisunique && btree->rd_index->indnatts == index->ncolumns;
+
+	/* each test is of one of the index's columns, as find_btree() has seen */
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		bool tested = index->columns[i] < table->nkeys;
+		ListCell *cell;
+
+		foreach (cell, predicate)
+			tested |= is_column((Node *) lfirst_node(NullTest, cell)->arg,
+								dyn_index_key(table, index, i)->attnum);
+		fits &= tested;
+	}
+	index_close(btree, AccessShareLock);
+	return fits;
+}
+
+static bool
+primary_key_fits(const DynTable *table)
+{
+	Relation btree = index_open(table->primary.relid, AccessShareLock);
+	bool fits = btree->rd_index->indimmediate && btree->rd_index->indnatts == table->nkeys;
+
+	index_close(btree, AccessShareLock);
+	return fits;
+}
+
+static bool
+has_only_our_indexes(Relation rel, const DynTable *table)
+{
+	List *btrees = RelationGetIndexList(rel);
+	ListCell *cell;
+
+	if (!list_member_oid(btrees, table->primary.relid) || !primary_key_fits(table))
+		return false;
+	foreach (cell, btrees)
+	{
+		bool fits = lfirst_oid(cell) == table->primary.relid;
+
+		for (int i = 0; i < table->nindexes && !fits; i++)
+			fits = lfirst_oid(cell) == table->indexes[i].relid &&
+				   index_fits(table, &table->indexes[i]);
+		if (!fits)
+			return false;
+	}
+	return true;
+}
+
+/* Of a schema that is read otherwise. */
+void
+dyn_read_plainness(Relation rel, DynTable *table)
+{
+	table->plain = is_plain(rel);
+	table->bare = table->plain && !rel->rd_rel->relispartition && !rel->rd_rel->relhasrules &&
+				  has_only_our_columns(rel, table) && has_only_our_trigger(rel) &&
+				  has_only_our_constraint(rel, table) && has_only_our_indexes(rel, table);
+}

@@ -1,0 +1,44 @@
+/*
+ * direct.c
+ *	  Which calls the direct store may serve.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "store/direct.h"
+
+/* dynamo_table.direct_store */
+static bool enabled = true;
+
+static bool
+may(const DynTable *table, AclMode privileges)
+{
+	return enabled && ExecutorCheckPerms_hook == NULL &&
+		   pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL) == privileges;
+}
+
+bool
+direct_may_read(const DynTable *table)
+{
+	return table->plain && may(table, ACL_SELECT);
+}
+
+/* Whatever is written is looked for first. */
+bool
+direct_may_write(const DynTable *table, AclMode privileges)
+{
+	return table->bare && may(table, privileges | ACL_SELECT);
+}
+
+void
+direct_init(void)
+{
+	DefineCustomBoolVariable(
+		"dynamo_table.direct_store",
+		"Reads and writes tables of items without the executor, where nothing speaks against it.",
+		"Off: all reads and writes are SQL statements.", &enabled, true, PGC_USERSET, 0, NULL, NULL,
+		NULL);
+}

@@ -1,0 +1,25 @@
+/*
+ * direct.h
+ *	  The direct store: calls of the table and its indexes, past planner and executor.
+ *
+ * It serves tables that have nothing which the executor would have to obey: no policy, no children,
+ * and for writes no trigger, constraint, column or index beside ours.  The caller needs privileges
+ * on the whole table; whoever lacks them, or has them for columns only, goes through the SPI store,
+ * which has the right words for it.  So does everything where a module looks at permissions.
+ *
+ * What each function does is said in store.h.
+ */
+#ifndef DYNAMO_TABLE_STORE_DIRECT_H
+#define DYNAMO_TABLE_STORE_DIRECT_H
+
+#include "utils/acl.h"
+
+#include "store/range.h"
+
+extern bool direct_may_read(const DynTable *table);
+extern bool direct_may_write(const DynTable *table, AclMode privileges);
+
+/* Called once by _PG_init. */
+extern void direct_init(void);
+
+#endif

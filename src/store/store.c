@@ -1,0 +1,116 @@
+/*
+ * store.c
+ *	  The choice between the stores, for each call.
+ */
+#include "postgres.h"
+
+#include "errors.h"
+#include "store/direct.h"
+#include "store/spi_store.h"
+
+/*
+ * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
+ * meet others in a deadlock; then the caller begins his transaction again, as after any conflict.
+ */
+static void
+name_conflict(void *arg)
+{
+	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+		return;
+	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
+	errmsg("transaction conflict: deadlock with another transaction");
+}
+
+/* The callback is on the stack of the caller: he may reset his memory context before store_end(). */
+void
+store_begin(ErrorContextCallback *callback)
+{
+	*callback = (ErrorContextCallback){error_context_stack, name_conflict, NULL};
+	error_context_stack = callback;
+}
+
+void
+store_end(const ErrorContextCallback *callback)
+{
+	error_context_stack = callback->previous;
+}
+
+DynItem *
+store_get(DynTable *table, const DynKeyValues *key)
+{
+	return spi_get(table, key);
+}
+
+void
+store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+{
+	spi_range(table, range, callback, arg);
+}
+
+/* Call back for each entry of the range, in order. */
+void
+store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+{
+	StoreRange narrowed = *range;
+
+	if (store_range_narrow(table, &narrowed))
+		store_range_read(table, &narrowed, callback, arg);
+}
+
+/* Insert or replace, whatever is there. */
+void
+store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	spi_put(table, key, item);
+}
+
+/* Change the item; false if there is none. */
+bool
+store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
+{
+	return spi_change(table, key, change, arg);
+}
+
+/* Lock the item of that key; NULL if there is none. */
+DynItem *
+store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
+{
+	return spi_lock(table, key, lock);
+}
+
+/*
+ * Insert where store_lock() found nothing.  False if by now there is an item of that key: then it
+ * is locked for a replacement, so the next store_lock() finds it, and nobody begins again twice.
+ */
+bool
+store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	return spi_insert(table, key, item);
+}
+
+/* The caller has the item locked. */
+void
+store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	spi_replace(table, key, item);
+}
+
+/* Returns the item that was there, if that is wanted and there was one. */
+DynItem *
+store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+{
+	return spi_delete(table, key, want_old);
+}
+
+/* Insert or replace, whatever is there. */
+void
+store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
+{
+	spi_put_many(table, n, keys, items);
+}
+
+void
+store_init(void)
+{
+	direct_init();
+}
