@@ -59,6 +59,24 @@ struct Node;
 	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
 #endif
 
+/* 16 tells which indexes an update concerns, where BRIN has others than btree. */
+#if PG16_GE
+typedef TU_UpdateIndexes IndexesToUpdate;
+#define NO_INDEXES_TO_UPDATE TU_None
+#else
+typedef bool IndexesToUpdate;
+#define NO_INDEXES_TO_UPDATE false
+#endif
+
+/* 18 counts searches for EXPLAIN. */
+#if PG18_GE
+#define begin_index_scan(rel, index, snapshot, nkeys) \
+	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), 0)
+#else
+#define begin_index_scan(rel, index, snapshot, nkeys) \
+	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

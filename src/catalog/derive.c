@@ -284,8 +284,8 @@ check_call(FunctionCallInfo fcinfo)
 }
 
 /* The row of an insert. */
-static void
-derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
+void
+dyn_derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
 {
 	Size size;
 
@@ -294,12 +294,13 @@ derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDer
 	size = dyn_key_entry_too_large(rel, table, &table->primary, derived->values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
+	check_local_copies(table, item, derived);
 }
 
 /* The row of an update. */
-static void
-derive_updated(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item,
-			   DynDerived *derived)
+void
+dyn_derive_updated(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item,
+				   DynDerived *derived)
 {
 	TupleDesc desc = RelationGetDescr(rel);
 
@@ -307,6 +308,7 @@ derive_updated(Relation rel, const DynTable *table, HeapTuple old, const DynItem
 	check_key_unchanged(old, desc, table, derived);
 	if (derived->problems != NIL)
 		tolerate_old(old, desc, table, item, derived);
+	check_local_copies(table, item, derived);
 }
 
 PG_FUNCTION_INFO_V1(dyn_derive_keys);
@@ -337,10 +339,9 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 		return PointerGetDatum(tuple);
 	item = DatumGetDynItem(datum);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
-		derive_updated(trigger->tg_relation, table, trigger->tg_trigtuple, item, &derived);
+		dyn_derive_updated(trigger->tg_relation, table, trigger->tg_trigtuple, item, &derived);
 	else
-		derive_inserted(trigger->tg_relation, table, item, &derived);
-	check_local_copies(table, item, &derived);
+		dyn_derive_inserted(trigger->tg_relation, table, item, &derived);
 	return PointerGetDatum(set_columns(tuple, desc, table, &derived));
 }
 

@@ -5,6 +5,7 @@
 #ifndef DYNAMO_TABLE_CATALOG_DERIVE_H
 #define DYNAMO_TABLE_CATALOG_DERIVE_H
 
+#include "access/htup.h"
 #include "nodes/pg_list.h"
 
 #include "catalog/table.h"
@@ -28,6 +29,10 @@ typedef struct DynDerived
 
 extern void dyn_derive(Relation rel, const DynTable *table, const DynItem *item,
 					   DynDerived *derived);
+extern void dyn_derive_inserted(Relation rel, const DynTable *table, const DynItem *item,
+								DynDerived *derived);
+extern void dyn_derive_updated(Relation rel, const DynTable *table, HeapTuple old,
+							   const DynItem *item, DynDerived *derived);
 extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old,
 								 const DynItem *item);
 

@@ -19,6 +19,15 @@
 extern bool direct_may_read(const DynTable *table);
 extern bool direct_may_write(const DynTable *table, AclMode privileges);
 
+extern void direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern bool direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
+extern DynItem *direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
+extern bool direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern void direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern DynItem *direct_delete(DynTable *table, const DynKeyValues *key, bool want_old);
+extern void direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
+							const DynItem *const *items);
+
 /* Called once by _PG_init. */
 extern void direct_init(void);
 

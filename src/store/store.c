@@ -61,13 +61,18 @@ store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 void
 store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	spi_put(table, key, item);
+	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
+		direct_put(table, key, item);
+	else
+		spi_put(table, key, item);
 }
 
 /* Change the item; false if there is none. */
 bool
 store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
+	if (direct_may_write(table, ACL_UPDATE))
+		return direct_change(table, key, change, arg);
 	return spi_change(table, key, change, arg);
 }
 
@@ -75,6 +80,8 @@ store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void 
 DynItem *
 store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
+	if (direct_may_write(table, ACL_UPDATE))
+		return direct_lock(table, key, lock);
 	return spi_lock(table, key, lock);
 }
 
@@ -85,6 +92,8 @@ store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 bool
 store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
+	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
+		return direct_insert(table, key, item);
 	return spi_insert(table, key, item);
 }
 
@@ -92,13 +101,18 @@ store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 void
 store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	spi_replace(table, key, item);
+	if (direct_may_write(table, ACL_UPDATE))
+		direct_replace(table, key, item);
+	else
+		spi_replace(table, key, item);
 }
 
 /* Returns the item that was there, if that is wanted and there was one. */
 DynItem *
 store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
+	if (direct_may_write(table, ACL_DELETE))
+		return direct_delete(table, key, want_old);
 	return spi_delete(table, key, want_old);
 }
 
@@ -106,7 +120,10 @@ store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 void
 store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
 {
-	spi_put_many(table, n, keys, items);
+	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
+		direct_put_many(table, n, keys, items);
+	else
+		spi_put_many(table, n, keys, items);
 }
 
 void

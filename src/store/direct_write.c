@@ -1,0 +1,224 @@
+/*
+ * direct_write.c
+ *	  Writes of the direct store.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "store/direct.h"
+#include "store/writer.h"
+
+/* Insert or replace, whatever is there. */
+static void
+put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
+{
+	DynDerived derived;
+
+	dyn_derive_inserted(w->rel, w->table, item, &derived);
+	for (;;)
+	{
+		if (!writer_find_any(w, key))
+		{
+			if (writer_insert(w, item, &derived))
+				return;
+		}
+		else
+		{
+			WriteResult result = writer_update(w, key, item, &derived);
+
+			if (result == WRITE_MOVED)
+				result = writer_update(w, key, item, &derived);
+			if (result == WRITE_DONE)
+				return;
+		}
+		CHECK_FOR_INTERRUPTS();
+		writer_new_snapshot();
+	}
+}
+
+void
+direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	Writer w;
+
+	writer_open(&w, table, "INSERT");
+	put_row(&w, key, item);
+	writer_close(&w);
+}
+
+void
+direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
+				const DynItem *const *items)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	Writer w;
+
+	writer_open(&w, table, "INSERT");
+	for (int i = 0; i < n; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		put_row(&w, keys[i], items[i]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	writer_close(&w);
+	MemoryContextDelete(context);
+}
+
+/* Replace the row that was found by what the change makes of it; false if it is gone. */
+static bool
+change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
+{
+	WriteResult result;
+
+	do
+	{
+		DynItem *item = change(writer_item(w), arg);
+		DynDerived derived;
+
+		dyn_derive_updated(w->rel, w->table, ExecFetchSlotHeapTuple(w->row, false, NULL), item,
+						   &derived);
+		result = writer_update(w, key, item, &derived);
+	} while (result == WRITE_MOVED);
+	return result == WRITE_DONE;
+}
+
+bool
+direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
+{
+	Writer w;
+	bool done;
+
+	writer_open(&w, table, "UPDATE");
+	done = writer_find(&w, key) && change_row(&w, key, change, arg);
+	writer_close(&w);
+	return done;
+}
+
+static DynItem *
+given_item(DynItem *old, void *arg)
+{
+	return arg;
+}
+
+void
+direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	if (!direct_change(table, key, given_item, (void *) item))
+		elog(ERROR, "a row has vanished while it was locked");
+}
+
+static LockTupleMode
+lock_mode(StoreLock lock)
+{
+	switch (lock)
+	{
+		case STORE_LOCK_REPLACE:
+			return LockTupleNoKeyExclusive;
+		case STORE_LOCK_DELETE:
+			return LockTupleExclusive;
+		default:
+			return LockTupleShare;
+	}
+}
+
+/*
+ * What somebody deleted while we waited may be there anew by now, and a new snapshot tells.
+ */
+static bool
+lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
+{
+	while (writer_find(w, key))
+	{
+		if (writer_lock(w, key, mode))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		writer_new_snapshot();
+	}
+	return false;
+}
+
+DynItem *
+direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
+{
+	static const char *const names[] = {"SELECT FOR NO KEY UPDATE", "SELECT FOR UPDATE",
+										"SELECT FOR SHARE"};
+	DynItem *item = NULL;
+	Writer w;
+
+	writer_open(&w, table, names[lock]);
+	if (lock_row(&w, key, lock_mode(lock)))
+		item = writer_item(&w);
+	writer_close(&w);
+	return item;
+}
+
+/* An item that is there is locked for a replacement. */
+static bool
+insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
+{
+	DynDerived derived;
+
+	dyn_derive_inserted(w->rel, w->table, item, &derived);
+	for (;;)
+	{
+		if (writer_find_any(w, key))
+		{
+			if (writer_lock(w, key, LockTupleNoKeyExclusive))
+				return false;
+		}
+		else if (writer_insert(w, item, &derived))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		writer_new_snapshot();
+	}
+}
+
+bool
+direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+{
+	Writer w;
+	bool done;
+
+	writer_open(&w, table, "INSERT");
+	done = insert_row(&w, key, item);
+	writer_close(&w);
+	return done;
+}
+
+/* As lock_row() does. */
+static bool
+delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
+{
+	while (writer_find(w, key))
+	{
+		WriteResult result;
+
+		if (old != NULL)
+			*old = writer_item(w);
+		result = writer_delete(w, key);
+		if (result == WRITE_DONE)
+			return true;
+		if (result == WRITE_GONE)
+			CHECK_FOR_INTERRUPTS();
+		writer_new_snapshot();
+	}
+	return false;
+}
+
+DynItem *
+direct_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+{
+	DynItem *old = NULL;
+	Writer w;
+	bool done;
+
+	writer_open(&w, table, "DELETE");
+	done = delete_row(&w, key, want_old ? &old : NULL);
+	writer_close(&w);
+	return done ? old : NULL;
+}

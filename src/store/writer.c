@@ -1,0 +1,416 @@
+/*
+ * writer.c
+ *	  Rows of the direct store: found, locked, inserted, replaced and deleted.
+ *
+ * Follows what the executor does for INSERT … ON CONFLICT, UPDATE, DELETE and SELECT … FOR UPDATE
+ * of one row, so that both stores may write to one table at the same time.  A row is found under a
+ * snapshot of its own, as every statement has one.  At the higher isolation levels a version that
+ * this snapshot does not show ends the transaction.
+ *
+ * Lock order: the table is locked already; then the indexes; then the row.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "store/writer.h"
+
+/* The name is what the statement would be called. */
+void
+writer_open(Writer *w, const DynTable *table, const char *name)
+{
+	w->table = table;
+	w->rel = table_open(table->relid, NoLock);
+	if (!w->rel->rd_islocaltemp)
+		PreventCommandIfReadOnly(name);
+	PreventCommandIfParallelMode(name);
+	/* what this transaction did before is to be seen */
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	w->command = GetCurrentCommandId(true);
+	w->primary = index_open(table->primary.relid, RowExclusiveLock);
+	w->indexes = palloc0(table->nindexes * sizeof(Relation));
+	/* btree looks at nothing in it */
+	w->index_info = makeNode(IndexInfo);
+	w->row = table_slot_create(w->rel, NULL);
+	w->new = MakeSingleTupleTableSlot(RelationGetDescr(w->rel), &TTSOpsVirtual);
+}
+
+/* Locks stay until the transaction ends. */
+void
+writer_close(Writer *w)
+{
+	ExecDropSingleTupleTableSlot(w->new);
+	ExecDropSingleTupleTableSlot(w->row);
+	for (int i = 0; i < w->table->nindexes; i++)
+	{
+		if (w->indexes[i] != NULL)
+			index_close(w->indexes[i], NoLock);
+	}
+	index_close(w->primary, NoLock);
+	PopActiveSnapshot();
+	table_close(w->rel, NoLock);
+}
+
+/* After a wait for somebody else. */
+void
+writer_new_snapshot(void)
+{
+	PopActiveSnapshot();
+	PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+/*
+ * Finding
+ */
+
+static void
+set_scan_keys(const Writer *w, const DynKeyValues *key, ScanKey keys)
+{
+	for (int i = 0; i < w->table->nkeys; i++)
+	{
+		ItemType type = w->table->keys[i].type;
+		RegProcedure equal = type == ITEM_S ? F_TEXTEQ : type == ITEM_N ? F_NUMERIC_EQ : F_BYTEAEQ;
+
+		ScanKeyInit(&keys[i], (AttrNumber) (i + 1), BTEqualStrategyNumber, equal, key->values[i]);
+	}
+}
+
+static bool
+find(Writer *w, Snapshot snapshot, const DynKeyValues *key)
+{
+	ScanKeyData keys[DYN_MAX_KEYS];
+	IndexScanDesc scan = begin_index_scan(w->rel, w->primary, snapshot, w->table->nkeys);
+	bool found;
+
+	set_scan_keys(w, key, keys);
+	index_rescan(scan, keys, w->table->nkeys, NULL, 0);
+	found = index_getnext_slot(scan, ForwardScanDirection, w->row);
+	index_endscan(scan);
+	return found;
+}
+
+/* The row of that key that the snapshot shows. */
+bool
+writer_find(Writer *w, const DynKeyValues *key)
+{
+	return find(w, GetActiveSnapshot(), key);
+}
+
+/* At the higher isolation levels nobody may act on what his snapshot does not show. */
+static void
+require_visible(const Writer *w)
+{
+	bool isnull;
+	Datum xmin;
+
+	if (!IsolationUsesXactSnapshot() ||
+		table_tuple_satisfies_snapshot(w->rel, w->row, GetActiveSnapshot()))
+		return;
+	xmin = slot_getsysattr(w->row, MinTransactionIdAttributeNumber, &isnull);
+	if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin)))
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("could not serialize access due to concurrent update")));
+}
+
+/*
+ * The row of that key that an insert would meet, whoever sees it; whoever is about to insert or
+ * delete it is waited for.
+ */
+bool
+writer_find_any(Writer *w, const DynKeyValues *key)
+{
+	SnapshotData dirty;
+	TransactionId wait;
+
+	InitDirtySnapshot(dirty);
+	while (find(w, &dirty, key))
+	{
+		wait = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
+		if (!TransactionIdIsValid(wait))
+		{
+			require_visible(w);
+			return true;
+		}
+		if (dirty.speculativeToken != 0)
+			SpeculativeInsertionWait(dirty.xmin, dirty.speculativeToken);
+		else
+			XactLockTableWait(wait, w->rel, &w->row->tts_tid, XLTW_InsertIndex);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return false;
+}
+
+/* A copy of the item of the row that was found, in the caller's memory context. */
+DynItem *
+writer_item(const Writer *w)
+{
+	bool isnull;
+	Datum datum = slot_getattr(w->row, w->table->item_attnum, &isnull);
+
+	if (isnull)
+		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
+	return PG_DETOAST_DATUM_COPY(datum);
+}
+
+/*
+ * Locking
+ */
+
+/* The newest version may have another key by somebody's plain UPDATE, with the trigger disabled. */
+static bool
+has_key(const Writer *w, const DynKeyValues *key)
+{
+	for (int i = 0; i < w->table->nkeys; i++)
+	{
+		bool isnull;
+		Datum datum = slot_getattr(w->row, w->table->keys[i].attnum, &isnull);
+
+		if (isnull || !datum_image_eq(datum, key->values[i], false, -1))
+			return false;
+	}
+	return true;
+}
+
+static void
+forbid_conflict(const char *what)
+{
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("could not serialize access due to concurrent %s", what)));
+}
+
+/*
+ * Lock the newest version of the row that was found, which then is the row found.  False if it is
+ * deleted.
+ */
+bool
+writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
+{
+	ItemPointerData tid = w->row->tts_tid;
+	uint8 flags = TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS;
+	TM_FailureData failure;
+	TM_Result result;
+
+	if (!IsolationUsesXactSnapshot())
+		flags |= TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
+	result = table_tuple_lock(w->rel, &tid, GetActiveSnapshot(), w->row, w->command, mode,
+							  LockWaitBlock, flags, &failure);
+	switch (result)
+	{
+		case TM_Ok:
+			return !failure.traversed || has_key(w, key);
+		case TM_Updated:
+			forbid_conflict("update");
+			elog(ERROR, "the newest version of a row was replaced while it was locked");
+			return false;
+		case TM_Deleted:
+			forbid_conflict("update");
+			return false;
+		default:
+			elog(ERROR, "unexpected table_tuple_lock status: %u", result);
+	}
+}
+
+/* What comes of a write that met another one. */
+static WriteResult
+resolve(Writer *w, const DynKeyValues *key, TM_Result result, LockTupleMode mode)
+{
+	switch (result)
+	{
+		case TM_Ok:
+			return WRITE_DONE;
+		case TM_Updated:
+			forbid_conflict("update");
+			return writer_lock(w, key, mode) ? WRITE_MOVED : WRITE_GONE;
+		case TM_Deleted:
+			forbid_conflict("delete");
+			return WRITE_GONE;
+		default:
+			elog(ERROR, "unexpected status of a write: %u", result);
+	}
+}
+
+/*
+ * Writing
+ */
+
+/* The row that is to be. */
+static void
+fill_new(Writer *w, const DynItem *item, const DynDerived *derived)
+{
+	TupleTableSlot *slot = w->new;
+
+	ExecClearTuple(slot);
+	/* dropped columns */
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	slot->tts_values[w->table->item_attnum - 1] = PointerGetDatum(item);
+	slot->tts_isnull[w->table->item_attnum - 1] = false;
+	for (int i = 0; i < w->table->ncolumns; i++)
+	{
+		AttrNumber attnum = w->table->keys[i].attnum;
+
+		slot->tts_values[attnum - 1] = derived->values[i];
+		slot->tts_isnull[attnum - 1] = derived->nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
+ * and a compressed value is not the same as the value.
+ */
+static void
+keep_columns(Writer *w)
+{
+	for (int i = w->table->ncolumns - 1; i >= 0; i--)
+	{
+		AttrNumber attnum = w->table->keys[i].attnum;
+		bool isnull;
+		Datum old = slot_getattr(w->row, attnum, &isnull);
+
+		if (!isnull && !w->new->tts_isnull[attnum - 1] &&
+			datum_image_eq(old, w->new->tts_values[attnum - 1], false, -1))
+			w->new->tts_values[attnum - 1] = old;
+	}
+}
+
+/* False if the index is to have no entry. */
+static bool
+fill_entry(const DynIndex *index, const DynDerived *derived, Datum *values)
+{
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		if (derived->nulls[index->columns[i]])
+			return false;
+		values[i] = derived->values[index->columns[i]];
+	}
+	return true;
+}
+
+static bool
+add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool unchanged)
+{
+	static bool nulls[DYN_MAX_INDEX_COLUMNS];
+
+	return index_insert(btree, values, nulls, &w->new->tts_tid, w->rel, check, unchanged,
+						w->index_info);
+}
+
+/* Whether the columns of an index, which are all there, have been kept. */
+static bool
+is_unchanged(const Writer *w, const DynIndex *index)
+{
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		AttrNumber attnum = w->table->keys[index->columns[i]].attnum;
+
+		if (w->new->tts_values[attnum - 1] != w->row->tts_values[attnum - 1])
+			return false;
+	}
+	return true;
+}
+
+/* Indexes of the same keys may share a btree. */
+static bool
+has_btree_of_its_own(const DynTable *table, int i)
+{
+	for (int k = 0; k < i; k++)
+	{
+		if (table->indexes[k].relid == table->indexes[i].relid)
+			return false;
+	}
+	return OidIsValid(table->indexes[i].relid);
+}
+
+/* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
+static void
+add_entries(Writer *w, const DynDerived *derived, bool update)
+{
+	for (int i = 0; i < w->table->nindexes; i++)
+	{
+		const DynIndex *index = &w->table->indexes[i];
+		Datum values[DYN_MAX_INDEX_COLUMNS];
+
+		if (!has_btree_of_its_own(w->table, i) || !fill_entry(index, derived, values))
+			continue;
+		if (w->indexes[i] == NULL)
+			w->indexes[i] = index_open(index->relid, RowExclusiveLock);
+		add_entry(w, w->indexes[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
+	}
+}
+
+/*
+ * Insert a row.  False if by now there is one of its key, or somebody is about to insert it.  A
+ * speculative insertion leaves nothing behind then, and whoever meets it waits for its end only.
+ */
+bool
+writer_insert(Writer *w, const DynItem *item, const DynDerived *derived)
+{
+	TransactionId xid = GetCurrentTransactionId();
+	Datum values[DYN_MAX_INDEX_COLUMNS];
+	uint32 token;
+	bool done;
+
+	fill_new(w, item, derived);
+	fill_entry(&w->table->primary, derived, values);
+	token = SpeculativeInsertionLockAcquire(xid);
+	table_tuple_insert_speculative(w->rel, w->new, w->command, 0, NULL, token);
+	done = add_entry(w, w->primary, values, UNIQUE_CHECK_PARTIAL, false);
+	if (done)
+		add_entries(w, derived, false);
+	table_tuple_complete_speculative(w->rel, w->new, token, done);
+	SpeculativeInsertionLockRelease(xid);
+	return done;
+}
+
+/* Replace the row that was found. */
+WriteResult
+writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
+{
+	ItemPointerData tid = w->row->tts_tid;
+	IndexesToUpdate indexes;
+	LockTupleMode mode;
+	TM_FailureData failure;
+	TM_Result result;
+	Datum values[DYN_MAX_INDEX_COLUMNS];
+
+	CheckCmdReplicaIdentity(w->rel, CMD_UPDATE);
+	fill_new(w, item, derived);
+	keep_columns(w);
+	result = table_tuple_update(w->rel, &tid, w->new, w->command, GetActiveSnapshot(),
+								InvalidSnapshot, true, &failure, &mode, &indexes);
+	if (result == TM_Ok && indexes != NO_INDEXES_TO_UPDATE)
+	{
+		fill_entry(&w->table->primary, derived, values);
+		add_entry(w, w->primary, values, UNIQUE_CHECK_YES, true);
+		add_entries(w, derived, true);
+	}
+	return resolve(w, key, result, LockTupleNoKeyExclusive);
+}
+
+/* Delete the row that was found. */
+WriteResult
+writer_delete(Writer *w, const DynKeyValues *key)
+{
+	ItemPointerData tid = w->row->tts_tid;
+	TM_FailureData failure;
+	TM_Result result;
+
+	CheckCmdReplicaIdentity(w->rel, CMD_DELETE);
+	result = table_tuple_delete(w->rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
+								true, &failure, false);
+	return resolve(w, key, result, LockTupleExclusive);
+}

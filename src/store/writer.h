@@ -1,0 +1,49 @@
+/*
+ * writer.h
+ *	  A call of the direct store that writes: what it has open, and the row that it is about.
+ */
+#ifndef DYNAMO_TABLE_STORE_WRITER_H
+#define DYNAMO_TABLE_STORE_WRITER_H
+
+#include "access/tableam.h"
+#include "nodes/execnodes.h"
+#include "nodes/lockoptions.h"
+
+#include "catalog/derive.h"
+#include "catalog/key.h"
+
+typedef struct Writer
+{
+	const DynTable *table;
+	Relation rel;
+	Relation primary;
+	Relation *indexes; /* by the table's; NULL where an index has not been needed */
+	IndexInfo *index_info;
+	CommandId command;
+	TupleTableSlot *row; /* that was found, with its buffer pinned */
+	TupleTableSlot *new; /* that is to be */
+} Writer;
+
+/* What became of a write of a row that was found. */
+typedef enum WriteResult
+{
+	WRITE_DONE,
+	WRITE_MOVED, /* somebody had replaced it; now its newest version is locked, and the row found */
+	WRITE_GONE /* somebody had deleted it */
+} WriteResult;
+
+extern void writer_open(Writer *w, const DynTable *table, const char *name);
+extern void writer_close(Writer *w);
+extern void writer_new_snapshot(void);
+
+extern bool writer_find(Writer *w, const DynKeyValues *key);
+extern bool writer_find_any(Writer *w, const DynKeyValues *key);
+extern DynItem *writer_item(const Writer *w);
+extern bool writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode);
+
+extern bool writer_insert(Writer *w, const DynItem *item, const DynDerived *derived);
+extern WriteResult writer_update(Writer *w, const DynKeyValues *key, const DynItem *item,
+								 const DynDerived *derived);
+extern WriteResult writer_delete(Writer *w, const DynKeyValues *key);
+
+#endif
