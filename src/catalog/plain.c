@@ -212,7 +212,7 @@ void
 dyn_read_plainness(Relation rel, DynTable *table)
 {
 	table->plain = is_plain(rel);
-	table->bare = table->plain && !rel->rd_rel->relispartition && !rel->rd_rel->relhasrules &&
+	table->bare = table->plain && !rel->rd_rel->relispartition && rel->rd_rules == NULL &&
 				  has_only_our_columns(rel, table) && has_only_our_trigger(rel) &&
 				  has_only_our_constraint(rel, table) && has_only_our_indexes(rel, table);
 }

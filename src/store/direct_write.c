@@ -43,7 +43,7 @@ direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
 	Writer w;
 
-	writer_open(&w, table, "INSERT");
+	writer_open(&w, table, CMD_UPDATE, "INSERT");
 	put_row(&w, key, item);
 	writer_close(&w);
 }
@@ -56,7 +56,7 @@ direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
 	Writer w;
 
-	writer_open(&w, table, "INSERT");
+	writer_open(&w, table, CMD_UPDATE, "INSERT");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -93,7 +93,7 @@ direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void
 	Writer w;
 	bool done;
 
-	writer_open(&w, table, "UPDATE");
+	writer_open(&w, table, CMD_UPDATE, "UPDATE");
 	done = writer_find(&w, key) && change_row(&w, key, change, arg);
 	writer_close(&w);
 	return done;
@@ -150,7 +150,7 @@ direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 	DynItem *item = NULL;
 	Writer w;
 
-	writer_open(&w, table, names[lock]);
+	writer_open(&w, table, CMD_SELECT, names[lock]);
 	if (lock_row(&w, key, lock_mode(lock)))
 		item = writer_item(&w);
 	writer_close(&w);
@@ -184,7 +184,7 @@ direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	Writer w;
 	bool done;
 
-	writer_open(&w, table, "INSERT");
+	writer_open(&w, table, CMD_UPDATE, "INSERT");
 	done = insert_row(&w, key, item);
 	writer_close(&w);
 	return done;
@@ -217,7 +217,7 @@ direct_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 	Writer w;
 	bool done;
 
-	writer_open(&w, table, "DELETE");
+	writer_open(&w, table, CMD_DELETE, "DELETE");
 	done = delete_row(&w, key, want_old ? &old : NULL);
 	writer_close(&w);
 	return done ? old : NULL;

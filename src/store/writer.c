@@ -27,15 +27,16 @@
 #include "compat.h"
 #include "store/writer.h"
 
-/* The name is what the statement would be called. */
+/* The command is the worst that may be done to a row; the name is what the statement would be called. */
 void
-writer_open(Writer *w, const DynTable *table, const char *name)
+writer_open(Writer *w, const DynTable *table, CmdType command, const char *name)
 {
 	w->table = table;
 	w->rel = table_open(table->relid, NoLock);
 	if (!w->rel->rd_islocaltemp)
 		PreventCommandIfReadOnly(name);
 	PreventCommandIfParallelMode(name);
+	CheckCmdReplicaIdentity(w->rel, command);
 	/* what this transaction did before is to be seen */
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -387,7 +388,6 @@ writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const Dyn
 	TM_Result result;
 	Datum values[DYN_MAX_INDEX_COLUMNS];
 
-	CheckCmdReplicaIdentity(w->rel, CMD_UPDATE);
 	fill_new(w, item, derived);
 	keep_columns(w);
 	result = table_tuple_update(w->rel, &tid, w->new, w->command, GetActiveSnapshot(),
@@ -409,7 +409,6 @@ writer_delete(Writer *w, const DynKeyValues *key)
 	TM_FailureData failure;
 	TM_Result result;
 
-	CheckCmdReplicaIdentity(w->rel, CMD_DELETE);
 	result = table_tuple_delete(w->rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
 								true, &failure, false);
 	return resolve(w, key, result, LockTupleExclusive);

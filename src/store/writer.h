@@ -32,7 +32,7 @@ typedef enum WriteResult
 	WRITE_GONE /* somebody had deleted it */
 } WriteResult;
 
-extern void writer_open(Writer *w, const DynTable *table, const char *name);
+extern void writer_open(Writer *w, const DynTable *table, CmdType command, const char *name);
 extern void writer_close(Writer *w);
 extern void writer_new_snapshot(void);
 

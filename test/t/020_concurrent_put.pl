@@ -13,7 +13,8 @@ $node->append_conf('postgresql.conf', 'max_connections = 120');
 $node->start;
 $node->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S');");
 
-# One key: no deadlock, no duplicate key, one item.  All kinds of writes, so that the item comes and goes.
+# One key: no deadlock, no duplicate key, one item.  All kinds of writes, so that the item comes and goes, and
+# each transaction by one of the two stores, so that they meet.
 my $put = q{SELECT dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 'key', 'by', :client_id))};
 my %scripts = (
 	put => "$put;",
@@ -26,7 +27,7 @@ for my $name (sort keys %scripts)
 {
 	my $file = $node->basedir . '/script.sql';
 	unlink $file;
-	append_to_file($file, $scripts{$name});
+	append_to_file($file, "\\set direct random(0, 1)\nSET dynamo_table.direct_store = :direct;\n$scripts{$name}");
 	$node->command_checks_all([ 'pgbench', '-n', '-c', 50, '-j', 2, '-t', 20, '-f', $file, 'postgres' ],
 		0, [qr{transactions actually processed: 1000/1000}], [qr/^((?!ERROR).)*$/s], "50 sessions, $name: no error");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM app'), 1, "50 sessions, $name: one item");

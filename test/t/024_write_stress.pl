@@ -14,12 +14,13 @@ $node->append_conf('postgresql.conf', "max_connections = 130\nautovacuum = off")
 $node->start;
 $node->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')");
 
-# A pgbench run whose script may fail conditions: YD002 ends a transaction, not a client.
+# A pgbench run whose script may fail conditions: YD002 ends a transaction, not a client.  Each
+# transaction takes one of the two stores, so they meet each other.
 sub stress
 {
 	my ($name, $clients, $transactions, $script) = @_;
 	(my $file = $node->basedir . "/$name.sql") =~ s/ /_/g;
-	append_to_file($file, $script);
+	append_to_file($file, "\\set direct random(0, 1)\nSET dynamo_table.direct_store = :direct;\n$script");
 	$node->command_checks_all([ 'pgbench', '-n', '-c', $clients, '-j', 4, '-t', $transactions, '-f', $file, 'postgres' ],
 		0, [qr{transactions actually processed: (\d+)/\1\n}], [qr/^((?!ERROR).)*$/s], $name);
 }

@@ -49,6 +49,8 @@ $node->safe_psql('postgres', q{
 });
 
 my $move = q{
+\set direct random(0, 1)
+SET dynamo_table.direct_store = :direct;
 \set a random(1, 20)
 \set b random(1, 20)
 \set n random(1, 100)
