@@ -59,6 +59,15 @@ struct Node;
 	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
 #endif
 
+/* 18 counts searches for EXPLAIN. */
+#if PG18_GE
+#define begin_index_scan(rel, btree, snapshot, nkeys) \
+	index_beginscan((rel), (btree), (snapshot), NULL, (nkeys), 0)
+#else
+#define begin_index_scan(rel, btree, snapshot, nkeys) \
+	index_beginscan((rel), (btree), (snapshot), (nkeys), 0)
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

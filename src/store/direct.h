@@ -19,6 +19,12 @@
 extern bool direct_may_read(const DynTable *table);
 extern bool direct_may_write(const DynTable *table, AclMode privileges);
 
+/* direct_read.c: false if it is for the SPI store; ranges are narrowed */
+extern bool direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item);
+extern bool direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback,
+						 void *arg);
+extern bool direct_reads(const DynTable *table, const DynIndex *index);
+
 /* Called once by _PG_init. */
 extern void direct_init(void);
 

@@ -38,13 +38,16 @@ store_end(const ErrorContextCallback *callback)
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key)
 {
-	return spi_get(table, key);
+	DynItem *item;
+
+	return direct_get(table, key, &item) ? item : spi_get(table, key);
 }
 
 void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
-	spi_range(table, range, callback, arg);
+	if (!direct_range(table, range, callback, arg))
+		spi_range(table, range, callback, arg);
 }
 
 /* Call back for each entry of the range, in order. */

@@ -67,6 +67,7 @@ typedef struct StoreExplanation
 	char *words; /* the range as a condition */
 	Oid index; /* what the plan scans, if that is one index */
 	bool index_only;
+	bool direct; /* without a statement */
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
 } StoreExplanation;
 
