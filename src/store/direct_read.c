@@ -284,8 +284,7 @@ next(RangeScan *scan)
 
 	if (store_wants_item(scan->range->want))
 		return index_getnext_slot(scan->scan, scan->direction, scan->slot);
-	while ((tid = index_getnext_tid(scan->scan, scan->direction)) != NULL &&
-		   !is_visible(scan, tid))
+	while ((tid = index_getnext_tid(scan->scan, scan->direction)) != NULL && !is_visible(scan, tid))
 		CHECK_FOR_INTERRUPTS();
 	return tid != NULL;
 }
@@ -307,8 +306,7 @@ get_row(const RangeScan *scan, StoreRow *row)
 
 	row->item = get_column(scan->slot, scan->table->item_attnum);
 	for (int i = 0; scan->range->want != STORE_WANT_ITEM && i < index->npartition; i++)
-		row->partition[i] =
-			get_column(scan->slot, dyn_index_key(scan->table, index, i)->attnum);
+		row->partition[i] = get_column(scan->slot, dyn_index_key(scan->table, index, i)->attnum);
 }
 
 static void
