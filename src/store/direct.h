@@ -21,6 +21,10 @@ extern bool direct_may_write(const DynTable *table, AclMode privileges);
 
 /* direct_read.c: false if it is for the SPI store; ranges are narrowed */
 extern bool direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item);
+extern StoreReader *direct_reader(void);
+extern bool direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key,
+						DynItem **item);
+extern void direct_reader_close(StoreReader *reader);
 extern bool direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						 void *arg);
 extern bool direct_reads(const DynTable *table, const DynIndex *index);

@@ -216,27 +216,81 @@ copy_item(TupleTableSlot *slot, const DynTable *table)
 	return copy;
 }
 
+/* The scan that is rescanned for each key; it keeps what it allocates. */
+struct StoreReader
+{
+	MemoryContext context;
+	const DynTable *table; /* or NULL: nothing is open */
+	DirectRead read;
+	TupleTableSlot *slot;
+	IndexScanDesc scan;
+};
+
+StoreReader *
+direct_reader(void)
+{
+	StoreReader *reader = palloc0(sizeof(StoreReader));
+
+	reader->context = CurrentMemoryContext;
+	return reader;
+}
+
+void
+direct_reader_close(StoreReader *reader)
+{
+	if (reader->table == NULL)
+		return;
+	index_endscan(reader->scan);
+	ExecDropSingleTupleTableSlot(reader->slot);
+	close_read(&reader->read);
+	reader->table = NULL;
+}
+
+static bool
+open_reader(StoreReader *reader, const DynTable *table)
+{
+	DirectRead *read = &reader->read;
+
+	if (reader->table == table)
+		return true;
+	direct_reader_close(reader);
+	if (!open_read(table, &table->primary, read))
+		return false;
+	reader->table = table;
+	reader->slot = table_slot_create(read->rel, NULL);
+	reader->scan = begin_index_scan(read->rel, read->btree, GetActiveSnapshot(), table->nkeys);
+	return true;
+}
+
 /* False if it is for the SPI store. */
+bool
+direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key, DynItem **item)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->context);
+	bool open = open_reader(reader, table);
+	ScanKeyData keys[DYN_MAX_KEYS];
+	bool found = false;
+
+	if (open)
+	{
+		for (int i = 0; i < table->nkeys; i++)
+			init_key(&keys[i], 0, table->keys[i].type, i, BTEqualStrategyNumber, key->values[i]);
+		index_rescan(reader->scan, keys, table->nkeys, NULL, 0);
+		found = index_getnext_slot(reader->scan, ForwardScanDirection, reader->slot);
+	}
+	MemoryContextSwitchTo(old);
+	*item = found ? copy_item(reader->slot, table) : NULL;
+	return open;
+}
+
 bool
 direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item)
 {
-	DirectRead read;
-	ScanKeyData keys[DYN_MAX_KEYS];
-	TupleTableSlot *slot;
-	IndexScanDesc scan;
+	StoreReader reader = {.context = CurrentMemoryContext};
+	bool open = direct_read(&reader, table, key, item);
 
-	if (!open_read(table, &table->primary, &read))
-		return false;
-	for (int i = 0; i < table->nkeys; i++)
-		init_key(&keys[i], 0, table->keys[i].type, i, BTEqualStrategyNumber, key->values[i]);
-	slot = table_slot_create(read.rel, NULL);
-	scan = begin_index_scan(read.rel, read.btree, GetActiveSnapshot(), table->nkeys);
-	index_rescan(scan, keys, table->nkeys, NULL, 0);
-	*item = index_getnext_slot(scan, ForwardScanDirection, slot) ? copy_item(slot, table) : NULL;
-	index_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-	close_read(&read);
-	return true;
+	direct_reader_close(&reader);
+	return open;
 }
 
 /*

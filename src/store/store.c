@@ -43,6 +43,27 @@ store_get(DynTable *table, const DynKeyValues *key)
 	return direct_get(table, key, &item) ? item : spi_get(table, key);
 }
 
+StoreReader *
+store_reader(void)
+{
+	return direct_reader();
+}
+
+/* As store_get(). */
+DynItem *
+store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key)
+{
+	DynItem *item;
+
+	return direct_read(reader, table, key, &item) ? item : spi_get(table, key);
+}
+
+void
+store_reader_close(StoreReader *reader)
+{
+	direct_reader_close(reader);
+}
+
 void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
