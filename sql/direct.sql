@@ -135,7 +135,7 @@ BEGIN
 		BEGIN
 			PERFORM count(*) FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"large"}}');
 		EXCEPTION WHEN configuration_limit_exceeded THEN
-			RAISE NOTICE '%', SQLERRM;
+			RAISE NOTICE 'error %', SQLSTATE;
 		END;
 	END LOOP;
 END $$;
