@@ -385,7 +385,8 @@ CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, na
 		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
 		select_mode text DEFAULT NULL, page_size bigint DEFAULT NULL,
 		OUT index_name text, OUT postgres_index regclass, OUT range text, OUT direction text, OUT items_read bigint,
-		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean)
+		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean,
+		OUT store text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_explain(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, bigint) IS
 	'what a query, or a scan without a key condition, reads';

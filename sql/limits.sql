@@ -11,7 +11,7 @@ EXCEPTION WHEN OTHERS THEN
   RETURN concat_ws(' / ', coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM, nullif(d, ''));
 END $$;
 LOAD 'dynamo_table';
-SELECT name, setting, unit, context, min_val, max_val FROM pg_settings WHERE name LIKE 'dynamo\_table.%' AND name NOT LIKE '%vacuum%' ORDER BY 1;
+SELECT name, boot_val, unit, context, min_val, max_val FROM pg_settings WHERE name LIKE 'dynamo\_table.%' AND name NOT LIKE '%vacuum%' ORDER BY 1;
 
 -- they hold for everybody whom nobody has trusted with them
 CREATE ROLE limited;

@@ -76,6 +76,7 @@ typedef struct BatchGet
 	BatchGetCallback callback;
 	void *arg;
 	Size bytes;
+	StoreReader *reader;
 } BatchGet;
 
 /* False if the item would be too much. */
@@ -86,7 +87,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	DynItem *item;
 
 	store_begin(&callback);
-	item = store_get(target->table, &target->key);
+	item = store_read(get->reader, target->table, &target->key);
 	store_end(&callback);
 	if (item != NULL && get->request->max_bytes > 0)
 	{
@@ -109,7 +110,7 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 				 BatchGetRest *rest)
 {
 	int n = count_keys(request);
-	BatchGet get = {request, parse_projections(request), callback, arg, 0};
+	BatchGet get = {request, parse_projections(request), callback, arg, 0, store_reader()};
 	TargetTables *tables = target_tables(AccessShareLock);
 	ItemTarget *targets = find_targets(request, tables, n);
 	MemoryContext context =
@@ -130,5 +131,6 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 			MemoryContextReset(context);
 		}
 	}
+	store_reader_close(get.reader);
 	target_close(tables);
 }

@@ -275,8 +275,8 @@ dyn_explain(PG_FUNCTION_ARGS)
 	bool forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
 	StoreExplanation explanation;
 	ReadResult result;
-	Datum values[9] = {0};
-	bool nulls[9] = {false};
+	Datum values[10] = {0};
+	bool nulls[10] = {false};
 	TupleDesc desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -293,5 +293,6 @@ dyn_explain(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum(result.bytes);
 	values[7] = Int64GetDatum(explanation.pages);
 	values[8] = BoolGetDatum(explanation.index_only);
+	values[9] = CStringGetTextDatum(explanation.direct ? "direct" : "sql");
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }

@@ -61,13 +61,13 @@ parse_projections(const TransactRequest *request)
 }
 
 static DynItem *
-get_item(const ItemTarget *target, Size *bytes)
+get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
 {
 	ErrorContextCallback callback;
 	DynItem *item;
 
 	store_begin(&callback);
-	item = store_get(target->table, &target->key);
+	item = store_read(reader, target->table, &target->key);
 	store_end(&callback);
 	if (item != NULL)
 		*bytes += item_size(item_root(item));
@@ -84,6 +84,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 	TargetTables *tables = target_tables(AccessShareLock);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
+	StoreReader *reader = store_reader();
 	Expr **projections;
 	ItemTarget *targets;
 	Size bytes = 0;
@@ -98,7 +99,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		DynItem *item;
 
 		CHECK_FOR_INTERRUPTS();
-		item = get_item(&targets[i], &bytes);
+		item = get_item(reader, &targets[i], &bytes);
 		target_measure(request->meter, &targets[i], item, item);
 		if (item != NULL && projections[i] != NULL)
 			item = expr_project(projections[i], item);
@@ -106,5 +107,6 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
+	store_reader_close(reader);
 	target_close(tables);
 }

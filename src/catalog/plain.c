@@ -30,7 +30,8 @@ static bool
 is_plain(Relation rel)
 {
 	return rel->rd_rel->relkind == RELKIND_RELATION && dyn_am_is_ours(rel) &&
-		   !rel->rd_rel->relrowsecurity && !rel->rd_rel->relhassubclass;
+		   !RELATION_IS_OTHER_TEMP(rel) && !rel->rd_rel->relrowsecurity &&
+		   !rel->rd_rel->relhassubclass;
 }
 
 /* The place of a column in the table's keys, or -1. */

@@ -19,6 +19,7 @@
 extern bool direct_may_read(const DynTable *table);
 extern bool direct_may_write(const DynTable *table, AclMode privileges);
 
+/* direct_write.c */
 extern void direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern bool direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
 extern DynItem *direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
@@ -27,6 +28,16 @@ extern void direct_replace(DynTable *table, const DynKeyValues *key, const DynIt
 extern DynItem *direct_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 extern void direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 							const DynItem *const *items);
+
+/* direct_read.c: false if it is for the SPI store; ranges are narrowed */
+extern bool direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item);
+extern StoreReader *direct_reader(void);
+extern bool direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key,
+						DynItem **item);
+extern void direct_reader_close(StoreReader *reader);
+extern bool direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback,
+						 void *arg);
+extern bool direct_reads(const DynTable *table, const DynIndex *index);
 
 /* Called once by _PG_init. */
 extern void direct_init(void);

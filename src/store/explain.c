@@ -126,13 +126,14 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 	StoreRange narrowed = *range;
 
 	memset(explanation, 0, sizeof(*explanation));
+	explanation->direct = direct_reads(table, range->index);
 	if (!store_range_narrow(table, &narrowed))
 	{
 		explanation->words = "nothing, since the start key is at the end";
 		return;
 	}
 	explanation->words = range_words(table, &narrowed);
-	if (direct_may_read(table))
+	if (explanation->direct)
 	{
 		explanation->index = narrowed.index->relid;
 		explanation->index_only = !store_wants_item(narrowed.want);

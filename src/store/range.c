@@ -4,7 +4,10 @@
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 
 #include "store/range.h"
 
@@ -44,6 +47,28 @@ store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValu
 	for (int i = 0; i < table->nkeys && cmp == 0; i++)
 		cmp = store_column_compare(table->keys[i].type, a->values[i], b->values[i]);
 	return cmp;
+}
+
+/* By strategy, and at 0 what compares for a row. */
+static const RegProcedure text_functions[] = {F_BTTEXTCMP, F_TEXT_LT, F_TEXT_LE,
+											  F_TEXTEQ,    F_TEXT_GE, F_TEXT_GT};
+static const RegProcedure numeric_functions[] = {F_NUMERIC_CMP, F_NUMERIC_LT, F_NUMERIC_LE,
+												 F_NUMERIC_EQ,  F_NUMERIC_GE, F_NUMERIC_GT};
+static const RegProcedure bytea_functions[] = {F_BYTEACMP, F_BYTEALT, F_BYTEALE,
+											   F_BYTEAEQ,  F_BYTEAGE, F_BYTEAGT};
+
+/* Of the direct store's scans; the column is one of the index. */
+void
+store_scan_key(ScanKey key, int flags, ItemType type, int column, StrategyNumber strategy,
+			   Datum value)
+{
+	const RegProcedure *functions = type == ITEM_N   ? numeric_functions
+									: type == ITEM_B ? bytea_functions
+													 : text_functions;
+
+	ScanKeyEntryInitialize(key, flags, (AttrNumber) (column + 1), strategy, InvalidOid,
+						   type == ITEM_S ? C_COLLATION_OID : InvalidOid,
+						   functions[flags & SK_ROW_MEMBER ? 0 : strategy], value);
 }
 
 /*

@@ -5,10 +5,14 @@
 #ifndef DYNAMO_TABLE_STORE_RANGE_H
 #define DYNAMO_TABLE_STORE_RANGE_H
 
+#include "access/skey.h"
+
 #include "store/store.h"
 
 extern bool store_wants_item(StoreWant want);
 extern bool store_wants_keys(StoreWant want);
+extern void store_scan_key(ScanKey key, int flags, ItemType type, int column,
+						   StrategyNumber strategy, Datum value);
 extern bool store_range_narrow(const DynTable *table, StoreRange *range);
 /* of a range that is narrowed */
 extern void store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback,

@@ -38,13 +38,37 @@ store_end(const ErrorContextCallback *callback)
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key)
 {
-	return spi_get(table, key);
+	DynItem *item;
+
+	return direct_get(table, key, &item) ? item : spi_get(table, key);
+}
+
+StoreReader *
+store_reader(void)
+{
+	return direct_reader();
+}
+
+/* As store_get(). */
+DynItem *
+store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key)
+{
+	DynItem *item;
+
+	return direct_read(reader, table, key, &item) ? item : spi_get(table, key);
+}
+
+void
+store_reader_close(StoreReader *reader)
+{
+	direct_reader_close(reader);
 }
 
 void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
-	spi_range(table, range, callback, arg);
+	if (!direct_range(table, range, callback, arg))
+		spi_range(table, range, callback, arg);
 }
 
 /* Call back for each entry of the range, in order. */

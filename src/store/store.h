@@ -67,8 +67,12 @@ typedef struct StoreExplanation
 	char *words; /* the range as a condition */
 	Oid index; /* what the plan scans, if that is one index */
 	bool index_only;
+	bool direct; /* without a statement */
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
 } StoreExplanation;
+
+/* Gets many items, and keeps open in between what the last one was read from. */
+typedef struct StoreReader StoreReader;
 
 /*
  * What a lock is for: replacing keeps out other writers, deleting foreign keys as well, and
@@ -95,6 +99,9 @@ extern void store_init(void);
 
 /* Reads, under the caller's snapshot. */
 extern DynItem *store_get(DynTable *table, const DynKeyValues *key);
+extern StoreReader *store_reader(void);
+extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key);
+extern void store_reader_close(StoreReader *reader);
 extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						void *arg);
 extern void store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,

@@ -15,16 +15,15 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_collation.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "store/range.h"
 #include "store/writer.h"
 
 /* The command is the worst that may be done to a row; the name is what the statement would be called. */
@@ -77,18 +76,6 @@ writer_new_snapshot(void)
  * Finding
  */
 
-static void
-set_scan_keys(const Writer *w, const DynKeyValues *key, ScanKey keys)
-{
-	for (int i = 0; i < w->table->nkeys; i++)
-	{
-		ItemType type = w->table->keys[i].type;
-		RegProcedure equal = type == ITEM_S ? F_TEXTEQ : type == ITEM_N ? F_NUMERIC_EQ : F_BYTEAEQ;
-
-		ScanKeyInit(&keys[i], (AttrNumber) (i + 1), BTEqualStrategyNumber, equal, key->values[i]);
-	}
-}
-
 static bool
 find(Writer *w, Snapshot snapshot, const DynKeyValues *key)
 {
@@ -96,7 +83,9 @@ find(Writer *w, Snapshot snapshot, const DynKeyValues *key)
 	IndexScanDesc scan = begin_index_scan(w->rel, w->primary, snapshot, w->table->nkeys);
 	bool found;
 
-	set_scan_keys(w, key, keys);
+	for (int i = 0; i < w->table->nkeys; i++)
+		store_scan_key(&keys[i], 0, w->table->keys[i].type, i, BTEqualStrategyNumber,
+					   key->values[i]);
 	index_rescan(scan, keys, w->table->nkeys, NULL, 0);
 	found = index_getnext_slot(scan, ForwardScanDirection, w->row);
 	index_endscan(scan);

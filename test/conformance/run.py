@@ -1,5 +1,6 @@
 """Run the operations of strategies.json and compare their answers: once by the typed SQL functions, once
-word for word by dyn_request().
+word for word by dyn_request(), and both by the direct store and by the SPI store.  What one store
+answers the other must answer too, to the letter and to the order, errors included.
 
 Operations of actions that the extension does not have are left out.  The number that must pass is
 asserted exactly.
@@ -13,15 +14,23 @@ import psycopg2
 
 strategies = json.load(open(sys.argv[1]))
 only = sys.argv[2] if len(sys.argv) > 2 else None
-conn = psycopg2.connect("")
-conn.autocommit = True
-cur = conn.cursor()
-cur.execute("CREATE EXTENSION IF NOT EXISTS dynamo_table")
+cur = None
+
+
+def connect():
+    """By the store that is meant, for writes as well."""
+    global cur
+    conn = psycopg2.connect("")
+    conn.autocommit = True
+    cur = conn.cursor()
+    cur.execute("SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS dynamo_table; RESET client_min_messages")
+    cur.execute("SET dynamo_table.direct_store = %s", (direct,))
 
 
 PASSES = 443
 
 by_request = False  # by dyn_request()
+direct = True  # by the direct store
 
 
 class Unsupported(Exception):
@@ -133,14 +142,18 @@ def paginate(op, table, r):
         r = dict(r, ExclusiveStartKey=answer["LastEvaluatedKey"])
 
 
+def own_token(token):
+    """Those of other runs are remembered."""
+    return token and "%s%d%d" % (token[:34], by_request, direct)
+
+
 def with_table(op, table, r):
     """The request with the table's name where it belongs."""
     if op.startswith("Batch"):
         return {"RequestItems": {table: r["RequestItems"]["$TABLE"]}}
     if op.startswith("Transact"):
         if "ClientRequestToken" in r:
-            # the typed functions' are remembered
-            r = dict(r, ClientRequestToken=r["ClientRequestToken"][:35] + "r")
+            r = dict(r, ClientRequestToken=own_token(r["ClientRequestToken"]))
         return dict(r, TransactItems=[{kind: dict(action, TableName=table) for kind, action in a.items()} for a in r["TransactItems"]])
     return dict(r, TableName=table)
 
@@ -199,7 +212,7 @@ def named(table, r):
 
 def transact_write(table, r):
     only_with(r, "TransactItems", "ClientRequestToken")
-    cur.execute("SELECT dyn_transact(%s, %s)", [named(table, r), r.get("ClientRequestToken")])
+    cur.execute("SELECT dyn_transact(%s, %s)", [named(table, r), own_token(r.get("ClientRequestToken"))])
     return {}
 
 
@@ -243,12 +256,19 @@ def reasons(error):
     return codes if error.diag.message_primary.endswith("[%s]" % ", ".join(codes)) else error.diag.message_primary
 
 
-def run(table, operation):
+def told(table, operation, said):
+    """What a store said, without what no two tables have in common."""
+    return json.dumps(said).replace(table, "$TABLE") if operation["op"] != "UpdateTable" else None
+
+
+def run(table, operation, transcript):
     """None, or what is different."""
     expect = operation["expect"]
     try:
         answer = answer_of(table, operation)
+        transcript.append(told(table, operation, answer))
     except psycopg2.Error as e:
+        transcript.append(told(table, operation, [e.pgcode, e.diag.message_primary, e.diag.message_detail, e.diag.message_hint]))
         cur.execute("ROLLBACK")
         cur.execute("SELECT dyn_error_name(%s)", (e.pgcode,))
         name = cur.fetchone()[0] or e.pgcode
@@ -317,7 +337,7 @@ def create_by_request(name, strategy):
 
 
 def create(n, strategy):
-    name = "strategy_%d_%s" % (n, "request" if by_request else "typed")
+    name = "strategy_%d_%s_%s" % (n, "request" if by_request else "typed", "direct" if direct else "sql")
     if by_request:
         return create_by_request(name, strategy)
     keys = strategy["table"]
@@ -329,17 +349,28 @@ def create(n, strategy):
     return name
 
 
+def check_store(table):
+    """That it is the one which is meant."""
+    cur.execute("SELECT store FROM dyn_explain(%s)", (table,))
+    return cur.fetchone() == ("direct" if direct else "sql",)
+
+
 def run_all():
-    """How many operations pass and fail."""
+    """How many operations pass and fail, and what was answered."""
+    connect()
     passed = left_out = failed = 0
+    transcript = []
     for n, strategy in enumerate(strategies):
         if only and strategy["id"] != only:
             continue
         table = create(n, strategy)
+        if not check_store(table):
+            print("not ok - %s is read by another store" % table)
+            failed += 1
         for i, operation in enumerate(strategy["operations"]):
             cur.execute("BEGIN")
             try:
-                difference = run(table, operation)
+                difference = run(table, operation, transcript)
             except Unsupported:
                 cur.execute("ROLLBACK; BEGIN")
                 left_out += 1
@@ -349,18 +380,33 @@ def run_all():
                 if difference is not None:
                     print("not ok - %s operation %d (%s): %s" % (strategy["id"], i, operation.get("note", operation["op"]), difference))
             cur.execute("COMMIT")
-    print("%s: %d operations left out" % ("dyn_request" if by_request else "typed functions", left_out))
+        cur.execute("SELECT dyn_drop_table(%s)", (table,))
+    print("%s, %s: %d operations left out" % ("dyn_request" if by_request else "typed functions", "direct store" if direct else "SPI store", left_out))
     if not only and passed != PASSES:
         print("not ok - %d operations pass, not %d" % (passed, PASSES))
         failed += 1
-    return passed, failed
+    return passed, failed, transcript
+
+
+def run_both():
+    """By both stores, and what they say differently."""
+    global direct
+    results = []
+    for direct in (True, False):
+        results.append(run_all())
+    (passed, failed, one), (others_passed, others_failed, other) = results
+    different = [pair for pair in zip(one, other) if pair[0] != pair[1]]
+    for pair in different:
+        print("not ok - the direct store says %s, the SPI store %s" % pair)
+    failed += others_failed + len(different) + (len(one) != len(other))
+    return passed + others_passed, failed
 
 
 def main():
     global OPERATIONS, by_request
-    typed = run_all()
+    typed = run_both()
     by_request, OPERATIONS = True, LOW_LEVEL
-    low_level = run_all()
+    low_level = run_both()
     passed, failed = typed[0] + low_level[0], typed[1] + low_level[1]
     print("conformance: %d passed, %d failed" % (passed, failed))
     sys.exit(failed != 0)

@@ -36,7 +36,8 @@ $primary->safe_psql('postgres', $_) for (
 	'DELETE FROM ours WHERE id % 10 = 0; DELETE FROM twin WHERE id % 10 = 0',
 	'VACUUM (FREEZE) ours', 'VACUUM FULL ours',
 	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}')},
-	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')});
+	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')},
+	q{SELECT dyn_create_table('unlogged', 'pk S'); ALTER TABLE unlogged SET UNLOGGED});
 $primary->wait_for_catchup($standby);
 
 SKIP:
@@ -70,6 +71,12 @@ for my $read (@reads)
 	is($primary->safe_psql('postgres', "SELECT count(*) FROM $read, consistent_read => true)"), '1', 'consistent on the primary');
 	my ($status, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM $read, consistent_read => true)");
 	like($err, qr/55000: consistent reads are not possible on a standby.*HINT/s, 'consistent on the standby');
+}
+
+for my $setting ('on', 'off')
+{
+	my ($status, $out, $err) = $standby->psql('postgres', qq{SET dynamo_table.direct_store = $setting; SELECT dyn_get('unlogged', '{"pk":{"S":"a"}}')});
+	like($err, qr/cannot access temporary or unlogged relations during recovery/, "no unlogged table on the standby, direct store $setting");
 }
 
 $standby->promote;

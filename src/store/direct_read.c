@@ -1,0 +1,410 @@
+/*
+ * direct_read.c
+ *	  Reads of the direct store: scans of the index in its order, as the executor would make them.
+ *
+ * They run under the caller's snapshot.  What an entry of the index does not need to visit the table
+ * for, and what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/nbtree.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "store/direct.h"
+#include "store/plan.h"
+
+/* What a read has open. */
+typedef struct DirectRead
+{
+	Relation rel;
+	Relation btree;
+} DirectRead;
+
+/* An index that was built over broken HOT chains lacks what older snapshots see. */
+static bool
+is_usable(Relation btree)
+{
+	const FormData_pg_index *form = btree->rd_index;
+
+	return form->indisvalid &&
+		   (!form->indcheckxmin ||
+			TransactionIdPrecedes(HeapTupleHeaderGetXmin(btree->rd_indextuple->t_data),
+								  TransactionXmin));
+}
+
+static void
+close_read(const DirectRead *read)
+{
+	index_close(read->btree, NoLock);
+	table_close(read->rel, NoLock);
+}
+
+/* False if it is a read for the SPI store, which has the errors for what cannot be read at all. */
+static bool
+open_read(const DynTable *table, const DynIndex *index, DirectRead *read)
+{
+	if (!direct_may_read(table))
+		return false;
+	read->rel = table_open(table->relid, NoLock);
+	read->btree = index_open(index->relid, AccessShareLock);
+	if (is_usable(read->btree) && (RelationIsPermanent(read->rel) || !RecoveryInProgress()))
+		return true;
+	close_read(read);
+	return false;
+}
+
+/* Whether reads of an index are direct. */
+bool
+direct_reads(const DynTable *table, const DynIndex *index)
+{
+	DirectRead read;
+
+	if (!open_read(table, index, &read))
+		return false;
+	close_read(&read);
+	return true;
+}
+
+/*
+ * Keys of scans
+ */
+
+/* Each column has one, and where a range begins there are two bounds or a bound and a position. */
+#define MAX_SCAN_KEYS (DYN_MAX_INDEX_COLUMNS + 1)
+
+typedef struct ScanKeys
+{
+	int n;
+	ScanKeyData keys[MAX_SCAN_KEYS];
+	ScanKeyData position[DYN_MAX_INDEX_COLUMNS]; /* that keys point to */
+} ScanKeys;
+
+static void
+add_key(ScanKeys *keys, const DynTable *table, const StoreRange *range, int column,
+		StrategyNumber strategy, Datum value)
+{
+	store_scan_key(&keys->keys[keys->n++], 0, dyn_index_key(table, range->index, column)->type,
+				   column, strategy, value);
+}
+
+/* ROW(…) > ROW(…), of the columns from the first one that need not equal something */
+static void
+add_row_key(ScanKeys *keys, const DynTable *table, const StoreRange *range, StrategyNumber strategy)
+{
+	int n = range->nposition - range->nequal;
+	ScanKey header = &keys->keys[keys->n++];
+
+	for (int i = 0; i < n; i++)
+	{
+		int column = range->nequal + i;
+
+		store_scan_key(&keys->position[i], SK_ROW_MEMBER,
+					   dyn_index_key(table, range->index, column)->type, column, strategy,
+					   range->position[column]);
+	}
+	keys->position[n - 1].sk_flags |= SK_ROW_END;
+	memset(header, 0, sizeof(*header));
+	header->sk_flags = SK_ROW_HEADER;
+	header->sk_attno = keys->position[0].sk_attno;
+	header->sk_strategy = strategy;
+	header->sk_argument = PointerGetDatum(keys->position);
+}
+
+static void
+add_position(ScanKeys *keys, const DynTable *table, const StoreRange *range)
+{
+	StrategyNumber strategy = range->forward ? BTGreaterStrategyNumber : BTLessStrategyNumber;
+
+	if (range->nposition == range->nequal + 1)
+		add_key(keys, table, range, range->nequal, strategy, range->position[range->nequal]);
+	else
+		add_row_key(keys, table, range, strategy);
+}
+
+/* Of the first column that need not equal something. */
+static void
+add_bounds(ScanKeys *keys, const DynTable *table, const StoreRange *range)
+{
+	const StoreBound *lower = &range->lower;
+	const StoreBound *upper = &range->upper;
+
+	if (lower->given)
+		add_key(keys, table, range, range->nequal,
+				lower->inclusive ? BTGreaterEqualStrategyNumber : BTGreaterStrategyNumber,
+				lower->value);
+	if (upper->given)
+		add_key(keys, table, range, range->nequal,
+				upper->inclusive ? BTLessEqualStrategyNumber : BTLessStrategyNumber, upper->value);
+	if (range->nposition > 0)
+		add_position(keys, table, range);
+}
+
+/* In the order of the columns.  The btree need not be a partial one, so it may have nulls. */
+static void
+make_keys(ScanKeys *keys, const DynTable *table, const StoreRange *range)
+{
+	keys->n = 0;
+	for (int i = 0; i < range->index->ncolumns; i++)
+	{
+		int before = keys->n;
+
+		if (i < range->nequal)
+			add_key(keys, table, range, i, BTEqualStrategyNumber, range->equal[i]);
+		else if (i == range->nequal)
+			add_bounds(keys, table, range);
+		if (keys->n == before && range->index->columns[i] >= table->nkeys)
+			ScanKeyEntryInitialize(&keys->keys[keys->n++], SK_ISNULL | SK_SEARCHNOTNULL,
+								   (AttrNumber) (i + 1), InvalidStrategy, InvalidOid, InvalidOid,
+								   InvalidOid, (Datum) 0);
+	}
+}
+
+/*
+ * Single items
+ */
+
+/* Where it is, for the caller. */
+static DynItem *
+copy_item(TupleTableSlot *slot, const DynTable *table)
+{
+	struct varlena *item;
+	DynItem *copy;
+	Datum datum;
+	bool isnull;
+
+	datum = slot_getattr(slot, table->item_attnum, &isnull);
+	store_forbid_null(isnull);
+	item = PG_DETOAST_DATUM_PACKED(datum);
+	if (PointerGetDatum(item) != datum)
+		return (DynItem *) item;
+	copy = palloc(VARSIZE_ANY(item));
+	memcpy(copy, item, VARSIZE_ANY(item));
+	return copy;
+}
+
+/* The scan that is rescanned for each key; it keeps what it allocates. */
+struct StoreReader
+{
+	MemoryContext context;
+	const DynTable *table; /* or NULL: nothing is open */
+	DirectRead read;
+	TupleTableSlot *slot;
+	IndexScanDesc scan;
+};
+
+StoreReader *
+direct_reader(void)
+{
+	StoreReader *reader = palloc0(sizeof(StoreReader));
+
+	reader->context = CurrentMemoryContext;
+	return reader;
+}
+
+void
+direct_reader_close(StoreReader *reader)
+{
+	if (reader->table == NULL)
+		return;
+	index_endscan(reader->scan);
+	ExecDropSingleTupleTableSlot(reader->slot);
+	close_read(&reader->read);
+	reader->table = NULL;
+}
+
+static bool
+open_reader(StoreReader *reader, const DynTable *table)
+{
+	DirectRead *read = &reader->read;
+
+	if (reader->table == table)
+		return true;
+	direct_reader_close(reader);
+	if (!open_read(table, &table->primary, read))
+		return false;
+	reader->table = table;
+	reader->slot = table_slot_create(read->rel, NULL);
+	reader->scan = begin_index_scan(read->rel, read->btree, GetActiveSnapshot(), table->nkeys);
+	return true;
+}
+
+/* False if it is for the SPI store. */
+bool
+direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key, DynItem **item)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->context);
+	bool open = open_reader(reader, table);
+	ScanKeyData keys[DYN_MAX_KEYS];
+	bool found = false;
+
+	if (open)
+	{
+		for (int i = 0; i < table->nkeys; i++)
+			store_scan_key(&keys[i], 0, table->keys[i].type, i, BTEqualStrategyNumber,
+						   key->values[i]);
+		index_rescan(reader->scan, keys, table->nkeys, NULL, 0);
+		found = index_getnext_slot(reader->scan, ForwardScanDirection, reader->slot);
+	}
+	MemoryContextSwitchTo(old);
+	*item = found ? copy_item(reader->slot, table) : NULL;
+	return open;
+}
+
+bool
+direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item)
+{
+	StoreReader reader = {.context = CurrentMemoryContext};
+	bool open = direct_read(&reader, table, key, item);
+
+	direct_reader_close(&reader);
+	return open;
+}
+
+/*
+ * Ranges
+ */
+
+typedef struct RangeScan
+{
+	const DynTable *table;
+	const StoreRange *range;
+	IndexScanDesc scan;
+	ScanDirection direction;
+	TupleTableSlot *slot; /* for rows of the table */
+	Buffer map; /* of the visibility map */
+	StoreRowCallback callback;
+	void *arg;
+} RangeScan;
+
+/*
+ * Whether the entry that the scan stands on is of a row that is seen.  Where the page is visible to
+ * all, nobody looks at the row; then its page is what a serializable transaction has read.
+ */
+static bool
+is_visible(RangeScan *scan, ItemPointer tid)
+{
+	IndexScanDesc index = scan->scan;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (VM_ALL_VISIBLE(index->heapRelation, block, &scan->map))
+	{
+		PredicateLockPage(index->heapRelation, block, index->xs_snapshot);
+		return true;
+	}
+	if (!index_fetch_heap(index, scan->slot))
+		return false;
+	ExecClearTuple(scan->slot);
+	return true;
+}
+
+/* Go to the next row, or entry of the index; false at the end.  What this allocates stays. */
+static bool
+next(RangeScan *scan)
+{
+	ItemPointer tid;
+
+	if (store_wants_item(scan->range->want))
+		return index_getnext_slot(scan->scan, scan->direction, scan->slot);
+	while ((tid = index_getnext_tid(scan->scan, scan->direction)) != NULL && !is_visible(scan, tid))
+		CHECK_FOR_INTERRUPTS();
+	return tid != NULL;
+}
+
+static Datum
+get_column(TupleTableSlot *slot, AttrNumber attnum)
+{
+	bool isnull;
+	Datum value = slot_getattr(slot, attnum, &isnull);
+
+	store_forbid_null(isnull);
+	return value;
+}
+
+static void
+get_row(const RangeScan *scan, StoreRow *row)
+{
+	const DynIndex *index = scan->range->index;
+
+	row->item = get_column(scan->slot, scan->table->item_attnum);
+	for (int i = 0; scan->range->want != STORE_WANT_ITEM && i < index->npartition; i++)
+		row->partition[i] = get_column(scan->slot, dyn_index_key(scan->table, index, i)->attnum);
+}
+
+static void
+get_entry(const RangeScan *scan, StoreRow *row)
+{
+	const DynIndex *index = scan->range->index;
+	StoreWant want = scan->range->want;
+	Datum values[INDEX_MAX_KEYS];
+	bool nulls[INDEX_MAX_KEYS];
+
+	index_deform_tuple(scan->scan->xs_itup, scan->scan->xs_itupdesc, values, nulls);
+	for (int i = 0; i < index->ncolumns; i++)
+		store_forbid_null(nulls[i]);
+	if (want != STORE_WANT_PARTITION)
+		row->item = PointerGetDatum(store_range_item(scan->table, index, values));
+	if (want != STORE_WANT_KEYS)
+		memcpy(row->partition, values, index->npartition * sizeof(Datum));
+}
+
+static void
+read_rows(RangeScan *scan)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	bool more = true;
+
+	while (more && next(scan))
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		StoreRow row = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		if (store_wants_item(scan->range->want))
+			get_row(scan, &row);
+		else
+			get_entry(scan, &row);
+		more = scan->callback(&row, scan->arg);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}
+
+/* False if it is for the SPI store. */
+bool
+direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+{
+	RangeScan scan = {.table = table, .range = range, .callback = callback, .arg = arg};
+	DirectRead read;
+	ScanKeys keys;
+
+	if (!open_read(table, range->index, &read))
+		return false;
+	make_keys(&keys, table, range);
+	scan.direction = range->forward ? ForwardScanDirection : BackwardScanDirection;
+	scan.map = InvalidBuffer;
+	scan.slot = table_slot_create(read.rel, NULL);
+	scan.scan = begin_index_scan(read.rel, read.btree, GetActiveSnapshot(), keys.n);
+	scan.scan->xs_want_itup = !store_wants_item(range->want);
+	index_rescan(scan.scan, keys.keys, keys.n, NULL, 0);
+	read_rows(&scan);
+	if (BufferIsValid(scan.map))
+		ReleaseBuffer(scan.map);
+	index_endscan(scan.scan);
+	ExecDropSingleTupleTableSlot(scan.slot);
+	close_read(&read);
+	return true;
+}
