@@ -21,13 +21,13 @@ typedef struct DynNeighbours
 } DynNeighbours;
 
 /*
- * max_blocks: how many pages to tell; 0: look for the key only.  False if the index has no entry.
+ * max_blocks: how many pages to tell, at least DYN_NEIGHBOUR_BLOCKS; 0: look for the key only.
  *
  * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
  * the blocks.  VACUUM removes index entries before it truncates, and truncates under
  * AccessExclusiveLock, so these blocks are within the table.
  */
-extern bool dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
+extern void dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 						   DynNeighbours *found);
 
 #endif
