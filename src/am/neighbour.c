@@ -101,20 +101,15 @@ find_stretch(Relation index, BTScanInsert collection, Page page, OffsetNumber pl
 	}
 }
 
-/* Of the pages behind the fixed ones, keep the newest. */
+/* Keep the newest pages: those with the highest numbers, since tables grow at their end. */
 static void
-note_block(DynNeighbours *found, int fixed, int max_blocks, BlockNumber block)
+note_block(DynNeighbours *found, int max_blocks, BlockNumber block)
 {
-	int i;
+	int i = found->nblocks;
 
-	for (i = 0; i < fixed; i++)
-	{
-		if (found->blocks[i] == block)
-			return;
-	}
-	for (i = found->nblocks; i > fixed && found->blocks[i - 1] < block; i--)
-		;
-	if (i == max_blocks || (i > fixed && found->blocks[i - 1] == block))
+	while (i > 0 && found->blocks[i - 1] < block)
+		i--;
+	if (i == max_blocks || (i > 0 && found->blocks[i - 1] == block))
 		return;
 	if (found->nblocks < max_blocks)
 		found->nblocks++;
@@ -123,33 +118,93 @@ note_block(DynNeighbours *found, int fixed, int max_blocks, BlockNumber block)
 	found->blocks[i] = block;
 }
 
+static BlockNumber
+entry_block(Page page, OffsetNumber offset)
+{
+	/* of versions of one row, the last one */
+	IndexTuple tuple = (IndexTuple) PageGetItem(page, PageGetItemId(page, offset));
+
+	return ItemPointerGetBlockNumberNoCheck(BTreeTupleGetMaxHeapTID(tuple));
+}
+
+/* Few pages: the newest one, and those of the rows below and above. */
 static void
 note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end, int max_blocks,
 			 DynNeighbours *found)
 {
-	BlockNumber blocks[2 * WINDOW];
-	int below = 0;
-	int fixed;
+	int newest = max_blocks > DYN_NEIGHBOUR_BLOCKS ? max_blocks : 1;
+	BlockNumber block;
 
 	for (OffsetNumber offset = first; offset < end; offset++)
 	{
-		ItemId item = PageGetItemId(page, offset);
-
-		if (ItemIdIsDead(item))
+		if (ItemIdIsDead(PageGetItemId(page, offset)))
 			continue;
-		/* of versions of one row, the last one */
-		blocks[found->count++] = ItemPointerGetBlockNumberNoCheck(
-			BTreeTupleGetMaxHeapTID((IndexTuple) PageGetItem(page, item)));
-		if (offset < place)
-			below++;
+		found->count++;
+		note_block(found, newest, entry_block(page, offset));
 	}
-	if (below > 0)
-		found->blocks[found->nblocks++] = blocks[below - 1];
-	if (below < found->count && (below == 0 || blocks[below] != blocks[below - 1]))
-		found->blocks[found->nblocks++] = blocks[below];
-	fixed = found->nblocks;
-	for (int i = 0; i < found->count; i++)
-		note_block(found, fixed, max_blocks, blocks[i]);
+	if (newest > 1)
+		return;
+	for (int i = 0; i < 2; i++)
+	{
+		OffsetNumber offset = i == 0 ? place - 1 : place;
+
+		if (offset < first || offset >= end)
+			continue;
+		block = entry_block(page, offset);
+		if (block != found->blocks[0] && block != found->blocks[found->nblocks - 1])
+			found->blocks[found->nblocks++] = block;
+	}
+}
+
+/* Where the collection may go on at the edge of the leaf, the entries beyond it. */
+static void
+note_sibling(Relation index, BTScanInsert collection, BlockNumber block, bool left, int max_blocks,
+			 DynNeighbours *found)
+{
+	Buffer buffer;
+	Page page;
+	OffsetNumber place;
+	OffsetNumber first;
+	OffsetNumber end;
+
+	if (block == P_NONE)
+		return;
+	buffer = _bt_getbuf(index, block, BT_READ);
+	page = BufferGetPage(buffer);
+	/* after a split or deletion it may be another leaf's sibling: its entries tell */
+	if (!P_IGNORE(BTPageGetOpaque(page)) && P_ISLEAF(BTPageGetOpaque(page)))
+	{
+		place = left ? PageGetMaxOffsetNumber(page) + 1 : P_FIRSTDATAKEY(BTPageGetOpaque(page));
+		find_stretch(index, collection, page, place, &first, &end);
+		note_entries(page, place, first, end, max_blocks, found);
+	}
+	_bt_relbuf(index, buffer);
+}
+
+/*
+ * Note the stretch around the place, and let the leaf go.  For many pages, siblings are looked at
+ * as well, one at a time: an index scan that goes left holds no two leaves either.
+ */
+static void
+note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber place,
+			 int max_blocks, DynNeighbours *found)
+{
+	Page page = BufferGetPage(leaf);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	BlockNumber left = P_NONE;
+	BlockNumber right = P_NONE;
+	OffsetNumber first;
+	OffsetNumber end;
+
+	find_stretch(index, collection, page, place, &first, &end);
+	note_entries(page, place, first, end, max_blocks, found);
+	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && first == P_FIRSTDATAKEY(opaque))
+		left = opaque->btpo_prev;
+	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && end > PageGetMaxOffsetNumber(page))
+		right = opaque->btpo_next;
+	_bt_relbuf(index, leaf);
+	note_sibling(index, collection, left, true, max_blocks, found);
+	note_sibling(index, collection, right, false, max_blocks, found);
 }
 
 void
@@ -161,8 +216,6 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 	Buffer leaf;
 	Page page;
 	OffsetNumber place;
-	OffsetNumber first;
-	OffsetNumber end;
 	bool equal;
 
 	*found = (DynNeighbours){.absent = true};
@@ -170,16 +223,14 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 	stack = bt_search(index, table, &search, &leaf);
 	if (!BufferIsValid(leaf))
 		return;
+	_bt_freestack(stack);
 	page = BufferGetPage(leaf);
 	place = find_place(index, &search, page, P_FIRSTDATAKEY(BTPageGetOpaque(page)),
 					   PageGetMaxOffsetNumber(page) + 1, &equal);
 	found->absent = key_is_absent(index, &search, page, place, equal);
+	search.keysz = 1;
 	if (max_blocks > 0)
-	{
-		search.keysz = 1;
-		find_stretch(index, &search, page, place, &first, &end);
-		note_entries(page, place, first, end, max_blocks, found);
-	}
-	_bt_relbuf(index, leaf);
-	_bt_freestack(stack);
+		note_stretch(index, &search, leaf, place, max_blocks, found);
+	else
+		_bt_relbuf(index, leaf);
 }

@@ -8,7 +8,10 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 
-/* Pages that are told: the neighbours' below and above, and the newest ones of the collection. */
+/*
+ * Pages that are told.  Few: the newest one of the neighbours of the collection, which is the
+ * likeliest to have room, and those of the rows below and above.  Many: the newest ones.
+ */
 #define DYN_NEIGHBOUR_BLOCKS 3
 #define DYN_NEIGHBOUR_BLOCKS_MAX 16
 
@@ -21,7 +24,7 @@ typedef struct DynNeighbours
 } DynNeighbours;
 
 /*
- * max_blocks: how many pages to tell, at least DYN_NEIGHBOUR_BLOCKS; 0: look for the key only.
+ * max_blocks: one of these; 0: look for the key only.
  *
  * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
  * the blocks.  VACUUM removes index entries before it truncates, and truncates under

@@ -2,20 +2,26 @@
  * page.c
  *	  Pages for rows: looking into them, finding and opening them.
  *
- * Two kinds of pages are opened.  Those of large collections take nothing else at first.  The
- * others are shared by small collections: newcomers fill half of one, and what these collections
- * get later has the other half.  A page that is full of newcomers would be read for few rows of
- * each, and each of them would grow elsewhere.
+ * Rows cannot be moved, so the room that a collection will need has to be kept free when its
+ * first rows are placed, and kept free for little else where it will not be needed.  A collection
+ * starts on a page that it shares with other newcomers, which fill a third of it: the rest is for
+ * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
+ * one does not, for it may never fill it.
  *
- * Nothing here is kept for ever.  A shared page is in the free space map from the start, so any
- * session finds it, and sessions that insert one row each fill it together.  When the table has
- * grown on and nobody has needed the other half, newcomers get it.
+ * How large collections become shows in how many rows are the first of theirs.  Where almost none
+ * are, a small collection will be large.  It gets a page that it shares with few, and soon after
+ * one of its own.
+ *
+ * Nothing here is kept for ever, and nothing for a session.  All pages are in the free space map
+ * from the start, so any session finds them, and sessions that insert one row each fill a page
+ * together.  Pages that have grown old with room in them are filled by newcomers.
  */
 #include "postgres.h"
 
 #include "access/heapam.h"
 #include "access/hio.h"
 #include "access/htup_details.h"
+#include "common/pg_prng.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 
@@ -28,11 +34,24 @@
 /* A page with that much room serves as an empty one. */
 #define NEARLY_EMPTY (MaxHeapTupleSize / 8 * 7)
 
-/* What of a page is worth being filled by newcomers. */
-#define WORTH_FILLING (BLCKSZ / 4)
+/* What the free space map is told of new pages, which are for growth first, whatever is free. */
 
-/* The youngest of so many parts of the table waits for the growth of what is there. */
-#define YOUNG 8
+#define TOLD_OF_NEW (NEARLY_EMPTY - 64)
+#define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
+
+/* Of a page, the part that newcomers may take, by their share among all rows. */
+#define MIN_NEWCOMERS 0.3f
+#define MAX_NEWCOMERS 0.4f
+#define NEWCOMERS_PER_SHARE 1.3f
+
+/* From this share on nothing grows, so there is nothing to keep room for. */
+#define ALL_NEWCOMERS 0.9f
+
+/* The part that collections may take which come because their first page is full. */
+#define GROWING 0.15f
+
+/* The part that is worth being filled by newcomers, in pages of the older half of the table. */
+#define WORTH_FILLING 0.3f
 
 static Size
 reserve(Relation rel)
@@ -59,11 +78,11 @@ dyn_needed_space(Relation rel, Size size)
 	return len + reserve(rel);
 }
 
-/* Whether so many rows of that size make half a page. */
-bool
-dyn_fills_half(Relation rel, int rows, Size size)
+/* The part of a page that so many rows of that size fill. */
+float
+dyn_page_share(Relation rel, int rows, Size size)
 {
-	return rows * (MAXALIGN(size) + sizeof(ItemIdData)) >= usable(rel) / 2;
+	return rows * (float) (MAXALIGN(size) + sizeof(ItemIdData)) / usable(rel);
 }
 
 /* Of a page that may have been left as it came from the operating system, nothing. */
@@ -138,11 +157,11 @@ search_map(Relation rel, Size room, BlockNumber blocks)
 
 /*
  * Extend the table by heap's own function.  Before that it tries the last page, which a row of
- * full length finds too small, unless nobody has used it.  Without the free space map: nobody
- * else shall find the page by it.
+ * full length finds too small, unless nobody has used it.  The map is told less than there is,
+ * by what the page is for; and its upper levels are told too, since a search begins there.
  */
 static BlockNumber
-extend(Relation rel)
+extend(Relation rel, Size told)
 {
 	Buffer vm_buffer = InvalidBuffer;
 	Buffer buffer;
@@ -154,6 +173,8 @@ extend(Relation rel)
 	UnlockReleaseBuffer(buffer);
 	if (BufferIsValid(vm_buffer))
 		ReleaseBuffer(vm_buffer);
+	RecordPageWithFreeSpace(rel, block, Min(told, MaxHeapTupleSize));
+	FreeSpaceMapVacuumRange(rel, block, block + 1);
 	return block;
 }
 
@@ -161,58 +182,73 @@ extend(Relation rel)
 BlockNumber
 dyn_own_page(Relation rel, Size needed)
 {
-	BlockNumber block =
-		search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
+	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
 
-	return block != InvalidBlockNumber ? block : extend(rel);
+	return block != InvalidBlockNumber ? block : extend(rel, TOLD_OF_NEW);
 }
 
-/* What newcomers leave free of a page: nothing, where only few rows fit one. */
+/* What a page has to have free to take a row that may fill the given part of it. */
 static Size
-growth_space(Relation rel, Size needed)
+room_in_part(Relation rel, Size needed, float part)
 {
-	Size half = usable(rel) / 2;
+	Size room = needed + (Size) ((1 - part) * usable(rel));
 
-	return half >= 2 * (needed - Min(needed, reserve(rel))) ? half : 0;
+	return Max(needed, Min(room, TOLD_OF_NEW));
+}
+
+static bool
+still_takes(Relation rel, const DynSharedPage *page, Size needed, Size room)
+{
+	return page->block != InvalidBlockNumber &&
+		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
 }
 
 /*
- * A new shared page.  The map is told of less than there is, so that it is nobody's page of his
- * own; and its upper levels are told too, since a search begins there.
+ * The page for the first row of a collection, or for one of a small collection.
+ *
+ * Every other page is one that is old and has stood half empty: its collections have not grown,
+ * or what was there is gone.  Without these the table would only grow, and with nothing else
+ * newcomers would have no room to grow.
  */
-static BlockNumber
-open_shared(Relation rel, Size needed, Size room)
-{
-	BlockNumber block = extend(rel);
-
-	RecordPageWithFreeSpace(rel, block, Min(Max(room, NEARLY_EMPTY - 64), MaxHeapTupleSize));
-	FreeSpaceMapVacuumRange(rel, block, block + 1);
-	return block;
-}
-
-/* The page for a row of a small collection. */
 BlockNumber
-dyn_shared_page(Relation rel, DynPlaceState *state, Size needed)
+dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 {
-	Size room = needed + growth_space(rel, needed);
+	DynSharedPage *page = &state->newcomers;
+	float part = Min(Max(state->newcomer_share * NEWCOMERS_PER_SHARE, MIN_NEWCOMERS), MAX_NEWCOMERS);
+	Size room = room_in_part(rel, needed, part);
 	BlockNumber blocks;
 
-	if (state->shared != InvalidBlockNumber &&
-		dyn_page_takes(rel, state->shared, state->fill ? needed : room))
-		return state->shared;
+	if (state->newcomer_share > ALL_NEWCOMERS)
+		room = needed;
+	if (still_takes(rel, page, needed, room))
+		return page->block;
 	blocks = RelationGetNumberOfBlocks(rel);
-	state->fill = false;
-	state->shared = search_map(rel, room, blocks);
-	if (state->shared == InvalidBlockNumber)
+	page->fill = false;
+	page->block = search_map(rel, room, blocks);
+	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
 	{
-		state->fill = true;
-		state->shared = search_map(rel, Max(needed, reserve(rel) + WORTH_FILLING),
-								   blocks - blocks / YOUNG);
+		page->fill = true;
+		page->block =
+			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
 	}
-	if (state->shared == InvalidBlockNumber)
+	if (page->block == InvalidBlockNumber)
 	{
-		state->fill = false;
-		state->shared = open_shared(rel, needed, room);
+		page->fill = false;
+		page->block = extend(rel, Max(room, TOLD_OF_NEW));
 	}
-	return state->shared;
+	return page->block;
+}
+
+/*
+ * The page for a row of a small collection that will be large.  Few meet there, and each has
+ * room for several times of what it had.
+ */
+BlockNumber
+dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
+{
+	DynSharedPage *page = &state->growing;
+
+	if (!still_takes(rel, page, needed, room_in_part(rel, needed, GROWING)))
+		page->block = extend(rel, TOLD_OF_GROWING);
+	return page->block;
 }

@@ -12,6 +12,12 @@
 
 #define DYN_SIZE_CLASSES 2
 
+typedef struct DynSharedPage
+{
+	BlockNumber block; /* or InvalidBlockNumber */
+	bool fill; /* up to the fillfactor, with nothing left for growth */
+} DynSharedPage;
+
 /*
  * What a backend knows of a table.  An entry keeps its address until dyn_place_find() or
  * dyn_place_state() is called next.
@@ -33,9 +39,13 @@ typedef struct DynPlaceState
 	uint32 collection;
 	int run;
 
-	/* Where rows of small collections go, and whether up to the fillfactor. */
-	BlockNumber shared;
-	bool fill;
+	/* Pages that this backend lets small collections share. */
+	DynSharedPage newcomers; /* for first rows */
+	DynSharedPage growing; /* for what does not fit beside the first rows */
+
+	/* The share of first rows among all rows lately: large collections make it small. */
+	float newcomer_share;
+	int rows;
 
 	/* What is left of long rows in the table, see size.c */
 	float kept[DYN_SIZE_CLASSES];
@@ -65,7 +75,8 @@ extern Size dyn_needed_space(Relation rel, Size size);
 extern DynRoom dyn_page_room(Relation rel, BlockNumber block, Size needed);
 extern bool dyn_page_takes(Relation rel, BlockNumber block, Size needed);
 extern BlockNumber dyn_own_page(Relation rel, Size needed);
-extern BlockNumber dyn_shared_page(Relation rel, DynPlaceState *state, Size needed);
-extern bool dyn_fills_half(Relation rel, int rows, Size size);
+extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed);
+extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, Size needed);
+extern float dyn_page_share(Relation rel, int rows, Size size);
 
 #endif

@@ -32,6 +32,17 @@
 /* So many neighbours on one leaf are a large collection, however short its rows. */
 #define MANY_NEIGHBOURS 64
 
+/* The part of a page that a collection has to have to get a page of its own. */
+#define OWNER 0.66f
+#define EARLY_OWNER 0.25f
+
+/* Below this share of first rows, collections are large: some 25 rows and more. */
+#define FEW_NEWCOMERS 0.04f
+
+/* What is remembered of the share, and how much one of the first rows may change it. */
+#define ROWS_THAT_COUNT 1024
+#define ROWS_TO_LEARN 16
+
 bool dyn_placement_enabled = true;
 
 /* What was offered for the next insert; of no relation: nothing. */
@@ -194,6 +205,48 @@ page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, b
 	return InvalidBlockNumber;
 }
 
+/* Whether rows that are no longer the first of their collection are nearly all. */
+static bool
+collections_are_large(const DynPlaceState *state)
+{
+	return state->newcomer_share < FEW_NEWCOMERS;
+}
+
+static void
+count_row(DynPlaceState *state, bool newcomer)
+{
+	state->rows = Min(state->rows + 1, ROWS_THAT_COUNT);
+	state->newcomer_share +=
+		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
+}
+
+/* The page for a row that has no room beside its neighbours. */
+static BlockNumber
+open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
+		  DynNeighbours *neighbours, Size size)
+{
+	Size needed = dyn_needed_space(rel, size);
+	float large = collections_are_large(state) ? EARLY_OWNER : OWNER;
+	BlockNumber block;
+
+	if (neighbours->count >= MANY_NEIGHBOURS ||
+		(neighbours->count > 0 && dyn_page_share(rel, neighbours->count + 1, size) >= large))
+	{
+		/* before it gets one more page, all that it has near the place */
+		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
+		block = page_of_neighbours(rel, neighbours, needed, false);
+		return block != InvalidBlockNumber ? block : dyn_own_page(rel, needed);
+	}
+	if (neighbours->count > 0)
+		return collections_are_large(state) ? dyn_growing_page(rel, state, needed)
+											: dyn_newcomer_page(rel, state, needed);
+	/* rows that come in order stay in order */
+	if (state->run >= LONG_RUN && state->last != InvalidBlockNumber &&
+		dyn_page_takes(rel, state->last, needed))
+		return state->last;
+	return dyn_newcomer_page(rel, state, needed);
+}
+
 /* The page for a row, by its collection. */
 static BlockNumber
 choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
@@ -206,24 +259,17 @@ choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *ke
 	BlockNumber block;
 
 	if (again && dyn_page_takes(rel, state->last, needed))
+	{
+		count_row(state, false);
 		return state->last;
+	}
 	if (!known)
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
+	count_row(state, neighbours.count == 0);
 	block = page_of_neighbours(rel, &neighbours, needed, !again);
 	if (block != InvalidBlockNumber)
 		return block;
-	if (neighbours.count >= MANY_NEIGHBOURS || dyn_fills_half(rel, neighbours.count + 1, size))
-	{
-		/* before it gets one more page, all that it has near the place */
-		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, &neighbours);
-		block = page_of_neighbours(rel, &neighbours, needed, false);
-		return block != InvalidBlockNumber ? block : dyn_own_page(rel, needed);
-	}
-	/* rows that come in order stay in order */
-	if (neighbours.count == 0 && state->run >= LONG_RUN && state->last != InvalidBlockNumber &&
-		dyn_page_takes(rel, state->last, needed))
-		return state->last;
-	return dyn_shared_page(rel, state, needed);
+	return open_page(rel, index, state, key, &neighbours, size);
 }
 
 /* Choose a page and aim at it. */

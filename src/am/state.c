@@ -155,8 +155,11 @@ build_state(Relation rel)
 	if (!known || state->file != rel->rd_rel->relfilenode)
 	{
 		state->file = rel->rd_rel->relfilenode;
-		state->last = state->shared = InvalidBlockNumber;
+		state->last = InvalidBlockNumber;
+		state->newcomers.block = state->growing.block = InvalidBlockNumber;
 		state->run = 0;
+		state->newcomer_share = 0.5f;
+		state->rows = 0;
 		for (int i = 0; i < DYN_SIZE_CLASSES; i++)
 			state->kept[i] = -1;
 	}
@@ -183,6 +186,13 @@ dyn_place_state(Relation rel)
 	return state != NULL && state->valid ? state : build_state(rel);
 }
 
+static void
+forget_beyond(BlockNumber *block, BlockNumber blocks)
+{
+	if (*block != InvalidBlockNumber && *block >= blocks)
+		*block = InvalidBlockNumber;
+}
+
 /*
  * A table cannot be truncated while we hold our lock on it, but it can have been since the
  * blocks were noted: in an earlier transaction, or before a subtransaction let go of the lock.
@@ -195,10 +205,9 @@ dyn_place_check_blocks(DynPlaceState *state, Relation rel)
 	if (state->transaction == my_local_xid() && state->age == age)
 		return;
 	blocks = RelationGetNumberOfBlocks(rel);
-	if (state->last != InvalidBlockNumber && state->last >= blocks)
-		state->last = InvalidBlockNumber;
-	if (state->shared != InvalidBlockNumber && state->shared >= blocks)
-		state->shared = InvalidBlockNumber;
+	forget_beyond(&state->last, blocks);
+	forget_beyond(&state->newcomers.block, blocks);
+	forget_beyond(&state->growing.block, blocks);
 	state->transaction = my_local_xid();
 	state->age = age;
 }
