@@ -85,4 +85,37 @@ typedef bool IndexesToUpdate;
 	makeJsonLexContextCstringLen((char *) (json), (len), PG_UTF8, false)
 #endif
 
+/* 16 hands the table down with its index; 17 dropped the snapshot of old_snapshot_threshold. */
+#if PG17_GE
+#define bt_search(index, table, key, buffer) _bt_search((index), (table), (key), (buffer), BT_READ)
+#elif PG16_GE
+#define bt_search(index, table, key, buffer) \
+	_bt_search((index), (table), (key), (buffer), BT_READ, NULL)
+#else
+#define bt_search(index, table, key, buffer) _bt_search((index), (key), (buffer), BT_READ, NULL)
+#endif
+
+/* 16 can extend by several pages. */
+#if PG16_GE
+#define heap_page_for(rel, len, options, vm_buffer) \
+	RelationGetBufferForTuple((rel), (len), InvalidBuffer, (options), NULL, (vm_buffer), NULL, 0)
+#else
+#define heap_page_for(rel, len, options, vm_buffer) \
+	RelationGetBufferForTuple((rel), (len), InvalidBuffer, (options), NULL, (vm_buffer), NULL)
+#endif
+
+/* 16 tells of an update that only summarizing indexes have to know. */
+#if PG16_GE
+#define UpdateIndexes TU_UpdateIndexes
+#else
+#define UpdateIndexes bool
+#endif
+
+/* 17 put the virtual transaction's id together. */
+#if PG17_GE
+#define my_local_xid() (MyProc->vxid.lxid)
+#else
+#define my_local_xid() (MyProc->lxid)
+#endif
+
 #endif

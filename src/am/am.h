@@ -7,6 +7,8 @@
 
 #include "access/tableam.h"
 
+#include "compat.h"
+
 /* dynamo_table.sort_on_vacuum_full */
 extern bool dyn_sort_on_vacuum_full;
 
@@ -26,6 +28,17 @@ extern double dyn_index_build_range_scan(Relation table_rel, Relation index_rel,
 extern void dyn_index_validate_scan(Relation table_rel, Relation index_rel,
 									struct IndexInfo *index_info, Snapshot snapshot,
 									struct ValidateIndexState *state);
+
+/* placement.c */
+extern void dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+							 struct BulkInsertStateData *bistate);
+extern void dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+										 int options, struct BulkInsertStateData *bistate,
+										 uint32 token);
+extern TM_Result dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot,
+								  CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
+								  TM_FailureData *failure, LockTupleMode *mode,
+								  UpdateIndexes *update_indexes);
 
 /* rewrite.c */
 extern void dyn_relation_copy_for_cluster(Relation old_table, Relation new_table,

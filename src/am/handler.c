@@ -13,6 +13,8 @@
 #include "utils/guc.h"
 
 #include "am/am.h"
+#include "am/place.h"
+#include "am/placement.h"
 
 bool dyn_sort_on_vacuum_full = true;
 
@@ -39,6 +41,9 @@ routine(void)
 	{
 		methods = *GetHeapamTableAmRoutine();
 		methods.relation_toast_am = toast_am;
+		methods.tuple_insert = dyn_tuple_insert;
+		methods.tuple_insert_speculative = dyn_tuple_insert_speculative;
+		methods.tuple_update = dyn_tuple_update;
 		methods.index_build_range_scan = dyn_index_build_range_scan;
 		methods.index_validate_scan = dyn_index_validate_scan;
 		methods.relation_copy_for_cluster = dyn_relation_copy_for_cluster;
@@ -67,5 +72,11 @@ dyn_am_init(void)
 							 "Sorts tables by their primary key on VACUUM FULL.",
 							 "Applies to tables whose access method is dynamo_table.",
 							 &dyn_sort_on_vacuum_full, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("dynamo_table.placement",
+							 "Keeps the rows of a collection on the same pages.",
+							 "A collection is the rows that share the first column of the primary "
+							 "key. Applies to tables whose access method is dynamo_table.",
+							 &dyn_placement_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	dyn_index_build_init();
+	dyn_place_init();
 }

@@ -138,6 +138,8 @@ read_member(DynSettings *settings, const char *name, ItemSpan value)
 		settings->table_class = (DynTableClass) read_choice(name, value, dyn_table_class_names);
 	else if (strcmp(name, "ttl_attribute") == 0)
 		settings->ttl = read_string(name, value);
+	else if (strcmp(name, "placement") == 0)
+		settings->no_placement = !read_bool(name, value);
 	else if (strcmp(name, "tags") == 0)
 		read_tags(settings, value);
 	else
@@ -252,6 +254,11 @@ dyn_settings_print(const DynSettings *settings)
 	}
 	append_choice(&out, "table_class", dyn_table_class_names, (int) settings->table_class);
 	append_string(&out, "ttl_attribute", settings->ttl);
+	if (settings->no_placement)
+	{
+		append_member(&out, "placement");
+		appendStringInfoString(&out, "false");
+	}
 	append_tags(&out, settings);
 	if (out.len == start)
 		return NULL;

@@ -6,7 +6,8 @@
  *
  *		{"settings": {"id": "0b5f…", "created": 1700000000.123, "billing_mode": "PROVISIONED",
  *		 "read_capacity_units": 5, "write_capacity_units": 5, "deletion_protection": true,
- *		 "table_class": "STANDARD", "ttl_attribute": "expires", "tags": {"team": "a"}}}
+ *		 "table_class": "STANDARD", "ttl_attribute": "expires", "placement": false,
+ *		 "tags": {"team": "a"}}}
  *
  * So they are transactional, dumped with the table, and untouched by its renaming.
  */
@@ -57,6 +58,7 @@ typedef struct DynSettings
 	bool deletion_protection;
 	DynTableClass table_class;
 	ItemSpan ttl; /* the attribute; of length 0: disabled */
+	bool no_placement;
 	int ntags;
 	DynTag *tags; /* by key, in byte order */
 } DynSettings;

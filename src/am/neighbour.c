@@ -1,0 +1,236 @@
+/*
+ * neighbour.c
+ *	  The place of a key in its btree, found by one descent.
+ *
+ * An index scan would find the same, at several times the cost: it sets up keys and state for
+ * many rows.  This is nbtree's own search down to a leaf, as contrib/amcheck uses it, and a look
+ * at what is on that leaf.  The leaf stays share-locked meanwhile, and nothing else is locked or
+ * read, but what a comparison function reads, as in every search of a btree.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "utils/rel.h"
+
+#include "am/neighbour.h"
+#include "compat.h"
+
+/* Entries to either side that count. */
+#define WINDOW 64
+
+/* nbtree's struct ends with keys for as many columns as any index can have. */
+static void
+make_search_key(Relation index, const Datum *key, BTScanInsert search)
+{
+	memset(search, 0, offsetof(BTScanInsertData, scankeys));
+	_bt_metaversion(index, &search->heapkeyspace, &search->allequalimage);
+	search->keysz = IndexRelationGetNumberOfKeyAttributes(index);
+	for (int i = 0; i < search->keysz; i++)
+		ScanKeyEntryInitializeWithInfo(
+			&search->scankeys[i], index->rd_indoption[i] << SK_BT_INDOPTION_SHIFT,
+			(AttrNumber) (i + 1), InvalidStrategy, InvalidOid, index->rd_indcollation[i],
+			index_getprocinfo(index, (AttrNumber) (i + 1), BTORDER_PROC), key[i]);
+}
+
+/* The first entry that is not below the key; behind the last one if all are. */
+static OffsetNumber
+find_place(Relation index, BTScanInsert search, Page page, OffsetNumber first, OffsetNumber end,
+		   bool *equal)
+{
+	*equal = false;
+	while (first < end)
+	{
+		OffsetNumber middle = first + (end - first) / 2;
+		int32 order = _bt_compare(index, search, page, middle);
+
+		if (order > 0)
+			first = middle + 1;
+		else
+		{
+			end = middle;
+			*equal |= order == 0;
+		}
+	}
+	return first;
+}
+
+/* Whether no entry on this leaf or to the right of it can have the key. */
+static bool
+key_is_absent(Relation index, BTScanInsert search, Page page, OffsetNumber place, bool equal)
+{
+	if (equal)
+		return false;
+	if (place <= PageGetMaxOffsetNumber(page) || P_RIGHTMOST(BTPageGetOpaque(page)))
+		return true;
+	return _bt_compare(index, search, page, P_HIKEY) < 0;
+}
+
+/*
+ * The stretch of entries around the place that are of the collection.  They are next to each
+ * other, so halves find its ends: one comparison tells of all entries between.
+ */
+static void
+find_stretch(Relation index, BTScanInsert collection, Page page, OffsetNumber place,
+			 OffsetNumber *first, OffsetNumber *end)
+{
+	OffsetNumber low = P_FIRSTDATAKEY(BTPageGetOpaque(page));
+	OffsetNumber high = PageGetMaxOffsetNumber(page) + 1;
+
+	low = Max(low + WINDOW, place) - WINDOW;
+	high = Min(high, place + WINDOW);
+	*first = place;
+	while (low < *first)
+	{
+		/* upwards, so that the entry next to the place is the first one to be looked at */
+		OffsetNumber middle = *first == place ? place - 1 : low + (*first - low) / 2;
+
+		if (_bt_compare(index, collection, page, middle) == 0)
+			*first = middle;
+		else
+			low = middle + 1;
+	}
+	*end = place;
+	while (*end < high)
+	{
+		OffsetNumber middle = *end == place ? place : *end + (high - *end) / 2;
+
+		if (_bt_compare(index, collection, page, middle) == 0)
+			*end = middle + 1;
+		else
+			high = middle;
+	}
+}
+
+/* Keep the newest pages: those with the highest numbers, since tables grow at their end. */
+static void
+note_block(DynNeighbours *found, int max_blocks, BlockNumber block)
+{
+	int i = found->nblocks;
+
+	while (i > 0 && found->blocks[i - 1] < block)
+		i--;
+	if (i == max_blocks || (i > 0 && found->blocks[i - 1] == block))
+		return;
+	if (found->nblocks < max_blocks)
+		found->nblocks++;
+	memmove(&found->blocks[i + 1], &found->blocks[i],
+			(found->nblocks - i - 1) * sizeof(BlockNumber));
+	found->blocks[i] = block;
+}
+
+static BlockNumber
+entry_block(Page page, OffsetNumber offset)
+{
+	/* of versions of one row, the last one */
+	IndexTuple tuple = (IndexTuple) PageGetItem(page, PageGetItemId(page, offset));
+
+	return ItemPointerGetBlockNumberNoCheck(BTreeTupleGetMaxHeapTID(tuple));
+}
+
+/* Few pages: the newest one, and those of the rows below and above. */
+static void
+note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end, int max_blocks,
+			 DynNeighbours *found)
+{
+	int newest = max_blocks > DYN_NEIGHBOUR_BLOCKS ? max_blocks : 1;
+	BlockNumber block;
+
+	for (OffsetNumber offset = first; offset < end; offset++)
+	{
+		if (ItemIdIsDead(PageGetItemId(page, offset)))
+			continue;
+		found->count++;
+		note_block(found, newest, entry_block(page, offset));
+	}
+	if (newest > 1)
+		return;
+	for (int i = 0; i < 2; i++)
+	{
+		OffsetNumber offset = i == 0 ? place - 1 : place;
+
+		if (offset < first || offset >= end)
+			continue;
+		block = entry_block(page, offset);
+		if (block != found->blocks[0] && block != found->blocks[found->nblocks - 1])
+			found->blocks[found->nblocks++] = block;
+	}
+}
+
+/* Where the collection may go on at the edge of the leaf, the entries beyond it. */
+static void
+note_sibling(Relation index, BTScanInsert collection, BlockNumber block, bool left, int max_blocks,
+			 DynNeighbours *found)
+{
+	Buffer buffer;
+	Page page;
+	OffsetNumber place;
+	OffsetNumber first;
+	OffsetNumber end;
+
+	if (block == P_NONE)
+		return;
+	buffer = _bt_getbuf(index, block, BT_READ);
+	page = BufferGetPage(buffer);
+	/* after a split or deletion it may be another leaf's sibling: its entries tell */
+	if (!P_IGNORE(BTPageGetOpaque(page)) && P_ISLEAF(BTPageGetOpaque(page)))
+	{
+		place = left ? PageGetMaxOffsetNumber(page) + 1 : P_FIRSTDATAKEY(BTPageGetOpaque(page));
+		find_stretch(index, collection, page, place, &first, &end);
+		note_entries(page, place, first, end, max_blocks, found);
+	}
+	_bt_relbuf(index, buffer);
+}
+
+/*
+ * Note the stretch around the place, and let the leaf go.  For many pages, siblings are looked at
+ * as well, one at a time: an index scan that goes left holds no two leaves either.
+ */
+static void
+note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber place,
+			 int max_blocks, DynNeighbours *found)
+{
+	Page page = BufferGetPage(leaf);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	BlockNumber left = P_NONE;
+	BlockNumber right = P_NONE;
+	OffsetNumber first;
+	OffsetNumber end;
+
+	find_stretch(index, collection, page, place, &first, &end);
+	note_entries(page, place, first, end, max_blocks, found);
+	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && first == P_FIRSTDATAKEY(opaque))
+		left = opaque->btpo_prev;
+	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && end > PageGetMaxOffsetNumber(page))
+		right = opaque->btpo_next;
+	_bt_relbuf(index, leaf);
+	note_sibling(index, collection, left, true, max_blocks, found);
+	note_sibling(index, collection, right, false, max_blocks, found);
+}
+
+void
+dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
+			   DynNeighbours *found)
+{
+	BTScanInsertData search;
+	BTStack stack;
+	Buffer leaf;
+	Page page;
+	OffsetNumber place;
+	bool equal;
+
+	*found = (DynNeighbours){.absent = true};
+	make_search_key(index, key, &search);
+	stack = bt_search(index, table, &search, &leaf);
+	if (!BufferIsValid(leaf))
+		return;
+	_bt_freestack(stack);
+	page = BufferGetPage(leaf);
+	place = find_place(index, &search, page, P_FIRSTDATAKEY(BTPageGetOpaque(page)),
+					   PageGetMaxOffsetNumber(page) + 1, &equal);
+	found->absent = key_is_absent(index, &search, page, place, equal);
+	search.keysz = 1;
+	if (max_blocks > 0)
+		note_stretch(index, &search, leaf, place, max_blocks, found);
+	else
+		_bt_relbuf(index, leaf);
+}

@@ -1,0 +1,36 @@
+/*
+ * neighbour.h
+ *	  The place of a key in its btree, and where the rows beside it are.
+ */
+#ifndef DYNAMO_TABLE_AM_NEIGHBOUR_H
+#define DYNAMO_TABLE_AM_NEIGHBOUR_H
+
+#include "storage/block.h"
+#include "utils/relcache.h"
+
+/*
+ * Pages that are told.  Few: the newest one of the neighbours of the collection, which is the
+ * likeliest to have room, and those of the rows below and above.  Many: the newest ones.
+ */
+#define DYN_NEIGHBOUR_BLOCKS 3
+#define DYN_NEIGHBOUR_BLOCKS_MAX 16
+
+typedef struct DynNeighbours
+{
+	bool absent; /* no entry has the key */
+	int count; /* entries of the collection near the place, on its leaf */
+	int nblocks;
+	BlockNumber blocks[DYN_NEIGHBOUR_BLOCKS_MAX]; /* distinct, the best first */
+} DynNeighbours;
+
+/*
+ * max_blocks: one of these; 0: look for the key only.
+ *
+ * The caller has had RowExclusiveLock on the table since before the call for as long as it uses
+ * the blocks.  VACUUM removes index entries before it truncates, and truncates under
+ * AccessExclusiveLock, so these blocks are within the table.
+ */
+extern void dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
+						   DynNeighbours *found);
+
+#endif

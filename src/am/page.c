@@ -1,0 +1,254 @@
+/*
+ * page.c
+ *	  Pages for rows: looking into them, finding and opening them.
+ *
+ * Rows cannot be moved, so the room that a collection will need has to be kept free when its
+ * first rows are placed, and kept free for little else where it will not be needed.  A collection
+ * starts on a page that it shares with other newcomers, which fill a third of it: the rest is for
+ * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
+ * one does not, for it may never fill it.
+ *
+ * How large collections become shows in how many rows are the first of theirs.  Where almost none
+ * are, a small collection will be large.  It gets a page that it shares with few, and soon after
+ * one of its own.
+ *
+ * Nothing here is kept for ever, and nothing for a session.  All pages are in the free space map
+ * from the start, so any session finds them, and sessions that insert one row each fill a page
+ * together.  Pages that have grown old with room in them are filled by newcomers.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/hio.h"
+#include "access/htup_details.h"
+#include "common/pg_prng.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+
+#include "am/place.h"
+#include "compat.h"
+
+/* Pages that the free space map may name in vain. */
+#define MAX_TRIES 4
+
+/* A page with that much room serves as an empty one. */
+#define NEARLY_EMPTY (MaxHeapTupleSize / 8 * 7)
+
+/* What the free space map is told of new pages, which are for growth first, whatever is free. */
+
+#define TOLD_OF_NEW (NEARLY_EMPTY - 64)
+#define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
+
+/* Of a page, the part that newcomers may take, by their share among all rows. */
+#define MIN_NEWCOMERS 0.3f
+#define MAX_NEWCOMERS 0.4f
+#define NEWCOMERS_PER_SHARE 1.3f
+
+/* From this share on nothing grows, so there is nothing to keep room for. */
+#define ALL_NEWCOMERS 0.9f
+
+/* The part that collections may take which come because their first page is full. */
+#define GROWING 0.15f
+
+/* The part that is worth being filled by newcomers, in pages of the older half of the table. */
+#define WORTH_FILLING 0.3f
+
+static Size
+reserve(Relation rel)
+{
+	return RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+}
+
+/* What rows can take of an empty page. */
+static Size
+usable(Relation rel)
+{
+	return MaxHeapTupleSize - reserve(rel);
+}
+
+/* What RelationGetBufferForTuple() wants a page to have for a row of that size. */
+Size
+dyn_needed_space(Relation rel, Size size)
+{
+	Size len = MAXALIGN(size);
+	Size almost_all = MaxHeapTupleSize - (MaxHeapTuplesPerPage / 8 * sizeof(ItemIdData));
+
+	if (len + reserve(rel) > almost_all)
+		return Max(len, almost_all);
+	return len + reserve(rel);
+}
+
+/* The part of a page that so many rows of that size fill. */
+float
+dyn_page_share(Relation rel, int rows, Size size)
+{
+	return rows * (float) (MAXALIGN(size) + sizeof(ItemIdData)) / usable(rel);
+}
+
+/* Of a page that may have been left as it came from the operating system, nothing. */
+static Size
+free_space(Page page)
+{
+	return PageIsNew(page) ? 0 : PageGetHeapFreeSpace(page);
+}
+
+/* Without waiting for those who write it. */
+DynRoom
+dyn_page_room(Relation rel, BlockNumber block, Size needed)
+{
+	Buffer buffer = ReadBuffer(rel, block);
+	Size space;
+
+	if (!ConditionalLockBuffer(buffer))
+	{
+		ReleaseBuffer(buffer);
+		return DYN_BUSY;
+	}
+	space = free_space(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return space >= needed ? DYN_ROOM : DYN_FULL;
+}
+
+static Size
+page_space(Relation rel, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(rel, block);
+	Size space;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	space = free_space(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return space;
+}
+
+bool
+dyn_page_takes(Relation rel, BlockNumber block, Size needed)
+{
+	return page_space(rel, block) >= needed;
+}
+
+/*
+ * A page of the first blocks of the table that has the room, by the free space map, or
+ * InvalidBlockNumber.  The map is corrected where it is wrong.
+ */
+static BlockNumber
+search_map(Relation rel, Size room, BlockNumber blocks)
+{
+	BlockNumber block;
+
+	room = Min(room, MaxHeapTupleSize);
+	block = GetPageWithFreeSpace(rel, room);
+	for (int i = 0; i < MAX_TRIES && block != InvalidBlockNumber; i++)
+	{
+		Size space;
+
+		if (block >= blocks)
+		{
+			block = GetPageWithFreeSpace(rel, room);
+			continue;
+		}
+		space = page_space(rel, block);
+		if (space >= room)
+			return block;
+		block = RecordAndGetPageWithFreeSpace(rel, block, space, room);
+	}
+	return InvalidBlockNumber;
+}
+
+/*
+ * Extend the table by heap's own function.  Before that it tries the last page, which a row of
+ * full length finds too small, unless nobody has used it.  The map is told less than there is,
+ * by what the page is for; and its upper levels are told too, since a search begins there.
+ */
+static BlockNumber
+extend(Relation rel, Size told)
+{
+	Buffer vm_buffer = InvalidBuffer;
+	Buffer buffer;
+	BlockNumber block;
+
+	RelationSetTargetBlock(rel, InvalidBlockNumber);
+	buffer = heap_page_for(rel, MaxHeapTupleSize, HEAP_INSERT_SKIP_FSM, &vm_buffer);
+	block = BufferGetBlockNumber(buffer);
+	UnlockReleaseBuffer(buffer);
+	if (BufferIsValid(vm_buffer))
+		ReleaseBuffer(vm_buffer);
+	RecordPageWithFreeSpace(rel, block, Min(told, MaxHeapTupleSize));
+	FreeSpaceMapVacuumRange(rel, block, block + 1);
+	return block;
+}
+
+/* A page for a collection of its own. */
+BlockNumber
+dyn_own_page(Relation rel, Size needed)
+{
+	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
+
+	return block != InvalidBlockNumber ? block : extend(rel, TOLD_OF_NEW);
+}
+
+/* What a page has to have free to take a row that may fill the given part of it. */
+static Size
+room_in_part(Relation rel, Size needed, float part)
+{
+	Size room = needed + (Size) ((1 - part) * usable(rel));
+
+	return Max(needed, Min(room, TOLD_OF_NEW));
+}
+
+static bool
+still_takes(Relation rel, const DynSharedPage *page, Size needed, Size room)
+{
+	return page->block != InvalidBlockNumber &&
+		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
+}
+
+/*
+ * The page for the first row of a collection, or for one of a small collection.
+ *
+ * Every other page is one that is old and has stood half empty: its collections have not grown,
+ * or what was there is gone.  Without these the table would only grow, and with nothing else
+ * newcomers would have no room to grow.
+ */
+BlockNumber
+dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
+{
+	DynSharedPage *page = &state->newcomers;
+	float part = Min(Max(state->newcomer_share * NEWCOMERS_PER_SHARE, MIN_NEWCOMERS), MAX_NEWCOMERS);
+	Size room = room_in_part(rel, needed, part);
+	BlockNumber blocks;
+
+	if (state->newcomer_share > ALL_NEWCOMERS)
+		room = needed;
+	if (still_takes(rel, page, needed, room))
+		return page->block;
+	blocks = RelationGetNumberOfBlocks(rel);
+	page->fill = false;
+	page->block = search_map(rel, room, blocks);
+	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
+	{
+		page->fill = true;
+		page->block =
+			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
+	}
+	if (page->block == InvalidBlockNumber)
+	{
+		page->fill = false;
+		page->block = extend(rel, Max(room, TOLD_OF_NEW));
+	}
+	return page->block;
+}
+
+/*
+ * The page for a row of a small collection that will be large.  Few meet there, and each has
+ * room for several times of what it had.
+ */
+BlockNumber
+dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
+{
+	DynSharedPage *page = &state->growing;
+
+	if (!still_takes(rel, page, needed, room_in_part(rel, needed, GROWING)))
+		page->block = extend(rel, TOLD_OF_GROWING);
+	return page->block;
+}

@@ -1,0 +1,82 @@
+/*
+ * place.h
+ *	  What the parts of placement share.
+ */
+#ifndef DYNAMO_TABLE_AM_PLACE_H
+#define DYNAMO_TABLE_AM_PLACE_H
+
+#include "access/tupdesc.h"
+#include "executor/tuptable.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+#define DYN_SIZE_CLASSES 2
+
+typedef struct DynSharedPage
+{
+	BlockNumber block; /* or InvalidBlockNumber */
+	bool fill; /* up to the fillfactor, with nothing left for growth */
+} DynSharedPage;
+
+/*
+ * What a backend knows of a table.  An entry keeps its address until dyn_place_find() or
+ * dyn_place_state() is called next.
+ */
+typedef struct DynPlaceState
+{
+	Oid relid; /* the hash key */
+	bool valid;
+	bool applies; /* to rows of this table, as long as the setting is on */
+	Oid index; /* the primary key's */
+	Oid file;
+
+	/* Blocks are good while this is the present transaction, and that the present age. */
+	LocalTransactionId transaction;
+	uint32 age;
+
+	/* Where the last row went: what collection, as a hash, and how many in a row were of it. */
+	BlockNumber last;
+	uint32 collection;
+	int run;
+
+	/* Pages that this backend lets small collections share. */
+	DynSharedPage newcomers; /* for first rows */
+	DynSharedPage growing; /* for what does not fit beside the first rows */
+
+	/* The share of first rows among all rows lately: large collections make it small. */
+	float newcomer_share;
+	int rows;
+
+	/* What is left of long rows in the table, see size.c */
+	float kept[DYN_SIZE_CLASSES];
+} DynPlaceState;
+
+/* state.c */
+extern void dyn_place_init(void);
+extern DynPlaceState *dyn_place_state(Relation rel);
+extern DynPlaceState *dyn_place_find(Oid relid);
+extern void dyn_place_check_blocks(DynPlaceState *state, Relation rel);
+extern uint32 dyn_place_age(void);
+
+/* size.c */
+extern Size dyn_row_size(TupleTableSlot *slot);
+extern Size dyn_stored_size(const DynPlaceState *state, Size size);
+extern void dyn_learn_size(DynPlaceState *state, Relation rel, ItemPointer tid, Size size);
+
+/* page.c */
+typedef enum DynRoom
+{
+	DYN_ROOM,
+	DYN_FULL,
+	DYN_BUSY
+} DynRoom;
+
+extern Size dyn_needed_space(Relation rel, Size size);
+extern DynRoom dyn_page_room(Relation rel, BlockNumber block, Size needed);
+extern bool dyn_page_takes(Relation rel, BlockNumber block, Size needed);
+extern BlockNumber dyn_own_page(Relation rel, Size needed);
+extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed);
+extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, Size needed);
+extern float dyn_page_share(Relation rel, int rows, Size size);
+
+#endif

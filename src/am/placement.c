@@ -1,0 +1,392 @@
+/*
+ * placement.c
+ *	  Inserts and updates that keep the rows of a collection on the same pages.
+ *
+ * Heap puts a row into the relation's target block, if it fits.  So the target is set before
+ * heap's own callback is called, and no code of heap's is repeated.  Two rules make that cheap in
+ * space.  A page is aimed at only if it has room: heap looks for another page otherwise, and the
+ * next aim would forget that one.  And afterwards the target is what it was, so that rows which
+ * are not aimed fill the page that they were filling.
+ *
+ * No buffer is locked and no pin is held when heap's code runs.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "catalog/index.h"
+#include "common/hashfn.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/datum.h"
+
+#include "am/am.h"
+#include "am/place.h"
+#include "am/placement.h"
+#include "compat.h"
+
+/* So many rows of one collection, one after the other, are a load in order. */
+#define LONG_RUN 8
+
+/* So many neighbours on one leaf are a large collection, however short its rows. */
+#define MANY_NEIGHBOURS 64
+
+/* The part of a page that a collection has to have to get a page of its own. */
+#define OWNER 0.66f
+#define EARLY_OWNER 0.25f
+
+/* Below this share of first rows, collections are large: some 25 rows and more. */
+#define FEW_NEWCOMERS 0.04f
+
+/* What is remembered of the share, and how much one of the first rows may change it. */
+#define ROWS_THAT_COUNT 1024
+#define ROWS_TO_LEARN 16
+
+bool dyn_placement_enabled = true;
+
+/* What was offered for the next insert; of no relation: nothing. */
+static DynProbe offered;
+static LocalTransactionId offered_transaction;
+static uint32 offered_age;
+
+/* An aim, from before heap's callback until after it. */
+typedef struct Aim
+{
+	BlockNumber previous;
+	BlockNumber block; /* InvalidBlockNumber: none */
+	uint32 collection;
+	Size size;
+} Aim;
+
+/* The primary key's values of a row. */
+typedef struct RowKey
+{
+	int n;
+	Datum values[INDEX_MAX_KEYS];
+	Datum copies[INDEX_MAX_KEYS]; /* to be freed; 0: none */
+} RowKey;
+
+static uint32
+hash_key(Relation index, const Datum *key, int n)
+{
+	uint32 hash = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), i);
+
+		hash = hash_combine(hash, datum_image_hash(key[i], column->attbyval, column->attlen));
+	}
+	return hash;
+}
+
+/* Comparisons run under a lock on the leaf, where nothing should be fetched from elsewhere. */
+static bool
+fetch_key(Relation index, TupleTableSlot *slot, RowKey *key)
+{
+	key->n = IndexRelationGetNumberOfKeyAttributes(index);
+	for (int i = 0; i < key->n; i++)
+	{
+		bool isnull;
+		Datum value = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
+
+		key->copies[i] = (Datum) 0;
+		if (isnull)
+		{
+			key->n = i;
+			return false;
+		}
+		if (TupleDescAttr(RelationGetDescr(index), i)->attlen == -1 &&
+			(VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+			 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
+			value = key->copies[i] = PointerGetDatum(PG_DETOAST_DATUM(value));
+		key->values[i] = value;
+	}
+	return true;
+}
+
+static void
+free_key(RowKey *key)
+{
+	for (int i = 0; i < key->n; i++)
+	{
+		if (key->copies[i] != (Datum) 0)
+			pfree(DatumGetPointer(key->copies[i]));
+	}
+}
+
+/*
+ * The primary key's index, or NULL if it is in no state to be searched.  Executors hold this lock
+ * already; it never waits, so that it cannot be part of a deadlock.
+ */
+static Relation
+open_index(Oid oid)
+{
+	Relation index;
+
+	if (ReindexIsProcessingIndex(oid) || !ConditionalLockRelationOid(oid, RowExclusiveLock))
+		return NULL;
+	index = RelationIdGetRelation(oid);
+	if (index != NULL && index->rd_index->indisprimary && index->rd_index->indisvalid &&
+		index->rd_index->indisready && index->rd_index->indislive)
+		return index;
+	if (index != NULL)
+		RelationClose(index);
+	UnlockRelationOid(oid, RowExclusiveLock);
+	return NULL;
+}
+
+static void
+close_index(Relation index)
+{
+	Oid oid = RelationGetRelid(index);
+
+	RelationClose(index);
+	UnlockRelationOid(oid, RowExclusiveLock);
+}
+
+bool
+dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *probe)
+{
+	bool placed = dyn_placement_enabled && dyn_place_state(rel)->applies;
+
+	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
+		return false;
+	probe->relid = RelationGetRelid(rel);
+	probe->key = hash_key(index, key, IndexRelationGetNumberOfKeyAttributes(index));
+	dyn_neighbours(rel, index, key, placed ? DYN_NEIGHBOUR_BLOCKS : 0, &probe->neighbours);
+	return true;
+}
+
+void
+dyn_placement_offer(const DynProbe *probe)
+{
+	offered = *probe;
+	offered_transaction = my_local_xid();
+	offered_age = dyn_place_age();
+}
+
+/* Whatever was offered for the relation is used now or never. */
+static bool
+take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neighbours)
+{
+	if (offered.relid != RelationGetRelid(rel))
+		return false;
+	offered.relid = InvalidOid;
+	if (offered_transaction != my_local_xid() || offered_age != dyn_place_age() ||
+		offered.key != hash_key(index, key->values, key->n))
+		return false;
+	*neighbours = offered.neighbours;
+	return true;
+}
+
+/*
+ * A page of the neighbours that has room.  A page that is being written is passed by; a writer of
+ * many rows then opens one for itself, and any other waits, lest each leave a page behind.
+ */
+static BlockNumber
+page_of_neighbours(Relation rel, const DynNeighbours *neighbours, Size needed, bool wait)
+{
+	BlockNumber busy = InvalidBlockNumber;
+
+	for (int i = 0; i < neighbours->nblocks; i++)
+	{
+		BlockNumber block = neighbours->blocks[i];
+		DynRoom room = dyn_page_room(rel, block, needed);
+
+		if (room == DYN_ROOM)
+			return block;
+		if (room == DYN_BUSY && busy == InvalidBlockNumber)
+			busy = block;
+	}
+	if (wait && busy != InvalidBlockNumber && dyn_page_takes(rel, busy, needed))
+		return busy;
+	return InvalidBlockNumber;
+}
+
+/* Whether rows that are no longer the first of their collection are nearly all. */
+static bool
+collections_are_large(const DynPlaceState *state)
+{
+	return state->newcomer_share < FEW_NEWCOMERS;
+}
+
+static void
+count_row(DynPlaceState *state, bool newcomer)
+{
+	state->rows = Min(state->rows + 1, ROWS_THAT_COUNT);
+	state->newcomer_share +=
+		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
+}
+
+/* The page for a row that has no room beside its neighbours. */
+static BlockNumber
+open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
+		  DynNeighbours *neighbours, Size size)
+{
+	Size needed = dyn_needed_space(rel, size);
+	float large = collections_are_large(state) ? EARLY_OWNER : OWNER;
+	BlockNumber block;
+
+	if (neighbours->count >= MANY_NEIGHBOURS ||
+		(neighbours->count > 0 && dyn_page_share(rel, neighbours->count + 1, size) >= large))
+	{
+		/* before it gets one more page, all that it has near the place */
+		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
+		block = page_of_neighbours(rel, neighbours, needed, false);
+		return block != InvalidBlockNumber ? block : dyn_own_page(rel, needed);
+	}
+	if (neighbours->count > 0)
+		return collections_are_large(state) ? dyn_growing_page(rel, state, needed)
+											: dyn_newcomer_page(rel, state, needed);
+	/* rows that come in order stay in order */
+	if (state->run >= LONG_RUN && state->last != InvalidBlockNumber &&
+		dyn_page_takes(rel, state->last, needed))
+		return state->last;
+	return dyn_newcomer_page(rel, state, needed);
+}
+
+/* The page for a row, by its collection. */
+static BlockNumber
+choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
+			uint32 collection, Size size)
+{
+	Size needed = dyn_needed_space(rel, size);
+	bool again = state->last != InvalidBlockNumber && state->collection == collection;
+	DynNeighbours neighbours;
+	bool known = take_offer(rel, index, key, &neighbours);
+	BlockNumber block;
+
+	if (again && dyn_page_takes(rel, state->last, needed))
+	{
+		count_row(state, false);
+		return state->last;
+	}
+	if (!known)
+		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
+	count_row(state, neighbours.count == 0);
+	block = page_of_neighbours(rel, &neighbours, needed, !again);
+	if (block != InvalidBlockNumber)
+		return block;
+	return open_page(rel, index, state, key, &neighbours, size);
+}
+
+/* Choose a page and aim at it. */
+static void
+aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
+{
+	Relation index = open_index(state->index);
+	BlockNumber previous = RelationGetTargetBlock(rel);
+	RowKey key;
+
+	if (index == NULL)
+		return;
+	/* taking the lock may have let an invalidation in */
+	if (state->valid && fetch_key(index, slot, &key))
+	{
+		Size size = dyn_stored_size(state, aimed->size);
+
+		dyn_place_check_blocks(state, rel);
+		aimed->collection = hash_key(index, key.values, 1);
+		aimed->block = choose_page(rel, index, state, &key, aimed->collection, size);
+		aimed->previous = previous;
+		RelationSetTargetBlock(rel, aimed->block);
+		free_key(&key);
+	}
+	close_index(index);
+}
+
+/* Take note of where the row went, and put the target back. */
+static void
+finish(Relation rel, const Aim *aimed, ItemPointer tid)
+{
+	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (aimed->block == InvalidBlockNumber)
+		return;
+	if (block == aimed->block)
+		RelationSetTargetBlock(rel, aimed->previous);
+	if (state == NULL || !state->valid)
+		return;
+	state->run = state->collection == aimed->collection ? state->run + 1 : 1;
+	state->collection = aimed->collection;
+	state->last = block;
+	dyn_learn_size(state, rel, tid, aimed->size);
+}
+
+/* Bulk loads and new files are heap's: they have a page of their own, or no index yet. */
+static void
+aim_insert(Relation rel, TupleTableSlot *slot, int options, BulkInsertState bistate, Aim *aimed)
+{
+	DynPlaceState *state;
+
+	aimed->block = InvalidBlockNumber;
+	if (!dyn_placement_enabled || bistate != NULL ||
+		(options & (TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN)) != 0)
+		return;
+	state = dyn_place_state(rel);
+	if (!state->applies)
+		return;
+	aimed->size = dyn_row_size(slot);
+	aim(rel, state, slot, aimed);
+}
+
+void
+dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+				 BulkInsertState bistate)
+{
+	Aim aimed;
+
+	aim_insert(rel, slot, options, bistate, &aimed);
+	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
+	finish(rel, &aimed, &slot->tts_tid);
+}
+
+void
+dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+							 BulkInsertState bistate, uint32 token)
+{
+	Aim aimed;
+
+	aim_insert(rel, slot, options, bistate, &aimed);
+	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options, bistate, token);
+	finish(rel, &aimed, &slot->tts_tid);
+}
+
+/* An update that stays on its page, as most do, costs a look at that page. */
+static void
+aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
+{
+	DynPlaceState *state;
+
+	aimed->block = InvalidBlockNumber;
+	if (!dyn_placement_enabled)
+		return;
+	state = dyn_place_state(rel);
+	if (!state->applies)
+		return;
+	aimed->size = dyn_row_size(slot);
+	if (dyn_page_room(rel, ItemPointerGetBlockNumber(old),
+					  MAXALIGN(dyn_stored_size(state, aimed->size))) == DYN_FULL)
+		aim(rel, state, slot, aimed);
+}
+
+TM_Result
+dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId cid,
+				 Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *failure,
+				 LockTupleMode *mode, UpdateIndexes *update_indexes)
+{
+	Aim aimed;
+	TM_Result result;
+
+	aim_update(rel, old, slot, &aimed);
+	result = GetHeapamTableAmRoutine()->tuple_update(rel, old, slot, cid, snapshot, crosscheck,
+													 wait, failure, mode, update_indexes);
+	if (result == TM_Ok)
+		finish(rel, &aimed, &slot->tts_tid);
+	else if (aimed.block != InvalidBlockNumber)
+		RelationSetTargetBlock(rel, aimed.previous);
+	return result;
+}

@@ -1,0 +1,56 @@
+/*
+ * placement.h
+ *	  Where rows go: the rows of one collection onto the same pages.
+ *
+ * A collection is the rows that share the first column of the primary key.  Everything here is a
+ * hint: a wrong or stale one costs a row its place, never anything else.
+ */
+#ifndef DYNAMO_TABLE_AM_PLACEMENT_H
+#define DYNAMO_TABLE_AM_PLACEMENT_H
+
+#include "am/neighbour.h"
+#include "utils/relcache.h"
+
+/* dynamo_table.placement */
+extern bool dyn_placement_enabled;
+
+/*
+ * What one descent of the primary key's btree found for a row that may be inserted.
+ *
+ * For a writer that has to know whether the key is there, and would descend once more for its
+ * place if it is not:
+ *
+ *		if (dyn_placement_probe(rel, index, key, &probe) && probe.neighbours.absent)
+ *		{
+ *			dyn_placement_offer(&probe);
+ *			insert the row, checking uniqueness as ever
+ *		}
+ *		else
+ *			look for the row with an index scan
+ */
+typedef struct DynProbe
+{
+	Oid relid;
+	uint32 key; /* a hash of the whole key */
+	DynNeighbours neighbours;
+} DynProbe;
+
+/*
+ * Look for a key.  The caller holds RowExclusiveLock on both relations; index is the primary key
+ * of rel, valid and ready, and key has the values of its key columns, none of them null or out of
+ * line.  It may be of one column only, and placement may be off: absent is told all the same.
+ *
+ * False: nothing was learned.  Where neighbours.absent is set, no entry had the key at that
+ * moment, live or dead; another session may insert one at once, which only the insert's own
+ * uniqueness check finds out.  No predicate lock is taken: a serializable transaction that ends
+ * without inserting the key has to look by an index scan.
+ */
+extern bool dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *probe);
+
+/*
+ * Let the next insert into that relation use it, if it inserts that key; whatever else it inserts
+ * drops it, as does the end of the transaction or of a subtransaction.
+ */
+extern void dyn_placement_offer(const DynProbe *probe);
+
+#endif

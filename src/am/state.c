@@ -1,0 +1,213 @@
+/*
+ * state.c
+ *	  What a backend knows of the tables that it writes: whether placement applies, and which
+ *	  pages it wrote last.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_am_d.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+
+#include "am/place.h"
+#include "catalog/derive.h"
+#include "catalog/table_settings.h"
+#include "compat.h"
+
+/* More than so many entries are looked through for those of tables that may be gone. */
+#define MANY_TABLES 256
+
+static HTAB *states = NULL;
+
+/* Goes up when locks may have been released in the middle of a transaction. */
+static uint32 age = 0;
+
+/* Marks only: who is interrupted by this may hold a pointer to an entry. */
+static void
+mark_invalid(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS scan;
+	DynPlaceState *state;
+
+	if (states == NULL)
+		return;
+	if (OidIsValid(relid))
+	{
+		state = hash_search(states, &relid, HASH_FIND, NULL);
+		if (state != NULL)
+			state->valid = false;
+		return;
+	}
+	hash_seq_init(&scan, states);
+	while ((state = hash_seq_search(&scan)) != NULL)
+		state->valid = false;
+}
+
+static void
+end_of_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB || event == SUBXACT_EVENT_COMMIT_SUB)
+		age++;
+}
+
+uint32
+dyn_place_age(void)
+{
+	return age;
+}
+
+void
+dyn_place_init(void)
+{
+	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
+	RegisterSubXactCallback(end_of_subtransaction, NULL);
+}
+
+static void
+create_states(void)
+{
+	HASHCTL ctl;
+
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(DynPlaceState);
+	ctl.hcxt =
+		AllocSetContextCreate(CacheMemoryContext, "dynamo_table placement", ALLOCSET_SMALL_SIZES);
+	states = hash_create("dynamo_table placement", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void
+remove_invalid(void)
+{
+	HASH_SEQ_STATUS scan;
+	DynPlaceState *state;
+
+	hash_seq_init(&scan, states);
+	while ((state = hash_seq_search(&scan)) != NULL)
+	{
+		if (!state->valid)
+			hash_search(states, &state->relid, HASH_REMOVE, NULL);
+	}
+}
+
+/* A btree of at least two columns, the first of which makes collections. */
+static bool
+key_has_collections(Oid oid)
+{
+	Relation index;
+	bool result;
+
+	/* whoever writes the table locks its indexes like this */
+	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+		return false;
+	index = RelationIdGetRelation(oid);
+	result = index != NULL && index->rd_rel->relam == BTREE_AM_OID &&
+			 IndexRelationGetNumberOfKeyAttributes(index) > 1;
+	if (index != NULL)
+		RelationClose(index);
+	UnlockRelationOid(oid, RowExclusiveLock);
+	return result;
+}
+
+/* The switch of a table of items; on where there is none. */
+static bool
+switched_on(Relation rel)
+{
+	List *arguments = dyn_derive_arguments(rel);
+	ListCell *cell;
+	DynSettings settings;
+	MemoryContext context;
+	MemoryContext old;
+	bool result = true;
+
+	foreach (cell, arguments)
+	{
+		if (!dyn_settings_is_argument(lfirst(cell)))
+			continue;
+		context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table settings",
+										ALLOCSET_SMALL_SIZES);
+		old = MemoryContextSwitchTo(context);
+		dyn_settings_parse(lfirst(cell), &settings);
+		result = !settings.no_placement;
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
+	return result;
+}
+
+/* Blocks survive, unless the table has a new file. */
+static DynPlaceState *
+build_state(Relation rel)
+{
+	Oid relid = RelationGetRelid(rel);
+	Oid index = primary_key_index(rel);
+	bool applies = OidIsValid(index) && key_has_collections(index) && switched_on(rel);
+	bool known;
+	DynPlaceState *state;
+
+	if (hash_get_num_entries(states) > MANY_TABLES)
+		remove_invalid();
+	state = hash_search(states, &relid, HASH_ENTER, &known);
+	if (!known || state->file != rel->rd_rel->relfilenode)
+	{
+		state->file = rel->rd_rel->relfilenode;
+		state->last = InvalidBlockNumber;
+		state->newcomers.block = state->growing.block = InvalidBlockNumber;
+		state->run = 0;
+		state->newcomer_share = 0.5f;
+		state->rows = 0;
+		for (int i = 0; i < DYN_SIZE_CLASSES; i++)
+			state->kept[i] = -1;
+	}
+	state->index = index;
+	state->applies = applies;
+	state->valid = true;
+	return state;
+}
+
+DynPlaceState *
+dyn_place_find(Oid relid)
+{
+	return states == NULL ? NULL : hash_search(states, &relid, HASH_FIND, NULL);
+}
+
+DynPlaceState *
+dyn_place_state(Relation rel)
+{
+	DynPlaceState *state;
+
+	if (states == NULL)
+		create_states();
+	state = dyn_place_find(RelationGetRelid(rel));
+	return state != NULL && state->valid ? state : build_state(rel);
+}
+
+static void
+forget_beyond(BlockNumber *block, BlockNumber blocks)
+{
+	if (*block != InvalidBlockNumber && *block >= blocks)
+		*block = InvalidBlockNumber;
+}
+
+/*
+ * A table cannot be truncated while we hold our lock on it, but it can have been since the
+ * blocks were noted: in an earlier transaction, or before a subtransaction let go of the lock.
+ */
+void
+dyn_place_check_blocks(DynPlaceState *state, Relation rel)
+{
+	BlockNumber blocks;
+
+	if (state->transaction == my_local_xid() && state->age == age)
+		return;
+	blocks = RelationGetNumberOfBlocks(rel);
+	forget_beyond(&state->last, blocks);
+	forget_beyond(&state->newcomers.block, blocks);
+	forget_beyond(&state->growing.block, blocks);
+	state->transaction = my_local_xid();
+	state->age = age;
+}
