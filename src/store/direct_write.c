@@ -10,6 +10,16 @@
 #include "store/direct.h"
 #include "store/writer.h"
 
+/*
+ * A put may be of a new item or replace one, and mostly it is as the one before.  Of a new one a probe
+ * tells that it is not there, and where its place is; one that replaces need not pay for that.
+ */
+static bool
+insert_probed(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
+{
+	return w->table->puts_insert && writer_probe(w, key) && writer_insert(w, item, derived);
+}
+
 /* Insert or replace, whatever is there. */
 static void
 put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
@@ -17,9 +27,14 @@ put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 	DynDerived derived;
 
 	dyn_derive_inserted(w->rel, w->table, item, &derived);
+	if (insert_probed(w, key, item, &derived))
+		return;
 	for (;;)
 	{
-		if (!writer_find_any(w, key))
+		bool found = writer_find_any(w, key);
+
+		w->table->puts_insert = !found;
+		if (!found)
 		{
 			if (writer_insert(w, item, &derived))
 				return;
@@ -164,6 +179,8 @@ insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 	DynDerived derived;
 
 	dyn_derive_inserted(w->rel, w->table, item, &derived);
+	if (writer_probe(w, key) && writer_insert(w, item, &derived))
+		return true;
 	for (;;)
 	{
 		if (writer_find_any(w, key))

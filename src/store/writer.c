@@ -22,13 +22,14 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "am/placement.h"
 #include "compat.h"
 #include "store/range.h"
 #include "store/writer.h"
 
 /* The command is the worst that may be done to a row; the name is what the statement would be called. */
 void
-writer_open(Writer *w, const DynTable *table, CmdType command, const char *name)
+writer_open(Writer *w, DynTable *table, CmdType command, const char *name)
 {
 	w->table = table;
 	w->rel = table_open(table->relid, NoLock);
@@ -141,6 +142,21 @@ writer_find_any(Writer *w, const DynKeyValues *key)
 		CHECK_FOR_INTERRUPTS();
 	}
 	return false;
+}
+
+/*
+ * Whether there is no row of that key, dead or alive, that any insert could meet; its place is where the
+ * next insert begins.  It is the insert that finds out if somebody is faster.
+ */
+bool
+writer_probe(Writer *w, const DynKeyValues *key)
+{
+	DynProbe probe;
+
+	if (!dyn_placement_probe(w->rel, w->primary, key->values, &probe) || !probe.neighbours.absent)
+		return false;
+	dyn_placement_offer(&probe);
+	return true;
 }
 
 /* A copy of the item of the row that was found, in the caller's memory context. */

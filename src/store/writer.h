@@ -14,7 +14,7 @@
 
 typedef struct Writer
 {
-	const DynTable *table;
+	DynTable *table;
 	Relation rel;
 	Relation primary;
 	Relation *indexes; /* by the table's; NULL where an index has not been needed */
@@ -32,11 +32,12 @@ typedef enum WriteResult
 	WRITE_GONE /* somebody had deleted it */
 } WriteResult;
 
-extern void writer_open(Writer *w, const DynTable *table, CmdType command, const char *name);
+extern void writer_open(Writer *w, DynTable *table, CmdType command, const char *name);
 extern void writer_close(Writer *w);
 extern void writer_new_snapshot(void);
 
 extern bool writer_find(Writer *w, const DynKeyValues *key);
+extern bool writer_probe(Writer *w, const DynKeyValues *key);
 extern bool writer_find_any(Writer *w, const DynKeyValues *key);
 extern DynItem *writer_item(const Writer *w);
 extern bool writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode);
