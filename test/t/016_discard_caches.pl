@@ -21,7 +21,9 @@ $node->safe_psql(
 	CREATE TABLE ours (id int PRIMARY KEY, v text) USING dynamo_table WITH (parallel_workers = 2);
 	INSERT INTO ours SELECT i, repeat(i::text, 500) FROM generate_series(60, 1, -1) i;
 	CREATE FUNCTION opens_a_table(text) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
-		'BEGIN RETURN length($1) + (SELECT count(*) FROM pg_catalog.pg_am WHERE false); END'});
+		'BEGIN RETURN length($1) + (SELECT count(*) FROM pg_catalog.pg_am WHERE false); END';
+	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"g S","projection":"KEYS_ONLY"}}');
+	SELECT dyn_put('app', jsonb_build_object('pk', 'a', 'sk', n, 'g', 'x')) FROM generate_series(1, 5) n});
 my @statements = (
 	'CREATE INDEX ours_1 ON ours (opens_a_table(v))',
 	'CREATE INDEX CONCURRENTLY ours_2 ON ours (v) WHERE opens_a_table(v) > 0',
@@ -36,6 +38,16 @@ foreach my $statement (@statements)
 {
 	my ($status, $out, $err) = $node->psql('postgres', "SET debug_discard_caches = 1;\n$statement;\n");
 	is($status, 0, $statement) or diag($err);
+}
+my %reads = (
+	q{dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}')} => '2',
+	q{dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}', start_key => '{"pk":{"S":"a"},"sk":{"N":"3"}}')} => '4 5',
+	q{dyn_query('app', 'g = :g', vals => '{":g":{"S":"x"}}', index => 'GSI1', forward => false, max_items => 3)} => '5 4 3',
+	q{dyn_scan('app', index => 'GSI1', segment => 0, total_segments => 1)} => '1 2 3 4 5',
+	q{dyn_batch_get('app', ARRAY['{"pk":{"S":"a"},"sk":{"N":"2"}}', '{"pk":{"S":"a"},"sk":{"N":"5"}}']::dyn_item[])} => '2 5');
+foreach my $read (sort keys %reads)
+{
+	is($node->safe_psql('postgres', "SET debug_discard_caches = 1;\nSELECT string_agg(item ->> 'sk', ' ') FROM $read item"), $reads{$read}, $read);
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'), '0', 'all indexes are valid');
 is($node->safe_psql('postgres', 'SELECT bool_and(id > before OR before IS NULL) FROM (SELECT id, lag(id) OVER (ORDER BY ctid) AS before FROM ours) o'),
