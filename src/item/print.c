@@ -173,6 +173,22 @@ print_bool(StringInfo out, bool value)
 		put_literal(out, "false");
 }
 
+/* What a value with a type code begins with. */
+static void
+print_type(StringInfo out, ItemType type)
+{
+	if (type == ITEM_S)
+		put_literal(out, "{\"S\":");
+	else
+	{
+		const char *code = item_type_code(type);
+
+		put_literal(out, "{\"");
+		put(out, code, strlen(code));
+		put_literal(out, "\":");
+	}
+}
+
 static void print_value(StringInfo out, ItemSpan value, bool typed);
 
 static void
@@ -220,13 +236,7 @@ print_value(StringInfo out, ItemSpan value, bool typed)
 	ItemType type = item_type(value);
 
 	if (typed)
-	{
-		const char *code = item_type_code(type);
-
-		put_literal(out, "{\"");
-		put(out, code, strlen(code));
-		put_literal(out, "\":");
-	}
+		print_type(out, type);
 	if (type == ITEM_M)
 		print_map(out, value, typed);
 	else if (item_type_has_children(type))
