@@ -2,12 +2,15 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../test/common.sh"
 
 # Install the extension and start a cluster with these options of test/cluster, which ends with the script.  $psql then
-# talks to it, and files named "$cluster.…" are removed with it.
+# talks to it, and files named "$cluster.…" are removed with it.  With $one_core, all that the script runs from then on shares one core.
 start_cluster()
 {
 	need_server
 	cd "$top"
 	test/install
+	if [ -n "${one_core:-}" ]; then
+		taskset -cp "$(taskset -cp $$ | sed 's/.*[ ,-]//')" $$ >/dev/null
+	fi
 	cluster=$(private_dir)
 	trap 'rm -f "$cluster".*; test/cluster stop "$cluster"' EXIT
 	eval "$(test/cluster start --pg-config "$PG_CONFIG" --set jit=off "$@" "$cluster")"
