@@ -1,12 +1,14 @@
-# PGXS build. `make PG_CONFIG=…` builds for one server; `make check` and `make demo`
+# PGXS build. `make PG_CONFIG=…` builds for one server; `make check`, `make demo` and `make bench`
 # install what they need first, so they must work where PGXS is not there yet.
 
-SCRIPTS_OF_OURS = check demo
+SCRIPTS_OF_OURS = check demo bench
 ifneq ($(filter $(SCRIPTS_OF_OURS),$(MAKECMDGOALS)),)
 
 .PHONY: $(SCRIPTS_OF_OURS)
-$(SCRIPTS_OF_OURS):
+check demo:
 	@test/$@
+bench:
+	@bench/all
 
 else
 

@@ -161,3 +161,8 @@ SELECT '{"m":{"":"x"}}'::json::dyn_item;
 -- K19 any Unicode in strings and names
 SELECT '{"p\u0000q":{"S":"a\u0000b"},"\u00e9":{"S":"\ud83d\ude00 \"\\\/\b\f\n\r\t\u0001"}}'::dyn_item;
 SELECT '{"p":{"S":"a\u0000b"}}'::dyn_item = '{"p":{"S":"a\u0000c"}}'::dyn_item AS told_apart;
+
+-- escapes at every place in a string, and what needs none
+SELECT bool_and(('{"a":{"S":' || to_json(s) || '}}')::dyn_item::text = '{"a":{"S":' || to_json(s) || '}}') AS printed, count(*)
+FROM (SELECT repeat('x', before) || c || repeat('é', after) AS s FROM generate_series(0, 17) before, generate_series(0, 9) after,
+  unnest(ARRAY['', '"', '\', E'\x01', E'\x1f', ' ', '!', '#', '[', ']', E'\x7f', E'\n', '""', E'"\\\t']) c) v;

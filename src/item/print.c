@@ -8,50 +8,110 @@
 
 #include "item/item.h"
 
+/*
+ * As appendBinaryStringInfo(), but inline: an item is written in many small pieces, and calls for
+ * each of them took most of the time of a query's output.
+ */
+static inline void
+put(StringInfo out, const char *data, int len)
+{
+	if (unlikely(out->maxlen - out->len <= len))
+		enlargeStringInfo(out, len);
+	memcpy(out->data + out->len, data, len);
+	out->len += len;
+	out->data[out->len] = '\0';
+}
+
+#define put_literal(out, literal) put(out, literal, sizeof(literal) - 1)
+
+#define EACH_BYTE UINT64CONST(0x0101010101010101)
+
+/* Whether a byte of x is below n, which is at most 128. */
+static inline bool
+has_less(uint64 x, uint8 n)
+{
+	return ((x - EACH_BYTE * n) & ~x & EACH_BYTE * 0x80) != 0;
+}
+
+static inline bool
+has_byte(uint64 x, uint8 byte)
+{
+	return has_less(x ^ EACH_BYTE * byte, 1);
+}
+
+static inline bool
+needs_escape(unsigned char c)
+{
+	return c < ' ' || c == '"' || c == '\\';
+}
+
+/* Where the first byte is that needs an escape, or the end; by eight where there are as many. */
+static const char *
+find_escape(const char *p, const char *end)
+{
+	for (; end - p >= 8; p += 8)
+	{
+		uint64 x;
+
+		memcpy(&x, p, 8);
+		if (has_less(x, ' ') || has_byte(x, '"') || has_byte(x, '\\'))
+			break;
+	}
+	while (p < end && !needs_escape((unsigned char) *p))
+		p++;
+	return p;
+}
+
+static void
+print_escape(StringInfo out, unsigned char c)
+{
+	switch (c)
+	{
+		case '"':
+			put_literal(out, "\\\"");
+			break;
+		case '\\':
+			put_literal(out, "\\\\");
+			break;
+		case '\b':
+			put_literal(out, "\\b");
+			break;
+		case '\f':
+			put_literal(out, "\\f");
+			break;
+		case '\n':
+			put_literal(out, "\\n");
+			break;
+		case '\r':
+			put_literal(out, "\\r");
+			break;
+		case '\t':
+			put_literal(out, "\\t");
+			break;
+		default:
+			appendStringInfo(out, "\\u%04x", c);
+	}
+}
+
 /* A JSON string.  U+0000 can be in it, so escape_json() does not serve. */
 void
 item_print_string(StringInfo out, ItemSpan s)
 {
 	const char *end = s.data + s.len;
-	const char *clean = s.data; /* start of what needs no escape */
+	const char *p = s.data;
 
-	appendStringInfoChar(out, '"');
-	for (const char *p = s.data; p < end; p++)
+	put_literal(out, "\"");
+	for (;;)
 	{
-		unsigned char c = (unsigned char) *p;
+		const char *escape = find_escape(p, end);
 
-		if (c >= ' ' && c != '"' && c != '\\')
-			continue;
-		appendBinaryStringInfo(out, clean, p - clean);
-		clean = p + 1;
-		switch (c)
-		{
-			case '"':
-			case '\\':
-				appendStringInfoChar(out, '\\');
-				appendStringInfoChar(out, c);
-				break;
-			case '\b':
-				appendStringInfoString(out, "\\b");
-				break;
-			case '\f':
-				appendStringInfoString(out, "\\f");
-				break;
-			case '\n':
-				appendStringInfoString(out, "\\n");
-				break;
-			case '\r':
-				appendStringInfoString(out, "\\r");
-				break;
-			case '\t':
-				appendStringInfoString(out, "\\t");
-				break;
-			default:
-				appendStringInfo(out, "\\u%04x", c);
-		}
+		put(out, p, escape - p);
+		if (escape == end)
+			break;
+		print_escape(out, (unsigned char) *escape);
+		p = escape + 1;
 	}
-	appendBinaryStringInfo(out, clean, end - clean);
-	appendStringInfoChar(out, '"');
+	put_literal(out, "\"");
 }
 
 static void
@@ -59,7 +119,7 @@ print_number(StringInfo out, ItemSpan number)
 {
 	char text[ITEM_NUMBER_TEXT];
 
-	appendBinaryStringInfo(out, text, item_number_print(number, text));
+	put(out, text, item_number_print(number, text));
 }
 
 /* Base64 without line breaks, palloc'd and not ended with a NUL. */
@@ -80,9 +140,9 @@ print_base64(StringInfo out, ItemSpan bytes)
 	int len;
 	char *text = item_base64(bytes, &len);
 
-	appendStringInfoChar(out, '"');
-	appendBinaryStringInfo(out, text, len);
-	appendStringInfoChar(out, '"');
+	put_literal(out, "\"");
+	put(out, text, len);
+	put_literal(out, "\"");
 	pfree(text);
 }
 
@@ -96,12 +156,37 @@ print_scalar(StringInfo out, ItemType type, ItemSpan payload, bool typed)
 		print_base64(out, payload);
 	else if (typed)
 	{
-		appendStringInfoChar(out, '"');
+		put_literal(out, "\"");
 		print_number(out, payload);
-		appendStringInfoChar(out, '"');
+		put_literal(out, "\"");
 	}
 	else
 		print_number(out, payload);
+}
+
+static void
+print_bool(StringInfo out, bool value)
+{
+	if (value)
+		put_literal(out, "true");
+	else
+		put_literal(out, "false");
+}
+
+/* What a value with a type code begins with. */
+static void
+print_type(StringInfo out, ItemType type)
+{
+	if (type == ITEM_S)
+		put_literal(out, "{\"S\":");
+	else
+	{
+		const char *code = item_type_code(type);
+
+		put_literal(out, "{\"");
+		put(out, code, strlen(code));
+		put_literal(out, "\":");
+	}
 }
 
 static void print_value(StringInfo out, ItemSpan value, bool typed);
@@ -111,19 +196,19 @@ print_map(StringInfo out, ItemSpan map, bool typed)
 {
 	ItemChildren c = item_children(map);
 
-	appendStringInfoChar(out, '{');
+	put_literal(out, "{");
 	for (uint32 i = 0; i < c.count; i++)
 	{
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&c, i), &name);
 
 		if (i > 0)
-			appendStringInfoChar(out, ',');
+			put_literal(out, ",");
 		item_print_string(out, name);
-		appendStringInfoChar(out, ':');
+		put_literal(out, ":");
 		print_value(out, value, typed);
 	}
-	appendStringInfoChar(out, '}');
+	put_literal(out, "}");
 }
 
 static void
@@ -132,17 +217,17 @@ print_elements(StringInfo out, ItemSpan value, bool typed)
 	ItemChildren c = item_children(value);
 	ItemType type = item_type(value);
 
-	appendStringInfoChar(out, '[');
+	put_literal(out, "[");
 	for (uint32 i = 0; i < c.count; i++)
 	{
 		if (i > 0)
-			appendStringInfoChar(out, ',');
+			put_literal(out, ",");
 		if (type == ITEM_L)
 			print_value(out, item_child(&c, i), typed);
 		else
 			print_scalar(out, item_element_type(type), item_child(&c, i), typed);
 	}
-	appendStringInfoChar(out, ']');
+	put_literal(out, "]");
 }
 
 static void
@@ -151,23 +236,21 @@ print_value(StringInfo out, ItemSpan value, bool typed)
 	ItemType type = item_type(value);
 
 	if (typed)
-	{
-		appendStringInfoString(out, "{\"");
-		appendStringInfoString(out, item_type_code(type));
-		appendStringInfoString(out, "\":");
-	}
+		print_type(out, type);
 	if (type == ITEM_M)
 		print_map(out, value, typed);
 	else if (item_type_has_children(type))
 		print_elements(out, value, typed);
 	else if (type == ITEM_BOOL)
-		appendStringInfoString(out, item_bool(value) ? "true" : "false");
+		print_bool(out, item_bool(value));
+	else if (type == ITEM_NULL && typed)
+		print_bool(out, true);
 	else if (type == ITEM_NULL)
-		appendStringInfoString(out, typed ? "true" : "null");
+		put_literal(out, "null");
 	else
 		print_scalar(out, type, item_payload(value), typed);
 	if (typed)
-		appendStringInfoChar(out, '}');
+		put_literal(out, "}");
 }
 
 /* {"S":"a"} */

@@ -1,0 +1,98 @@
+-- The tables of bench/operations, and the parameters of its calls.  :collections of 100 items each, in random order.
+\set QUIET on
+CREATE EXTENSION dynamo_table;
+SELECT setseed(0.5) \g /dev/null
+
+CREATE FUNCTION pk(c int) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT 'customer#' || lpad(c::text, 6, '0') $$;
+CREATE FUNCTION sk(i int) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT 'order#' || lpad(i::text, 6, '0') $$;
+-- a key of an index, distinct for each item
+CREATE FUNCTION gsi(c int, i int, n int) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT substr(md5(format('%s %s %s', c, i, n)), 1, 16) $$;
+CREATE FUNCTION plain(c int, i int, note text) RETURNS jsonb IMMUTABLE LANGUAGE sql AS $$
+	SELECT jsonb_build_object('pk', pk(c), 'sk', sk(i), 'gsi1pk', 'status#' || c % 100, 'gsi1sk', gsi(c, i, 1), 'gsi2pk', 'product#' || i, 'gsi2sk', gsi(c, i, 2),
+		'gsi3pk', gsi(c, i, 3), 'gsi3sk', gsi(c, i, 4), 'n', 0, 'status', 'open', 'note', note, 'address', 'Main Street ' || i || ', Springfield') $$;
+
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "gsi1pk S", "sort_key": "gsi1sk S"}, "GSI2": {"partition_key": "gsi2pk S", "sort_key": "gsi2sk S"},
+	"GSI3": {"partition_key": "gsi3pk S", "sort_key": "gsi3sk S"}}') \g /dev/null
+
+-- by hand, the indexes over expressions
+CREATE TABLE expressions (pk text, sk text, data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
+-- by hand, the indexes over generated columns
+CREATE TABLE columns (pk text, sk text, data jsonb NOT NULL, gsi1pk text GENERATED ALWAYS AS (data->>'gsi1pk') STORED, gsi1sk text GENERATED ALWAYS AS (data->>'gsi1sk') STORED,
+	gsi2pk text GENERATED ALWAYS AS (data->>'gsi2pk') STORED, gsi2sk text GENERATED ALWAYS AS (data->>'gsi2sk') STORED,
+	gsi3pk text GENERATED ALWAYS AS (data->>'gsi3pk') STORED, gsi3sk text GENERATED ALWAYS AS (data->>'gsi3sk') STORED, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
+-- a server's tables: each index is a copy of the items
+CREATE TABLE copies (pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
+SELECT format('CREATE INDEX ON expressions ((data->>%L), (data->>%L)) WHERE data->>%1$L IS NOT NULL', p, s), format('CREATE INDEX ON columns (%s, %s) WHERE %1$s IS NOT NULL', p, s),
+	format('CREATE TABLE copies_%s (gsi_pk text, gsi_sk text, pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (gsi_pk, gsi_sk, pk, sk)) WITH (fillfactor = 90)', n)
+FROM (SELECT n, 'gsi' || n || 'pk' AS p, 'gsi' || n || 'sk' AS s FROM generate_series(1, 3) n) k \gexec
+
+CREATE UNLOGGED TABLE source AS SELECT plain(c, i, repeat('x', 60)) AS item FROM generate_series(0, :collections - 1) c, generate_series(0, 99) i ORDER BY random();
+INSERT INTO app (item) SELECT item::dyn_item FROM source;
+INSERT INTO expressions SELECT item->>'pk', item->>'sk', item FROM source;
+INSERT INTO columns SELECT item->>'pk', item->>'sk', item FROM source;
+INSERT INTO copies SELECT item->>'pk', item->>'sk', item FROM source;
+SELECT format('INSERT INTO copies_%s SELECT item->>%L, item->>%L, item->>''pk'', item->>''sk'', item FROM source', n, 'gsi' || n || 'pk', 'gsi' || n || 'sk') FROM generate_series(1, 3) n \gexec
+DROP TABLE source;
+VACUUM ANALYZE;
+CHECKPOINT;
+
+-- The parameters of calls, as a driver sends them: of five calls in a row, so that fetching them costs little.
+CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, moved text, moving text, p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
+CREATE VIEW sets AS SELECT attname || k AS name, format('max(%s) FILTER (WHERE k = %s)', attname, k) AS value
+	FROM pg_attribute, generate_series(0, 4) k WHERE attrelid = 'calls'::regclass AND attnum > 3;
+SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id))', string_agg(name || ' text', ', ' ORDER BY name)),
+	format('ALTER TABLE parameters %s', string_agg(format('ALTER %s SET STORAGE PLAIN', name), ', ')) FROM sets \gexec
+
+-- One round's calls.  known: items that are there; moved: items whose key of an index changes; fresh: items to put and to delete.  n calls, and twice as many of the first.
+CREATE PROCEDURE draw_calls(round int, collections int, n int) LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE calls, parameters;
+	INSERT INTO calls
+	WITH keys AS MATERIALIZED (
+		SELECT kind, c, i, substr(md5(format('%s %s %s moved', c, i, round)), 1, 16) AS moved
+		FROM (SELECT 'known' AS kind, (random() * (collections - 1))::int AS c, (random() * 99)::int AS i FROM generate_series(1, 2 * n)
+			UNION ALL SELECT 'moved', collections + c, i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random() LIMIT n) o
+			UNION ALL SELECT 'fresh', c, 1000 * (round + 1) + i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random() LIMIT n) f) d),
+	items AS MATERIALIZED (
+		SELECT kind, c, i, moved, row_number() OVER (PARTITION BY kind) - 1 AS number,
+			plain(c, i, substr(repeat(md5(format('%s %s', i, round)), 2), 1, 60)) || CASE kind WHEN 'moved' THEN jsonb_build_object('gsi1sk', moved) ELSE '{}' END AS item FROM keys)
+	SELECT kind, number / 5 + 1, number % 5, pk(c), sk(i), format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)), item::dyn_item::text, item::text,
+		format('{":pk":{"S":"%s"}}', pk(c)), moved, format('{":moved":{"S":"%s"}}', moved),
+		item->>'gsi1pk', item->>'gsi1sk', item->>'gsi2pk', item->>'gsi2sk', item->>'gsi3pk', item->>'gsi3sk' FROM items;
+	EXECUTE (SELECT format('INSERT INTO parameters SELECT kind, id, %s FROM calls GROUP BY kind, id', string_agg(value, ', ' ORDER BY name)) FROM sets);
+END $$;
+
+-- What the sessions of pgbench write down at the beginning and the end of what counts, and what came of it.
+CREATE TABLE marks (round int, operation text, variant text, part text, calls int, at timestamptz, cpu_ns bigint);
+CREATE VIEW parts AS
+SELECT round, operation, variant, part, extract(epoch FROM max(at) - min(at)) * 1e6 / min(calls) AS us, (max(cpu_ns) - min(cpu_ns)) / 1e3 / min(calls) AS cpu_us
+FROM marks WHERE round > 0 GROUP BY round, operation, variant, part;
+CREATE VIEW slices AS
+SELECT round, operation, variant, c.us - f.us AS us, c.cpu_us - f.cpu_us AS cpu_us
+FROM parts c JOIN parts f USING (round, operation, variant) WHERE c.part = 'calls' AND f.part = 'fetching';
+
+CREATE TABLE operations (operation text, n serial);
+CREATE TABLE variants (variant text, n serial);
+INSERT INTO variants (variant) VALUES ('indexes over expressions'), ('indexes over columns'), ('copies');
+CREATE FUNCTION median_of(numeric[]) RETURNS numeric IMMUTABLE LANGUAGE sql AS $$ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v)::numeric FROM unnest($1) v $$;
+CREATE VIEW medians AS
+SELECT o.n AS operation_n, operation, v.n AS variant_n, v.variant, 1e6 / median_of(array_agg(ours.us)) AS ours_tps, 1e6 / median_of(array_agg(s.us)) AS tps, median_of(array_agg(s.us / ours.us)) AS tps_ratio,
+	median_of(array_agg(ours.cpu_us)) AS ours_cpu, median_of(array_agg(s.cpu_us)) AS cpu, median_of(array_agg(s.cpu_us / ours.cpu_us)) AS cpu_ratio
+FROM slices ours JOIN slices s USING (round, operation) JOIN operations o USING (operation) JOIN variants v ON v.variant = s.variant
+WHERE ours.variant = 'ours' GROUP BY o.n, operation, v.n, v.variant;
+CREATE VIEW results AS
+SELECT operation AS "call", variant AS "against", round(ours_tps) AS "calls a second", round(tps) AS "theirs", round(tps_ratio, 2) AS "ratio",
+	round(ours_cpu, 1) AS "server CPU, µs", round(cpu, 1) AS "of theirs", round(cpu_ratio, 2) AS "ratio by CPU"
+FROM medians ORDER BY operation_n, variant_n;
+
+-- Blocks that a query of one collection reads from outside of shared buffers.
+CREATE TABLE cold (variant text, table_blocks bigint, index_blocks bigint, toast_blocks bigint);
+CREATE VIEW cold_results AS
+SELECT variant AS "cold query of 100 items", round(avg(table_blocks), 1) AS "table", round(avg(index_blocks), 1) AS "index", round(avg(toast_blocks), 1) AS "TOAST",
+	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
+FROM cold GROUP BY variant ORDER BY variant = 'ours' DESC, variant;
+
+-- The tables come to the same items; those that were written to are among the first.
+CREATE VIEW differences AS
+SELECT count(*) AS items, count(*) FILTER (WHERE a.item::jsonb IS DISTINCT FROM e.data OR e.data IS DISTINCT FROM c.data) AS differences
+FROM (SELECT * FROM app WHERE pk < pk(50)) a FULL JOIN (SELECT * FROM expressions WHERE pk < pk(50)) e USING (pk, sk) FULL JOIN (SELECT * FROM columns WHERE pk < pk(50)) c USING (pk, sk);
