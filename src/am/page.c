@@ -229,7 +229,7 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 	{
 		page->fill = true;
 		page->block =
-			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
+			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks - blocks / 4);
 	}
 	if (page->block == InvalidBlockNumber)
 	{
