@@ -75,13 +75,13 @@ write_query(Relation rel, const DynTable *table)
 	appendStringInfo(&sql,
 					 "SELECT c.partition_key, c.items, c.pages, "
 					 "pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)::pg_catalog.int8 "
-					 "FROM (SELECT DISTINCT %s AS key FROM (SELECT DISTINCT ON (tableoid, %s) %s "
-					 "FROM %s TABLESAMPLE SYSTEM ($1)) p LIMIT $2) k CROSS JOIN LATERAL "
+					 "FROM (SELECT key FROM (SELECT DISTINCT %s AS key FROM %s TABLESAMPLE SYSTEM ($1)) p "
+					 "ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
 					 "(SELECT pg_catalog.count(*) AS items, "
 					 "pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
 					 "(pg_catalog.array_agg(%s OPERATOR(%s.->) %s))[1] AS partition_key, "
 					 "pg_catalog.sum(",
-					 key, block, key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN),
+					 key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN),
 					 table->extension,
 					 quote_literal_cstr(pnstrdup(table->keys[0].attribute.data,
 												 table->keys[0].attribute.len)));
