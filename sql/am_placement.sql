@@ -49,11 +49,11 @@ SELECT fill('app') < 20 AS together;
 -- plain puts and the pages that collections are on
 TRUNCATE app;
 SELECT count(dyn_put('app', jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v)::dyn_item, return_values => 'ALL_OLD')) FROM source;
-SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal FROM dyn_collection_pages('app');
+SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal FROM dyn_collection_pages('app', 1000);
 SELECT count(*) BETWEEN 1 AND 5 AS collections FROM dyn_collection_pages('app', 5);
 VACUUM FULL app;
-SELECT sum(pages)::float / sum(ideal_pages) < 1.5 AS sorted FROM dyn_collection_pages('app');
-SELECT partition_key, items FROM dyn_collection_pages('app') ORDER BY partition_key::text COLLATE "C" LIMIT 2;
+SELECT sum(pages)::float / sum(ideal_pages) < 1.5 AS sorted FROM dyn_collection_pages('app', 1000);
+SELECT partition_key, items FROM dyn_collection_pages('app', 1000) ORDER BY partition_key::text COLLATE "C" LIMIT 2;
 
 -- errors
 \set VERBOSITY sqlstate
@@ -65,7 +65,7 @@ CREATE ROLE placement_reader;
 GRANT USAGE ON SCHEMA placement TO placement_reader;
 SET ROLE placement_reader;
 SELECT dyn_set_placement('app', false);
-SELECT count(*) FROM dyn_collection_pages('app');
+SELECT count(*) FROM dyn_collection_pages('app', 1000);
 RESET ROLE;
 \set VERBOSITY default
 SELECT dyn_set_placement(NULL, false) IS NULL AS nothing;
@@ -74,7 +74,7 @@ GRANT SELECT ON app TO placement_reader;
 ALTER TABLE app ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON app TO placement_reader USING (pk < '2' AND sk < 10);
 SET ROLE placement_reader;
-SELECT count(*) AS collections, sum(items) AS items FROM dyn_collection_pages('app');
+SELECT count(*) AS collections, sum(items) AS items FROM dyn_collection_pages('app', 1000);
 RESET ROLE;
 DROP TABLE app;
 
