@@ -293,6 +293,17 @@ CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
 
+CREATE FUNCTION dyn_set_placement(table_name text, enabled boolean) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_set_placement(text, boolean) IS
+	'whether the access method keeps items of a collection on the same pages, in a table of items';
+
+CREATE FUNCTION dyn_collection_pages(table_name text, sample integer DEFAULT 100)
+	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_collection_pages(text, integer) IS
+	'pages that sampled item collections are spread over, and how many would do';
+
 -- the item store
 
 CREATE FUNCTION dyn_store_change(bigint, dyn_item) RETURNS dyn_item

@@ -16,6 +16,7 @@ CREATE VIEW am_r_sorted AS SELECT
 	bool_and(coalesce((pk, sk) > before, true)) AS by_key, bool_and(coalesce(other > before_other, true)) AS by_other
 	FROM (SELECT pk, sk, lag((pk, sk)) OVER w AS before, other, lag(other) OVER w AS before_other
 		  FROM am_r WINDOW w AS (ORDER BY ctid)) r;
+SET dynamo_table.placement = off;
 INSERT INTO am_r SELECT i % 50, i, i, repeat(md5(i::text), 8) FROM generate_series(1, 2500) i;
 SELECT per_collection > 40 AS scattered FROM am_r_pages;
 

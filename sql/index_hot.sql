@@ -4,7 +4,7 @@ CREATE FUNCTION last_change(relation regclass) RETURNS pg_lsn LANGUAGE sql AS
   $$ SELECT max((page_header(get_raw_page(relation::text, b::int))).lsn) FROM generate_series(0, pg_relation_size(relation) / current_setting('block_size')::int - 1) b $$;
 CREATE FUNCTION index_changes(relation regclass) RETURNS SETOF text LANGUAGE sql AS
   $$ SELECT format('%s %s', indexrelid::regclass, last_change(indexrelid::regclass)) FROM pg_index WHERE indrelid = relation ORDER BY 1 $$;
-SELECT dyn_create_table('hot', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "a S", "sort_key": "b N"}, "GSI2": {"partition_key": "b N"}, "GSI3": {"partition_key": "c B"},
+SELECT dyn_create_table('hot', 'pk S', 'sk N', fillfactor => 50, global_indexes => '{"GSI1": {"partition_key": "a S", "sort_key": "b N"}, "GSI2": {"partition_key": "b N"}, "GSI3": {"partition_key": "c B"},
   "GSI4": {"partition_key": "sk N", "sort_key": "pk S", "projection": "KEYS_ONLY"}, "GSI5": {"partition_key": ["a S", "l S"]}}');
 SELECT dyn_create_table('large', 'pk S', fillfactor => 30, global_indexes => '{"GSI1": {"partition_key": "a S", "sort_key": "b S"}}');
 ALTER TABLE hot SET (autovacuum_enabled = off);

@@ -39,10 +39,8 @@
 #define TOLD_OF_NEW (NEARLY_EMPTY - 64)
 #define TOLD_OF_GROWING (MaxHeapTupleSize / 2)
 
-/* Of a page, the part that newcomers may take, by their share among all rows. */
-#define MIN_NEWCOMERS 0.3f
-#define MAX_NEWCOMERS 0.4f
-#define NEWCOMERS_PER_SHARE 1.3f
+/* The part of a page that newcomers may take. */
+#define NEWCOMERS 0.4f
 
 /* From this share on nothing grows, so there is nothing to keep room for. */
 #define ALL_NEWCOMERS 0.9f
@@ -214,8 +212,7 @@ BlockNumber
 dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->newcomers;
-	float part = Min(Max(state->newcomer_share * NEWCOMERS_PER_SHARE, MIN_NEWCOMERS), MAX_NEWCOMERS);
-	Size room = room_in_part(rel, needed, part);
+	Size room = room_in_part(rel, needed, NEWCOMERS);
 	BlockNumber blocks;
 
 	if (state->newcomer_share > ALL_NEWCOMERS)

@@ -193,6 +193,12 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	initStringInfo(&json);
 	dyn_describe(&json, rel, table, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
 				 "ACTIVE");
+	/* which DynamoDB's DescribeTable knows nothing of */
+	if (table->settings.no_placement)
+	{
+		json.data[--json.len] = '\0';
+		appendStringInfoString(&json, ",\"Placement\":false}");
+	}
 	relation_close(rel, NoLock);
 	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
 }

@@ -1,0 +1,185 @@
+-- Placement: the rows of a collection on the same pages.
+CREATE SCHEMA placement;
+SET search_path = placement, public;
+-- pages of a table, and the average over its collections
+CREATE FUNCTION pages(rel regclass, OUT per_collection numeric, OUT used bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('SELECT avg(n), (SELECT count(DISTINCT (ctid::text::point)[0]) FROM %1$s) FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM %1$s GROUP BY pk) p', rel) INTO per_collection, used;
+END $$;
+-- 100 rows for each of 50 collections, in random order; four pages' worth each
+CREATE TABLE source AS SELECT i % 50 AS pk, i / 50 AS sk, repeat(md5(i::text), 8) AS v FROM generate_series(0, 4999) i ORDER BY hashint4(i);
+
+CREATE TABLE heaped (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING heap;
+CREATE TABLE placed (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+INSERT INTO heaped TABLE source;
+INSERT INTO placed TABLE source;
+SELECT p.per_collection < h.per_collection / 5 AS together, p.used < h.used * 1.25 AS bounded FROM pages('placed') p, pages('heaped') h;
+SELECT count(*) FROM (TABLE placed EXCEPT ALL TABLE source) d;
+
+-- the setting turns it off, for a session
+BEGIN;
+CREATE TABLE off (LIKE placed INCLUDING INDEXES) USING dynamo_table;
+SET LOCAL dynamo_table.placement = off;
+INSERT INTO off TABLE source;
+SELECT p.per_collection = h.per_collection AS as_heap, p.used = h.used AS same_size FROM pages('off') p, pages('heaped') h;
+ROLLBACK;
+
+-- so does one for each table of items
+SELECT dyn_create_table('app', 'pk S', 'sk N');
+SELECT dyn_describe_table('app') -> 'Placement' AS placement;
+SELECT dyn_set_placement('app', false);
+SELECT dyn_describe_table('app') -> 'Placement' AS placement;
+SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dyn_derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys') t;
+CREATE FUNCTION fill(items text) RETURNS numeric LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('TRUNCATE %I', items);
+  EXECUTE format('INSERT INTO %I (item) SELECT jsonb_build_object(''pk'', pk::text, ''sk'', sk, ''v'', v)::dyn_item FROM source', items);
+  RETURN (SELECT per_collection FROM pages(items::regclass));
+END $$;
+SELECT fill('app') > 60 AS scattered;
+SELECT dyn_set_placement('app', true);
+SELECT dyn_describe_table('app') -> 'Placement' AS placement;
+SELECT fill('app') < 20 AS together;
+-- in the same transaction, and taken back with it
+BEGIN;
+SELECT dyn_set_placement('app', false);
+SELECT fill('app') > 60 AS scattered;
+ROLLBACK;
+SELECT fill('app') < 20 AS together;
+-- plain puts and the pages that collections are on
+TRUNCATE app;
+SELECT count(dyn_put('app', jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v)::dyn_item, return_values => 'ALL_OLD')) FROM source;
+SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together, min(ideal_pages) >= 4 AND max(ideal_pages) <= 6 AS ideal FROM dyn_collection_pages('app', 1000);
+SELECT count(*) BETWEEN 1 AND 5 AS collections FROM dyn_collection_pages('app', 5);
+VACUUM FULL app;
+SELECT sum(pages)::float / sum(ideal_pages) < 1.5 AS sorted FROM dyn_collection_pages('app', 1000);
+SELECT partition_key, items FROM dyn_collection_pages('app', 1000) ORDER BY partition_key::text COLLATE "C" LIMIT 2;
+
+-- errors
+\set VERBOSITY sqlstate
+SELECT dyn_set_placement('nothing', false);
+SELECT dyn_set_placement('source', false);
+SELECT dyn_collection_pages('nothing');
+SELECT dyn_collection_pages('app', 0);
+CREATE ROLE placement_reader;
+GRANT USAGE ON SCHEMA placement TO placement_reader;
+SET ROLE placement_reader;
+SELECT dyn_set_placement('app', false);
+SELECT count(*) FROM dyn_collection_pages('app', 1000);
+RESET ROLE;
+\set VERBOSITY default
+SELECT dyn_set_placement(NULL, false) IS NULL AS nothing;
+-- a reader sees what row-level security shows him
+GRANT SELECT ON app TO placement_reader;
+ALTER TABLE app ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON app TO placement_reader USING (pk < '2' AND sk < 10);
+SET ROLE placement_reader;
+SELECT count(*) AS collections, sum(items) AS items FROM dyn_collection_pages('app', 1000);
+RESET ROLE;
+DROP TABLE app;
+
+-- the fillfactor is kept
+CREATE TABLE half (LIKE placed INCLUDING INDEXES) USING dynamo_table WITH (fillfactor = 50);
+INSERT INTO half TABLE source;
+SELECT p.used > h.used * 1.5 AS emptier, p.used < h.used * 3 AS bounded, p.per_collection < 25 AS together FROM pages('half') p, pages('heaped') h;
+SELECT max(n) <= 15 AS kept FROM (SELECT count(*) AS n FROM half GROUP BY (ctid::text::point)[0]) p;
+CREATE TABLE tenth (LIKE placed INCLUDING INDEXES) USING dynamo_table WITH (fillfactor = 10);
+INSERT INTO tenth TABLE source;
+SELECT max(n) <= 3 AS kept FROM (SELECT count(*) AS n FROM tenth GROUP BY (ctid::text::point)[0]) p;
+
+-- rows that go out of line are short, and rows that are compressed as long as they are then
+CREATE TABLE long (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+CREATE TABLE squeezed (LIKE long INCLUDING INDEXES) USING dynamo_table;
+ALTER TABLE long ALTER v SET STORAGE EXTERNAL;
+ALTER TABLE squeezed ALTER v SET STORAGE MAIN;
+INSERT INTO long SELECT i % 20, i, repeat(md5(i::text), 640) FROM generate_series(1, 1000) i;
+INSERT INTO squeezed SELECT i % 20, i, repeat(md5(i::text), 100) FROM generate_series(1, 1000) i;
+SELECT used < 40 AS short, per_collection < 6 AS together FROM pages('long');
+SELECT used < 60 AS short, per_collection < 4 AS together FROM pages('squeezed');
+
+-- keys that come out of line
+CREATE TABLE keys (pk text, sk text, v text);
+ALTER TABLE keys ALTER sk SET STORAGE EXTERNAL;
+INSERT INTO keys SELECT repeat('k', i % 3 + 1), repeat(i::text, 700), repeat('v', 100) FROM generate_series(1, 100) i;
+CREATE TABLE long_keys (pk text, sk text, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+INSERT INTO long_keys TABLE keys;
+SELECT count(*) FROM (TABLE long_keys EXCEPT TABLE keys) d;
+
+-- a key of one column, none, or one that is checked later: as heap
+CREATE TABLE one (pk int, sk int, v text, id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY) USING dynamo_table;
+CREATE TABLE none (pk int, sk int, v text) USING dynamo_table;
+CREATE TABLE later (pk int, sk int, v text, PRIMARY KEY (pk, sk) DEFERRABLE INITIALLY DEFERRED) USING dynamo_table;
+INSERT INTO one TABLE source;
+INSERT INTO none TABLE source;
+INSERT INTO later TABLE source;
+SELECT rel, per_collection > 60 AS scattered FROM unnest('{one, none, later}'::regclass[]) rel, pages(rel);
+-- it begins when there is a key
+ALTER TABLE none ADD PRIMARY KEY (pk, sk);
+INSERT INTO none SELECT pk + 100, sk, v FROM source;
+SELECT avg(n) < 20 AS together FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM none WHERE pk >= 100 GROUP BY pk) p;
+ALTER TABLE none DROP CONSTRAINT none_pkey;
+INSERT INTO none SELECT pk + 200, sk, v FROM source;
+SELECT avg(n) > 60 AS scattered FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM none WHERE pk >= 200 GROUP BY pk) p;
+
+-- an update that leaves its page goes to the others of its collection
+CREATE TABLE moving (LIKE placed INCLUDING INDEXES) USING dynamo_table;
+INSERT INTO moving TABLE source;
+UPDATE moving SET v = v || v || v WHERE sk % 3 = 0;
+VACUUM moving;
+SELECT per_collection < 25 AS together, used < 600 AS bounded FROM pages('moving');
+UPDATE moving SET pk = pk + 1000 WHERE pk < 10;
+SELECT avg(n) < 25 AS together FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n FROM moving WHERE pk >= 1000 GROUP BY pk) p;
+
+-- rows aimed at one full page do not each open another
+CREATE TABLE full_page (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+INSERT INTO full_page SELECT 1, i, repeat('x', 200) FROM generate_series(1, 33) i;
+INSERT INTO full_page SELECT 1, i, repeat('x', 200) FROM generate_series(1001, 1100) i;
+SELECT pg_relation_size('full_page') / current_setting('block_size')::int <= 6 AS bounded;
+-- nor do collections of one row
+CREATE TABLE single (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+INSERT INTO single SELECT i, 1, repeat('x', 200) FROM generate_series(1, 10000) i;
+SELECT pg_relation_size('single') / current_setting('block_size')::int < 1.1 * 10000 / 33 AS bounded;
+-- rows in the order of the key take no more than on a heap
+CREATE TABLE sorted (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table;
+INSERT INTO sorted SELECT * FROM source ORDER BY pk, sk;
+SELECT s.used <= h.used * 1.1 AS bounded, s.per_collection < 6 AS together FROM pages('sorted') s, pages('heaped') h;
+
+-- partitions, triggers that write the same table, subtransactions that take rows back, truncation
+CREATE TABLE parts (pk int, sk int, v text, PRIMARY KEY (pk, sk)) PARTITION BY RANGE (pk);
+SET default_table_access_method = dynamo_table;
+CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (0) TO (25);
+CREATE TABLE parts_high PARTITION OF parts FOR VALUES FROM (25) TO (1000);
+RESET default_table_access_method;
+INSERT INTO parts TABLE source;
+SELECT rel, per_collection < 20 AS together FROM unnest('{parts_low, parts_high}'::regclass[]) rel, pages(rel);
+CREATE FUNCTION twin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  BEGIN
+    INSERT INTO placed VALUES (NEW.pk + 2000, NEW.sk, NEW.v);
+    IF NEW.sk % 2 = 0 THEN RAISE EXCEPTION 'undo'; END IF;
+  EXCEPTION WHEN raise_exception THEN
+  END;
+  RETURN NEW;
+END $$;
+TRUNCATE placed;
+CREATE TRIGGER twin BEFORE INSERT ON placed FOR EACH ROW WHEN (NEW.pk < 1000) EXECUTE FUNCTION twin();
+INSERT INTO placed TABLE source;
+SELECT count(*), count(*) FILTER (WHERE pk >= 2000) AS twins FROM placed;
+BEGIN;
+SAVEPOINT s;
+DELETE FROM placed;
+ROLLBACK TO s;
+TRUNCATE placed;
+INSERT INTO placed TABLE source;
+COMMIT;
+DELETE FROM placed WHERE sk > 2;
+VACUUM placed;
+INSERT INTO placed SELECT pk + 3000, sk, v FROM source;
+SELECT count(*) FROM placed;
+CREATE TEMP TABLE transient (LIKE placed INCLUDING INDEXES) USING dynamo_table;
+INSERT INTO transient TABLE source;
+SELECT per_collection < 20 AS together FROM pages('transient');
+\set VERBOSITY terse
+SET client_min_messages = warning;
+DROP SCHEMA placement CASCADE;
+DROP ROLE placement_reader;

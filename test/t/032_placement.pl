@@ -1,0 +1,134 @@
+# Placement under many writers, with VACUUM, growing updates, deletes, short sessions and a crash:
+# nothing is damaged, and the table stays within bounds. $DYNAMO_TABLE_STRESS_SECONDS says how long
+# each part is (20).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 20;
+
+my $node = PostgreSQL::Test::Cluster->new('placement');
+$node->init;
+$node->append_conf('postgresql.conf',
+	"log_statement = none\nautovacuum_naptime = 1s\nmax_connections = 50\nsynchronous_commit = off");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION dynamo_table; CREATE EXTENSION amcheck');
+
+sub create_rows
+{
+	my ($name) = @_;
+	$node->safe_psql('postgres', "DROP TABLE IF EXISTS $name;"
+		. "CREATE TABLE $name (pk int, sk int, v text, PRIMARY KEY (pk, sk)) USING dynamo_table WITH (fillfactor = 90)");
+}
+
+# How many times the pages that its live rows would fill a table has.
+sub bloat
+{
+	my ($name) = @_;
+	return $node->safe_psql('postgres', "SELECT pg_relation_size('$name') / greatest((SELECT sum(pg_column_size(t.*) + 12) FROM $name t) / 0.85, 8192)");
+}
+
+sub run_load
+{
+	my (%scripts) = @_;
+	my %load;
+	$load{$_} = start_load($node, $scripts{$_}[0], $seconds, $scripts{$_}[1]) foreach keys %scripts;
+	foreach my $name (sort keys %load)
+	{
+		my $rounds = finish_load($load{$name});
+		ok($rounds, "$name: " . ($rounds // 0) . " rounds without an error") or diag($load{$name}{err});
+	}
+}
+
+# Eight writers of one collection, and of many; each counts what it has written.
+create_rows('hot');
+create_rows('many');
+$node->safe_psql('postgres', 'CREATE SEQUENCE numbers CACHE 100');
+run_load(
+	'one collection' => [ 8, "INSERT INTO hot SELECT 1, nextval('numbers'), repeat('x', 200);\n" ],
+	'many collections' => [ 4, <<'EOS' ],
+\set pk random(1, 300)
+INSERT INTO many SELECT :pk, nextval('numbers'), repeat('x', 200);
+EOS
+	vacuum => [ 1, "VACUUM hot;\nVACUUM many;\n\\sleep 200 ms\n" ]);
+cmp_ok(bloat('hot'), '<', 1.5, 'the pages of one collection are filled');
+cmp_ok(bloat('many'), '<', 2.5, 'so are those of many');
+cmp_ok($node->safe_psql('postgres', q{
+	SELECT sum(n) / sum(ideal) FROM (SELECT count(DISTINCT (ctid::text::point)[0]) AS n, ceil(count(*) / 30.0) AS ideal
+									 FROM many GROUP BY pk) p}), '<', 8, 'collections are together');
+check_storage($node, 'writers');
+
+# The same number of rows comes and goes; they grow, and subtransactions take some back.
+create_rows('churn');
+$node->safe_psql('postgres', "INSERT INTO churn SELECT i % 200, i, repeat('x', 100) FROM generate_series(1, 10000) i");
+my %churn = (
+	churn => [ 6, <<'EOS' ],
+\set pk random(0, 199)
+\set sk random(1, 10000)
+\set len random(1, 600)
+\set op random(1, 100)
+\if :op <= 40
+INSERT INTO churn VALUES (:sk % 200, :sk, repeat('x', 100)) ON CONFLICT (pk, sk) DO UPDATE SET v = repeat('y', :len);
+\elif :op <= 70
+DELETE FROM churn WHERE pk = :sk % 200 AND sk = :sk;
+\elif :op <= 90
+UPDATE churn SET v = repeat('z', :len * 2) WHERE pk = :sk % 200 AND sk = :sk;
+\else
+BEGIN;
+SAVEPOINT s;
+INSERT INTO churn VALUES (:sk % 200, :sk, 'gone') ON CONFLICT (pk, sk) DO UPDATE SET v = repeat('gone', :len);
+ROLLBACK TO s;
+INSERT INTO churn VALUES (:sk % 200, :sk, 'back') ON CONFLICT (pk, sk) DO NOTHING;
+COMMIT;
+\endif
+EOS
+	vacuum => [ 1, "VACUUM churn;\n\\sleep 100 ms\n" ],
+	invalidations => [ 1, "GRANT SELECT ON churn TO PUBLIC;\n\\sleep 20 ms\nREVOKE SELECT ON churn FROM PUBLIC;\n\\sleep 20 ms\n" ]);
+run_load(%churn);
+my $before = $node->safe_psql('postgres', "SELECT pg_relation_size('churn')");
+run_load(%churn);
+my $after = $node->safe_psql('postgres', "SELECT pg_relation_size('churn')");
+cmp_ok($after, '<', 1.5 * $before, "churn does not let the table grow: from $before to $after bytes");
+check_storage($node, 'churn');
+
+# Every session inserts one row: no page is left behind by each.
+create_rows('short');
+my $file = $node->basedir . '/short.sql';
+append_to_file($file, "\\set pk random(1, 1000000)\nINSERT INTO short VALUES (:pk, 1, repeat('x', 250)) ON CONFLICT DO NOTHING;\n");
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '500', '-f', $file, 'postgres' ],
+	'sessions of one insert');
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short') / 8192"),
+	'<', 300, 'many short sessions fill pages together');
+create_rows('short_hot');
+append_to_file($file, "INSERT INTO short_hot SELECT 1, nextval('numbers'), repeat('x', 250);\n");
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '250', '-f', $file, 'postgres' ],
+	'sessions of one insert into one collection');
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short_hot') / 8192"),
+	'<', 80, 'those of one collection too');
+
+# A crash in the middle: what was committed is there, and what was opened is found again.
+$node->safe_psql('postgres', 'ALTER SYSTEM SET synchronous_commit = on');
+$node->reload;
+create_rows('crashed');
+my $load = start_load($node, 6, 60, <<'EOS');
+\set pk random(1, 200)
+BEGIN;
+INSERT INTO crashed SELECT :pk, nextval('numbers'), repeat('x', 200) FROM generate_series(1, 3);
+UPDATE crashed SET v = repeat('y', 500) WHERE (pk, sk) IN (SELECT pk, sk FROM crashed WHERE pk = :pk ORDER BY sk LIMIT 1);
+COMMIT;
+EOS
+$node->poll_query_until('postgres', 'SELECT count(*) > 2000 FROM crashed') or die 'no rows came';
+crash($node);
+finish_load($load);
+is($node->safe_psql('postgres', 'SELECT count(*) % 3 FROM crashed'), '0', 'transactions are there or not');
+check_storage($node, 'crash');
+my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM crashed');
+$node->safe_psql('postgres', "VACUUM crashed; INSERT INTO crashed SELECT i % 200, nextval('numbers'), repeat('x', 200) FROM generate_series(1, 3000) i");
+is($node->safe_psql('postgres', 'SELECT count(*) FROM crashed'), $rows + 3000, 'writes go on after the crash');
+check_storage($node, 'after the crash');
+$node->stop;
+done_testing();
