@@ -95,6 +95,11 @@ typedef bool IndexesToUpdate;
 #define bt_search(index, table, key, buffer) _bt_search((index), (key), (buffer), BT_READ, NULL)
 #endif
 
+/* 17 has no old_snapshot_threshold any more; with it, pages of an index tell what is too old. */
+#if PG17_GE
+#define OldSnapshotThresholdActive() false
+#endif
+
 /* 16 can extend by several pages. */
 #if PG16_GE
 #define heap_page_for(rel, len, options, vm_buffer) \

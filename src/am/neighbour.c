@@ -54,15 +54,39 @@ find_place(Relation index, BTScanInsert search, Page page, OffsetNumber first, O
 	return first;
 }
 
-/* Whether no entry on this leaf or to the right of it can have the key. */
+/* False if there is no room for it. */
 static bool
-key_is_absent(Relation index, BTScanInsert search, Page page, OffsetNumber place, bool equal)
+note_entry(DynNeighbours *found, IndexTuple tuple)
 {
-	if (equal)
+	int n = BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
+
+	if (found->nentries + n > DYN_KEY_ENTRIES)
 		return false;
-	if (place <= PageGetMaxOffsetNumber(page) || P_RIGHTMOST(BTPageGetOpaque(page)))
-		return true;
-	return _bt_compare(index, search, page, P_HIKEY) < 0;
+	for (int i = 0; i < n; i++)
+		found->entries[found->nentries++] =
+			BTreeTupleIsPosting(tuple) ? *BTreeTupleGetPostingN(tuple, i) : tuple->t_tid;
+	return true;
+}
+
+/* The entries that have the key, from the place on; false if there may be others. */
+static bool
+note_key_entries(Relation index, BTScanInsert search, Page page, OffsetNumber place, bool equal,
+				 DynNeighbours *found)
+{
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	OffsetNumber offset = place;
+
+	while (equal)
+	{
+		ItemId item = PageGetItemId(page, offset);
+
+		if (!ItemIdIsDead(item) && !note_entry(found, (IndexTuple) PageGetItem(page, item)))
+			return false;
+		offset++;
+		equal = offset <= last && _bt_compare(index, search, page, offset) == 0;
+	}
+	return offset <= last || P_RIGHTMOST(BTPageGetOpaque(page)) ||
+		   _bt_compare(index, search, page, P_HIKEY) < 0;
 }
 
 /*
@@ -218,7 +242,7 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 	OffsetNumber place;
 	bool equal;
 
-	*found = (DynNeighbours){.absent = true};
+	*found = (DynNeighbours){.complete = true};
 	make_search_key(index, key, &search);
 	stack = bt_search(index, table, &search, &leaf);
 	if (!BufferIsValid(leaf))
@@ -227,7 +251,7 @@ dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 	page = BufferGetPage(leaf);
 	place = find_place(index, &search, page, P_FIRSTDATAKEY(BTPageGetOpaque(page)),
 					   PageGetMaxOffsetNumber(page) + 1, &equal);
-	found->absent = key_is_absent(index, &search, page, place, equal);
+	found->complete = note_key_entries(index, &search, page, place, equal, found);
 	search.keysz = 1;
 	if (max_blocks > 0)
 		note_stretch(index, &search, leaf, place, max_blocks, found);

@@ -6,6 +6,7 @@
 #define DYNAMO_TABLE_AM_NEIGHBOUR_H
 
 #include "storage/block.h"
+#include "storage/itemptr.h"
 #include "utils/relcache.h"
 
 /*
@@ -15,9 +16,14 @@
 #define DYN_NEIGHBOUR_BLOCKS 3
 #define DYN_NEIGHBOUR_BLOCKS_MAX 16
 
+/* Versions of a row whose entries are told. */
+#define DYN_KEY_ENTRIES 8
+
 typedef struct DynNeighbours
 {
-	bool absent; /* no entry has the key */
+	bool complete; /* all entries that have the key are told */
+	int nentries;
+	ItemPointerData entries[DYN_KEY_ENTRIES]; /* of these, what is not dead to all */
 	int count; /* entries of the collection near the place, on its leaf */
 	int nblocks;
 	BlockNumber blocks[DYN_NEIGHBOUR_BLOCKS_MAX]; /* distinct, the best first */

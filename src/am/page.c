@@ -225,8 +225,8 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
 	{
 		page->fill = true;
-		page->block =
-			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
+		page->block = search_map(
+			rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
 	}
 	if (page->block == InvalidBlockNumber)
 	{

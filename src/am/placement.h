@@ -15,18 +15,9 @@
 extern bool dyn_placement_enabled;
 
 /*
- * What one descent of the primary key's btree found for a row that may be inserted.
- *
- * For a writer that has to know whether the key is there, and would descend once more for its
- * place if it is not:
- *
- *		if (dyn_placement_probe(rel, index, key, &probe) && probe.neighbours.absent)
- *		{
- *			dyn_placement_offer(&probe);
- *			insert the row, checking uniqueness as ever
- *		}
- *		else
- *			look for the row with an index scan
+ * What one descent of the primary key's btree found for a row that may be inserted, for a writer
+ * that has to know whether the key is there, and would descend once more for its place if it is
+ * not.
  */
 typedef struct DynProbe
 {
@@ -38,12 +29,10 @@ typedef struct DynProbe
 /*
  * Look for a key.  The caller holds RowExclusiveLock on both relations; index is the primary key
  * of rel, valid and ready, and key has the values of its key columns, none of them null or out of
- * line.  It may be of one column only, and placement may be off: absent is told all the same.
+ * line.  It may be of one column only, and placement may be off: entries are told all the same.
  *
- * False: nothing was learned.  Where neighbours.absent is set, no entry had the key at that
- * moment, live or dead; another session may insert one at once, which only the insert's own
- * uniqueness check finds out.  No predicate lock is taken: a serializable transaction that ends
- * without inserting the key has to look by an index scan.
+ * False: nothing was learned.  Another session may insert an entry at once, which only the insert's
+ * own uniqueness check finds out.
  */
 extern bool dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *probe);
 

@@ -90,7 +90,6 @@ typedef struct DynTable
 	bool row_security; /* policies may hide rows */
 	bool plain; /* it can be read without the executor, see plain.c */
 	bool bare; /* and written */
-	bool puts_insert; /* what this session's last put has found */
 	int nkeys; /* 1: partition key only */
 	int ncolumns; /* derived columns: the table's keys, then those of indexes only */
 	DynKey *keys;

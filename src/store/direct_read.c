@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "store/direct.h"
+#include "store/find.h"
 #include "store/plan.h"
 
 /* What a read has open. */
@@ -194,14 +195,12 @@ copy_item(TupleTableSlot *slot, const DynTable *table)
 	return copy;
 }
 
-/* The scan that is rescanned for each key; it keeps what it allocates. */
+/* What is open for the gets of one call. */
 struct StoreReader
 {
 	MemoryContext context;
-	const DynTable *table; /* or NULL: nothing is open */
 	DirectRead read;
-	TupleTableSlot *slot;
-	IndexScanDesc scan;
+	RowFinder at; /* of no table: nothing is open */
 };
 
 StoreReader *
@@ -216,12 +215,11 @@ direct_reader(void)
 void
 direct_reader_close(StoreReader *reader)
 {
-	if (reader->table == NULL)
+	if (reader->at.table == NULL)
 		return;
-	index_endscan(reader->scan);
-	ExecDropSingleTupleTableSlot(reader->slot);
+	ExecDropSingleTupleTableSlot(reader->at.row);
 	close_read(&reader->read);
-	reader->table = NULL;
+	reader->at.table = NULL;
 }
 
 static bool
@@ -229,14 +227,12 @@ open_reader(StoreReader *reader, const DynTable *table)
 {
 	DirectRead *read = &reader->read;
 
-	if (reader->table == table)
+	if (reader->at.table == table)
 		return true;
 	direct_reader_close(reader);
 	if (!open_read(table, &table->primary, read))
 		return false;
-	reader->table = table;
-	reader->slot = table_slot_create(read->rel, NULL);
-	reader->scan = begin_index_scan(read->rel, read->btree, GetActiveSnapshot(), table->nkeys);
+	reader->at = (RowFinder){table, read->rel, read->btree, table_slot_create(read->rel, NULL)};
 	return true;
 }
 
@@ -246,19 +242,11 @@ direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key,
 {
 	MemoryContext old = MemoryContextSwitchTo(reader->context);
 	bool open = open_reader(reader, table);
-	ScanKeyData keys[DYN_MAX_KEYS];
-	bool found = false;
 
-	if (open)
-	{
-		for (int i = 0; i < table->nkeys; i++)
-			store_scan_key(&keys[i], 0, table->keys[i].type, i, BTEqualStrategyNumber,
-						   key->values[i]);
-		index_rescan(reader->scan, keys, table->nkeys, NULL, 0);
-		found = index_getnext_slot(reader->scan, ForwardScanDirection, reader->slot);
-	}
 	MemoryContextSwitchTo(old);
-	*item = found ? copy_item(reader->slot, table) : NULL;
+	*item = open && find_row(&reader->at, GetActiveSnapshot(), key)
+				? copy_item(reader->at.row, table)
+				: NULL;
 	return open;
 }
 

@@ -10,31 +10,16 @@
 #include "store/direct.h"
 #include "store/writer.h"
 
-/*
- * A put may be of a new item or replace one, and mostly it is as the one before.  Of a new one a probe
- * tells that it is not there, and where its place is; one that replaces need not pay for that.
- */
-static bool
-insert_probed(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
-{
-	return w->table->puts_insert && writer_probe(w, key) && writer_insert(w, item, derived);
-}
-
 /* Insert or replace, whatever is there. */
 static void
 put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 {
 	DynDerived derived;
 
-	dyn_derive_inserted(w->rel, w->table, item, &derived);
-	if (insert_probed(w, key, item, &derived))
-		return;
+	dyn_derive_inserted(w->at.rel, w->at.table, item, &derived);
 	for (;;)
 	{
-		bool found = writer_find_any(w, key);
-
-		w->table->puts_insert = !found;
-		if (!found)
+		if (!writer_find_any(w, key))
 		{
 			if (writer_insert(w, item, &derived))
 				return;
@@ -95,8 +80,8 @@ change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 		DynItem *item = change(writer_item(w), arg);
 		DynDerived derived;
 
-		dyn_derive_updated(w->rel, w->table, ExecFetchSlotHeapTuple(w->row, false, NULL), item,
-						   &derived);
+		dyn_derive_updated(w->at.rel, w->at.table, ExecFetchSlotHeapTuple(w->at.row, false, NULL),
+						   item, &derived);
 		result = writer_update(w, key, item, &derived);
 	} while (result == WRITE_MOVED);
 	return result == WRITE_DONE;
@@ -178,9 +163,7 @@ insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 {
 	DynDerived derived;
 
-	dyn_derive_inserted(w->rel, w->table, item, &derived);
-	if (writer_probe(w, key) && writer_insert(w, item, &derived))
-		return true;
+	dyn_derive_inserted(w->at.rel, w->at.table, item, &derived);
 	for (;;)
 	{
 		if (writer_find_any(w, key))

@@ -22,31 +22,29 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "am/placement.h"
 #include "compat.h"
-#include "store/range.h"
 #include "store/writer.h"
 
 /* The command is the worst that may be done to a row; the name is what the statement would be called. */
 void
-writer_open(Writer *w, DynTable *table, CmdType command, const char *name)
+writer_open(Writer *w, const DynTable *table, CmdType command, const char *name)
 {
-	w->table = table;
-	w->rel = table_open(table->relid, NoLock);
-	if (!w->rel->rd_islocaltemp)
+	w->at.table = table;
+	w->at.rel = table_open(table->relid, NoLock);
+	if (!w->at.rel->rd_islocaltemp)
 		PreventCommandIfReadOnly(name);
 	PreventCommandIfParallelMode(name);
-	CheckCmdReplicaIdentity(w->rel, command);
+	CheckCmdReplicaIdentity(w->at.rel, command);
 	/* what this transaction did before is to be seen */
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	w->command = GetCurrentCommandId(true);
-	w->primary = index_open(table->primary.relid, RowExclusiveLock);
+	w->at.primary = index_open(table->primary.relid, RowExclusiveLock);
 	w->indexes = palloc0(table->nindexes * sizeof(Relation));
 	/* btree looks at nothing in it */
 	w->index_info = makeNode(IndexInfo);
-	w->row = table_slot_create(w->rel, NULL);
-	w->new = MakeSingleTupleTableSlot(RelationGetDescr(w->rel), &TTSOpsVirtual);
+	w->at.row = table_slot_create(w->at.rel, NULL);
+	w->new = MakeSingleTupleTableSlot(RelationGetDescr(w->at.rel), &TTSOpsVirtual);
 }
 
 /* Locks stay until the transaction ends. */
@@ -54,15 +52,15 @@ void
 writer_close(Writer *w)
 {
 	ExecDropSingleTupleTableSlot(w->new);
-	ExecDropSingleTupleTableSlot(w->row);
-	for (int i = 0; i < w->table->nindexes; i++)
+	ExecDropSingleTupleTableSlot(w->at.row);
+	for (int i = 0; i < w->at.table->nindexes; i++)
 	{
 		if (w->indexes[i] != NULL)
 			index_close(w->indexes[i], NoLock);
 	}
-	index_close(w->primary, NoLock);
+	index_close(w->at.primary, NoLock);
 	PopActiveSnapshot();
-	table_close(w->rel, NoLock);
+	table_close(w->at.rel, NoLock);
 }
 
 /* After a wait for somebody else. */
@@ -77,27 +75,11 @@ writer_new_snapshot(void)
  * Finding
  */
 
-static bool
-find(Writer *w, Snapshot snapshot, const DynKeyValues *key)
-{
-	ScanKeyData keys[DYN_MAX_KEYS];
-	IndexScanDesc scan = begin_index_scan(w->rel, w->primary, snapshot, w->table->nkeys);
-	bool found;
-
-	for (int i = 0; i < w->table->nkeys; i++)
-		store_scan_key(&keys[i], 0, w->table->keys[i].type, i, BTEqualStrategyNumber,
-					   key->values[i]);
-	index_rescan(scan, keys, w->table->nkeys, NULL, 0);
-	found = index_getnext_slot(scan, ForwardScanDirection, w->row);
-	index_endscan(scan);
-	return found;
-}
-
 /* The row of that key that the snapshot shows. */
 bool
 writer_find(Writer *w, const DynKeyValues *key)
 {
-	return find(w, GetActiveSnapshot(), key);
+	return find_row(&w->at, GetActiveSnapshot(), key);
 }
 
 /* At the higher isolation levels nobody may act on what his snapshot does not show. */
@@ -108,12 +90,27 @@ require_visible(const Writer *w)
 	Datum xmin;
 
 	if (!IsolationUsesXactSnapshot() ||
-		table_tuple_satisfies_snapshot(w->rel, w->row, GetActiveSnapshot()))
+		table_tuple_satisfies_snapshot(w->at.rel, w->at.row, GetActiveSnapshot()))
 		return;
-	xmin = slot_getsysattr(w->row, MinTransactionIdAttributeNumber, &isnull);
+	xmin = slot_getsysattr(w->at.row, MinTransactionIdAttributeNumber, &isnull);
 	if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin)))
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("could not serialize access due to concurrent update")));
+}
+
+/* By the descent that also finds the place of a row that is to be inserted. */
+static FindResult
+probe(Writer *w, Snapshot dirty, const DynKeyValues *key)
+{
+	FindResult result;
+	DynProbe probe;
+
+	if (!dyn_placement_probe(w->at.rel, w->at.primary, key->values, &probe))
+		return FIND_UNSURE;
+	result = find_row_by_entries(&w->at, dirty, key, &probe.neighbours);
+	if (result == FIND_NONE)
+		dyn_placement_offer(&probe);
+	return result;
 }
 
 /*
@@ -124,11 +121,16 @@ bool
 writer_find_any(Writer *w, const DynKeyValues *key)
 {
 	SnapshotData dirty;
-	TransactionId wait;
+	FindResult result;
 
 	InitDirtySnapshot(dirty);
-	while (find(w, &dirty, key))
+	result = probe(w, &dirty, key);
+	while (result != FIND_NONE)
 	{
+		TransactionId wait;
+
+		if (result == FIND_UNSURE && !find_row_by_scan(&w->at, &dirty, key))
+			return false;
 		wait = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
 		if (!TransactionIdIsValid(wait))
 		{
@@ -138,25 +140,11 @@ writer_find_any(Writer *w, const DynKeyValues *key)
 		if (dirty.speculativeToken != 0)
 			SpeculativeInsertionWait(dirty.xmin, dirty.speculativeToken);
 		else
-			XactLockTableWait(wait, w->rel, &w->row->tts_tid, XLTW_InsertIndex);
+			XactLockTableWait(wait, w->at.rel, &w->at.row->tts_tid, XLTW_InsertIndex);
 		CHECK_FOR_INTERRUPTS();
+		result = FIND_UNSURE;
 	}
 	return false;
-}
-
-/*
- * Whether there is no row of that key, dead or alive, that any insert could meet; its place is where the
- * next insert begins.  It is the insert that finds out if somebody is faster.
- */
-bool
-writer_probe(Writer *w, const DynKeyValues *key)
-{
-	DynProbe probe;
-
-	if (!dyn_placement_probe(w->rel, w->primary, key->values, &probe) || !probe.neighbours.absent)
-		return false;
-	dyn_placement_offer(&probe);
-	return true;
 }
 
 /* A copy of the item of the row that was found, in the caller's memory context. */
@@ -164,7 +152,7 @@ DynItem *
 writer_item(const Writer *w)
 {
 	bool isnull;
-	Datum datum = slot_getattr(w->row, w->table->item_attnum, &isnull);
+	Datum datum = slot_getattr(w->at.row, w->at.table->item_attnum, &isnull);
 
 	if (isnull)
 		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
@@ -174,21 +162,6 @@ writer_item(const Writer *w)
 /*
  * Locking
  */
-
-/* The newest version may have another key by somebody's plain UPDATE, with the trigger disabled. */
-static bool
-has_key(const Writer *w, const DynKeyValues *key)
-{
-	for (int i = 0; i < w->table->nkeys; i++)
-	{
-		bool isnull;
-		Datum datum = slot_getattr(w->row, w->table->keys[i].attnum, &isnull);
-
-		if (isnull || !datum_image_eq(datum, key->values[i], false, -1))
-			return false;
-	}
-	return true;
-}
 
 static void
 forbid_conflict(const char *what)
@@ -205,19 +178,20 @@ forbid_conflict(const char *what)
 bool
 writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 {
-	ItemPointerData tid = w->row->tts_tid;
+	ItemPointerData tid = w->at.row->tts_tid;
 	uint8 flags = TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS;
 	TM_FailureData failure;
 	TM_Result result;
 
 	if (!IsolationUsesXactSnapshot())
 		flags |= TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
-	result = table_tuple_lock(w->rel, &tid, GetActiveSnapshot(), w->row, w->command, mode,
+	result = table_tuple_lock(w->at.rel, &tid, GetActiveSnapshot(), w->at.row, w->command, mode,
 							  LockWaitBlock, flags, &failure);
 	switch (result)
 	{
 		case TM_Ok:
-			return !failure.traversed || has_key(w, key);
+			/* by somebody's plain UPDATE with the trigger disabled it may have another key */
+			return !failure.traversed || find_row_has_key(&w->at, key);
 		case TM_Updated:
 			forbid_conflict("update");
 			elog(ERROR, "the newest version of a row was replaced while it was locked");
@@ -262,11 +236,11 @@ fill_new(Writer *w, const DynItem *item, const DynDerived *derived)
 	ExecClearTuple(slot);
 	/* dropped columns */
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	slot->tts_values[w->table->item_attnum - 1] = PointerGetDatum(item);
-	slot->tts_isnull[w->table->item_attnum - 1] = false;
-	for (int i = 0; i < w->table->ncolumns; i++)
+	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(item);
+	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
+	for (int i = 0; i < w->at.table->ncolumns; i++)
 	{
-		AttrNumber attnum = w->table->keys[i].attnum;
+		AttrNumber attnum = w->at.table->keys[i].attnum;
 
 		slot->tts_values[attnum - 1] = derived->values[i];
 		slot->tts_isnull[attnum - 1] = derived->nulls[i];
@@ -281,11 +255,11 @@ fill_new(Writer *w, const DynItem *item, const DynDerived *derived)
 static void
 keep_columns(Writer *w)
 {
-	for (int i = w->table->ncolumns - 1; i >= 0; i--)
+	for (int i = w->at.table->ncolumns - 1; i >= 0; i--)
 	{
-		AttrNumber attnum = w->table->keys[i].attnum;
+		AttrNumber attnum = w->at.table->keys[i].attnum;
 		bool isnull;
-		Datum old = slot_getattr(w->row, attnum, &isnull);
+		Datum old = slot_getattr(w->at.row, attnum, &isnull);
 
 		if (!isnull && !w->new->tts_isnull[attnum - 1] &&
 			datum_image_eq(old, w->new->tts_values[attnum - 1], false, -1))
@@ -311,7 +285,7 @@ add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool
 {
 	static bool nulls[DYN_MAX_INDEX_COLUMNS];
 
-	return index_insert(btree, values, nulls, &w->new->tts_tid, w->rel, check, unchanged,
+	return index_insert(btree, values, nulls, &w->new->tts_tid, w->at.rel, check, unchanged,
 						w->index_info);
 }
 
@@ -321,9 +295,9 @@ is_unchanged(const Writer *w, const DynIndex *index)
 {
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		AttrNumber attnum = w->table->keys[index->columns[i]].attnum;
+		AttrNumber attnum = w->at.table->keys[index->columns[i]].attnum;
 
-		if (w->new->tts_values[attnum - 1] != w->row->tts_values[attnum - 1])
+		if (w->new->tts_values[attnum - 1] != w->at.row->tts_values[attnum - 1])
 			return false;
 	}
 	return true;
@@ -345,12 +319,12 @@ has_btree_of_its_own(const DynTable *table, int i)
 static void
 add_entries(Writer *w, const DynDerived *derived, bool update)
 {
-	for (int i = 0; i < w->table->nindexes; i++)
+	for (int i = 0; i < w->at.table->nindexes; i++)
 	{
-		const DynIndex *index = &w->table->indexes[i];
+		const DynIndex *index = &w->at.table->indexes[i];
 		Datum values[DYN_MAX_INDEX_COLUMNS];
 
-		if (!has_btree_of_its_own(w->table, i) || !fill_entry(index, derived, values))
+		if (!has_btree_of_its_own(w->at.table, i) || !fill_entry(index, derived, values))
 			continue;
 		if (w->indexes[i] == NULL)
 			w->indexes[i] = index_open(index->relid, RowExclusiveLock);
@@ -371,13 +345,13 @@ writer_insert(Writer *w, const DynItem *item, const DynDerived *derived)
 	bool done;
 
 	fill_new(w, item, derived);
-	fill_entry(&w->table->primary, derived, values);
+	fill_entry(&w->at.table->primary, derived, values);
 	token = SpeculativeInsertionLockAcquire(xid);
-	table_tuple_insert_speculative(w->rel, w->new, w->command, 0, NULL, token);
-	done = add_entry(w, w->primary, values, UNIQUE_CHECK_PARTIAL, false);
+	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
+	done = add_entry(w, w->at.primary, values, UNIQUE_CHECK_PARTIAL, false);
 	if (done)
 		add_entries(w, derived, false);
-	table_tuple_complete_speculative(w->rel, w->new, token, done);
+	table_tuple_complete_speculative(w->at.rel, w->new, token, done);
 	SpeculativeInsertionLockRelease(xid);
 	return done;
 }
@@ -386,7 +360,7 @@ writer_insert(Writer *w, const DynItem *item, const DynDerived *derived)
 WriteResult
 writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
 {
-	ItemPointerData tid = w->row->tts_tid;
+	ItemPointerData tid = w->at.row->tts_tid;
 	IndexesToUpdate indexes;
 	LockTupleMode mode;
 	TM_FailureData failure;
@@ -395,12 +369,12 @@ writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const Dyn
 
 	fill_new(w, item, derived);
 	keep_columns(w);
-	result = table_tuple_update(w->rel, &tid, w->new, w->command, GetActiveSnapshot(),
+	result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
 								InvalidSnapshot, true, &failure, &mode, &indexes);
 	if (result == TM_Ok && indexes != NO_INDEXES_TO_UPDATE)
 	{
-		fill_entry(&w->table->primary, derived, values);
-		add_entry(w, w->primary, values, UNIQUE_CHECK_YES, true);
+		fill_entry(&w->at.table->primary, derived, values);
+		add_entry(w, w->at.primary, values, UNIQUE_CHECK_YES, true);
 		add_entries(w, derived, true);
 	}
 	return resolve(w, key, result, LockTupleNoKeyExclusive);
@@ -410,11 +384,11 @@ writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const Dyn
 WriteResult
 writer_delete(Writer *w, const DynKeyValues *key)
 {
-	ItemPointerData tid = w->row->tts_tid;
+	ItemPointerData tid = w->at.row->tts_tid;
 	TM_FailureData failure;
 	TM_Result result;
 
-	result = table_tuple_delete(w->rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
+	result = table_tuple_delete(w->at.rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
 								true, &failure, false);
 	return resolve(w, key, result, LockTupleExclusive);
 }

@@ -10,17 +10,14 @@
 #include "nodes/lockoptions.h"
 
 #include "catalog/derive.h"
-#include "catalog/key.h"
+#include "store/find.h"
 
 typedef struct Writer
 {
-	DynTable *table;
-	Relation rel;
-	Relation primary;
+	RowFinder at; /* what is open, and the row that was found */
 	Relation *indexes; /* by the table's; NULL where an index has not been needed */
 	IndexInfo *index_info;
 	CommandId command;
-	TupleTableSlot *row; /* that was found, with its buffer pinned */
 	TupleTableSlot *new; /* that is to be */
 } Writer;
 
@@ -32,12 +29,11 @@ typedef enum WriteResult
 	WRITE_GONE /* somebody had deleted it */
 } WriteResult;
 
-extern void writer_open(Writer *w, DynTable *table, CmdType command, const char *name);
+extern void writer_open(Writer *w, const DynTable *table, CmdType command, const char *name);
 extern void writer_close(Writer *w);
 extern void writer_new_snapshot(void);
 
 extern bool writer_find(Writer *w, const DynKeyValues *key);
-extern bool writer_probe(Writer *w, const DynKeyValues *key);
 extern bool writer_find_any(Writer *w, const DynKeyValues *key);
 extern DynItem *writer_item(const Writer *w);
 extern bool writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode);

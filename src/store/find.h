@@ -1,0 +1,36 @@
+/*
+ * find.h
+ *	  The row of a key, as the direct store looks for it.
+ */
+#ifndef DYNAMO_TABLE_STORE_FIND_H
+#define DYNAMO_TABLE_STORE_FIND_H
+
+#include "access/tableam.h"
+
+#include "am/placement.h"
+#include "catalog/key.h"
+
+/* What the caller has open, and the row that was found, with its buffer pinned. */
+typedef struct RowFinder
+{
+	const DynTable *table;
+	Relation rel;
+	Relation primary;
+	TupleTableSlot *row;
+} RowFinder;
+
+/* Whether a key leads to a row. */
+typedef enum FindResult
+{
+	FIND_ROW,
+	FIND_NONE,
+	FIND_UNSURE /* an index scan has to tell */
+} FindResult;
+
+extern bool find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key);
+extern bool find_row_by_scan(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key);
+extern FindResult find_row_by_entries(const RowFinder *finder, Snapshot snapshot,
+									  const DynKeyValues *key, const DynNeighbours *entries);
+extern bool find_row_has_key(const RowFinder *finder, const DynKeyValues *key);
+
+#endif
