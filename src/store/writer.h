@@ -22,6 +22,7 @@ typedef struct Writer
 	CommandId command;
 	TupleTableSlot *row; /* that was found, with its buffer pinned */
 	TupleTableSlot *new; /* that is to be */
+	bool kept[DYN_MAX_COLUMNS]; /* columns of it that are as they were, by the table's keys */
 } Writer;
 
 /* What became of a write of a row that was found. */
