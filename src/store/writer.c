@@ -386,7 +386,7 @@ WriteResult
 writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
 {
 	ItemPointerData tid = w->row->tts_tid;
-	IndexesToUpdate indexes;
+	UpdateIndexes indexes;
 	LockTupleMode mode;
 	TM_FailureData failure;
 	TM_Result result;
