@@ -94,6 +94,16 @@ RESET enable_seqscan;
 DROP INDEX by_n;
 DELETE FROM app;
 
+-- columns that take less than is derived
+ALTER TABLE app ALTER g SET NOT NULL;
+SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
+SELECT * FROM differences('app');
+SELECT same_by_statements('app');
+ALTER TABLE app ALTER g DROP NOT NULL, ALTER sk TYPE numeric(3, 1);
+SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1000"}}');
+ALTER TABLE app ALTER sk TYPE numeric;
+SELECT * FROM differences('app');
+
 -- a foreign key that refers to the table, and a rule
 CREATE TABLE child (pk text COLLATE "C", sk numeric, FOREIGN KEY (pk, sk) REFERENCES app);
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}');

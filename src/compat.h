@@ -59,15 +59,6 @@ struct Node;
 	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
 #endif
 
-/* 16 tells which indexes an update concerns, where BRIN has others than btree. */
-#if PG16_GE
-typedef TU_UpdateIndexes IndexesToUpdate;
-#define NO_INDEXES_TO_UPDATE TU_None
-#else
-typedef bool IndexesToUpdate;
-#define NO_INDEXES_TO_UPDATE false
-#endif
-
 /* 18 counts searches for EXPLAIN. */
 #if PG18_GE
 #define begin_index_scan(rel, index, snapshot, nkeys) \
@@ -112,8 +103,10 @@ typedef bool IndexesToUpdate;
 /* 16 tells of an update that only summarizing indexes have to know. */
 #if PG16_GE
 #define UpdateIndexes TU_UpdateIndexes
+#define NO_INDEXES_TO_UPDATE TU_None
 #else
 #define UpdateIndexes bool
+#define NO_INDEXES_TO_UPDATE false
 #endif
 
 /* 17 put the virtual transaction's id together. */

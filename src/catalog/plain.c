@@ -46,6 +46,13 @@ column_place(const DynTable *table, AttrNumber attnum)
 	return -1;
 }
 
+/* Keys of indexes may be absent, and keys of type N may have as many digits as an item's number. */
+static bool
+takes_what_is_derived(Form_pg_attribute column, int place, int nkeys)
+{
+	return place >= 0 && (place < nkeys || !column->attnotnull) && column->atttypmod == -1;
+}
+
 static bool
 has_only_our_columns(Relation rel, const DynTable *table)
 {
@@ -65,7 +72,7 @@ has_only_our_columns(Relation rel, const DynTable *table)
 			if (column->atttypid != table->item_type)
 				return false;
 		}
-		else if (column_place(table, column->attnum) < 0)
+		else if (!takes_what_is_derived(column, column_place(table, column->attnum), table->nkeys))
 			return false;
 	}
 	return true;

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
@@ -26,11 +27,15 @@ direct_may_read(const DynTable *table)
 	return table->plain && may(table, ACL_SELECT);
 }
 
-/* Whatever is written is looked for first. */
+/*
+ * Whatever is written is looked for first.  A statement's own snapshot sees nothing older than the
+ * primary key; that of a transaction may.
+ */
 bool
 direct_may_write(const DynTable *table, AclMode privileges)
 {
-	return table->bare && may(table, privileges | ACL_SELECT);
+	return table->bare && may(table, privileges | ACL_SELECT) &&
+		   (!IsolationUsesXactSnapshot() || direct_reads(table, &table->primary));
 }
 
 void

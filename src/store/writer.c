@@ -261,8 +261,9 @@ keep_columns(Writer *w)
 		bool isnull;
 		Datum old = slot_getattr(w->at.row, attnum, &isnull);
 
-		if (!isnull && !w->new->tts_isnull[attnum - 1] &&
-			datum_image_eq(old, w->new->tts_values[attnum - 1], false, -1))
+		w->kept[i] = !isnull && !w->new->tts_isnull[attnum - 1] &&
+					 datum_image_eq(old, w->new->tts_values[attnum - 1], false, -1);
+		if (w->kept[i])
 			w->new->tts_values[attnum - 1] = old;
 	}
 }
@@ -289,15 +290,13 @@ add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool
 						w->index_info);
 }
 
-/* Whether the columns of an index, which are all there, have been kept. */
+/* Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries. */
 static bool
 is_unchanged(const Writer *w, const DynIndex *index)
 {
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		AttrNumber attnum = w->at.table->keys[index->columns[i]].attnum;
-
-		if (w->new->tts_values[attnum - 1] != w->at.row->tts_values[attnum - 1])
+		if (!w->kept[index->columns[i]])
 			return false;
 	}
 	return true;
@@ -361,7 +360,7 @@ WriteResult
 writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
 {
 	ItemPointerData tid = w->at.row->tts_tid;
-	IndexesToUpdate indexes;
+	UpdateIndexes indexes;
 	LockTupleMode mode;
 	TM_FailureData failure;
 	TM_Result result;

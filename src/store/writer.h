@@ -19,6 +19,7 @@ typedef struct Writer
 	IndexInfo *index_info;
 	CommandId command;
 	TupleTableSlot *new; /* that is to be */
+	bool kept[DYN_MAX_COLUMNS]; /* columns of it that are as they were, by the table's keys */
 } Writer;
 
 /* What became of a write of a row that was found. */
