@@ -19,6 +19,7 @@ typedef struct DynNeighbours
 {
 	bool absent; /* no entry has the key */
 	int count; /* entries of the collection near the place, on its leaf */
+	bool edge; /* they reach an edge of the leaf, and may go on beyond it */
 	int nblocks;
 	BlockNumber blocks[DYN_NEIGHBOUR_BLOCKS_MAX]; /* distinct, the best first */
 } DynNeighbours;

@@ -48,6 +48,9 @@
 /* The part that collections may take which come because their first page is full. */
 #define GROWING 0.15f
 
+/* The part that rows may take which have outgrown their page, and leave room there. */
+#define MOVED 0.8f
+
 /* The part that is worth being filled by newcomers, in pages of the older half of the table. */
 #define WORTH_FILLING 0.3f
 
@@ -159,7 +162,7 @@ search_map(Relation rel, Size room, BlockNumber blocks)
  * by what the page is for; and its upper levels are told too, since a search begins there.
  */
 static BlockNumber
-extend(Relation rel, Size told)
+extend(Relation rel, DynPlaceState *state, Size told)
 {
 	Buffer vm_buffer = InvalidBuffer;
 	Buffer buffer;
@@ -173,16 +176,17 @@ extend(Relation rel, Size told)
 		ReleaseBuffer(vm_buffer);
 	RecordPageWithFreeSpace(rel, block, Min(told, MaxHeapTupleSize));
 	FreeSpaceMapVacuumRange(rel, block, block + 1);
+	state->blocks = Max(state->blocks, block + 1);
 	return block;
 }
 
 /* A page for a collection of its own. */
 BlockNumber
-dyn_own_page(Relation rel, Size needed)
+dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
 
-	return block != InvalidBlockNumber ? block : extend(rel, TOLD_OF_NEW);
+	return block != InvalidBlockNumber ? block : extend(rel, state, TOLD_OF_NEW);
 }
 
 /* What a page has to have free to take a row that may fill the given part of it. */
@@ -195,10 +199,20 @@ room_in_part(Relation rel, Size needed, float part)
 }
 
 static bool
-still_takes(Relation rel, const DynSharedPage *page, Size needed, Size room)
+still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page, Size needed,
+			Size room)
 {
-	return page->block != InvalidBlockNumber &&
+	return dyn_place_block_is_good(state, page->block) &&
 		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
+}
+
+/* A page that nobody grows on, filled up to the fillfactor. */
+static BlockNumber
+old_page(Relation rel, Size needed)
+{
+	Size room = reserve(rel) + (Size) (WORTH_FILLING * usable(rel));
+
+	return search_map(rel, Max(needed, room), RelationGetNumberOfBlocks(rel) / 2);
 }
 
 /*
@@ -213,25 +227,22 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->newcomers;
 	Size room = room_in_part(rel, needed, NEWCOMERS);
-	BlockNumber blocks;
 
 	if (state->newcomer_share > ALL_NEWCOMERS)
 		room = needed;
-	if (still_takes(rel, page, needed, room))
+	if (still_takes(rel, state, page, needed, room))
 		return page->block;
-	blocks = RelationGetNumberOfBlocks(rel);
 	page->fill = false;
-	page->block = search_map(rel, room, blocks);
+	page->block = search_map(rel, room, RelationGetNumberOfBlocks(rel));
 	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
 	{
 		page->fill = true;
-		page->block =
-			search_map(rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
+		page->block = old_page(rel, needed);
 	}
 	if (page->block == InvalidBlockNumber)
 	{
 		page->fill = false;
-		page->block = extend(rel, Max(room, TOLD_OF_NEW));
+		page->block = extend(rel, state, Max(room, TOLD_OF_NEW));
 	}
 	return page->block;
 }
@@ -245,7 +256,28 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->growing;
 
-	if (!still_takes(rel, page, needed, room_in_part(rel, needed, GROWING)))
-		page->block = extend(rel, TOLD_OF_GROWING);
+	if (!still_takes(rel, state, page, needed, room_in_part(rel, needed, GROWING)))
+		page->block = extend(rel, state, TOLD_OF_GROWING);
+	return page->block;
+}
+
+/* The page for a row of a small collection that has outgrown the one where it was. */
+BlockNumber
+dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
+{
+	DynSharedPage *page = &state->moved;
+	Size room = room_in_part(rel, needed, MOVED);
+
+	if (still_takes(rel, state, page, needed, room))
+		return page->block;
+	page->fill = false;
+	page->block = search_map(rel, room, RelationGetNumberOfBlocks(rel));
+	if (page->block == InvalidBlockNumber)
+	{
+		page->block = old_page(rel, needed);
+		page->fill = page->block != InvalidBlockNumber;
+	}
+	if (page->block == InvalidBlockNumber)
+		page->block = extend(rel, state, TOLD_OF_NEW);
 	return page->block;
 }

@@ -57,6 +57,7 @@ typedef struct Aim
 	BlockNumber block; /* InvalidBlockNumber: none */
 	uint32 collection;
 	Size size;
+	bool update;
 } Aim;
 
 /* The primary key's values of a row. */
@@ -220,56 +221,67 @@ count_row(DynPlaceState *state, bool newcomer)
 		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
 }
 
+static bool
+owns_pages(Relation rel, const DynPlaceState *state, int count, Size size)
+{
+	float part = collections_are_large(state) ? EARLY_OWNER : OWNER;
+
+	return count >= MANY_NEIGHBOURS ||
+		   (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
+}
+
 /* The page for a row that has no room beside its neighbours. */
 static BlockNumber
 open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
-		  DynNeighbours *neighbours, Size size)
+		  DynNeighbours *neighbours, const Aim *aimed, Size size)
 {
 	Size needed = dyn_needed_space(rel, size);
-	float large = collections_are_large(state) ? EARLY_OWNER : OWNER;
 	BlockNumber block;
 
-	if (neighbours->count >= MANY_NEIGHBOURS ||
-		(neighbours->count > 0 && dyn_page_share(rel, neighbours->count + 1, size) >= large))
+	if (neighbours->edge || owns_pages(rel, state, neighbours->count, size))
 	{
 		/* before it gets one more page, all that it has near the place */
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
 		block = page_of_neighbours(rel, neighbours, needed, false);
-		return block != InvalidBlockNumber ? block : dyn_own_page(rel, needed);
+		if (block != InvalidBlockNumber)
+			return block;
 	}
-	if (neighbours->count > 0)
-		return collections_are_large(state) ? dyn_growing_page(rel, state, needed)
-											: dyn_newcomer_page(rel, state, needed);
+	if (owns_pages(rel, state, neighbours->count, size))
+		return dyn_own_page(rel, state, needed);
+	if (aimed->update)
+		return dyn_moved_page(rel, state, needed);
+	if (neighbours->count > 0 && collections_are_large(state))
+		return dyn_growing_page(rel, state, needed);
 	/* rows that come in order stay in order */
-	if (state->run >= LONG_RUN && state->last != InvalidBlockNumber &&
-		dyn_page_takes(rel, state->last, needed))
+	if (neighbours->count == 0 && state->run >= LONG_RUN &&
+		dyn_place_block_is_good(state, state->last) && dyn_page_takes(rel, state->last, needed))
 		return state->last;
 	return dyn_newcomer_page(rel, state, needed);
 }
 
 /* The page for a row, by its collection. */
 static BlockNumber
-choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
-			uint32 collection, Size size)
+choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
 {
+	Size size = dyn_stored_size(state, aimed->size);
 	Size needed = dyn_needed_space(rel, size);
-	bool again = state->last != InvalidBlockNumber && state->collection == collection;
+	BlockNumber recent = dyn_place_recall(state, aimed->collection);
 	DynNeighbours neighbours;
 	bool known = take_offer(rel, index, key, &neighbours);
 	BlockNumber block;
 
-	if (again && dyn_page_takes(rel, state->last, needed))
+	if (recent != InvalidBlockNumber && dyn_page_takes(rel, recent, needed))
 	{
 		count_row(state, false);
-		return state->last;
+		return recent;
 	}
 	if (!known)
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
 	count_row(state, neighbours.count == 0);
-	block = page_of_neighbours(rel, &neighbours, needed, !again);
+	block = page_of_neighbours(rel, &neighbours, needed, recent == InvalidBlockNumber);
 	if (block != InvalidBlockNumber)
 		return block;
-	return open_page(rel, index, state, key, &neighbours, size);
+	return open_page(rel, index, state, key, &neighbours, aimed, size);
 }
 
 /* Choose a page and aim at it. */
@@ -285,11 +297,9 @@ aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 	/* taking the lock may have let an invalidation in */
 	if (state->valid && fetch_key(index, slot, &key))
 	{
-		Size size = dyn_stored_size(state, aimed->size);
-
 		dyn_place_check_blocks(state, rel);
 		aimed->collection = hash_key(index, key.values, 1);
-		aimed->block = choose_page(rel, index, state, &key, aimed->collection, size);
+		aimed->block = choose_page(rel, index, state, &key, aimed);
 		aimed->previous = previous;
 		RelationSetTargetBlock(rel, aimed->block);
 		free_key(&key);
@@ -310,9 +320,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 		RelationSetTargetBlock(rel, aimed->previous);
 	if (state == NULL || !state->valid)
 		return;
-	state->run = state->collection == aimed->collection ? state->run + 1 : 1;
-	state->collection = aimed->collection;
-	state->last = block;
+	dyn_place_note(state, aimed->collection, block);
 	dyn_learn_size(state, rel, tid, aimed->size);
 }
 
@@ -330,6 +338,7 @@ aim_insert(Relation rel, TupleTableSlot *slot, int options, BulkInsertState bist
 	if (!state->applies)
 		return;
 	aimed->size = dyn_row_size(slot);
+	aimed->update = false;
 	aim(rel, state, slot, aimed);
 }
 
@@ -368,6 +377,7 @@ aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 	if (!state->applies)
 		return;
 	aimed->size = dyn_row_size(slot);
+	aimed->update = true;
 	if (dyn_page_room(rel, ItemPointerGetBlockNumber(old),
 					  MAXALIGN(dyn_stored_size(state, aimed->size))) == DYN_FULL)
 		aim(rel, state, slot, aimed);
