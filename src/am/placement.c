@@ -226,8 +226,7 @@ owns_pages(Relation rel, const DynPlaceState *state, int count, Size size)
 {
 	float part = collections_are_large(state) ? EARLY_OWNER : OWNER;
 
-	return count >= MANY_NEIGHBOURS ||
-		   (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
+	return count >= MANY_NEIGHBOURS || (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
 }
 
 /* The page for a row that has no room beside its neighbours. */

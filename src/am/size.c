@@ -73,8 +73,7 @@ stored_length(Relation rel, ItemPointer tid)
 	Size length;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	length = ItemIdGetLength(
-		PageGetItemId(BufferGetPage(buffer), ItemPointerGetOffsetNumber(tid)));
+	length = ItemIdGetLength(PageGetItemId(BufferGetPage(buffer), ItemPointerGetOffsetNumber(tid)));
 	UnlockReleaseBuffer(buffer);
 	return length;
 }
