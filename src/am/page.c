@@ -48,9 +48,6 @@
 /* The part that collections may take which come because their first page is full. */
 #define GROWING 0.15f
 
-/* The part that rows may take which have outgrown their page, and leave room there. */
-#define MOVED 0.8f
-
 /* The part that is worth being filled by newcomers, in pages of the older half of the table. */
 #define WORTH_FILLING 0.3f
 
@@ -86,11 +83,11 @@ dyn_page_share(Relation rel, int rows, Size size)
 	return rows * (float) (MAXALIGN(size) + sizeof(ItemIdData)) / usable(rel);
 }
 
-/* Of a page that may have been left as it came from the operating system, nothing. */
+/* A crash may leave pages as they came from the operating system; heap initializes them. */
 static Size
 free_space(Page page)
 {
-	return PageIsNew(page) ? 0 : PageGetHeapFreeSpace(page);
+	return PageIsNew(page) ? MaxHeapTupleSize : PageGetHeapFreeSpace(page);
 }
 
 /* Without waiting for those who write it. */
@@ -228,7 +225,7 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 	DynSharedPage *page = &state->newcomers;
 	Size room = room_in_part(rel, needed, NEWCOMERS);
 
-	if (state->newcomer_share > ALL_NEWCOMERS)
+	if (state->newcomer_share > ALL_NEWCOMERS && state->rows == DYN_ROWS_THAT_COUNT)
 		room = needed;
 	if (still_takes(rel, state, page, needed, room))
 		return page->block;
@@ -261,22 +258,15 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 	return page->block;
 }
 
-/* The page for a row of a small collection that has outgrown the one where it was. */
+/* The page for a row that has outgrown the one where it was: these fill pages. */
 BlockNumber
 dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->moved;
-	Size room = room_in_part(rel, needed, MOVED);
 
-	if (still_takes(rel, state, page, needed, room))
+	if (still_takes(rel, state, page, needed, needed))
 		return page->block;
-	page->fill = false;
-	page->block = search_map(rel, room, RelationGetNumberOfBlocks(rel));
-	if (page->block == InvalidBlockNumber)
-	{
-		page->block = old_page(rel, needed);
-		page->fill = page->block != InvalidBlockNumber;
-	}
+	page->block = old_page(rel, needed);
 	if (page->block == InvalidBlockNumber)
 		page->block = extend(rel, state, TOLD_OF_NEW);
 	return page->block;

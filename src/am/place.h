@@ -12,6 +12,9 @@
 
 #define DYN_SIZE_CLASSES 2
 
+/* Rows by which a session judges what comes into a table. */
+#define DYN_ROWS_THAT_COUNT 512
+
 typedef struct DynRecentPage
 {
 	uint32 collection;

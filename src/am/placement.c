@@ -36,11 +36,13 @@
 #define OWNER 0.66f
 #define EARLY_OWNER 0.25f
 
+/* And in pages, one whose rows have outgrown theirs: what they leave is for the collection too. */
+#define MOVED_OWNER 3
+
 /* Below this share of first rows, collections are large: some 25 rows and more. */
 #define FEW_NEWCOMERS 0.04f
 
-/* What is remembered of the share, and how much one of the first rows may change it. */
-#define ROWS_THAT_COUNT 1024
+/* How much one of the first rows may change the share. */
 #define ROWS_TO_LEARN 16
 
 bool dyn_placement_enabled = true;
@@ -216,15 +218,18 @@ collections_are_large(const DynPlaceState *state)
 static void
 count_row(DynPlaceState *state, bool newcomer)
 {
-	state->rows = Min(state->rows + 1, ROWS_THAT_COUNT);
+	state->rows = Min(state->rows + 1, DYN_ROWS_THAT_COUNT);
 	state->newcomer_share +=
 		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
 }
 
 static bool
-owns_pages(Relation rel, const DynPlaceState *state, int count, Size size)
+owns_pages(Relation rel, const DynPlaceState *state, int count, const Aim *aimed, Size size)
 {
 	float part = collections_are_large(state) ? EARLY_OWNER : OWNER;
+
+	if (aimed->update)
+		part = MOVED_OWNER;
 
 	return count >= MANY_NEIGHBOURS || (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
 }
@@ -237,7 +242,7 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 	Size needed = dyn_needed_space(rel, size);
 	BlockNumber block;
 
-	if (neighbours->edge || owns_pages(rel, state, neighbours->count, size))
+	if (neighbours->edge || owns_pages(rel, state, neighbours->count, aimed, size))
 	{
 		/* before it gets one more page, all that it has near the place */
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
@@ -245,7 +250,7 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 		if (block != InvalidBlockNumber)
 			return block;
 	}
-	if (owns_pages(rel, state, neighbours->count, size))
+	if (owns_pages(rel, state, neighbours->count, aimed, size))
 		return dyn_own_page(rel, state, needed);
 	if (aimed->update)
 		return dyn_moved_page(rel, state, needed);
@@ -294,13 +299,16 @@ aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 	if (index == NULL)
 		return;
 	/* taking the lock may have let an invalidation in */
-	if (state->valid && fetch_key(index, slot, &key))
+	if (state->valid)
 	{
-		dyn_place_check_blocks(state, rel);
-		aimed->collection = hash_key(index, key.values, 1);
-		aimed->block = choose_page(rel, index, state, &key, aimed);
-		aimed->previous = previous;
-		RelationSetTargetBlock(rel, aimed->block);
+		if (fetch_key(index, slot, &key))
+		{
+			dyn_place_check_blocks(state, rel);
+			aimed->collection = hash_key(index, key.values, 1);
+			aimed->block = choose_page(rel, index, state, &key, aimed);
+			aimed->previous = previous;
+			RelationSetTargetBlock(rel, aimed->block);
+		}
 		free_key(&key);
 	}
 	close_index(index);
