@@ -185,7 +185,7 @@ build_state(Relation rel)
 		remove_invalid();
 	state = hash_search(states, &relid, HASH_ENTER, &known);
 	if (!known)
-		state->recent = NULL;
+		*state = (DynPlaceState){.relid = relid};
 	if (!known || state->file != rel->rd_rel->relfilenode)
 		forget_pages(state, rel->rd_rel->relfilenode);
 	state->index = index;
