@@ -1,5 +1,7 @@
 -- Run by bench/placement.
 SET client_min_messages = warning;
+-- the same part of a table each time that it is read
+SET synchronize_seqscans = off;
 CREATE EXTENSION dynamo_table;
 
 CREATE FUNCTION make(name text, am text, storage text DEFAULT 'MAIN') RETURNS void LANGUAGE plpgsql AS $$
