@@ -1,5 +1,7 @@
 -- Run by bench/placement.
 SET client_min_messages = warning;
+-- the same part of a table each time that it is read
+SET synchronize_seqscans = off;
 CREATE EXTENSION dynamo_table;
 
 CREATE FUNCTION make(name text, am text, storage text DEFAULT 'MAIN') RETURNS void LANGUAGE plpgsql AS $$
@@ -40,20 +42,20 @@ END $$;
 
 CREATE TABLE costs (what text, turn int, heap numeric, placed numeric);
 -- The same rows into both tables, by turns; what it costs is the backend's CPU.
-CREATE PROCEDURE load(label text, statement text, n bigint) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE load(label text, statement text, n bigint, h text DEFAULT 'h', p text DEFAULT 'p') LANGUAGE plpgsql AS $$
 DECLARE
   t0 numeric;
   t1 numeric;
   t2 numeric;
 BEGIN
   FOR turn IN 1..3 LOOP
-    TRUNCATE h, p;
+    EXECUTE format('TRUNCATE %I, %I', h, p);
     COMMIT;
     t0 := cpu();
-    EXECUTE replace(statement, '$t', 'h');
+    EXECUTE replace(statement, '$t', h);
     COMMIT;
     t1 := cpu();
-    EXECUTE replace(statement, '$t', 'p');
+    EXECUTE replace(statement, '$t', p);
     COMMIT;
     t2 := cpu();
     INSERT INTO costs VALUES (label, turn, (t1 - t0) / 1000 / n, (t2 - t1) / 1000 / n);
@@ -84,7 +86,7 @@ BEGIN
     t1 := cpu();
     FOR i IN 1..500 LOOP PERFORM v FROM p WHERE pk = format('COLLECTION#%s', i) ORDER BY sk; END LOOP;
     t2 := cpu();
-    INSERT INTO queries VALUES (turn, (t1 - t0) / 500000, (t2 - t1) / 500000);
+    INSERT INTO queries VALUES (turn, (t1 - t0) / 500e6, (t2 - t1) / 500e6);
   END LOOP;
 END $$;
 
@@ -114,13 +116,12 @@ INSERT INTO h SELECT pk, sk, (SELECT string_agg(md5(sk || i), '') FROM generate_
 INSERT INTO p SELECT pk, sk, (SELECT string_agg(md5(sk || i), '') FROM generate_series(1, 625) i) FROM uniform LIMIT :rows / 100;
 CALL report('rows of 20 kB');
 
--- tables of items: h is a heap of the same shape
-DROP TABLE h, p;
-SELECT dyn_create_table('h', 'pk S', 'sk S'), dyn_create_table('p', 'pk S', 'sk S') \g /dev/null
-SELECT dyn_set_placement('h', false) \g /dev/null
+-- tables of items, with and without placement
+SELECT dyn_create_table('items_h', 'pk S', 'sk S'), dyn_create_table('items_p', 'pk S', 'sk S') \g /dev/null
+SELECT dyn_set_placement('items_h', false) \g /dev/null
 CREATE UNLOGGED TABLE items AS SELECT jsonb_build_object('pk', pk, 'sk', sk, 'v', substr(v, 1, 180))::dyn_item AS item FROM uniform LIMIT :rows / 4;
-CALL load('INSERT of items', 'INSERT INTO $t (item) TABLE items', :rows / 4);
-CALL load('dyn_put', 'SELECT count(dyn_put(''$t'', item)) FROM items', :rows / 4);
+CALL load('INSERT of items', 'INSERT INTO $t (item) TABLE items', :rows / 4, 'items_h', 'items_p');
+CALL load('dyn_put', 'SELECT count(dyn_put(''$t'', item)) FROM items', :rows / 4, 'items_h', 'items_p');
 
 -- WAL of a row: right after a checkpoint every page that is touched is logged whole
 DROP TABLE h, p;

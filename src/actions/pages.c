@@ -72,23 +72,22 @@ write_query(Relation rel, const DynTable *table)
 	StringInfoData sql;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "SELECT c.partition_key, c.items, c.pages, "
-					 "pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)::pg_catalog.int8 "
-					 "FROM (SELECT key FROM (SELECT DISTINCT %s AS key FROM %s TABLESAMPLE SYSTEM ($1)) p "
-					 "ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
-					 "(SELECT pg_catalog.count(*) AS items, "
-					 "pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
-					 "(pg_catalog.array_agg(%s OPERATOR(%s.->) %s))[1] AS partition_key, "
-					 "pg_catalog.sum(",
-					 key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN),
-					 table->extension,
-					 quote_literal_cstr(pnstrdup(table->keys[0].attribute.data,
-												 table->keys[0].attribute.len)));
+	appendStringInfo(
+		&sql,
+		"SELECT c.partition_key, c.items, c.pages, "
+		"pg_catalog.ceil(c.bytes OPERATOR(pg_catalog./) $3)::pg_catalog.int8 "
+		"FROM (SELECT key FROM (SELECT DISTINCT %s AS key FROM %s TABLESAMPLE SYSTEM ($1)) p "
+		"ORDER BY pg_catalog.random() LIMIT $2) k CROSS JOIN LATERAL "
+		"(SELECT pg_catalog.count(*) AS items, "
+		"pg_catalog.count(DISTINCT ROW(tableoid, %s)) AS pages, "
+		"(pg_catalog.array_agg(%s OPERATOR(%s.->) %s))[1] AS partition_key, "
+		"pg_catalog.sum(",
+		key, table->qualified, block, quote_identifier(DYN_ITEM_COLUMN), table->extension,
+		quote_literal_cstr(pnstrdup(table->keys[0].attribute.data, table->keys[0].attribute.len)));
 	append_row_size(&sql, rel);
-	appendStringInfo(&sql,
-					 ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",
-					 table->qualified, key);
+	appendStringInfo(
+		&sql, ")::pg_catalog.float8 AS bytes FROM %s WHERE %s OPERATOR(pg_catalog.=) k.key) c",
+		table->qualified, key);
 	return sql.data;
 }
 
@@ -122,11 +121,11 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("sample must be at least 1")));
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
-	values[0] = Float4GetDatum(Min(
-		100.0f, 100.0f * PAGES_PER_COLLECTION * sample / Max(count_blocks(rel), 1)));
+	values[0] = Float4GetDatum(
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * sample / Max(count_blocks(rel), 1)));
 	values[1] = Int64GetDatum(sample);
-	values[2] = Float8GetDatum((double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(
-																rel, HEAP_DEFAULT_FILLFACTOR)));
+	values[2] = Float8GetDatum(
+		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
 	query = write_query(rel, table);
 	SPI_connect();
 	SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0);

@@ -222,11 +222,14 @@ note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber 
 
 	find_stretch(index, collection, page, place, &first, &end);
 	note_entries(page, place, first, end, max_blocks, found);
-	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && first == P_FIRSTDATAKEY(opaque))
+	if (found->count > 0 && first == P_FIRSTDATAKEY(opaque))
 		left = opaque->btpo_prev;
-	if (max_blocks > DYN_NEIGHBOUR_BLOCKS && end > PageGetMaxOffsetNumber(page))
+	if (found->count > 0 && end > PageGetMaxOffsetNumber(page))
 		right = opaque->btpo_next;
+	found->edge = left != P_NONE || right != P_NONE;
 	_bt_relbuf(index, leaf);
+	if (max_blocks <= DYN_NEIGHBOUR_BLOCKS)
+		return;
 	note_sibling(index, collection, left, true, max_blocks, found);
 	note_sibling(index, collection, right, false, max_blocks, found);
 }

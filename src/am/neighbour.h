@@ -25,6 +25,7 @@ typedef struct DynNeighbours
 	int nentries;
 	ItemPointerData entries[DYN_KEY_ENTRIES]; /* of these, what is not dead to all */
 	int count; /* entries of the collection near the place, on its leaf */
+	bool edge; /* they reach an edge of the leaf, and may go on beyond it */
 	int nblocks;
 	BlockNumber blocks[DYN_NEIGHBOUR_BLOCKS_MAX]; /* distinct, the best first */
 } DynNeighbours;

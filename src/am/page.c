@@ -83,11 +83,11 @@ dyn_page_share(Relation rel, int rows, Size size)
 	return rows * (float) (MAXALIGN(size) + sizeof(ItemIdData)) / usable(rel);
 }
 
-/* Of a page that may have been left as it came from the operating system, nothing. */
+/* A crash may leave pages as they came from the operating system; heap initializes them. */
 static Size
 free_space(Page page)
 {
-	return PageIsNew(page) ? 0 : PageGetHeapFreeSpace(page);
+	return PageIsNew(page) ? MaxHeapTupleSize : PageGetHeapFreeSpace(page);
 }
 
 /* Without waiting for those who write it. */
@@ -159,7 +159,7 @@ search_map(Relation rel, Size room, BlockNumber blocks)
  * by what the page is for; and its upper levels are told too, since a search begins there.
  */
 static BlockNumber
-extend(Relation rel, Size told)
+extend(Relation rel, DynPlaceState *state, Size told)
 {
 	Buffer vm_buffer = InvalidBuffer;
 	Buffer buffer;
@@ -173,16 +173,17 @@ extend(Relation rel, Size told)
 		ReleaseBuffer(vm_buffer);
 	RecordPageWithFreeSpace(rel, block, Min(told, MaxHeapTupleSize));
 	FreeSpaceMapVacuumRange(rel, block, block + 1);
+	state->blocks = Max(state->blocks, block + 1);
 	return block;
 }
 
 /* A page for a collection of its own. */
 BlockNumber
-dyn_own_page(Relation rel, Size needed)
+dyn_own_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	BlockNumber block = search_map(rel, Max(needed, NEARLY_EMPTY), RelationGetNumberOfBlocks(rel));
 
-	return block != InvalidBlockNumber ? block : extend(rel, TOLD_OF_NEW);
+	return block != InvalidBlockNumber ? block : extend(rel, state, TOLD_OF_NEW);
 }
 
 /* What a page has to have free to take a row that may fill the given part of it. */
@@ -195,10 +196,20 @@ room_in_part(Relation rel, Size needed, float part)
 }
 
 static bool
-still_takes(Relation rel, const DynSharedPage *page, Size needed, Size room)
+still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page, Size needed,
+			Size room)
 {
-	return page->block != InvalidBlockNumber &&
+	return dyn_place_block_is_good(state, page->block) &&
 		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
+}
+
+/* A page that nobody grows on, filled up to the fillfactor. */
+static BlockNumber
+old_page(Relation rel, Size needed)
+{
+	Size room = reserve(rel) + (Size) (WORTH_FILLING * usable(rel));
+
+	return search_map(rel, Max(needed, room), RelationGetNumberOfBlocks(rel) / 2);
 }
 
 /*
@@ -213,25 +224,22 @@ dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->newcomers;
 	Size room = room_in_part(rel, needed, NEWCOMERS);
-	BlockNumber blocks;
 
-	if (state->newcomer_share > ALL_NEWCOMERS)
+	if (state->newcomer_share > ALL_NEWCOMERS && state->rows == DYN_ROWS_THAT_COUNT)
 		room = needed;
-	if (still_takes(rel, page, needed, room))
+	if (still_takes(rel, state, page, needed, room))
 		return page->block;
-	blocks = RelationGetNumberOfBlocks(rel);
 	page->fill = false;
-	page->block = search_map(rel, room, blocks);
+	page->block = search_map(rel, room, RelationGetNumberOfBlocks(rel));
 	if (page->block == InvalidBlockNumber && pg_prng_bool(&pg_global_prng_state))
 	{
 		page->fill = true;
-		page->block = search_map(
-			rel, Max(needed, reserve(rel) + (Size) (WORTH_FILLING * usable(rel))), blocks / 2);
+		page->block = old_page(rel, needed);
 	}
 	if (page->block == InvalidBlockNumber)
 	{
 		page->fill = false;
-		page->block = extend(rel, Max(room, TOLD_OF_NEW));
+		page->block = extend(rel, state, Max(room, TOLD_OF_NEW));
 	}
 	return page->block;
 }
@@ -245,7 +253,21 @@ dyn_growing_page(Relation rel, DynPlaceState *state, Size needed)
 {
 	DynSharedPage *page = &state->growing;
 
-	if (!still_takes(rel, page, needed, room_in_part(rel, needed, GROWING)))
-		page->block = extend(rel, TOLD_OF_GROWING);
+	if (!still_takes(rel, state, page, needed, room_in_part(rel, needed, GROWING)))
+		page->block = extend(rel, state, TOLD_OF_GROWING);
+	return page->block;
+}
+
+/* The page for a row that has outgrown the one where it was: these fill pages. */
+BlockNumber
+dyn_moved_page(Relation rel, DynPlaceState *state, Size needed)
+{
+	DynSharedPage *page = &state->moved;
+
+	if (still_takes(rel, state, page, needed, needed))
+		return page->block;
+	page->block = old_page(rel, needed);
+	if (page->block == InvalidBlockNumber)
+		page->block = extend(rel, state, TOLD_OF_NEW);
 	return page->block;
 }

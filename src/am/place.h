@@ -12,6 +12,15 @@
 
 #define DYN_SIZE_CLASSES 2
 
+/* Rows by which a session judges what comes into a table. */
+#define DYN_ROWS_THAT_COUNT 512
+
+typedef struct DynRecentPage
+{
+	uint32 collection;
+	BlockNumber block;
+} DynRecentPage;
+
 typedef struct DynSharedPage
 {
 	BlockNumber block; /* or InvalidBlockNumber */
@@ -30,7 +39,8 @@ typedef struct DynPlaceState
 	Oid index; /* the primary key's */
 	Oid file;
 
-	/* Blocks are good while this is the present transaction, and that the present age. */
+	/* Blocks below this are good while that is the present transaction, and the present age. */
+	BlockNumber blocks;
 	LocalTransactionId transaction;
 	uint32 age;
 
@@ -39,9 +49,15 @@ typedef struct DynPlaceState
 	uint32 collection;
 	int run;
 
+	/* The same for collections of late, found by their hash. */
+	DynRecentPage *recent;
+	uint32 nrecent; /* a power of two, or 0 */
+	uint32 noted;
+
 	/* Pages that this backend lets small collections share. */
 	DynSharedPage newcomers; /* for first rows */
 	DynSharedPage growing; /* for what does not fit beside the first rows */
+	DynSharedPage moved; /* for what has outgrown its page */
 
 	/* The share of first rows among all rows lately: large collections make it small. */
 	float newcomer_share;
@@ -56,6 +72,9 @@ extern void dyn_place_init(void);
 extern DynPlaceState *dyn_place_state(Relation rel);
 extern DynPlaceState *dyn_place_find(Oid relid);
 extern void dyn_place_check_blocks(DynPlaceState *state, Relation rel);
+extern bool dyn_place_block_is_good(const DynPlaceState *state, BlockNumber block);
+extern BlockNumber dyn_place_recall(const DynPlaceState *state, uint32 collection);
+extern void dyn_place_note(DynPlaceState *state, uint32 collection, BlockNumber block);
 extern uint32 dyn_place_age(void);
 
 /* size.c */
@@ -74,9 +93,10 @@ typedef enum DynRoom
 extern Size dyn_needed_space(Relation rel, Size size);
 extern DynRoom dyn_page_room(Relation rel, BlockNumber block, Size needed);
 extern bool dyn_page_takes(Relation rel, BlockNumber block, Size needed);
-extern BlockNumber dyn_own_page(Relation rel, Size needed);
+extern BlockNumber dyn_own_page(Relation rel, DynPlaceState *state, Size needed);
 extern BlockNumber dyn_newcomer_page(Relation rel, DynPlaceState *state, Size needed);
 extern BlockNumber dyn_growing_page(Relation rel, DynPlaceState *state, Size needed);
+extern BlockNumber dyn_moved_page(Relation rel, DynPlaceState *state, Size needed);
 extern float dyn_page_share(Relation rel, int rows, Size size);
 
 #endif

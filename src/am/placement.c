@@ -36,11 +36,13 @@
 #define OWNER 0.66f
 #define EARLY_OWNER 0.25f
 
+/* And in pages, one whose rows have outgrown theirs: what they leave is for the collection too. */
+#define MOVED_OWNER 3
+
 /* Below this share of first rows, collections are large: some 25 rows and more. */
 #define FEW_NEWCOMERS 0.04f
 
-/* What is remembered of the share, and how much one of the first rows may change it. */
-#define ROWS_THAT_COUNT 1024
+/* How much one of the first rows may change the share. */
 #define ROWS_TO_LEARN 16
 
 bool dyn_placement_enabled = true;
@@ -57,6 +59,7 @@ typedef struct Aim
 	BlockNumber block; /* InvalidBlockNumber: none */
 	uint32 collection;
 	Size size;
+	bool update;
 } Aim;
 
 /* The primary key's values of a row. */
@@ -215,61 +218,74 @@ collections_are_large(const DynPlaceState *state)
 static void
 count_row(DynPlaceState *state, bool newcomer)
 {
-	state->rows = Min(state->rows + 1, ROWS_THAT_COUNT);
+	state->rows = Min(state->rows + 1, DYN_ROWS_THAT_COUNT);
 	state->newcomer_share +=
 		((newcomer ? 1 : 0) - state->newcomer_share) / Max(state->rows, ROWS_TO_LEARN);
+}
+
+static bool
+owns_pages(Relation rel, const DynPlaceState *state, int count, const Aim *aimed, Size size)
+{
+	float part = collections_are_large(state) ? EARLY_OWNER : OWNER;
+
+	if (aimed->update)
+		part = MOVED_OWNER;
+
+	return count >= MANY_NEIGHBOURS || (count > 0 && dyn_page_share(rel, count + 1, size) >= part);
 }
 
 /* The page for a row that has no room beside its neighbours. */
 static BlockNumber
 open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
-		  DynNeighbours *neighbours, Size size)
+		  DynNeighbours *neighbours, const Aim *aimed, Size size)
 {
 	Size needed = dyn_needed_space(rel, size);
-	float large = collections_are_large(state) ? EARLY_OWNER : OWNER;
 	BlockNumber block;
 
-	if (neighbours->count >= MANY_NEIGHBOURS ||
-		(neighbours->count > 0 && dyn_page_share(rel, neighbours->count + 1, size) >= large))
+	if (neighbours->edge || owns_pages(rel, state, neighbours->count, aimed, size))
 	{
 		/* before it gets one more page, all that it has near the place */
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS_MAX, neighbours);
 		block = page_of_neighbours(rel, neighbours, needed, false);
-		return block != InvalidBlockNumber ? block : dyn_own_page(rel, needed);
+		if (block != InvalidBlockNumber)
+			return block;
 	}
-	if (neighbours->count > 0)
-		return collections_are_large(state) ? dyn_growing_page(rel, state, needed)
-											: dyn_newcomer_page(rel, state, needed);
+	if (owns_pages(rel, state, neighbours->count, aimed, size))
+		return dyn_own_page(rel, state, needed);
+	if (aimed->update)
+		return dyn_moved_page(rel, state, needed);
+	if (neighbours->count > 0 && collections_are_large(state))
+		return dyn_growing_page(rel, state, needed);
 	/* rows that come in order stay in order */
-	if (state->run >= LONG_RUN && state->last != InvalidBlockNumber &&
-		dyn_page_takes(rel, state->last, needed))
+	if (neighbours->count == 0 && state->run >= LONG_RUN &&
+		dyn_place_block_is_good(state, state->last) && dyn_page_takes(rel, state->last, needed))
 		return state->last;
 	return dyn_newcomer_page(rel, state, needed);
 }
 
 /* The page for a row, by its collection. */
 static BlockNumber
-choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
-			uint32 collection, Size size)
+choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
 {
+	Size size = dyn_stored_size(state, aimed->size);
 	Size needed = dyn_needed_space(rel, size);
-	bool again = state->last != InvalidBlockNumber && state->collection == collection;
+	BlockNumber recent = dyn_place_recall(state, aimed->collection);
 	DynNeighbours neighbours;
 	bool known = take_offer(rel, index, key, &neighbours);
 	BlockNumber block;
 
-	if (again && dyn_page_takes(rel, state->last, needed))
+	if (recent != InvalidBlockNumber && dyn_page_takes(rel, recent, needed))
 	{
 		count_row(state, false);
-		return state->last;
+		return recent;
 	}
 	if (!known)
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
 	count_row(state, neighbours.count == 0);
-	block = page_of_neighbours(rel, &neighbours, needed, !again);
+	block = page_of_neighbours(rel, &neighbours, needed, recent == InvalidBlockNumber);
 	if (block != InvalidBlockNumber)
 		return block;
-	return open_page(rel, index, state, key, &neighbours, size);
+	return open_page(rel, index, state, key, &neighbours, aimed, size);
 }
 
 /* Choose a page and aim at it. */
@@ -283,15 +299,16 @@ aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 	if (index == NULL)
 		return;
 	/* taking the lock may have let an invalidation in */
-	if (state->valid && fetch_key(index, slot, &key))
+	if (state->valid)
 	{
-		Size size = dyn_stored_size(state, aimed->size);
-
-		dyn_place_check_blocks(state, rel);
-		aimed->collection = hash_key(index, key.values, 1);
-		aimed->block = choose_page(rel, index, state, &key, aimed->collection, size);
-		aimed->previous = previous;
-		RelationSetTargetBlock(rel, aimed->block);
+		if (fetch_key(index, slot, &key))
+		{
+			dyn_place_check_blocks(state, rel);
+			aimed->collection = hash_key(index, key.values, 1);
+			aimed->block = choose_page(rel, index, state, &key, aimed);
+			aimed->previous = previous;
+			RelationSetTargetBlock(rel, aimed->block);
+		}
 		free_key(&key);
 	}
 	close_index(index);
@@ -310,9 +327,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 		RelationSetTargetBlock(rel, aimed->previous);
 	if (state == NULL || !state->valid)
 		return;
-	state->run = state->collection == aimed->collection ? state->run + 1 : 1;
-	state->collection = aimed->collection;
-	state->last = block;
+	dyn_place_note(state, aimed->collection, block);
 	dyn_learn_size(state, rel, tid, aimed->size);
 }
 
@@ -330,6 +345,7 @@ aim_insert(Relation rel, TupleTableSlot *slot, int options, BulkInsertState bist
 	if (!state->applies)
 		return;
 	aimed->size = dyn_row_size(slot);
+	aimed->update = false;
 	aim(rel, state, slot, aimed);
 }
 
@@ -368,6 +384,7 @@ aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 	if (!state->applies)
 		return;
 	aimed->size = dyn_row_size(slot);
+	aimed->update = true;
 	if (dyn_page_room(rel, ItemPointerGetBlockNumber(old),
 					  MAXALIGN(dyn_stored_size(state, aimed->size))) == DYN_FULL)
 		aim(rel, state, slot, aimed);

@@ -22,7 +22,12 @@
 /* More than so many entries are looked through for those of tables that may be gone. */
 #define MANY_TABLES 256
 
+/* Recent pages of a table: after so many rows, and at most; 8 bytes each. */
+#define MIN_RECENT 256
+#define MAX_RECENT 16384
+
 static HTAB *states = NULL;
+static MemoryContext states_context = NULL;
 
 /* Goes up when locks may have been released in the middle of a transaction. */
 static uint32 age = 0;
@@ -75,9 +80,19 @@ create_states(void)
 
 	ctl.keysize = sizeof(Oid);
 	ctl.entrysize = sizeof(DynPlaceState);
-	ctl.hcxt =
+	states_context =
 		AllocSetContextCreate(CacheMemoryContext, "dynamo_table placement", ALLOCSET_SMALL_SIZES);
+	ctl.hcxt = states_context;
 	states = hash_create("dynamo_table placement", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void
+forget_recent(DynPlaceState *state)
+{
+	if (state->recent != NULL)
+		pfree(state->recent);
+	state->recent = NULL;
+	state->nrecent = state->noted = 0;
 }
 
 static void
@@ -89,8 +104,10 @@ remove_invalid(void)
 	hash_seq_init(&scan, states);
 	while ((state = hash_seq_search(&scan)) != NULL)
 	{
-		if (!state->valid)
-			hash_search(states, &state->relid, HASH_REMOVE, NULL);
+		if (state->valid)
+			continue;
+		forget_recent(state);
+		hash_search(states, &state->relid, HASH_REMOVE, NULL);
 	}
 }
 
@@ -139,6 +156,21 @@ switched_on(Relation rel)
 	return result;
 }
 
+static void
+forget_pages(DynPlaceState *state, Oid file)
+{
+	state->file = file;
+	state->blocks = 0;
+	state->last = InvalidBlockNumber;
+	state->newcomers.block = state->growing.block = state->moved.block = InvalidBlockNumber;
+	state->run = 0;
+	state->newcomer_share = 0.5f;
+	state->rows = 0;
+	for (int i = 0; i < DYN_SIZE_CLASSES; i++)
+		state->kept[i] = -1;
+	forget_recent(state);
+}
+
 /* Blocks survive, unless the table has a new file. */
 static DynPlaceState *
 build_state(Relation rel)
@@ -152,17 +184,10 @@ build_state(Relation rel)
 	if (hash_get_num_entries(states) > MANY_TABLES)
 		remove_invalid();
 	state = hash_search(states, &relid, HASH_ENTER, &known);
+	if (!known)
+		*state = (DynPlaceState){.relid = relid};
 	if (!known || state->file != rel->rd_rel->relfilenode)
-	{
-		state->file = rel->rd_rel->relfilenode;
-		state->last = InvalidBlockNumber;
-		state->newcomers.block = state->growing.block = InvalidBlockNumber;
-		state->run = 0;
-		state->newcomer_share = 0.5f;
-		state->rows = 0;
-		for (int i = 0; i < DYN_SIZE_CLASSES; i++)
-			state->kept[i] = -1;
-	}
+		forget_pages(state, rel->rd_rel->relfilenode);
 	state->index = index;
 	state->applies = applies;
 	state->valid = true;
@@ -186,13 +211,6 @@ dyn_place_state(Relation rel)
 	return state != NULL && state->valid ? state : build_state(rel);
 }
 
-static void
-forget_beyond(BlockNumber *block, BlockNumber blocks)
-{
-	if (*block != InvalidBlockNumber && *block >= blocks)
-		*block = InvalidBlockNumber;
-}
-
 /*
  * A table cannot be truncated while we hold our lock on it, but it can have been since the
  * blocks were noted: in an earlier transaction, or before a subtransaction let go of the lock.
@@ -200,14 +218,62 @@ forget_beyond(BlockNumber *block, BlockNumber blocks)
 void
 dyn_place_check_blocks(DynPlaceState *state, Relation rel)
 {
-	BlockNumber blocks;
-
 	if (state->transaction == my_local_xid() && state->age == age)
 		return;
-	blocks = RelationGetNumberOfBlocks(rel);
-	forget_beyond(&state->last, blocks);
-	forget_beyond(&state->newcomers.block, blocks);
-	forget_beyond(&state->growing.block, blocks);
+	state->blocks = RelationGetNumberOfBlocks(rel);
 	state->transaction = my_local_xid();
 	state->age = age;
+}
+
+bool
+dyn_place_block_is_good(const DynPlaceState *state, BlockNumber block)
+{
+	return block != InvalidBlockNumber && block < state->blocks;
+}
+
+/* Where this backend has put the last row of a collection, or InvalidBlockNumber. */
+BlockNumber
+dyn_place_recall(const DynPlaceState *state, uint32 collection)
+{
+	const DynRecentPage *recent;
+
+	if (state->collection == collection && dyn_place_block_is_good(state, state->last))
+		return state->last;
+	if (state->nrecent == 0)
+		return InvalidBlockNumber;
+	recent = &state->recent[collection & (state->nrecent - 1)];
+	if (recent->collection == collection && dyn_place_block_is_good(state, recent->block))
+		return recent->block;
+	return InvalidBlockNumber;
+}
+
+/* Room for those who write much. */
+static void
+grow_recent(DynPlaceState *state)
+{
+	uint32 n = Max(2 * state->nrecent, MIN_RECENT);
+	DynRecentPage *recent = MemoryContextAlloc(states_context, n * sizeof(DynRecentPage));
+
+	/* an invalid block */
+	memset(recent, 0xFF, n * sizeof(DynRecentPage));
+	for (uint32 i = 0; i < state->nrecent; i++)
+		recent[state->recent[i].collection & (n - 1)] = state->recent[i];
+	if (state->recent != NULL)
+		pfree(state->recent);
+	state->recent = recent;
+	state->nrecent = n;
+	state->noted = 0;
+}
+
+void
+dyn_place_note(DynPlaceState *state, uint32 collection, BlockNumber block)
+{
+	state->run = state->collection == collection ? state->run + 1 : 1;
+	state->collection = collection;
+	state->last = block;
+	state->blocks = Max(state->blocks, block + 1);
+	if (++state->noted > 2 * Max(state->nrecent, MIN_RECENT / 2) && state->nrecent < MAX_RECENT)
+		grow_recent(state);
+	if (state->nrecent > 0)
+		state->recent[collection & (state->nrecent - 1)] = (DynRecentPage){collection, block};
 }
