@@ -321,6 +321,9 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
+	/* that nobody has taken must not outlive what it says of the table */
+	if (offered.relid == RelationGetRelid(rel))
+		offered.relid = InvalidOid;
 	if (aimed->block == InvalidBlockNumber)
 		return;
 	if (block == aimed->block)

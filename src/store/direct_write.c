@@ -69,21 +69,26 @@ direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 	MemoryContextDelete(context);
 }
 
-/* Replace the row that was found by what the change makes of it; false if it is gone. */
+/* Replace the version of a row that was found. */
+static WriteResult
+replace_version(Writer *w, const DynKeyValues *key, const DynItem *item)
+{
+	DynDerived derived;
+
+	dyn_derive_updated(w->at.rel, w->at.table, ExecFetchSlotHeapTuple(w->at.row, false, NULL), item,
+					   &derived);
+	return writer_update(w, key, item, &derived);
+}
+
+/* By what the change makes of the row that was found; false if it is gone. */
 static bool
 change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	WriteResult result;
 
 	do
-	{
-		DynItem *item = change(writer_item(w), arg);
-		DynDerived derived;
-
-		dyn_derive_updated(w->at.rel, w->at.table, ExecFetchSlotHeapTuple(w->at.row, false, NULL),
-						   item, &derived);
-		result = writer_update(w, key, item, &derived);
-	} while (result == WRITE_MOVED);
+		result = replace_version(w, key, change(writer_item(w), arg));
+	while (result == WRITE_MOVED);
 	return result == WRITE_DONE;
 }
 
@@ -99,17 +104,15 @@ direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void
 	return done;
 }
 
-static DynItem *
-given_item(DynItem *old, void *arg)
-{
-	return arg;
-}
-
 void
 direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
-	if (!direct_change(table, key, given_item, (void *) item))
+	Writer w;
+
+	writer_open(&w, table, CMD_UPDATE, "UPDATE");
+	if (!writer_find(&w, key) || replace_version(&w, key, item) != WRITE_DONE)
 		elog(ERROR, "a row has vanished while it was locked");
+	writer_close(&w);
 }
 
 static LockTupleMode
