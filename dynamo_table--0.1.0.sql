@@ -460,6 +460,43 @@ COMMENT ON VIEW dyn_index_progress IS
 	'dyn_create_index and dyn_drop_index at work in this database; pg_stat_progress_create_index shows the build in their workers';
 GRANT SELECT ON dyn_index_progress TO PUBLIC;
 
+-- time to live
+
+CREATE PROCEDURE dyn_ttl_enable(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_enable(text, text, boolean) IS
+	'let items of a table expire at the time, in Unix seconds, that an attribute has';
+
+CREATE PROCEDURE dyn_ttl_disable(table_name text)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_disable(text) IS 'let items of a table expire no longer';
+
+CREATE PROCEDURE dyn_ttl_resume(relation regclass)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
+	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
+
+CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
+		INOUT deleted bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, bigint) IS
+	'remove expired items of a table, or of all tables';
+
+-- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
+-- whatever default privileges say.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
+CREATE TABLE dyn_ttl_sweeps (
+	relation oid PRIMARY KEY,
+	next bigint NOT NULL,
+	dead bigint NOT NULL,
+	from_start timestamptz NOT NULL,
+	swept timestamptz NOT NULL,
+	deleted bigint NOT NULL,
+	errors bigint NOT NULL,
+	last_error text
+) WITH (fillfactor = 50);
+REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
+COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

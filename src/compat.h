@@ -59,6 +59,23 @@ struct Node;
 	PortalRun((portal), FETCH_ALL, true, true, (receiver), (receiver), (completion))
 #endif
 
+/* 17 can flush a message that is not transactional. */
+#if PG17_GE
+#define log_logical_message(prefix, text, len) \
+	LogLogicalMessage((prefix), (text), (len), true, false)
+#else
+#define log_logical_message(prefix, text, len) LogLogicalMessage((prefix), (text), (len), true)
+#endif
+
+/* 18 counts what a scan of an index does. */
+#if PG18_GE
+#define index_begin(rel, index, snapshot, nkeys) \
+	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), 0)
+#else
+#define index_begin(rel, index, snapshot, nkeys) \
+	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

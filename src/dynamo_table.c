@@ -13,6 +13,7 @@
 #include "am/am.h"
 #include "catalog/table.h"
 #include "settings.h"
+#include "ttl/ttl.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
@@ -28,5 +29,6 @@ _PG_init(void)
 	dyn_am_init();
 	dyn_settings_init();
 	dyn_arn_init();
+	dyn_ttl_init();
 	MarkGUCPrefixReserved("dynamo_table");
 }

@@ -74,8 +74,8 @@ gsi_check_row_security(const GsiWork *work)
 	if (check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security may hide items of table \"%s\" from index \"%s\"",
-						work->table, work->index),
+				 errmsg("row-level security may hide items of table \"%s\" from %s", work->table,
+						work->what),
 				 errhint("Call as a role that bypasses row-level security.")));
 }
 
@@ -87,7 +87,7 @@ static void
 write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
 {
 	List *columns = dyn_shape_columns(shape);
-	const DynIndex *index = dyn_find_index(table, fill->work->name);
+	const DynIndex *index = gsi_find(fill->work, table);
 	StringInfoData sql;
 
 	fill->match = dyn_shape_match_sql(shape);
@@ -322,7 +322,7 @@ check_gone(const Backfill *fill, Datum pointer)
 	if (SPI_processed > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-				 errmsg("key columns of index \"%s\" cannot be filled in", fill->work->index),
+				 errmsg("columns of %s cannot be filled in", fill->work->what),
 				 errdetail("A trigger or rule of table \"%s\" takes updates back.",
 						   fill->work->table)));
 	SPI_freetuptable(SPI_tuptable);
@@ -430,8 +430,8 @@ tell(Backfill *fill)
 		return;
 	fill->told = GetCurrentTimestamp();
 	ereport(NOTICE,
-			(errmsg("index \"%s\": %d %% of table \"%s\" are filled, " INT64_FORMAT " items",
-					work->index, (int) (100.0 * fill->next / Max(fill->end, 1)), work->table,
+			(errmsg("%s: %d %% of table \"%s\" are filled, " INT64_FORMAT " items", work->what,
+					(int) (100.0 * fill->next / Max(fill->end, 1)), work->table,
 					work->items)));
 }
 
@@ -440,7 +440,7 @@ gsi_backfill(GsiWork *work)
 {
 	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
 
-	ereport(NOTICE, (errmsg("index \"%s\": filling columns", work->index)));
+	ereport(NOTICE, (errmsg("%s: filling columns", work->what)));
 	gsi_progress(work, GSI_BACKFILL);
 	for (;;)
 	{

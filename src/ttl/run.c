@@ -1,0 +1,98 @@
+/*
+ * run.c
+ *	  Sweeps that go on from one another.
+ *
+ * A sweep leaves entries of the index behind which point to nothing any more.  The next one marks
+ * them when it passes them, but not as long as some old snapshot may see the items; then each sweep
+ * would pass them all.  So where there are many of them a sweep begins where the last one
+ * has come to, and only now and then at the start, for items that were written with a time that
+ * had passed already.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "ttl/ttl.h"
+
+/* Dead entries that are not worth remembering a place for. */
+#define FEW_DEAD 200
+
+/* Seconds after which a sweep is noted that has removed nothing. */
+#define NOTE_AFTER 60
+
+static bool
+over(TimestampTz since, TimestampTz now, int seconds)
+{
+	return now - since > seconds * USECS_PER_SEC;
+}
+
+/* False if there is nothing to sweep. */
+static bool
+begin(TtlSweep *sweep, TtlState *state)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	Relation rel = try_relation_open(sweep->relid, AccessShareLock);
+	DynTable *table = rel == NULL ? NULL : dyn_schema(rel);
+
+	sweep->absent = table == NULL || table->ttl == NULL;
+	if (!sweep->absent)
+		ttl_read_state(table, state);
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+	if (state->dead <= FEW_DEAD || over(state->from_start, now, dyn_ttl_reread_interval))
+	{
+		sweep->from = sweep->dead = 0;
+		state->from_start = now;
+	}
+	else
+	{
+		sweep->from = state->next;
+		sweep->dead = state->dead;
+	}
+	return !sweep->absent;
+}
+
+static void
+note(TtlSweep *sweep, TtlState *state)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
+	bool important = sweep->deleted > 0 || sweep->error != NULL || reread;
+	Relation rel;
+	DynTable *table;
+
+	if (sweep->limits.sparing && !important && !over(state->swept, now, NOTE_AFTER))
+		return;
+	rel = try_relation_open(sweep->relid, AccessShareLock);
+	table = rel == NULL ? NULL : dyn_schema(rel);
+	state->next = sweep->next;
+	state->dead = sweep->dead;
+	state->swept = now;
+	if (table != NULL && table->ttl != NULL)
+		ttl_write_state(table, state, sweep);
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+}
+
+/*
+ * Sweep a table; who calls has looked whether that is allowed.  Like ttl_sweep(), in a transaction
+ * that has done nothing.
+ */
+void
+ttl_run(TtlSweep *sweep)
+{
+	TtlState state = {0};
+
+	sweep->context = CurrentMemoryContext;
+	if (!begin(sweep, &state))
+		return;
+	ttl_sweep(sweep);
+	if (!sweep->absent)
+		note(sweep, &state);
+	SPI_commit();
+	MemoryContextSwitchTo(sweep->context);
+}
