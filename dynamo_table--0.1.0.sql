@@ -477,9 +477,9 @@ COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
 	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
 
 CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
-		INOUT deleted bigint DEFAULT NULL)
+		from_start boolean DEFAULT false, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, bigint) IS
+COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables';
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
@@ -496,6 +496,22 @@ CREATE TABLE dyn_ttl_sweeps (
 ) WITH (fillfactor = 50);
 REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
 COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
+
+CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_ttl_tables() IS 'tables with time to live that the caller may read';
+
+CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
+
+CREATE VIEW dyn_ttl_status AS
+	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
+		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error
+	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
+		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
+COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read: what is due, and what was removed';
+GRANT SELECT ON dyn_ttl_status TO PUBLIC;
 
 -- requests
 

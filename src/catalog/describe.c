@@ -181,14 +181,14 @@ dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan give
 					 row_estimate(rel), size);
 }
 
+const char *const dyn_ttl_status_names[] = {"ENABLED", "ENABLING", "DISABLING"};
+
 /* TimeToLiveDescription. */
 void
 dyn_describe_ttl(StringInfo json, const DynTable *table)
 {
-	static const char *const statuses[] = {"ENABLED", "ENABLING", "DISABLING"};
-
 	appendStringInfo(json, "{\"TimeToLiveStatus\":\"%s\"",
-					 table->ttl == NULL ? "DISABLED" : statuses[table->ttl->status]);
+					 table->ttl == NULL ? "DISABLED" : dyn_ttl_status_names[table->ttl->status]);
 	if (table->ttl != NULL)
 	{
 		appendStringInfoString(json, ",\"AttributeName\":");

@@ -134,6 +134,7 @@ extern void dyn_drop(Relation rel, const DynTable *table);
 /* describe.c */
 extern void dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan name,
 						 const char *status);
+extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
 extern void dyn_describe_ttl(StringInfo json, const DynTable *table);
 
 /* arn.c */

@@ -10,6 +10,7 @@
 #include "utils/json.h"
 #include "utils/rel.h"
 
+#include "errors.h"
 #include "index/index.h"
 #include "request/request.h"
 #include "request/resource.h"
@@ -52,6 +53,9 @@ request_enable_ttl(ItemSpan name, ItemSpan attribute, bool hide_expired, const c
 	request_keep_procedures_away(name);
 	rel = request_lock_table(name, AccessExclusiveLock, &table);
 	ttl_check_enable(table, attribute);
+	/* somebody has done the same just now */
+	if (table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
+		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
 	ttl_begin_work(&work, procedure);
 	request_begin_work(&work, rel, table);
 	gsi_check_row_security(&work);

@@ -27,6 +27,13 @@ ttl_number(TimestampTz time)
 	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
 }
 
+/* The other way. */
+TimestampTz
+ttl_time(int64 second)
+{
+	return second * USECS_PER_SEC + UNIX_EPOCH;
+}
+
 /* The earliest time that is looked for: a second, or five years ago.  Spec row TT04. */
 Datum
 ttl_oldest(int64 from, TimestampTz now)

@@ -61,7 +61,7 @@ get_budget(Interval *interval)
 static TtlLimits
 get_limits(FunctionCallInfo fcinfo)
 {
-	TtlLimits limits = {.batch = dyn_ttl_batch_size};
+	TtlLimits limits = {.batch = dyn_ttl_batch_size, .pause = dyn_ttl_pause};
 
 	if (!PG_ARGISNULL(1))
 		limits.batch = PG_GETARG_INT32(1);
@@ -70,6 +70,7 @@ get_limits(FunctionCallInfo fcinfo)
 						errmsg("\"batch_size\" must be at least 1")));
 	if (!PG_ARGISNULL(2))
 		limits.budget = get_budget(PG_GETARG_INTERVAL_P(2));
+	limits.from_start = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
 	return limits;
 }
 
@@ -135,7 +136,7 @@ make_result(FunctionCallInfo fcinfo, int64 deleted)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), &value, &isnull));
 }
 
-/* dyn_ttl_sweep(table_name, batch_size, time_budget, INOUT deleted) */
+/* dyn_ttl_sweep(table_name, batch_size, time_budget, from_start, INOUT deleted) */
 PG_FUNCTION_INFO_V1(dyn_ttl_sweep);
 Datum
 dyn_ttl_sweep(PG_FUNCTION_ARGS)

@@ -43,7 +43,8 @@ begin(TtlSweep *sweep, TtlState *state)
 		ttl_read_state(table, state);
 	if (rel != NULL)
 		relation_close(rel, NoLock);
-	if (state->dead <= FEW_DEAD || over(state->from_start, now, dyn_ttl_reread_interval))
+	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
+		over(state->from_start, now, dyn_ttl_reread_interval))
 	{
 		sweep->from = sweep->dead = 0;
 		state->from_start = now;

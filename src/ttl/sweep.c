@@ -306,11 +306,13 @@ goes_on(const TtlSweep *sweep)
 			!TimestampDifferenceExceeds(sweep->start, GetCurrentTimestamp(), sweep->limits.budget));
 }
 
-/* Remove what was found. */
+/* Remove what was found, or one batch of it at least, so that each sweep comes further. */
 static void
 remove_due(TtlSweep *sweep)
 {
-	while (sweep->done < sweep->ndue && goes_on(sweep))
+	if (sweep->ndue == 0)
+		return;
+	do
 	{
 		TimestampTz begin = GetCurrentTimestamp();
 
@@ -320,7 +322,7 @@ remove_due(TtlSweep *sweep)
 		if (sweep->limits.pause > 0)
 			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
 					  sweep->limits.pause / 100);
-	}
+	} while (sweep->done < sweep->ndue && goes_on(sweep));
 }
 
 static void

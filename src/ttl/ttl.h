@@ -34,6 +34,7 @@ typedef struct TtlLimits
 	int batch; /* items that a transaction removes */
 	int budget; /* milliseconds; 0: as many as it takes */
 	int pause; /* between transactions, as a percentage of the time that they take */
+	bool from_start; /* look at all that is due, wherever the last sweep has come to */
 	bool sparing; /* note a sweep that has removed nothing only now and then */
 } TtlLimits;
 
@@ -67,6 +68,7 @@ typedef struct TtlSweep
 /* due.c */
 extern Datum ttl_number(TimestampTz time);
 extern int64 ttl_second(Datum number);
+extern TimestampTz ttl_time(int64 second);
 extern Datum ttl_oldest(int64 from, TimestampTz now);
 extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due,
 						int limit);
