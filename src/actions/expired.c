@@ -36,8 +36,8 @@ limits_at(TimestampTz at)
 	if (limits.at != at)
 	{
 		limits.oldest.data = limits.oldest_bytes;
-		limits.oldest.len = (uint32) item_number_from_numeric(
-			DatumGetNumeric(ttl_oldest(0, at)), limits.oldest_bytes);
+		limits.oldest.len = (uint32) item_number_from_numeric(DatumGetNumeric(ttl_oldest(0, at)),
+															  limits.oldest_bytes);
 		limits.now.data = limits.now_bytes;
 		limits.now.len =
 			(uint32) item_number_from_numeric(DatumGetNumeric(ttl_number(at)), limits.now_bytes);

@@ -206,8 +206,7 @@ append_ttl(StringInfo json, const DynTable *table)
 	json->data[--json->len] = '\0';
 	appendStringInfoString(json, ",\"TimeToLiveDescription\":");
 	dyn_describe_ttl(json, table);
-	appendStringInfo(json, ",\"HideExpired\":%s}",
-					 table->settings.hide_expired ? "true" : "false");
+	appendStringInfo(json, ",\"HideExpired\":%s}", table->settings.hide_expired ? "true" : "false");
 }
 
 PG_FUNCTION_INFO_V1(dyn_describe_table);

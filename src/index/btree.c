@@ -151,10 +151,10 @@ gsi_build_btree(GsiWork *work)
 	ereport(NOTICE, (errmsg("%s: building", work->what)));
 	run(work, sql);
 	if (build_sql(work) != NULL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("the btree of %s of table \"%s\" is not there", work->what,
-							   work->table),
-						errhint("Call %s again.", work->procedure)));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the btree of %s of table \"%s\" is not there", work->what, work->table),
+				 errhint("Call %s again.", work->procedure)));
 }
 
 /*

@@ -132,8 +132,8 @@ calls_for(const DynTable *table)
 		const DynIndex *index = &table->indexes[i];
 
 		if (index->status != DYN_INDEX_ACTIVE)
-			calls = lappend(calls, resume_call(table, relation,
-											   pnstrdup(index->name.data, index->name.len)));
+			calls = lappend(
+				calls, resume_call(table, relation, pnstrdup(index->name.data, index->name.len)));
 	}
 	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
 		calls = lappend(calls, resume_call(table, relation, NULL));

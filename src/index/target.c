@@ -68,7 +68,7 @@ gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation rel, bool con
 	char *name = dyn_index_relation_name(RelationGetNamespace(rel), RelationGetRelationName(rel),
 										 work->name);
 
-	return work->ttl ? dyn_shape_ttl_sql(shape, name, concurrently)
-					 : dyn_shape_index_sql(shape, dyn_shape_index(shape, work->name), name,
-										   concurrently);
+	return work->ttl
+			   ? dyn_shape_ttl_sql(shape, name, concurrently)
+			   : dyn_shape_index_sql(shape, dyn_shape_index(shape, work->name), name, concurrently);
 }

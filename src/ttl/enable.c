@@ -33,8 +33,7 @@ tell_who_sweeps(const char *table)
 		return;
 	ereport(NOTICE,
 			(errmsg("expired items of table \"%s\" are removed by dyn_ttl_sweep only", table),
-			 errhint("Add dynamo_table to shared_preload_libraries for a background worker, or "
-					 "have CALL dyn_ttl_sweep() run now and then.")));
+			 errhint("Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
 /* Whether all that is wanted is another choice about expired items. */

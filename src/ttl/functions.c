@@ -66,8 +66,8 @@ get_limits(FunctionCallInfo fcinfo)
 	if (!PG_ARGISNULL(1))
 		limits.batch = PG_GETARG_INT32(1);
 	if (limits.batch <= 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("\"batch_size\" must be at least 1")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("\"batch_size\" must be at least 1")));
 	if (!PG_ARGISNULL(2))
 		limits.budget = get_budget(PG_GETARG_INTERVAL_P(2));
 	limits.from_start = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);

@@ -52,9 +52,10 @@ execute(const DynTable *table, const char *statement, int nargs, Oid *types, Dat
 	set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 					  GUC_ACTION_SAVE, true, 0, false);
 	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
-									  SECURITY_RESTRICTED_OPERATION);
-	result = SPI_execute_with_args(psprintf(statement, name), nargs, types, values, nulls, false, 0);
+	SetUserIdAndSecContext(owner,
+						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	result =
+		SPI_execute_with_args(psprintf(statement, name), nargs, types, values, nulls, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	SetUserIdAndSecContext(user, context);
@@ -92,12 +93,9 @@ ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sw
 {
 	Oid types[] = {OIDOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, TEXTOID};
 	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-	Datum values[] = {ObjectIdGetDatum(table->relid),
-					  Int64GetDatum(state->next),
-					  Int64GetDatum(state->dead),
-					  TimestampTzGetDatum(state->from_start),
-					  TimestampTzGetDatum(state->swept),
-					  Int64GetDatum(sweep->deleted),
+	Datum values[] = {ObjectIdGetDatum(table->relid),    Int64GetDatum(state->next),
+					  Int64GetDatum(state->dead),        TimestampTzGetDatum(state->from_start),
+					  TimestampTzGetDatum(state->swept), Int64GetDatum(sweep->deleted),
 					  CStringGetTextDatum(error)};
 	char nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', sweep->error == NULL ? 'n' : ' '};
 

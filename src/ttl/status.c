@@ -44,8 +44,7 @@ put_table(ReturnSetInfo *result, const DynTable *table)
 	ItemSpan attribute = table->ttl->name;
 
 	values[0] = ObjectIdGetDatum(table->relid);
-	values[1] =
-		PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
+	values[1] = PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
 	values[2] = CStringGetTextDatum(dyn_ttl_status_names[table->ttl->status]);
 	values[3] = BoolGetDatum(table->settings.hide_expired);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
@@ -89,8 +88,8 @@ count_due(Oid relid, int64 from, int *count, int64 *oldest)
 
 	if (rel == NULL)
 		return false;
-	known = OidIsValid(table->ttl->relid) &&
-			check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+	known =
+		OidIsValid(table->ttl->relid) && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 	if (known)
 		*count = ttl_find_due(rel, table, ttl_oldest(from, now), ttl_number(now), due, COUNT_DUE);
 	if (known && *count > 0)

@@ -87,9 +87,8 @@ take_owner(Relation rel, OwnerRights *before)
 	AfterTriggerSetState(&all);
 	GetUserIdAndSecContext(&before->user, &before->context);
 	before->nest = NewGUCNestLevel();
-	SetUserIdAndSecContext(rel->rd_rel->relowner,
-						   before->context | SECURITY_LOCAL_USERID_CHANGE |
-							   SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(rel->rd_rel->relowner, before->context | SECURITY_LOCAL_USERID_CHANGE |
+													  SECURITY_RESTRICTED_OPERATION);
 	set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 					  GUC_ACTION_SAVE, true, 0, false);
 	set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
@@ -98,8 +97,7 @@ take_owner(Relation rel, OwnerRights *before)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("row-level security may hide expired items of table \"%s\"",
 							   RelationGetRelationName(rel)),
-						errdetail("They are removed with the rights of the table's owner, for whom "
-								  "it is forced.")));
+						errdetail("It is forced on the table's owner, whose rights sweeps have.")));
 }
 
 static void
@@ -174,8 +172,8 @@ find_due(TtlSweep *sweep)
 	if (rel == NULL)
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sweep->ndue = ttl_find_due(rel, table, ttl_oldest(sweep->next, now), ttl_number(now), sweep->due,
-							   DUE_AT_ONCE);
+	sweep->ndue = ttl_find_due(rel, table, ttl_oldest(sweep->next, now), ttl_number(now),
+							   sweep->due, DUE_AT_ONCE);
 	PopActiveSnapshot();
 	relation_close(rel, NoLock);
 	pages = pgBufferUsage.shared_blks_hit + pgBufferUsage.shared_blks_read -
@@ -231,10 +229,11 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 
 	if (sweep->plan == NULL)
 	{
-		sql = psprintf("DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-					   "SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND "
-					   IS_DUE " FOR UPDATE SKIP LOCKED))",
-					   table->qualified, table->qualified, column, column);
+		sql = psprintf(
+			"DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
+			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
+			" FOR UPDATE SKIP LOCKED))",
+			table->qualified, table->qualified, column, column);
 		sweep->plan = SPI_prepare_cursor(sql, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
 		if (sweep->plan == NULL)
 			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
@@ -341,8 +340,8 @@ run(TtlSweep *sweep)
 		if (all)
 			sweep->next = sweep->last;
 		/* where others are at work on most of them we only get in their way */
-	} while (all && sweep->ndue == DUE_AT_ONCE &&
-			 sweep->deleted - before > DUE_AT_ONCE / 2 && goes_on(sweep));
+	} while (all && sweep->ndue == DUE_AT_ONCE && sweep->deleted - before > DUE_AT_ONCE / 2 &&
+			 goes_on(sweep));
 	sweep->finished = all && sweep->ndue < DUE_AT_ONCE;
 }
 

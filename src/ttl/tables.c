@@ -31,8 +31,9 @@ ttl_tables(void)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 	MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
-		tables = lappend_oid(tables, DatumGetObjectId(SPI_getbinval(
-										 SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull)));
+		tables =
+			lappend_oid(tables, DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i],
+															   SPI_tuptable->tupdesc, 1, &isnull)));
 	SPI_freetuptable(SPI_tuptable);
 	return tables;
 }
