@@ -492,7 +492,9 @@ CREATE TABLE dyn_ttl_sweeps (
 	swept timestamptz NOT NULL,
 	deleted bigint NOT NULL,
 	errors bigint NOT NULL,
-	last_error text
+	last_error text,
+	failures integer NOT NULL,
+	retry_at timestamptz
 ) WITH (fillfactor = 50);
 REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
 COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
@@ -507,7 +509,7 @@ COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'how many items of a table 
 
 CREATE VIEW dyn_ttl_status AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
-		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error
+		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error, s.retry_at
 	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
 		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
 COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read: what is due, and what was removed';

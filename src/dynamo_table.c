@@ -13,6 +13,7 @@
 #include "am/am.h"
 #include "catalog/table.h"
 #include "settings.h"
+#include "ttl/background.h"
 #include "ttl/ttl.h"
 
 #if PG_VERSION_NUM >= 180000
@@ -30,5 +31,7 @@ _PG_init(void)
 	dyn_settings_init();
 	dyn_arn_init();
 	dyn_ttl_init();
+	if (dyn_preloaded)
+		ttl_launcher_init();
 	MarkGUCPrefixReserved("dynamo_table");
 }

@@ -20,6 +20,7 @@
 #include "actions/options.h"
 #include "errors.h"
 #include "index/index.h"
+#include "ttl/ttl.h"
 
 /*
  * Arguments
@@ -173,6 +174,8 @@ activate_index(GsiWork *work)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape, true);
+	if (work->ttl)
+		ttl_wake_launcher();
 }
 
 /*

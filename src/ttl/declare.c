@@ -95,6 +95,8 @@ ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribu
 	gsi_declare(rel, table, shape, empty);
 	if (empty && !has_btree)
 		dyn_execute(btree);
+	if (empty)
+		ttl_wake_launcher();
 	return empty;
 }
 

@@ -24,10 +24,37 @@
 /* Seconds after which a sweep is noted that has removed nothing. */
 #define NOTE_AFTER 60
 
+/*
+ * Seconds that a table, or a database, is left alone at most after failures; it is an interval in
+ * any case.
+ */
+#define MAX_BACK_OFF 300
+
+/* In milliseconds. */
+int64
+ttl_back_off(int failures)
+{
+	int64 seconds = Min((int64) failures * dyn_ttl_interval, MAX_BACK_OFF);
+
+	return Max(seconds, dyn_ttl_interval) * 1000;
+}
+
 static bool
 over(TimestampTz since, TimestampTz now, int seconds)
 {
 	return now - since > seconds * USECS_PER_SEC;
+}
+
+/*
+ * What was too much, or has an item in it that cannot go, is tried in smaller batches, until a sweep
+ * has finished.
+ */
+static int
+batch_after(int batch, int failures)
+{
+	while (failures-- > 0 && batch > 1)
+		batch /= 10;
+	return Max(batch, 1);
 }
 
 /* False if there is nothing to sweep. */
@@ -40,7 +67,12 @@ begin(TtlSweep *sweep, TtlState *state)
 
 	sweep->absent = table == NULL || table->ttl == NULL;
 	if (!sweep->absent)
-		ttl_read_state(table, state);
+		ttl_read_state(table->extension_namespace, sweep->relid, state);
+	if (sweep->limits.background)
+	{
+		sweep->absent |= now < state->retry_at;
+		sweep->limits.batch = batch_after(sweep->limits.batch, state->failures);
+	}
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
@@ -58,25 +90,49 @@ begin(TtlSweep *sweep, TtlState *state)
 }
 
 static void
+count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
+{
+	state->retry_at = 0;
+	if (sweep->error != NULL)
+		state->retry_at = TimestampTzPlusMilliseconds(now, ttl_back_off(++state->failures));
+	else if (sweep->finished)
+		state->failures = 0;
+}
+
+static void
 note(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
-	bool important = sweep->deleted > 0 || sweep->error != NULL || reread;
+	bool important = sweep->deleted > 0 || sweep->error != NULL || state->failures > 0 || reread;
 	Relation rel;
 	DynTable *table;
 
-	if (sweep->limits.sparing && !important && !over(state->swept, now, NOTE_AFTER))
+	if (sweep->limits.background && !important && !over(state->swept, now, NOTE_AFTER))
 		return;
 	rel = try_relation_open(sweep->relid, AccessShareLock);
 	table = rel == NULL ? NULL : dyn_schema(rel);
 	state->next = sweep->next;
 	state->dead = sweep->dead;
 	state->swept = now;
+	count_failures(sweep, state, now);
 	if (table != NULL && table->ttl != NULL)
-		ttl_write_state(table, state, sweep);
+		ttl_write_state(table->extension_namespace, state, sweep);
 	if (rel != NULL)
 		relation_close(rel, NoLock);
+}
+
+/* Of a sweep that was cut off by its error. */
+void
+ttl_note_failure(Oid schema, TtlSweep *sweep)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TtlState state;
+
+	ttl_read_state(schema, sweep->relid, &state);
+	state.swept = now;
+	count_failures(sweep, &state, now);
+	ttl_write_state(schema, &state, sweep);
 }
 
 /*

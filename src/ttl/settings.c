@@ -18,6 +18,7 @@ int dyn_ttl_budget;
 int dyn_ttl_batch_size;
 int dyn_ttl_pause;
 int dyn_ttl_reread_interval;
+int dyn_ttl_probe_interval;
 
 static void
 number(const char *name, const char *short_desc, const char *long_desc, int *value, int boot,
@@ -39,7 +40,7 @@ dyn_ttl_init(void)
 		   &dyn_ttl_interval, 5, 1, 24 * 60 * 60, GUC_UNIT_S);
 	number("dynamo_table.ttl_budget", "Sets how long a background worker sweeps at a time.",
 		   "No database can be dropped, or copied as a template, while it does.", &dyn_ttl_budget,
-		   4000, 10, 4000, GUC_UNIT_MS);
+		   3000, 10, 3000, GUC_UNIT_MS);
 	number("dynamo_table.ttl_batch_size", "Sets how many expired items a transaction removes.",
 		   NULL, &dyn_ttl_batch_size, 1000, 1, 100000, 0);
 	number("dynamo_table.ttl_pause", "Sets how long sweeps rest between transactions.",
@@ -50,4 +51,8 @@ dyn_ttl_init(void)
 		   "Before, where much was removed, a sweep may miss items that were written with a time "
 		   "that had passed already.",
 		   &dyn_ttl_reread_interval, 300, 0, 24 * 60 * 60, GUC_UNIT_S);
+	number("dynamo_table.ttl_probe_interval",
+		   "Sets the time after which background workers look again for tables with time to live.",
+		   "They do so in databases that had none; dyn_ttl_enable tells them at once.",
+		   &dyn_ttl_probe_interval, 300, 1, 24 * 60 * 60, GUC_UNIT_S);
 }

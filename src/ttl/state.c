@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -23,9 +24,9 @@
 #define STATE_TABLE "dyn_ttl_sweeps"
 
 static Oid
-owner_of(const DynTable *table)
+owner_of(Oid schema)
 {
-	Oid relid = get_relname_relid(STATE_TABLE, table->extension_namespace);
+	Oid relid = get_relname_relid(STATE_TABLE, schema);
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid owner;
 
@@ -37,13 +38,12 @@ owner_of(const DynTable *table)
 	return owner;
 }
 
-/* The statement has the state table's name where it says %s. */
+/* The statement has the state table's name where it says %s; schema: the extension's. */
 static void
-execute(const DynTable *table, const char *statement, int nargs, Oid *types, Datum *values,
-		const char *nulls)
+execute(Oid schema, const char *statement, int nargs, Oid *types, Datum *values, const char *nulls)
 {
-	char *name = psprintf("%s.%s", table->extension, STATE_TABLE);
-	Oid owner = owner_of(table);
+	char *name = psprintf("%s.%s", quote_identifier(get_namespace_name(schema)), STATE_TABLE);
+	Oid owner = owner_of(schema);
 	int nest = NewGUCNestLevel();
 	Oid user;
 	int context;
@@ -54,14 +54,18 @@ execute(const DynTable *table, const char *statement, int nargs, Oid *types, Dat
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(owner,
 						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	/* a background worker has no portal that has one */
+	PushActiveSnapshot(GetTransactionSnapshot());
 	result =
 		SPI_execute_with_args(psprintf(statement, name), nargs, types, values, nulls, false, 0);
+	PopActiveSnapshot();
 	if (result < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	SetUserIdAndSecContext(user, context);
 	AtEOXact_GUC(true, nest);
 }
 
+/* 0 for NULL. */
 static Datum
 column(int i)
 {
@@ -71,42 +75,60 @@ column(int i)
 }
 
 void
-ttl_read_state(const DynTable *table, TtlState *state)
+ttl_read_state(Oid schema, Oid relid, TtlState *state)
 {
 	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(table->relid)};
+	Datum values[] = {ObjectIdGetDatum(relid)};
 
 	*state = (TtlState){0};
-	execute(table,
-			"SELECT next, dead, from_start, swept FROM %s WHERE relation OPERATOR(pg_catalog.=) $1",
+	execute(schema,
+			"SELECT next, dead, from_start, swept, failures, retry_at FROM %s"
+			" WHERE relation OPERATOR(pg_catalog.=) $1",
 			lengthof(types), types, values, NULL);
 	state->found = SPI_processed > 0;
 	if (state->found)
-		*state = (TtlState){true, DatumGetInt64(column(1)), DatumGetInt64(column(2)),
-							DatumGetTimestampTz(column(3)), DatumGetTimestampTz(column(4))};
+		*state = (TtlState){true,
+							DatumGetInt64(column(1)),
+							DatumGetInt64(column(2)),
+							DatumGetTimestampTz(column(3)),
+							DatumGetTimestampTz(column(4)),
+							DatumGetInt32(column(5)),
+							DatumGetTimestampTz(column(6))};
 	SPI_freetuptable(SPI_tuptable);
 }
 
 /* Add a sweep to what is remembered. */
 void
-ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sweep)
+ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep)
 {
-	Oid types[] = {OIDOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, TEXTOID};
+	Oid types[] = {OIDOID,  INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
+				   INT8OID, TEXTOID, INT4OID, TIMESTAMPTZOID};
 	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-	Datum values[] = {ObjectIdGetDatum(table->relid),    Int64GetDatum(state->next),
-					  Int64GetDatum(state->dead),        TimestampTzGetDatum(state->from_start),
-					  TimestampTzGetDatum(state->swept), Int64GetDatum(sweep->deleted),
-					  CStringGetTextDatum(error)};
-	char nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', sweep->error == NULL ? 'n' : ' '};
+	Datum values[] = {ObjectIdGetDatum(sweep->relid),      Int64GetDatum(state->next),
+					  Int64GetDatum(state->dead),          TimestampTzGetDatum(state->from_start),
+					  TimestampTzGetDatum(state->swept),   Int64GetDatum(sweep->deleted),
+					  CStringGetTextDatum(error),          Int32GetDatum(state->failures),
+					  TimestampTzGetDatum(state->retry_at)};
+	char nulls[] = {' ',
+					' ',
+					' ',
+					' ',
+					' ',
+					' ',
+					sweep->error == NULL ? 'n' : ' ',
+					' ',
+					state->retry_at == 0 ? 'n' : ' '};
 
-	execute(table,
+	execute(schema,
 			"INSERT INTO %s AS s (relation, next, dead, from_start, swept, deleted, errors,"
-			" last_error) VALUES ($1, $2, $3, $4, $5, $6, ($7 IS NOT NULL)::pg_catalog.int4, $7)"
+			" last_error, failures, retry_at) VALUES ($1, $2, $3, $4, $5, $6,"
+			" ($7 IS NOT NULL)::pg_catalog.int4, $7, $8, $9)"
 			" ON CONFLICT (relation) DO UPDATE SET next = EXCLUDED.next, dead = EXCLUDED.dead,"
 			" from_start = EXCLUDED.from_start, swept = EXCLUDED.swept,"
 			" deleted = s.deleted OPERATOR(pg_catalog.+) EXCLUDED.deleted,"
 			" errors = s.errors OPERATOR(pg_catalog.+) EXCLUDED.errors,"
-			" last_error = EXCLUDED.last_error",
+			" last_error = EXCLUDED.last_error, failures = EXCLUDED.failures,"
+			" retry_at = EXCLUDED.retry_at",
 			lengthof(types), types, values, nulls);
 }
 
@@ -117,7 +139,7 @@ ttl_forget_state(const DynTable *table)
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
-	execute(table,
+	execute(table->extension_namespace,
 			"DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
 			" pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) relation)",
 			lengthof(types), types, values, NULL);

@@ -264,7 +264,10 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	int result;
 
 	take_owner(rel, &before);
+	/* a background worker has no portal that has one */
+	PushActiveSnapshot(GetTransactionSnapshot());
 	result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
+	PopActiveSnapshot();
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 	drop_owner(&before);

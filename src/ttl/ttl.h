@@ -35,7 +35,9 @@ typedef struct TtlLimits
 	int budget; /* milliseconds; 0: as many as it takes */
 	int pause; /* between transactions, as a percentage of the time that they take */
 	bool from_start; /* look at all that is due, wherever the last sweep has come to */
-	bool sparing; /* note a sweep that has removed nothing only now and then */
+	bool
+		background; /* leave a table alone for a while that has failed; and do not always note it if
+					  * nothing was removed */
 } TtlLimits;
 
 /* One sweep of one table. */
@@ -46,7 +48,7 @@ typedef struct TtlSweep
 	int64 from; /* second to begin with; 0: the oldest that counts */
 
 	/* what comes out */
-	bool absent; /* it is no table with time to live, or that is in the making */
+	bool absent; /* it is no table with time to live, or that is in the making, or is left alone */
 	int64 deleted;
 	int64 next; /* second that the next sweep can begin with */
 	int64 dead; /* entries, roughly, that the next sweep meets in vain before that */
@@ -78,6 +80,8 @@ extern void ttl_sweep(TtlSweep *sweep);
 
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
 extern void ttl_run(TtlSweep *sweep);
+extern void ttl_note_failure(Oid schema, TtlSweep *sweep);
+extern int64 ttl_back_off(int failures);
 
 /* state.c */
 typedef struct TtlState
@@ -87,10 +91,12 @@ typedef struct TtlState
 	int64 dead;
 	TimestampTz from_start; /* when the last sweep that began at the start did so */
 	TimestampTz swept;
+	int failures; /* sweeps that have ended by an error since one has finished */
+	TimestampTz retry_at; /* background workers leave it alone until then; 0: they do not */
 } TtlState;
 
-extern void ttl_read_state(const DynTable *table, TtlState *state);
-extern void ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sweep);
+extern void ttl_read_state(Oid schema, Oid relid, TtlState *state);
+extern void ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep);
 extern void ttl_forget_state(const DynTable *table);
 
 /* declare.c */
@@ -104,7 +110,11 @@ extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, Item
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
 
 /* tables.c */
+extern Oid ttl_extension_schema(void);
 extern List *ttl_tables(void);
+
+/* shared.c */
+extern void ttl_wake_launcher(void);
 
 /* settings.c */
 extern bool dyn_preloaded;
@@ -114,6 +124,7 @@ extern int dyn_ttl_budget; /* milliseconds */
 extern int dyn_ttl_batch_size;
 extern int dyn_ttl_pause; /* percentage */
 extern int dyn_ttl_reread_interval; /* seconds */
+extern int dyn_ttl_probe_interval; /* seconds */
 extern void dyn_ttl_init(void);
 
 #endif
