@@ -48,7 +48,7 @@ extern bool ttl_publish_visit(const TtlVisit *visit);
 extern void ttl_read_visit(TtlVisit *visit);
 
 /* At most so many databases are asked for one by one. */
-#define TTL_MAX_WANTED 64
+#define TTL_MAX_WANTED 16
 
 /* launcher.c */
 extern void ttl_launcher_init(void);

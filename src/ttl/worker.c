@@ -161,6 +161,8 @@ run(TtlSweep *sweep)
 {
 	StartTransactionCommand();
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	/* what comes out of the sweep outlives the connection */
+	MemoryContextSwitchTo(PortalContext);
 	ttl_run(sweep);
 	SPI_finish();
 	CommitTransactionCommand();
