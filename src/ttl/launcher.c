@@ -20,8 +20,6 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/lmgr.h"
-#include "storage/lock.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -204,19 +202,14 @@ next_database(void)
  * Visits
  */
 
-/*
- * Whether a worker would have to wait for whoever drops or copies the database, and all other databases
- * with it.
- */
+/* A worker would have to wait, and all other databases with it. */
 static bool
 is_locked(Oid database)
 {
-	LOCKTAG tag;
 	bool locked;
 
-	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
 	StartTransactionCommand();
-	locked = LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
+	locked = ttl_database_is_locked(database);
 	CommitTransactionCommand();
 	return locked;
 }

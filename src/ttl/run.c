@@ -7,6 +7,10 @@
  * would pass them all.  So where there are many of them a sweep begins where the last one
  * has come to, and only now and then at the start, for items that were written with a time that
  * had passed already.
+ *
+ * A background worker sweeps again and again.  So it leaves a table alone for a while that has failed,
+ * and seldom notes that there was nothing to remove; and it leaves when its database is to be
+ * dropped or copied.
  */
 #include "postgres.h"
 

@@ -6,9 +6,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
@@ -150,6 +152,23 @@ ttl_wake_launcher(void)
 		RegisterXactCallback(end_of_transaction, NULL);
 	registered = true;
 	wake_at_commit = true;
+}
+
+/*
+ * Whether somebody drops the database, or copies it; he has it locked, and waits until all others are
+ * gone.  In a transaction.
+ */
+bool
+ttl_database_is_locked(Oid database)
+{
+	LOCKTAG tag;
+
+	/* the lock that a session takes to connect, and gives up then */
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, RowExclusiveLock, false);
+	return false;
 }
 
 /*

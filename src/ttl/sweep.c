@@ -304,6 +304,7 @@ static bool
 goes_on(const TtlSweep *sweep)
 {
 	return sweep->error == NULL && !sweep->absent &&
+		   !(sweep->limits.background && ttl_database_is_locked(MyDatabaseId)) &&
 		   (sweep->limits.budget == 0 ||
 			!TimestampDifferenceExceeds(sweep->start, GetCurrentTimestamp(), sweep->limits.budget));
 }

@@ -35,9 +35,7 @@ typedef struct TtlLimits
 	int budget; /* milliseconds; 0: as many as it takes */
 	int pause; /* between transactions, as a percentage of the time that they take */
 	bool from_start; /* look at all that is due, wherever the last sweep has come to */
-	bool
-		background; /* leave a table alone for a while that has failed; and do not always note it if
-					  * nothing was removed */
+	bool background; /* it is a background worker's, see run.c */
 } TtlLimits;
 
 /* One sweep of one table. */
@@ -115,6 +113,7 @@ extern List *ttl_tables(void);
 
 /* shared.c */
 extern void ttl_wake_launcher(void);
+extern bool ttl_database_is_locked(Oid database);
 
 /* settings.c */
 extern bool dyn_preloaded;

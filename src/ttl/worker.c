@@ -236,6 +236,18 @@ note_culprit(Worker *worker)
 	worker->visit.culprit = InvalidOid;
 }
 
+/* What DROP DATABASE and others wait for, who wait for not more than five seconds. */
+static bool
+is_to_leave(void)
+{
+	bool locked;
+
+	StartTransactionCommand();
+	locked = ttl_database_is_locked(MyDatabaseId);
+	CommitTransactionCommand();
+	return locked;
+}
+
 /* In the order of their OIDs, beginning after the last one of the visit before. */
 static void
 rotate(List *tables, Oid last, Oid *result)
@@ -265,7 +277,7 @@ sweep_tables(Worker *worker)
 					TimestampDifferenceMilliseconds(worker->visit.began, GetCurrentTimestamp());
 
 		CHECK_FOR_INTERRUPTS();
-		if (left <= 0)
+		if (left <= 0 || is_to_leave())
 			return false;
 		MemoryContextReset(context);
 		MemoryContextSwitchTo(context);

@@ -213,7 +213,7 @@ $node->append_conf('postgresql.conf', 'dynamo_table.ttl_batch_size = 20');
 $node->reload;
 create_table('going', 0);
 slow_down('going');
-add_due('going', 5000);
+add_due('going', 20000);
 wait_for_sweep('going', 'postgres');
 my $log_before = -s $node->logfile;
 value('DROP TABLE going');
@@ -225,7 +225,7 @@ unlike(slurp_file($node->logfile, $log_before), qr/WARNING|ERROR|FATAL/, 'DROP T
 create_database('source');
 create_table('app', 0, 'source');
 slow_down('app', 'source');
-add_due('app', 5000, 'source');
+add_due('app', 20000, 'source');
 wait_for_sweep('app', 'source');
 is($node->psql($base, 'CREATE DATABASE copy TEMPLATE source'), 0, 'CREATE DATABASE … TEMPLATE of a database in a sweep');
 cmp_ok(value('SELECT count(*) FROM app', 'copy'), '>', 0, 'before it is done');
@@ -251,6 +251,17 @@ is(value('SELECT count(*) FROM app', 'second'), '2', 'read-only by default: noth
 value('ALTER DATABASE second RESET default_transaction_read_only');
 $node->restart;
 wait_for(q{SELECT count(*) = 1 FROM app}, 'second');
+
+# A database in which something is amiss holds nobody up, and is visited again
+$log_before = -s $node->logfile;
+value('ALTER TABLE dyn_ttl_sweeps RENAME TO elsewhere', 'second');
+$node->wait_for_log(qr/ERROR:  table "dyn_ttl_sweeps" of the extension is missing/, $log_before);
+add_due('app', 10);
+wait_for(q{SELECT count(*) = 2 FROM app});
+value('ALTER TABLE elsewhere RENAME TO dyn_ttl_sweeps', 'second');
+add_due('app', 10, 'second');
+wait_for(q{SELECT count(*) = 1 FROM app}, 'second');
+pass('a database whose visits failed');
 value('DROP EXTENSION dynamo_table CASCADE', 'second');
 value('CREATE EXTENSION dynamo_table', 'second');
 create_table('app', 10, 'second');
