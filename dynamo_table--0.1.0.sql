@@ -477,7 +477,7 @@ COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
 	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
 
 CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
-		from_start boolean DEFAULT false, INOUT deleted bigint DEFAULT NULL)
+		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables';
