@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -110,15 +111,23 @@ ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sw
 			lengthof(types), types, values, nulls);
 }
 
-/* Of a table whose time to live begins or ends, and of those that are gone. */
+/*
+ * Of a table whose time to live begins, and of those that are gone; these may wait for another
+ * such table.  At the higher isolation levels even SKIP LOCKED meets conflicts.
+ */
 void
 ttl_forget_state(const DynTable *table)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
+	execute(table, "DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1", lengthof(types),
+			types, values, NULL);
+	if (IsolationUsesXactSnapshot())
+		return;
 	execute(table,
-			"DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
-			" pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) relation)",
-			lengthof(types), types, values, NULL);
+			"DELETE FROM %1$s WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.relation"
+			" FROM %1$s s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+			" WHERE c.oid OPERATOR(pg_catalog.=) s.relation) FOR UPDATE SKIP LOCKED))",
+			0, NULL, NULL, NULL);
 }

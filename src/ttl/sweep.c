@@ -261,14 +261,16 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	TimestampTz now = GetCurrentTimestamp();
 	Datum values[] = {places(due, n), ttl_oldest(0, now), ttl_number(now)};
 	OwnerRights before;
+	uint64 removed;
 	int result;
 
 	take_owner(rel, &before);
 	result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	removed = SPI_processed;
 	drop_owner(&before);
-	return (int) SPI_processed;
+	return (int) removed;
 }
 
 static void

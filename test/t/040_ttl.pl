@@ -9,6 +9,7 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
+$node->append_conf('postgresql.conf', 'max_prepared_transactions = 2');
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
@@ -74,6 +75,35 @@ cmp_ok($during, '>', 0, 'and others removed meanwhile');
 is(value('SELECT count(*) FROM prolonged p WHERE NOT EXISTS (SELECT FROM app WHERE id = p.id)'), 0, 'no item that was prolonged is gone');
 is(value('SELECT count(*) FROM app a WHERE NOT EXISTS (SELECT FROM prolonged WHERE id = a.id)'), 0, 'all others are');
 is(value(q{SELECT (SELECT count(DISTINCT id) FROM prolonged) + deleted - 4 FROM dyn_ttl_status}), 30000, 'each removal was counted once');
+
+# Begun, and not ended: a prepared transaction starts no worker. Writes keep the column; each way of going on does.
+value(q{SELECT dyn_create_table('begun', 'id S'); SELECT dyn_put('begun', '{"id":{"S":"1"},"expires":{"N":"2e9"}}')});
+sub leave
+{
+	my ($call) = @_;
+	my (undef, undef, $err) = $node->psql('postgres', "BEGIN; $call; PREPARE TRANSACTION 'left'; COMMIT PREPARED 'left'");
+	like($err, qr/WARNING:  a prepared transaction starts no background worker to go on with time to live of table "begun".*CALL public\.dyn_ttl_resume/s, "$call in a prepared transaction");
+}
+sub status
+{
+	return value(q{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "begun"}') #>> '{TimeToLiveDescription,TimeToLiveStatus}'});
+}
+leave("CALL dyn_ttl_enable('begun', 'expires')");
+is(status(), 'ENABLING', 'it is left half done');
+like(($node->psql('postgres', "CALL dyn_ttl_sweep('begun')"))[2], qr/time to live of table "begun" is not enabled/, 'no sweep yet');
+value(q{SELECT dyn_put('begun', '{"id":{"S":"2"},"expires":{"N":"2e9"}}')});
+is(value(q{SELECT id FROM begun WHERE "~ttl" IS NOT NULL}), '2', 'writes fill the column');
+value("CALL dyn_ttl_resume('begun')");
+is(status(), 'ENABLED', 'dyn_ttl_resume ends it');
+is(value(q{SELECT count(*) FROM begun WHERE "~ttl" = 2000000000}), 2, 'with all items');
+leave("CALL dyn_ttl_disable('begun')");
+is(status(), 'DISABLING', 'disabling is left half done');
+value("CALL dyn_ttl_enable('begun', 'expires')");
+is(status(), 'ENABLED', 'enabling it again takes that back');
+leave("CALL dyn_ttl_disable('begun')");
+value("CALL dyn_ttl_disable('begun')");
+is(status(), 'DISABLED', 'the same call again ends it');
+value('DROP TABLE begun');
 
 # A crash between batches: what was removed is, the rest is for the next sweep.
 value(q{TRUNCATE app; SELECT due('c', 2000);
