@@ -11,14 +11,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "ttl/ttl.h"
 
-/* Dead entries that are not worth remembering a place for. */
+/* Dead entries that are not worth remembering a place for; dyn_ttl_status has the number too. */
 #define FEW_DEAD 200
 
 /* Seconds after which a sweep is noted that has removed nothing. */
@@ -35,14 +34,13 @@ static bool
 begin(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	Relation rel = try_relation_open(sweep->relid, AccessShareLock);
-	DynTable *table = rel == NULL ? NULL : dyn_schema(rel);
+	DynTable *table;
+	Relation rel = ttl_open(sweep, AccessShareLock, &table);
 
-	sweep->absent = table == NULL || table->ttl == NULL;
-	if (!sweep->absent)
-		ttl_read_state(table, state);
-	if (rel != NULL)
-		relation_close(rel, NoLock);
+	if (rel == NULL)
+		return false;
+	ttl_read_state(table, state);
+	relation_close(rel, NoLock);
 	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
 		over(state->from_start, now, dyn_ttl_reread_interval))
 	{
@@ -54,7 +52,7 @@ begin(TtlSweep *sweep, TtlState *state)
 		sweep->from = state->next;
 		sweep->dead = state->dead;
 	}
-	return !sweep->absent;
+	return true;
 }
 
 static void
@@ -63,20 +61,13 @@ note(TtlSweep *sweep, TtlState *state)
 	TimestampTz now = GetCurrentTimestamp();
 	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
 	bool important = sweep->deleted > 0 || sweep->error != NULL || reread;
-	Relation rel;
-	DynTable *table;
 
-	if (sweep->limits.sparing && !important && !over(state->swept, now, NOTE_AFTER))
+	if (sweep->limits.background && !important && !over(state->swept, now, NOTE_AFTER))
 		return;
-	rel = try_relation_open(sweep->relid, AccessShareLock);
-	table = rel == NULL ? NULL : dyn_schema(rel);
 	state->next = sweep->next;
 	state->dead = sweep->dead;
 	state->swept = now;
-	if (table != NULL && table->ttl != NULL)
-		ttl_write_state(table, state, sweep);
-	if (rel != NULL)
-		relation_close(rel, NoLock);
+	ttl_write_state(state, sweep);
 }
 
 /*
@@ -92,8 +83,7 @@ ttl_run(TtlSweep *sweep)
 	if (!begin(sweep, &state))
 		return;
 	ttl_sweep(sweep);
-	if (!sweep->absent)
-		note(sweep, &state);
+	note(sweep, &state);
 	SPI_commit();
 	MemoryContextSwitchTo(sweep->context);
 }

@@ -24,9 +24,9 @@
 #define STATE_TABLE "dyn_ttl_sweeps"
 
 static Oid
-owner_of(const DynTable *table)
+owner_of(Oid namespace)
 {
-	Oid relid = get_relname_relid(STATE_TABLE, table->extension_namespace);
+	Oid relid = get_relname_relid(STATE_TABLE, namespace);
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid owner;
 
@@ -40,11 +40,11 @@ owner_of(const DynTable *table)
 
 /* The statement has the state table's name where it says %s. */
 static void
-execute(const DynTable *table, const char *statement, int nargs, Oid *types, Datum *values,
+execute(const TtlState *state, const char *statement, int nargs, Oid *types, Datum *values,
 		const char *nulls)
 {
-	char *name = psprintf("%s.%s", table->extension, STATE_TABLE);
-	Oid owner = owner_of(table);
+	char *name = psprintf("%s.%s", state->extension, STATE_TABLE);
+	Oid owner = owner_of(state->extension_namespace);
 	int nest = NewGUCNestLevel();
 	Oid user;
 	int context;
@@ -63,6 +63,14 @@ execute(const DynTable *table, const char *statement, int nargs, Oid *types, Dat
 	AtEOXact_GUC(true, nest);
 }
 
+static TtlState
+state_of(const DynTable *table)
+{
+	return (TtlState){.relid = table->relid,
+					  .extension_namespace = table->extension_namespace,
+					  .extension = pstrdup(table->extension)};
+}
+
 static Datum
 column(int i)
 {
@@ -77,30 +85,33 @@ ttl_read_state(const DynTable *table, TtlState *state)
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
-	*state = (TtlState){0};
-	execute(table,
+	*state = state_of(table);
+	execute(state,
 			"SELECT next, dead, from_start, swept FROM %s WHERE relation OPERATOR(pg_catalog.=) $1",
 			lengthof(types), types, values, NULL);
-	state->found = SPI_processed > 0;
-	if (state->found)
-		*state = (TtlState){true, DatumGetInt64(column(1)), DatumGetInt64(column(2)),
-							DatumGetTimestampTz(column(3)), DatumGetTimestampTz(column(4))};
+	if (SPI_processed > 0)
+	{
+		state->next = DatumGetInt64(column(1));
+		state->dead = DatumGetInt64(column(2));
+		state->from_start = DatumGetTimestampTz(column(3));
+		state->swept = DatumGetTimestampTz(column(4));
+	}
 	SPI_freetuptable(SPI_tuptable);
 }
 
 /* Add a sweep to what is remembered. */
 void
-ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sweep)
+ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 {
 	Oid types[] = {OIDOID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, TEXTOID};
 	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-	Datum values[] = {ObjectIdGetDatum(table->relid),    Int64GetDatum(state->next),
+	Datum values[] = {ObjectIdGetDatum(state->relid),    Int64GetDatum(state->next),
 					  Int64GetDatum(state->dead),        TimestampTzGetDatum(state->from_start),
 					  TimestampTzGetDatum(state->swept), Int64GetDatum(sweep->deleted),
 					  CStringGetTextDatum(error)};
 	char nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', sweep->error == NULL ? 'n' : ' '};
 
-	execute(table,
+	execute(state,
 			"INSERT INTO %s AS s (relation, next, dead, from_start, swept, deleted, errors,"
 			" last_error) VALUES ($1, $2, $3, $4, $5, $6, ($7 IS NOT NULL)::pg_catalog.int4, $7)"
 			" ON CONFLICT (relation) DO UPDATE SET next = EXCLUDED.next, dead = EXCLUDED.dead,"
@@ -118,14 +129,15 @@ ttl_write_state(const DynTable *table, const TtlState *state, const TtlSweep *sw
 void
 ttl_forget_state(const DynTable *table)
 {
+	TtlState state = state_of(table);
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
-	execute(table, "DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1", lengthof(types),
+	execute(&state, "DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1", lengthof(types),
 			types, values, NULL);
 	if (IsolationUsesXactSnapshot())
 		return;
-	execute(table,
+	execute(&state,
 			"DELETE FROM %1$s WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.relation"
 			" FROM %1$s s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 			" WHERE c.oid OPERATOR(pg_catalog.=) s.relation) FOR UPDATE SKIP LOCKED))",

@@ -23,6 +23,7 @@
 #include "jit/jit.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -56,18 +57,22 @@ next_transaction(TtlSweep *sweep)
 }
 
 /* NULL if there is nothing to sweep, or no longer. */
-static Relation
-open_table(TtlSweep *sweep, DynTable **table)
+Relation
+ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 {
-	Relation rel = try_relation_open(sweep->relid, RowExclusiveLock);
+	Relation rel = NULL;
 
+	if (!sweep->limits.background)
+		rel = try_relation_open(sweep->relid, mode);
+	else if (ConditionalLockRelationOid(sweep->relid, mode))
+		rel = try_relation_open(sweep->relid, NoLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	sweep->absent = *table == NULL || (*table)->ttl == NULL ||
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
 	if (!sweep->absent)
 		return rel;
 	if (rel != NULL)
-		relation_close(rel, RowExclusiveLock);
+		relation_close(rel, mode);
 	return NULL;
 }
 
@@ -165,7 +170,7 @@ find_due(TtlSweep *sweep)
 	BufferUsage before = pgBufferUsage;
 	TimestampTz now = GetCurrentTimestamp();
 	DynTable *table;
-	Relation rel = open_table(sweep, &table);
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
 	int64 pages;
 
 	sweep->ndue = sweep->done = 0;
@@ -279,7 +284,7 @@ remove_batch(TtlSweep *sweep)
 	const TtlDue *due = sweep->due + sweep->done;
 	int n = Min(sweep->limits.batch, sweep->ndue - sweep->done);
 	DynTable *table;
-	Relation rel = open_table(sweep, &table);
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
 	int removed;
 
 	if (rel == NULL)
