@@ -457,7 +457,7 @@ CREATE VIEW dyn_index_progress AS
 	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
 	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database();
 COMMENT ON VIEW dyn_index_progress IS
-	'dyn_create_index and dyn_drop_index at work in this database; pg_stat_progress_create_index shows the build in their workers';
+	'dyn_create_index, dyn_drop_index, dyn_ttl_enable and dyn_ttl_disable at work in this database; pg_stat_progress_create_index shows the build in their workers';
 GRANT SELECT ON dyn_index_progress TO PUBLIC;
 
 -- time to live
@@ -477,7 +477,7 @@ COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
 	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
 
 CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
-		from_start boolean DEFAULT false, INOUT deleted bigint DEFAULT NULL)
+		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables';

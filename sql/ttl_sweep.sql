@@ -63,10 +63,11 @@ RESET default_transaction_isolation;
 SELECT due('app', 1, 300);
 CALL dyn_ttl_sweep('app');
 SELECT due('app', 1, 3);
-CALL dyn_ttl_sweep('app');
-CALL dyn_ttl_sweep('app', from_start => true);
-SELECT due('app', 1, 3);
 CALL dyn_ttl_sweep();
+CALL dyn_ttl_sweep('app', from_start => false);
+CALL dyn_ttl_sweep('app');
+SELECT due('app', 1, 3);
+CALL dyn_ttl_sweep(from_start => true);
 TRUNCATE removed;
 
 -- rights: who may delete may sweep; whoever calls, triggers run as the owner, with nobody's search_path

@@ -70,7 +70,8 @@ get_limits(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("\"batch_size\" must be at least 1")));
 	if (!PG_ARGISNULL(2))
 		limits.budget = get_budget(PG_GETARG_INTERVAL_P(2));
-	limits.from_start = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	/* who names a table wants to see everything of it gone */
+	limits.from_start = PG_ARGISNULL(3) ? !PG_ARGISNULL(0) : PG_GETARG_BOOL(3);
 	return limits;
 }
 

@@ -8,21 +8,20 @@
  * has come to, and only now and then at the start, for items that were written with a time that
  * had passed already.
  *
- * A background worker sweeps again and again.  So it leaves a table alone for a while that has failed,
- * and seldom notes that there was nothing to remove; and it leaves when its database is to be
- * dropped or copied.
+ * A background worker sweeps again and again.  So it leaves a table that is locked, and one that has
+ * failed, for a while; it seldom notes that there was nothing to remove; and it leaves when its
+ * database is to be dropped or copied.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "ttl/ttl.h"
 
-/* Dead entries that are not worth remembering a place for. */
+/* Dead entries that are not worth remembering a place for; dyn_ttl_status has the number too. */
 #define FEW_DEAD 200
 
 /* Seconds after which a sweep is noted that has removed nothing. */
@@ -66,19 +65,18 @@ static bool
 begin(TtlSweep *sweep, TtlState *state)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	Relation rel = try_relation_open(sweep->relid, AccessShareLock);
-	DynTable *table = rel == NULL ? NULL : dyn_schema(rel);
+	DynTable *table;
+	Relation rel = ttl_open(sweep, AccessShareLock, &table);
 
-	sweep->absent = table == NULL || table->ttl == NULL;
-	if (!sweep->absent)
-		ttl_read_state(table->extension_namespace, sweep->relid, state);
+	if (rel == NULL)
+		return false;
+	ttl_read_state(table->extension_namespace, sweep->relid, state);
+	relation_close(rel, NoLock);
 	if (sweep->limits.background)
 	{
-		sweep->absent |= now < state->retry_at;
+		sweep->absent = now < state->retry_at;
 		sweep->limits.batch = batch_after(sweep->limits.batch, state->failures);
 	}
-	if (rel != NULL)
-		relation_close(rel, NoLock);
 	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
 		over(state->from_start, now, dyn_ttl_reread_interval))
 	{
@@ -109,21 +107,14 @@ note(TtlSweep *sweep, TtlState *state)
 	TimestampTz now = GetCurrentTimestamp();
 	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
 	bool important = sweep->deleted > 0 || sweep->error != NULL || state->failures > 0 || reread;
-	Relation rel;
-	DynTable *table;
 
 	if (sweep->limits.background && !important && !over(state->swept, now, NOTE_AFTER))
 		return;
-	rel = try_relation_open(sweep->relid, AccessShareLock);
-	table = rel == NULL ? NULL : dyn_schema(rel);
 	state->next = sweep->next;
 	state->dead = sweep->dead;
 	state->swept = now;
 	count_failures(sweep, state, now);
-	if (table != NULL && table->ttl != NULL)
-		ttl_write_state(table->extension_namespace, state, sweep);
-	if (rel != NULL)
-		relation_close(rel, NoLock);
+	ttl_write_state(state, sweep);
 }
 
 /* Of a sweep that was cut off by its error. */
@@ -136,7 +127,7 @@ ttl_note_failure(Oid schema, TtlSweep *sweep)
 	ttl_read_state(schema, sweep->relid, &state);
 	state.swept = now;
 	count_failures(sweep, &state, now);
-	ttl_write_state(schema, &state, sweep);
+	ttl_write_state(&state, sweep);
 }
 
 /*
@@ -152,8 +143,7 @@ ttl_run(TtlSweep *sweep)
 	if (!begin(sweep, &state))
 		return;
 	ttl_sweep(sweep);
-	if (!sweep->absent)
-		note(sweep, &state);
+	note(sweep, &state);
 	SPI_commit();
 	MemoryContextSwitchTo(sweep->context);
 }

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -24,9 +25,9 @@
 #define STATE_TABLE "dyn_ttl_sweeps"
 
 static Oid
-owner_of(Oid schema)
+owner_of(Oid namespace)
 {
-	Oid relid = get_relname_relid(STATE_TABLE, schema);
+	Oid relid = get_relname_relid(STATE_TABLE, namespace);
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid owner;
 
@@ -38,12 +39,13 @@ owner_of(Oid schema)
 	return owner;
 }
 
-/* The statement has the state table's name where it says %s; schema: the extension's. */
+/* The statement has the state table's name where it says %s. */
 static void
-execute(Oid schema, const char *statement, int nargs, Oid *types, Datum *values, const char *nulls)
+execute(const TtlState *state, const char *statement, int nargs, Oid *types, Datum *values,
+		const char *nulls)
 {
-	char *name = psprintf("%s.%s", quote_identifier(get_namespace_name(schema)), STATE_TABLE);
-	Oid owner = owner_of(schema);
+	char *name = psprintf("%s.%s", state->extension, STATE_TABLE);
+	Oid owner = owner_of(state->extension_namespace);
 	int nest = NewGUCNestLevel();
 	Oid user;
 	int context;
@@ -65,6 +67,15 @@ execute(Oid schema, const char *statement, int nargs, Oid *types, Datum *values,
 	AtEOXact_GUC(true, nest);
 }
 
+/* schema: the extension's. */
+static TtlState
+state_of(Oid schema, Oid relid)
+{
+	return (TtlState){.relid = relid,
+					  .extension_namespace = schema,
+					  .extension = quote_identifier(get_namespace_name(schema))};
+}
+
 /* 0 for NULL. */
 static Datum
 column(int i)
@@ -80,31 +91,31 @@ ttl_read_state(Oid schema, Oid relid, TtlState *state)
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
 
-	*state = (TtlState){0};
-	execute(schema,
+	*state = state_of(schema, relid);
+	execute(state,
 			"SELECT next, dead, from_start, swept, failures, retry_at FROM %s"
 			" WHERE relation OPERATOR(pg_catalog.=) $1",
 			lengthof(types), types, values, NULL);
-	state->found = SPI_processed > 0;
-	if (state->found)
-		*state = (TtlState){true,
-							DatumGetInt64(column(1)),
-							DatumGetInt64(column(2)),
-							DatumGetTimestampTz(column(3)),
-							DatumGetTimestampTz(column(4)),
-							DatumGetInt32(column(5)),
-							DatumGetTimestampTz(column(6))};
+	if (SPI_processed > 0)
+	{
+		state->next = DatumGetInt64(column(1));
+		state->dead = DatumGetInt64(column(2));
+		state->from_start = DatumGetTimestampTz(column(3));
+		state->swept = DatumGetTimestampTz(column(4));
+		state->failures = DatumGetInt32(column(5));
+		state->retry_at = DatumGetTimestampTz(column(6));
+	}
 	SPI_freetuptable(SPI_tuptable);
 }
 
 /* Add a sweep to what is remembered. */
 void
-ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep)
+ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 {
 	Oid types[] = {OIDOID,  INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
 				   INT8OID, TEXTOID, INT4OID, TIMESTAMPTZOID};
 	const char *error = sweep->error == NULL ? "" : sweep->error->message;
-	Datum values[] = {ObjectIdGetDatum(sweep->relid),      Int64GetDatum(state->next),
+	Datum values[] = {ObjectIdGetDatum(state->relid),      Int64GetDatum(state->next),
 					  Int64GetDatum(state->dead),          TimestampTzGetDatum(state->from_start),
 					  TimestampTzGetDatum(state->swept),   Int64GetDatum(sweep->deleted),
 					  CStringGetTextDatum(error),          Int32GetDatum(state->failures),
@@ -119,7 +130,7 @@ ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep)
 					' ',
 					state->retry_at == 0 ? 'n' : ' '};
 
-	execute(schema,
+	execute(state,
 			"INSERT INTO %s AS s (relation, next, dead, from_start, swept, deleted, errors,"
 			" last_error, failures, retry_at) VALUES ($1, $2, $3, $4, $5, $6,"
 			" ($7 IS NOT NULL)::pg_catalog.int4, $7, $8, $9)"
@@ -132,15 +143,24 @@ ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep)
 			lengthof(types), types, values, nulls);
 }
 
-/* Of a table whose time to live begins or ends, and of those that are gone. */
+/*
+ * Of a table whose time to live begins, and of those that are gone; these may wait for another
+ * such table.  At the higher isolation levels even SKIP LOCKED meets conflicts.
+ */
 void
 ttl_forget_state(const DynTable *table)
 {
+	TtlState state = state_of(table->extension_namespace, table->relid);
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
-	execute(table->extension_namespace,
-			"DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
-			" pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) relation)",
-			lengthof(types), types, values, NULL);
+	execute(&state, "DELETE FROM %s WHERE relation OPERATOR(pg_catalog.=) $1", lengthof(types),
+			types, values, NULL);
+	if (IsolationUsesXactSnapshot())
+		return;
+	execute(&state,
+			"DELETE FROM %1$s WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.relation"
+			" FROM %1$s s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+			" WHERE c.oid OPERATOR(pg_catalog.=) s.relation) FOR UPDATE SKIP LOCKED))",
+			0, NULL, NULL, NULL);
 }

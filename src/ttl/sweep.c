@@ -23,6 +23,7 @@
 #include "jit/jit.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -56,18 +57,22 @@ next_transaction(TtlSweep *sweep)
 }
 
 /* NULL if there is nothing to sweep, or no longer. */
-static Relation
-open_table(TtlSweep *sweep, DynTable **table)
+Relation
+ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 {
-	Relation rel = try_relation_open(sweep->relid, RowExclusiveLock);
+	Relation rel = NULL;
 
+	if (!sweep->limits.background)
+		rel = try_relation_open(sweep->relid, mode);
+	else if (ConditionalLockRelationOid(sweep->relid, mode))
+		rel = try_relation_open(sweep->relid, NoLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	sweep->absent = *table == NULL || (*table)->ttl == NULL ||
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
 	if (!sweep->absent)
 		return rel;
 	if (rel != NULL)
-		relation_close(rel, RowExclusiveLock);
+		relation_close(rel, mode);
 	return NULL;
 }
 
@@ -165,7 +170,7 @@ find_due(TtlSweep *sweep)
 	BufferUsage before = pgBufferUsage;
 	TimestampTz now = GetCurrentTimestamp();
 	DynTable *table;
-	Relation rel = open_table(sweep, &table);
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
 	int64 pages;
 
 	sweep->ndue = sweep->done = 0;
@@ -261,6 +266,7 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	TimestampTz now = GetCurrentTimestamp();
 	Datum values[] = {places(due, n), ttl_oldest(0, now), ttl_number(now)};
 	OwnerRights before;
+	uint64 removed;
 	int result;
 
 	take_owner(rel, &before);
@@ -270,8 +276,9 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	PopActiveSnapshot();
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	removed = SPI_processed;
 	drop_owner(&before);
-	return (int) SPI_processed;
+	return (int) removed;
 }
 
 static void
@@ -280,7 +287,7 @@ remove_batch(TtlSweep *sweep)
 	const TtlDue *due = sweep->due + sweep->done;
 	int n = Min(sweep->limits.batch, sweep->ndue - sweep->done);
 	DynTable *table;
-	Relation rel = open_table(sweep, &table);
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
 	int removed;
 
 	if (rel == NULL)

@@ -6,7 +6,7 @@
  * key's, and a btree over that column has the due items in order.  Sweeps read it from the oldest
  * that counts, or from where the sweeps before have come to.
  *
- * Lock order within a transaction: the table, the btree, then rows, and none of these is waited for.
+ * Lock order within a transaction: the table, the btree, then rows, which are never waited for.
  */
 #ifndef DYNAMO_TABLE_TTL_TTL_H
 #define DYNAMO_TABLE_TTL_TTL_H
@@ -46,7 +46,7 @@ typedef struct TtlSweep
 	int64 from; /* second to begin with; 0: the oldest that counts */
 
 	/* what comes out */
-	bool absent; /* it is no table with time to live, or that is in the making, or is left alone */
+	bool absent; /* it is no table with time to live, or that is in the making, or it was left */
 	int64 deleted;
 	int64 next; /* second that the next sweep can begin with */
 	int64 dead; /* entries, roughly, that the next sweep meets in vain before that */
@@ -74,6 +74,7 @@ extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum t
 						int limit);
 
 /* sweep.c: in a procedure, or what else is connected to SPI so that it may commit */
+extern Relation ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table);
 extern void ttl_sweep(TtlSweep *sweep);
 
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
@@ -84,7 +85,9 @@ extern int64 ttl_back_off(int failures);
 /* state.c */
 typedef struct TtlState
 {
-	bool found;
+	Oid relid;
+	Oid extension_namespace; /* as a table has them */
+	const char *extension;
 	int64 next; /* as in a sweep */
 	int64 dead;
 	TimestampTz from_start; /* when the last sweep that began at the start did so */
@@ -94,7 +97,7 @@ typedef struct TtlState
 } TtlState;
 
 extern void ttl_read_state(Oid schema, Oid relid, TtlState *state);
-extern void ttl_write_state(Oid schema, const TtlState *state, const TtlSweep *sweep);
+extern void ttl_write_state(const TtlState *state, const TtlSweep *sweep);
 extern void ttl_forget_state(const DynTable *table);
 
 /* declare.c */
