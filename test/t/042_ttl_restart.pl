@@ -63,7 +63,7 @@ value(q{
 # A restart in the middle of a sweep: what is left goes afterwards
 value("$add_due FROM generate_series(1, 20000) i");
 wait_for_sweep();
-$node->restart('fast');
+$node->restart;
 cmp_ok(value('SELECT count(*) FROM app'), '>', 0, 'a restart in a sweep');
 my $left = value('SELECT count(*) FROM app');
 wait_for("SELECT count(*) < $left FROM app");
