@@ -469,8 +469,63 @@ CREATE VIEW dyn_index_progress AS
 	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
 	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database();
 COMMENT ON VIEW dyn_index_progress IS
-	'dyn_create_index and dyn_drop_index at work in this database; pg_stat_progress_create_index shows the build in their workers';
+	'dyn_create_index, dyn_drop_index, dyn_ttl_enable and dyn_ttl_disable at work in this database; pg_stat_progress_create_index shows the build in their workers';
 GRANT SELECT ON dyn_index_progress TO PUBLIC;
+
+-- time to live
+
+CREATE PROCEDURE dyn_ttl_enable(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_enable(text, text, boolean) IS
+	'let items of a table expire at the time, in Unix seconds, that an attribute has';
+
+CREATE PROCEDURE dyn_ttl_disable(table_name text)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_disable(text) IS 'let items of a table expire no longer';
+
+CREATE PROCEDURE dyn_ttl_resume(relation regclass)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
+	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
+
+CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
+		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, boolean, bigint) IS
+	'remove expired items of a table, or of all tables';
+
+-- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
+-- whatever default privileges say.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
+CREATE TABLE dyn_ttl_sweeps (
+	relation oid PRIMARY KEY,
+	next bigint NOT NULL,
+	dead bigint NOT NULL,
+	from_start timestamptz NOT NULL,
+	swept timestamptz NOT NULL,
+	deleted bigint NOT NULL,
+	errors bigint NOT NULL,
+	last_error text,
+	failures integer NOT NULL,
+	retry_at timestamptz
+) WITH (fillfactor = 50);
+REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
+COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
+
+CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_ttl_tables() IS 'tables with time to live that the caller may read';
+
+CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
+
+CREATE VIEW dyn_ttl_status AS
+	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
+		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error, s.retry_at
+	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
+		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
+COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read: what is due, and what was removed';
+GRANT SELECT ON dyn_ttl_status TO PUBLIC;
 
 -- requests
 

@@ -104,6 +104,20 @@ SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1000"}}');
 ALTER TABLE app ALTER sk TYPE numeric;
 SELECT * FROM differences('app');
 
+-- time to live is ours
+SET client_min_messages = error;
+CALL dyn_ttl_enable('app', 'n');
+RESET client_min_messages;
+SELECT * FROM differences('app');
+SELECT same_by_statements('app');
+SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"7"}}');
+SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'ADD n :n', vals => '{":n":{"N":"1.5"}}');
+SET enable_seqscan = off;
+SELECT "~ttl" FROM app WHERE "~ttl" BETWEEN 7 AND 9;
+RESET enable_seqscan;
+CALL dyn_ttl_disable('app');
+DELETE FROM app;
+
 -- a foreign key that refers to the table, and a rule
 CREATE TABLE child (pk text COLLATE "C", sk numeric, FOREIGN KEY (pk, sk) REFERENCES app);
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}');

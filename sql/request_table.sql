@@ -142,19 +142,22 @@ SELECT attempt('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000
 SELECT attempt('ListTagsOfResource', '{"ResourceArn": "shop"}'), attempt('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/nope"}');
 SELECT attempt('TagResource', (SELECT json_build_object('ResourceArn', 'arn:aws:dynamodb:local:000000000000:table/shop', 'Tags', json_agg(json_build_object('Key', 'k' || i, 'Value', i::text)))::text FROM generate_series(1, n) i)) FROM unnest(ARRAY[50, 49]) n;
 
--- TTL: the setting
-SELECT dyn_request('DescribeTimeToLive', '{"TableName": "shop"}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "expires"}}');
-SELECT dyn_request('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires \"at\""}}');
-SELECT dyn_request('DescribeTimeToLive', '{"TableName": "shop"}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires \"at\""}}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "other"}}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "other"}}');
-SELECT dyn_request('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "expires \"at\""}}');
-SELECT dyn_request('DescribeTimeToLive', '{"TableName": "shop"}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": ""}}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "a\u0000"}}');
-SELECT attempt('UpdateTimeToLive', '{"TableName": "shop", "TimeToLiveSpecification": {"Enabled": true}}');
+-- TTL: rows TT01, TT13; of a table without items, it is enabled and disabled at once
+SELECT dyn_create_table('session', 'id S');
+SELECT dyn_request('DescribeTimeToLive', '{"TableName": "session"}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "expires"}}');
+SELECT dyn_request('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires \"at\""}}');
+SELECT dyn_request('DescribeTimeToLive', '{"TableName": "session"}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires \"at\""}}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "other"}}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "other"}}');
+SELECT dyn_request('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "expires \"at\""}}');
+SELECT dyn_request('DescribeTimeToLive', '{"TableName": "session"}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": ""}}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "a\u0000"}}');
+SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": true}}');
+
+SELECT dyn_drop_table('session');
 
 SELECT dyn_request('DescribeContinuousBackups', '{"TableName": "shop"}');
 

@@ -68,6 +68,28 @@ struct Node;
 	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
 #endif
 
+/* 17 can flush a message that is not transactional. */
+#if PG17_GE
+#define log_logical_message(prefix, text, len) \
+	LogLogicalMessage((prefix), (text), (len), true, false)
+#else
+#define log_logical_message(prefix, text, len) LogLogicalMessage((prefix), (text), (len), true)
+#endif
+
+/* 17 lets an extension name what it waits for. */
+#if PG17_GE
+#define custom_wait_event(name) WaitEventExtensionNew(name)
+#else
+#define custom_wait_event(name) PG_WAIT_EXTENSION
+#endif
+
+/* 17 brought a timeout of transactions. */
+#if PG17_GE
+#define NO_TRANSACTION_TIMEOUT {"transaction_timeout", "0"},
+#else
+#define NO_TRANSACTION_TIMEOUT
+#endif
+
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

@@ -14,6 +14,8 @@
 #include "catalog/table.h"
 #include "settings.h"
 #include "store/store.h"
+#include "ttl/background.h"
+#include "ttl/ttl.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
@@ -30,5 +32,8 @@ _PG_init(void)
 	dyn_settings_init();
 	dyn_arn_init();
 	store_init();
+	dyn_ttl_init();
+	if (dyn_preloaded)
+		ttl_launcher_init();
 	MarkGUCPrefixReserved("dynamo_table");
 }

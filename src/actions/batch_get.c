@@ -96,6 +96,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 			return false;
 	}
 	target_measure(get->request->meter, target, item, item);
+	item = action_visible(target->table, item);
 	if (item == NULL)
 		return true;
 	if (get->projections[table] != NULL)

@@ -30,6 +30,7 @@ action_get(const ItemRequest *request)
 	store_end(&callback);
 	relation_close(rel, NoLock);
 	action_measure(request, table, item, item);
+	item = action_visible(table, item);
 	if (item != NULL && projection != NULL)
 		item = expr_project(projection, item);
 	return item;

@@ -138,7 +138,7 @@ keys_suffice(const Read *read)
 {
 	bool keys = read->index->projection == DYN_PROJECT_KEYS_ONLY;
 
-	if (read->request->paged && !keys)
+	if (read->hides || (read->request->paged && !keys))
 		return false;
 	if (read->filter != NULL && !looks_at_keys(read, read->filter))
 		return false;
@@ -181,6 +181,7 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	result->table = read->table;
 	result->index = read->index;
 	read->sized = request->paged || request->explanation != NULL;
+	read->hides = action_hides(read->table);
 	read->keys_only = keys_suffice(read);
 }
 
@@ -227,7 +228,8 @@ read_item(Read *read, Datum datum)
 
 	result->scanned++;
 	/* The item may go out as it came, without being fetched from TOAST. */
-	if (read->filter == NULL && read->projection == NULL && read->whole && !read->sized)
+	if (read->filter == NULL && read->projection == NULL && read->whole && !read->sized &&
+		!read->hides)
 	{
 		read->callback(datum, read->arg);
 		return ++result->count != request->max_items;
@@ -237,7 +239,8 @@ read_item(Read *read, Datum datum)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
 		request->fetched(item_size(item_root(item)), request->fetched_arg);
-	if (read->filter == NULL || expr_matches(read->filter, item))
+	if ((read->filter == NULL || expr_matches(read->filter, item)) &&
+		!(read->hides && action_expired(read->table, item)))
 	{
 		result->count++;
 		if (request->select != SELECT_COUNT)

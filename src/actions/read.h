@@ -19,6 +19,7 @@ typedef struct Read
 	bool whole; /* items are returned as the table has them */
 	bool sized; /* the bytes that are read matter */
 	bool fetches; /* a local index's entries do not suffice, and somebody counts */
+	bool hides; /* expired items are not returned */
 	bool keys_only; /* the columns of the index say everything that is wanted */
 	MemoryContext context; /* for the result */
 	ResultCallback callback;

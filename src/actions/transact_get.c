@@ -101,6 +101,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		CHECK_FOR_INTERRUPTS();
 		item = get_item(reader, &targets[i], &bytes);
 		target_measure(request->meter, &targets[i], item, item);
+		item = action_visible(targets[i].table, item);
 		if (item != NULL && projections[i] != NULL)
 			item = expr_project(projections[i], item);
 		callback(item, arg);

@@ -36,7 +36,7 @@ static void
 append_attributes(StringInfo json, const DynTable *table)
 {
 	appendStringInfoString(json, ",\"AttributeDefinitions\":[");
-	for (int i = 0; i < table->ncolumns; i++)
+	for (int i = 0; i < table->nattributes; i++)
 	{
 		appendStringInfoString(json, i > 0 ? "," : "");
 		append_name(json, "AttributeName", table->keys[i].attribute);
@@ -181,6 +181,34 @@ dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan give
 					 row_estimate(rel), size);
 }
 
+const char *const dyn_ttl_status_names[] = {"ENABLED", "ENABLING", "DISABLING"};
+
+/* TimeToLiveDescription. */
+void
+dyn_describe_ttl(StringInfo json, const DynTable *table)
+{
+	appendStringInfo(json, "{\"TimeToLiveStatus\":\"%s\"",
+					 table->ttl == NULL ? "DISABLED" : dyn_ttl_status_names[table->ttl->status]);
+	if (table->ttl != NULL)
+	{
+		appendStringInfoString(json, ",\"AttributeName\":");
+		escape_json(json, pnstrdup(table->ttl->name.data, table->ttl->name.len));
+	}
+	appendStringInfoChar(json, '}');
+}
+
+/* DynamoDB describes time to live elsewhere, and hides nothing. */
+static void
+append_ttl(StringInfo json, const DynTable *table)
+{
+	if (table->ttl == NULL)
+		return;
+	json->data[--json->len] = '\0';
+	appendStringInfoString(json, ",\"TimeToLiveDescription\":");
+	dyn_describe_ttl(json, table);
+	appendStringInfo(json, ",\"HideExpired\":%s}", table->settings.hide_expired ? "true" : "false");
+}
+
 PG_FUNCTION_INFO_V1(dyn_describe_table);
 Datum
 dyn_describe_table(PG_FUNCTION_ARGS)
@@ -193,6 +221,7 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	initStringInfo(&json);
 	dyn_describe(&json, rel, table, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
 				 "ACTIVE");
+	append_ttl(&json, table);
 	/* which DynamoDB's DescribeTable knows nothing of */
 	if (table->settings.no_placement)
 	{

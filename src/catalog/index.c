@@ -120,6 +120,16 @@ find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 	return found;
 }
 
+void
+dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status, DynIndex *index)
+{
+	index->relid = find_btree(rel, table, index);
+	index->status = status;
+	/* somebody dropped it */
+	if (status == DYN_INDEX_ACTIVE && !OidIsValid(index->relid))
+		index->status = DYN_INDEX_DELETING;
+}
+
 /* An index as its definition has it, in a table whose keys are complete. */
 void
 dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
@@ -135,11 +145,7 @@ dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, Dy
 	for (int i = 0; i < spec->nkeys; i++)
 		index->columns[i] = key_place(table, spec->keys[i]);
 	dyn_index_add_table_keys(table, index);
-	index->relid = find_btree(rel, table, index);
-	index->status = spec->status;
-	/* somebody dropped the btree */
-	if (index->status == DYN_INDEX_ACTIVE && !OidIsValid(index->relid))
-		index->status = DYN_INDEX_DELETING;
+	dyn_index_find_btree(rel, table, spec->status, index);
 }
 
 /*

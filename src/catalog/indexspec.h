@@ -60,6 +60,8 @@ extern void dyn_shape_check(const DynShape *shape);
 
 /* index.c: a definition as the schema has it */
 extern void dyn_index_add_table_keys(const DynTable *table, DynIndex *index);
+extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
+								 DynIndex *index);
 extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,
 						   DynIndex *index);
 
@@ -70,7 +72,9 @@ extern void dyn_create(DynShape *shape, ItemSpan given, int fillfactor);
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
-extern List *dyn_shape_columns(const DynShape *shape); /* DynShapeColumn: table keys first */
+extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
+extern List *dyn_shape_columns(const DynShape *shape); /* these, and time to live's */
+extern ItemSpan dyn_ttl_spec(ItemSpan attribute);
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
@@ -80,6 +84,7 @@ extern void dyn_execute(const char *sql);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,
 								 const char *relation, bool concurrently);
+extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);
 extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
 
 #endif

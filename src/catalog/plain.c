@@ -194,6 +194,29 @@ primary_key_fits(const DynTable *table)
 	return fits;
 }
 
+/* Indexes of the same keys may share a btree. */
+static void
+add_btree(DynTable *table, const DynIndex *index)
+{
+	for (int i = 0; i < table->nbtrees; i++)
+	{
+		if (table->btrees[i]->relid == index->relid)
+			return;
+	}
+	if (OidIsValid(index->relid))
+		table->btrees[table->nbtrees++] = index;
+}
+
+static void
+list_btrees(DynTable *table)
+{
+	table->btrees = palloc((table->nindexes + 1) * sizeof(DynIndex *));
+	for (int i = 0; i < table->nindexes; i++)
+		add_btree(table, &table->indexes[i]);
+	if (table->ttl != NULL)
+		add_btree(table, table->ttl);
+}
+
 static bool
 has_only_our_indexes(Relation rel, const DynTable *table)
 {
@@ -206,9 +229,9 @@ has_only_our_indexes(Relation rel, const DynTable *table)
 	{
 		bool fits = lfirst_oid(cell) == table->primary.relid;
 
-		for (int i = 0; i < table->nindexes && !fits; i++)
-			fits = lfirst_oid(cell) == table->indexes[i].relid &&
-				   index_fits(table, &table->indexes[i]);
+		for (int i = 0; i < table->nbtrees && !fits; i++)
+			fits =
+				lfirst_oid(cell) == table->btrees[i]->relid && index_fits(table, table->btrees[i]);
 		if (!fits)
 			return false;
 	}
@@ -219,6 +242,7 @@ has_only_our_indexes(Relation rel, const DynTable *table)
 void
 dyn_read_plainness(Relation rel, DynTable *table)
 {
+	list_btrees(table);
 	table->plain = is_plain(rel);
 	table->bare = table->plain && !rel->rd_rel->relispartition && rel->rd_rules == NULL &&
 				  has_only_our_columns(rel, table) && has_only_our_trigger(rel) &&

@@ -348,6 +348,30 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 		dyn_index_read(rel, table, specs[i], &table->indexes[i]);
 }
 
+/*
+ * Time to live has a column of its own: its attribute may be a key as well, and of any type.  So
+ * it is the last, where no search for a key finds it first.
+ */
+static void
+read_ttl(Relation rel, DynTable *table)
+{
+	AttrNumber attnum = get_attnum(table->relid, DYN_TTL_COLUMN);
+	DynIndex *ttl = palloc0(sizeof(DynIndex));
+
+	if (table->ncolumns == DYN_MAX_COLUMNS)
+		fail_shape(rel, psprintf("It has more than %d keys.", DYN_MAX_COLUMNS));
+	if (attnum <= 0)
+		fail_shape(rel, psprintf("It has no column \"%s\" for time to live.", DYN_TTL_COLUMN));
+	set_key(rel, &table->keys[table->ncolumns++], dyn_ttl_spec(table->settings.ttl), attnum);
+	*ttl = (DynIndex){.name = table->settings.ttl,
+					  .npartition = 1,
+					  .nkeys = 1,
+					  .ncolumns = 1,
+					  .columns = {table->nattributes}};
+	dyn_index_find_btree(rel, table, table->settings.ttl_status, ttl);
+	table->ttl = ttl;
+}
+
 /* NULL if the relation is no table of ours. */
 static DynTable *
 read_schema(Relation rel)
@@ -375,6 +399,9 @@ read_schema(Relation rel)
 	table->keys = palloc(DYN_MAX_COLUMNS * sizeof(DynKey));
 	read_table_keys(rel, table, arguments);
 	read_arguments(rel, table, arguments);
+	table->nattributes = table->ncolumns;
+	if (table->settings.ttl.len > 0)
+		read_ttl(rel, table);
 	dyn_read_plainness(rel, table);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);

@@ -78,8 +78,9 @@ add_column(List *columns, ItemSpan spec)
 	return lappend(columns, column);
 }
 
+/* The columns of keys. */
 List *
-dyn_shape_columns(const DynShape *shape)
+dyn_shape_keys(const DynShape *shape)
 {
 	List *columns = NIL;
 	ListCell *cell;
@@ -94,6 +95,29 @@ dyn_shape_columns(const DynShape *shape)
 			columns = add_column(columns, spec->keys[i]);
 	}
 	return columns;
+}
+
+/* The attribute of time to live as a key. */
+ItemSpan
+dyn_ttl_spec(ItemSpan attribute)
+{
+	char *spec = psprintf("%.*s N", (int) attribute.len, attribute.data);
+
+	return (ItemSpan){spec, (uint32) strlen(spec)};
+}
+
+/* All derived columns, in the order of the table's keys. */
+List *
+dyn_shape_columns(const DynShape *shape)
+{
+	List *columns = dyn_shape_keys(shape);
+	DynShapeColumn *column;
+
+	if (shape->settings.ttl.len == 0)
+		return columns;
+	column = palloc(sizeof(DynShapeColumn));
+	*column = (DynShapeColumn){dyn_ttl_spec(shape->settings.ttl), ITEM_N, DYN_TTL_COLUMN};
+	return lappend(columns, column);
 }
 
 static const char *
@@ -290,6 +314,17 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		word = " AND ";
 	}
 	return same ? NULL : sql.data;
+}
+
+/* The same for time to live. */
+char *
+dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently)
+{
+	const char *column = quote_identifier(DYN_TTL_COLUMN);
+
+	return psprintf("CREATE INDEX %s%s ON %s (%s) WHERE %s IS NOT NULL",
+					concurrently ? "CONCURRENTLY " : "", quote_identifier(relation),
+					shape->qualified, column, column);
 }
 
 /*

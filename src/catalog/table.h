@@ -20,6 +20,7 @@
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
+#define DYN_TTL_COLUMN "~ttl"
 #define DYN_MAX_KEYS 2
 #define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
 #define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
@@ -43,14 +44,6 @@ typedef enum DynProjection
 	DYN_PROJECT_KEYS_ONLY,
 	DYN_PROJECT_INCLUDE
 } DynProjection;
-
-/* Only an active index can be queried; all others are kept up to date by writes as well. */
-typedef enum DynIndexStatus
-{
-	DYN_INDEX_ACTIVE,
-	DYN_INDEX_CREATING,
-	DYN_INDEX_DELETING /* or its btree was dropped */
-} DynIndexStatus;
 
 /*
  * A secondary index, or the table's own key as one.  Its entries are ordered by its columns:
@@ -91,11 +84,15 @@ typedef struct DynTable
 	bool plain; /* it can be read without the executor, see plain.c */
 	bool bare; /* and written */
 	int nkeys; /* 1: partition key only */
-	int ncolumns; /* derived columns: the table's keys, then those of indexes only */
+	int nattributes; /* that are keys: the table's, then those of indexes only */
+	int ncolumns; /* derived columns: of these, then of time to live */
 	DynKey *keys;
 	DynIndex primary;
 	int nindexes;
 	DynIndex *indexes; /* in the order of the trigger's arguments */
+	DynIndex *ttl; /* time to live as an index of one column; NULL if there is none */
+	int nbtrees; /* valid ones beside the primary key's, each once */
+	const DynIndex **btrees;
 	DynSettings settings;
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
 } DynTable;
@@ -144,6 +141,8 @@ extern void dyn_drop(Relation rel, const DynTable *table);
 /* describe.c */
 extern void dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan name,
 						 const char *status);
+extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
+extern void dyn_describe_ttl(StringInfo json, const DynTable *table);
 
 /* arn.c */
 extern void dyn_arn_init(void);

@@ -8,7 +8,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/json.h"
 
-#include "catalog/table_settings.h"
+#include "catalog/table.h"
 #include "errors.h"
 
 #define ARGUMENT_START "{\"settings\":"
@@ -140,6 +140,10 @@ read_member(DynSettings *settings, const char *name, ItemSpan value)
 		settings->ttl = read_string(name, value);
 	else if (strcmp(name, "placement") == 0)
 		settings->no_placement = !read_bool(name, value);
+	else if (strcmp(name, "ttl_status") == 0)
+		settings->ttl_status = (DynIndexStatus) read_choice(name, value, dyn_index_status_names);
+	else if (strcmp(name, "hide_expired") == 0)
+		settings->hide_expired = read_bool(name, value);
 	else if (strcmp(name, "tags") == 0)
 		read_tags(settings, value);
 	else
@@ -212,6 +216,15 @@ append_choice(StringInfo out, const char *name, const char *const *choices, int 
 }
 
 static void
+append_true(StringInfo out, const char *name, bool value)
+{
+	if (!value)
+		return;
+	append_member(out, name);
+	appendStringInfoString(out, "true");
+}
+
+static void
 append_tags(StringInfo out, const DynSettings *settings)
 {
 	if (settings->ntags == 0)
@@ -247,11 +260,7 @@ dyn_settings_print(const DynSettings *settings)
 	append_choice(&out, "billing_mode", dyn_billing_names, (int) settings->billing);
 	append_integer(&out, "read_capacity_units", settings->capacity.read);
 	append_integer(&out, "write_capacity_units", settings->capacity.write);
-	if (settings->deletion_protection)
-	{
-		append_member(&out, "deletion_protection");
-		appendStringInfoString(&out, "true");
-	}
+	append_true(&out, "deletion_protection", settings->deletion_protection);
 	append_choice(&out, "table_class", dyn_table_class_names, (int) settings->table_class);
 	append_string(&out, "ttl_attribute", settings->ttl);
 	if (settings->no_placement)
@@ -259,6 +268,8 @@ dyn_settings_print(const DynSettings *settings)
 		append_member(&out, "placement");
 		appendStringInfoString(&out, "false");
 	}
+	append_choice(&out, "ttl_status", dyn_index_status_names, (int) settings->ttl_status);
+	append_true(&out, "hide_expired", settings->hide_expired);
 	append_tags(&out, settings);
 	if (out.len == start)
 		return NULL;

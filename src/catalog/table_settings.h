@@ -6,8 +6,8 @@
  *
  *		{"settings": {"id": "0b5f…", "created": 1700000000.123, "billing_mode": "PROVISIONED",
  *		 "read_capacity_units": 5, "write_capacity_units": 5, "deletion_protection": true,
- *		 "table_class": "STANDARD", "ttl_attribute": "expires", "placement": false,
- *		 "tags": {"team": "a"}}}
+ *		 "table_class": "STANDARD", "ttl_attribute": "expires", "ttl_status": "CREATING",
+ *		 "hide_expired": true, "placement": false, "tags": {"team": "a"}}}
  *
  * So they are transactional, dumped with the table, and untouched by its renaming.
  */
@@ -34,6 +34,17 @@ typedef struct DynCapacity
 	int64 write;
 } DynCapacity;
 
+/*
+ * Of a secondary index, and of time to live, which has a btree too.  Only an active index can be
+ * queried; all others are kept up to date by writes as well.
+ */
+typedef enum DynIndexStatus
+{
+	DYN_INDEX_ACTIVE,
+	DYN_INDEX_CREATING,
+	DYN_INDEX_DELETING /* or its btree was dropped */
+} DynIndexStatus;
+
 typedef enum DynTableClass
 {
 	DYN_CLASS_UNSAID,
@@ -59,6 +70,8 @@ typedef struct DynSettings
 	DynTableClass table_class;
 	ItemSpan ttl; /* the attribute; of length 0: disabled */
 	bool no_placement;
+	DynIndexStatus ttl_status; /* as the argument has it: ACTIVE even if there is no btree */
+	bool hide_expired;
 	int ntags;
 	DynTag *tags; /* by key, in byte order */
 } DynSettings;

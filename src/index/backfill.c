@@ -29,6 +29,7 @@
 
 #include "errors.h"
 #include "index/index.h"
+#include "mark.h"
 
 #define FIRST_BATCH 16 /* blocks */
 #define LARGEST_BATCH 128
@@ -72,11 +73,10 @@ void
 gsi_check_row_security(const GsiWork *work)
 {
 	if (check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security may hide items of table \"%s\" from index \"%s\"",
-						work->table, work->index),
-				 errhint("Call as a role that bypasses row-level security.")));
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("row-level security may hide items of table \"%s\" from %s",
+							   work->table, work->what),
+						errhint("Call as a role that bypasses row-level security.")));
 }
 
 /*
@@ -87,7 +87,7 @@ static void
 write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
 {
 	List *columns = dyn_shape_columns(shape);
-	const DynIndex *index = dyn_find_index(table, fill->work->name);
+	const DynIndex *index = gsi_find(fill->work, table);
 	StringInfoData sql;
 
 	fill->match = dyn_shape_match_sql(shape);
@@ -282,6 +282,15 @@ count_updated(Backfill *fill)
 	return updated;
 }
 
+/* An UPDATE that readers of changes are to leave out. */
+static void
+run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
+{
+	dyn_mark_start(DYN_MARK_BACKFILL, fill->work->relid);
+	run(sql, nargs, TIDOID, values, false);
+	dyn_mark_end(DYN_MARK_BACKFILL, fill->work->relid);
+}
+
 /* Returns how many were updated: without those that somebody has locked, or has changed. */
 static int
 update_rows(Backfill *fill, BlockRange range)
@@ -289,11 +298,13 @@ update_rows(Backfill *fill, BlockRange range)
 	Datum bounds[2] = {tid(range.from), tid(range.to)};
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
-	run(psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-				 "SELECT ctid FROM %s WHERE " IN_RANGE " AND %s"
-				 " FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %s",
-				 fill->qualified, item, item, fill->qualified, fill->lacking, fill->left_out),
-		2, TIDOID, bounds, false);
+	run_update(fill,
+			   psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
+						"SELECT ctid FROM %s WHERE " IN_RANGE " AND %s"
+						" FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %s",
+						fill->qualified, item, item, fill->qualified, fill->lacking,
+						fill->left_out),
+			   2, bounds);
 	return count_updated(fill);
 }
 
@@ -303,9 +314,11 @@ update_row(Backfill *fill, Datum pointer)
 {
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
-	run(psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s RETURNING %s",
+	run_update(
+		fill,
+		psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s RETURNING %s",
 				 fill->qualified, item, item, fill->lacking, fill->left_out),
-		1, TIDOID, &pointer, false);
+		1, &pointer);
 	return count_updated(fill) > 0;
 }
 
@@ -320,11 +333,10 @@ check_gone(const Backfill *fill, Datum pointer)
 				 fill->lacking),
 		1, TIDOID, &pointer, false);
 	if (SPI_processed > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-				 errmsg("key columns of index \"%s\" cannot be filled in", fill->work->index),
-				 errdetail("A trigger or rule of table \"%s\" takes updates back.",
-						   fill->work->table)));
+		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+						errmsg("columns of %s cannot be filled in", fill->work->what),
+						errdetail("A trigger or rule of table \"%s\" takes updates back.",
+								  fill->work->table)));
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -430,9 +442,8 @@ tell(Backfill *fill)
 		return;
 	fill->told = GetCurrentTimestamp();
 	ereport(NOTICE,
-			(errmsg("index \"%s\": %d %% of table \"%s\" are filled, " INT64_FORMAT " items",
-					work->index, (int) (100.0 * fill->next / Max(fill->end, 1)), work->table,
-					work->items)));
+			(errmsg("%s: %d %% of table \"%s\" are filled, " INT64_FORMAT " items", work->what,
+					(int) (100.0 * fill->next / Max(fill->end, 1)), work->table, work->items)));
 }
 
 void
@@ -440,7 +451,7 @@ gsi_backfill(GsiWork *work)
 {
 	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
 
-	ereport(NOTICE, (errmsg("index \"%s\": filling columns", work->index)));
+	ereport(NOTICE, (errmsg("%s: filling columns", work->what)));
 	gsi_progress(work, GSI_BACKFILL);
 	for (;;)
 	{

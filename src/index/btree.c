@@ -27,12 +27,10 @@ look(GsiWork *work, DynTable **table)
 static const DynIndex *
 find_index(const GsiWork *work, const DynTable *table)
 {
-	const DynIndex *index = dyn_find_index(table, work->name);
+	const DynIndex *index = gsi_find(work, table);
 
 	if (index == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("index \"%s\" of table \"%s\" was dropped meanwhile", work->index,
-							   work->table)));
+		gsi_fail_dropped(work);
 	return index;
 }
 
@@ -132,14 +130,10 @@ build_sql(GsiWork *work)
 {
 	DynTable *table;
 	Relation rel = look(work, &table);
-	DynShape *shape = dyn_shape_of(rel, table);
 	char *sql = NULL;
 
 	if (!OidIsValid(find_index(work, table)->relid))
-		sql = dyn_shape_index_sql(shape, dyn_shape_index(shape, work->name),
-								  dyn_index_relation_name(RelationGetNamespace(rel),
-														  RelationGetRelationName(rel), work->name),
-								  !work->temporary);
+		sql = gsi_btree_sql(work, dyn_shape_of(rel, table), rel, !work->temporary);
 	relation_close(rel, NoLock);
 	return sql;
 }
@@ -154,13 +148,13 @@ gsi_build_btree(GsiWork *work)
 	if (sql == NULL)
 		return;
 	gsi_progress(work, GSI_BUILD);
-	ereport(NOTICE, (errmsg("index \"%s\": building", work->index)));
+	ereport(NOTICE, (errmsg("%s: building", work->what)));
 	run(work, sql);
 	if (build_sql(work) != NULL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("the btree of index \"%s\" of table \"%s\" is not there",
-							   work->index, work->table),
-						errhint("Call dyn_create_index again.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the btree of %s of table \"%s\" is not there", work->what, work->table),
+				 errhint("Call %s again.", work->procedure)));
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "actions/options.h"
 #include "errors.h"
 #include "index/index.h"
+#include "ttl/ttl.h"
 
 /*
  * Arguments
@@ -145,42 +146,6 @@ shape_with(const GsiWork *work, Relation rel, const DynTable *table, const DynIn
 	return shape;
 }
 
-/* Whether a column is there already; one that is no key's must not become one. */
-static bool
-has_column(const DynTable *table, const char *column)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if (strcmp(table->keys[i].column, column) == 0)
-			return true;
-	}
-	if (get_attnum(table->relid, column) != InvalidAttrNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_COLUMN),
-				 errmsg("table \"%s\" has a column \"%s\" that is no key's", table->name, column),
-				 errhint("Rename it: the index needs a column of this name.")));
-	return false;
-}
-
-static char *
-declaration(const DynTable *table, const DynShape *shape)
-{
-	List *columns = dyn_shape_columns(shape);
-	StringInfoData sql;
-
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
-	for (int i = 0; i < list_length(columns); i++)
-	{
-		const DynShapeColumn *column = list_nth(columns, i);
-
-		if (!has_column(table, column->column))
-			appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
-	}
-	gsi_append_constraint(&sql, shape);
-	return sql.data;
-}
-
 /*
  * Steps
  */
@@ -190,13 +155,9 @@ declare_index(GsiWork *work, const DynIndexSpec *spec)
 {
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
-	DynShape *shape = shape_with(work, rel, table, spec);
-	char *sql = declaration(table, shape);
 
 	gsi_progress(work, GSI_DECLARE);
-	relation_close(rel, NoLock);
-	dyn_execute(sql);
-	dyn_shape_write_trigger(shape, true);
+	gsi_declare_index(work, rel, table, spec);
 }
 
 static void
@@ -205,16 +166,16 @@ activate_index(GsiWork *work)
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
+	DynIndexStatus *status = gsi_status(work, shape);
 
 	gsi_progress(work, GSI_ACTIVATE);
 	relation_close(rel, NoLock);
-	if (spec == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("index \"%s\" of table \"%s\" was dropped meanwhile", work->index,
-							   work->table)));
-	spec->status = DYN_INDEX_ACTIVE;
+	if (status == NULL)
+		gsi_fail_dropped(work);
+	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape, true);
+	if (work->ttl)
+		ttl_wake_launcher();
 }
 
 /*
@@ -224,12 +185,7 @@ activate_index(GsiWork *work)
 void
 gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
-	DynShape *shape = shape_with(work, rel, table, spec);
-	char *sql = declaration(table, shape);
-
-	relation_close(rel, NoLock);
-	dyn_execute(sql);
-	dyn_shape_write_trigger(shape, true);
+	gsi_declare(rel, table, shape_with(work, rel, table, spec), false);
 }
 
 /* The rest, of an index that is declared. */
@@ -242,10 +198,12 @@ gsi_build_index(GsiWork *work)
 	activate_index(work);
 	gsi_next_transaction(work);
 	ereport(NOTICE,
-			(errmsg("index \"%s\" of table \"%s\" is active", work->index, work->table),
+			(errmsg("%s of table \"%s\" is active", work->what, work->table),
 			 errdetail("Items filled in: %lld. Items with key attributes that are left out: %lld.",
 					   (long long) work->items, (long long) work->left_out),
-			 work->left_out == 0 ? 0 : errhint("Call dyn_index_violations for a list of them.")));
+			 work->left_out == 0 || work->ttl
+				 ? 0
+				 : errhint("Call dyn_index_violations for a list of them.")));
 }
 
 static void
@@ -263,7 +221,7 @@ call_create_index(FunctionCallInfo fcinfo, bool several)
 		rel = gsi_begin(work, fcinfo, false, &table);
 		gsi_check_row_security(work);
 		spec = parse_definition(fcinfo, work, several);
-		declaration(table, shape_with(work, rel, table, spec));
+		gsi_declaration(table, shape_with(work, rel, table, spec), false);
 		relation_close(rel, NoLock);
 		declare_index(work, spec);
 		gsi_build_index(work);

@@ -7,19 +7,73 @@
 #include "access/relation.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "index/index.h"
 
 /*
  * Commands of an ALTER TABLE that replace the constraint.  It holds for all rows to come at once;
- * whether the others obey it is found out later, without a lock in the way of writers.
+ * whether the others obey it is found out later, without a lock in the way of writers, unless
+ * there are none.
  */
 void
-gsi_append_constraint(StringInfo sql, const DynShape *shape)
+gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate)
 {
-	appendStringInfo(sql, "DROP CONSTRAINT IF EXISTS %s, ADD %s NOT VALID",
-					 quote_identifier(DYN_KEYS_CONSTRAINT), dyn_shape_constraint_sql(shape));
+	appendStringInfo(sql, "DROP CONSTRAINT IF EXISTS %s, ADD %s%s",
+					 quote_identifier(DYN_KEYS_CONSTRAINT), dyn_shape_constraint_sql(shape),
+					 validate ? "" : " NOT VALID");
+}
+
+/* Whether a column is there already; one that is no key's must not become one. */
+static bool
+has_column(const DynTable *table, const char *column)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (strcmp(table->keys[i].column, column) == 0)
+			return true;
+	}
+	if (get_attnum(table->relid, column) != InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_COLUMN),
+				 errmsg("table \"%s\" has a column \"%s\" that is no key's", table->name, column),
+				 errhint("Rename it: the index needs a column of this name.")));
+	return false;
+}
+
+/* The statement that gives a table the columns and the constraint of a shape. */
+char *
+gsi_declaration(const DynTable *table, const DynShape *shape, bool validate)
+{
+	List *columns = dyn_shape_columns(shape);
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const DynShapeColumn *column = list_nth(columns, i);
+
+		if (!has_column(table, column->column))
+			appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
+	}
+	gsi_append_constraint(&sql, shape, validate);
+	return sql.data;
+}
+
+/*
+ * Give a table that shape; the transaction has locked it so that nobody else uses it, and is
+ * connected to SPI.  Closes the relation.
+ */
+void
+gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
+{
+	char *sql = gsi_declaration(table, shape, validate);
+
+	relation_close(rel, NoLock);
+	dyn_execute(sql);
+	dyn_shape_write_trigger(shape, true);
 }
 
 /* The proof that all rows have their columns. */

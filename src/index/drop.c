@@ -28,18 +28,20 @@ check_droppable(const GsiWork *work, const DynIndexSpec *spec)
 						errdetail("A local index goes with its table.")));
 }
 
-static void
-disown_index(GsiWork *work)
+/* It is no longer to be read. */
+void
+gsi_disown_index(GsiWork *work)
 {
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, ShareRowExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
+	DynIndexStatus *status = gsi_status(work, shape);
 
 	gsi_progress(work, GSI_DROP);
 	relation_close(rel, NoLock);
-	check_droppable(work, spec);
-	spec->status = DYN_INDEX_DELETING;
+	if (status == NULL)
+		gsi_fail_dropped(work);
+	*status = DYN_INDEX_DELETING;
 	dyn_shape_write_trigger(shape, true);
 }
 
@@ -62,22 +64,22 @@ append_dropped(StringInfo sql, List *old, List *new)
 	}
 }
 
-static void
-forget_index(GsiWork *work)
+/*
+ * Take it from what the table is, in a transaction that has locked the table so that nobody else
+ * uses it.  Closes the relation.
+ */
+void
+gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validate)
 {
-	DynTable *table;
-	Relation rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
 	DynShape *shape = dyn_shape_of(rel, table);
 	List *columns = dyn_shape_columns(shape);
-	DynIndexSpec *spec = dyn_shape_index(shape, work->name);
 	StringInfoData sql;
 
 	relation_close(rel, NoLock);
-	check_droppable(work, spec);
-	shape->indexes = list_delete_ptr(shape->indexes, spec);
+	gsi_forget(work, shape);
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
-	gsi_append_constraint(&sql, shape);
+	gsi_append_constraint(&sql, shape, validate);
 	append_dropped(&sql, columns, dyn_shape_columns(shape));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape, true);
@@ -88,8 +90,12 @@ forget_index(GsiWork *work)
 void
 gsi_remove_index(GsiWork *work)
 {
+	DynTable *table;
+	Relation rel;
+
 	gsi_drop_btree(work);
-	forget_index(work);
+	rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+	gsi_forget_index(work, rel, table, false);
 	gsi_validate(work);
 }
 
@@ -108,7 +114,7 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 		rel = gsi_begin(work, fcinfo, false, &table);
 		check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
 		relation_close(rel, NoLock);
-		disown_index(work);
+		gsi_disown_index(work);
 		gsi_remove_index(work);
 	}
 	PG_FINALLY();

@@ -1,6 +1,7 @@
 /*
  * index.h
- *	  The life of a global secondary index on a table that is filled and in use.
+ *	  The life of a global secondary index on a table that is filled and in use; time to live is
+ *	  made and removed like one.
  *
  * A build is a procedure of many transactions.  Between any two of them it may be cancelled, or
  * the server may crash: what there is then says by itself what is left to do, so the same call
@@ -38,8 +39,10 @@ typedef struct GsiWork
 	Oid relid;
 	const char *table; /* name for messages */
 	bool temporary; /* no other process can see the table */
+	bool ttl; /* it is about time to live, not about an index */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages */
+	const char *what; /* "index "GSI1"" */
 	LOCKTAG lock;
 	bool locked;
 	GsiPhase phase;
@@ -49,7 +52,17 @@ typedef struct GsiWork
 	int64 left_out;
 } GsiWork;
 
+/* target.c */
+extern void gsi_name(GsiWork *work, ItemSpan name);
+extern const DynIndex *gsi_find(const GsiWork *work, const DynTable *table);
+extern DynIndexStatus *gsi_status(const GsiWork *work, const DynShape *shape);
+extern void gsi_forget(const GsiWork *work, DynShape *shape);
+extern char *gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation rel,
+						   bool concurrently);
+pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
+
 /* work.c */
+extern bool gsi_can_commit(FunctionCallInfo fcinfo);
 extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
 extern void gsi_end(GsiWork *work);
 extern void gsi_next_transaction(GsiWork *work);
@@ -65,14 +78,19 @@ extern void gsi_require_plain_table(Relation rel, const GsiWork *work);
 extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,
 							  const DynIndexSpec *spec);
 extern void gsi_build_index(GsiWork *work);
+extern void gsi_disown_index(GsiWork *work);
 extern void gsi_remove_index(GsiWork *work);
+extern void gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
+							 bool validate);
 
 /* later.c */
 extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* declare.c */
-extern void gsi_append_constraint(StringInfo sql, const DynShape *shape);
+extern void gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate);
+extern char *gsi_declaration(const DynTable *table, const DynShape *shape, bool validate);
+extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate);
 extern void gsi_validate(GsiWork *work);
 
 /* backfill.c */

@@ -34,6 +34,7 @@ typedef struct Pending
 {
 	Later later;
 	char *table;
+	const char *what;
 	char *statement; /* which does the same */
 } Pending;
 
@@ -60,7 +61,7 @@ start_worker(const Pending *what)
 static void
 warn(const Pending *what, const char *why)
 {
-	ereport(WARNING, (errmsg("%s to go on with the index of table \"%s\"", why, what->table),
+	ereport(WARNING, (errmsg("%s to go on with %s of table \"%s\"", why, what->what, what->table),
 					  errdetail("The transaction has only declared what is to be done."),
 					  errhint("Run %s.", what->statement)));
 }
@@ -83,6 +84,16 @@ end_of_transaction(XactEvent event, void *arg)
 	pending = NIL;
 }
 
+/* index: NULL for time to live. */
+static char *
+resume_call(const DynTable *table, const char *relation, const char *index)
+{
+	if (index == NULL)
+		return psprintf("CALL %s.dyn_ttl_resume(%s)", table->extension, relation);
+	return psprintf("CALL %s.dyn_resume_index(%s, %s)", table->extension, relation,
+					quote_literal_cstr(index));
+}
+
 /* After the transaction's commit go on with an index that it has declared or disowned. */
 void
 gsi_resume_later(const GsiWork *work, const DynTable *table)
@@ -98,9 +109,9 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	gsi_worker_user(&what->later.session_user, &what->later.role);
 	what->later.relid = table->relid;
 	what->table = pstrdup(work->table);
+	what->what = work->ttl ? "time to live" : "the index";
 	what->statement =
-		psprintf("CALL %s.dyn_resume_index(%s, %s)", table->extension,
-				 quote_literal_cstr(table->qualified), quote_literal_cstr(work->index));
+		resume_call(table, quote_literal_cstr(table->qualified), work->ttl ? NULL : work->index);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
 }
@@ -109,7 +120,27 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
  * The worker
  */
 
-/* The calls that a table's schema asks for, in the memory that outlives the transaction. */
+/* The calls that a table's schema asks for. */
+static List *
+calls_for(const DynTable *table)
+{
+	const char *relation = psprintf("%u", table->relid);
+	List *calls = NIL;
+
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		if (index->status != DYN_INDEX_ACTIVE)
+			calls = lappend(
+				calls, resume_call(table, relation, pnstrdup(index->name.data, index->name.len)));
+	}
+	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
+		calls = lappend(calls, resume_call(table, relation, NULL));
+	return calls;
+}
+
+/* The same in the memory that outlives the transaction. */
 static List *
 find_calls(Oid relid, MemoryContext context)
 {
@@ -123,15 +154,11 @@ find_calls(Oid relid, MemoryContext context)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	rel = try_relation_open(relid, AccessShareLock);
 	table = rel == NULL ? NULL : dyn_schema(rel);
-	for (int i = 0; table != NULL && i < table->nindexes; i++)
+	if (table != NULL)
 	{
-		const DynIndex *index = &table->indexes[i];
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		if (index->status != DYN_INDEX_ACTIVE)
-			calls = lappend(
-				calls, psprintf("CALL %s.dyn_resume_index(%u, %s)", table->extension, relid,
-								quote_literal_cstr(pnstrdup(index->name.data, index->name.len))));
+		calls = calls_for(table);
 		MemoryContextSwitchTo(old);
 	}
 	if (rel != NULL)

@@ -50,22 +50,36 @@
  * Begin and end
  */
 
+bool
+gsi_can_commit(FunctionCallInfo fcinfo)
+{
+	return fcinfo->context != NULL && IsA(fcinfo->context, CallContext) &&
+		   !castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
+}
+
 static void
 require_nonatomic(FunctionCallInfo fcinfo, const GsiWork *work)
 {
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
-		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction())
+	if (!gsi_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("%s cannot run inside a transaction block", work->procedure),
 						errhint("It commits many times, so it has to be called by itself.")));
 }
 
+/* The first argument names the table, and the second an index, if it is about one. */
 static void
-require_names(FunctionCallInfo fcinfo)
+read_names(FunctionCallInfo fcinfo, GsiWork *work)
 {
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	text *name;
+
+	if (PG_ARGISNULL(0) || (!work->ttl && PG_ARGISNULL(1)))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table name and index name must not be null")));
+						errmsg(work->ttl ? "table name must not be null"
+										 : "table name and index name must not be null")));
+	if (work->ttl)
+		return;
+	name = PG_GETARG_TEXT_P_COPY(1);
+	gsi_name(work, (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ});
 }
 
 /* Its DDL is for a table whose rows are its own. */
@@ -77,7 +91,8 @@ gsi_require_plain_table(Relation rel, const GsiWork *work)
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
 		rel->rd_rel->relhassubclass)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("indexes of table \"%s\" cannot be changed", work->table),
+						errmsg("%s of table \"%s\" cannot be changed",
+							   work->ttl ? work->what : "indexes", work->table),
 						errdetail("It is partitioned, a partition, or has child tables.")));
 }
 
@@ -156,16 +171,12 @@ Relation
 gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
-	text *name;
 
 	require_nonatomic(fcinfo, work);
-	require_names(fcinfo);
+	read_names(fcinfo, work);
 	work->context = CurrentMemoryContext;
 	work->transient =
 		AllocSetContextCreate(work->context, "dynamo_table index", ALLOCSET_DEFAULT_SIZES);
-	name = PG_GETARG_TEXT_P_COPY(1);
-	work->name = (ItemSpan){VARDATA(name), VARSIZE(name) - VARHDRSZ};
-	work->index = text_to_cstring(name);
 	rel = open_argument(fcinfo, by_oid, table);
 	work->relid = RelationGetRelid(rel);
 	work->table = pstrdup(RelationGetRelationName(rel));
@@ -311,8 +322,8 @@ gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), 10000))
 		{
 			told = GetCurrentTimestamp();
-			ereport(NOTICE, (errmsg("index \"%s\": other transactions still use table \"%s\"",
-									work->index, work->table)));
+			ereport(NOTICE, (errmsg("%s: other transactions still use table \"%s\"", work->what,
+									work->table)));
 		}
 		gsi_sleep(LOCK_PAUSE);
 	}

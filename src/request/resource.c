@@ -69,6 +69,43 @@ request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table)
 	return rel;
 }
 
+/* Nobody may be at work on indexes of the table. */
+void
+request_keep_procedures_away(ItemSpan name)
+{
+	DynTable *table;
+	Relation rel = request_open_table(name, &table);
+	Oid relid = RelationGetRelid(rel);
+
+	request_check_owner(rel);
+	relation_close(rel, AccessShareLock);
+	if (!gsi_keep_away(relid))
+		dyn_error(ERRCODE_DYN_RESOURCE_IN_USE,
+				  "Attempt to change a resource which is still in use: Table is being updated: "
+				  "%s",
+				  table->name);
+}
+
+/* What a procedure would do is begun here, on a table that is locked for it. */
+void
+request_begin_work(GsiWork *work, Relation rel, const DynTable *table)
+{
+	work->relid = RelationGetRelid(rel);
+	work->table = table->name;
+	gsi_require_plain_table(rel, work);
+}
+
+/* For a background worker, which is to do the rest. */
+void
+request_require_permanent(Relation rel, const char *hint)
+{
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("a background worker cannot use temporary table \"%s\"",
+							   RelationGetRelationName(rel)),
+						errhint("%s", hint)));
+}
+
 /* A request that has a table's name and nothing else. */
 ItemSpan
 request_read_table_name(JsonReader *reader)

@@ -206,7 +206,7 @@ check_request(const UpdateTable *update)
 static void
 check_attributes(const DynShape *shape, List *attributes)
 {
-	List *columns = dyn_shape_columns(shape);
+	List *columns = dyn_shape_keys(shape);
 	ListCell *cell;
 
 	foreach (cell, columns)
@@ -307,23 +307,6 @@ update_settings(DynShape *shape, const UpdateTable *update)
  * Indexes
  */
 
-/* Nobody may be at work on indexes of the table. */
-static void
-keep_procedures_away(ItemSpan name)
-{
-	DynTable *table;
-	Relation rel = request_open_table(name, &table);
-	Oid relid = RelationGetRelid(rel);
-
-	request_check_owner(rel);
-	relation_close(rel, AccessShareLock);
-	if (!gsi_keep_away(relid))
-		dyn_error(ERRCODE_DYN_RESOURCE_IN_USE,
-				  "Attempt to change a resource which is still in use: Table is being updated: "
-				  "%s",
-				  table->name);
-}
-
 /* Nor may anybody have left an index unfinished but this one. */
 static void
 check_finished(const DynShape *shape, ItemSpan name)
@@ -344,16 +327,9 @@ begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape 
 			 ItemSpan name)
 {
 	work->procedure = "UpdateTable";
-	work->relid = RelationGetRelid(rel);
-	work->table = table->name;
-	work->name = name;
-	work->index = pnstrdup(name.data, name.len);
-	gsi_require_plain_table(rel, work);
-	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a background worker cannot use temporary table \"%s\"", work->table),
-				 errhint("Call dyn_create_index or dyn_drop_index.")));
+	gsi_name(work, name);
+	request_begin_work(work, rel, table);
+	request_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
 	check_finished(shape, name);
 }
 
@@ -429,7 +405,7 @@ request_update_table(JsonReader *reader, StringInfo response)
 	check_request(&update);
 	online = online_update(&update);
 	if (online != NULL)
-		keep_procedures_away(update.name);
+		request_keep_procedures_away(update.name);
 	rel = request_lock_table(update.name,
 							 online != NULL && online->create != NULL ? AccessExclusiveLock
 																	  : ShareRowExclusiveLock,

@@ -1,16 +1,20 @@
 /*
  * ttl.c
- *	  UpdateTimeToLive and DescribeTimeToLive: the setting.
+ *	  UpdateTimeToLive and DescribeTimeToLive.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "utils/json.h"
 #include "utils/rel.h"
 
 #include "errors.h"
+#include "index/index.h"
 #include "request/request.h"
 #include "request/resource.h"
+#include "ttl/ttl.h"
 
 /* TimeToLiveSpecification */
 typedef struct Specification
@@ -35,27 +39,73 @@ read_specification(JsonReader *reader, void *to)
 	request_read_members(reader, members, lengthof(members), to);
 }
 
-static void
-check_change(const DynSettings *settings, const Specification *wanted)
+/*
+ * In the caller's transaction, of which the rest of the work has to wait for the end; a table
+ * without items has none.  procedure: the caller's name.
+ */
+void
+request_enable_ttl(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *procedure)
 {
-	bool enabled = settings->ttl.len > 0;
+	GsiWork work = {0};
+	DynTable *table;
+	Relation rel;
 
-	dyn_settings_check_ttl(wanted->attribute);
-	if (enabled && item_compare_bytes(settings->ttl, wanted->attribute) != 0)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "TimeToLive is active on a different AttributeName: current AttributeName is "
-				  "%.*s",
-				  (int) settings->ttl.len, settings->ttl.data);
-	if (enabled == wanted->enabled)
-		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already %s",
-				  enabled ? "enabled" : "disabled");
+	request_keep_procedures_away(name);
+	rel = request_lock_table(name, AccessExclusiveLock, &table);
+	ttl_check_enable(table, attribute);
+	/* somebody has done the same just now */
+	if (table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
+		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
+	ttl_begin_work(&work, procedure);
+	request_begin_work(&work, rel, table);
+	gsi_check_row_security(&work);
+	if (RelationGetNumberOfBlocks(rel) > 0)
+		request_require_permanent(rel, "Call dyn_ttl_enable outside of a transaction.");
+	SPI_connect();
+	if (!ttl_declare(&work, rel, table, attribute, hide_expired))
+		gsi_resume_later(&work, table);
+	SPI_finish();
 }
 
-static void
-append_attribute(StringInfo response, ItemSpan attribute)
+void
+request_disable_ttl(ItemSpan name, const char *procedure)
 {
-	appendStringInfoString(response, "\"AttributeName\":");
-	escape_json(response, pnstrdup(attribute.data, attribute.len));
+	GsiWork work = {0};
+	DynShape *shape;
+	DynTable *table;
+	Relation rel;
+
+	request_keep_procedures_away(name);
+	rel = request_lock_table(name, AccessExclusiveLock, &table);
+	ttl_check_disable(table);
+	ttl_begin_work(&work, procedure);
+	request_begin_work(&work, rel, table);
+	SPI_connect();
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		gsi_forget_index(&work, rel, table, true);
+	else
+	{
+		request_require_permanent(rel, "Call dyn_ttl_disable outside of a transaction.");
+		shape = dyn_shape_of(rel, table);
+		*gsi_status(&work, shape) = DYN_INDEX_DELETING;
+		relation_close(rel, NoLock);
+		dyn_shape_write_trigger(shape, true);
+		gsi_resume_later(&work, table);
+	}
+	SPI_finish();
+}
+
+/* The attribute of a request that disables it must be the right one.  Spec row TT13. */
+static void
+check_disabled(const UpdateTimeToLive *update)
+{
+	DynTable *table;
+	Relation rel = request_open_table(update->table, &table);
+
+	dyn_settings_check_ttl(update->specification.attribute);
+	ttl_check_disable(table);
+	ttl_check_attribute(table, update->specification.attribute);
+	relation_close(rel, NoLock);
 }
 
 void
@@ -67,20 +117,20 @@ request_update_time_to_live(JsonReader *reader, StringInfo response)
 		 NULL, read_specification}};
 	UpdateTimeToLive update = {0};
 	const Specification *wanted = &update.specification;
-	DynSettings settings;
-	DynTable *table;
-	Relation rel;
 
 	request_read_members(reader, members, lengthof(members), &update);
 	json_reader_done(reader);
-	rel = request_lock_table(update.table, ShareRowExclusiveLock, &table);
-	settings = table->settings;
-	check_change(&settings, wanted);
-	settings.ttl = wanted->enabled ? wanted->attribute : (ItemSpan){NULL, 0};
-	request_write_settings(rel, table, &settings);
+	if (wanted->enabled)
+		request_enable_ttl(update.table, wanted->attribute, false, "UpdateTimeToLive");
+	else
+	{
+		check_disabled(&update);
+		request_disable_ttl(update.table, "UpdateTimeToLive");
+	}
 	appendStringInfo(response, "{\"TimeToLiveSpecification\":{\"Enabled\":%s,",
 					 wanted->enabled ? "true" : "false");
-	append_attribute(response, wanted->attribute);
+	appendStringInfoString(response, "\"AttributeName\":");
+	escape_json(response, pnstrdup(wanted->attribute.data, wanted->attribute.len));
 	appendStringInfoString(response, "}}");
 }
 
@@ -90,15 +140,9 @@ request_describe_time_to_live(JsonReader *reader, StringInfo response)
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 	Relation rel = request_open_table(name, &table);
-	ItemSpan attribute = table->settings.ttl;
 
-	appendStringInfo(response, "{\"TimeToLiveDescription\":{\"TimeToLiveStatus\":\"%s\"",
-					 attribute.len > 0 ? "ENABLED" : "DISABLED");
-	if (attribute.len > 0)
-	{
-		appendStringInfoChar(response, ',');
-		append_attribute(response, attribute);
-	}
-	appendStringInfoString(response, "}}");
+	appendStringInfoString(response, "{\"TimeToLiveDescription\":");
+	dyn_describe_ttl(response, table);
+	appendStringInfoChar(response, '}');
 	relation_close(rel, NoLock);
 }

@@ -40,7 +40,7 @@ writer_open(Writer *w, const DynTable *table, CmdType command, const char *name)
 	PushActiveSnapshot(GetTransactionSnapshot());
 	w->command = GetCurrentCommandId(true);
 	w->at.primary = index_open(table->primary.relid, RowExclusiveLock);
-	w->indexes = palloc0(table->nindexes * sizeof(Relation));
+	w->btrees = palloc0(table->nbtrees * sizeof(Relation));
 	/* btree looks at nothing in it */
 	w->index_info = makeNode(IndexInfo);
 	w->at.row = table_slot_create(w->at.rel, NULL);
@@ -53,10 +53,10 @@ writer_close(Writer *w)
 {
 	ExecDropSingleTupleTableSlot(w->new);
 	ExecDropSingleTupleTableSlot(w->at.row);
-	for (int i = 0; i < w->at.table->nindexes; i++)
+	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
-		if (w->indexes[i] != NULL)
-			index_close(w->indexes[i], NoLock);
+		if (w->btrees[i] != NULL)
+			index_close(w->btrees[i], NoLock);
 	}
 	index_close(w->at.primary, NoLock);
 	PopActiveSnapshot();
@@ -302,32 +302,20 @@ is_unchanged(const Writer *w, const DynIndex *index)
 	return true;
 }
 
-/* Indexes of the same keys may share a btree. */
-static bool
-has_btree_of_its_own(const DynTable *table, int i)
-{
-	for (int k = 0; k < i; k++)
-	{
-		if (table->indexes[k].relid == table->indexes[i].relid)
-			return false;
-	}
-	return OidIsValid(table->indexes[i].relid);
-}
-
 /* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
 static void
 add_entries(Writer *w, const DynDerived *derived, bool update)
 {
-	for (int i = 0; i < w->at.table->nindexes; i++)
+	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
-		const DynIndex *index = &w->at.table->indexes[i];
+		const DynIndex *index = w->at.table->btrees[i];
 		Datum values[DYN_MAX_INDEX_COLUMNS];
 
-		if (!has_btree_of_its_own(w->at.table, i) || !fill_entry(index, derived, values))
+		if (!fill_entry(index, derived, values))
 			continue;
-		if (w->indexes[i] == NULL)
-			w->indexes[i] = index_open(index->relid, RowExclusiveLock);
-		add_entry(w, w->indexes[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
+		if (w->btrees[i] == NULL)
+			w->btrees[i] = index_open(index->relid, RowExclusiveLock);
+		add_entry(w, w->btrees[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
 	}
 }
 

@@ -15,7 +15,7 @@
 typedef struct Writer
 {
 	RowFinder at; /* what is open, and the row that was found */
-	Relation *indexes; /* by the table's; NULL where an index has not been needed */
+	Relation *btrees; /* by the table's; NULL where one has not been needed */
 	IndexInfo *index_info;
 	CommandId command;
 	TupleTableSlot *new; /* that is to be */

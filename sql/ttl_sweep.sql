@@ -1,0 +1,189 @@
+-- dyn_ttl_sweep(): batches, limits, rights, errors; rows TT08, TT10, TT14.
+\set SHOW_CONTEXT never
+\set VERBOSITY terse
+CREATE SCHEMA ttl_sweep;
+SET search_path = ttl_sweep, public;
+CREATE FUNCTION due(name text, from_id int, to_id int) RETURNS void LANGUAGE sql AS $$
+  SELECT dyn_put(name, jsonb_build_object('id', i::text, 'expires', floor(extract(epoch FROM clock_timestamp())) - 1000 + i)) FROM generate_series(from_id, to_id) i $$;
+CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE query;
+  RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+  RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
+END $$;
+CREATE VIEW status AS SELECT relation, due_items, last_sweep > now() - interval '1 min' AS swept, deleted, errors, last_error FROM dyn_ttl_status WHERE relation::text IN ('app', 'other', 'own', 'hidden') ORDER BY relation::text;
+SELECT dyn_create_table('app', 'id S'), dyn_create_table('other', 'id S');
+CALL dyn_ttl_enable('app', 'expires');
+CALL dyn_ttl_enable('other', 'expires');
+TABLE status;
+
+-- batches of one transaction each
+CREATE TABLE removed (id text, transaction xid8 DEFAULT pg_current_xact_id(), role name DEFAULT current_user);
+CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO ttl_sweep.removed VALUES (OLD.id);
+  RETURN OLD;
+END $$;
+CREATE TRIGGER remember BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION remember();
+SELECT due('app', 1, 25), due('other', 1, 3);
+CALL dyn_ttl_sweep('app', batch_size => 10);
+SELECT n FROM (SELECT min(transaction::text::bigint) AS t, count(*) AS n FROM removed GROUP BY transaction) t ORDER BY t;
+CALL dyn_ttl_sweep(time_budget => '1 min');
+TABLE status;
+CALL dyn_ttl_sweep('app', batch_size => 0);
+CALL dyn_ttl_sweep('app', time_budget => '0 s');
+CALL dyn_ttl_sweep('app', time_budget => '-1 day');
+CALL dyn_ttl_sweep('nothing');
+BEGIN;
+CALL dyn_ttl_sweep('app');
+ROLLBACK;
+SELECT attempt('CALL dyn_ttl_sweep()');
+SET default_transaction_read_only = on;
+CALL dyn_ttl_sweep('app');
+RESET default_transaction_read_only;
+-- the budget ends it between two batches
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_sleep(0.01);
+  RETURN OLD;
+END $$;
+CREATE TRIGGER slow BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION slow();
+SELECT due('app', 1, 3);
+CALL dyn_ttl_sweep('app', batch_size => 1, time_budget => '1 us');
+CALL dyn_ttl_sweep('app', batch_size => 1, time_budget => '9 ms');
+DROP TRIGGER slow ON app;
+CALL dyn_ttl_sweep('app');
+-- whatever the session's isolation level
+SET default_transaction_isolation = serializable;
+SELECT due('app', 1, 3);
+CALL dyn_ttl_sweep('app');
+RESET default_transaction_isolation;
+-- where much was removed, the next sweep begins there: what was written with a time before that waits, unless it is looked for
+SELECT due('app', 1, 300);
+CALL dyn_ttl_sweep('app');
+SELECT due('app', 1, 3);
+CALL dyn_ttl_sweep();
+CALL dyn_ttl_sweep('app', from_start => false);
+CALL dyn_ttl_sweep('app');
+SELECT due('app', 1, 3);
+CALL dyn_ttl_sweep(from_start => true);
+TRUNCATE removed;
+
+-- rights: who may delete may sweep; whoever calls, triggers run as the owner, with nobody's search_path
+CREATE ROLE regress_ttl_owner;
+CREATE ROLE regress_ttl_caller;
+GRANT USAGE, CREATE ON SCHEMA ttl_sweep TO regress_ttl_owner, regress_ttl_caller;
+GRANT SELECT ON status TO regress_ttl_owner;
+GRANT INSERT ON removed TO regress_ttl_owner;
+SET ROLE regress_ttl_owner;
+SELECT dyn_create_table('own', 'id S');
+CALL dyn_ttl_enable('own', 'expires');
+CREATE TRIGGER remember BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION remember();
+SELECT due('own', 1, 1);
+SET ROLE regress_ttl_caller;
+CALL dyn_ttl_sweep('own');
+CALL dyn_ttl_sweep();
+SELECT relation FROM dyn_ttl_status WHERE relation = 'own'::regclass;
+SELECT attempt('TABLE public.dyn_ttl_sweeps');
+CALL dyn_ttl_enable('own', 'expires');
+CALL dyn_ttl_disable('own');
+CALL dyn_ttl_resume('own');
+SET ROLE regress_ttl_owner;
+GRANT DELETE ON own TO regress_ttl_caller;
+SET ROLE regress_ttl_caller;
+CALL dyn_ttl_sweep('own');
+SET ROLE regress_ttl_owner;
+SELECT due('own', 2, 2);
+RESET ROLE;
+CALL dyn_ttl_sweep();
+SELECT id, role FROM removed ORDER BY id;
+-- not the way to a superuser's rights, nor to another's
+SET ROLE regress_ttl_owner;
+CREATE FUNCTION escalate() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('role', 'postgres', false);
+  RETURN OLD;
+END $$;
+CREATE FUNCTION escalate_later() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO ttl_sweep.removed VALUES ('deferred ' || OLD.id);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER escalate BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION escalate();
+SELECT due('own', 3, 3);
+RESET ROLE;
+CALL dyn_ttl_sweep('own');
+CALL dyn_ttl_sweep();
+SELECT current_user = session_user AS itself, current_setting('search_path');
+DROP TRIGGER escalate ON own;
+CREATE CONSTRAINT TRIGGER later AFTER DELETE ON own DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION escalate_later();
+CALL dyn_ttl_sweep('own');
+SELECT id, role FROM removed WHERE id LIKE 'deferred%';
+TABLE status;
+-- a search_path of the caller's leads nowhere
+SET ROLE regress_ttl_owner;
+CREATE FUNCTION unqualified() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO removed VALUES (OLD.id);
+  RETURN OLD;
+END $$;
+CREATE TRIGGER unqualified BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION unqualified();
+SELECT due('own', 4, 4);
+RESET ROLE;
+CALL dyn_ttl_sweep('own');
+DROP TRIGGER unqualified ON own;
+CALL dyn_ttl_sweep('own');
+
+-- an error concerns one table, and what was removed before stays so
+CREATE FUNCTION object() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.id = '3' THEN
+    RAISE EXCEPTION 'not number %', OLD.id USING DETAIL = 'It is needed.';
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER object BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION object();
+SELECT due('app', 1, 5), due('other', 1, 2);
+CALL dyn_ttl_sweep(batch_size => 1);
+SELECT string_agg(id, ' ' ORDER BY id) FROM app;
+CALL dyn_ttl_sweep('app', batch_size => 1);
+TABLE status;
+DROP TRIGGER object ON app;
+-- a trigger that keeps an item
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN OLD.id <> '4' THEN OLD END; END $$;
+CREATE TRIGGER keep BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION keep();
+CALL dyn_ttl_sweep('app');
+CALL dyn_ttl_sweep('app');
+DROP TRIGGER keep ON app;
+CALL dyn_ttl_sweep('app');
+TABLE status;
+
+-- row-level security that is forced on the owner would hide items
+SET ROLE regress_ttl_owner;
+SELECT dyn_create_table('hidden', 'id S');
+CALL dyn_ttl_enable('hidden', 'expires');
+SELECT due('hidden', 1, 2);
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one ON hidden USING (id = '1');
+SELECT due_items FROM status WHERE relation = 'hidden'::regclass;
+ALTER TABLE hidden FORCE ROW LEVEL SECURITY;
+SELECT due_items FROM status WHERE relation = 'hidden'::regclass;
+CALL dyn_ttl_sweep('hidden');
+CALL dyn_ttl_disable('hidden');
+CALL dyn_ttl_enable('hidden', 'expires');
+ALTER TABLE hidden NO FORCE ROW LEVEL SECURITY;
+CALL dyn_ttl_enable('hidden', 'expires');
+CALL dyn_ttl_sweep('hidden');
+RESET ROLE;
+
+-- a table that goes takes its row along with the next that comes
+DROP TABLE other;
+SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
+SELECT dyn_create_table('next', 'id S');
+CALL dyn_ttl_enable('next', 'expires');
+SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
+
+SET client_min_messages = warning;
+DROP SCHEMA ttl_sweep CASCADE;
+DROP ROLE regress_ttl_owner, regress_ttl_caller;

@@ -1,0 +1,112 @@
+/*
+ * declare.c
+ *	  What a table is with time to live, and without.
+ *
+ * It is made and removed like a global index: declared under a lock that keeps all others out for
+ * a moment, so that every write fills its column from then on; then the other items are filled in,
+ * and the btree is built.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "index/index.h"
+#include "ttl/ttl.h"
+
+/* Its btree is named after the table and this. */
+#define NAME "ttl"
+
+void
+ttl_begin_work(GsiWork *work, const char *procedure)
+{
+	work->procedure = procedure;
+	work->ttl = true;
+	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
+}
+
+/* Spec row TT13. */
+void
+ttl_check_attribute(const DynTable *table, ItemSpan attribute)
+{
+	if (item_compare_bytes(table->ttl->name, attribute) != 0)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "TimeToLive is active on a different AttributeName: current AttributeName is "
+				  "%.*s",
+				  (int) table->ttl->name.len, table->ttl->name.data);
+}
+
+/* It may be there if it is a part of what is wanted. */
+void
+ttl_check_enable(const DynTable *table, ItemSpan attribute)
+{
+	dyn_settings_check_ttl(attribute);
+	if (table->ttl == NULL)
+		return;
+	ttl_check_attribute(table, attribute);
+	if (table->ttl->status == DYN_INDEX_ACTIVE)
+		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
+}
+
+void
+ttl_check_disable(const DynTable *table)
+{
+	if (table->ttl == NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already disabled");
+}
+
+static DynShape *
+shape_with(Relation rel, const DynTable *table, ItemSpan attribute, DynIndexStatus status)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+
+	shape->settings.ttl = attribute;
+	shape->settings.ttl_status = status;
+	dyn_shape_check(shape);
+	return shape;
+}
+
+/* Whether a table could be declared, before a lock is taken for it. */
+void
+ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
+{
+	gsi_declaration(table, shape_with(rel, table, attribute, DYN_INDEX_CREATING), false);
+}
+
+/*
+ * Declare it in a transaction that has locked the table so that nobody else uses it, and is
+ * connected to SPI.  Closes the relation.  Returns true if that was all: a table without a page has
+ * nothing to fill in.
+ */
+bool
+ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
+			bool hide_expired)
+{
+	bool empty = RelationGetNumberOfBlocks(rel) == 0;
+	bool has_btree = table->ttl != NULL && OidIsValid(table->ttl->relid);
+	DynShape *shape =
+		shape_with(rel, table, attribute, empty ? DYN_INDEX_ACTIVE : DYN_INDEX_CREATING);
+	char *btree = gsi_btree_sql(work, shape, rel, false);
+
+	shape->settings.hide_expired = hide_expired;
+	ttl_forget_state(table);
+	gsi_declare(rel, table, shape, empty);
+	if (empty && !has_btree)
+		dyn_execute(btree);
+	if (empty)
+		ttl_wake_launcher();
+	return empty;
+}
+
+/* Of a table that has it, and that nobody else can change; closes the relation. */
+void
+ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired)
+{
+	DynShape *shape = dyn_shape_of(rel, table);
+
+	shape->settings.hide_expired = hide_expired;
+	relation_close(rel, NoLock);
+	dyn_shape_write_trigger(shape, true);
+}

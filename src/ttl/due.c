@@ -1,0 +1,86 @@
+/*
+ * due.c
+ *	  Which items are due, by the btree.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "ttl/ttl.h"
+
+#define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
+
+/* A moment in Unix seconds, as the column has it. */
+Datum
+ttl_number(TimestampTz time)
+{
+	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
+}
+
+/* The other way. */
+TimestampTz
+ttl_time(int64 second)
+{
+	return second * USECS_PER_SEC + UNIX_EPOCH;
+}
+
+/* The earliest time that is looked for: a second, or five years ago.  Spec row TT04. */
+Datum
+ttl_oldest(int64 from, TimestampTz now)
+{
+	int64 oldest = (now - UNIX_EPOCH) / USECS_PER_SEC - TTL_OLDEST;
+
+	if (from > oldest)
+		return NumericGetDatum(int64_to_numeric(from));
+	return ttl_number(now - TTL_OLDEST * USECS_PER_SEC);
+}
+
+/* The second of a time in the column, rounded down. */
+int64
+ttl_second(Datum number)
+{
+	return DatumGetInt64(
+		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
+}
+
+/*
+ * The items whose time is not before one and before another, in the order of time; at most limit.
+ * The caller has a snapshot.
+ */
+int
+ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due, int limit)
+{
+	Relation btree = index_open(table->ttl->relid, AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	AttrNumber column = dyn_index_key(table, table->ttl, 0)->attnum;
+	ScanKeyData keys[2];
+	IndexScanDesc scan;
+	int n = 0;
+
+	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_NUMERIC_GE, from);
+	ScanKeyInit(&keys[1], 1, BTLessStrategyNumber, F_NUMERIC_LT, to);
+	scan = begin_index_scan(rel, btree, GetActiveSnapshot(), lengthof(keys));
+	index_rescan(scan, keys, lengthof(keys), NULL, 0);
+	while (n < limit && index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		bool isnull;
+
+		CHECK_FOR_INTERRUPTS();
+		due[n].tid = slot->tts_tid;
+		due[n++].second = ttl_second(slot_getattr(slot, column, &isnull));
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(btree, AccessShareLock);
+	return n;
+}

@@ -1,0 +1,197 @@
+/*
+ * enable.c
+ *	  dyn_ttl_enable(), dyn_ttl_disable() and dyn_ttl_resume().
+ *
+ * Called by themselves they do it all, in many transactions, and end when it is done.  In a
+ * transaction they do what UpdateTimeToLive does: declare it, and leave the rest to a worker.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "actions/options.h"
+#include "errors.h"
+#include "index/index.h"
+#include "request/resource.h"
+#include "ttl/ttl.h"
+
+/* What dyn_ttl_enable() is to make. */
+typedef struct Wanted
+{
+	ItemSpan table;
+	ItemSpan attribute;
+	int hide_expired; /* -1: not said */
+} Wanted;
+
+static void
+tell_who_sweeps(const char *table)
+{
+	if (dyn_preloaded)
+		return;
+	ereport(NOTICE,
+			(errmsg("expired items of table \"%s\" are removed by dyn_ttl_sweep only", table),
+			 errhint("Preload dynamo_table for a background worker, or schedule that procedure.")));
+}
+
+/* Whether all that is wanted is another choice about expired items. */
+static bool
+only_hides(const DynTable *table, const Wanted *wanted)
+{
+	return wanted->hide_expired >= 0 && table->ttl != NULL &&
+		   table->ttl->status == DYN_INDEX_ACTIVE &&
+		   item_compare_bytes(table->ttl->name, wanted->attribute) == 0 &&
+		   wanted->hide_expired != table->settings.hide_expired;
+}
+
+static void
+enable(GsiWork *work, FunctionCallInfo fcinfo, const Wanted *wanted)
+{
+	DynTable *table;
+	Relation rel = gsi_begin(work, fcinfo, false, &table);
+	bool hide = only_hides(table, wanted);
+
+	gsi_check_row_security(work);
+	if (!hide)
+	{
+		ttl_check_enable(table, wanted->attribute);
+		ttl_check_declaration(rel, table, wanted->attribute);
+	}
+	relation_close(rel, NoLock);
+	rel = gsi_open_briefly(work, hide ? ShareRowExclusiveLock : AccessExclusiveLock, &table);
+	if (hide)
+		ttl_set_hide(rel, table, wanted->hide_expired);
+	else if (!ttl_declare(work, rel, table, wanted->attribute, wanted->hide_expired > 0))
+		gsi_build_index(work);
+	gsi_next_transaction(work);
+	if (!hide)
+		tell_who_sweeps(work->table);
+}
+
+static void
+enable_in_transaction(const Wanted *wanted)
+{
+	DynTable *table;
+	Relation rel = request_open_table(wanted->table, &table);
+	bool hide = only_hides(table, wanted);
+
+	relation_close(rel, NoLock);
+	if (hide)
+	{
+		rel = request_lock_table(wanted->table, ShareRowExclusiveLock, &table);
+		SPI_connect();
+		ttl_set_hide(rel, table, wanted->hide_expired);
+		SPI_finish();
+		return;
+	}
+	request_enable_ttl(wanted->table, wanted->attribute, wanted->hide_expired > 0,
+					   "dyn_ttl_enable");
+	tell_who_sweeps(table->name);
+}
+
+/* dyn_ttl_enable(table_name, attribute, hide_expired) */
+PG_FUNCTION_INFO_V1(dyn_ttl_enable);
+Datum
+dyn_ttl_enable(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	Wanted wanted;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table name and attribute must not be null")));
+	wanted.table = action_span(PG_GETARG_TEXT_PP(0));
+	wanted.attribute = action_span(PG_GETARG_TEXT_PP(1));
+	wanted.hide_expired = PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2);
+	if (!gsi_can_commit(fcinfo))
+	{
+		enable_in_transaction(&wanted);
+		PG_RETURN_VOID();
+	}
+	ttl_begin_work(work, "dyn_ttl_enable");
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		enable(work, fcinfo, &wanted);
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+/* dyn_ttl_disable(table_name) */
+PG_FUNCTION_INFO_V1(dyn_ttl_disable);
+Datum
+dyn_ttl_disable(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	DynTable *table;
+	Relation rel;
+
+	if (!gsi_can_commit(fcinfo) && !PG_ARGISNULL(0))
+	{
+		request_disable_ttl(action_span(PG_GETARG_TEXT_PP(0)), "dyn_ttl_disable");
+		PG_RETURN_VOID();
+	}
+	ttl_begin_work(work, "dyn_ttl_disable");
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		rel = gsi_begin(work, fcinfo, false, &table);
+		ttl_check_disable(table);
+		relation_close(rel, NoLock);
+		gsi_disown_index(work);
+		gsi_remove_index(work);
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+/* dyn_ttl_resume(relation): the rest of what was begun */
+PG_FUNCTION_INFO_V1(dyn_ttl_resume);
+Datum
+dyn_ttl_resume(PG_FUNCTION_ARGS)
+{
+	GsiWork *work = palloc0(sizeof(GsiWork));
+	DynIndexStatus status;
+	DynTable *table;
+	Relation rel;
+
+	ttl_begin_work(work, "dyn_ttl_resume");
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		rel = gsi_begin(work, fcinfo, true, &table);
+		ttl_check_disable(table);
+		status = table->settings.ttl_status;
+		relation_close(rel, NoLock);
+		if (status == DYN_INDEX_CREATING)
+		{
+			gsi_check_row_security(work);
+			gsi_build_index(work);
+		}
+		else if (status == DYN_INDEX_DELETING)
+			gsi_remove_index(work);
+		else
+			ereport(NOTICE, (errmsg("time to live of table \"%s\" is not being enabled or disabled",
+									work->table)));
+	}
+	PG_FINALLY();
+	{
+		gsi_end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,149 @@
+/*
+ * run.c
+ *	  Sweeps that go on from one another.
+ *
+ * A sweep leaves entries of the index behind which point to nothing any more.  The next one marks
+ * them when it passes them, but not as long as some old snapshot may see the items; then each sweep
+ * would pass them all.  So where there are many of them a sweep begins where the last one
+ * has come to, and only now and then at the start, for items that were written with a time that
+ * had passed already.
+ *
+ * A background worker sweeps again and again.  So it leaves a table that is locked, and one that has
+ * failed, for a while; it seldom notes that there was nothing to remove; and it leaves when its
+ * database is to be dropped or copied.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "ttl/ttl.h"
+
+/* Dead entries that are not worth remembering a place for; dyn_ttl_status has the number too. */
+#define FEW_DEAD 200
+
+/* Seconds after which a sweep is noted that has removed nothing. */
+#define NOTE_AFTER 60
+
+/*
+ * Seconds that a table, or a database, is left alone at most after failures; it is an interval in
+ * any case.
+ */
+#define MAX_BACK_OFF 300
+
+/* In milliseconds. */
+int64
+ttl_back_off(int failures)
+{
+	int64 seconds = Min((int64) failures * dyn_ttl_interval, MAX_BACK_OFF);
+
+	return Max(seconds, dyn_ttl_interval) * 1000;
+}
+
+static bool
+over(TimestampTz since, TimestampTz now, int seconds)
+{
+	return now - since > seconds * USECS_PER_SEC;
+}
+
+/*
+ * What was too much, or has an item in it that cannot go, is tried in smaller batches, until a sweep
+ * has finished.
+ */
+static int
+batch_after(int batch, int failures)
+{
+	while (failures-- > 0 && batch > 1)
+		batch /= 10;
+	return Max(batch, 1);
+}
+
+/* False if there is nothing to sweep. */
+static bool
+begin(TtlSweep *sweep, TtlState *state)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	DynTable *table;
+	Relation rel = ttl_open(sweep, AccessShareLock, &table);
+
+	if (rel == NULL)
+		return false;
+	ttl_read_state(table->extension_namespace, sweep->relid, state);
+	relation_close(rel, NoLock);
+	if (sweep->limits.background)
+	{
+		sweep->absent = now < state->retry_at;
+		sweep->limits.batch = batch_after(sweep->limits.batch, state->failures);
+	}
+	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
+		over(state->from_start, now, dyn_ttl_reread_interval))
+	{
+		sweep->from = sweep->dead = 0;
+		state->from_start = now;
+	}
+	else
+	{
+		sweep->from = state->next;
+		sweep->dead = state->dead;
+	}
+	return !sweep->absent;
+}
+
+static void
+count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
+{
+	state->retry_at = 0;
+	if (sweep->error != NULL)
+		state->retry_at = TimestampTzPlusMilliseconds(now, ttl_back_off(++state->failures));
+	else if (sweep->finished)
+		state->failures = 0;
+}
+
+static void
+note(TtlSweep *sweep, TtlState *state)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool reread = sweep->from == 0 && state->dead > FEW_DEAD;
+	bool important = sweep->deleted > 0 || sweep->error != NULL || state->failures > 0 || reread;
+
+	if (sweep->limits.background && !important && !over(state->swept, now, NOTE_AFTER))
+		return;
+	state->next = sweep->next;
+	state->dead = sweep->dead;
+	state->swept = now;
+	count_failures(sweep, state, now);
+	ttl_write_state(state, sweep);
+}
+
+/* Of a sweep that was cut off by its error. */
+void
+ttl_note_failure(Oid schema, TtlSweep *sweep)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TtlState state;
+
+	ttl_read_state(schema, sweep->relid, &state);
+	state.swept = now;
+	count_failures(sweep, &state, now);
+	ttl_write_state(&state, sweep);
+}
+
+/*
+ * Sweep a table; who calls has looked whether that is allowed.  Like ttl_sweep(), in a transaction
+ * that has done nothing.
+ */
+void
+ttl_run(TtlSweep *sweep)
+{
+	TtlState state = {0};
+
+	sweep->context = CurrentMemoryContext;
+	if (!begin(sweep, &state))
+		return;
+	ttl_sweep(sweep);
+	note(sweep, &state);
+	SPI_commit();
+	MemoryContextSwitchTo(sweep->context);
+}

@@ -1,0 +1,385 @@
+/*
+ * sweep.c
+ *	  The removal of due items from one table.
+ *
+ * The index is read some thousand entries at a time, and these are removed in batches, in the order
+ * of the table's pages, a transaction each.  By then an item may have changed: whether it is due is
+ * looked at again when it is locked, and who has it locked or has changed it wins; the next sweep
+ * sees what became of it.  Spec row TT10.
+ *
+ * It runs with the rights of the table's owner, whoever calls, as VACUUM and ANALYZE run what is in
+ * a table: its triggers are not to have a superuser's rights, nor the caller's ways into the
+ * owner's.  So the search_path is nobody's, and triggers that are deferred fire at once, before
+ * the owner's rights are gone.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/instrument.h"
+#include "executor/spi.h"
+#include "jit/jit.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "index/index.h"
+#include "mark.h"
+#include "ttl/ttl.h"
+
+/* Entries that are read at once: each reading may have to pass all that went before. */
+#define DUE_AT_ONCE 20000
+
+/*
+ * Transactions
+ */
+
+static void
+next_transaction(TtlSweep *sweep)
+{
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+	MemoryContextReset(sweep->transient);
+	MemoryContextSwitchTo(sweep->transient);
+}
+
+/* NULL if there is nothing to sweep, or no longer. */
+Relation
+ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
+{
+	Relation rel = NULL;
+
+	if (!sweep->limits.background)
+		rel = try_relation_open(sweep->relid, mode);
+	else if (ConditionalLockRelationOid(sweep->relid, mode))
+		rel = try_relation_open(sweep->relid, NoLock);
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	sweep->absent = *table == NULL || (*table)->ttl == NULL ||
+					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
+	if (!sweep->absent)
+		return rel;
+	if (rel != NULL)
+		relation_close(rel, mode);
+	return NULL;
+}
+
+/* Until the end of the subtransaction, or until drop_owner(). */
+typedef struct OwnerRights
+{
+	Oid user;
+	int context;
+	int nest;
+} OwnerRights;
+
+static void
+take_owner(Relation rel, OwnerRights *before)
+{
+	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
+
+	AfterTriggerSetState(&all);
+	GetUserIdAndSecContext(&before->user, &before->context);
+	before->nest = NewGUCNestLevel();
+	SetUserIdAndSecContext(rel->rd_rel->relowner, before->context | SECURITY_LOCAL_USERID_CHANGE |
+													  SECURITY_RESTRICTED_OPERATION);
+	set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+					  GUC_ACTION_SAVE, true, 0, false);
+	set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+					  0, false);
+	if (check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("row-level security may hide expired items of table \"%s\"",
+							   RelationGetRelationName(rel)),
+						errdetail("It is forced on the table's owner, whose rights sweeps have.")));
+}
+
+static void
+drop_owner(const OwnerRights *before)
+{
+	AtEOXact_GUC(false, before->nest);
+	SetUserIdAndSecContext(before->user, before->context);
+}
+
+/* What ends the caller's statement is not for us to keep. */
+static void
+keep_error(TtlSweep *sweep)
+{
+	int code = geterrcode();
+
+	if (code == ERRCODE_QUERY_CANCELED || code == ERRCODE_ADMIN_SHUTDOWN)
+		PG_RE_THROW();
+	MemoryContextSwitchTo(sweep->context);
+	sweep->error = CopyErrorData();
+	FlushErrorState();
+}
+
+/* Do a step so that an error undoes that alone, and is kept. */
+static void
+attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		step(sweep);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		keep_error(sweep);
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
+/*
+ * Reading
+ */
+
+static int
+compare_places(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) & ((const TtlDue *) a)->tid,
+							  (ItemPointer) & ((const TtlDue *) b)->tid);
+}
+
+/*
+ * Which items are due.  Where there are none any more, a dead entry costs a look at a page of the
+ * table, unless an earlier look has marked it.
+ */
+static void
+find_due(TtlSweep *sweep)
+{
+	BufferUsage before = pgBufferUsage;
+	TimestampTz now = GetCurrentTimestamp();
+	DynTable *table;
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
+	int64 pages;
+
+	sweep->ndue = sweep->done = 0;
+	if (rel == NULL)
+		return;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	sweep->ndue = ttl_find_due(rel, table, ttl_oldest(sweep->next, now), ttl_number(now),
+							   sweep->due, DUE_AT_ONCE);
+	PopActiveSnapshot();
+	relation_close(rel, NoLock);
+	pages = pgBufferUsage.shared_blks_hit + pgBufferUsage.shared_blks_read -
+			before.shared_blks_hit - before.shared_blks_read;
+	sweep->dead += Max(pages - sweep->ndue, 0);
+	sweep->last = sweep->ndue == DUE_AT_ONCE ? sweep->due[sweep->ndue - 1].second
+											 : ttl_second(ttl_number(now));
+	qsort(sweep->due, sweep->ndue, sizeof(TtlDue), compare_places);
+}
+
+/*
+ * Removing
+ */
+
+#define IS_DUE "%s OPERATOR(pg_catalog.>=) $2 AND %s OPERATOR(pg_catalog.<) $3"
+
+/* Planned so that rows are read where they are; the planner's switches are not for triggers. */
+static void
+plan_by_place(SPIPlanPtr plan)
+{
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
+	bool seqscan = enable_seqscan;
+	bool bitmapscan = enable_bitmapscan;
+	bool indexscan = enable_indexscan;
+	bool tidscan = enable_tidscan;
+	bool jit = jit_enabled;
+
+	PG_TRY();
+	{
+		enable_seqscan = enable_bitmapscan = enable_indexscan = jit_enabled = false;
+		enable_tidscan = true;
+		ReleaseCachedPlan(GetCachedPlan(source, NULL, CurrentResourceOwner, NULL),
+						  CurrentResourceOwner);
+	}
+	PG_FINALLY();
+	{
+		enable_seqscan = seqscan;
+		enable_bitmapscan = bitmapscan;
+		enable_indexscan = indexscan;
+		enable_tidscan = tidscan;
+		jit_enabled = jit;
+	}
+	PG_END_TRY();
+}
+
+/* Kept for the sweep; it is planned anew if the table is changed meanwhile. */
+static SPIPlanPtr
+removal_plan(TtlSweep *sweep, const DynTable *table)
+{
+	Oid types[] = {TIDARRAYOID, NUMERICOID, NUMERICOID};
+	const char *column = quote_identifier(DYN_TTL_COLUMN);
+	char *sql;
+
+	if (sweep->plan == NULL)
+	{
+		sql = psprintf(
+			"DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
+			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
+			" FOR UPDATE SKIP LOCKED))",
+			table->qualified, table->qualified, column, column);
+		sweep->plan = SPI_prepare_cursor(sql, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
+		if (sweep->plan == NULL)
+			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+		SPI_keepplan(sweep->plan);
+	}
+	plan_by_place(sweep->plan);
+	return sweep->plan;
+}
+
+static Datum
+places(const TtlDue *due, int n)
+{
+	Datum *tids = palloc(n * sizeof(Datum));
+
+	for (int i = 0; i < n; i++)
+		tids[i] = PointerGetDatum(&due[i].tid);
+	return PointerGetDatum(
+		construct_array(tids, n, TIDOID, sizeof(ItemPointerData), false, TYPALIGN_SHORT));
+}
+
+/* Returns how many are gone. */
+static int
+remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *due, int n)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	Datum values[] = {places(due, n), ttl_oldest(0, now), ttl_number(now)};
+	OwnerRights before;
+	uint64 removed;
+	int result;
+
+	take_owner(rel, &before);
+	/* a background worker has no portal that has one */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	result = SPI_execute_plan(removal_plan(sweep, table), values, NULL, false, 0);
+	PopActiveSnapshot();
+	if (result < 0)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	removed = SPI_processed;
+	drop_owner(&before);
+	return (int) removed;
+}
+
+static void
+remove_batch(TtlSweep *sweep)
+{
+	const TtlDue *due = sweep->due + sweep->done;
+	int n = Min(sweep->limits.batch, sweep->ndue - sweep->done);
+	DynTable *table;
+	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
+	int removed;
+
+	if (rel == NULL)
+		return;
+	dyn_mark_start(DYN_MARK_EXPIRY, sweep->relid);
+	removed = remove_rows(sweep, rel, table, due, n);
+	dyn_mark_end(DYN_MARK_EXPIRY, sweep->relid);
+	relation_close(rel, NoLock);
+	sweep->done += n;
+	sweep->deleted += removed;
+	sweep->dead += removed;
+	for (int i = 0; i < n && removed < n; i++)
+		sweep->missed = Min(sweep->missed, due[i].second);
+}
+
+/*
+ * The sweep
+ */
+
+static bool
+goes_on(const TtlSweep *sweep)
+{
+	return sweep->error == NULL && !sweep->absent &&
+		   !(sweep->limits.background && ttl_database_is_locked(MyDatabaseId)) &&
+		   (sweep->limits.budget == 0 ||
+			!TimestampDifferenceExceeds(sweep->start, GetCurrentTimestamp(), sweep->limits.budget));
+}
+
+/* Remove what was found, or one batch of it at least, so that each sweep comes further. */
+static void
+remove_due(TtlSweep *sweep)
+{
+	if (sweep->ndue == 0)
+		return;
+	do
+	{
+		TimestampTz begin = GetCurrentTimestamp();
+
+		next_transaction(sweep);
+		attempt(sweep, remove_batch);
+		next_transaction(sweep);
+		if (sweep->limits.pause > 0)
+			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
+					  sweep->limits.pause / 100);
+	} while (sweep->done < sweep->ndue && goes_on(sweep));
+}
+
+static void
+run(TtlSweep *sweep)
+{
+	int64 before;
+	bool all;
+
+	do
+	{
+		before = sweep->deleted;
+		next_transaction(sweep);
+		attempt(sweep, find_due);
+		remove_due(sweep);
+		all = sweep->error == NULL && !sweep->absent && sweep->done == sweep->ndue;
+		if (all)
+			sweep->next = sweep->last;
+		/* where others are at work on most of them we only get in their way */
+	} while (all && sweep->ndue == DUE_AT_ONCE && sweep->deleted - before > DUE_AT_ONCE / 2 &&
+			 goes_on(sweep));
+	sweep->finished = all && sweep->ndue < DUE_AT_ONCE;
+}
+
+/* From sweep->from on.  The caller is in a transaction that has done nothing, and is so afterwards. */
+void
+ttl_sweep(TtlSweep *sweep)
+{
+	sweep->transient =
+		AllocSetContextCreate(sweep->context, "dynamo_table sweep", ALLOCSET_DEFAULT_SIZES);
+	sweep->due = MemoryContextAlloc(sweep->context, DUE_AT_ONCE * sizeof(TtlDue));
+	sweep->start = GetCurrentTimestamp();
+	sweep->next = sweep->from;
+	sweep->missed = PG_INT64_MAX;
+	PG_TRY();
+	{
+		run(sweep);
+	}
+	PG_FINALLY();
+	{
+		if (sweep->plan != NULL)
+			SPI_freeplan(sweep->plan);
+		sweep->plan = NULL;
+	}
+	PG_END_TRY();
+	sweep->next = Min(sweep->next, sweep->missed);
+	next_transaction(sweep);
+	MemoryContextSwitchTo(sweep->context);
+	MemoryContextDelete(sweep->transient);
+	pfree(sweep->due);
+}

@@ -1,0 +1,132 @@
+/*
+ * ttl.h
+ *	  Time to live: which items are due, and how they go.
+ *
+ * The attribute's value, if it is a number, is in the column "~ttl", which dyn_derive() fills like a
+ * key's, and a btree over that column has the due items in order.  Sweeps read it from the oldest
+ * that counts, or from where the sweeps before have come to.
+ *
+ * Lock order within a transaction: the table, the btree, then rows, which are never waited for.
+ */
+#ifndef DYNAMO_TABLE_TTL_TTL_H
+#define DYNAMO_TABLE_TTL_TTL_H
+
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+#include "storage/itemptr.h"
+
+#include "catalog/table.h"
+#include "index/index.h"
+
+/* Spec row TT04: five years of 365.25 days, in seconds.  What is older is taken for an error. */
+#define TTL_OLDEST INT64CONST(157788000)
+
+/* An item that was due when the index was read. */
+typedef struct TtlDue
+{
+	ItemPointerData tid;
+	int64 second; /* of its time, rounded down */
+} TtlDue;
+
+/* What a sweep may do. */
+typedef struct TtlLimits
+{
+	int batch; /* items that a transaction removes */
+	int budget; /* milliseconds; 0: as many as it takes */
+	int pause; /* between transactions, as a percentage of the time that they take */
+	bool from_start; /* look at all that is due, wherever the last sweep has come to */
+	bool background; /* it is a background worker's, see run.c */
+} TtlLimits;
+
+/* One sweep of one table. */
+typedef struct TtlSweep
+{
+	Oid relid;
+	TtlLimits limits;
+	int64 from; /* second to begin with; 0: the oldest that counts */
+
+	/* what comes out */
+	bool absent; /* it is no table with time to live, or that is in the making, or it was left */
+	int64 deleted;
+	int64 next; /* second that the next sweep can begin with */
+	int64 dead; /* entries, roughly, that the next sweep meets in vain before that */
+	bool finished; /* nothing is left but what others have locked or changed */
+	ErrorData *error; /* that has ended it, in context */
+
+	/* for its own use */
+	MemoryContext context; /* outlives transactions */
+	MemoryContext transient; /* emptied by each transaction */
+	TtlDue *due; /* in the order of the table */
+	int ndue;
+	int done; /* of these, so many */
+	int64 last; /* second of the last one, in the order of time */
+	int64 missed; /* the earliest that others had locked or changed */
+	struct _SPI_plan *plan;
+	TimestampTz start; /* of the sweep */
+} TtlSweep;
+
+/* due.c */
+extern Datum ttl_number(TimestampTz time);
+extern int64 ttl_second(Datum number);
+extern TimestampTz ttl_time(int64 second);
+extern Datum ttl_oldest(int64 from, TimestampTz now);
+extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due,
+						int limit);
+
+/* sweep.c: in a procedure, or what else is connected to SPI so that it may commit */
+extern Relation ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table);
+extern void ttl_sweep(TtlSweep *sweep);
+
+/* run.c: a sweep that goes on where the one before it has ended, and is noted */
+extern void ttl_run(TtlSweep *sweep);
+extern void ttl_note_failure(Oid schema, TtlSweep *sweep);
+extern int64 ttl_back_off(int failures);
+
+/* state.c */
+typedef struct TtlState
+{
+	Oid relid;
+	Oid extension_namespace; /* as a table has them */
+	const char *extension;
+	int64 next; /* as in a sweep */
+	int64 dead;
+	TimestampTz from_start; /* when the last sweep that began at the start did so */
+	TimestampTz swept;
+	int failures; /* sweeps that have ended by an error since one has finished */
+	TimestampTz retry_at; /* background workers leave it alone until then; 0: they do not */
+} TtlState;
+
+extern void ttl_read_state(Oid schema, Oid relid, TtlState *state);
+extern void ttl_write_state(const TtlState *state, const TtlSweep *sweep);
+extern void ttl_forget_state(const DynTable *table);
+
+/* declare.c */
+extern void ttl_begin_work(GsiWork *work, const char *procedure);
+extern void ttl_check_attribute(const DynTable *table, ItemSpan attribute);
+extern void ttl_check_enable(const DynTable *table, ItemSpan attribute);
+extern void ttl_check_disable(const DynTable *table);
+extern void ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute);
+extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
+						bool hide_expired);
+extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
+
+/* tables.c */
+extern Oid ttl_extension_schema(void);
+extern List *ttl_tables(void);
+
+/* shared.c */
+extern void ttl_wake_launcher(void);
+extern bool ttl_database_is_locked(Oid database);
+
+/* settings.c */
+extern bool dyn_preloaded;
+extern bool dyn_ttl_worker;
+extern int dyn_ttl_interval; /* seconds */
+extern int dyn_ttl_budget; /* milliseconds */
+extern int dyn_ttl_batch_size;
+extern int dyn_ttl_pause; /* percentage */
+extern int dyn_ttl_reread_interval; /* seconds */
+extern int dyn_ttl_probe_interval; /* seconds */
+extern void dyn_ttl_init(void);
+
+#endif
