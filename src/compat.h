@@ -83,13 +83,6 @@ struct Node;
 #define custom_wait_event(name) PG_WAIT_EXTENSION
 #endif
 
-/* 17 brought a timeout of transactions. */
-#if PG17_GE
-#define NO_TRANSACTION_TIMEOUT {"transaction_timeout", "0"},
-#else
-#define NO_TRANSACTION_TIMEOUT
-#endif
-
 /* 17 lets the caller own the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)

@@ -19,6 +19,9 @@
 #define TTL_STAY 4000
 #define TTL_OVERSTAY 4500
 
+/* At most so many databases are asked for one by one. */
+#define TTL_MAX_WANTED 16
+
 /* What a worker has found in its database. */
 typedef enum TtlAnswer
 {
@@ -42,13 +45,10 @@ typedef struct TtlVisit
 /* shared.c */
 extern void ttl_shared_init(void);
 extern void ttl_register_launcher(void);
-extern int ttl_take_wanted(Oid *databases, int limit, bool *all);
+extern int ttl_take_wanted(Oid *databases, bool *all);
 extern void ttl_begin_visit(TtlVisit *visit);
 extern bool ttl_publish_visit(const TtlVisit *visit);
 extern void ttl_read_visit(TtlVisit *visit);
-
-/* At most so many databases are asked for one by one. */
-#define TTL_MAX_WANTED 16
 
 /* launcher.c */
 extern void ttl_launcher_init(void);

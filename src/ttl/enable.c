@@ -29,11 +29,15 @@ typedef struct Wanted
 static void
 tell_who_sweeps(const char *table)
 {
-	if (dyn_preloaded)
+	if (dyn_preloaded && dyn_ttl_worker)
 		return;
-	ereport(NOTICE,
-			(errmsg("expired items of table \"%s\" are removed by dyn_ttl_sweep only", table),
-			 errhint("Preload dynamo_table for a background worker, or schedule that procedure.")));
+	ereport(
+		NOTICE,
+		(errmsg("expired items of table \"%s\" are removed by dyn_ttl_sweep only", table),
+		 dyn_preloaded
+			 ? errhint("Set dynamo_table.ttl_worker to on, or schedule that procedure.")
+			 : errhint(
+				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
 /* Whether all that is wanted is another choice about expired items. */

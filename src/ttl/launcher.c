@@ -138,7 +138,7 @@ hear_requests(void)
 {
 	Oid wanted[TTL_MAX_WANTED];
 	bool all;
-	int n = ttl_take_wanted(wanted, lengthof(wanted), &all);
+	int n = ttl_take_wanted(wanted, &all);
 	ListCell *cell;
 
 	for (int i = 0; i < n; i++)
@@ -182,8 +182,9 @@ due_time(const Database *database)
 	return TimestampTzPlusMilliseconds(database->visited, pause_after(database));
 }
 
+/* The one that has been due for the longest time; a clock that was set back changes nothing. */
 static Database *
-next_database(void)
+next_database(TimestampTz now)
 {
 	Database *next = NULL;
 	ListCell *cell;
@@ -192,6 +193,7 @@ next_database(void)
 	{
 		Database *database = lfirst(cell);
 
+		database->visited = Min(database->visited, now);
 		if (next == NULL || due_time(database) < due_time(next))
 			next = database;
 	}
@@ -301,6 +303,7 @@ visit_database(Database *database)
 		await_worker(handle);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_worker, PointerGetDatum(handle));
+	pfree(handle);
 	ttl_read_visit(&database->visit);
 	database->failures = database->visit.answer == TTL_SILENT ? database->failures + 1 : 0;
 	return true;
@@ -319,7 +322,7 @@ do_round(void)
 
 	list_databases();
 	hear_requests();
-	database = next_database();
+	database = next_database(now);
 	if (database == NULL)
 		return WAIT_FOR_WORKER * 1000;
 	if (due_time(database) > now)
@@ -344,13 +347,10 @@ wait_for_round(long milliseconds)
 void
 dyn_ttl_launcher_main(Datum unused)
 {
-	MemoryContext context;
-
 	gsi_worker_start();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_SESSION);
 	ttl_register_launcher();
-	context = AllocSetContextCreate(TopMemoryContext, "dynamo_table round", ALLOCSET_DEFAULT_SIZES);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -359,8 +359,6 @@ dyn_ttl_launcher_main(Datum unused)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		MemoryContextReset(context);
-		MemoryContextSwitchTo(context);
 		wait_for_round(dyn_ttl_worker ? do_round() : -1);
 	}
 }

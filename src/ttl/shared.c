@@ -93,14 +93,14 @@ ttl_register_launcher(void)
 	before_shmem_exit(unregister_launcher, 0);
 }
 
-/* Returns how many there are, and takes them away; limit is at least TTL_MAX_WANTED. */
+/* Returns how many there are, of TTL_MAX_WANTED, and takes them away.  all: there were more. */
 int
-ttl_take_wanted(Oid *databases, int limit, bool *all)
+ttl_take_wanted(Oid *databases, bool *all)
 {
 	int n;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	n = Min(shared->nwanted, limit);
+	n = shared->nwanted;
 	memcpy(databases, shared->wanted, n * sizeof(Oid));
 	*all = shared->all_wanted;
 	shared->nwanted = 0;

@@ -25,7 +25,6 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
 #include "index/index.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"
@@ -33,12 +32,12 @@
 /* The least of a table's share, in milliseconds. */
 #define MIN_SHARE 100
 
-/* Settings of the session, whatever those of the database and its roles are. */
-static const char *const settings[][2] = {
-	{"search_path", "pg_catalog, pg_temp"},
-	{"lock_timeout", "500ms"},
-	{"statement_timeout", "0"},
-	NO_TRANSACTION_TIMEOUT{"idle_in_transaction_session_timeout", "0"}};
+/* Settings of the session, whatever those of the database and its roles are; 17 brought one of them. */
+static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"},
+										  {"lock_timeout", "500ms"},
+										  {"statement_timeout", "0"},
+										  {"transaction_timeout", "0"},
+										  {"idle_in_transaction_session_timeout", "0"}};
 
 typedef struct Worker
 {
@@ -318,7 +317,8 @@ dyn_ttl_worker_main(Datum number)
 	gsi_worker_connect(worker.visit.database, InvalidOid, InvalidOid);
 	SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_SESSION);
 	for (int i = 0; i < lengthof(settings); i++)
-		SetConfigOption(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION);
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION);
 	worker.context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table visit", ALLOCSET_DEFAULT_SIZES);
 	/* where SPI keeps what outlives transactions */

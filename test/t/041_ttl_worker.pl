@@ -275,6 +275,8 @@ add_due('app', 10);
 value('SELECT pg_sleep(3)');
 is(value('SELECT count(*) FROM app'), '12', 'off: nothing is removed');
 is(value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker'}), '0', 'and no worker runs');
+(undef, undef, $err) = $node->psql($base, q{SELECT dyn_create_table('off', 'id S'); CALL dyn_ttl_enable('off', 'expires')});
+like($err, qr/NOTICE:  expired items of table "off" are removed by dyn_ttl_sweep only\nHINT:  Set dynamo_table.ttl_worker to on/, 'which is said');
 $node->append_conf('postgresql.conf', 'dynamo_table.ttl_worker = on');
 $node->reload;
 wait_for(q{SELECT count(*) = 2 FROM app});
