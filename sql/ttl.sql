@@ -122,6 +122,9 @@ SELECT dyn_update('many', jsonb_build_object('id', (i * 50 - 1)::text), 'ADD n :
 SELECT pg_stat_force_next_flush();
 SELECT n_tup_upd, n_tup_hot_upd = n_tup_upd AS hot FROM pg_stat_user_tables WHERE relid = 'many'::regclass;
 
+-- TT16: a write with a time costs what one without does
+SELECT dyn_request('PutItem', json_build_object('TableName', 'many', 'Item', item, 'ReturnConsumedCapacity', 'TOTAL')) FROM unnest(ARRAY['{"id":{"S":"c"}}', '{"id":{"S":"c"},"expires":{"N":"4e9"}}']::json[]) item;
+
 -- a btree that somebody dropped: nothing expires, and enabling it again makes it whole
 DROP INDEX many_ttl;
 SELECT status FROM dyn_ttl_status WHERE relation = 'many'::regclass;
