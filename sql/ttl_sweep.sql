@@ -121,6 +121,30 @@ CREATE CONSTRAINT TRIGGER later AFTER DELETE ON own DEFERRABLE INITIALLY DEFERRE
 CALL dyn_ttl_sweep('own');
 SELECT id, role FROM removed WHERE id LIKE 'deferred%';
 TABLE status;
+-- functions in the predicate of an owner's index are not called to find out whether it is the right one
+SET ROLE regress_ttl_owner;
+SELECT dyn_create_table('lure', 'id S');
+CALL dyn_ttl_enable('lure', 'expires');
+CREATE FUNCTION note_caller() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_user <> 'regress_ttl_owner' THEN
+    RAISE WARNING 'called by another';
+  END IF;
+  RETURN true;
+END $$;
+CREATE FUNCTION called() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN ttl_sweep.note_caller(); END $$;
+DROP INDEX lure_ttl;
+CREATE INDEX lure_bait ON lure ("~ttl") WHERE ttl_sweep.called();
+CREATE INDEX lure_ttl ON lure ("~ttl") WHERE "~ttl" IS NOT NULL;
+SELECT due('lure', 1, 1);
+RESET ROLE;
+\c -
+SET search_path = ttl_sweep, public;
+SELECT due_items FROM dyn_ttl_status WHERE relation = 'lure'::regclass;
+\c -
+SET search_path = ttl_sweep, public;
+CALL dyn_ttl_sweep('lure');
+DROP TABLE lure;
 -- a search_path of the caller's leads nowhere
 SET ROLE regress_ttl_owner;
 CREATE FUNCTION unqualified() RETURNS trigger LANGUAGE plpgsql AS $$
