@@ -201,6 +201,32 @@ CALL dyn_ttl_enable('hidden', 'expires');
 CALL dyn_ttl_sweep('hidden');
 RESET ROLE;
 
+-- a broken table keeps nobody from the others, and conditions see nothing of what others may not
+SET ROLE regress_ttl_owner;
+CREATE TABLE broken (id text, item dyn_item);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "e"}}');
+CREATE TABLE unreadable (id text, item dyn_item);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON unreadable FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": ');
+GRANT SELECT ON broken TO PUBLIC;
+SELECT due('own', 5, 5);
+RESET ROLE;
+SELECT relation FROM status WHERE relation = 'own'::regclass;
+CALL dyn_ttl_sweep();
+SELECT count(*) FROM own;
+DROP TABLE broken, unreadable;
+SET ROLE regress_ttl_caller;
+SELECT dyn_create_table('mine', 'id S');
+CALL dyn_ttl_enable('mine', 'expires');
+CREATE FUNCTION leak(n bigint) RETURNS boolean LANGUAGE plpgsql STRICT COST 0.0001 AS $$
+BEGIN
+  RAISE NOTICE 'seen: %', n;
+  RETURN true;
+END $$;
+SET enable_nestloop = off;
+SELECT relation FROM dyn_ttl_status WHERE last_sweep IS NOT NULL AND leak(extract(epoch FROM last_sweep)::bigint);
+RESET enable_nestloop;
+RESET ROLE;
+
 -- a table that goes takes its row along with the next that comes
 DROP TABLE other;
 SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);

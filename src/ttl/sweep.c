@@ -126,8 +126,8 @@ keep_error(TtlSweep *sweep)
 }
 
 /* Do a step so that an error undoes that alone, and is kept. */
-static void
-attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
+void
+ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -327,7 +327,7 @@ remove_due(TtlSweep *sweep)
 		TimestampTz begin = GetCurrentTimestamp();
 
 		next_transaction(sweep);
-		attempt(sweep, remove_batch);
+		ttl_attempt(sweep, remove_batch);
 		next_transaction(sweep);
 		if (sweep->limits.pause > 0)
 			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
@@ -345,7 +345,7 @@ run(TtlSweep *sweep)
 	{
 		before = sweep->deleted;
 		next_transaction(sweep);
-		attempt(sweep, find_due);
+		ttl_attempt(sweep, find_due);
 		remove_due(sweep);
 		all = sweep->error == NULL && !sweep->absent && sweep->done == sweep->ndue;
 		if (all)
