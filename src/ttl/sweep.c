@@ -224,7 +224,18 @@ plan_by_place(SPIPlanPtr plan)
 	PG_END_TRY();
 }
 
-/* Kept for the sweep; it is planned anew if the table is changed meanwhile. */
+static void
+forget_plan(TtlSweep *sweep)
+{
+	if (sweep->plan != NULL)
+		SPI_freeplan(sweep->plan);
+	sweep->plan = NULL;
+}
+
+/*
+ * Kept for the sweep; it is planned anew if the table is changed meanwhile.  That finds the table by
+ * its name, which may be another's by then.
+ */
 static SPIPlanPtr
 removal_plan(TtlSweep *sweep, const DynTable *table)
 {
@@ -232,8 +243,11 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 	const char *column = quote_identifier(DYN_TTL_COLUMN);
 	char *sql;
 
+	if (sweep->plan != NULL && strcmp(sweep->planned_for, table->qualified) != 0)
+		forget_plan(sweep);
 	if (sweep->plan == NULL)
 	{
+		sweep->planned_for = MemoryContextStrdup(sweep->context, table->qualified);
 		sql = psprintf(
 			"DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
 			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
@@ -372,9 +386,7 @@ ttl_sweep(TtlSweep *sweep)
 	}
 	PG_FINALLY();
 	{
-		if (sweep->plan != NULL)
-			SPI_freeplan(sweep->plan);
-		sweep->plan = NULL;
+		forget_plan(sweep);
 	}
 	PG_END_TRY();
 	sweep->next = Min(sweep->next, sweep->missed);

@@ -62,6 +62,7 @@ typedef struct TtlSweep
 	int64 last; /* second of the last one, in the order of time */
 	int64 missed; /* the earliest that others had locked or changed */
 	struct _SPI_plan *plan;
+	char *planned_for; /* the table's name then */
 	TimestampTz start; /* of the sweep */
 } TtlSweep;
 
