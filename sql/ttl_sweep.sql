@@ -159,6 +159,27 @@ CALL dyn_ttl_sweep('own');
 DROP TRIGGER unqualified ON own;
 CALL dyn_ttl_sweep('own');
 
+-- nor does a temporary table of his, which a name without a schema finds all the same
+SET ROLE regress_ttl_owner;
+CREATE TRIGGER unqualified BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION unqualified();
+SELECT due('own', 5, 5);
+\c -
+SET search_path = ttl_sweep, public;
+SET SESSION AUTHORIZATION regress_ttl_caller;
+CREATE TEMP TABLE removed (id text);
+GRANT INSERT ON removed TO PUBLIC;
+CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE WARNING 'bait called by %', current_user;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER bait BEFORE INSERT ON removed FOR EACH ROW EXECUTE FUNCTION bait();
+CALL dyn_ttl_sweep('own');
+\c -
+SET search_path = ttl_sweep, public;
+DROP TRIGGER unqualified ON own;
+CALL dyn_ttl_sweep('own');
+
 -- an error concerns one table, and what was removed before stays so
 CREATE FUNCTION object() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

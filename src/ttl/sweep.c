@@ -16,6 +16,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/instrument.h"
@@ -24,6 +25,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -84,11 +86,31 @@ typedef struct OwnerRights
 	int nest;
 } OwnerRights;
 
+/*
+ * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
+ * owner's that use such names would use a table of the caller's, and call its triggers.
+ */
+static void
+check_temporary(Relation rel)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	if (OidIsValid(namespace) && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("a session with temporary tables cannot sweep table \"%s\"",
+							   RelationGetRelationName(rel)),
+						errdetail("Sweeps have the rights of the table's owner."),
+						errhint("Use another session, or a role that is a member of the owner.")));
+}
+
 static void
 take_owner(Relation rel, OwnerRights *before)
 {
 	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
 
+	check_temporary(rel);
 	AfterTriggerSetState(&all);
 	GetUserIdAndSecContext(&before->user, &before->context);
 	before->nest = NewGUCNestLevel();
