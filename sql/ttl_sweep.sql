@@ -204,6 +204,18 @@ DROP TRIGGER keep ON app;
 CALL dyn_ttl_sweep('app');
 TABLE status;
 
+-- what ends the statement ends its transaction as well
+CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'as by statement_timeout' USING ERRCODE = 'query_canceled';
+END $$;
+CREATE TRIGGER cancel BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION cancel();
+SELECT due('app', 1, 1);
+CALL dyn_ttl_sweep();
+CALL dyn_ttl_sweep('app');
+DROP TRIGGER cancel ON app;
+CALL dyn_ttl_sweep('app');
+
 -- row-level security that is forced on the owner would hide items
 SET ROLE regress_ttl_owner;
 SELECT dyn_create_table('hidden', 'id S');

@@ -33,6 +33,7 @@ read_schema(Relation rel)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
 	DynTable *volatile table = NULL;
 
 	BeginInternalSubTransaction(NULL);
@@ -44,9 +45,8 @@ read_schema(Relation rel)
 	}
 	PG_CATCH();
 	{
-		if (geterrcode() == ERRCODE_QUERY_CANCELED || geterrcode() == ERRCODE_ADMIN_SHUTDOWN)
-			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		table = NULL;
@@ -54,6 +54,9 @@ read_schema(Relation rel)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+		ReThrowError(error);
 	return table;
 }
 

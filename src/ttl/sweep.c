@@ -134,17 +134,21 @@ drop_owner(const OwnerRights *before)
 	SetUserIdAndSecContext(before->user, before->context);
 }
 
-/* What ends the caller's statement is not for us to keep. */
 static void
 keep_error(TtlSweep *sweep)
 {
-	int code = geterrcode();
-
-	if (code == ERRCODE_QUERY_CANCELED || code == ERRCODE_ADMIN_SHUTDOWN)
-		PG_RE_THROW();
 	MemoryContextSwitchTo(sweep->context);
 	sweep->error = CopyErrorData();
 	FlushErrorState();
+	RollbackAndReleaseCurrentSubTransaction();
+}
+
+/* What ends the caller's statement is not for us to keep. */
+static bool
+ends_statement(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		   error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN;
 }
 
 /* Do a step so that an error undoes that alone, and is kept. */
@@ -164,11 +168,13 @@ ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 	PG_CATCH();
 	{
 		keep_error(sweep);
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	/* not before the subtransaction has ended, or the session would be left in it */
+	if (sweep->error != NULL && ends_statement(sweep->error))
+		ReThrowError(sweep->error);
 }
 
 /*
