@@ -512,14 +512,15 @@ REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
 COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
 
 CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_ttl_tables() IS 'tables with time to live that the caller may read';
 
 CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
 
-CREATE VIEW dyn_ttl_status AS
+-- A barrier: what others' sweeps have met is not for functions in a query's conditions.
+CREATE VIEW dyn_ttl_status WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
 		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error, s.retry_at
 	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid

@@ -121,6 +121,30 @@ CREATE CONSTRAINT TRIGGER later AFTER DELETE ON own DEFERRABLE INITIALLY DEFERRE
 CALL dyn_ttl_sweep('own');
 SELECT id, role FROM removed WHERE id LIKE 'deferred%';
 TABLE status;
+-- functions in the predicate of an owner's index are not called to find out whether it is the right one
+SET ROLE regress_ttl_owner;
+SELECT dyn_create_table('lure', 'id S');
+CALL dyn_ttl_enable('lure', 'expires');
+CREATE FUNCTION note_caller() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_user <> 'regress_ttl_owner' THEN
+    RAISE WARNING 'called by another';
+  END IF;
+  RETURN true;
+END $$;
+CREATE FUNCTION called() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN ttl_sweep.note_caller(); END $$;
+DROP INDEX lure_ttl;
+CREATE INDEX lure_bait ON lure ("~ttl") WHERE ttl_sweep.called();
+CREATE INDEX lure_ttl ON lure ("~ttl") WHERE "~ttl" IS NOT NULL;
+SELECT due('lure', 1, 1);
+RESET ROLE;
+\c -
+SET search_path = ttl_sweep, public;
+SELECT due_items FROM dyn_ttl_status WHERE relation = 'lure'::regclass;
+\c -
+SET search_path = ttl_sweep, public;
+CALL dyn_ttl_sweep('lure');
+DROP TABLE lure;
 -- a search_path of the caller's leads nowhere
 SET ROLE regress_ttl_owner;
 CREATE FUNCTION unqualified() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -132,6 +156,27 @@ CREATE TRIGGER unqualified BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION un
 SELECT due('own', 4, 4);
 RESET ROLE;
 CALL dyn_ttl_sweep('own');
+DROP TRIGGER unqualified ON own;
+CALL dyn_ttl_sweep('own');
+
+-- nor does a temporary table of his, which a name without a schema finds all the same
+SET ROLE regress_ttl_owner;
+CREATE TRIGGER unqualified BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION unqualified();
+SELECT due('own', 5, 5);
+\c -
+SET search_path = ttl_sweep, public;
+SET SESSION AUTHORIZATION regress_ttl_caller;
+CREATE TEMP TABLE removed (id text);
+GRANT INSERT ON removed TO PUBLIC;
+CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE WARNING 'bait called by %', current_user;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER bait BEFORE INSERT ON removed FOR EACH ROW EXECUTE FUNCTION bait();
+CALL dyn_ttl_sweep('own');
+\c -
+SET search_path = ttl_sweep, public;
 DROP TRIGGER unqualified ON own;
 CALL dyn_ttl_sweep('own');
 
@@ -159,6 +204,18 @@ DROP TRIGGER keep ON app;
 CALL dyn_ttl_sweep('app');
 TABLE status;
 
+-- what ends the statement ends its transaction as well
+CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'as by statement_timeout' USING ERRCODE = 'query_canceled';
+END $$;
+CREATE TRIGGER cancel BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION cancel();
+SELECT due('app', 1, 1);
+CALL dyn_ttl_sweep();
+CALL dyn_ttl_sweep('app');
+DROP TRIGGER cancel ON app;
+CALL dyn_ttl_sweep('app');
+
 -- row-level security that is forced on the owner would hide items
 SET ROLE regress_ttl_owner;
 SELECT dyn_create_table('hidden', 'id S');
@@ -175,6 +232,32 @@ CALL dyn_ttl_enable('hidden', 'expires');
 ALTER TABLE hidden NO FORCE ROW LEVEL SECURITY;
 CALL dyn_ttl_enable('hidden', 'expires');
 CALL dyn_ttl_sweep('hidden');
+RESET ROLE;
+
+-- a broken table keeps nobody from the others, and conditions see nothing of what others may not
+SET ROLE regress_ttl_owner;
+CREATE TABLE broken (id text, item dyn_item);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "e"}}');
+CREATE TABLE unreadable (id text, item dyn_item);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON unreadable FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": ');
+GRANT SELECT ON broken TO PUBLIC;
+SELECT due('own', 5, 5);
+RESET ROLE;
+SELECT relation FROM status WHERE relation = 'own'::regclass;
+CALL dyn_ttl_sweep();
+SELECT count(*) FROM own;
+DROP TABLE broken, unreadable;
+SET ROLE regress_ttl_caller;
+SELECT dyn_create_table('mine', 'id S');
+CALL dyn_ttl_enable('mine', 'expires');
+CREATE FUNCTION leak(n bigint) RETURNS boolean LANGUAGE plpgsql STRICT COST 0.0001 AS $$
+BEGIN
+  RAISE NOTICE 'seen: %', n;
+  RETURN true;
+END $$;
+SET enable_nestloop = off;
+SELECT relation FROM dyn_ttl_status WHERE last_sweep IS NOT NULL AND leak(extract(epoch FROM last_sweep)::bigint);
+RESET enable_nestloop;
 RESET ROLE;
 
 -- a table that goes takes its row along with the next that comes

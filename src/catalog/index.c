@@ -10,9 +10,12 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opclass.h"
 #include "commands/defrem.h"
+#include "nodes/makefuncs.h"
 #include "nodes/primnodes.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
@@ -51,6 +54,28 @@ dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 		if (k == index->nkeys)
 			index->columns[index->ncolumns++] = i;
 	}
+}
+
+/*
+ * The predicate as the catalog has it, as implicit AND.  RelationGetIndexPredicate() simplifies it,
+ * and that calls functions in it, which are the table owner's: whoever reads a schema, perhaps as a
+ * superuser and of a table that he never chose, must not.
+ */
+static List *
+predicate_of(Relation btree)
+{
+	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(RelationGetRelid(btree)));
+	List *predicate = NIL;
+	bool isnull;
+	Datum stored;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for index %u", RelationGetRelid(btree));
+	stored = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indpred, &isnull);
+	if (!isnull)
+		predicate = make_ands_implicit(stringToNode(TextDatumGetCString(stored)));
+	ReleaseSysCache(tuple);
+	return predicate;
 }
 
 /*
@@ -96,7 +121,7 @@ btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 			(key->type == ITEM_S && btree->rd_indcollation[i] != C_COLLATION_OID))
 			return false;
 	}
-	return predicate_fits(table, index, RelationGetIndexPredicate(btree));
+	return predicate_fits(table, index, predicate_of(btree));
 }
 
 /* The valid btree that serves as the index, or InvalidOid. */

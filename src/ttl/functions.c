@@ -26,7 +26,10 @@
 static bool
 may_sweep(Oid relid)
 {
-	return pg_class_aclcheck(relid, GetUserId(), ACL_DELETE) == ACLCHECK_OK;
+	/* it may have gone since the tables were listed */
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_DELETE, &missing) == ACLCHECK_OK;
 }
 
 static Oid

@@ -60,6 +60,16 @@ batch_after(int batch, int failures)
 	return Max(batch, 1);
 }
 
+static void
+look(TtlSweep *sweep)
+{
+	DynTable *table;
+	Relation rel = ttl_open(sweep, AccessShareLock, &table);
+
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+}
+
 /* False if there is nothing to sweep. */
 static bool
 begin(TtlSweep *sweep, TtlState *state)
@@ -140,7 +150,10 @@ ttl_run(TtlSweep *sweep)
 	TtlState state = {0};
 
 	sweep->context = CurrentMemoryContext;
-	if (!begin(sweep, &state))
+	/* a table may be broken; a background worker, which has a back-off for that, goes on by itself */
+	if (!sweep->limits.background)
+		ttl_attempt(sweep, look);
+	if (sweep->error != NULL || !begin(sweep, &state))
 		return;
 	ttl_sweep(sweep);
 	note(sweep, &state);

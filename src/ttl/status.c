@@ -12,7 +12,9 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -22,17 +24,58 @@
 /* Due items beyond these are not counted. */
 #define COUNT_DUE 10000
 
+/*
+ * NULL if the table is none of ours, or is broken, which is no reason to show nothing of the others.
+ * Reading the schema may fail anywhere, so it is done in a subtransaction.
+ */
+static DynTable *
+read_schema(Relation rel)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+	DynTable *volatile table = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		table = dyn_schema(rel);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		table = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+		ReThrowError(error);
+	return table;
+}
+
+/* Looks at rights before all else, so that nobody waits for, or fails at, a table of others. */
 static Relation
 open_readable(Oid relid, DynTable **table)
 {
-	Relation rel = try_relation_open(relid, AccessShareLock);
+	bool missing = false;
+	Relation rel;
 
-	*table = rel == NULL ? NULL : dyn_schema(rel);
-	if (*table != NULL && (*table)->ttl != NULL && !RELATION_IS_OTHER_TEMP(rel) &&
-		pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+	if (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) != ACLCHECK_OK)
+		return NULL;
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
+		return NULL;
+	*table = read_schema(rel);
+	if (*table != NULL && (*table)->ttl != NULL && !RELATION_IS_OTHER_TEMP(rel))
 		return rel;
-	if (rel != NULL)
-		relation_close(rel, AccessShareLock);
+	relation_close(rel, AccessShareLock);
 	return NULL;
 }
 

@@ -16,6 +16,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/instrument.h"
@@ -24,6 +25,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -84,11 +86,31 @@ typedef struct OwnerRights
 	int nest;
 } OwnerRights;
 
+/*
+ * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
+ * owner's that use such names would use a table of the caller's, and call its triggers.
+ */
+static void
+check_temporary(Relation rel)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	if (OidIsValid(namespace) && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("a session with temporary tables cannot sweep table \"%s\"",
+							   RelationGetRelationName(rel)),
+						errdetail("Sweeps have the rights of the table's owner."),
+						errhint("Use another session, or a role that is a member of the owner.")));
+}
+
 static void
 take_owner(Relation rel, OwnerRights *before)
 {
 	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
 
+	check_temporary(rel);
 	AfterTriggerSetState(&all);
 	GetUserIdAndSecContext(&before->user, &before->context);
 	before->nest = NewGUCNestLevel();
@@ -112,22 +134,26 @@ drop_owner(const OwnerRights *before)
 	SetUserIdAndSecContext(before->user, before->context);
 }
 
-/* What ends the caller's statement is not for us to keep. */
 static void
 keep_error(TtlSweep *sweep)
 {
-	int code = geterrcode();
-
-	if (code == ERRCODE_QUERY_CANCELED || code == ERRCODE_ADMIN_SHUTDOWN)
-		PG_RE_THROW();
 	MemoryContextSwitchTo(sweep->context);
 	sweep->error = CopyErrorData();
 	FlushErrorState();
+	RollbackAndReleaseCurrentSubTransaction();
+}
+
+/* What ends the caller's statement is not for us to keep. */
+static bool
+ends_statement(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		   error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN;
 }
 
 /* Do a step so that an error undoes that alone, and is kept. */
-static void
-attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
+void
+ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -142,11 +168,13 @@ attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 	PG_CATCH();
 	{
 		keep_error(sweep);
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	/* not before the subtransaction has ended, or the session would be left in it */
+	if (sweep->error != NULL && ends_statement(sweep->error))
+		ReThrowError(sweep->error);
 }
 
 /*
@@ -224,7 +252,18 @@ plan_by_place(SPIPlanPtr plan)
 	PG_END_TRY();
 }
 
-/* Kept for the sweep; it is planned anew if the table is changed meanwhile. */
+static void
+forget_plan(TtlSweep *sweep)
+{
+	if (sweep->plan != NULL)
+		SPI_freeplan(sweep->plan);
+	sweep->plan = NULL;
+}
+
+/*
+ * Kept for the sweep; it is planned anew if the table is changed meanwhile.  That finds the table by
+ * its name, which may be another's by then.
+ */
 static SPIPlanPtr
 removal_plan(TtlSweep *sweep, const DynTable *table)
 {
@@ -232,8 +271,11 @@ removal_plan(TtlSweep *sweep, const DynTable *table)
 	const char *column = quote_identifier(DYN_TTL_COLUMN);
 	char *sql;
 
+	if (sweep->plan != NULL && strcmp(sweep->planned_for, table->qualified) != 0)
+		forget_plan(sweep);
 	if (sweep->plan == NULL)
 	{
+		sweep->planned_for = MemoryContextStrdup(sweep->context, table->qualified);
 		sql = psprintf(
 			"DELETE FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
 			"SELECT ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.=) ANY ($1) AND " IS_DUE
@@ -327,7 +369,7 @@ remove_due(TtlSweep *sweep)
 		TimestampTz begin = GetCurrentTimestamp();
 
 		next_transaction(sweep);
-		attempt(sweep, remove_batch);
+		ttl_attempt(sweep, remove_batch);
 		next_transaction(sweep);
 		if (sweep->limits.pause > 0)
 			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
@@ -345,7 +387,7 @@ run(TtlSweep *sweep)
 	{
 		before = sweep->deleted;
 		next_transaction(sweep);
-		attempt(sweep, find_due);
+		ttl_attempt(sweep, find_due);
 		remove_due(sweep);
 		all = sweep->error == NULL && !sweep->absent && sweep->done == sweep->ndue;
 		if (all)
@@ -372,9 +414,7 @@ ttl_sweep(TtlSweep *sweep)
 	}
 	PG_FINALLY();
 	{
-		if (sweep->plan != NULL)
-			SPI_freeplan(sweep->plan);
-		sweep->plan = NULL;
+		forget_plan(sweep);
 	}
 	PG_END_TRY();
 	sweep->next = Min(sweep->next, sweep->missed);

@@ -62,6 +62,7 @@ typedef struct TtlSweep
 	int64 last; /* second of the last one, in the order of time */
 	int64 missed; /* the earliest that others had locked or changed */
 	struct _SPI_plan *plan;
+	char *planned_for; /* the table's name then */
 	TimestampTz start; /* of the sweep */
 } TtlSweep;
 
@@ -75,6 +76,7 @@ extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum t
 
 /* sweep.c: in a procedure, or what else is connected to SPI so that it may commit */
 extern Relation ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table);
+extern void ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep));
 extern void ttl_sweep(TtlSweep *sweep);
 
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
