@@ -327,7 +327,7 @@ static void
 remove_batch(TtlSweep *sweep)
 {
 	const TtlDue *due = sweep->due + sweep->done;
-	int n = Min(sweep->limits.batch, sweep->ndue - sweep->done);
+	int n = Min(sweep->batch, sweep->ndue - sweep->done);
 	DynTable *table;
 	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
 	int removed;
@@ -358,6 +358,37 @@ goes_on(const TtlSweep *sweep)
 			!TimestampDifferenceExceeds(sweep->start, GetCurrentTimestamp(), sweep->limits.budget));
 }
 
+/* So many items that cannot be removed do not keep a sweep from the others. */
+#define MAX_SKIPPED 10
+
+/*
+ * After a step that has failed, half of its items come next, until one is left whose fault it is: that is
+ * left out.  A step that has gone well lets the next be larger.
+ */
+static void
+set_batch(TtlSweep *sweep)
+{
+	if (sweep->error == NULL)
+	{
+		sweep->batch = Min(2 * sweep->batch, sweep->limits.batch);
+		return;
+	}
+	if (sweep->problem == NULL)
+		sweep->problem = sweep->error;
+	if (sweep->skipped == MAX_SKIPPED)
+		return;
+	sweep->error = NULL;
+	sweep->batch = Min(sweep->batch, sweep->ndue - sweep->done);
+	if (sweep->batch > 1)
+		sweep->batch /= 2;
+	else
+	{
+		sweep->missed = Min(sweep->missed, sweep->due[sweep->done].second);
+		sweep->done++;
+		sweep->skipped++;
+	}
+}
+
 /* Remove what was found, or one batch of it at least, so that each sweep comes further. */
 static void
 remove_due(TtlSweep *sweep)
@@ -370,6 +401,7 @@ remove_due(TtlSweep *sweep)
 
 		next_transaction(sweep);
 		ttl_attempt(sweep, remove_batch);
+		set_batch(sweep);
 		next_transaction(sweep);
 		if (sweep->limits.pause > 0)
 			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
@@ -408,6 +440,9 @@ ttl_sweep(TtlSweep *sweep)
 	sweep->start = GetCurrentTimestamp();
 	sweep->next = sweep->from;
 	sweep->missed = PG_INT64_MAX;
+	sweep->batch = sweep->limits.batch;
+	sweep->skipped = 0;
+	sweep->problem = NULL;
 	PG_TRY();
 	{
 		run(sweep);
@@ -417,6 +452,8 @@ ttl_sweep(TtlSweep *sweep)
 		forget_plan(sweep);
 	}
 	PG_END_TRY();
+	if (sweep->error == NULL)
+		sweep->error = sweep->problem;
 	sweep->next = Min(sweep->next, sweep->missed);
 	next_transaction(sweep);
 	MemoryContextSwitchTo(sweep->context);

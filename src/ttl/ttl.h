@@ -60,7 +60,10 @@ typedef struct TtlSweep
 	int ndue;
 	int done; /* of these, so many */
 	int64 last; /* second of the last one, in the order of time */
-	int64 missed; /* the earliest that others had locked or changed */
+	int64 missed; /* the earliest that others had locked or changed, or that cannot be removed */
+	int batch; /* of the next step */
+	int skipped; /* items that cannot be removed */
+	ErrorData *problem; /* of the first of them, in context */
 	struct _SPI_plan *plan;
 	char *planned_for; /* the table's name then */
 	TimestampTz start; /* of the sweep */
