@@ -198,10 +198,12 @@ primary_key_fits(const DynTable *table)
 	return fits;
 }
 
-/* Indexes of the same keys may share a btree. */
+/* Indexes of the same keys may share a btree, with the table too. */
 static void
 add_btree(DynTable *table, const DynIndex *index)
 {
+	if (index->relid == table->primary.relid)
+		return;
 	for (int i = 0; i < table->nbtrees; i++)
 	{
 		if (table->btrees[i]->relid == index->relid)
