@@ -9,12 +9,14 @@
  * that came after the descent: whoever uses one inserts next, and the insert checks.
  *
  * A serializable transaction has to say what it has looked at, even where it has found nothing, which
- * an index scan does; it also tells of snapshots that are too old.
+ * an index scan does; it also tells of snapshots that are too old, and of an index that is being
+ * built anew.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "pgstat.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
@@ -92,7 +94,8 @@ find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 	FindResult result;
 
 	Assert(IsMVCCSnapshot(snapshot));
-	if (IsolationIsSerializable() || OldSnapshotThresholdActive())
+	if (IsolationIsSerializable() || OldSnapshotThresholdActive() ||
+		ReindexIsProcessingIndex(RelationGetRelid(finder->primary)))
 		return find_row_by_scan(finder, snapshot, key);
 	dyn_neighbours(finder->rel, finder->primary, key->values, 0, &entries);
 	result = find_row_by_entries(finder, snapshot, key, &entries);
