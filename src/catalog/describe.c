@@ -197,13 +197,20 @@ dyn_describe_ttl(StringInfo json, const DynTable *table)
 	appendStringInfoChar(json, '}');
 }
 
+/* Members that DynamoDB's DescribeTable knows nothing of come behind its own. */
+static void
+reopen(StringInfo json)
+{
+	json->data[--json->len] = '\0';
+}
+
 /* DynamoDB describes time to live elsewhere, and hides nothing. */
 static void
 append_ttl(StringInfo json, const DynTable *table)
 {
 	if (table->ttl == NULL)
 		return;
-	json->data[--json->len] = '\0';
+	reopen(json);
 	appendStringInfoString(json, ",\"TimeToLiveDescription\":");
 	dyn_describe_ttl(json, table);
 	appendStringInfo(json, ",\"HideExpired\":%s}", table->settings.hide_expired ? "true" : "false");
@@ -222,10 +229,9 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	dyn_describe(&json, rel, table, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
 				 "ACTIVE");
 	append_ttl(&json, table);
-	/* which DynamoDB's DescribeTable knows nothing of */
 	if (table->settings.no_placement)
 	{
-		json.data[--json.len] = '\0';
+		reopen(&json);
 		appendStringInfoString(&json, ",\"Placement\":false}");
 	}
 	relation_close(rel, NoLock);

@@ -176,25 +176,6 @@ make_keys(ScanKeys *keys, const DynTable *table, const StoreRange *range)
  * Single items
  */
 
-/* Where it is, for the caller. */
-static DynItem *
-copy_item(TupleTableSlot *slot, const DynTable *table)
-{
-	struct varlena *item;
-	DynItem *copy;
-	Datum datum;
-	bool isnull;
-
-	datum = slot_getattr(slot, table->item_attnum, &isnull);
-	store_forbid_null(isnull);
-	item = PG_DETOAST_DATUM_PACKED(datum);
-	if (PointerGetDatum(item) != datum)
-		return (DynItem *) item;
-	copy = palloc(VARSIZE_ANY(item));
-	memcpy(copy, item, VARSIZE_ANY(item));
-	return copy;
-}
-
 /* What is open for the gets of one call. */
 struct StoreReader
 {
@@ -244,9 +225,8 @@ direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key,
 	bool open = open_reader(reader, table);
 
 	MemoryContextSwitchTo(old);
-	*item = open && find_row(&reader->at, GetActiveSnapshot(), key)
-				? copy_item(reader->at.row, table)
-				: NULL;
+	*item =
+		open && find_row(&reader->at, GetActiveSnapshot(), key) ? find_row_item(&reader->at) : NULL;
 	return open;
 }
 

@@ -87,7 +87,7 @@ change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 	WriteResult result;
 
 	do
-		result = replace_version(w, key, change(writer_item(w), arg));
+		result = replace_version(w, key, change(find_row_item(&w->at), arg));
 	while (result == WRITE_MOVED);
 	return result == WRITE_DONE;
 }
@@ -155,7 +155,7 @@ direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 
 	writer_open(&w, table, CMD_SELECT, names[lock]);
 	if (lock_row(&w, key, lock_mode(lock)))
-		item = writer_item(&w);
+		item = find_row_item(&w.at);
 	writer_close(&w);
 	return item;
 }
@@ -202,7 +202,7 @@ delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
 		WriteResult result;
 
 		if (old != NULL)
-			*old = writer_item(w);
+			*old = find_row_item(&w->at);
 		result = writer_delete(w, key);
 		if (result == WRITE_DONE)
 			return true;

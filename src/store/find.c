@@ -24,7 +24,27 @@
 
 #include "compat.h"
 #include "store/find.h"
+#include "store/plan.h"
 #include "store/range.h"
+
+/* A copy of the item of the row that was found, fetched from TOAST, in the caller's memory context. */
+DynItem *
+find_row_item(const RowFinder *finder)
+{
+	struct varlena *item;
+	DynItem *copy;
+	Datum datum;
+	bool isnull;
+
+	datum = slot_getattr(finder->row, finder->table->item_attnum, &isnull);
+	store_forbid_null(isnull);
+	item = PG_DETOAST_DATUM_PACKED(datum);
+	if (PointerGetDatum(item) != datum)
+		return (DynItem *) item;
+	copy = palloc(VARSIZE_ANY(item));
+	memcpy(copy, item, VARSIZE_ANY(item));
+	return copy;
+}
 
 /* Whether the row that was found has the key; its columns are canonical, so bytes tell. */
 bool

@@ -31,6 +31,7 @@ extern bool find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyVal
 extern bool find_row_by_scan(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key);
 extern FindResult find_row_by_entries(const RowFinder *finder, Snapshot snapshot,
 									  const DynKeyValues *key, const DynNeighbours *entries);
+extern DynItem *find_row_item(const RowFinder *finder);
 extern bool find_row_has_key(const RowFinder *finder, const DynKeyValues *key);
 
 #endif

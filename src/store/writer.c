@@ -147,18 +147,6 @@ writer_find_any(Writer *w, const DynKeyValues *key)
 	return false;
 }
 
-/* A copy of the item of the row that was found, in the caller's memory context. */
-DynItem *
-writer_item(const Writer *w)
-{
-	bool isnull;
-	Datum datum = slot_getattr(w->at.row, w->at.table->item_attnum, &isnull);
-
-	if (isnull)
-		ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION), errmsg("a row has no item")));
-	return PG_DETOAST_DATUM_COPY(datum);
-}
-
 /*
  * Locking
  */

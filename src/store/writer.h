@@ -36,7 +36,6 @@ extern void writer_new_snapshot(void);
 
 extern bool writer_find(Writer *w, const DynKeyValues *key);
 extern bool writer_find_any(Writer *w, const DynKeyValues *key);
-extern DynItem *writer_item(const Writer *w);
 extern bool writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode);
 
 extern bool writer_insert(Writer *w, const DynItem *item, const DynDerived *derived);
