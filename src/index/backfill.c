@@ -15,9 +15,7 @@
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "jit/jit.h"
 #include "miscadmin.h"
-#include "optimizer/cost.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
@@ -29,6 +27,7 @@
 
 #include "errors.h"
 #include "index/index.h"
+#include "index/place_plan.h"
 #include "mark.h"
 
 #define FIRST_BATCH 16 /* blocks */
@@ -174,32 +173,19 @@ run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
 	MemoryContextSwitchTo(context);
 }
 
-/*
- * With the planner's switches set so that rows are read where the statement says they are.  As
- * variables, since triggers of the table have nothing to do with it.
- */
 static void
 run_tid_scan(const char *sql, int nargs, Oid type, Datum *values)
 {
-	bool seqscan = enable_seqscan;
-	bool bitmapscan = enable_bitmapscan;
-	bool indexscan = enable_indexscan;
-	bool tidscan = enable_tidscan;
-	bool jit = jit_enabled;
+	PlaceSwitches before;
 
+	place_plan_begin(&before);
 	PG_TRY();
 	{
-		enable_seqscan = enable_bitmapscan = enable_indexscan = jit_enabled = false;
-		enable_tidscan = true;
 		run(sql, nargs, type, values, true);
 	}
 	PG_FINALLY();
 	{
-		enable_seqscan = seqscan;
-		enable_bitmapscan = bitmapscan;
-		enable_indexscan = indexscan;
-		enable_tidscan = tidscan;
-		jit_enabled = jit;
+		place_plan_end(&before);
 	}
 	PG_END_TRY();
 }

@@ -21,9 +21,7 @@
 #include "commands/trigger.h"
 #include "executor/instrument.h"
 #include "executor/spi.h"
-#include "jit/jit.h"
 #include "miscadmin.h"
-#include "optimizer/cost.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -39,6 +37,7 @@
 
 #include "compat.h"
 #include "index/index.h"
+#include "index/place_plan.h"
 #include "mark.h"
 #include "ttl/ttl.h"
 
@@ -223,31 +222,22 @@ find_due(TtlSweep *sweep)
 
 #define IS_DUE "%s OPERATOR(pg_catalog.>=) $2 AND %s OPERATOR(pg_catalog.<) $3"
 
-/* Planned so that rows are read where they are; the planner's switches are not for triggers. */
+/* Make the generic plan valid, as one that reads rows where they are. */
 static void
 plan_by_place(SPIPlanPtr plan)
 {
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
-	bool seqscan = enable_seqscan;
-	bool bitmapscan = enable_bitmapscan;
-	bool indexscan = enable_indexscan;
-	bool tidscan = enable_tidscan;
-	bool jit = jit_enabled;
+	PlaceSwitches before;
 
+	place_plan_begin(&before);
 	PG_TRY();
 	{
-		enable_seqscan = enable_bitmapscan = enable_indexscan = jit_enabled = false;
-		enable_tidscan = true;
 		ReleaseCachedPlan(GetCachedPlan(source, NULL, CurrentResourceOwner, NULL),
 						  CurrentResourceOwner);
 	}
 	PG_FINALLY();
 	{
-		enable_seqscan = seqscan;
-		enable_bitmapscan = bitmapscan;
-		enable_indexscan = indexscan;
-		enable_tidscan = tidscan;
-		jit_enabled = jit;
+		place_plan_end(&before);
 	}
 	PG_END_TRY();
 }
