@@ -528,6 +528,71 @@ CREATE VIEW dyn_ttl_status WITH (security_barrier) AS
 COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read: what is due, and what was removed';
 GRANT SELECT ON dyn_ttl_status TO PUBLIC;
 
+-- streams
+
+-- What was collected of changes, how far that has come, and what is missing.  The functions reach these tables with the
+-- rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a position in the WAL
+-- means nothing elsewhere.  A partition is a span of time, made and dropped as time goes on.
+CREATE TABLE dyn_stream_records (
+	relation oid NOT NULL,
+	stream bigint NOT NULL,
+	shard smallint NOT NULL,
+	event "char" NOT NULL,
+	expired boolean NOT NULL,
+	incomplete boolean NOT NULL,
+	lsn pg_lsn NOT NULL,
+	ordinal bigint NOT NULL,
+	committed timestamptz NOT NULL,
+	collected timestamptz NOT NULL,
+	size integer NOT NULL,
+	keys dyn_item,
+	new_image dyn_item,
+	old_image dyn_item
+) PARTITION BY RANGE (collected);
+CREATE INDEX ON dyn_stream_records (relation, stream, lsn, ordinal, shard);
+REVOKE ALL ON dyn_stream_records FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_records IS 'records of changes of items, as collected from the WAL';
+
+-- At most one row.  All records of commits that begin in the WAL before "collected" were collected; the database tells a
+-- copy of one that has streams from it.
+CREATE TABLE dyn_stream_state (
+	database oid PRIMARY KEY,
+	slot name NOT NULL,
+	collected pg_lsn NOT NULL,
+	collected_at timestamptz NOT NULL,
+	last_commit timestamptz
+) WITH (fillfactor = 50);
+REVOKE ALL ON dyn_stream_state FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_state IS 'how far changes of items were collected';
+
+-- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed.
+CREATE TABLE dyn_stream_gaps (
+	after_lsn pg_lsn NOT NULL,
+	before_lsn pg_lsn PRIMARY KEY,
+	noticed timestamptz NOT NULL
+);
+REVOKE ALL ON dyn_stream_gaps FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_gaps IS 'where changes of items were not collected';
+
+-- The last record of a stream that was dropped with its partition.
+CREATE TABLE dyn_stream_trimmed (
+	relation oid NOT NULL,
+	stream bigint NOT NULL,
+	lsn pg_lsn NOT NULL,
+	ordinal bigint NOT NULL,
+	PRIMARY KEY (relation, stream)
+);
+REVOKE ALL ON dyn_stream_trimmed FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
+
+-- streams: the secret of marks
+
+-- streams: enabling, the slot
+
+-- streams: the collector
+
+-- streams: reading
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

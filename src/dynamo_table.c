@@ -14,6 +14,7 @@
 #include "catalog/table.h"
 #include "settings.h"
 #include "store/store.h"
+#include "stream/stream.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"
 
@@ -32,6 +33,7 @@ _PG_init(void)
 	dyn_settings_init();
 	dyn_arn_init();
 	store_init();
+	dyn_stream_init();
 	dyn_ttl_init();
 	if (dyn_preloaded)
 		ttl_launcher_init();

@@ -81,3 +81,9 @@ dyn_table_arn(ItemSpan name)
 	return psprintf("arn:aws:dynamodb:%s:%s:table/%.*s", arn_region, arn_account, (int) name.len,
 					name.data);
 }
+
+const char *
+dyn_arn_region(void)
+{
+	return arn_region;
+}

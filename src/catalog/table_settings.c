@@ -15,6 +15,8 @@
 
 const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
 const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
+const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE",
+											 "NEW_AND_OLD_IMAGES", NULL};
 
 /*
  * Read: an argument may be anything that somebody has written there.
@@ -118,6 +120,47 @@ read_tags(DynSettings *settings, ItemSpan value)
 }
 
 static void
+read_stream(DynStream *stream, ItemSpan value)
+{
+	ItemChildren members;
+	ItemSpan name;
+
+	if (item_type(value) != ITEM_M)
+		fail_member("streams", "must be an array of objects");
+	members = item_children(value);
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		value = item_entry(item_child(&members, i), &name);
+		if (item_span_is(name, "label"))
+			stream->label = read_integer("label", value);
+		else if (item_span_is(name, "view_type"))
+			stream->view = (DynStreamView) read_choice("view_type", value, dyn_stream_view_names);
+		else if (item_span_is(name, "shards"))
+			stream->shards = (int) Min(read_integer("shards", value), DYN_MAX_SHARDS);
+		else if (item_span_is(name, "disabled"))
+			stream->disabled = read_integer("disabled", value);
+		else
+			fail_member("streams", "has a member that is not known");
+	}
+	if (stream->label == 0 || stream->shards == 0)
+		fail_member("streams", "has a stream without label or shards");
+}
+
+static void
+read_streams(DynSettings *settings, ItemSpan value)
+{
+	ItemChildren children;
+
+	if (item_type(value) != ITEM_L)
+		fail_member("streams", "must be an array");
+	children = item_children(value);
+	settings->nstreams = (int) children.count;
+	settings->streams = palloc0(children.count * sizeof(DynStream));
+	for (uint32 i = 0; i < children.count; i++)
+		read_stream(&settings->streams[i], item_child(&children, i));
+}
+
+static void
 read_member(DynSettings *settings, const char *name, ItemSpan value)
 {
 	if (strcmp(name, "name") == 0)
@@ -144,6 +187,10 @@ read_member(DynSettings *settings, const char *name, ItemSpan value)
 		settings->ttl_status = (DynIndexStatus) read_choice(name, value, dyn_index_status_names);
 	else if (strcmp(name, "hide_expired") == 0)
 		settings->hide_expired = read_bool(name, value);
+	else if (strcmp(name, "streams") == 0)
+		read_streams(settings, value);
+	else if (strcmp(name, "replica_identity") == 0)
+		settings->identity = read_string(name, value);
 	else if (strcmp(name, "tags") == 0)
 		read_tags(settings, value);
 	else
@@ -240,6 +287,27 @@ append_tags(StringInfo out, const DynSettings *settings)
 	appendStringInfoChar(out, '}');
 }
 
+static void
+append_streams(StringInfo out, const DynSettings *settings)
+{
+	if (settings->nstreams == 0)
+		return;
+	append_member(out, "streams");
+	for (int i = 0; i < settings->nstreams; i++)
+	{
+		const DynStream *stream = &settings->streams[i];
+
+		appendStringInfoString(out, i > 0 ? ", {" : "[{");
+		append_integer(out, "label", stream->label);
+		append_member(out, "view_type");
+		escape_json(out, dyn_stream_view_names[stream->view]);
+		append_integer(out, "shards", stream->shards);
+		append_integer(out, "disabled", stream->disabled);
+		appendStringInfoChar(out, '}');
+	}
+	appendStringInfoChar(out, ']');
+}
+
 /* As an argument of the derive trigger; NULL if nothing is set. */
 char *
 dyn_settings_print(const DynSettings *settings)
@@ -270,6 +338,8 @@ dyn_settings_print(const DynSettings *settings)
 	}
 	append_choice(&out, "ttl_status", dyn_index_status_names, (int) settings->ttl_status);
 	append_true(&out, "hide_expired", settings->hide_expired);
+	append_streams(&out, settings);
+	append_string(&out, "replica_identity", settings->identity);
 	append_tags(&out, settings);
 	if (out.len == start)
 		return NULL;
@@ -319,6 +389,15 @@ dyn_settings_check_ttl(ItemSpan attribute)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "TimeToLive attribute name must have 1 to %d bytes, and no U+0000",
 				  DYN_MAX_TTL_ATTRIBUTE);
+}
+
+/* The stream that is enabled, or NULL. */
+const DynStream *
+dyn_settings_stream(const DynSettings *settings)
+{
+	int n = settings->nstreams;
+
+	return n > 0 && settings->streams[n - 1].disabled == 0 ? &settings->streams[n - 1] : NULL;
 }
 
 /* The place of a tag, or where it would be. */

@@ -7,7 +7,9 @@
  *		{"settings": {"id": "0b5f…", "created": 1700000000.123, "billing_mode": "PROVISIONED",
  *		 "read_capacity_units": 5, "write_capacity_units": 5, "deletion_protection": true,
  *		 "table_class": "STANDARD", "ttl_attribute": "expires", "ttl_status": "CREATING",
- *		 "hide_expired": true, "placement": false, "tags": {"team": "a"}}}
+ *		 "hide_expired": true, "placement": false, "streams": [{"label": 1700000000123,
+ *		 "view_type": "NEW_IMAGE", "shards": 4}], "replica_identity": "DEFAULT",
+ *		 "tags": {"team": "a"}}}
  *
  * So they are transactional, dumped with the table, and untouched by its renaming.
  */
@@ -20,6 +22,7 @@
 #define DYN_MAX_TAG_KEY 128 /* characters */
 #define DYN_MAX_TAG_VALUE 256
 #define DYN_MAX_TTL_ATTRIBUTE 255 /* bytes */
+#define DYN_MAX_SHARDS 64
 
 typedef enum DynBilling
 {
@@ -52,6 +55,23 @@ typedef enum DynTableClass
 	DYN_CLASS_INFREQUENT_ACCESS
 } DynTableClass;
 
+typedef enum DynStreamView
+{
+	DYN_STREAM_KEYS_ONLY,
+	DYN_STREAM_NEW_IMAGE,
+	DYN_STREAM_OLD_IMAGE,
+	DYN_STREAM_NEW_AND_OLD_IMAGES
+} DynStreamView;
+
+/* A stream of the table's changes.  It is disabled for good; the table may get another one. */
+typedef struct DynStream
+{
+	int64 label; /* when it was enabled: milliseconds since 1970; larger than those before */
+	DynStreamView view;
+	int shards;
+	int64 disabled; /* likewise; 0: it is enabled */
+} DynStream;
+
 typedef struct DynTag
 {
 	ItemSpan key;
@@ -72,12 +92,16 @@ typedef struct DynSettings
 	bool no_placement;
 	DynIndexStatus ttl_status; /* as the argument has it: ACTIVE even if there is no btree */
 	bool hide_expired;
+	int nstreams;
+	DynStream *streams; /* only the last one may be enabled; those before can still be read */
+	ItemSpan identity; /* the replica identity before the stream that is enabled */
 	int ntags;
 	DynTag *tags; /* by key, in byte order */
 } DynSettings;
 
 extern const char *const dyn_billing_names[]; /* these end with NULL */
 extern const char *const dyn_table_class_names[];
+extern const char *const dyn_stream_view_names[];
 
 extern bool dyn_settings_is_argument(const char *argument);
 extern void dyn_settings_parse(const char *json, DynSettings *settings);
@@ -86,6 +110,7 @@ extern bool dyn_settings_integer(ItemSpan value, int64 *integer);
 extern void dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity,
 										const ItemSpan *index);
 extern void dyn_settings_check_ttl(ItemSpan attribute);
+extern const DynStream *dyn_settings_stream(const DynSettings *settings);
 extern void dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value);
 extern void dyn_settings_remove_tag(DynSettings *settings, ItemSpan key);
 

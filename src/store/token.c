@@ -6,23 +6,18 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the table but its owner, so these statements run as him, with no way out
- * for what they call, and a search_path of their own.
+ * Nobody has rights on the table but its owner, so these statements run as him (catalog/owned.c).
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "catalog/owned.h"
 #include "errors.h"
 #include "store/plan.h"
 #include "store/store.h"
@@ -137,48 +132,20 @@ claim(const char *table, TokenArguments *arguments)
 	return true;
 }
 
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
-/* As the owner of the table. */
 static bool
-claim_as_owner(const char *table, Oid owner, TokenArguments *arguments)
+claim_as_owner(const char *table, Oid relid, TokenArguments *arguments)
 {
 	ErrorContextCallback callback;
-	int nest = NewGUCNestLevel();
-	Oid user;
-	int context;
-	volatile bool result = false;
+	OwnedRights before;
+	bool result;
 
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	GetUserIdAndSecContext(&user, &context);
-	PG_TRY();
-	{
-		SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE |
-										  SECURITY_RESTRICTED_OPERATION);
-		store_begin(&callback);
-		store_connect();
-		result = claim(table, arguments);
-		SPI_finish();
-		store_end(&callback);
-	}
-	PG_FINALLY();
-	{
-		SetUserIdAndSecContext(user, context);
-	}
-	PG_END_TRY();
-	AtEOXact_GUC(true, nest);
+	owned_begin(relid, &before);
+	store_begin(&callback);
+	store_connect();
+	result = claim(table, arguments);
+	SPI_finish();
+	store_end(&callback);
+	owned_end(&before);
 	return result;
 }
 
@@ -194,11 +161,7 @@ token_claim(const DynTable *table, text *token, bytea *request)
 		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(request),
 		 TimestampTzGetDatum(now),
 		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC)}};
-	Oid relid = get_relname_relid(TOKEN_TABLE, table->extension_namespace);
+	Oid relid = owned_table(table->extension_namespace, TOKEN_TABLE);
 
-	if (!OidIsValid(relid))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("table \"%s\" of the extension is missing", TOKEN_TABLE)));
-	return claim_as_owner(psprintf("%s.%s", table->extension, TOKEN_TABLE), relation_owner(relid),
-						  &arguments);
+	return claim_as_owner(psprintf("%s.%s", table->extension, TOKEN_TABLE), relid, &arguments);
 }

@@ -1,6 +1,6 @@
 /*
  * tables.c
- *	  The tables of the database that have time to live, and where the extension is.
+ *	  The tables of the database that have time to live.
  */
 #include "postgres.h"
 
@@ -9,23 +9,6 @@
 
 #include "catalog/table.h"
 #include "ttl/ttl.h"
-
-/* InvalidOid if it is not installed; connected to SPI. */
-Oid
-ttl_extension_schema(void)
-{
-	bool isnull;
-	int result = SPI_execute("SELECT extnamespace FROM pg_catalog.pg_extension"
-							 " WHERE extname OPERATOR(pg_catalog.=) 'dynamo_table'",
-							 true, 1);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-	if (SPI_processed == 0)
-		return InvalidOid;
-	return DatumGetObjectId(
-		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-}
 
 /*
  * OIDs of all that may have it, as far as a trigger's name and arguments tell; connected to SPI, in

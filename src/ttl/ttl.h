@@ -91,8 +91,7 @@ extern int64 ttl_back_off(int failures);
 typedef struct TtlState
 {
 	Oid relid;
-	Oid extension_namespace; /* as a table has them */
-	const char *extension;
+	Oid extension_namespace; /* as a table has it */
 	int64 next; /* as in a sweep */
 	int64 dead;
 	TimestampTz from_start; /* when the last sweep that began at the start did so */
@@ -116,7 +115,6 @@ extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, Item
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
 
 /* tables.c */
-extern Oid ttl_extension_schema(void);
 extern List *ttl_tables(void);
 
 /* shared.c */

@@ -25,6 +25,7 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
+#include "catalog/owned.h"
 #include "index/index.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"
@@ -72,7 +73,7 @@ look_around(Worker *worker)
 {
 	begin_transaction();
 	SPI_connect();
-	worker->schema = ttl_extension_schema();
+	worker->schema = owned_extension_schema();
 	MemoryContextSwitchTo(worker->context);
 	if (OidIsValid(worker->schema))
 		worker->tables = ttl_tables();

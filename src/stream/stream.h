@@ -1,0 +1,27 @@
+/*
+ * stream.h
+ *	  Change streams: what their files share.
+ */
+#ifndef DYNAMO_TABLE_STREAM_STREAM_H
+#define DYNAMO_TABLE_STREAM_STREAM_H
+
+#include "catalog/table.h"
+#include "stream/record.h"
+
+/* The output plugin's name is the library's; the one slot of a database has the database's OID. */
+#define STREAM_PLUGIN "dynamo_table"
+#define STREAM_SLOT "dynamo_table_%u"
+
+#define STREAM_RECORDS_TABLE "dyn_stream_records"
+#define STREAM_STATE_TABLE "dyn_stream_state"
+#define STREAM_GAPS_TABLE "dyn_stream_gaps"
+#define STREAM_TRIMMED_TABLE "dyn_stream_trimmed"
+
+/* settings.c */
+extern bool dyn_stream_collector;
+extern int dyn_stream_poll_interval; /* milliseconds */
+extern int dyn_stream_retention; /* seconds */
+extern int dyn_stream_shards;
+extern void dyn_stream_init(void);
+
+#endif
