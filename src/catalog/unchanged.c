@@ -64,15 +64,15 @@ trigger_depth(void)
  * asked, and only a write does that.
  */
 static bool
-policies_check_updates(Oid relid)
+policies_check_updates(const DynTable *table)
 {
 	bool check = false;
 	Relation rel;
 	ListCell *cell;
 
-	if (check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED)
+	if (!table->row_security || check_enable_rls(table->relid, InvalidOid, true) != RLS_ENABLED)
 		return false;
-	rel = RelationIdGetRelation(relid);
+	rel = RelationIdGetRelation(table->relid);
 	foreach (cell, rel->rd_rsdesc->policies)
 	{
 		const RowSecurityPolicy *policy = lfirst(cell);
@@ -87,10 +87,10 @@ policies_check_updates(Oid relid)
 
 /* The caller has the relation locked. */
 void
-dyn_statement_begin(DynStatement *statement, Oid relid)
+dyn_statement_begin(DynStatement *statement, const DynTable *table)
 {
-	*statement = (DynStatement){.relid = relid,
-								.keeps = !policies_check_updates(relid),
+	*statement = (DynStatement){.relid = table->relid,
+								.keeps = !policies_check_updates(table),
 								.depth = trigger_depth(),
 								.outer = statements};
 	statements = statement;

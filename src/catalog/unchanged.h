@@ -9,7 +9,8 @@
 #define DYNAMO_TABLE_CATALOG_UNCHANGED_H
 
 #include "access/htup.h"
-#include "utils/relcache.h"
+
+#include "catalog/table.h"
 
 /*
  * A statement that writes items for one of the functions.  The derive trigger takes back what would
@@ -24,7 +25,7 @@ typedef struct DynStatement
 	struct DynStatement *outer; /* triggers may make calls of their own */
 } DynStatement;
 
-extern void dyn_statement_begin(DynStatement *statement, Oid relid);
+extern void dyn_statement_begin(DynStatement *statement, const DynTable *table);
 extern void dyn_statement_end(const DynStatement *statement);
 
 extern bool dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls,

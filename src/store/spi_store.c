@@ -209,7 +209,7 @@ store_execute_update(const DynTable *table, StorePlan *plan, const SPIExecuteOpt
 {
 	DynStatement statement;
 
-	dyn_statement_begin(&statement, table->relid);
+	dyn_statement_begin(&statement, table);
 	PG_TRY();
 	{
 		store_execute(plan, options);
