@@ -124,6 +124,13 @@ struct Node;
 #define NO_INDEXES_TO_UPDATE false
 #endif
 
+/* 18 tells regular backends from all others. */
+#if PG18_GE
+#define is_background_worker(process) (!(process)->isRegularBackend)
+#else
+#define is_background_worker(process) ((process)->isBackgroundWorker)
+#endif
+
 /* 17 put the virtual transaction's id together. */
 #if PG17_GE
 #define my_local_xid() (MyProc->vxid.lxid)

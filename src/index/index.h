@@ -17,6 +17,9 @@
 
 #include "catalog/indexspec.h"
 
+/* Of advisory locks of the extension's own; SQL's are of the classes 1 and 2. */
+#define GSI_LOCK_CLASS 0x4459
+
 /* As dyn_index_progress counts them. */
 typedef enum GsiPhase
 {

@@ -30,9 +30,6 @@
 #include "errors.h"
 #include "index/index.h"
 
-/* SQL's advisory locks are of the classes 1 and 2. */
-#define LOCK_CLASS 0x4459
-
 /*
  * How long a lock that others have to queue behind is waited for, and then left alone.  The
  * deadlock check, which also sends away an autovacuum that is in the way, has to come before.
@@ -99,7 +96,7 @@ gsi_require_plain_table(Relation rel, const GsiWork *work)
 static void
 set_lock_tag(LOCKTAG *lock, Oid relid)
 {
-	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, LOCK_CLASS);
+	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, GSI_LOCK_CLASS);
 }
 
 static void

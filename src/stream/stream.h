@@ -5,6 +5,8 @@
 #ifndef DYNAMO_TABLE_STREAM_STREAM_H
 #define DYNAMO_TABLE_STREAM_STREAM_H
 
+#include "storage/lock.h"
+
 #include "catalog/table.h"
 #include "stream/record.h"
 
@@ -23,5 +25,16 @@ extern int dyn_stream_poll_interval; /* milliseconds */
 extern int dyn_stream_retention; /* seconds */
 extern int dyn_stream_shards;
 extern void dyn_stream_init(void);
+
+/* lock.c: the fields of advisory locks */
+typedef enum StreamLock
+{
+	STREAM_LOCK_LIFE = 1,
+	STREAM_LOCK_SLOT
+} StreamLock;
+
+extern bool stream_try_lock(StreamLock lock, LOCKMODE mode, bool session);
+extern void stream_unlock(StreamLock lock, LOCKMODE mode);
+extern void stream_take_slot(void);
 
 #endif
