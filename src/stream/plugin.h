@@ -36,12 +36,15 @@ typedef struct StreamPlugin
 	StreamOptions options;
 	struct StreamSubjects *subjects;
 	MemoryContext change_context; /* reset after each change */
+	MemoryContext transaction_context; /* and after each transaction */
+	int changes; /* since the server was told of progress */
 
 	/* the transaction that is being decoded */
 	StreamPlace place; /* of its last record */
 	TimestampTz committed;
+	bool secret_read;
+	bytea *secret; /* that its marks are signed with; NULL: there is none */
 	List *marks; /* that have begun and not ended */
-	int skipped; /* changes since anything was written */
 } StreamPlugin;
 
 /* options.c */
