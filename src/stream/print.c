@@ -9,8 +9,8 @@
 #include "catalog/table.h"
 #include "stream/record.h"
 
-static const char *
-event_name(StreamEvent event)
+const char *
+stream_event_name(StreamEvent event)
 {
 	switch (event)
 	{
@@ -86,7 +86,7 @@ stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat for
 		out,
 		"{\"eventID\":\"%08x%016" INT64_MODIFIER "x%08x\",\"eventName\":\"%s\","
 		"\"eventVersion\":\"1.1\",\"eventSource\":\"aws:dynamodb\",\"awsRegion\":\"%s\",",
-		record->relid, record->place.lsn, (uint32) record->place.ordinal, event_name(record->event),
+		record->relid, record->place.lsn, (uint32) record->place.ordinal, stream_event_name(record->event),
 		dyn_arn_region());
 	append_change(out, record, format);
 	append_source(out, record, format);
