@@ -587,6 +587,14 @@ COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
 
 -- streams: the secret of marks
 
+-- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension
+-- itself writes is marked in the WAL, and the marks are signed with it.  Logical decoding reads it as it was.
+CREATE TABLE dyn_stream_secret (secret bytea NOT NULL) USING heap WITH (user_catalog_table = true);
+REVOKE ALL ON dyn_stream_secret FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_secret IS 'what marks of the extension in the WAL are signed with';
+INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
+	OPERATOR(pg_catalog.||) pg_catalog.uuid_send(pg_catalog.gen_random_uuid())));
+
 -- streams: enabling, the slot
 
 CREATE FUNCTION dyn_stream_enable(table_name text, view_type text, shards integer DEFAULT NULL) RETURNS text

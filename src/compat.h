@@ -76,6 +76,23 @@ struct Node;
 #define log_logical_message(prefix, text, len) LogLogicalMessage((prefix), (text), (len), true)
 #endif
 
+/* 17 has decoded tuples as such, without a buffer around them. */
+#if PG17_GE
+#define decoded_tuple(tuple) (tuple)
+#else
+#define decoded_tuple(buffer) ((buffer) == NULL ? NULL : &(buffer)->tuple)
+#endif
+
+/* 16 tells of progress itself while a plugin writes nothing. */
+#define PLUGIN_TELLS_PROGRESS (!PG16_GE)
+
+/* 16 brought soft errors here too. */
+#if PG16_GE
+#define qualified_name_list(text) stringToQualifiedNameList((text), NULL)
+#else
+#define qualified_name_list(text) stringToQualifiedNameList(text)
+#endif
+
 /* 17 lets an extension name what it waits for. */
 #if PG17_GE
 #define custom_wait_event(name) WaitEventExtensionNew(name)

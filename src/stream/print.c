@@ -61,6 +61,7 @@ static void
 append_source(StringInfo out, const StreamRecord *record, StreamFormat format)
 {
 	char label[STREAM_LABEL_LENGTH + 1];
+	char *arn;
 
 	if (record->expired)
 		appendStringInfoString(out, format == STREAM_API
@@ -70,10 +71,11 @@ append_source(StringInfo out, const StreamRecord *record, StreamFormat format)
 										  "com\",\"type\":\"Service\"}");
 	if (format == STREAM_API)
 		return;
-	appendStringInfo(out, ",\"eventSourceARN\":\"%s", dyn_table_arn(record->table));
+	arn = dyn_table_arn(record->table);
 	if (record->stream != 0)
-		appendStringInfo(out, "/stream/%s", stream_label_print(record->stream, label));
-	appendStringInfoChar(out, '"');
+		arn = psprintf("%s/stream/%s", arn, stream_label_print(record->stream, label));
+	appendStringInfoString(out, ",\"eventSourceARN\":");
+	item_print_string(out, (ItemSpan){arn, (uint32) strlen(arn)});
 }
 
 /* The event's id is as good as its place: 32 digits for the table, the commit and the number. */
