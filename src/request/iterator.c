@@ -4,7 +4,7 @@
  *
  * An iterator is all that is to be known to go on, and the server keeps nothing for it:
  *
- *		ARN of the stream | number of the shard | position | when it was issued
+ *		ARN of the stream | number of the shard | position | end | when it was issued
  *
  * There is nothing secret in it.  Who makes one up reads what he may read anyway, since rights are
  * looked at with each use.  It names the table, as all requests do: of a table that is renamed
@@ -18,20 +18,11 @@
 #include "request/iterator.h"
 
 #define ITERATOR_MINUTES 15
-#define EPOCH_DIFFERENCE ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 int64
 request_now(void)
 {
-	return (GetCurrentTimestamp() + EPOCH_DIFFERENCE) / 1000;
-}
-
-char *
-request_stream_arn(ItemSpan table, int64 label)
-{
-	char text[STREAM_LABEL_LENGTH + 1];
-
-	return psprintf("%s/stream/%s", dyn_table_arn(table), stream_label_print(label, text));
+	return stream_milliseconds(GetCurrentTimestamp());
 }
 
 bool
@@ -65,12 +56,12 @@ char *
 request_print_iterator(const ShardIterator *iterator)
 {
 	char sequence[STREAM_SEQUENCE_LENGTH + 1];
+	const char *position = iterator->position.horizon
+							   ? "TRIM_HORIZON"
+							   : stream_sequence_print(iterator->position.after, sequence);
 
-	return psprintf("%.*s|%d|%s|" INT64_FORMAT, (int) iterator->stream.len, iterator->stream.data,
-					iterator->shard,
-					iterator->position.horizon
-						? "TRIM_HORIZON"
-						: stream_sequence_print(iterator->position.after, sequence),
+	return psprintf("%.*s|%d|%s|" UINT64_FORMAT "|" INT64_FORMAT, (int) iterator->stream.len,
+					iterator->stream.data, iterator->shard, position, iterator->end,
 					iterator->issued);
 }
 
@@ -122,13 +113,16 @@ read_iterator(ItemSpan text, ShardIterator *iterator)
 {
 	ItemSpan part;
 	int64 shard;
+	int64 end;
 
 	if (!cut_last(&text, &part) || !read_number(part, &iterator->issued) ||
-		!cut_last(&text, &part) || !read_position(part, &iterator->position) ||
-		!cut_last(&text, &part) || !read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
+		!cut_last(&text, &part) || !read_number(part, &end) || !cut_last(&text, &part) ||
+		!read_position(part, &iterator->position) || !cut_last(&text, &part) ||
+		!read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
 		return false;
 	iterator->shard = (int) shard;
 	iterator->stream = text;
+	iterator->end = (XLogRecPtr) end;
 	return true;
 }
 

@@ -12,11 +12,11 @@ typedef struct ShardIterator
 	ItemSpan stream; /* an ARN */
 	int shard;
 	StreamPosition position;
+	XLogRecPtr end; /* see StreamRead */
 	int64 issued; /* milliseconds since 1970 */
 } ShardIterator;
 
 extern int64 request_now(void);
-extern char *request_stream_arn(ItemSpan table, int64 label);
 extern bool request_parse_stream_arn(ItemSpan arn, ItemSpan *table, int64 *label);
 extern char *request_shard_id(int64 label, int shard);
 extern int request_parse_shard_id(ItemSpan id, const DynStream *stream);

@@ -20,14 +20,6 @@ extern void request_write_settings(Relation rel, const DynTable *table,
 								   const DynSettings *settings);
 
 /* table_list.c */
-typedef struct RequestTable
-{
-	ItemSpan name;
-	Oid relid;
-	DynSettings settings;
-} RequestTable;
-
-extern int request_find_tables(bool settings, RequestTable **tables);
 extern void request_check_limit(int64 limit, int max);
 
 /* ttl.c */

@@ -5,7 +5,9 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/namespace.h"
 #include "executor/spi.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "errors.h"
@@ -79,7 +81,7 @@ append_streams(StringInfo response, const ListStreams *list, ItemSpan table,
 			continue;
 		if ((*room)-- == 0)
 			return false;
-		*last = request_stream_arn(table, stream->label);
+		*last = dyn_stream_arn(table, stream->label);
 		response_begin(response, NULL);
 		append_stream_names(response, table, stream->label, *last);
 		response_end(response);
@@ -101,20 +103,51 @@ append_one_table(StringInfo response, const ListStreams *list, int64 *room, char
 	return complete;
 }
 
-/* Of all tables that their names alone name, and that the caller may read. */
+/* What their names alone name, and the caller may read, by the names in byte order. */
+typedef struct ListedTable
+{
+	ItemSpan name;
+	const DynSettings *settings;
+} ListedTable;
+
+static int
+compare_tables(const void *a, const void *b)
+{
+	return item_compare_bytes(((const ListedTable *) a)->name, ((const ListedTable *) b)->name);
+}
+
+/* Rights are looked at first: nobody waits for a table of others. */
+static bool
+find_table(Oid relid, ListedTable *listed)
+{
+	DynTable *table;
+	Relation rel;
+
+	if (!stream_may_read(relid) || get_rel_relispartition(relid) || !RelationIsVisible(relid))
+		return false;
+	rel = dyn_open_listed(relid, &table);
+	if (rel == NULL)
+		return false;
+	listed->settings = &table->settings;
+	listed->name = dyn_name_of_relation(pstrdup(RelationGetRelationName(rel)), &table->settings);
+	relation_close(rel, AccessShareLock);
+	return true;
+}
+
 static bool
 append_all_tables(StringInfo response, const ListStreams *list, int64 *room, char **last)
 {
-	RequestTable *tables;
-	int n = request_find_tables(true, &tables);
+	List *relids = dyn_tables_with_setting("streams");
+	ListedTable *tables = palloc(list_length(relids) * sizeof(ListedTable));
 	bool complete = true;
+	ListCell *cell;
+	int n = 0;
 
+	foreach (cell, relids)
+		n += find_table(lfirst_oid(cell), &tables[n]);
+	qsort(tables, n, sizeof(ListedTable), compare_tables);
 	for (int i = 0; i < n && complete; i++)
-	{
-		if (tables[i].settings.nstreams > 0 && stream_may_read(tables[i].relid))
-			complete =
-				append_streams(response, list, tables[i].name, &tables[i].settings, room, last);
-	}
+		complete = append_streams(response, list, tables[i].name, tables[i].settings, room, last);
 	return complete;
 }
 
@@ -264,7 +297,7 @@ append_description(StringInfo response, const DescribeStream *describe, const Dy
 
 	response_begin(response, "StreamDescription");
 	append_stream_names(response, target->table, stream->label,
-						request_stream_arn(target->table, stream->label));
+						dyn_stream_arn(target->table, stream->label));
 	response_string(response, "StreamStatus",
 					span_of(stream->disabled == 0 ? "ENABLED" : "DISABLED"));
 	response_string(response, "StreamViewType", span_of(dyn_stream_view_names[stream->view]));
@@ -337,6 +370,13 @@ get_position(const GetShardIterator *get)
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 
+/* What the next read has to reach to know that there is no more. */
+static XLogRecPtr
+known_end(const StreamTarget *target, XLogRecPtr end)
+{
+	return end == InvalidXLogRecPtr && target->stream.disabled != 0 ? stream_wal_position() : end;
+}
+
 void
 request_get_shard_iterator(JsonReader *reader, StringInfo response)
 {
@@ -358,6 +398,7 @@ request_get_shard_iterator(JsonReader *reader, StringInfo response)
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
 	iterator.shard = find_shard(&target, get.shard);
 	iterator.issued = request_now();
+	iterator.end = known_end(&target, InvalidXLogRecPtr);
 	response_begin(response, NULL);
 	response_string(response, "ShardIterator", span_of(request_print_iterator(&iterator)));
 	response_end(response);
@@ -413,12 +454,14 @@ request_get_records(JsonReader *reader, StringInfo response)
 	find_target(&iterator, &target);
 	read.position = iterator.position;
 	read.shard = iterator.shard;
+	read.end = iterator.end;
 	response_begin(response, NULL);
 	response_begin_array(response, "Records");
 	stream_read(&target, &read, append_record, response, &result);
 	response_end_array(response);
 	iterator.position = result.next;
 	iterator.issued = request_now();
+	iterator.end = known_end(&target, iterator.end);
 	if (!result.ended)
 		response_string(response, "NextShardIterator", span_of(request_print_iterator(&iterator)));
 	response_end(response);

@@ -27,12 +27,6 @@ fail_incomplete(const char *message, StreamPlace next)
 					errhint("Bring what follows the stream up to date from the table first.")));
 }
 
-static TimestampTz
-label_time(int64 label)
-{
-	return label * 1000 - (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-}
-
 static void
 raise_place(StreamPlace *place, StreamPlace other)
 {
@@ -67,7 +61,7 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
 {
-	return gap->noticed > label_time(target->stream.label);
+	return gap->noticed > stream_time(target->stream.label);
 }
 
 /* Where TRIM_HORIZON is: behind gaps that are older than what is kept. */
@@ -158,13 +152,14 @@ take_record(const StreamRecord *record, void *arg)
 }
 
 /*
- * Whether all of a disabled stream has been collected.  It is disabled under a lock that keeps
- * writers away, and says when that was before its own commit.
+ * Whether all of a stream has been collected.  Who disables it may commit much later than he says, and
+ * after others, so his time proves nothing; but whoever sees it disabled sees his commit, which is
+ * before the end of the WAL of that moment.
  */
 static bool
-has_ended(const StreamTarget *target, const StreamState *state)
+has_ended(const StreamTarget *target, const StreamState *state, XLogRecPtr end)
 {
-	return target->stream.disabled != 0 && state->last_commit > label_time(target->stream.disabled);
+	return target->stream.disabled != 0 && end != InvalidXLogRecPtr && state->collected >= end;
 }
 
 static void
@@ -190,7 +185,8 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	if (!progress->full && gap == NULL)
 		raise_place(&progress->last, (StreamPlace){state.collected, 0});
 	result->next = stream_position_after(progress->last);
-	result->ended = !progress->full && gap == NULL && has_ended(target, &state);
+	result->ended =
+		!progress->full && gap == NULL && has_ended(target, &state, progress->read->end);
 }
 
 /* At once, whatever there is; the caller's rights were checked. */
@@ -211,6 +207,7 @@ void
 stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last, bool *ended)
 {
 	StreamState state;
+	XLogRecPtr end = stream_wal_position();
 	StreamLog log;
 
 	stream_log_open(&log, target->schema);
@@ -218,7 +215,7 @@ stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
 	*last = *first;
 	(void) stream_log_last(&log, target->relid, target->stream.label, last);
 	state = stream_log_state(&log);
-	*ended = has_ended(target, &state);
+	*ended = has_ended(target, &state, end);
 	stream_log_close(&log);
 	first->ordinal++;
 }

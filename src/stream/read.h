@@ -33,6 +33,7 @@ typedef struct StreamRead
 	int shard; /* -1: all */
 	int64 max_records; /* 0: no limit */
 	int64 max_bytes; /* likewise; one record may have more */
+	XLogRecPtr end; /* of the WAL, after the stream was seen to be disabled; or Invalid */
 } StreamRead;
 
 typedef struct StreamReadResult

@@ -21,10 +21,10 @@
 bool
 stream_is_kept(const DynStream *stream)
 {
-	int64 now =
-		(GetCurrentTimestamp() + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY) / 1000;
+	int64 now = stream_milliseconds(GetCurrentTimestamp());
 
-	return stream->disabled == 0 || stream->disabled > now - (int64) dyn_stream_retention * 1000;
+	return stream->disabled == 0 ||
+		   stream->disabled + dyn_stream_retention * INT64CONST(1000) > now;
 }
 
 void
