@@ -48,7 +48,7 @@ pg_noreturn static void
 fail_position(ItemSpan text)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid position %s", item_quoted(text)),
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid position \"%s\"", item_quoted(text)),
 			 errdetail("A position is TRIM_HORIZON, LATEST, a sequence number to go on after, or "
 					   "AFTER_SEQUENCE_NUMBER or AT_SEQUENCE_NUMBER followed by one.")));
 }
