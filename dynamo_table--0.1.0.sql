@@ -599,6 +599,10 @@ INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_
 
 -- streams: the collector
 
+CREATE PROCEDURE dyn_stream_collect(INOUT collected bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_collect(bigint) IS 'collect the changes of items that were committed';
+
 -- streams: reading
 
 -- requests
