@@ -1,6 +1,7 @@
 /*
  * arn.c
- *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
+ *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
+ *	  streams, which go on with /stream/LABEL.
  *
  * Region and account say nothing here, and are whatever the settings have.  An ARN that is given
  * may have any: only the name counts, so that programs may keep those of an account they have left.
@@ -10,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "catalog/table.h"
+#include "stream/record.h"
 
 static char *arn_region = NULL;
 static char *arn_account = NULL;
@@ -80,6 +82,14 @@ dyn_table_arn(ItemSpan name)
 {
 	return psprintf("arn:aws:dynamodb:%s:%s:table/%.*s", arn_region, arn_account, (int) name.len,
 					name.data);
+}
+
+char *
+dyn_stream_arn(ItemSpan table, int64 label)
+{
+	char text[STREAM_LABEL_LENGTH + 1];
+
+	return psprintf("%s/stream/%s", dyn_table_arn(table), stream_label_print(label, text));
 }
 
 const char *

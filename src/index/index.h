@@ -76,7 +76,7 @@ extern bool gsi_keep_away(Oid relid);
 extern void gsi_await_turn(Oid relid);
 extern bool gsi_try_lock(Oid relid, LOCKMODE mode);
 extern bool gsi_lock_briefly(Oid relid, LOCKMODE mode);
-extern void gsi_require_plain_table(Relation rel, const GsiWork *work);
+extern void gsi_require_plain_table(Relation rel, const char *what);
 
 /* create.c, drop.c */
 extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,

@@ -81,15 +81,16 @@ read_names(FunctionCallInfo fcinfo, GsiWork *work)
 
 /* Its DDL is for a table whose rows are its own. */
 void
-gsi_require_plain_table(Relation rel, const GsiWork *work)
+gsi_require_plain_table(Relation rel, const char *what)
 {
-	if (!object_ownercheck(RelationRelationId, work->relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, work->table);
+	const char *table = RelationGetRelationName(rel);
+
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, table);
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
 		rel->rd_rel->relhassubclass)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s of table \"%s\" cannot be changed",
-							   work->ttl ? work->what : "indexes", work->table),
+						errmsg("%s of table \"%s\" cannot be changed", what, table),
 						errdetail("It is partitioned, a partition, or has child tables.")));
 }
 
@@ -178,7 +179,7 @@ gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	work->relid = RelationGetRelid(rel);
 	work->table = pstrdup(RelationGetRelationName(rel));
 	work->temporary = rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP;
-	gsi_require_plain_table(rel, work);
+	gsi_require_plain_table(rel, work->ttl ? work->what : "indexes");
 	take_session_lock(work);
 	return rel;
 }

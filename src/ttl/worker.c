@@ -76,7 +76,7 @@ look_around(Worker *worker)
 	worker->schema = owned_extension_schema();
 	MemoryContextSwitchTo(worker->context);
 	if (OidIsValid(worker->schema))
-		worker->tables = ttl_tables();
+		worker->tables = dyn_tables_with_setting("ttl_attribute");
 	SPI_finish();
 	end_transaction();
 }
