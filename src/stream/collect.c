@@ -34,14 +34,9 @@
 #include "stream/background.h"
 #include "stream/collect.h"
 
-/*
- * How far the slot may stay behind while there is nothing to collect: so much, or for so many
- * milliseconds.  Noting it is itself WAL, but of a server that does nothing else it is less than
- * IDLE_BYTES.
- */
-#define IDLE_BYTES (64 * 1024)
+/* While there is nothing to collect, how far that has come is noted after so much: milliseconds, bytes. */
 #define IDLE_TIME 1000
-#define MANY_IDLE_BYTES (16 * 1024 * 1024)
+#define IDLE_BYTES (16 * 1024 * 1024)
 
 /* Milliseconds between two looks for what has expired: at least, at most. */
 #define MIN_TRIM_PAUSE 1000
@@ -102,17 +97,13 @@ read_state(StreamCollector *collector)
 	StreamState *state = &collector->state;
 	bool isnull;
 
-	SPI_connect();
-	state->found = owned_execute(collector->schema, STREAM_STATE_TABLE,
-								 "SELECT collected, collected_at FROM %1$s." STREAM_STATE_TABLE
-								 " WHERE database = $1",
-								 1, types, values, NULL) > 0;
-	if (state->found)
-	{
-		state->collected = DatumGetLSN(get_value(1, &isnull));
-		state->collected_at = DatumGetTimestampTz(get_value(2, &isnull));
-	}
-	SPI_finish();
+	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
+					  "SELECT collected, collected_at FROM %1$s." STREAM_STATE_TABLE
+					  " WHERE database = $1",
+					  1, types, values, NULL) != 1)
+		stream_fail_slot(STREAM_NOT_SET_UP);
+	state->collected = DatumGetLSN(get_value(1, &isnull));
+	state->collected_at = DatumGetTimestampTz(get_value(2, &isnull));
 }
 
 /* Only who has the slot changes it; if it was changed all the same, what was decoded is not what is missing. */
@@ -183,13 +174,14 @@ make_safe(StreamCollector *collector)
  * Rounds
  */
 
+/* To note it is a write, so it is for what others have written, or a server would never be idle. */
 static bool
 is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 {
-	uint64 behind = collector->decoder->reached - collector->state.collected;
+	const StreamDecoder *decoder = collector->decoder;
 
-	return behind >= MANY_IDLE_BYTES ||
-		   (behind >= IDLE_BYTES && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
+	return decoder->reached - collector->state.collected >= IDLE_BYTES ||
+		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
 static void
@@ -209,6 +201,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 	commit_writing(collector);
 	collector->state = *next;
 	collector->noted = next->collected_at;
+	collector->decoder->others = false;
 }
 
 /*
@@ -220,7 +213,7 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
 {
 	StreamDecoder *decoder = collector->decoder;
 	TimestampTz now = Max(GetCurrentTimestamp(), collector->state.collected_at);
-	StreamState next = {.found = true, .collected_at = now};
+	StreamState next = {.collected_at = now};
 	uint64 records;
 
 	collector->begin();
@@ -287,15 +280,13 @@ record_row(Oid schema)
 static void
 open_decoder(StreamCollector *collector)
 {
+	SPI_connect();
+	stream_require_slot(collector->schema);
 	read_state(collector);
-	if (!collector->state.found)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("change streams are not set up in this database"),
-						errhint("CALL dyn_stream_setup().")));
+	SPI_finish();
 	CheckLogicalDecodingRequirements();
 	collector->decoder =
-		stream_decoder_open(psprintf(STREAM_SLOT, MyDatabaseId), collector->state.collected,
-							record_row(collector->schema));
+		stream_decoder_open(collector->state.collected, record_row(collector->schema));
 }
 
 /*

@@ -18,7 +18,6 @@ typedef struct StreamPartition
 /* The database's row of dyn_stream_state. */
 typedef struct StreamState
 {
-	bool found;
 	XLogRecPtr collected;
 	TimestampTz collected_at;
 	TimestampTz last_commit;

@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "replication/decode.h"
+#include "replication/origin.h"
 #include "replication/slot.h"
 #include "storage/lwlock.h"
 #include "utils/inval.h"
@@ -138,10 +139,19 @@ round_is_full(const StreamDecoder *decoder, XLogRecPtr from)
 		   decoder->decoding->reader->EndRecPtr - from >= ROUND_WAL;
 }
 
+/* The server's own records, and the collector's changes, are no reason to say how far it has come. */
+static bool
+is_of_others(XLogReaderState *reader)
+{
+	return XLogRecGetRmid(reader) != RM_XLOG_ID && XLogRecGetRmid(reader) != RM_STANDBY_ID &&
+		   XLogRecGetOrigin(reader) != DoNotReplicateId;
+}
+
 /* False if the next one is not there as a whole. */
 static bool
-read_record(LogicalDecodingContext *decoding)
+read_record(StreamDecoder *decoder)
 {
+	LogicalDecodingContext *decoding = decoder->decoding;
 	char *error = NULL;
 	XLogRecord *record = XLogReadRecord(decoding->reader, &error);
 
@@ -150,6 +160,7 @@ read_record(LogicalDecodingContext *decoding)
 						errmsg("could not read the WAL of changes of items: %s", error)));
 	if (record == NULL)
 		return false;
+	decoder->others |= is_of_others(decoding->reader);
 	LogicalDecodingProcessRecord(decoding, decoding->reader);
 	return true;
 }
@@ -183,7 +194,7 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collect
 	begin_round(decoder, collected);
 	while (more && !round_is_full(decoder, from))
 	{
-		more = reader->EndRecPtr < upto && read_record(decoder->decoding);
+		more = reader->EndRecPtr < upto && read_record(decoder);
 		/* a transaction that was decoded has left its own */
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
@@ -208,43 +219,6 @@ stream_decoder_end_round(StreamDecoder *decoder)
 /*
  * Opening and closing
  */
-
-/* Before it is acquired, which has an error of its own for who reads from it. */
-static void
-require_slot(const char *name)
-{
-	if (SearchNamedReplicationSlot(name, true) == NULL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("replication slot \"%s\" is missing", name),
-						errhint("CALL dyn_stream_reset() makes a new one, and notes which changes "
-								"cannot be collected any more.")));
-}
-
-/* What is behind the confirmed place cannot be decoded any more. */
-static void
-check_slot(const char *name, XLogRecPtr collected)
-{
-	const ReplicationSlotPersistentData *slot = &MyReplicationSlot->data;
-
-	if (slot->database != MyDatabaseId || strcmp(NameStr(slot->plugin), STREAM_PLUGIN) != 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("replication slot \"%s\" is not one of this database's change streams", name)));
-	if (slot_is_invalid(MyReplicationSlot))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("replication slot \"%s\" is lost", name),
-						errhint("CALL dyn_stream_reset() makes a new one, and notes which changes "
-								"cannot be collected any more.")));
-	if (slot->confirmed_flush > collected)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("replication slot \"%s\" is ahead of what was collected", name),
-				 errdetail("It is at %X/%X, and changes were collected up to %X/%X.",
-						   LSN_FORMAT_ARGS(slot->confirmed_flush), LSN_FORMAT_ARGS(collected)),
-				 errhint("CALL dyn_stream_reset() notes which changes are missing, and "
-						 "goes on.")));
-}
 
 static LogicalDecodingContext *
 start_decoding(XLogRecPtr from)
@@ -276,8 +250,9 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	XLogBeginRead(decoding->reader, MyReplicationSlot->data.restart_lsn);
 }
 
+/* The slot is ready, but somebody may have used it since it was looked at. */
 StreamDecoder *
-stream_decoder_open(const char *slot, XLogRecPtr collected, TupleDesc row)
+stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 {
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table decoder", ALLOCSET_DEFAULT_SIZES);
@@ -292,9 +267,10 @@ stream_decoder_open(const char *slot, XLogRecPtr collected, TupleDesc row)
 	MemoryContextSwitchTo(old);
 	PG_TRY();
 	{
-		require_slot(slot);
-		acquire_slot(slot);
-		check_slot(slot, collected);
+		acquire_slot(stream_slot_name());
+		/* what is behind the confirmed place cannot be decoded any more */
+		if (MyReplicationSlot->data.confirmed_flush > collected)
+			stream_fail_slot(STREAM_SLOT_AHEAD);
 		MemoryContextSwitchTo(context);
 		open_decoding(decoder, collected);
 		MemoryContextSwitchTo(old);

@@ -51,12 +51,13 @@ typedef struct StreamDecoder
 	XLogRecPtr skipped; /* commits before this place were collected before */
 	XLogRecPtr reached; /* all that begins before this place was read */
 	XLogRecPtr seen; /* all that ends before this place was read */
+	bool others; /* something was read that others wrote; for the caller to reset */
 	bool historic; /* caches are of the time of a change */
 	MemoryContext round_context;
 	StreamRound round;
 } StreamDecoder;
 
-extern StreamDecoder *stream_decoder_open(const char *slot, XLogRecPtr collected, TupleDesc row);
+extern StreamDecoder *stream_decoder_open(XLogRecPtr collected, TupleDesc row);
 extern void stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collected);
 extern void stream_decoder_end_round(StreamDecoder *decoder);
 extern void stream_decoder_close(StreamDecoder *decoder);
