@@ -631,8 +631,9 @@ CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 			ELSE 'ready' END AS state,
 		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
 		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover, r.confirmed_flush_lsn AS confirmed_lsn,
-		s.collected AS collected_lsn, greatest(d.wal - s.collected, 0)::bigint AS lag_bytes, s.collected_at, s.last_commit,
-		CASE WHEN s.collected >= d.wal THEN interval '0' ELSE greatest(pg_catalog.clock_timestamp() - s.collected_at, interval '0') END AS lag
+		s.collected AS collected_lsn, CASE WHEN s.collected < d.wal THEN (d.wal - s.collected)::bigint WHEN s.collected >= d.wal THEN 0 END AS lag_bytes,
+		s.collected_at, s.last_commit,
+		CASE WHEN s.collected < d.wal THEN pg_catalog.clock_timestamp() - s.collected_at WHEN s.collected >= d.wal THEN interval '0' END AS lag
 	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
@@ -651,6 +652,10 @@ COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may
 GRANT SELECT ON dyn_streams TO PUBLIC;
 
 -- streams: the collector
+
+CREATE PROCEDURE dyn_stream_collect(INOUT collected bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_collect(bigint) IS 'collect the changes of items that were committed';
 
 -- streams: reading
 

@@ -155,4 +155,35 @@ struct Node;
 #define my_local_xid() (MyProc->lxid)
 #endif
 
+/* 16 has a reason of invalidation where 15 has the place that the slot had before. */
+#if PG16_GE
+#define slot_is_invalid(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
+#else
+#define slot_is_invalid(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
+#endif
+
+/* 18 can refuse a slot that is invalid by itself. */
+#if PG18_GE
+#define acquire_slot(name) ReplicationSlotAcquire((name), true, false)
+#else
+#define acquire_slot(name) ReplicationSlotAcquire((name), true)
+#endif
+
+/* 16 can insert into summarizing indexes alone. */
+#if PG16_GE
+#define insert_index_entries(info, slot, estate) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL, false)
+#else
+#define insert_index_entries(info, slot, estate) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL)
+#endif
+
+/* 17 has slots that standbys take over; they may not be ahead of any that does. */
+#if PG17_GE
+#define slot_may_confirm(slot, lsn) \
+	(!(slot)->data.failover || StandbySlotsHaveCaughtup((lsn), DEBUG1))
+#else
+#define slot_may_confirm(slot, lsn) true
+#endif
+
 #endif

@@ -275,8 +275,9 @@ lock_impatiently(Oid relid, LOCKMODE mode)
 	PG_END_TRY();
 }
 
-static bool
-try_lock(Oid relid, LOCKMODE mode)
+/* One attempt, until the transaction ends, at a lock that others wait for. */
+bool
+gsi_try_lock(Oid relid, LOCKMODE mode)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -315,7 +316,7 @@ gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 	TimestampTz told = GetCurrentTimestamp();
 
 	gsi_next_transaction(work);
-	while (!try_lock(work->relid, mode))
+	while (!gsi_try_lock(work->relid, mode))
 	{
 		gsi_next_transaction(work);
 		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), 10000))
@@ -337,7 +338,7 @@ gsi_lock_briefly(Oid relid, LOCKMODE mode)
 	{
 		if (i > 0)
 			gsi_sleep(LOCK_PAUSE);
-		if (try_lock(relid, mode))
+		if (gsi_try_lock(relid, mode))
 			return true;
 	}
 	return false;

@@ -26,22 +26,20 @@
 #include "request/resource.h"
 #include "stream/stream.h"
 
-/* The lock that a change of the stream needs; view: of one that is enabled, -1: it is disabled. */
+/*
+ * The lock that a change of the stream needs: the strongest if the replica identity changes too.
+ * view: of one that is to be enabled; -1: it is to be disabled.
+ */
 LOCKMODE
 stream_lock_mode(ItemSpan name, int view)
 {
 	DynTable *table;
 	Relation rel = request_open_table(name, &table);
-	const DynStream *stream = dyn_settings_stream(&table->settings);
-	const char *identity = NULL;
-	DynSettings settings = table->settings;
+	bool identity = view >= 0 ? !stream_identity_suffices(rel, (DynStreamView) view)
+							  : table->settings.identity.len > 0;
 
-	if (view >= 0)
-		identity = stream_identity_change(rel, (DynStreamView) view, &settings);
-	else if (stream != NULL)
-		identity = stream_identity_restore(rel, stream->view, &settings);
 	relation_close(rel, AccessShareLock);
-	return identity != NULL ? AccessExclusiveLock : ShareRowExclusiveLock;
+	return identity ? AccessExclusiveLock : ShareRowExclusiveLock;
 }
 
 static void

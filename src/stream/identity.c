@@ -122,10 +122,10 @@ stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *set
 	{
 		if (has_index(rel, index))
 			return alter(rel, psprintf("USING INDEX %s", quote_identifier(index)));
-		ereport(NOTICE, (errmsg("replica identity of table \"%s\" stays %s",
-								RelationGetRelationName(rel), identity_word(identity_for(view))),
+		ereport(NOTICE, (errmsg("replica identity of table \"%s\" is DEFAULT now",
+								RelationGetRelationName(rel)),
 						 errdetail("It was index \"%s\", which is gone.", index)));
-		return NULL;
+		return alter(rel, identity_word(REPLICA_IDENTITY_DEFAULT));
 	}
 	for (const char *known = "dfn"; *known != '\0'; known++)
 	{

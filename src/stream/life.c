@@ -6,7 +6,7 @@
  * transaction that has written.  So each step is a transaction of its own, and what there is after
  * any of them says what is missing:
  *
- *	 a slot without a state row			setup goes on with the row
+ *	 a slot without a state row			setup, which makes another one
  *	 a state row without a slot			reset, or teardown
  *	 a slot ahead of the state row		reset, which a new slot is until its gap is written
  *
@@ -31,6 +31,7 @@
 #include "errors.h"
 #include "index/index.h"
 #include "stream/stream.h"
+#include "ttl/ttl.h"
 
 /* What a procedure knows. */
 typedef struct Life
@@ -261,29 +262,42 @@ require_failover(const Life *life)
 						 "change streams down and set them up anew.")));
 }
 
+/* Who makes it wants to know what more it takes. */
+static void
+tell_who_collects(void)
+{
+	if (dyn_preloaded && dyn_stream_collector)
+		return;
+	ereport(NOTICE,
+			(errmsg("changes of items are collected by dyn_stream_collect only"),
+			 dyn_preloaded
+				 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
+				 : errhint("Preload dynamo_table for a background worker, or schedule that "
+						   "procedure.")));
+}
+
 static void
 set_up(Life *life)
 {
-	XLogRecPtr start = life->slot.confirmed;
+	XLogRecPtr start;
 
-	if (life->slot.state != STREAM_NOT_SET_UP && life->slot.state != STREAM_READY)
-		stream_fail_slot(life->slot.state);
-	if (life->slot.exists)
-		require_failover(life);
 	if (life->slot.state == STREAM_READY)
 	{
+		require_failover(life);
 		ereport(NOTICE, (errmsg("change streams are set up already")));
 		return;
 	}
-	/* one that is left of a set-up that did not end; it may have been lost since */
-	if (life->slot.exists && XLogRecPtrIsInvalid(start))
+	if (life->slot.state != STREAM_NOT_SET_UP)
+		stream_fail_slot(life->slot.state);
+	/* left by a set-up that did not end, or by an extension that was dropped */
+	if (life->slot.exists)
 		drop_slot();
-	if (XLogRecPtrIsInvalid(start))
-		start = make_slot(life->failover > 0);
+	start = make_slot(life->failover > 0);
 	next_transaction();
 	clear_tables(life);
 	write_gap(life, 0, start);
 	write_state(life, start);
+	tell_who_collects();
 }
 
 static void

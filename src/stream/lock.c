@@ -55,8 +55,8 @@ stream_unlock(StreamLock lock, LOCKMODE mode)
 }
 
 /* Who has the lock; 0: nobody.  Only the extension's code can take it. */
-static int
-holder_of_slot(void)
+int
+stream_slot_holder(void)
 {
 	LockData *locks = GetLockStatusData();
 	LOCKTAG tag;
@@ -91,10 +91,10 @@ stream_take_slot(void)
 		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, true))
 			return;
 		if (i % LEAVE_REMINDER == 0)
-			end_worker(holder_of_slot());
+			end_worker(stream_slot_holder());
 		gsi_sleep(LEAVE_PAUSE);
 	}
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-					errmsg("changes of items are being collected by process %d", holder_of_slot()),
+					errmsg("changes of items are being collected by process %d", stream_slot_holder()),
 					errhint("Try again when it has ended.")));
 }

@@ -52,7 +52,9 @@ stream_look(Oid schema, StreamSlot *slot)
 	owned_execute(schema, STREAM_STATE_TABLE,
 				  "SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
 				  " FROM pg_catalog.pg_replication_slots r"
-				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name)"
+				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
+				  " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
+				  " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
 				  " FROM %1$s.dyn_stream_status s",
 				  0, NULL, NULL, NULL);
 	*slot = (StreamSlot){
