@@ -37,7 +37,7 @@ request_parse_stream_arn(ItemSpan arn, ItemSpan *table, int64 *label)
 char *
 request_shard_id(int64 label, int shard)
 {
-	return psprintf("shardId-%020" INT64_MODIFIER "d-%08d", label, shard);
+	return psprintf("shardId-%020lld-%08d", (long long) label, shard);
 }
 
 /* The number of the shard; -1 if the stream has none with that id. */

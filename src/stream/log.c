@@ -12,8 +12,9 @@
  * the caller's runs, and nothing stays locked behind a read: partitions can be dropped while its
  * transaction goes on, and so a transaction with an old snapshot has to learn of that by a new one.
  *
- * The snapshot is taken before the list of partitions is read.  A partition is made by a transaction
- * that has ended before there are records in it, so the list has all in which the snapshot shows any.
+ * Partitions are made while records are read.  What the relation cache knows of them may lack the
+ * newest one for a moment, whose records the snapshot shows already; so they are listed by the catalog, which is
+ * read after the snapshot was taken.
  */
 #include "postgres.h"
 
@@ -22,6 +23,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "partitioning/partdesc.h"
@@ -85,14 +87,43 @@ enum
 enum
 {
 	STATE_DATABASE = 1,
-	STATE_COLLECTED = 3,
-	STATE_LAST_COMMIT = 5
+	STATE_COLLECTED = 3
 };
+
+static bool
+is_known(const PartitionDescData *known, Oid partition)
+{
+	for (int i = 0; i < known->nparts; i++)
+	{
+		if (known->oids[i] == partition)
+			return true;
+	}
+	return false;
+}
+
+/* Whoever drops one has to lock its parent against us, so the cache can have none that is gone. */
+static void
+list_partitions(StreamLog *log)
+{
+	const PartitionDescData *known = RelationGetPartitionDesc(log->records, true);
+	List *children = find_inheritance_children(RelationGetRelid(log->records), NoLock);
+	ListCell *cell;
+
+	log->npartitions = known->nparts;
+	log->partitions = palloc((known->nparts + list_length(children)) * sizeof(Oid));
+	memcpy(log->partitions, known->oids, known->nparts * sizeof(Oid));
+	/* the newest one is the last */
+	foreach (cell, children)
+	{
+		if (!is_known(known, lfirst_oid(cell)))
+			log->partitions[log->npartitions++] = lfirst_oid(cell);
+	}
+	list_free(children);
+}
 
 void
 stream_log_open(StreamLog *log, Oid schema)
 {
-	PartitionDesc partitions;
 	List *indexes;
 
 	log->schema = schema;
@@ -108,10 +139,7 @@ stream_log_open(StreamLog *log, Oid schema)
 		elog(ERROR, "the index of \"%s\" is missing", STREAM_RECORDS_TABLE);
 	log->index = linitial_oid(indexes);
 	list_free(indexes);
-	partitions = RelationGetPartitionDesc(log->records, true);
-	log->npartitions = partitions->nparts;
-	log->partitions = palloc(partitions->nparts * sizeof(Oid));
-	memcpy(log->partitions, partitions->oids, partitions->nparts * sizeof(Oid));
+	list_partitions(log);
 }
 
 void
@@ -351,38 +379,40 @@ get_lsn(HeapTuple row, TupleDesc desc, int column)
 	return DatumGetLSN(heap_getattr(row, column, desc, &isnull));
 }
 
-typedef struct TrimmedPlace
+typedef struct TrimmedPlaces
 {
 	int64 stream;
-	StreamPlace place;
-	bool found;
-} TrimmedPlace;
+	StreamPlace floor;
+} TrimmedPlaces;
 
 static void
 read_trimmed(HeapTuple row, TupleDesc desc, void *arg)
 {
-	TrimmedPlace *trimmed = arg;
+	TrimmedPlaces *trimmed = arg;
 	bool isnull;
+	int64 stream = DatumGetInt64(heap_getattr(row, TRIMMED_STREAM, desc, &isnull));
+	StreamPlace place = {get_lsn(row, desc, TRIMMED_LSN),
+						 (uint64) DatumGetInt64(heap_getattr(row, TRIMMED_ORDINAL, desc, &isnull))};
 
-	if (DatumGetInt64(heap_getattr(row, TRIMMED_STREAM, desc, &isnull)) != trimmed->stream)
-		return;
-	trimmed->found = true;
-	trimmed->place.lsn = get_lsn(row, desc, TRIMMED_LSN);
-	trimmed->place.ordinal =
-		(uint64) DatumGetInt64(heap_getattr(row, TRIMMED_ORDINAL, desc, &isnull));
+	if (stream < trimmed->stream)
+		place.ordinal++;
+	if (stream <= trimmed->stream && stream_place_compare(trimmed->floor, place) < 0)
+		trimmed->floor = place;
 }
 
-/* The last record of a stream that was dropped, whether or not the snapshot shows that. */
-bool
-stream_log_trimmed(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place)
+/*
+ * The place of the last record of a stream that was dropped, or behind that of an older stream of the
+ * relation, if there are any, and whether or not the snapshot shows that.
+ */
+StreamPlace
+stream_log_floor(const StreamLog *log, Oid relid, int64 stream)
 {
-	TrimmedPlace trimmed = {stream};
+	TrimmedPlaces trimmed = {stream};
 	ScanKeyData key;
 
 	ScanKeyInit(&key, TRIMMED_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
 	read_rows(log, STREAM_TRIMMED_TABLE, log->newest, &key, 1, read_trimmed, &trimmed);
-	*place = trimmed.place;
-	return trimmed.found;
+	return trimmed.floor;
 }
 
 typedef struct GapList
@@ -422,26 +452,23 @@ stream_log_gaps(const StreamLog *log, StreamGap **gaps)
 }
 
 static void
-read_state(HeapTuple row, TupleDesc desc, void *arg)
+read_collected(HeapTuple row, TupleDesc desc, void *arg)
 {
-	StreamState *state = arg;
-	Datum last;
-	bool isnull;
-
-	state->collected = get_lsn(row, desc, STATE_COLLECTED);
-	last = heap_getattr(row, STATE_LAST_COMMIT, desc, &isnull);
-	state->last_commit = isnull ? DT_NOBEGIN : DatumGetTimestampTz(last);
+	*(XLogRecPtr *) arg = get_lsn(row, desc, STATE_COLLECTED);
 }
 
-/* How far collecting has come in this database: not in one that it is a copy of. */
-StreamState
-stream_log_state(const StreamLog *log)
+/*
+ * All commits before this place have been collected, in this database and not in one that it is a copy of;
+ * Invalid if nothing was set up.
+ */
+XLogRecPtr
+stream_log_collected(const StreamLog *log)
 {
-	StreamState state = {InvalidXLogRecPtr, DT_NOBEGIN};
+	XLogRecPtr collected = InvalidXLogRecPtr;
 	ScanKeyData key;
 
 	ScanKeyInit(&key, STATE_DATABASE, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(MyDatabaseId));
-	read_rows(log, STREAM_STATE_TABLE, log->snapshot, &key, 1, read_state, &state);
-	return state;
+	read_rows(log, STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
+	return collected;
 }

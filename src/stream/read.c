@@ -41,15 +41,12 @@ raise_place(StreamPlace *place, StreamPlace other)
 static StreamPlace
 find_floor(const StreamLog *log, const StreamTarget *target)
 {
-	StreamPlace floor = {InvalidXLogRecPtr, 0};
+	StreamPlace floor = stream_log_floor(log, target->relid, target->stream.label);
 	StreamPlace place;
 
-	if (stream_log_trimmed(log, target->relid, target->stream.label, &place))
-		floor = place;
 	for (int i = 0; i < target->nolder; i++)
 	{
-		if (!stream_log_last(log, target->relid, target->older[i], &place) &&
-			!stream_log_trimmed(log, target->relid, target->older[i], &place))
+		if (!stream_log_last(log, target->relid, target->older[i], &place))
 			continue;
 		place.ordinal++;
 		raise_place(&floor, place);
@@ -157,9 +154,9 @@ take_record(const StreamRecord *record, void *arg)
  * before the end of the WAL of that moment.
  */
 static bool
-has_ended(const StreamTarget *target, const StreamState *state, XLogRecPtr end)
+has_ended(const StreamTarget *target, XLogRecPtr collected, XLogRecPtr end)
 {
-	return target->stream.disabled != 0 && end != InvalidXLogRecPtr && state->collected >= end;
+	return target->stream.disabled != 0 && end != InvalidXLogRecPtr && collected >= end;
 }
 
 static void
@@ -168,7 +165,7 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 {
 	StreamGap *gaps;
 	int ngaps = stream_log_gaps(log, &gaps);
-	StreamState state = stream_log_state(log);
+	XLogRecPtr collected = stream_log_collected(log);
 	StreamPlace after = find_start(log, target, &progress->read->position, gaps, ngaps);
 	const StreamGap *gap = find_gap(target, after, gaps, ngaps);
 	StreamScan scan = {target->relid, &target->stream, after,
@@ -183,10 +180,10 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	result->count = progress->count;
 	/* who has got all that there is stands where collecting stands */
 	if (!progress->full && gap == NULL)
-		raise_place(&progress->last, (StreamPlace){state.collected, 0});
+		raise_place(&progress->last, (StreamPlace){collected, 0});
 	result->next = stream_position_after(progress->last);
 	result->ended =
-		!progress->full && gap == NULL && has_ended(target, &state, progress->read->end);
+		!progress->full && gap == NULL && has_ended(target, collected, progress->read->end);
 }
 
 /* At once, whatever there is; the caller's rights were checked. */
@@ -206,7 +203,6 @@ stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCall
 void
 stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last, bool *ended)
 {
-	StreamState state;
 	XLogRecPtr end = stream_wal_position();
 	StreamLog log;
 
@@ -214,8 +210,7 @@ stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
 	*first = find_floor(&log, target);
 	*last = *first;
 	(void) stream_log_last(&log, target->relid, target->stream.label, last);
-	state = stream_log_state(&log);
-	*ended = has_ended(target, &state, end);
+	*ended = has_ended(target, stream_log_collected(&log), end);
 	stream_log_close(&log);
 	first->ordinal++;
 }

@@ -85,12 +85,6 @@ typedef struct StreamGap
 	TimestampTz noticed;
 } StreamGap;
 
-typedef struct StreamState
-{
-	XLogRecPtr collected; /* 0: nothing was set up */
-	TimestampTz last_commit;
-} StreamState;
-
 /* Of one relation and stream, from after a place. */
 typedef struct StreamScan
 {
@@ -106,9 +100,9 @@ extern void stream_log_close(StreamLog *log);
 extern bool stream_log_scan(const StreamLog *log, const StreamScan *scan,
 							StreamRecordCallback callback, void *arg);
 extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place);
-extern bool stream_log_trimmed(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place);
+extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
 extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
-extern StreamState stream_log_state(const StreamLog *log);
+extern XLogRecPtr stream_log_collected(const StreamLog *log);
 
 /* read.c */
 extern void stream_read(const StreamTarget *target, const StreamRead *read,
