@@ -39,7 +39,7 @@ _PG_init(void)
 	if (dyn_preloaded)
 	{
 		ttl_launcher_init();
-		stream_shared_init();
+		stream_launcher_init();
 	}
 	MarkGUCPrefixReserved("dynamo_table");
 }

@@ -12,6 +12,7 @@
 #define DYNAMO_TABLE_INDEX_INDEX_H
 
 #include "fmgr.h"
+#include "postmaster/bgworker.h"
 #include "storage/block.h"
 #include "storage/lock.h"
 
@@ -19,6 +20,9 @@
 
 /* Of advisory locks of the extension's own; SQL's are of the classes 1 and 2. */
 #define GSI_LOCK_CLASS 0x4459
+
+/* Seconds after which a launcher is started again that has ended. */
+#define GSI_RESTART_LAUNCHER 10
 
 /* As dyn_index_progress counts them. */
 typedef enum GsiPhase
@@ -109,8 +113,12 @@ extern void gsi_drop_btree(GsiWork *work);
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
 extern void gsi_run_in_worker(GsiWork *work, const char *sql);
 extern void gsi_worker_user(Oid *session_user, Oid *role);
+extern void gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
+								Datum argument);
+extern void gsi_register_launcher(const char *type, const char *function);
 extern void gsi_worker_start(void);
 extern void gsi_worker_connect(Oid database, Oid session_user, Oid role);
+extern void gsi_worker_settings(const char *const (*values)[2], int n);
 extern void gsi_worker_run(const char *sql);
 extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
 

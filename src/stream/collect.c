@@ -227,7 +227,6 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
 		stream_decoder_end_round(decoder);
 		collector->commit();
 		stream_collector_reaches(decoder->seen, 0);
-		confirm(collector);
 		return 0;
 	}
 	store_round(collector, &next);
@@ -237,14 +236,15 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
 	return records;
 }
 
-/* Drop what has expired, now and then. */
+/* What is not for a round: drop what has expired, now and then, and confirm what was not safe yet. */
 void
-stream_collect_trim(StreamCollector *collector)
+stream_collect_rest(StreamCollector *collector)
 {
 	int pause =
 		Min(Max(dyn_stream_retention * INT64CONST(1000) / TRIMS, MIN_TRIM_PAUSE), MAX_TRIM_PAUSE);
 	bool dropped = true;
 
+	confirm(collector);
 	if (!TimestampDifferenceExceeds(collector->trimmed, GetCurrentTimestamp(), pause))
 		return;
 	while (dropped)

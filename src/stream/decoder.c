@@ -153,8 +153,12 @@ read_record(StreamDecoder *decoder)
 {
 	LogicalDecodingContext *decoding = decoder->decoding;
 	char *error = NULL;
-	XLogRecord *record = XLogReadRecord(decoding->reader, &error);
+	XLogRecord *record;
 
+	/* the reader's buffers are made when they are needed, and stay */
+	MemoryContextSwitchTo(decoder->context);
+	record = XLogReadRecord(decoding->reader, &error);
+	MemoryContextSwitchTo(decoder->round_context);
 	if (error != NULL)
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 						errmsg("could not read the WAL of changes of items: %s", error)));

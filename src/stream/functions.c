@@ -64,7 +64,7 @@ collect_all(StreamCollector *collector, XLogRecPtr target)
 	while (collector->decoder->seen < target)
 		records += stream_collect_round(collector, target, false);
 	records += stream_collect_round(collector, target, true);
-	stream_collect_trim(collector);
+	stream_collect_rest(collector);
 	return records;
 }
 
