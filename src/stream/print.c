@@ -84,10 +84,10 @@ stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat for
 {
 	appendStringInfo(
 		out,
-		"{\"eventID\":\"%08x%016" INT64_MODIFIER "x%08x\",\"eventName\":\"%s\","
+		"{\"eventID\":\"%08x%016llx%08x\",\"eventName\":\"%s\","
 		"\"eventVersion\":\"1.1\",\"eventSource\":\"aws:dynamodb\",\"awsRegion\":\"%s\",",
-		record->relid, record->place.lsn, (uint32) record->place.ordinal, stream_event_name(record->event),
-		dyn_arn_region());
+		record->relid, (unsigned long long) record->place.lsn, (uint32) record->place.ordinal,
+		stream_event_name(record->event), dyn_arn_region());
 	append_change(out, record, format);
 	append_source(out, record, format);
 	appendStringInfoChar(out, '}');

@@ -18,8 +18,8 @@
 char *
 stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1])
 {
-	snprintf(text, STREAM_SEQUENCE_LENGTH + 1, "1%0*" INT64_MODIFIER "u%0*" INT64_MODIFIER "u",
-			 LSN_DIGITS, place.lsn, ORDINAL_DIGITS, place.ordinal);
+	snprintf(text, STREAM_SEQUENCE_LENGTH + 1, "1%0*llu%0*llu", LSN_DIGITS,
+			 (unsigned long long) place.lsn, ORDINAL_DIGITS, (unsigned long long) place.ordinal);
 	return text;
 }
 
