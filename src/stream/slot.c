@@ -81,8 +81,7 @@ stream_fail_slot(StreamSlotState state)
 	if (state == STREAM_PLUGIN_REFUSED)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
-						errhint("Add it to \"output_plugin_libraries\" in the configuration, and "
-								"reload that.")));
+						errhint("Add it to \"output_plugin_libraries\" in the configuration.")));
 	if (state == STREAM_NOT_SET_UP)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

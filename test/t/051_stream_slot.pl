@@ -84,7 +84,7 @@ is(state(), 'not set up', 'not set up');
 like(says('BEGIN; CALL dyn_stream_setup(); COMMIT'), qr/ERROR:  25001: dyn_stream_setup cannot run inside a transaction block/, 'not in a transaction block');
 like(says("BEGIN; CALL dyn_stream_$_()"), qr/ERROR:  25001: dyn_stream_$_ cannot/, "nor $_") for ('reset', 'teardown');
 like(says('SET default_transaction_read_only = on; CALL dyn_stream_setup()'), qr/ERROR:  25006/, 'not read-only');
-like(says('SET ROLE nobody; CALL dyn_stream_setup()'), qr/ERROR:  42501: permission denied for procedure dyn_stream_setup\nDETAIL:  Only roles with the REPLICATION/, 'not without REPLICATION');
+like(says('SET ROLE nobody; CALL dyn_stream_setup()'), qr/ERROR:  42501: permission denied for procedure dyn_stream_setup\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
 if ($version < 170000)
 {
 	like(says('CALL dyn_stream_setup(failover => true)'), qr/ERROR:  0A000: failover slots need PostgreSQL 17\nHINT/, 'no failover slots here');
