@@ -149,6 +149,7 @@ extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
 extern ItemSpan dyn_table_name(ItemSpan given);
 extern char *dyn_table_arn(ItemSpan name);
+extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
 extern const char *dyn_arn_region(void);
 
 /* keyspec.c */
