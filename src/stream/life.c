@@ -195,11 +195,7 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 								"has to be called by itself.")));
 	PreventCommandDuringRecovery(life->procedure);
 	PreventCommandIfReadOnly(life->procedure);
-	if (!has_rolreplication(GetUserId()))
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("permission denied for procedure %s", life->procedure),
-						errdetail("Only roles with the REPLICATION attribute may use replication "
-								  "slots.")));
+	stream_require_replication(life->procedure);
 	if (life->failover > 0 && !PG17_GE)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("failover slots need PostgreSQL 17"),
