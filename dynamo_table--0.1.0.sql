@@ -617,12 +617,15 @@ CREATE PROCEDURE dyn_stream_teardown()
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of change streams, and all that was collected';
 
--- One row.  What state the slot is in is decided here alone.  A collector that is at work confirms what it has committed
+-- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
+-- shown to some.  A collector that is at work confirms what it has committed
 -- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.
 CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 	SELECT d.slot_name,
 		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
+			WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'output_plugin_libraries'
+				AND ',' || pg_catalog.regexp_replace(setting, '[\s"]', '', 'g') || ',' NOT LIKE '%,dynamo\_table,%') THEN 'plugin not allowed'
 			WHEN s.database IS NULL THEN 'not set up'
 			WHEN pg_catalog.pg_is_in_recovery() THEN 'standby'
 			WHEN r.slot_name IS NULL THEN 'slot missing'

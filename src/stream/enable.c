@@ -174,11 +174,15 @@ stream_disable(ItemSpan name)
 	LOCKMODE mode = stream_lock_mode(name, -1);
 	const char *identity;
 	DynTable *table;
-	Relation rel = request_lock_table(name, mode, &table);
-	DynShape *shape = dyn_shape_of(rel, table);
-	DynSettings *settings = &shape->settings;
+	Relation rel;
+	DynShape *shape;
+	DynSettings *settings;
 	DynStream *last;
 
+	PreventCommandDuringRecovery("dyn_stream_disable");
+	rel = request_lock_table(name, mode, &table);
+	shape = dyn_shape_of(rel, table);
+	settings = &shape->settings;
 	if (dyn_settings_stream(settings) == NULL)
 		fail_stream(name, "Table has no stream to disable");
 	last = &settings->streams[settings->nstreams - 1];

@@ -16,7 +16,6 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
@@ -191,8 +190,7 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 	if (!gsi_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("%s cannot run inside a transaction block", life->procedure),
-						errhint("A replication slot is not made or dropped by a transaction, so it "
-								"has to be called by itself.")));
+						errhint("A replication slot is not a transaction's to make or to drop.")));
 	PreventCommandDuringRecovery(life->procedure);
 	PreventCommandIfReadOnly(life->procedure);
 	stream_require_replication(life->procedure);
@@ -250,12 +248,10 @@ static void
 require_failover(const Life *life)
 {
 	if (life->failover > 0 && !life->slot.failover)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("replication slot \"%s\" is there already, and not for failover",
-						stream_slot_name()),
-				 errhint("Change it by ALTER_REPLICATION_SLOT in a replication connection, or tear "
-						 "change streams down and set them up anew.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("replication slot \"%s\" is there already, and not for failover",
+							   stream_slot_name()),
+						errhint("Tear change streams down and set them up anew.")));
 }
 
 /* Who makes it wants to know what more it takes. */
@@ -264,12 +260,13 @@ tell_who_collects(void)
 {
 	if (dyn_preloaded && dyn_stream_collector)
 		return;
-	ereport(NOTICE,
-			(errmsg("changes of items are collected by dyn_stream_collect only"),
-			 dyn_preloaded
-				 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
-				 : errhint("Preload dynamo_table for a background worker, or schedule that "
-						   "procedure.")));
+	ereport(
+		NOTICE,
+		(errmsg("changes of items are collected by dyn_stream_collect only"),
+		 dyn_preloaded
+			 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
+			 : errhint(
+				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
 static void
@@ -319,8 +316,7 @@ reset(Life *life)
 	write_state(life, before);
 	ereport(WARNING, (errmsg("changes committed from %X/%X to before %X/%X are in no stream",
 							 LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(before)),
-					  errhint("Readers of streams that were enabled get an error at this gap, and "
-							  "have to take the items of the table instead.")));
+					  errhint("Readers of streams that were enabled then are told so.")));
 }
 
 static void

@@ -298,22 +298,15 @@ drop_partition(Oid schema, Oid relid, const char *name)
 	execute(schema, psprintf("DROP TABLE %%1$s.%s", name));
 }
 
-/* What no stream can ask for: of tables that are gone; gaps that no record that is kept comes before. */
+/*
+ * What no stream can ask for.  Gaps stay: a reader may come from before any of them, and there are few.
+ */
 static void
 forget_what_is_over(Oid schema)
 {
-	Oid types[] = {TIMESTAMPTZOID};
-	Datum values[] = {TimestampTzGetDatum(TimestampTzPlusMilliseconds(
-		GetCurrentTimestamp(), dyn_stream_retention * INT64CONST(-1000)))};
-
 	execute(schema,
 			"DELETE FROM %1$s." STREAM_TRIMMED_TABLE " t WHERE NOT EXISTS (SELECT FROM pg_class c"
 			" WHERE c.oid = t.relation)");
-	(void) owned_execute(schema, STREAM_GAPS_TABLE,
-						 "DELETE FROM %1$s." STREAM_GAPS_TABLE
-						 " g WHERE noticed < $1 AND EXISTS (SELECT FROM %1$s." STREAM_GAPS_TABLE
-						 " n WHERE n.before_lsn > g.before_lsn)",
-						 1, types, values, NULL);
 }
 
 /*

@@ -16,8 +16,8 @@
 
 /* As the view names them, by StreamSlotState. */
 static const char *const state_names[] = {
-	"wal_level too low", "not set up", "standby", "slot missing",
-	"slot lost",         "slot ahead", "ready"};
+	"wal_level too low", "plugin not allowed", "not set up", "standby",
+	"slot missing",      "slot lost",          "slot ahead", "ready"};
 
 char *
 stream_slot_name(void)
@@ -32,8 +32,7 @@ stream_require_replication(const char *procedure)
 	if (!has_rolreplication(GetUserId()))
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("permission denied for procedure %s", procedure),
-						errdetail("Only roles with the REPLICATION attribute may use replication "
-								  "slots.")));
+						errdetail("It is for roles with the REPLICATION attribute.")));
 }
 
 static StreamSlotState
@@ -89,6 +88,10 @@ stream_fail_slot(StreamSlotState state)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("change streams need \"wal_level\" to be \"logical\""),
 						errhint("Set it in the configuration, and restart the server.")));
+	if (state == STREAM_PLUGIN_REFUSED)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
+						errhint("Add it to \"output_plugin_libraries\" in the configuration.")));
 	if (state == STREAM_NOT_SET_UP)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

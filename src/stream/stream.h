@@ -46,6 +46,7 @@ extern void stream_take_slot(void);
 typedef enum StreamSlotState
 {
 	STREAM_WAL_LEVEL,
+	STREAM_PLUGIN_REFUSED,
 	STREAM_NOT_SET_UP,
 	STREAM_STANDBY,
 	STREAM_SLOT_MISSING,
