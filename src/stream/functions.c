@@ -11,7 +11,6 @@
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "replication/slot.h"
 #include "utils/snapmgr.h"
 
 #include "catalog/owned.h"
@@ -44,7 +43,7 @@ require_outermost(FunctionCallInfo fcinfo)
 						errhint("It commits many times, so it has to be called by itself.")));
 	PreventCommandDuringRecovery("dyn_stream_collect()");
 	PreventCommandIfReadOnly("dyn_stream_collect()");
-	CheckSlotPermissions();
+	stream_require_replication("dyn_stream_collect()");
 }
 
 /* Also what this session has committed without waiting for the disk. */

@@ -193,10 +193,7 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 						errhint("A replication slot is not a transaction's to make or to drop.")));
 	PreventCommandDuringRecovery(life->procedure);
 	PreventCommandIfReadOnly(life->procedure);
-	if (!has_rolreplication(GetUserId()))
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("permission denied for procedure %s", life->procedure),
-						errdetail("It is for roles with the REPLICATION attribute.")));
+	stream_require_replication(life->procedure);
 	if (life->failover > 0 && !PG17_GE)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("failover slots need PostgreSQL 17"),

@@ -25,6 +25,16 @@ stream_slot_name(void)
 	return psprintf(STREAM_SLOT, MyDatabaseId);
 }
 
+/* Who uses the slot, as SQL's functions for slots ask for it. */
+void
+stream_require_replication(const char *procedure)
+{
+	if (!has_rolreplication(GetUserId()))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("permission denied for procedure %s", procedure),
+						errdetail("It is for roles with the REPLICATION attribute.")));
+}
+
 static StreamSlotState
 state_of_name(const char *name)
 {

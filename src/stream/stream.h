@@ -65,6 +65,7 @@ typedef struct StreamSlot
 } StreamSlot;
 
 extern char *stream_slot_name(void);
+extern void stream_require_replication(const char *procedure);
 extern void stream_look(Oid schema, StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(Oid schema);
