@@ -9,7 +9,6 @@ use File::Temp qw(tempfile);
 use IPC::Run;
 use Test::More;
 use Time::HiRes qw(sleep);
-use DynamoTable;
 
 my $rounds = $ENV{STREAM_ROUNDS} // 6;
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -27,7 +26,9 @@ $node->append_conf('postgresql.conf', q{
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION dynamo_table');
 my ($code, $out, $err) = $node->psql('postgres', slurp_file('examples/stream-search.sql'), on_error_die => 1);
-like($out, qr/^available\|1\|1\nsold\|1\|0\n0$/m, 'the example says what it says');
+like($out, qr/^P1\|Red bicycle\nP2\|Blue bicycle$/m, 'the example finds what is there');
+like($out, qr/^available\|1\|1\nsold\|1\|0$/m, 'it has counted, and noticed that an item has expired');
+like($out, qr/^0$/m, 'and there are no differences');
 
 sub value
 {
@@ -63,7 +64,7 @@ SELECT count(*) FROM products;
 };
 close $fh;
 
-sub start_load
+sub load_products
 {
 	my ($seed) = @_;
 	my %run = (out => '');
@@ -103,7 +104,7 @@ srand(54);
 my ($applied, $crashes) = (0, 0);
 for my $round (1 .. $rounds)
 {
-	my $load = start_load($round);
+	my $load = load_products($round);
 	my $consumer = start_consumer();
 	sleep(1 + rand(1.5));
 	my $way = $round % 3;
@@ -133,7 +134,6 @@ cmp_ok($crashes, '>=', $rounds / 2, 'the server has crashed some times');
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('consumer', 'pgbench')}) or die;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die 'items do not expire';
 value('CALL dyn_stream_collect()');
-cmp_ok(value(q{SELECT count(*) FROM products_differences}), '>=', 0, 'before the end');
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
 unlike($err, qr/begin anew/, 'it went on, and did not begin anew');
 is(value(q{SELECT * FROM products_differences}), '', 'search table and counters are those of the items');
@@ -141,7 +141,7 @@ cmp_ok(value(q{SELECT sum(expired) FROM product_counts}), '>', 0, 'expired items
 is(value(q{SELECT count(*) FROM product_counts WHERE status IN ('never', 'rolled back')}), '0', 'and nothing that was rolled back');
 
 # Two at a time wait for each other, and do nothing twice.
-my $load = start_load(99);
+my $load = load_products(99);
 my @consumers = (start_consumer(), start_consumer());
 sleep(3);
 stop($load);
