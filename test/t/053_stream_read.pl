@@ -197,7 +197,7 @@ is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_stream_read('app') WHE
 is(value(q{SELECT count(*) FROM dyn_stream_read('app', dyn_stream_position())}, $standby), '0', 'and a position');
 my $there = $standby->background_psql('postgres');
 $there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_stream_read('app', 'LATEST', wait => '60 s');\n});
-$standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND wait_event_type = 'Extension'}) or die;
+$standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND state = 'active' AND wait_event IS NOT NULL}) or die;
 put('woken there', 1, 1);
 like($there->query(q{SELECT 'after'}), qr/woken there\|INSERT/, 'who waits there gets what comes');
 $there->quit;
