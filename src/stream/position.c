@@ -49,8 +49,8 @@ fail_position(ItemSpan text)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid position \"%s\"", item_quoted(text)),
-			 errdetail("A position is TRIM_HORIZON, LATEST, a sequence number to go on after, or "
-					   "AFTER_SEQUENCE_NUMBER or AT_SEQUENCE_NUMBER followed by one.")));
+			 errdetail("A position is TRIM_HORIZON, LATEST, or a sequence number."),
+			 errhint("AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER may stand before the number.")));
 }
 
 /* Whether a text begins with a word; goes behind it. */

@@ -97,8 +97,7 @@ check_future(StreamPlace after)
 	if (!RecoveryInProgress() && after.lsn > stream_wal_position())
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the position is behind the end of the WAL"),
-						errdetail("It is of another server, or of this one before it was restored "
-								  "from a backup."),
+						errdetail("It is of another server, or from before a restore of this one."),
 						errhint("Begin anew, with a copy of the table.")));
 }
 

@@ -95,14 +95,13 @@ get_label(const ReadCall *call, const DynTable *table)
 			relation_close(rel, AccessShareLock);
 		if (!same)
 			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("stream \"%s\" is not of table \"%s\"", item_quoted(arn), table->name)));
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("stream \"%s\" is not of table \"%s\"",
+															 item_quoted(arn), table->name)));
 	}
 	if (!stream_label_parse(label, &value) || value <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid stream \"%s\"", item_quoted(arn)),
-				 errdetail("A stream is given by its label, like 2024-05-01T10:00:00.123, "
-						   "or by its ARN.")));
+				 errdetail("A stream is given by its label or its ARN.")));
 	return value;
 }
 
