@@ -587,11 +587,97 @@ COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
 
 -- streams: the secret of marks
 
+-- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension
+-- itself writes is marked in the WAL, and the marks are signed with it.  Logical decoding reads it as it was.
+CREATE TABLE dyn_stream_secret (secret bytea NOT NULL) USING heap WITH (user_catalog_table = true);
+REVOKE ALL ON dyn_stream_secret FROM PUBLIC;
+COMMENT ON TABLE dyn_stream_secret IS 'what marks of the extension in the WAL are signed with';
+INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
+	OPERATOR(pg_catalog.||) pg_catalog.uuid_send(pg_catalog.gen_random_uuid())));
+
 -- streams: enabling, the slot
+
+CREATE FUNCTION dyn_stream_enable(table_name text, view_type text, shards integer DEFAULT NULL) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_enable(text, text, integer) IS 'let changes of a table''s items go to a stream; returns its ARN';
+
+CREATE FUNCTION dyn_stream_disable(table_name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_disable(text) IS 'let changes of a table''s items go to its stream no longer';
+
+CREATE PROCEDURE dyn_stream_setup(failover boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_setup(boolean) IS 'make what change streams need in this database: a replication slot';
+
+CREATE PROCEDURE dyn_stream_reset(failover boolean DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_reset(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams';
+
+CREATE PROCEDURE dyn_stream_teardown()
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of change streams, and all that was collected';
+
+-- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
+-- shown to some.  A collector that is at work confirms what it has committed
+-- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
+-- pg_replication_slots have is taken from its row.
+CREATE VIEW dyn_stream_status WITH (security_barrier) AS
+	SELECT d.slot_name,
+		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
+			WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'output_plugin_libraries'
+				AND ',' || pg_catalog.regexp_replace(setting, '[\s"]', '', 'g') || ',' NOT LIKE '%,dynamo\_table,%') THEN 'plugin not allowed'
+			WHEN s.database IS NULL THEN 'not set up'
+			WHEN pg_catalog.pg_is_in_recovery() THEN 'standby'
+			WHEN r.slot_name IS NULL THEN 'slot missing'
+			WHEN r.wal_status = 'lost' OR r.confirmed_flush_lsn IS NULL THEN 'slot lost'
+			WHEN r.confirmed_flush_lsn > s.collected AND r.active_pid IS NULL THEN 'slot ahead'
+			ELSE 'ready' END AS state,
+		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
+		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover, r.confirmed_flush_lsn AS confirmed_lsn,
+		s.collected AS collected_lsn, CASE WHEN s.collected < d.wal THEN (d.wal - s.collected)::bigint WHEN s.collected >= d.wal THEN 0 END AS lag_bytes,
+		s.collected_at, s.last_commit,
+		CASE WHEN s.collected < d.wal THEN pg_catalog.clock_timestamp() - s.collected_at WHEN s.collected >= d.wal THEN interval '0' END AS lag
+	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
+			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
+			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
+		LEFT JOIN dyn_stream_state s ON s.database = d.database
+		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
+COMMENT ON VIEW dyn_stream_status IS 'whether changes of items are collected in this database, and how far';
+GRANT SELECT ON dyn_stream_status TO PUBLIC;
+
+CREATE FUNCTION dyn_stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
+		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_tables() IS 'change streams of the tables that the caller may read';
+
+CREATE VIEW dyn_streams AS SELECT * FROM dyn_stream_tables();
+COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may read';
+GRANT SELECT ON dyn_streams TO PUBLIC;
 
 -- streams: the collector
 
+CREATE PROCEDURE dyn_stream_collect(INOUT collected bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_stream_collect(bigint) IS 'collect the changes of items that were committed';
+
 -- streams: reading
+
+CREATE FUNCTION dyn_stream_position() RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_position() IS 'the position in all streams after which comes what commits from now on';
+
+CREATE FUNCTION dyn_stream_read(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL)
+	RETURNS TABLE (sequence_number text, event_name text, keys dyn_item, new_image dyn_item, old_image dyn_item,
+		committed_at timestamptz, expired boolean, incomplete boolean, shard_number integer, size_bytes integer)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+COMMENT ON FUNCTION dyn_stream_read(text, text, integer, integer, text, interval) IS 'records of changes of a table''s items, in the order of commits';
+
+CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL, plain boolean DEFAULT false)
+	RETURNS TABLE (sequence_number text, record json)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
 -- requests
 

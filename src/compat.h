@@ -76,6 +76,23 @@ struct Node;
 #define log_logical_message(prefix, text, len) LogLogicalMessage((prefix), (text), (len), true)
 #endif
 
+/* 17 has decoded tuples as such, without a buffer around them. */
+#if PG17_GE
+#define decoded_tuple(tuple) (tuple)
+#else
+#define decoded_tuple(buffer) ((buffer) == NULL ? NULL : &(buffer)->tuple)
+#endif
+
+/* 16 tells of progress itself while a plugin writes nothing. */
+#define PLUGIN_TELLS_PROGRESS (!PG16_GE)
+
+/* 16 brought soft errors here too. */
+#if PG16_GE
+#define qualified_name_list(text) stringToQualifiedNameList((text), NULL)
+#else
+#define qualified_name_list(text) stringToQualifiedNameList(text)
+#endif
+
 /* 17 lets an extension name what it waits for. */
 #if PG17_GE
 #define custom_wait_event(name) WaitEventExtensionNew(name)
@@ -124,11 +141,49 @@ struct Node;
 #define NO_INDEXES_TO_UPDATE false
 #endif
 
+/* 18 tells regular backends from all others. */
+#if PG18_GE
+#define is_background_worker(process) (!(process)->isRegularBackend)
+#else
+#define is_background_worker(process) ((process)->isBackgroundWorker)
+#endif
+
 /* 17 put the virtual transaction's id together. */
 #if PG17_GE
 #define my_local_xid() (MyProc->vxid.lxid)
 #else
 #define my_local_xid() (MyProc->lxid)
+#endif
+
+/* 16 has a reason of invalidation where 15 has the place that the slot had before. */
+#if PG16_GE
+#define slot_is_invalid(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
+#else
+#define slot_is_invalid(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
+#endif
+
+/* 18 can refuse a slot that is invalid by itself. */
+#if PG18_GE
+#define acquire_slot(name) ReplicationSlotAcquire((name), true, false)
+#else
+#define acquire_slot(name) ReplicationSlotAcquire((name), true)
+#endif
+
+/* 16 can insert into summarizing indexes alone. */
+#if PG16_GE
+#define insert_index_entries(info, slot, estate) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL, false)
+#else
+#define insert_index_entries(info, slot, estate) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL)
+#endif
+
+/* 17 has slots that standbys take over; they may not be ahead of any that does. */
+#if PG17_GE
+#define slot_may_confirm(slot, lsn) \
+	(!(slot)->data.failover || StandbySlotsHaveCaughtup((lsn), DEBUG1))
+#else
+#define slot_may_confirm(slot, lsn) true
 #endif
 
 #endif

@@ -14,6 +14,7 @@
 #include "catalog/table.h"
 #include "settings.h"
 #include "store/store.h"
+#include "stream/background.h"
 #include "stream/stream.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"
@@ -36,6 +37,9 @@ _PG_init(void)
 	dyn_stream_init();
 	dyn_ttl_init();
 	if (dyn_preloaded)
+	{
 		ttl_launcher_init();
+		stream_launcher_init();
+	}
 	MarkGUCPrefixReserved("dynamo_table");
 }

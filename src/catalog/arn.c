@@ -1,6 +1,7 @@
 /*
  * arn.c
- *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
+ *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
+ *	  streams, which go on with /stream/LABEL.
  *
  * Region and account say nothing here, and are whatever the settings have.  An ARN that is given
  * may have any: only the name counts, so that programs may keep those of an account they have left.
@@ -10,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "catalog/table.h"
+#include "stream/record.h"
 
 static char *arn_region = NULL;
 static char *arn_account = NULL;
@@ -47,9 +49,9 @@ skip_part(ItemSpan *rest, const char *expected)
 	return true;
 }
 
-/* Whether it is the ARN of a table, and which one's. */
-bool
-dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
+/* Whether it is the ARN of a table or of something in it; what comes behind the table's "table/". */
+static bool
+parse_arn(ItemSpan arn, ItemSpan *name)
 {
 	static const char *const parts[] = {"arn", NULL, "dynamodb", NULL, NULL};
 	const uint32 prefix = strlen("table/");
@@ -63,7 +65,35 @@ dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
 	if (name->len <= prefix || memcmp(name->data, "table/", prefix) != 0)
 		return false;
 	*name = (ItemSpan){name->data + prefix, name->len - prefix};
-	return memchr(name->data, '/', name->len) == NULL;
+	return true;
+}
+
+/* Whether it is the ARN of a table, and which one's. */
+bool
+dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
+{
+	return parse_arn(arn, name) && memchr(name->data, '/', name->len) == NULL;
+}
+
+/* Whether it is the ARN of a stream: of which table, and what stands for the label. */
+bool
+dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
+{
+	const uint32 infix = strlen("/stream/");
+	const char *slash;
+	ItemSpan rest;
+
+	if (!parse_arn(arn, &rest))
+		return false;
+	slash = memchr(rest.data, '/', rest.len);
+	if (slash == NULL || slash == rest.data)
+		return false;
+	*name = (ItemSpan){rest.data, (uint32) (slash - rest.data)};
+	*label = (ItemSpan){slash, rest.len - name->len};
+	if (label->len <= infix || memcmp(slash, "/stream/", infix) != 0)
+		return false;
+	*label = (ItemSpan){slash + infix, label->len - infix};
+	return true;
 }
 
 /* The name of a table that is given by its name or its ARN. */
@@ -80,6 +110,30 @@ dyn_table_arn(ItemSpan name)
 {
 	return psprintf("arn:aws:dynamodb:%s:%s:table/%.*s", arn_region, arn_account, (int) name.len,
 					name.data);
+}
+
+char *
+dyn_stream_arn(ItemSpan table, int64 label)
+{
+	char text[STREAM_LABEL_LENGTH + 1];
+
+	return psprintf("%s/stream/%s", dyn_table_arn(table), stream_label_print(label, text));
+}
+
+/* The same as a JSON string.  Only the name can have what needs an escape. */
+void
+dyn_print_table_arn(StringInfo out, ItemSpan name)
+{
+	int start;
+
+	appendStringInfoString(out, "\"arn:aws:dynamodb:");
+	appendStringInfoString(out, arn_region);
+	appendStringInfoChar(out, ':');
+	appendStringInfoString(out, arn_account);
+	appendStringInfoString(out, ":table");
+	start = out->len;
+	item_print_string(out, name);
+	out->data[start] = '/';
 }
 
 const char *

@@ -38,6 +38,7 @@ extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynI
 
 /* schema.c */
 extern List *dyn_derive_arguments(Relation rel);
+extern bool dyn_is_item_type(Oid type);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_keys_match(PG_FUNCTION_ARGS);

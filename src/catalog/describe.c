@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
+#include "stream/record.h"
 
 static void
 append_name(StringInfo json, const char *member, ItemSpan name)
@@ -159,6 +160,24 @@ append_settings(StringInfo json, const DynSettings *settings)
 					 settings->deletion_protection ? "true" : "false");
 }
 
+/* What the last stream was stays when it is disabled. */
+static void
+append_stream(StringInfo json, const DynSettings *settings, ItemSpan name)
+{
+	const DynStream *enabled = dyn_settings_stream(settings);
+	char label[STREAM_LABEL_LENGTH + 1];
+
+	if (settings->nstreams == 0)
+		return;
+	if (enabled != NULL)
+		appendStringInfo(
+			json, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"%s\"}",
+			dyn_stream_view_names[enabled->view]);
+	stream_label_print(settings->streams[settings->nstreams - 1].label, label);
+	appendStringInfo(json, ",\"LatestStreamLabel\":\"%s\",\"LatestStreamArn\":", label);
+	escape_json(json, dyn_stream_arn(name, settings->streams[settings->nstreams - 1].label));
+}
+
 /* TableDescription, of a table that was asked for by that name or ARN. */
 void
 dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan given,
@@ -175,6 +194,7 @@ dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan give
 	append_key_schema(json, table, &table->primary);
 	append_attributes(json, table);
 	append_settings(json, &table->settings);
+	append_stream(json, &table->settings, name);
 	append_indexes(json, table, arn, false);
 	append_indexes(json, table, arn, true);
 	appendStringInfo(json, ",\"ItemCount\":%.0f,\"TableSizeBytes\":" INT64_FORMAT "}",

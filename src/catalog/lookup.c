@@ -99,6 +99,16 @@ dyn_split_name(ItemSpan name, char **schema, char **relation)
 	*relation = dyn_identifier(rest);
 }
 
+/* DynamoDB's name of a table: the settings have it if the relation's is too short, unless that was renamed. */
+ItemSpan
+dyn_name_of_relation(const char *relation, const DynSettings *settings)
+{
+	if (settings != NULL && settings->name.len > 0 &&
+		strcmp(dyn_identifier(settings->name), relation) == 0)
+		return settings->name;
+	return (ItemSpan){relation, (uint32) strlen(relation)};
+}
+
 /* The whole name on the search_path comes first, then "schema.table". */
 static Oid
 lookup_table(ItemSpan name, LOCKMODE lockmode)

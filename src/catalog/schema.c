@@ -174,8 +174,8 @@ fail_shape(Relation rel, const char *detail)
 }
 
 /* By the input function, as the derive trigger is known by its function. */
-static bool
-is_item_type(Oid type)
+bool
+dyn_is_item_type(Oid type)
 {
 	Oid input;
 	Oid ignored;
@@ -214,7 +214,7 @@ read_item_column(Relation rel, DynTable *table)
 		fail_shape(rel, "It has no column \"item\".");
 	nullable = !TupleDescAttr(RelationGetDescr(rel), table->item_attnum - 1)->attnotnull;
 	table->item_type = getBaseType(get_atttype(table->relid, table->item_attnum));
-	if (!is_item_type(table->item_type))
+	if (!dyn_is_item_type(table->item_type))
 		fail_shape(rel, "Column \"item\" must have type dyn_item.");
 	if (nullable)
 		fail_shape(rel, "Column \"item\" must be NOT NULL.");

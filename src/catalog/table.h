@@ -11,6 +11,7 @@
 #define DYNAMO_TABLE_CATALOG_TABLE_H
 
 #include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
@@ -119,7 +120,12 @@ extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **tabl
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
+extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
 extern void dyn_check_name(const char *kind, ItemSpan name);
+
+/* listing.c */
+extern List *dyn_tables_with_setting(const char *member);
+extern Relation dyn_open_listed(Oid relid, DynTable **table);
 
 /* plain.c */
 extern void dyn_read_plainness(Relation rel, DynTable *table);
@@ -147,8 +153,11 @@ extern void dyn_describe_ttl(StringInfo json, const DynTable *table);
 /* arn.c */
 extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
+extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
 extern ItemSpan dyn_table_name(ItemSpan given);
 extern char *dyn_table_arn(ItemSpan name);
+extern char *dyn_stream_arn(ItemSpan table, int64 label);
+extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
 extern const char *dyn_arn_region(void);
 
 /* keyspec.c */

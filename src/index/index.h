@@ -12,10 +12,17 @@
 #define DYNAMO_TABLE_INDEX_INDEX_H
 
 #include "fmgr.h"
+#include "postmaster/bgworker.h"
 #include "storage/block.h"
 #include "storage/lock.h"
 
 #include "catalog/indexspec.h"
+
+/* Of advisory locks of the extension's own; SQL's are of the classes 1 and 2. */
+#define GSI_LOCK_CLASS 0x4459
+
+/* Seconds after which a launcher is started again that has ended. */
+#define GSI_RESTART_LAUNCHER 10
 
 /* As dyn_index_progress counts them. */
 typedef enum GsiPhase
@@ -71,8 +78,9 @@ extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 extern void gsi_sleep(long milliseconds);
 extern bool gsi_keep_away(Oid relid);
 extern void gsi_await_turn(Oid relid);
+extern bool gsi_try_lock(Oid relid, LOCKMODE mode);
 extern bool gsi_lock_briefly(Oid relid, LOCKMODE mode);
-extern void gsi_require_plain_table(Relation rel, const GsiWork *work);
+extern void gsi_require_plain_table(Relation rel, const char *what);
 
 /* create.c, drop.c */
 extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,
@@ -105,8 +113,12 @@ extern void gsi_drop_btree(GsiWork *work);
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
 extern void gsi_run_in_worker(GsiWork *work, const char *sql);
 extern void gsi_worker_user(Oid *session_user, Oid *role);
+extern void gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
+								Datum argument);
+extern void gsi_register_launcher(const char *type, const char *function);
 extern void gsi_worker_start(void);
 extern void gsi_worker_connect(Oid database, Oid session_user, Oid role);
+extern void gsi_worker_settings(const char *const (*values)[2], int n);
 extern void gsi_worker_run(const char *sql);
 extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
 

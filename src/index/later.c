@@ -45,15 +45,10 @@ static List *pending = NIL; /* of the transaction, in its memory */
 static bool
 start_worker(const Pending *what)
 {
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
+	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_later_main", (Datum) 0);
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", what->table);
-	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table index");
-	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
-	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_index_later_main");
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	memcpy(worker.bgw_extra, &what->later, sizeof(Later));
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }

@@ -30,9 +30,6 @@
 #include "errors.h"
 #include "index/index.h"
 
-/* SQL's advisory locks are of the classes 1 and 2. */
-#define LOCK_CLASS 0x4459
-
 /*
  * How long a lock that others have to queue behind is waited for, and then left alone.  The
  * deadlock check, which also sends away an autovacuum that is in the way, has to come before.
@@ -84,22 +81,23 @@ read_names(FunctionCallInfo fcinfo, GsiWork *work)
 
 /* Its DDL is for a table whose rows are its own. */
 void
-gsi_require_plain_table(Relation rel, const GsiWork *work)
+gsi_require_plain_table(Relation rel, const char *what)
 {
-	if (!object_ownercheck(RelationRelationId, work->relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, work->table);
+	const char *table = RelationGetRelationName(rel);
+
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, table);
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
 		rel->rd_rel->relhassubclass)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s of table \"%s\" cannot be changed",
-							   work->ttl ? work->what : "indexes", work->table),
+						errmsg("%s of table \"%s\" cannot be changed", what, table),
 						errdetail("It is partitioned, a partition, or has child tables.")));
 }
 
 static void
 set_lock_tag(LOCKTAG *lock, Oid relid)
 {
-	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, LOCK_CLASS);
+	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, GSI_LOCK_CLASS);
 }
 
 static void
@@ -181,7 +179,7 @@ gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	work->relid = RelationGetRelid(rel);
 	work->table = pstrdup(RelationGetRelationName(rel));
 	work->temporary = rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP;
-	gsi_require_plain_table(rel, work);
+	gsi_require_plain_table(rel, work->ttl ? work->what : "indexes");
 	take_session_lock(work);
 	return rel;
 }
@@ -277,8 +275,9 @@ lock_impatiently(Oid relid, LOCKMODE mode)
 	PG_END_TRY();
 }
 
-static bool
-try_lock(Oid relid, LOCKMODE mode)
+/* One attempt, until the transaction ends, at a lock that others wait for. */
+bool
+gsi_try_lock(Oid relid, LOCKMODE mode)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -317,7 +316,7 @@ gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 	TimestampTz told = GetCurrentTimestamp();
 
 	gsi_next_transaction(work);
-	while (!try_lock(work->relid, mode))
+	while (!gsi_try_lock(work->relid, mode))
 	{
 		gsi_next_transaction(work);
 		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), 10000))
@@ -339,7 +338,7 @@ gsi_lock_briefly(Oid relid, LOCKMODE mode)
 	{
 		if (i > 0)
 			gsi_sleep(LOCK_PAUSE);
-		if (try_lock(relid, mode))
+		if (gsi_try_lock(relid, mode))
 			return true;
 	}
 	return false;

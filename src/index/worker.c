@@ -92,23 +92,51 @@ make_request(const char *sql)
 	return segment;
 }
 
+/*
+ * What all background workers of the extension have in common: connected to a database, started by a process that
+ * is told of their start and end, and by nobody again.
+ */
+void
+gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
+					Datum argument)
+{
+	memset(worker, 0, sizeof(BackgroundWorker));
+	strlcpy(worker->bgw_name, type, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, type, BGW_MAXLEN);
+	strlcpy(worker->bgw_library_name, "dynamo_table", sizeof(worker->bgw_library_name));
+	strlcpy(worker->bgw_function_name, function, sizeof(worker->bgw_function_name));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	worker->bgw_main_arg = argument;
+	worker->bgw_notify_pid = MyProcPid;
+}
+
+/* A launcher, while libraries are preloaded. */
+void
+gsi_register_launcher(const char *type, const char *function)
+{
+	BackgroundWorker worker;
+
+	if (IsBinaryUpgrade)
+		return;
+	gsi_worker_describe(&worker, type, function, (Datum) 0);
+	worker.bgw_restart_time = GSI_RESTART_LAUNCHER;
+	worker.bgw_notify_pid = 0;
+	RegisterBackgroundWorker(&worker);
+}
+
 /* NULL if there is no free slot. */
 static BackgroundWorkerHandle *
 start_worker(const GsiWork *work, dsm_segment *segment)
 {
 	BackgroundWorkerHandle *handle;
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
+	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_worker_main",
+						UInt32GetDatum(dsm_segment_handle(segment)));
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: index of table %s, for PID %d",
 			 work->table, MyProcPid);
-	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table index");
-	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
-	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_index_worker_main");
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(segment));
-	worker.bgw_notify_pid = MyProcPid;
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
@@ -236,6 +264,16 @@ gsi_worker_connect(Oid database, Oid session_user, Oid role)
 	if (OidIsValid(role))
 		SetConfigOption("role", GetUserNameFromId(role, false), PGC_USERSET, PGC_S_SESSION);
 	CommitTransactionCommand();
+}
+
+/* Settings of the session, whatever those of the database and its roles are; each version has some of them. */
+void
+gsi_worker_settings(const char *const (*values)[2], int n)
+{
+	SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_SESSION);
+	for (int i = 0; i < n; i++)
+		if (GetConfigOption(values[i][0], true, false) != NULL)
+			SetConfigOption(values[i][0], values[i][1], PGC_USERSET, PGC_S_SESSION);
 }
 
 static void

@@ -135,27 +135,26 @@ request_read_local_indexes(JsonReader *reader, void *list)
 	read_indexes(reader, list, true);
 }
 
-/* What is refused where it is asked for, and accepted where it is not. */
-
 void
-request_read_stream(JsonReader *reader, void *unused)
+request_read_stream(JsonReader *reader, void *specification)
 {
-	typedef struct Stream
-	{
-		bool enabled;
-		ItemSpan view;
-	} Stream;
 	static const RequestMember members[] = {
-		{"StreamEnabled", MEMBER_BOOL, offsetof(Stream, enabled), true},
-		{"StreamViewType", MEMBER_STRING, offsetof(Stream, view)}};
-	Stream stream = {0};
+		{"StreamEnabled", MEMBER_BOOL, offsetof(StreamSpecification, enabled), true},
+		{"StreamViewType", MEMBER_CHOICE, offsetof(StreamSpecification, view), false,
+		 dyn_stream_view_names}};
+	StreamSpecification *to = specification;
 
-	request_read_members(reader, members, lengthof(members), &stream);
-	if (stream.enabled)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("streams of tables are not supported"),
-				 errhint("Leave StreamSpecification out, or set StreamEnabled to false.")));
+	*to = (StreamSpecification){.given = true, .view = -1};
+	request_read_members(reader, members, lengthof(members), to);
+	if (to->enabled && to->view < 0)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "If stream is being enabled then UpdateViewType is required");
+	if (!to->enabled && to->view >= 0)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "If stream is being disabled, then UpdateViewType must not be specified");
 }
+
+/* It is refused where it is asked for, and accepted where it is not. */
 
 void
 request_read_encryption(JsonReader *reader, void *unused)

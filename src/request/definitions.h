@@ -43,6 +43,14 @@ typedef struct IndexDefinition
 	Throughput throughput;
 } IndexDefinition;
 
+/* StreamSpecification */
+typedef struct StreamSpecification
+{
+	bool given;
+	bool enabled;
+	int view; /* StreamViewType; -1: none */
+} StreamSpecification;
+
 /* Of MEMBER_CUSTOM. */
 extern void request_read_attributes(JsonReader *reader, void *list);
 extern void request_read_key_schema(JsonReader *reader, void *list);
@@ -50,7 +58,7 @@ extern void request_read_throughput(JsonReader *reader, void *throughput);
 extern void request_read_global_index(JsonReader *reader, void *definition);
 extern void request_read_global_indexes(JsonReader *reader, void *list);
 extern void request_read_local_indexes(JsonReader *reader, void *list);
-extern void request_read_stream(JsonReader *reader, void *unused);
+extern void request_read_stream(JsonReader *reader, void *specification);
 extern void request_read_encryption(JsonReader *reader, void *unused);
 
 extern void request_set_keys(DynShape *shape, List *keys, List *attributes);

@@ -92,7 +92,7 @@ request_begin_work(GsiWork *work, Relation rel, const DynTable *table)
 {
 	work->relid = RelationGetRelid(rel);
 	work->table = table->name;
-	gsi_require_plain_table(rel, work);
+	gsi_require_plain_table(rel, work->ttl ? work->what : "indexes");
 }
 
 /* For a background worker, which is to do the rest. */

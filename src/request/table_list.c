@@ -37,23 +37,18 @@ static const char *const query =
 
 /* The name that the settings have, of arguments that end with a zero byte each. */
 static ItemSpan
-name_in_settings(bytea *arguments, ItemSpan name)
+name_in_settings(bytea *arguments, const char *name)
 {
 	const char *at = VARDATA_ANY(arguments);
 	const char *end = at + VARSIZE_ANY_EXHDR(arguments);
 	DynSettings settings;
 
-	for (; at < end; at += strlen(at) + 1)
-	{
-		if (!dyn_settings_is_argument(at))
-			continue;
-		dyn_settings_parse(at, &settings);
-		/* not if the table was renamed since */
-		if (settings.name.len > 0 &&
-			strcmp(dyn_identifier(settings.name), pnstrdup(name.data, name.len)) == 0)
-			return settings.name;
-	}
-	return name;
+	while (at < end && !dyn_settings_is_argument(at))
+		at += strlen(at) + 1;
+	if (at >= end)
+		return dyn_name_of_relation(name, NULL);
+	dyn_settings_parse(at, &settings);
+	return dyn_name_of_relation(name, &settings);
 }
 
 static int
@@ -78,12 +73,21 @@ find_names(ItemSpan **names)
 		bool isnull;
 		Datum arguments = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull);
 
-		(*names)[i] = (ItemSpan){name, (uint32) strlen(name)};
-		if (!isnull)
-			(*names)[i] = name_in_settings(DatumGetByteaPP(arguments), (*names)[i]);
+		(*names)[i] = isnull ? dyn_name_of_relation(name, NULL)
+							 : name_in_settings(DatumGetByteaPP(arguments), name);
 	}
 	qsort(*names, SPI_processed, sizeof(ItemSpan), compare_names);
 	return (int) SPI_processed;
+}
+
+void
+request_check_limit(int64 limit, int max)
+{
+	if (limit < 1 || limit > max)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
+				  "satisfy constraint: Member must have value between 1 and %d",
+				  limit, max);
 }
 
 static void
@@ -124,11 +128,8 @@ request_list_tables(JsonReader *reader, StringInfo response)
 
 	request_read_members(reader, members, lengthof(members), &list);
 	json_reader_done(reader);
-	if (list.limit.given && (list.limit.value < 1 || list.limit.value > MAX_TABLES))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
-				  "satisfy constraint: Member must have value between 1 and %d",
-				  list.limit.value, MAX_TABLES);
+	if (list.limit.given)
+		request_check_limit(list.limit.value, MAX_TABLES);
 	if (list.after.data != NULL)
 		dyn_check_name("table", list.after);
 	SPI_connect();

@@ -16,6 +16,7 @@
 #include "request/definitions.h"
 #include "request/request.h"
 #include "request/resource.h"
+#include "stream/stream.h"
 
 /* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
@@ -40,6 +41,7 @@ typedef struct UpdateTable
 	List *updates; /* of IndexUpdate */
 	int deletion_protection; /* -1: not given */
 	int table_class;
+	StreamSpecification stream;
 	bool ignored; /* what asks for nothing was given */
 } UpdateTable;
 
@@ -101,13 +103,6 @@ read_protection(JsonReader *reader, void *protection)
 }
 
 static void
-read_stream(JsonReader *reader, void *ignored)
-{
-	request_read_stream(reader, NULL);
-	*(bool *) ignored = true;
-}
-
-static void
 read_encryption(JsonReader *reader, void *ignored)
 {
 	request_read_encryption(reader, NULL);
@@ -126,8 +121,8 @@ static const RequestMember update_members[] = {
 	{"DeletionProtectionEnabled", MEMBER_CUSTOM, offsetof(UpdateTable, deletion_protection), false,
 	 NULL, read_protection},
 	{"TableClass", MEMBER_CHOICE, offsetof(UpdateTable, table_class), false, table_classes},
-	{"StreamSpecification", MEMBER_CUSTOM, offsetof(UpdateTable, ignored), false, NULL,
-	 read_stream},
+	{"StreamSpecification", MEMBER_CUSTOM, offsetof(UpdateTable, stream), false, NULL,
+	 request_read_stream},
 	{"SSESpecification", MEMBER_CUSTOM, offsetof(UpdateTable, ignored), false, NULL,
 	 read_encryption}};
 
@@ -195,7 +190,8 @@ static void
 check_request(const UpdateTable *update)
 {
 	if (update->billing < 0 && !update->throughput.read.given && update->updates == NIL &&
-		update->deletion_protection < 0 && update->table_class < 0 && !update->ignored)
+		update->deletion_protection < 0 && update->table_class < 0 && !update->stream.given &&
+		!update->ignored)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
 				  "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
@@ -392,6 +388,17 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 	SPI_finish();
 }
 
+/* Of all that the request does. */
+static LOCKMODE
+lock_mode(const UpdateTable *update, const IndexUpdate *online)
+{
+	if (online != NULL && online->create != NULL)
+		return AccessExclusiveLock;
+	if (!update->stream.given)
+		return ShareRowExclusiveLock;
+	return stream_lock_mode(update->name, update->stream.view);
+}
+
 void
 request_update_table(JsonReader *reader, StringInfo response)
 {
@@ -406,11 +413,12 @@ request_update_table(JsonReader *reader, StringInfo response)
 	online = online_update(&update);
 	if (online != NULL)
 		request_keep_procedures_away(update.name);
-	rel = request_lock_table(update.name,
-							 online != NULL && online->create != NULL ? AccessExclusiveLock
-																	  : ShareRowExclusiveLock,
-							 &table);
+	rel = request_lock_table(update.name, lock_mode(&update, online), &table);
 	run(&update, online, rel, table);
+	if (update.stream.enabled)
+		stream_enable(update.name, (DynStreamView) update.stream.view, 0);
+	else if (update.stream.given)
+		stream_disable(update.name);
 	rel = request_open_table(update.name, &table);
 	appendStringInfoString(response, "{\"TableDescription\":");
 	dyn_describe(response, rel, table, update.name, online != NULL ? "UPDATING" : "ACTIVE");

@@ -16,6 +16,7 @@
 #include "request/request.h"
 #include "request/resource.h"
 #include "request/tags.h"
+#include "stream/stream.h"
 
 typedef struct CreateTable
 {
@@ -29,6 +30,7 @@ typedef struct CreateTable
 	List *tags;
 	bool deletion_protection;
 	int table_class;
+	StreamSpecification stream;
 } CreateTable;
 
 static const char *const table_classes[] = {"STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
@@ -48,7 +50,8 @@ static const RequestMember create_members[] = {
 	{"Tags", MEMBER_CUSTOM, offsetof(CreateTable, tags), false, NULL, request_read_tags},
 	{"DeletionProtectionEnabled", MEMBER_BOOL, offsetof(CreateTable, deletion_protection)},
 	{"TableClass", MEMBER_CHOICE, offsetof(CreateTable, table_class), false, table_classes},
-	{"StreamSpecification", MEMBER_CUSTOM, 0, false, NULL, request_read_stream},
+	{"StreamSpecification", MEMBER_CUSTOM, offsetof(CreateTable, stream), false, NULL,
+	 request_read_stream},
 	{"SSESpecification", MEMBER_CUSTOM, 0, false, NULL, request_read_encryption}};
 
 static double
@@ -116,6 +119,8 @@ request_create_table(JsonReader *reader, StringInfo response)
 	add_indexes(&shape, create.local, true, create.attributes);
 	request_check_used(create.attributes);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
+	if (create.stream.enabled)
+		stream_enable(create.name, (DynStreamView) create.stream.view, 0);
 
 	rel = request_open_table(create.name, &table);
 	appendStringInfoString(response, "{\"TableDescription\":");

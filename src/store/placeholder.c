@@ -9,7 +9,7 @@
  * It goes past the executor, into the table and its primary key alone: it is no row, and no
  * trigger, constraint, policy or other index has a say in it.  Nor has a privilege: the caller has
  * looked for the item under a lock, which takes more than a foreign key takes of who refers to it.
- * Logical decoding does not see the insert; of the delete it sees the key.
+ * Logical decoding does not see the insert.  It sees the delete, between marks that say what that is.
  */
 #include "postgres.h"
 
@@ -25,6 +25,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "mark.h"
 #include "store/store.h"
 
 static DynItem *
@@ -69,7 +70,9 @@ insert_and_delete(Relation rel, const DynKeyValues *key, const DynItem *item)
 				 BuildIndexInfo(index));
 	/* a command cannot delete what it inserted */
 	CommandCounterIncrement();
+	dyn_mark_start(DYN_MARK_PLACEHOLDER, RelationGetRelid(rel));
 	simple_table_tuple_delete(rel, &slot->tts_tid, InvalidSnapshot);
+	dyn_mark_end(DYN_MARK_PLACEHOLDER, RelationGetRelid(rel));
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, NoLock);
 }

@@ -73,10 +73,13 @@ stream_place_compare(StreamPlace a, StreamPlace b)
 /* sequence.c */
 extern char *stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1]);
 extern bool stream_sequence_parse(ItemSpan text, StreamPlace *place);
+extern int64 stream_milliseconds(TimestampTz time);
+extern TimestampTz stream_time(int64 milliseconds);
 extern char *stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1]);
 extern bool stream_label_parse(ItemSpan text, int64 *label);
 
 /* print.c */
+extern const char *stream_event_name(StreamEvent event);
 extern void stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat format);
 
 #endif

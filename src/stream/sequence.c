@@ -15,11 +15,24 @@
 #define ORDINAL_DIGITS 12
 #define EPOCH_DIFFERENCE ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * INT64CONST(86400000))
 
+/* With zeros in front.  Each record is printed by this, and format strings take a multiple of its time. */
+static void
+write_digits(char *digits, int n, uint64 value)
+{
+	while (n > 0)
+	{
+		digits[--n] = (char) ('0' + value % 10);
+		value /= 10;
+	}
+}
+
 char *
 stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1])
 {
-	snprintf(text, STREAM_SEQUENCE_LENGTH + 1, "1%0*" INT64_MODIFIER "u%0*" INT64_MODIFIER "u",
-			 LSN_DIGITS, place.lsn, ORDINAL_DIGITS, place.ordinal);
+	text[0] = '1';
+	write_digits(text + 1, LSN_DIGITS, place.lsn);
+	write_digits(text + 1 + LSN_DIGITS, ORDINAL_DIGITS, place.ordinal);
+	text[STREAM_SEQUENCE_LENGTH] = '\0';
 	return text;
 }
 
@@ -47,11 +60,24 @@ stream_sequence_parse(ItemSpan text, StreamPlace *place)
 		   read_digits(text.data + 1 + LSN_DIGITS, ORDINAL_DIGITS, &place->ordinal);
 }
 
+/* Labels are times in milliseconds since 1970. */
+int64
+stream_milliseconds(TimestampTz time)
+{
+	return time / 1000 + EPOCH_DIFFERENCE;
+}
+
+TimestampTz
+stream_time(int64 milliseconds)
+{
+	return (milliseconds - EPOCH_DIFFERENCE) * 1000;
+}
+
 /* As DynamoDB has it, 2024-05-01T10:00:00.123, in UTC. */
 char *
 stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1])
 {
-	Timestamp timestamp = (label - EPOCH_DIFFERENCE) * 1000;
+	Timestamp timestamp = stream_time(label);
 	struct pg_tm tm;
 	fsec_t fsec;
 
@@ -80,6 +106,6 @@ stream_label_parse(ItemSpan text, int64 *label)
 			   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &milliseconds) != 7 ||
 		tm2timestamp(&tm, milliseconds * 1000, NULL, &timestamp) != 0)
 		return false;
-	*label = timestamp / 1000 + EPOCH_DIFFERENCE;
+	*label = stream_milliseconds(timestamp);
 	return strcmp(stream_label_print(*label, again), given) == 0;
 }

@@ -5,6 +5,9 @@
 #ifndef DYNAMO_TABLE_STREAM_STREAM_H
 #define DYNAMO_TABLE_STREAM_STREAM_H
 
+#include "storage/lock.h"
+#include "utils/relcache.h"
+
 #include "catalog/table.h"
 #include "stream/record.h"
 
@@ -23,5 +26,59 @@ extern int dyn_stream_poll_interval; /* milliseconds */
 extern int dyn_stream_retention; /* seconds */
 extern int dyn_stream_shards;
 extern void dyn_stream_init(void);
+
+/* shared.c */
+extern void stream_wait_for_records(int milliseconds);
+
+/* lock.c: the fields of advisory locks */
+typedef enum StreamLock
+{
+	STREAM_LOCK_LIFE = 1,
+	STREAM_LOCK_SLOT
+} StreamLock;
+
+extern bool stream_try_lock(StreamLock lock, LOCKMODE mode, bool session);
+extern void stream_unlock(StreamLock lock, LOCKMODE mode);
+extern int stream_slot_holder(void);
+extern void stream_take_slot(void);
+
+/* slot.c: what dyn_stream_status says, connected to SPI */
+typedef enum StreamSlotState
+{
+	STREAM_WAL_LEVEL,
+	STREAM_PLUGIN_REFUSED,
+	STREAM_NOT_SET_UP,
+	STREAM_STANDBY,
+	STREAM_SLOT_MISSING,
+	STREAM_SLOT_LOST,
+	STREAM_SLOT_AHEAD,
+	STREAM_READY
+} StreamSlotState;
+
+typedef struct StreamSlot
+{
+	StreamSlotState state;
+	bool exists; /* in whatever state */
+	bool failover;
+	XLogRecPtr collected; /* of the state row; invalid: there is none */
+	XLogRecPtr confirmed;
+} StreamSlot;
+
+extern char *stream_slot_name(void);
+extern void stream_require_replication(const char *procedure);
+extern void stream_look(Oid schema, StreamSlot *slot);
+pg_noreturn extern void stream_fail_slot(StreamSlotState state);
+extern void stream_require_slot(Oid schema);
+
+/* identity.c */
+extern bool stream_identity_suffices(Relation rel, DynStreamView view);
+extern const char *stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings);
+extern const char *stream_identity_restore(Relation rel, DynStreamView view,
+										   const DynSettings *settings);
+
+/* enable.c: in the caller's transaction */
+extern LOCKMODE stream_lock_mode(ItemSpan name, int view);
+extern int64 stream_enable(ItemSpan name, DynStreamView view, int shards);
+extern void stream_disable(ItemSpan name);
 
 #endif

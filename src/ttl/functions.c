@@ -108,7 +108,7 @@ static int64
 sweep_all(TtlLimits limits)
 {
 	TimestampTz start = GetCurrentTimestamp();
-	List *tables = ttl_tables();
+	List *tables = dyn_tables_with_setting("ttl_attribute");
 	int budget = limits.budget;
 	int64 deleted = 0;
 	ListCell *cell;

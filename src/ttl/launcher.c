@@ -31,9 +31,6 @@
 #include "ttl/background.h"
 #include "ttl/ttl.h"
 
-/* Seconds after which a launcher is started again that has ended. */
-#define RESTART_AFTER 10
-
 /* Milliseconds: before a database is visited again that has more; or that is locked as a whole. */
 #define SOON 100
 #define LATER 1000
@@ -220,17 +217,10 @@ static BackgroundWorkerHandle *
 start_worker(const TtlVisit *visit)
 {
 	BackgroundWorkerHandle *handle;
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
-	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table ttl worker");
-	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table ttl worker");
-	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
-	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_ttl_worker_main");
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	worker.bgw_main_arg = UInt32GetDatum(visit->number);
-	worker.bgw_notify_pid = MyProcPid;
+	gsi_worker_describe(&worker, "dynamo_table ttl worker", "dyn_ttl_worker_main",
+						UInt32GetDatum(visit->number));
 	if (RegisterDynamicBackgroundWorker(&worker, &handle))
 	{
 		told = false;
@@ -367,17 +357,6 @@ dyn_ttl_launcher_main(Datum unused)
 void
 ttl_launcher_init(void)
 {
-	BackgroundWorker worker = {0};
-
 	ttl_shared_init();
-	if (IsBinaryUpgrade)
-		return;
-	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table ttl launcher");
-	snprintf(worker.bgw_type, BGW_MAXLEN, "dynamo_table ttl launcher");
-	snprintf(worker.bgw_library_name, sizeof(worker.bgw_library_name), "dynamo_table");
-	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name), "dyn_ttl_launcher_main");
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = RESTART_AFTER;
-	RegisterBackgroundWorker(&worker);
+	gsi_register_launcher("dynamo_table ttl launcher", "dyn_ttl_launcher_main");
 }

@@ -6,59 +6,19 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/xact.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/rls.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "ttl/ttl.h"
 
 /* Due items beyond these are not counted. */
 #define COUNT_DUE 10000
-
-/*
- * NULL if the table is none of ours, or is broken, which is no reason to show nothing of the others.
- * Reading the schema may fail anywhere, so it is done in a subtransaction.
- */
-static DynTable *
-read_schema(Relation rel)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
-	DynTable *volatile table = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		table = dyn_schema(rel);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		table = NULL;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
-		ReThrowError(error);
-	return table;
-}
 
 /* Looks at rights before all else, so that nobody waits for, or fails at, a table of others. */
 static Relation
@@ -69,11 +29,8 @@ open_readable(Oid relid, DynTable **table)
 
 	if (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) != ACLCHECK_OK)
 		return NULL;
-	rel = try_relation_open(relid, AccessShareLock);
-	if (rel == NULL)
-		return NULL;
-	*table = read_schema(rel);
-	if (*table != NULL && (*table)->ttl != NULL && !RELATION_IS_OTHER_TEMP(rel))
+	rel = dyn_open_listed(relid, table);
+	if (rel == NULL || (*table)->ttl != NULL)
 		return rel;
 	relation_close(rel, AccessShareLock);
 	return NULL;
@@ -103,7 +60,7 @@ dyn_ttl_tables(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	SPI_connect();
-	tables = ttl_tables();
+	tables = dyn_tables_with_setting("ttl_attribute");
 	foreach (cell, tables)
 	{
 		DynTable *table;

@@ -114,9 +114,6 @@ extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, Item
 						bool hide_expired);
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
 
-/* tables.c */
-extern List *ttl_tables(void);
-
 /* shared.c */
 extern void ttl_wake_launcher(void);
 extern bool ttl_database_is_locked(Oid database);

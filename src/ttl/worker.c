@@ -33,7 +33,6 @@
 /* The least of a table's share, in milliseconds. */
 #define MIN_SHARE 100
 
-/* Settings of the session, whatever those of the database and its roles are; 17 brought one of them. */
 static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"},
 										  {"lock_timeout", "500ms"},
 										  {"statement_timeout", "0"},
@@ -76,7 +75,7 @@ look_around(Worker *worker)
 	worker->schema = owned_extension_schema();
 	MemoryContextSwitchTo(worker->context);
 	if (OidIsValid(worker->schema))
-		worker->tables = ttl_tables();
+		worker->tables = dyn_tables_with_setting("ttl_attribute");
 	SPI_finish();
 	end_transaction();
 }
@@ -316,10 +315,7 @@ dyn_ttl_worker_main(Datum number)
 	worker.visit.began = GetCurrentTimestamp();
 	(void) ttl_publish_visit(&worker.visit);
 	gsi_worker_connect(worker.visit.database, InvalidOid, InvalidOid);
-	SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_SESSION);
-	for (int i = 0; i < lengthof(settings); i++)
-		if (GetConfigOption(settings[i][0], true, false) != NULL)
-			SetConfigOption(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION);
+	gsi_worker_settings(settings, lengthof(settings));
 	worker.context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table visit", ALLOCSET_DEFAULT_SIZES);
 	/* where SPI keeps what outlives transactions */

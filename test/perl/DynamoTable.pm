@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash allow_plugin);
 
 # Every table of ours in a database, and its indexes, are sound.
 sub check_storage
@@ -27,6 +27,17 @@ sub check_storage
 		UNION ALL
 		SELECT f FROM ours, check_storage(ours.oid) f});
 	is($found, 'true', "$name: tables and indexes are sound");
+}
+
+# Let a cluster that was made use the output plugin. Newer minors ask for it, older ones do not know
+# the setting; returns whether this is a newer one.
+sub allow_plugin
+{
+	my ($node) = @_;
+	my ($config, $errors) = run_command([ 'postgres', '--describe-config' ]);
+	return 0 unless $config =~ /^output_plugin_libraries\t/m;
+	$node->append_conf('postgresql.conf', "output_plugin_libraries = 'pgoutput, test_decoding, dynamo_table'");
+	return 1;
 }
 
 # A table of ours and a heap that every load script writes in the same transactions.

@@ -1,0 +1,94 @@
+/*
+ * listing.c
+ *	  Tables of ours in all of the database, by what they have.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+
+#include "catalog/table.h"
+
+/*
+ * OIDs of all that may have a setting, as far as a trigger's name and arguments tell; connected to
+ * SPI, in the current memory context.
+ */
+List *
+dyn_tables_with_setting(const char *member)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List *tables = NIL;
+	bool isnull;
+	int result = SPI_execute(
+		psprintf("SELECT tgrelid FROM pg_catalog.pg_trigger WHERE tgname OPERATOR(pg_catalog.=) %s"
+				 " AND pg_catalog.\"position\"(tgargs, '\"%s\"'::pg_catalog.bytea)"
+				 " OPERATOR(pg_catalog.>) 0 ORDER BY tgrelid",
+				 quote_literal_cstr(DYN_DERIVE_TRIGGER), member),
+		true, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+	MemoryContextSwitchTo(context);
+	for (uint64 i = 0; i < SPI_processed; i++)
+		tables =
+			lappend_oid(tables, DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i],
+															   SPI_tuptable->tupdesc, 1, &isnull)));
+	SPI_freetuptable(SPI_tuptable);
+	return tables;
+}
+
+/*
+ * NULL if the table is none of ours, or is broken, which is no reason to show nothing of the others.
+ * Reading the schema may fail anywhere, so it is done in a subtransaction.
+ */
+static DynTable *
+read_schema(Relation rel)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+	DynTable *volatile table = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		table = dyn_schema(rel);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		table = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+		ReThrowError(error);
+	return table;
+}
+
+/* A table that was listed, under the lock of a reader; NULL if it is gone, broken, or none of ours. */
+Relation
+dyn_open_listed(Oid relid, DynTable **table)
+{
+	Relation rel = try_relation_open(relid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	*table = read_schema(rel);
+	if (*table != NULL && !RELATION_IS_OTHER_TEMP(rel))
+		return rel;
+	relation_close(rel, AccessShareLock);
+	return NULL;
+}

@@ -1,0 +1,333 @@
+/*
+ * change.c
+ *	  From the change of a row to records of what happened to the item.
+ *
+ * What there is of the old row depends on the table's replica identity: all of it (FULL), the key
+ * columns, or nothing.  The new row is always there, but for a value that TOAST has kept out of
+ * line and the update has left alone: the WAL has a pointer then, which leads nowhere by now.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "common/hashfn.h"
+#include "utils/timestamp.h"
+
+#include "catalog/key.h"
+#include "compat.h"
+#include "stream/subject.h"
+
+/* What the WAL has of a row. */
+typedef struct StreamRow
+{
+	HeapTuple tuple; /* NULL: nothing */
+	const DynItem *item; /* NULL: it has not */
+	bool untouched; /* only a pointer to the item */
+	bool placeholder;
+	ItemSpan keys[DYN_MAX_KEYS]; /* values of the key attributes, if read_keys() says so */
+} StreamRow;
+
+static void
+read_row(const StreamSubject *subject, TupleDesc desc, HeapTuple tuple, StreamRow *row)
+{
+	Datum datum;
+	bool isnull;
+
+	memset(row, 0, offsetof(StreamRow, keys));
+	row->tuple = tuple;
+	if (tuple == NULL)
+		return;
+	datum = heap_getattr(tuple, subject->item_attnum, desc, &isnull);
+	if (isnull)
+		return;
+	row->untouched = VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum));
+	if (row->untouched)
+		return;
+	row->item = DatumGetDynItem(datum);
+	row->placeholder = *VARDATA_ANY(row->item) == ITEM_FORMAT_PLACEHOLDER;
+}
+
+/*
+ * Keys
+ */
+
+static bool
+key_of_item(const StreamSubject *subject, int i, const DynItem *item, ItemSpan *value)
+{
+	ItemChildren attributes;
+
+	if (item == NULL)
+		return false;
+	attributes = item_children(item_root(item));
+	return item_find(&attributes, subject->keys[i].attribute, value) &&
+		   item_type(*value) == subject->keys[i].type;
+}
+
+/* Not every numeric is a number of an item. */
+static bool
+is_number(Datum numeric)
+{
+	char number[ITEM_NUMBER_SIZE];
+
+	return item_number_from_numeric(DatumGetNumeric(numeric), number) >= 0;
+}
+
+static bool
+key_of_column(const StreamSubject *subject, int i, TupleDesc desc, HeapTuple tuple, ItemSpan *value)
+{
+	const DynKey *key = &subject->keys[i];
+	ItemBuilder builder;
+	Datum datum;
+	bool isnull;
+
+	datum = heap_getattr(tuple, key->attnum, desc, &isnull);
+	if (isnull || VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) ||
+		(key->type == ITEM_N && !is_number(datum)))
+		return false;
+	item_build_init(&builder, 64);
+	dyn_key_build(&builder, key->type, datum);
+	*value = item_root(item_build_finish(&builder));
+	return true;
+}
+
+/* By the item, or else by the columns. */
+static bool
+read_keys(const StreamSubject *subject, TupleDesc desc, StreamRow *row)
+{
+	for (int i = 0; i < subject->nkeys; i++)
+	{
+		if (!key_of_item(subject, i, row->item, &row->keys[i]) &&
+			!key_of_column(subject, i, desc, row->tuple, &row->keys[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool
+same_keys(const StreamSubject *subject, const StreamRow *a, const StreamRow *b)
+{
+	for (int i = 0; i < subject->nkeys; i++)
+	{
+		if (item_compare_bytes(a->keys[i], b->keys[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+static const DynItem *
+build_keys(const StreamSubject *subject, const StreamRow *row)
+{
+	ItemBuilder builder;
+
+	item_build_init(&builder, 64);
+	item_build_begin(&builder, ITEM_M);
+	for (int i = 0; i < subject->nkeys; i++)
+	{
+		item_build_name(&builder, subject->keys[i].attribute);
+		item_build_value(&builder, row->keys[i]);
+	}
+	(void) item_build_end(&builder);
+	return item_build_finish(&builder);
+}
+
+/* The shard of a partition key.  Records are read by shard for as long as they are kept, so this never changes. */
+static int
+shard_of(const StreamSubject *subject, ItemSpan partition)
+{
+	uint32 hash = hash_bytes((const unsigned char *) partition.data, (int) partition.len);
+
+	return (int) (hash % (uint32) subject->shards);
+}
+
+/*
+ * Records
+ */
+
+static int
+image_size(const DynItem *image)
+{
+	return image == NULL ? 0 : (int) item_size(item_root(image));
+}
+
+static void
+deliver(StreamPlugin *plugin, StreamRecord *record)
+{
+	plugin->place.ordinal++;
+	record->place = plugin->place;
+	plugin->deliver(plugin, record);
+}
+
+static void
+start_record(const StreamPlugin *plugin, const StreamSubject *subject, StreamEvent event,
+			 StreamRecord *record)
+{
+	*record = (StreamRecord){.relid = subject->named,
+							 .table = subject->table,
+							 .stream = subject->stream,
+							 .view = subject->view,
+							 .event = event,
+							 .committed = plugin->committed};
+}
+
+/* key: the row that has the keys.  The images are those that the WAL has. */
+static void
+record_item(StreamPlugin *plugin, const StreamSubject *subject, StreamEvent event,
+			const StreamRow *key, const DynItem *new, const DynItem *old, bool expired)
+{
+	bool both = subject->view == DYN_STREAM_NEW_AND_OLD_IMAGES;
+	bool view_old = both || subject->view == DYN_STREAM_OLD_IMAGE;
+	StreamRecord record;
+
+	start_record(plugin, subject, event, &record);
+	record.keys = build_keys(subject, key);
+	record.shard = shard_of(subject, key->keys[0]);
+	record.expired = expired;
+	if (both || subject->view == DYN_STREAM_NEW_IMAGE)
+		record.new_image = new;
+	if (view_old)
+		record.old_image = old;
+	record.incomplete = view_old && old == NULL && event != STREAM_INSERT && subject->view_asked;
+	record.size =
+		image_size(record.keys) + image_size(record.new_image) + image_size(record.old_image);
+	deliver(plugin, &record);
+}
+
+/* Once for a table, or its partition: who reads the log can change its replica identity. */
+static void
+complain(StreamSubject *subject)
+{
+	if (subject->keyless)
+		return;
+	subject->keyless = true;
+	ereport(WARNING,
+			(errmsg("changes of table \"%.*s\" are left out, since they have no keys in the WAL",
+					(int) subject->table.len, subject->table.data),
+			 errhint("Its replica identity must be its primary key (DEFAULT) or FULL.")));
+}
+
+/*
+ * Changes
+ */
+
+static void
+insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
+{
+	if (row->item == NULL || row->placeholder)
+		return;
+	if (read_keys(subject, desc, row))
+		record_item(plugin, subject, STREAM_INSERT, row, row->item, NULL, false);
+	else
+		complain(subject);
+}
+
+static bool
+same_item(const DynItem *a, const DynItem *b)
+{
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+/* Where an item may be another by its columns, which only a table without its trigger lets happen. */
+static bool
+is_moved(const StreamSubject *subject, TupleDesc desc, StreamRow *old, const StreamRow *new)
+{
+	return old->tuple != NULL && read_keys(subject, desc, old) && !same_keys(subject, old, new);
+}
+
+static void
+update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old, StreamRow *new)
+{
+	if (new->item == NULL || (old->item != NULL && same_item(old->item, new->item)))
+		return;
+	if (old->item == NULL && stream_is_marked(plugin, subject, DYN_MARK_BACKFILL))
+		return;
+	if (!read_keys(subject, desc, new))
+	{
+		complain(subject);
+		return;
+	}
+	if (!is_moved(subject, desc, old, new))
+	{
+		record_item(plugin, subject, STREAM_MODIFY, new, new->item, old->item, false);
+		return;
+	}
+	record_item(plugin, subject, STREAM_REMOVE, old, NULL, old->item, false);
+	record_item(plugin, subject, STREAM_INSERT, new, new->item, NULL, false);
+}
+
+/* Seconds since 1970. */
+static double
+unix_time(TimestampTz time)
+{
+	return (double) time / USECS_PER_SEC +
+		   (double) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+}
+
+/* Whether it was expired what was removed: by its item, if the WAL has that. */
+static bool
+is_expired(const StreamPlugin *plugin, const StreamSubject *subject, const StreamRow *old)
+{
+	char text[ITEM_NUMBER_TEXT];
+	ItemChildren attributes;
+	ItemSpan value;
+
+	if (!stream_is_marked(plugin, subject, DYN_MARK_EXPIRY))
+		return false;
+	if (old->item == NULL)
+		return true;
+	attributes = item_children(item_root(old->item));
+	if (subject->ttl.len == 0 || !item_find(&attributes, subject->ttl, &value) ||
+		item_type(value) != ITEM_N)
+		return false;
+	item_number_print(item_payload(value), text);
+	return strtod(text, NULL) < unix_time(plugin->committed);
+}
+
+static void
+remove_item(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *old)
+{
+	if (old->placeholder || stream_is_marked(plugin, subject, DYN_MARK_PLACEHOLDER))
+		return;
+	if (old->tuple != NULL && read_keys(subject, desc, old))
+		record_item(plugin, subject, STREAM_REMOVE, old, NULL, old->item,
+					is_expired(plugin, subject, old));
+	else
+		complain(subject);
+}
+
+/* Deliver what a change of a row is to its item: nothing, one record, or two if it got another key. */
+void
+stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
+			  ReorderBufferChange *change)
+{
+	StreamRow old;
+	StreamRow new;
+
+	read_row(subject, desc, decoded_tuple(change->data.tp.oldtuple), &old);
+	read_row(subject, desc, decoded_tuple(change->data.tp.newtuple), &new);
+	switch (change->action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			insert(plugin, subject, desc, &new);
+			break;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			update(plugin, subject, desc, &old, &new);
+			break;
+		case REORDER_BUFFER_CHANGE_DELETE:
+			remove_item(plugin, subject, desc, &old);
+			break;
+		default:
+			break;
+	}
+}
+
+/* The table lost all items, or those of a partition; each shard is told. */
+void
+stream_truncate(StreamPlugin *plugin, const StreamSubject *subject, bool part)
+{
+	StreamRecord record;
+
+	start_record(plugin, subject, STREAM_TRUNCATE, &record);
+	record.incomplete = part;
+	for (record.shard = 0; record.shard < subject->shards; record.shard++)
+		deliver(plugin, &record);
+}

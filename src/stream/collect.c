@@ -1,0 +1,339 @@
+/*
+ * collect.c
+ *	  Collecting: rounds that move records of changes from the slot into the extension's tables.
+ *
+ * One transaction stores the records of a round and how far it has come, in dyn_stream_state; the
+ * next round goes on there, whatever happens meanwhile, so each record is stored exactly once.  What the
+ * slot says comes behind: it is told only when the transaction is safe on disk, and may forget then
+ * what was decoded.  So it is never ahead of the records, and if it is behind them, decoding
+ * leaves out what was stored.
+ *
+ * What a collector writes carries an origin that the plugin leaves out, so that collecting gives
+ * nothing to collect.
+ *
+ * Lock order: STREAM_LOCK_SLOT, the row of dyn_stream_state, a partition.  A partition is dropped in a
+ * transaction of its own.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "replication/origin.h"
+#include "replication/slot.h"
+#include "utils/pg_lsn.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "catalog/owned.h"
+#include "compat.h"
+#include "stream/background.h"
+#include "stream/collect.h"
+
+/* While there is nothing to collect, how far that has come is noted after so much: milliseconds, bytes. */
+#define IDLE_TIME 1000
+#define IDLE_BYTES (16 * 1024 * 1024)
+
+/* Milliseconds between two looks for what has expired: at least, at most. */
+#define MIN_TRIM_PAUSE 1000
+#define MAX_TRIM_PAUSE 60000
+
+/* Retentions are looked at so many times as long as they last. */
+#define TRIMS 48
+
+/*
+ * Transactions
+ */
+
+static void
+begin_writing(StreamCollector *collector)
+{
+	collector->writing = true;
+	replorigin_session_origin = DoNotReplicateId;
+	SPI_connect();
+	PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+/* The server sets the others when it commits with an origin. */
+static void
+reset_origin(StreamCollector *collector)
+{
+	if (!collector->writing)
+		return;
+	collector->writing = false;
+	replorigin_session_origin = InvalidRepOriginId;
+	replorigin_session_origin_lsn = InvalidXLogRecPtr;
+	replorigin_session_origin_timestamp = 0;
+}
+
+static void
+commit_writing(StreamCollector *collector)
+{
+	PopActiveSnapshot();
+	SPI_finish();
+	collector->commit();
+	reset_origin(collector);
+}
+
+/*
+ * The state
+ */
+
+static Datum
+get_value(int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, isnull);
+}
+
+static void
+read_state(StreamCollector *collector)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(MyDatabaseId)};
+	StreamState *state = &collector->state;
+	bool isnull;
+
+	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
+					  "SELECT collected, collected_at FROM %1$s." STREAM_STATE_TABLE
+					  " WHERE database = $1",
+					  1, types, values, NULL) != 1)
+		stream_fail_slot(STREAM_NOT_SET_UP);
+	state->collected = DatumGetLSN(get_value(1, &isnull));
+	state->collected_at = DatumGetTimestampTz(get_value(2, &isnull));
+}
+
+/* Only who has the slot changes it; if it was changed all the same, what was decoded is not what is missing. */
+static void
+write_state(StreamCollector *collector, const StreamState *next)
+{
+	Oid types[] = {OIDOID, LSNOID, LSNOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+	Datum values[] = {ObjectIdGetDatum(MyDatabaseId), LSNGetDatum(collector->state.collected),
+					  LSNGetDatum(next->collected), TimestampTzGetDatum(next->collected_at),
+					  TimestampTzGetDatum(next->last_commit)};
+	const char *nulls = next->last_commit == 0 ? "    n" : NULL;
+
+	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
+					  "UPDATE %1$s." STREAM_STATE_TABLE
+					  " SET collected = $3, collected_at = $4, last_commit = coalesce($5, "
+					  "last_commit) WHERE database = $1 AND collected = $2",
+					  lengthof(types), types, values, nulls) != 1)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the state of change streams was changed while changes were "
+							   "collected")));
+}
+
+/*
+ * Confirming
+ */
+
+static bool
+try_confirm(StreamSafety *safety)
+{
+	if (XLogRecPtrIsInvalid(safety->collected) ||
+		!slot_may_confirm(MyReplicationSlot, safety->stored))
+		return false;
+	LogicalConfirmReceivedLocation(safety->collected);
+	/* else a restart would lose the place, and decode much again */
+	ReplicationSlotMarkDirty();
+	safety->collected = InvalidXLogRecPtr;
+	return true;
+}
+
+/*
+ * Let the slot go on as far as that is safe.  Of a slot that a standby takes over it is when the
+ * standby has the records as well.  It may stay behind all the time, so the first place that it has not
+ * come to is kept until it has, besides the last one.
+ */
+static void
+confirm(StreamCollector *collector)
+{
+	if (!XLogRecPtrIsInvalid(collector->first.collected) && !try_confirm(&collector->first))
+		return;
+	if (!try_confirm(&collector->last))
+	{
+		collector->first = collector->last;
+		collector->last.collected = InvalidXLogRecPtr;
+	}
+}
+
+/* The last transaction was a round's. */
+static void
+make_safe(StreamCollector *collector)
+{
+	XLogFlush(XactLastCommitEnd);
+	collector->last.collected = collector->state.collected;
+	collector->last.stored = XactLastCommitEnd;
+	confirm(collector);
+}
+
+/*
+ * Rounds
+ */
+
+/* To note it is a write, so it is for what others have written, or a server would never be idle. */
+static bool
+is_to_be_noted(const StreamCollector *collector, TimestampTz now)
+{
+	const StreamDecoder *decoder = collector->decoder;
+
+	return decoder->reached - collector->state.collected >= IDLE_BYTES ||
+		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
+}
+
+static void
+store_round(StreamCollector *collector, const StreamState *next)
+{
+	StreamRound *round = &collector->decoder->round;
+
+	begin_writing(collector);
+	write_state(collector, next);
+	if (round->records > 0)
+	{
+		stream_partition_for(collector->schema, round->collected, &collector->partition);
+		stream_append(collector->partition.relid, collector->decoder);
+		stream_notify(round);
+	}
+	stream_decoder_end_round(collector->decoder);
+	commit_writing(collector);
+	collector->state = *next;
+	collector->noted = next->collected_at;
+	collector->decoder->others = false;
+}
+
+/*
+ * Collect what was committed up to a place, or the first part of it; returns how many records that
+ * is.  note: write how far it has come even if there are none.
+ */
+uint64
+stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
+{
+	StreamDecoder *decoder = collector->decoder;
+	TimestampTz now = Max(GetCurrentTimestamp(), collector->state.collected_at);
+	StreamState next = {.collected_at = now};
+	uint64 records;
+
+	collector->begin();
+	stream_decoder_read(decoder, upto, now);
+	next.collected = decoder->reached;
+	next.last_commit = decoder->round.last_commit;
+	records = decoder->round.records;
+	note &= next.collected > collector->state.collected;
+	if (records == 0 && !note && !is_to_be_noted(collector, now))
+	{
+		stream_decoder_end_round(decoder);
+		collector->commit();
+		stream_collector_reaches(decoder->seen, 0);
+		return 0;
+	}
+	store_round(collector, &next);
+	/* what a crash could take back is collected again with the same places, so readers may have it */
+	stream_collector_reaches(decoder->seen, records);
+	make_safe(collector);
+	return records;
+}
+
+/* What is not for a round: drop what has expired, now and then, and confirm what was not safe yet. */
+void
+stream_collect_rest(StreamCollector *collector)
+{
+	int pause =
+		Min(Max(dyn_stream_retention * INT64CONST(1000) / TRIMS, MIN_TRIM_PAUSE), MAX_TRIM_PAUSE);
+	bool dropped = true;
+
+	confirm(collector);
+	if (!TimestampDifferenceExceeds(collector->trimmed, GetCurrentTimestamp(), pause))
+		return;
+	while (dropped)
+	{
+		CHECK_FOR_INTERRUPTS();
+		collector->begin();
+		begin_writing(collector);
+		dropped = stream_trim(collector->schema);
+		commit_writing(collector);
+	}
+	collector->trimmed = GetCurrentTimestamp();
+}
+
+/*
+ * Opening and closing
+ */
+
+static TupleDesc
+record_row(Oid schema)
+{
+	Relation rel = table_open(owned_table(schema, STREAM_RECORDS_TABLE), AccessShareLock);
+	TupleDesc row = CreateTupleDescCopy(RelationGetDescr(rel));
+
+	if (row->natts != RECORD_COLUMNS)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("table \"%s\" is not that of this version of the library",
+							   RelationGetRelationName(rel)),
+						errhint("ALTER EXTENSION dynamo_table UPDATE.")));
+	table_close(rel, AccessShareLock);
+	return row;
+}
+
+static void
+open_decoder(StreamCollector *collector)
+{
+	SPI_connect();
+	stream_require_slot(collector->schema);
+	read_state(collector);
+	SPI_finish();
+	CheckLogicalDecodingRequirements();
+	collector->decoder =
+		stream_decoder_open(collector->state.collected, record_row(collector->schema));
+}
+
+/*
+ * In a transaction that sees what was committed before, connected to nothing; the schema and the functions for
+ * transactions are set.  False if somebody else collects.
+ */
+bool
+stream_collector_open(StreamCollector *collector)
+{
+	if (!stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, true))
+		return false;
+	PG_TRY();
+	{
+		open_decoder(collector);
+	}
+	PG_CATCH();
+	{
+		stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	stream_collector_enters(collector->state.collected);
+	return true;
+}
+
+static void
+leave(StreamCollector *collector)
+{
+	collector->decoder = NULL;
+	stream_collector_leaves();
+	stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
+}
+
+void
+stream_collector_close(StreamCollector *collector)
+{
+	stream_decoder_close(collector->decoder);
+	leave(collector);
+}
+
+/* After an error, if it is open. */
+void
+stream_collector_abandon(StreamCollector *collector)
+{
+	reset_origin(collector);
+	if (collector->decoder == NULL)
+		return;
+	stream_decoder_abandon(collector->decoder);
+	leave(collector);
+}

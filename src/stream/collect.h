@@ -1,0 +1,65 @@
+/*
+ * collect.h
+ *	  Collecting: moving records of changes from the slot into the extension's tables.
+ */
+#ifndef DYNAMO_TABLE_STREAM_COLLECT_H
+#define DYNAMO_TABLE_STREAM_COLLECT_H
+
+#include "stream/decoder.h"
+
+/* A span of time whose records are in one partition; the upper bound is exclusive. */
+typedef struct StreamPartition
+{
+	Oid relid;
+	TimestampTz lower;
+	TimestampTz upper;
+} StreamPartition;
+
+/* The database's row of dyn_stream_state. */
+typedef struct StreamState
+{
+	XLogRecPtr collected;
+	TimestampTz collected_at;
+	TimestampTz last_commit;
+} StreamState;
+
+/* That what was collected before a place is safe as soon as all the WAL up to another is. */
+typedef struct StreamSafety
+{
+	XLogRecPtr collected; /* Invalid: nothing to be confirmed */
+	XLogRecPtr stored;
+} StreamSafety;
+
+typedef struct StreamCollector
+{
+	/* how the caller's transactions begin and end */
+	void (*begin)(void);
+	void (*commit)(void);
+
+	Oid schema; /* the extension's */
+	StreamState state; /* as the row is; nobody else changes it meanwhile */
+	StreamDecoder *decoder;
+	StreamPartition partition; /* the last one that was written to */
+	StreamSafety first; /* to be confirmed when standbys that count have it */
+	StreamSafety last; /* and then */
+	bool writing; /* its transaction has the origin that is not collected */
+	TimestampTz noted; /* when a state without records was written */
+	TimestampTz trimmed; /* when it was last looked for what has expired */
+} StreamCollector;
+
+/* collect.c */
+extern bool stream_collector_open(StreamCollector *collector);
+extern uint64 stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note);
+extern void stream_collect_rest(StreamCollector *collector);
+extern void stream_collector_close(StreamCollector *collector);
+extern void stream_collector_abandon(StreamCollector *collector);
+
+/* append.c */
+extern void stream_append(Oid partition, StreamDecoder *decoder);
+extern void stream_notify(const StreamRound *round);
+
+/* partition.c */
+extern void stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition);
+extern bool stream_trim(Oid schema);
+
+#endif

@@ -1,0 +1,312 @@
+/*
+ * decoder.c
+ *	  Reading records of changes from the database's slot, round by round.
+ *
+ * A decoder stays open between transactions, and reads each round in one.  Decoding a change has the
+ * catalogs looked at as they were then, and leaves that in the caches.  So they are emptied before
+ * the first transaction of a round that is decoded, since what is in them is of now, and after
+ * the last.  A round that has nothing of this database leaves them as they are.
+ *
+ * A decoder cannot go back.  If the records of a round are not stored, it is of no use any more, and
+ * the next one begins where the records that are stored end.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xlogutils.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "replication/decode.h"
+#include "replication/origin.h"
+#include "replication/slot.h"
+#include "storage/lwlock.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/pg_lsn.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "stream/decoder.h"
+#include "stream/plugin.h"
+
+/* A round ends after so much, with the transaction that it is in: of records, of bytes of them, of WAL. */
+#define ROUND_RECORDS 20000
+#define ROUND_BYTES (16 * 1024 * 1024)
+#define ROUND_WAL (32 * 1024 * 1024)
+
+/*
+ * What the plugin calls
+ */
+
+/* A transaction of this database is decoded from here on. */
+static void
+begin_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn)
+{
+	StreamPlugin *plugin = decoding->output_plugin_private;
+	StreamDecoder *decoder = plugin->deliver_arg;
+
+	if (!decoder->historic)
+		InvalidateSystemCaches();
+	decoder->historic = true;
+	decoder->begin(decoding, txn);
+}
+
+static void
+note_relation(StreamRound *round, Oid relid)
+{
+	/* most often it is that of the record before, which is the last one */
+	if (round->relations == NIL || llast_oid(round->relations) != relid)
+	{
+		round->relations = list_delete_oid(round->relations, relid);
+		round->relations = lappend_oid(round->relations, relid);
+	}
+}
+
+static void
+set_item(Datum *values, bool *nulls, int column, const DynItem *item)
+{
+	values[column] = PointerGetDatum(item);
+	nulls[column] = item == NULL;
+}
+
+static void
+store_record(StreamDecoder *decoder, const StreamRecord *record)
+{
+	StreamRound *round = &decoder->round;
+	Datum values[RECORD_COLUMNS];
+	bool nulls[RECORD_COLUMNS] = {false};
+
+	values[RECORD_RELATION] = ObjectIdGetDatum(record->relid);
+	values[RECORD_STREAM] = Int64GetDatum(record->stream);
+	values[RECORD_SHARD] = Int16GetDatum((int16) record->shard);
+	values[RECORD_EVENT] = CharGetDatum((char) record->event);
+	values[RECORD_EXPIRED] = BoolGetDatum(record->expired);
+	values[RECORD_INCOMPLETE] = BoolGetDatum(record->incomplete);
+	values[RECORD_LSN] = LSNGetDatum(record->place.lsn);
+	values[RECORD_ORDINAL] = Int64GetDatum((int64) record->place.ordinal);
+	values[RECORD_COMMITTED] = TimestampTzGetDatum(record->committed);
+	values[RECORD_COLLECTED] = TimestampTzGetDatum(round->collected);
+	values[RECORD_SIZE] = Int32GetDatum(record->size);
+	set_item(values, nulls, RECORD_KEYS, record->keys);
+	set_item(values, nulls, RECORD_NEW_IMAGE, record->new_image);
+	set_item(values, nulls, RECORD_OLD_IMAGE, record->old_image);
+	tuplestore_putvalues(round->tuples, decoder->row, values, nulls);
+}
+
+/* The context of the plugin, and the subtransaction that it runs in, end before the round does. */
+static void
+take_record(StreamPlugin *plugin, const StreamRecord *record)
+{
+	StreamDecoder *decoder = plugin->deliver_arg;
+	StreamRound *round = &decoder->round;
+	MemoryContext old;
+
+	if (record->place.lsn < decoder->skipped)
+		return;
+	old = MemoryContextSwitchTo(decoder->round_context);
+	store_record(decoder, record);
+	note_relation(round, record->relid);
+	round->records++;
+	round->bytes += record->size;
+	round->last_commit = record->committed;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Reading
+ */
+
+/*
+ * Read only what is flushed, so that nothing is waited for: a record may be flushed in part, and
+ * the rest of it much later.
+ */
+static int
+read_page(XLogReaderState *reader, XLogRecPtr page, int required, XLogRecPtr target, char *buffer)
+{
+	if (page + required > GetFlushRecPtr(NULL))
+		return -1;
+	return read_local_xlog_page(reader, page, required, target, buffer);
+}
+
+static bool
+round_is_full(const StreamDecoder *decoder, XLogRecPtr from)
+{
+	const StreamRound *round = &decoder->round;
+
+	return round->records >= ROUND_RECORDS || round->bytes >= ROUND_BYTES ||
+		   decoder->decoding->reader->EndRecPtr - from >= ROUND_WAL;
+}
+
+/* The server's own records, and the collector's changes, are no reason to say how far it has come. */
+static bool
+is_of_others(XLogReaderState *reader)
+{
+	return XLogRecGetRmid(reader) != RM_XLOG_ID && XLogRecGetRmid(reader) != RM_STANDBY_ID &&
+		   XLogRecGetOrigin(reader) != DoNotReplicateId;
+}
+
+/* False if the next one is not there as a whole. */
+static bool
+read_record(StreamDecoder *decoder)
+{
+	LogicalDecodingContext *decoding = decoder->decoding;
+	char *error = NULL;
+	XLogRecord *record;
+
+	/* the reader's buffers are made when they are needed, and stay */
+	MemoryContextSwitchTo(decoder->context);
+	record = XLogReadRecord(decoding->reader, &error);
+	MemoryContextSwitchTo(decoder->round_context);
+	if (error != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("could not read the WAL of changes of items: %s", error)));
+	if (record == NULL)
+		return false;
+	decoder->others |= is_of_others(decoding->reader);
+	LogicalDecodingProcessRecord(decoding, decoding->reader);
+	return true;
+}
+
+static void
+begin_round(StreamDecoder *decoder, TimestampTz collected)
+{
+	MemoryContext old;
+
+	MemoryContextReset(decoder->round_context);
+	memset(&decoder->round, 0, sizeof(StreamRound));
+	decoder->round.collected = collected;
+	old = MemoryContextSwitchTo(decoder->round_context);
+	decoder->round.tuples = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * In a transaction that has no XID, read until a place or until there is enough for a round.  All records
+ * get the same time of collection.
+ */
+void
+stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collected)
+{
+	XLogReaderState *reader = decoder->decoding->reader;
+	XLogRecPtr from = reader->EndRecPtr;
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	bool more = true;
+
+	begin_round(decoder, collected);
+	while (more && !round_is_full(decoder, from))
+	{
+		more = reader->EndRecPtr < upto && read_record(decoder);
+		/* a transaction that was decoded has left its own */
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		CHECK_FOR_INTERRUPTS();
+	}
+	/* at first, what was collected before is read once more */
+	decoder->reached = Max(decoder->reached, reader->EndRecPtr);
+	decoder->seen = Max(decoder->seen, more ? reader->EndRecPtr : upto);
+	if (decoder->historic)
+		InvalidateSystemCaches();
+	decoder->historic = false;
+}
+
+/* Before the transaction ends, or it would tell of a file that was left open. */
+void
+stream_decoder_end_round(StreamDecoder *decoder)
+{
+	tuplestore_end(decoder->round.tuples);
+	decoder->round.tuples = NULL;
+}
+
+/*
+ * Opening and closing
+ */
+
+static LogicalDecodingContext *
+start_decoding(XLogRecPtr from)
+{
+	List *options = list_make1(makeDefElem("only-streams", (Node *) makeString(pstrdup("on")), -1));
+
+	return CreateDecodingContext(from, options, false,
+								 XL_ROUTINE(.page_read = read_page,
+											.segment_open = wal_segment_open,
+											.segment_close = wal_segment_close),
+								 NULL, NULL, NULL);
+}
+
+/*
+ * In a transaction that has no XID; the slot is acquired, and is to be read from the place up to
+ * which all was collected, at which it is or behind.
+ */
+static void
+open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
+{
+	LogicalDecodingContext *decoding = start_decoding(collected);
+	StreamPlugin *plugin = decoding->output_plugin_private;
+
+	decoder->decoding = decoding;
+	decoder->begin = decoding->callbacks.begin_cb;
+	decoding->callbacks.begin_cb = begin_transaction;
+	plugin->deliver = take_record;
+	plugin->deliver_arg = decoder;
+	XLogBeginRead(decoding->reader, MyReplicationSlot->data.restart_lsn);
+}
+
+/* The slot is ready, but somebody may have used it since it was looked at. */
+StreamDecoder *
+stream_decoder_open(XLogRecPtr collected, TupleDesc row)
+{
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "dynamo_table decoder", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	StreamDecoder *decoder = palloc0(sizeof(StreamDecoder));
+
+	decoder->context = context;
+	decoder->round_context =
+		AllocSetContextCreate(context, "dynamo_table round", ALLOCSET_DEFAULT_SIZES);
+	decoder->row = CreateTupleDescCopy(row);
+	decoder->skipped = decoder->reached = decoder->seen = collected;
+	MemoryContextSwitchTo(old);
+	PG_TRY();
+	{
+		acquire_slot(stream_slot_name());
+		/* what is behind the confirmed place cannot be decoded any more */
+		if (MyReplicationSlot->data.confirmed_flush > collected)
+			stream_fail_slot(STREAM_SLOT_AHEAD);
+		MemoryContextSwitchTo(context);
+		open_decoding(decoder, collected);
+		MemoryContextSwitchTo(old);
+	}
+	PG_CATCH();
+	{
+		stream_decoder_abandon(decoder);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	return decoder;
+}
+
+/* At the end of a round that was stored. */
+void
+stream_decoder_close(StreamDecoder *decoder)
+{
+	FreeDecodingContext(decoder->decoding);
+	ReplicationSlotRelease();
+	MemoryContextDelete(decoder->context);
+}
+
+/* After an error, in whatever state that has left it. */
+void
+stream_decoder_abandon(StreamDecoder *decoder)
+{
+	/* the slot takes some */
+	LWLockReleaseAll();
+	if (MyReplicationSlot != NULL)
+		ReplicationSlotRelease();
+	if (decoder->decoding != NULL)
+		XLogReaderFree(decoder->decoding->reader);
+	InvalidateSystemCaches();
+	MemoryContextDelete(decoder->context);
+}

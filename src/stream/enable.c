@@ -1,0 +1,238 @@
+/*
+ * enable.c
+ *	  dyn_stream_enable() and dyn_stream_disable(): streams of tables.
+ *
+ * A stream is declared in the table's settings, under a lock that keeps writers out until the
+ * transaction ends.  So no transaction has changes on both sides of it in the WAL: what is
+ * committed after it has what the view needs, and its reader finds the stream in the catalogs as
+ * they were then.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "actions/options.h"
+#include "catalog/indexspec.h"
+#include "catalog/owned.h"
+#include "errors.h"
+#include "request/resource.h"
+#include "stream/stream.h"
+
+/*
+ * The lock that a change of the stream needs: the strongest if the replica identity changes too.
+ * view: of one that is to be enabled; -1: it is to be disabled.
+ */
+LOCKMODE
+stream_lock_mode(ItemSpan name, int view)
+{
+	DynTable *table;
+	Relation rel = request_open_table(name, &table);
+	bool identity = view >= 0 ? !stream_identity_suffices(rel, (DynStreamView) view)
+							  : table->settings.identity.len > 0;
+
+	relation_close(rel, AccessShareLock);
+	return identity ? AccessExclusiveLock : ShareRowExclusiveLock;
+}
+
+static void
+check_table(Relation rel)
+{
+	gsi_require_plain_table(rel, "change streams");
+	if (!RelationNeedsWAL(rel) || rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" cannot have a change stream", RelationGetRelationName(rel)),
+				 errdetail("Changes of %s tables are not in the WAL.",
+						   rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "temporary"
+																			  : "unlogged")));
+}
+
+/* Until the transaction ends the slot stays what it is. */
+static void
+keep_slot(void)
+{
+	if (!stream_try_lock(STREAM_LOCK_LIFE, ShareLock, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("change streams are being set up, reset or torn down by another session"),
+				 errhint("Try again when it is done.")));
+}
+
+/* Past streams that cannot have records any more; the last one is always described. */
+static void
+forget_expired(DynSettings *settings, int64 now)
+{
+	int64 retention = dyn_stream_retention * INT64CONST(1000);
+	int n = 0;
+
+	for (int i = 0; i < settings->nstreams; i++)
+	{
+		const DynStream *stream = &settings->streams[i];
+
+		if (i == settings->nstreams - 1 || stream->disabled + retention > now)
+			settings->streams[n++] = *stream;
+	}
+	settings->nstreams = n;
+}
+
+/*
+ * Labels of a table grow, whatever the clock does.  A gap concerns the streams with labels before
+ * it was noticed, so this one gets a later label than all that there are.
+ */
+static int64
+new_label(const DynTable *table, const DynSettings *settings)
+{
+	int64 label = stream_milliseconds(GetCurrentTimestamp());
+	bool isnull;
+	Datum noticed;
+
+	if (settings->nstreams > 0)
+		label = Max(label, settings->streams[settings->nstreams - 1].label + 1);
+	owned_execute(table->extension_namespace, STREAM_GAPS_TABLE,
+				  "SELECT pg_catalog.max(noticed) FROM %1$s." STREAM_GAPS_TABLE, 0, NULL, NULL,
+				  NULL);
+	noticed = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (!isnull)
+		label = Max(label, stream_milliseconds(DatumGetTimestampTz(noticed)) + 1);
+	SPI_freetuptable(SPI_tuptable);
+	return label;
+}
+
+static void
+add_stream(DynSettings *settings, int64 label, DynStreamView view, int shards)
+{
+	DynStream *streams = palloc((settings->nstreams + 1) * sizeof(DynStream));
+
+	if (settings->nstreams > 0)
+		memcpy(streams, settings->streams, settings->nstreams * sizeof(DynStream));
+	streams[settings->nstreams++] = (DynStream){label, view, shards, 0};
+	settings->streams = streams;
+}
+
+/* Closes the relation, which is locked for it; connected to SPI. */
+static void
+write_stream(Relation rel, const DynShape *shape, const char *identity)
+{
+	relation_close(rel, NoLock);
+	if (identity != NULL)
+		dyn_execute(identity);
+	dyn_shape_write_trigger(shape, true);
+}
+
+pg_noreturn static void
+fail_stream(ItemSpan given, const char *problem)
+{
+	ItemSpan name = dyn_table_name(given);
+
+	dyn_error(ERRCODE_DYN_VALIDATION, "%s: TableName: %.*s", problem, (int) name.len, name.data);
+}
+
+/* Spec rows ST04, ST10.  Of so many shards, 0: as the setting has it; returns the label. */
+int64
+stream_enable(ItemSpan name, DynStreamView view, int shards)
+{
+	LOCKMODE mode = stream_lock_mode(name, (int) view);
+	const char *identity;
+	DynTable *table;
+	Relation rel;
+	DynShape *shape;
+	int64 label;
+
+	PreventCommandDuringRecovery("dyn_stream_enable");
+	rel = request_open_table(name, &table);
+	request_check_owner(rel);
+	relation_close(rel, AccessShareLock);
+	keep_slot();
+	rel = request_lock_table(name, mode, &table);
+	check_table(rel);
+	if (dyn_settings_stream(&table->settings) != NULL)
+		fail_stream(name, "Table already has an enabled stream");
+	shape = dyn_shape_of(rel, table);
+	SPI_connect();
+	stream_require_slot(table->extension_namespace);
+	label = new_label(table, &shape->settings);
+	add_stream(&shape->settings, label, view, shards > 0 ? shards : dyn_stream_shards);
+	forget_expired(&shape->settings, label);
+	identity = stream_identity_change(rel, view, &shape->settings);
+	write_stream(rel, shape, identity);
+	SPI_finish();
+	return label;
+}
+
+/* Its records can be read as long as they are kept. */
+void
+stream_disable(ItemSpan name)
+{
+	LOCKMODE mode = stream_lock_mode(name, -1);
+	const char *identity;
+	DynTable *table;
+	Relation rel;
+	DynShape *shape;
+	DynSettings *settings;
+	DynStream *last;
+
+	PreventCommandDuringRecovery("dyn_stream_disable");
+	rel = request_lock_table(name, mode, &table);
+	shape = dyn_shape_of(rel, table);
+	settings = &shape->settings;
+	if (dyn_settings_stream(settings) == NULL)
+		fail_stream(name, "Table has no stream to disable");
+	last = &settings->streams[settings->nstreams - 1];
+	last->disabled = Max(last->label, stream_milliseconds(GetCurrentTimestamp()));
+	identity = stream_identity_restore(rel, last->view, settings);
+	settings->identity = (ItemSpan){0};
+	forget_expired(settings, last->disabled);
+	SPI_connect();
+	write_stream(rel, shape, identity);
+	SPI_finish();
+}
+
+static ItemSpan
+name_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table name must not be null")));
+	return action_span(PG_GETARG_TEXT_PP(0));
+}
+
+/* dyn_stream_enable(table_name, view_type, shards) */
+PG_FUNCTION_INFO_V1(dyn_stream_enable);
+Datum
+dyn_stream_enable(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = name_argument(fcinfo);
+	DynStreamView view;
+	int shards = 0;
+	int64 label;
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("view type must not be null")));
+	view = (DynStreamView) option_choice("view type", action_span(PG_GETARG_TEXT_PP(1)),
+										 dyn_stream_view_names);
+	if (!PG_ARGISNULL(2))
+	{
+		shards = PG_GETARG_INT32(2);
+		if (shards < 1 || shards > DYN_MAX_SHARDS)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("shards must be from 1 to %d", DYN_MAX_SHARDS)));
+	}
+	label = stream_enable(name, view, shards);
+	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
+}
+
+/* dyn_stream_disable(table_name) */
+PG_FUNCTION_INFO_V1(dyn_stream_disable);
+Datum
+dyn_stream_disable(PG_FUNCTION_ARGS)
+{
+	stream_disable(name_argument(fcinfo));
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,155 @@
+/*
+ * functions.c
+ *	  dyn_stream_collect(): collecting on demand.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/snapmgr.h"
+
+#include "catalog/owned.h"
+#include "index/index.h"
+#include "stream/background.h"
+#include "stream/collect.h"
+
+/* Milliseconds between two looks at a collector that may have gone. */
+#define LOOK_AGAIN 200
+
+static void
+begin(void)
+{
+}
+
+/* Always READ COMMITTED, as with all procedures that commit: what others have committed has to be seen. */
+static void
+commit(void)
+{
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+}
+
+static void
+require_outermost(FunctionCallInfo fcinfo)
+{
+	if (!gsi_can_commit(fcinfo))
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("dyn_stream_collect() cannot run inside a transaction block"),
+						errhint("It commits many times, so it has to be called by itself.")));
+	PreventCommandDuringRecovery("dyn_stream_collect()");
+	PreventCommandIfReadOnly("dyn_stream_collect()");
+	stream_require_replication("dyn_stream_collect()");
+}
+
+/* Also what this session has committed without waiting for the disk. */
+static XLogRecPtr
+end_of_wal(void)
+{
+	if (!XLogRecPtrIsInvalid(XactLastCommitEnd))
+		XLogFlush(XactLastCommitEnd);
+	return GetFlushRecPtr(NULL);
+}
+
+static uint64
+collect_all(StreamCollector *collector, XLogRecPtr target)
+{
+	uint64 records = 0;
+
+	while (collector->decoder->seen < target)
+		records += stream_collect_round(collector, target, false);
+	records += stream_collect_round(collector, target, true);
+	stream_collect_rest(collector);
+	return records;
+}
+
+static uint64
+collect(StreamCollector *collector, XLogRecPtr target)
+{
+	uint64 records = 0;
+
+	PG_TRY();
+	{
+		records = collect_all(collector, target);
+	}
+	PG_CATCH();
+	{
+		stream_collector_abandon(collector);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	stream_collector_close(collector);
+	return records;
+}
+
+/* False if he has gone before he got there. */
+static bool
+wait_for_other(XLogRecPtr target, StreamProgress *progress, bool *waited)
+{
+	*waited = false;
+	while (stream_collector_progress(progress, true))
+	{
+		*waited = true;
+		if (progress->reached >= target)
+			return true;
+		stream_wait_for_progress(LOOK_AGAIN);
+	}
+	return false;
+}
+
+/* Have it all collected by who is at it, or if nobody is, collect. */
+static uint64
+collect_or_wait(StreamCollector *collector, XLogRecPtr target)
+{
+	StreamProgress before = {0};
+	StreamProgress after;
+	bool waited;
+
+	for (;;)
+	{
+		(void) stream_collector_progress(&before, false);
+		if (stream_collector_open(collector))
+			return collect(collector, target);
+		if (wait_for_other(target, &after, &waited))
+			return after.records - before.records;
+		if (!waited && stream_slot_holder() != 0)
+			ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+							errmsg("changes of items are being collected by process %d",
+								   stream_slot_holder())));
+		/* the lock is free a moment after the entry */
+		commit();
+		gsi_sleep(1);
+	}
+}
+
+static Datum
+make_result(uint64 records)
+{
+	TupleDesc desc = CreateTemplateTupleDesc(1);
+	Datum value = Int64GetDatum((int64) records);
+	bool isnull = false;
+
+	TupleDescInitEntry(desc, 1, "collected", INT8OID, -1, 0);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), &value, &isnull));
+}
+
+PG_FUNCTION_INFO_V1(dyn_stream_collect);
+
+Datum
+dyn_stream_collect(PG_FUNCTION_ARGS)
+{
+	StreamCollector collector = {.begin = begin, .commit = commit};
+	uint64 records;
+
+	require_outermost(fcinfo);
+	collector.schema = owned_extension_schema();
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	commit();
+	records = collect_or_wait(&collector, end_of_wal());
+	SPI_finish();
+	return make_result(records);
+}

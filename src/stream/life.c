@@ -1,0 +1,370 @@
+/*
+ * life.c
+ *	  dyn_stream_setup(), dyn_stream_reset() and dyn_stream_teardown(): the slot's life.
+ *
+ * A slot is made and dropped at once, whatever becomes of the transaction, and it is not made by a
+ * transaction that has written.  So each step is a transaction of its own, and what there is after
+ * any of them says what is missing:
+ *
+ *	 a slot without a state row			setup, which makes another one
+ *	 a state row without a slot			reset, or teardown
+ *	 a slot ahead of the state row		reset, which a new slot is until its gap is written
+ *
+ * So a change is collected, or it is in a gap.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/pg_lsn.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "catalog/owned.h"
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+#include "stream/stream.h"
+#include "ttl/ttl.h"
+
+/* What a procedure knows. */
+typedef struct Life
+{
+	const char *procedure;
+	int failover; /* of a slot that it makes; -1: not said */
+	Oid schema; /* the extension's */
+	StreamSlot slot;
+} Life;
+
+/*
+ * Streams of all tables
+ */
+
+typedef struct Streams
+{
+	int64 newest; /* label */
+	int enabled;
+	StringInfoData names; /* of tables with one that is enabled */
+} Streams;
+
+static void
+survey_streams(Streams *streams)
+{
+	List *tables = dyn_tables_with_setting("streams");
+	ListCell *cell;
+
+	*streams = (Streams){0};
+	initStringInfo(&streams->names);
+	foreach (cell, tables)
+	{
+		DynTable *table;
+		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
+		int n;
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			continue;
+		n = table->settings.nstreams;
+		if (n > 0)
+			streams->newest = Max(streams->newest, table->settings.streams[n - 1].label);
+		if (dyn_settings_stream(&table->settings) != NULL)
+			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
+							 table->qualified);
+		relation_close(rel, AccessShareLock);
+	}
+}
+
+/*
+ * The slot
+ */
+
+/* Calls one of the server's functions as the caller, who needs REPLICATION for it. */
+static Datum
+call(const char *sql, int nargs)
+{
+	Oid types[] = {NAMEOID, NAMEOID};
+	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
+					  DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN))};
+	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, false, 0);
+	bool isnull;
+
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+}
+
+/* Returns where it begins: all that is committed from there on will be decoded. */
+static XLogRecPtr
+make_slot(bool failover)
+{
+	return DatumGetLSN(call(failover ? "SELECT lsn FROM "
+									   "pg_catalog.pg_create_logical_replication_slot($1, $2, "
+									   "false, false, true)"
+									 : "SELECT lsn FROM "
+									   "pg_catalog.pg_create_logical_replication_slot($1, $2)",
+							2));
+}
+
+static void
+drop_slot(void)
+{
+	call("SELECT pg_catalog.pg_drop_replication_slot($1)", 1);
+}
+
+/*
+ * The extension's tables
+ */
+
+static void
+execute(const Life *life, const char *statement, int nargs, Oid *types, Datum *values)
+{
+	owned_execute(life->schema, STREAM_STATE_TABLE, statement, nargs, types, values, NULL);
+}
+
+/* All that was collected, also of another database, of which this is a copy. */
+static void
+clear_tables(const Life *life)
+{
+	execute(life, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
+	execute(life, "DELETE FROM %1$s." STREAM_STATE_TABLE, 0, NULL, NULL);
+	execute(life, "DELETE FROM %1$s." STREAM_GAPS_TABLE, 0, NULL, NULL);
+	execute(life, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE, 0, NULL, NULL);
+}
+
+/* What was committed from one place to before another one is lost to all streams that there are. */
+static void
+write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
+{
+	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID};
+	Datum values[3] = {LSNGetDatum(after), LSNGetDatum(before)};
+	TimestampTz noticed = GetCurrentTimestamp();
+	Streams streams;
+
+	/* later than their labels, whatever the clock does */
+	survey_streams(&streams);
+	if (streams.newest > 0)
+		noticed = Max(noticed, stream_time(streams.newest + 1));
+	values[2] = TimestampTzGetDatum(noticed);
+	execute(life,
+			"INSERT INTO %1$s." STREAM_GAPS_TABLE " (after_lsn, before_lsn, noticed)"
+			" VALUES ($1, $2, $3)",
+			lengthof(types), types, values);
+}
+
+/* All before the place was collected, as far as it ever will be. */
+static void
+write_state(const Life *life, XLogRecPtr collected)
+{
+	Oid types[] = {OIDOID, NAMEOID, PG_LSNOID, TIMESTAMPTZOID};
+	Datum values[] = {ObjectIdGetDatum(MyDatabaseId),
+					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
+					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
+
+	execute(life,
+			"INSERT INTO %1$s." STREAM_STATE_TABLE " (database, slot, collected, collected_at)"
+			" VALUES ($1, $2, $3, $4) ON CONFLICT (database) DO UPDATE"
+			" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at",
+			lengthof(types), types, values);
+}
+
+/*
+ * The procedures
+ */
+
+/* Commit, and see what others have committed, whatever the session's default is. */
+static void
+next_transaction(void)
+{
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+}
+
+static void
+check_call(FunctionCallInfo fcinfo, const Life *life)
+{
+	if (!gsi_can_commit(fcinfo))
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("%s cannot run inside a transaction block", life->procedure),
+						errhint("A replication slot is not a transaction's to make or to drop.")));
+	PreventCommandDuringRecovery(life->procedure);
+	PreventCommandIfReadOnly(life->procedure);
+	stream_require_replication(life->procedure);
+	if (life->failover > 0 && !PG17_GE)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("failover slots need PostgreSQL 17"),
+						errhint("Without one, CALL dyn_stream_reset() after a promotion.")));
+}
+
+static void
+take_locks(void)
+{
+	if (!stream_try_lock(STREAM_LOCK_LIFE, ExclusiveLock, true))
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("change streams are being set up, enabled, reset or torn down by "
+							   "another session")));
+	PG_TRY();
+	{
+		stream_take_slot();
+	}
+	PG_CATCH();
+	{
+		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+/* Run a procedure with the slot to itself. */
+static Datum
+run(FunctionCallInfo fcinfo, Life *life, void (*procedure)(Life *life))
+{
+	check_call(fcinfo, life);
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	take_locks();
+	PG_TRY();
+	{
+		next_transaction();
+		life->schema = owned_extension_schema();
+		stream_look(life->schema, &life->slot);
+		procedure(life);
+		next_transaction();
+	}
+	PG_FINALLY();
+	{
+		stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
+		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+static void
+require_failover(const Life *life)
+{
+	if (life->failover > 0 && !life->slot.failover)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("replication slot \"%s\" is there already, and not for failover",
+							   stream_slot_name()),
+						errhint("Tear change streams down and set them up anew.")));
+}
+
+/* Who makes it wants to know what more it takes. */
+static void
+tell_who_collects(void)
+{
+	if (dyn_preloaded && dyn_stream_collector)
+		return;
+	ereport(
+		NOTICE,
+		(errmsg("changes of items are collected by dyn_stream_collect only"),
+		 dyn_preloaded
+			 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
+			 : errhint(
+				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
+}
+
+static void
+set_up(Life *life)
+{
+	XLogRecPtr start;
+
+	if (life->slot.state == STREAM_READY)
+	{
+		require_failover(life);
+		ereport(NOTICE, (errmsg("change streams are set up already")));
+		return;
+	}
+	if (life->slot.state != STREAM_NOT_SET_UP)
+		stream_fail_slot(life->slot.state);
+	/* left by a set-up that did not end, or by an extension that was dropped */
+	if (life->slot.exists)
+		drop_slot();
+	start = make_slot(life->failover > 0);
+	next_transaction();
+	clear_tables(life);
+	write_gap(life, 0, start);
+	write_state(life, start);
+	tell_who_collects();
+}
+
+static void
+reset(Life *life)
+{
+	XLogRecPtr after = life->slot.collected;
+	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
+	XLogRecPtr before;
+
+	if (life->slot.state == STREAM_READY)
+	{
+		ereport(NOTICE, (errmsg("change streams are not broken"),
+						 errdetail("All changes are collected, or will be.")));
+		return;
+	}
+	if (life->slot.state < STREAM_SLOT_MISSING)
+		stream_fail_slot(life->slot.state);
+	if (life->slot.exists)
+		drop_slot();
+	before = make_slot(failover);
+	next_transaction();
+	write_gap(life, after, before);
+	write_state(life, before);
+	ereport(WARNING, (errmsg("changes committed from %X/%X to before %X/%X are in no stream",
+							 LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(before)),
+					  errhint("Readers of streams that were enabled then are told so.")));
+}
+
+static void
+tear_down(Life *life)
+{
+	Streams streams;
+
+	survey_streams(&streams);
+	if (streams.enabled > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg_plural("%d table has an enabled stream", "%d tables have an enabled stream",
+							   streams.enabled, streams.enabled),
+				 errdetail("Enabled: %s.", streams.names.data),
+				 errhint("Disable them by dyn_stream_disable.")));
+	if (life->slot.exists)
+		drop_slot();
+	clear_tables(life);
+}
+
+/* dyn_stream_setup(failover) */
+PG_FUNCTION_INFO_V1(dyn_stream_setup);
+Datum
+dyn_stream_setup(PG_FUNCTION_ARGS)
+{
+	Life life = {.procedure = "dyn_stream_setup",
+				 .failover = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
+
+	return run(fcinfo, &life, set_up);
+}
+
+/* dyn_stream_reset(failover) */
+PG_FUNCTION_INFO_V1(dyn_stream_reset);
+Datum
+dyn_stream_reset(PG_FUNCTION_ARGS)
+{
+	Life life = {.procedure = "dyn_stream_reset",
+				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
+
+	return run(fcinfo, &life, reset);
+}
+
+/* dyn_stream_teardown() */
+PG_FUNCTION_INFO_V1(dyn_stream_teardown);
+Datum
+dyn_stream_teardown(PG_FUNCTION_ARGS)
+{
+	Life life = {.procedure = "dyn_stream_teardown", .failover = -1};
+
+	return run(fcinfo, &life, tear_down);
+}

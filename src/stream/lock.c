@@ -1,0 +1,100 @@
+/*
+ * lock.c
+ *	  Locks of the database's one slot.
+ *
+ * Advisory locks of a class that SQL functions cannot name, as those of src/index/work.c, of no
+ * relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
+ *
+ *	 STREAM_LOCK_LIFE  exclusive while the slot is made, replaced or removed; shared, until its
+ *					   transaction ends, by who enables a stream, which must not be without a slot
+ *	 STREAM_LOCK_SLOT  exclusive by who decodes from the slot, and by who makes it go
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+#include "stream/stream.h"
+
+/* How long who decodes may take to leave the slot when it is told to. */
+#define LEAVE_PAUSE 50
+#define LEAVE_ATTEMPTS 200
+#define LEAVE_REMINDER 20
+
+static void
+set_tag(LOCKTAG *tag, StreamLock lock)
+{
+	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) lock, 0, GSI_LOCK_CLASS);
+}
+
+/* For the rest of the session, or the transaction; false if somebody has it. */
+bool
+stream_try_lock(StreamLock lock, LOCKMODE mode, bool session)
+{
+	LOCKTAG tag;
+
+	set_tag(&tag, lock);
+	return LockAcquire(&tag, mode, session, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* One that is the session's. */
+void
+stream_unlock(StreamLock lock, LOCKMODE mode)
+{
+	LOCKTAG tag;
+
+	set_tag(&tag, lock);
+	LockRelease(&tag, mode, true);
+}
+
+/* Who has the lock; 0: nobody.  Only the extension's code can take it. */
+int
+stream_slot_holder(void)
+{
+	LockData *locks = GetLockStatusData();
+	LOCKTAG tag;
+
+	set_tag(&tag, STREAM_LOCK_SLOT);
+	for (int i = 0; i < locks->nelements; i++)
+	{
+		const LockInstanceData *lock = &locks->locks[i];
+
+		if (lock->holdMask != 0 && memcmp(&lock->locktag, &tag, sizeof(LOCKTAG)) == 0)
+			return lock->pid;
+	}
+	return 0;
+}
+
+/* A background worker begins where it was; a session is somebody's, and is waited for. */
+static void
+end_worker(int pid)
+{
+	PGPROC *process = pid == 0 ? NULL : BackendPidGetProc(pid);
+
+	if (process != NULL && is_background_worker(process))
+		kill(pid, SIGTERM);
+}
+
+/* For the rest of the session, from whoever decodes. */
+void
+stream_take_slot(void)
+{
+	for (int i = 0; i < LEAVE_ATTEMPTS; i++)
+	{
+		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, true))
+			return;
+		if (i % LEAVE_REMINDER == 0)
+			end_worker(stream_slot_holder());
+		gsi_sleep(LEAVE_PAUSE);
+	}
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+					errmsg("changes of items are being collected by process %d", stream_slot_holder()),
+					errhint("Try again when it has ended.")));
+}

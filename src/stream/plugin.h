@@ -1,0 +1,53 @@
+/*
+ * plugin.h
+ *	  The output plugin: from decoded changes of rows to records of changes of items.
+ *
+ * A plugin belongs to a decoding context, whose output_plugin_private it is.  It hands each record
+ * to "deliver", which prints it unless somebody has put another function there.  The record, and
+ * what it points to, is good until deliver returns.
+ *
+ * Who decodes in a process that has read catalogs otherwise calls InvalidateSystemCaches() before
+ * and after, as SQL's functions for slots do: what is known of a table is read as it was when the
+ * change was written.
+ */
+#ifndef DYNAMO_TABLE_STREAM_PLUGIN_H
+#define DYNAMO_TABLE_STREAM_PLUGIN_H
+
+#include "replication/logical.h"
+
+#include "stream/record.h"
+
+typedef struct StreamOptions
+{
+	List *tables; /* of lists of one or two names; NIL: all tables of items */
+	bool view_given;
+	DynStreamView view;
+	StreamFormat format;
+	bool only_streams;
+} StreamOptions;
+
+struct StreamSubjects;
+
+typedef struct StreamPlugin
+{
+	void (*deliver)(struct StreamPlugin *plugin, const StreamRecord *record);
+	void *deliver_arg; /* for who replaces deliver */
+	LogicalDecodingContext *decoding;
+	StreamOptions options;
+	struct StreamSubjects *subjects;
+	MemoryContext change_context; /* reset after each change */
+	MemoryContext transaction_context; /* and after each transaction */
+	int changes; /* since the server was told of progress */
+
+	/* the transaction that is being decoded */
+	StreamPlace place; /* of its last record */
+	TimestampTz committed;
+	bool secret_read;
+	bytea *secret; /* that its marks are signed with; NULL: there is none */
+	List *marks; /* that have begun and not ended */
+} StreamPlugin;
+
+/* options.c */
+extern void stream_options_read(StreamOptions *options, List *given);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * slot.c
+ *	  The replication slot of the database, as dyn_stream_status describes it.
+ *
+ * What state it is in is decided by the view alone.
+ */
+#include "postgres.h"
+
+#include "commands/dbcommands.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/pg_lsn.h"
+
+#include "catalog/owned.h"
+#include "stream/stream.h"
+
+/* As the view names them, by StreamSlotState. */
+static const char *const state_names[] = {
+	"wal_level too low", "plugin not allowed", "not set up", "standby",
+	"slot missing",      "slot lost",          "slot ahead", "ready"};
+
+char *
+stream_slot_name(void)
+{
+	return psprintf(STREAM_SLOT, MyDatabaseId);
+}
+
+/* Who uses the slot, as SQL's functions for slots ask for it. */
+void
+stream_require_replication(const char *procedure)
+{
+	if (!has_rolreplication(GetUserId()))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("permission denied for procedure %s", procedure),
+						errdetail("It is for roles with the REPLICATION attribute.")));
+}
+
+static StreamSlotState
+state_of_name(const char *name)
+{
+	for (int i = 0; i < lengthof(state_names); i++)
+	{
+		if (strcmp(state_names[i], name) == 0)
+			return (StreamSlotState) i;
+	}
+	elog(ERROR, "unknown state of a slot: %s", name);
+}
+
+/* 0 for NULL. */
+static Datum
+column(int i)
+{
+	bool isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i, &isnull);
+}
+
+/* schema: the extension's. */
+void
+stream_look(Oid schema, StreamSlot *slot)
+{
+	owned_execute(schema, STREAM_STATE_TABLE,
+				  "SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
+				  " FROM pg_catalog.pg_replication_slots r"
+				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
+				  " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
+				  " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+				  " FROM %1$s.dyn_stream_status s",
+				  0, NULL, NULL, NULL);
+	*slot = (StreamSlot){
+		.state = state_of_name(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
+		.collected = DatumGetLSN(column(2)),
+		.confirmed = DatumGetLSN(column(3)),
+		.failover = DatumGetBool(column(4)),
+		.exists = DatumGetBool(column(5))};
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* What is wrong, and what helps. */
+void
+stream_fail_slot(StreamSlotState state)
+{
+	const char *database = get_database_name(MyDatabaseId);
+
+	if (state == STREAM_STANDBY)
+		PreventCommandDuringRecovery("a change of streams");
+	if (state == STREAM_WAL_LEVEL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("change streams need \"wal_level\" to be \"logical\""),
+						errhint("Set it in the configuration, and restart the server.")));
+	if (state == STREAM_PLUGIN_REFUSED)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
+						errhint("Add it to \"output_plugin_libraries\" in the configuration.")));
+	if (state == STREAM_NOT_SET_UP)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("change streams are not set up in database \"%s\"", database),
+				 errhint("CALL dyn_stream_setup() as a role with the REPLICATION attribute.")));
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("change streams in database \"%s\" are broken: %s", database,
+						   state_names[state]),
+					errhint("CALL dyn_stream_reset() as a role with the REPLICATION attribute.")));
+}
+
+void
+stream_require_slot(Oid schema)
+{
+	StreamSlot slot;
+
+	stream_look(schema, &slot);
+	if (slot.state != STREAM_READY)
+		stream_fail_slot(slot.state);
+}
