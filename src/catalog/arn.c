@@ -84,6 +84,22 @@ dyn_table_arn(ItemSpan name)
 					name.data);
 }
 
+/* The same as a JSON string.  Only the name can have what needs an escape. */
+void
+dyn_print_table_arn(StringInfo out, ItemSpan name)
+{
+	int start;
+
+	appendStringInfoString(out, "\"arn:aws:dynamodb:");
+	appendStringInfoString(out, arn_region);
+	appendStringInfoChar(out, ':');
+	appendStringInfoString(out, arn_account);
+	appendStringInfoString(out, ":table");
+	start = out->len;
+	item_print_string(out, name);
+	out->data[start] = '/';
+}
+
 char *
 dyn_stream_arn(ItemSpan table, int64 label)
 {

@@ -15,11 +15,24 @@
 #define ORDINAL_DIGITS 12
 #define EPOCH_DIFFERENCE ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * INT64CONST(86400000))
 
+/* With zeros in front.  Each record is printed by this, and format strings take a multiple of its time. */
+static void
+write_digits(char *digits, int n, uint64 value)
+{
+	while (n > 0)
+	{
+		digits[--n] = (char) ('0' + value % 10);
+		value /= 10;
+	}
+}
+
 char *
 stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1])
 {
-	snprintf(text, STREAM_SEQUENCE_LENGTH + 1, "1%0*" INT64_MODIFIER "u%0*" INT64_MODIFIER "u",
-			 LSN_DIGITS, place.lsn, ORDINAL_DIGITS, place.ordinal);
+	text[0] = '1';
+	write_digits(text + 1, LSN_DIGITS, place.lsn);
+	write_digits(text + 1 + LSN_DIGITS, ORDINAL_DIGITS, place.ordinal);
+	text[STREAM_SEQUENCE_LENGTH] = '\0';
 	return text;
 }
 

@@ -33,7 +33,7 @@ my $oid = value("SELECT 'app'::regclass::oid");
 # What a statement's transactions did to the table, a letter for each change, and the marks.
 sub changes
 {
-	my $changes = value(q{SELECT string_agg(CASE WHEN data LIKE 'message:%' THEN '[' || substring(data FROM 'content:(.*)') || ']' WHEN data = 'BEGIN' THEN '(' WHEN data = 'COMMIT' THEN ')'
+	my $changes = value(q{SELECT string_agg(CASE WHEN data LIKE 'message:%' THEN '[' || substring(data FROM 'content:(\w+ \w+ \d+)') || ']' WHEN data = 'BEGIN' THEN '(' WHEN data = 'COMMIT' THEN ')'
 		ELSE substring(data FROM 'table public\.(\w+: [A-Z])') || ';' END, '') FROM pg_logical_slot_get_changes('slot', NULL, NULL, 'include-xids', '0')});
 	$changes =~ s/\(\)//g;
 	return $changes;
