@@ -11,7 +11,16 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash);
+our @EXPORT = qw(allow_output_plugin check_storage create_twins twins_agree start_load finish_load crash);
+
+# Let a node that is not yet started decode by our plugin, where that has to be allowed.
+sub allow_output_plugin
+{
+	my ($node) = @_;
+	my ($settings) = run_command([ 'postgres', '--describe-config' ]);
+	$node->append_conf('postgresql.conf', "output_plugin_libraries = 'pgoutput, test_decoding, dynamo_table'")
+	  if $settings =~ /^output_plugin_libraries/m;
+}
 
 # Every table of ours in a database, and its indexes, are sound.
 sub check_storage

@@ -11,6 +11,7 @@ use DynamoTable;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
 $node->append_conf('postgresql.conf', "max_prepared_transactions = 2\nlogical_decoding_work_mem = 4MB\nautovacuum = off\nshared_buffers = 16MB");
+allow_output_plugin($node);
 $node->start;
 
 sub value
