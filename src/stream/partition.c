@@ -12,12 +12,9 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_extension.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "executor/spi.h"
 #include "nodes/primnodes.h"
 #include "nodes/parsenodes.h"
@@ -166,25 +163,6 @@ revoke_rights(Oid schema, Oid relid, const char *name)
 								 SPI_getvalue(table->vals[i], table->tupdesc, 1)));
 }
 
-static ObjectAddress
-relation_address(Oid relid)
-{
-	ObjectAddress address;
-
-	ObjectAddressSet(address, RelationRelationId, relid);
-	return address;
-}
-
-static void
-join_extension(Oid relid)
-{
-	ObjectAddress table = relation_address(relid);
-	ObjectAddress extension;
-
-	ObjectAddressSet(extension, ExtensionRelationId, get_extension_oid("dynamo_table", false));
-	recordDependencyOn(&table, &extension, DEPENDENCY_EXTENSION);
-}
-
 /* Both bounds are whole seconds. */
 static void
 create_partition(Oid schema, StreamPartition *partition)
@@ -204,8 +182,7 @@ create_partition(Oid schema, StreamPartition *partition)
 					 ")) TO (to_timestamp(" INT64_FORMAT "))",
 					 name, (int64) timestamptz_to_time_t(partition->lower),
 					 (int64) timestamptz_to_time_t(partition->upper)));
-	join_extension(partition->relid);
-	CommandCounterIncrement();
+	execute(schema, psprintf("ALTER EXTENSION dynamo_table ADD TABLE %%1$s.%s", name));
 }
 
 static bool
@@ -290,11 +267,9 @@ note_last_records(Oid schema, const char *name)
 
 /* A member of an extension cannot be dropped, so it leaves that first. */
 static void
-drop_partition(Oid schema, Oid relid, const char *name)
+drop_partition(Oid schema, const char *name)
 {
-	(void) deleteDependencyRecordsForClass(RelationRelationId, relid, ExtensionRelationId,
-										   DEPENDENCY_EXTENSION);
-	CommandCounterIncrement();
+	execute(schema, psprintf("ALTER EXTENSION dynamo_table DROP TABLE %%1$s.%s", name));
 	execute(schema, psprintf("DROP TABLE %%1$s.%s", name));
 }
 
@@ -329,7 +304,7 @@ stream_trim(Oid schema)
 		return false;
 	name = pstrdup(quote_identifier(name));
 	note_last_records(schema, name);
-	drop_partition(schema, partition->relid, name);
+	drop_partition(schema, name);
 	forget_what_is_over(schema);
 	return true;
 }
