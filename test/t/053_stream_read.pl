@@ -12,6 +12,7 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
+allow_plugin($node);
 $node->append_conf('postgresql.conf', q{
 	shared_preload_libraries = dynamo_table
 	# partitions of the log are ten seconds wide
