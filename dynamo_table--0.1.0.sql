@@ -621,6 +621,10 @@ COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of ch
 -- shown to some.  A collector that is at work confirms what it has committed
 -- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.
+CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_progress() IS 'up to where the collector at work in this database has read the WAL';
+
 CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 	SELECT d.slot_name,
 		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
@@ -634,13 +638,16 @@ CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 			ELSE 'ready' END AS state,
 		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
 		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover, r.confirmed_flush_lsn AS confirmed_lsn,
-		s.collected AS collected_lsn, CASE WHEN s.collected < d.wal THEN (d.wal - s.collected)::bigint WHEN s.collected >= d.wal THEN 0 END AS lag_bytes,
+		s.collected AS collected_lsn,
+		CASE WHEN s.database IS NOT NULL THEN greatest((d.wal - greatest(s.collected, p.reached))::bigint, 0) END AS lag_bytes,
 		s.collected_at, s.last_commit,
-		CASE WHEN s.collected < d.wal THEN pg_catalog.clock_timestamp() - s.collected_at WHEN s.collected >= d.wal THEN interval '0' END AS lag
+		CASE WHEN d.wal <= greatest(s.collected, p.reached) THEN interval '0'
+			ELSE pg_catalog.clock_timestamp() - greatest(s.collected_at, p.reached_at) END AS lag
 	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
 		LEFT JOIN dyn_stream_state s ON s.database = d.database
+		LEFT JOIN dyn_stream_progress() p ON s.database IS NOT NULL
 		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
 COMMENT ON VIEW dyn_stream_status IS 'whether changes of items are collected in this database, and how far';
 GRANT SELECT ON dyn_stream_status TO PUBLIC;
