@@ -662,6 +662,23 @@ COMMENT ON PROCEDURE dyn_stream_collect(bigint) IS 'collect the changes of items
 
 -- streams: reading
 
+CREATE FUNCTION dyn_stream_position() RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_position() IS 'the position in all streams after which comes what commits from now on';
+
+CREATE FUNCTION dyn_stream_read(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL)
+	RETURNS TABLE (sequence_number text, event_name text, keys dyn_item, new_image dyn_item, old_image dyn_item,
+		committed_at timestamptz, expired boolean, incomplete boolean, shard_number integer, size_bytes integer)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+COMMENT ON FUNCTION dyn_stream_read(text, text, integer, integer, text, interval) IS 'records of changes of a table''s items, in the order of commits';
+
+CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL, plain boolean DEFAULT false)
+	RETURNS TABLE (sequence_number text, record json)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

@@ -5,10 +5,10 @@ SELECT dyn_create_table('app', 'pk S', 'sk S') \g /dev/null
 CREATE TABLE hand (pk text, sk text, data jsonb, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
 
 -- an item as a client would send it
-CREATE FUNCTION typed(k int) RETURNS text LANGUAGE sql AS $$
-	SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"},"name":{"S":"a name of some length"},"n":{"N":"12345"},"pad":{"S":"0123456789012345678901234567890123456789"}}', k / 10, k) $$;
-CREATE FUNCTION plain(k int) RETURNS text LANGUAGE sql AS $$
-	SELECT format('{"pk":"p%s","sk":"s%s","name":"a name of some length","n":12345,"pad":"0123456789012345678901234567890123456789"}', k / 10, k) $$;
+CREATE FUNCTION typed(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $$
+	SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"},"name":{"S":"a name of some length"},"n":{"N":"%s"},"pad":{"S":"0123456789012345678901234567890123456789"}}', k / 10, k, n) $$;
+CREATE FUNCTION plain(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $$
+	SELECT format('{"pk":"p%s","sk":"s%s","name":"a name of some length","n":%s,"pad":"0123456789012345678901234567890123456789"}', k / 10, k, n) $$;
 
 INSERT INTO app (item) SELECT typed(k)::dyn_item FROM (SELECT k FROM generate_series(10000, 109999, 2) k ORDER BY random()) r;
 INSERT INTO hand SELECT 'p' || k / 10, 's' || k, plain(k)::jsonb FROM (SELECT k FROM generate_series(10000, 109999, 2) k ORDER BY random()) r;
@@ -19,6 +19,7 @@ VACUUM ANALYZE hand;
 CREATE PROCEDURE batches(n int) LANGUAGE plpgsql AS $$
 DECLARE
 	keys int[];
+	number int;
 	items text[];
 	pks text[];
 	sks text[];
@@ -28,8 +29,9 @@ DECLARE
 	theirs interval[] := '{0s,0s}';
 BEGIN
 	FOR i IN 1..n LOOP
+		number := 10000 + random() * 89999;
 		SELECT array_agg(DISTINCT 10000 + (random() * 99999)::int) INTO keys FROM generate_series(1, 25);
-		SELECT array_agg(typed(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k)) INTO items, pks, sks, jsons FROM unnest(keys) k;
+		SELECT array_agg(typed(k, number)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k, number)) INTO items, pks, sks, jsons FROM unnest(keys) k;
 		COMMIT;
 		t0 := clock_timestamp();
 		PERFORM dyn_batch_write('app', items::dyn_item[]);

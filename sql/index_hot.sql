@@ -20,7 +20,7 @@ SELECT count(*) FROM before;
 BEGIN;
 SELECT count(dyn_update('hot', format('{"pk":{"S":"p%s"},"sk":{"N":"%s.5"}}', i % 10, i)::dyn_item, 'ADD n :one SET m = :m', vals => '{":one":{"N":"1"},":m":{"M":{}}}', return_values => 'ALL_NEW'))
   FROM generate_series(1, 2000, 34) i;
-SELECT count(dyn_put('hot', item, return_values => 'ALL_OLD')) AS same FROM hot WHERE sk::int % 34 = 12;
+SELECT count(dyn_put('hot', dyn_apply(item, 'SET n = :n', vals => '{":n":{"N":"2"}}'), return_values => 'ALL_OLD')) AS replaced FROM hot WHERE sk::int % 34 = 12;
 UPDATE hot SET item = dyn_apply(item, 'ADD n :one', vals => '{":one":{"N":"1"}}') WHERE sk::int % 34 = 24;
 SELECT count(dyn_update('large', jsonb_build_object('pk', i::text), 'ADD n :one', vals => '{":one":{"N":"1"}}', return_values => 'ALL_NEW')) FROM generate_series(1, 20) i;
 SELECT relname, n_tup_upd, n_tup_upd = n_tup_hot_upd AS all_hot FROM pg_stat_xact_user_tables WHERE relname IN ('hot', 'large') ORDER BY 1;

@@ -227,7 +227,7 @@ judged_item(DynItem *old, void *arg)
 	Step *step = arg;
 
 	judge(step, old);
-	/* an UPDATE is under way that has to write something; all of it will be rolled back */
+	/* a write is under way that has to be told an item: it stays as it is */
 	return failed(step) ? old : step->new;
 }
 

@@ -49,9 +49,9 @@ skip_part(ItemSpan *rest, const char *expected)
 	return true;
 }
 
-/* Whether it is the ARN of a table, and which one's. */
-bool
-dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
+/* Whether it is the ARN of a table or of something in it; what comes behind the table's "table/". */
+static bool
+parse_arn(ItemSpan arn, ItemSpan *name)
 {
 	static const char *const parts[] = {"arn", NULL, "dynamodb", NULL, NULL};
 	const uint32 prefix = strlen("table/");
@@ -65,7 +65,35 @@ dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
 	if (name->len <= prefix || memcmp(name->data, "table/", prefix) != 0)
 		return false;
 	*name = (ItemSpan){name->data + prefix, name->len - prefix};
-	return memchr(name->data, '/', name->len) == NULL;
+	return true;
+}
+
+/* Whether it is the ARN of a table, and which one's. */
+bool
+dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
+{
+	return parse_arn(arn, name) && memchr(name->data, '/', name->len) == NULL;
+}
+
+/* Whether it is the ARN of a stream: of which table, and what stands for the label. */
+bool
+dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
+{
+	const uint32 infix = strlen("/stream/");
+	const char *slash;
+	ItemSpan rest;
+
+	if (!parse_arn(arn, &rest))
+		return false;
+	slash = memchr(rest.data, '/', rest.len);
+	if (slash == NULL || slash == rest.data)
+		return false;
+	*name = (ItemSpan){rest.data, (uint32) (slash - rest.data)};
+	*label = (ItemSpan){slash, rest.len - name->len};
+	if (label->len <= infix || memcmp(slash, "/stream/", infix) != 0)
+		return false;
+	*label = (ItemSpan){slash + infix, label->len - infix};
+	return true;
 }
 
 /* The name of a table that is given by its name or its ARN. */

@@ -21,6 +21,7 @@
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/unchanged.h"
 #include "errors.h"
 
 static bool
@@ -342,7 +343,11 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 		dyn_derive_updated(trigger->tg_relation, table, trigger->tg_trigtuple, item, &derived);
 	else
 		dyn_derive_inserted(trigger->tg_relation, table, item, &derived);
-	return PointerGetDatum(set_columns(tuple, desc, table, &derived));
+	tuple = set_columns(tuple, desc, table, &derived);
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
+		dyn_statement_keeps(trigger->tg_relation, trigger->tg_trigtuple, tuple))
+		return PointerGetDatum(NULL);
+	return PointerGetDatum(tuple);
 }
 
 /*

@@ -153,6 +153,7 @@ extern void dyn_describe_ttl(StringInfo json, const DynTable *table);
 /* arn.c */
 extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
+extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
 extern ItemSpan dyn_table_name(ItemSpan given);
 extern char *dyn_table_arn(ItemSpan name);
 extern char *dyn_stream_arn(ItemSpan table, int64 label);

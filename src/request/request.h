@@ -55,6 +55,12 @@ extern void request_list_tags_of_resource(JsonReader *reader, StringInfo respons
 extern void request_update_time_to_live(JsonReader *reader, StringInfo response);
 extern void request_describe_time_to_live(JsonReader *reader, StringInfo response);
 
+/* streams.c */
+extern void request_list_streams(JsonReader *reader, StringInfo response);
+extern void request_describe_stream(JsonReader *reader, StringInfo response);
+extern void request_get_shard_iterator(JsonReader *reader, StringInfo response);
+extern void request_get_records(JsonReader *reader, StringInfo response);
+
 /* limits.c */
 extern void request_describe_limits(JsonReader *reader, StringInfo response);
 extern void request_describe_endpoints(JsonReader *reader, StringInfo response);

@@ -19,6 +19,9 @@ extern ItemSpan request_read_table_name(JsonReader *reader);
 extern void request_write_settings(Relation rel, const DynTable *table,
 								   const DynSettings *settings);
 
+/* table_list.c */
+extern void request_check_limit(int64 limit, int max);
+
 /* ttl.c */
 extern void request_enable_ttl(ItemSpan name, ItemSpan attribute, bool hide_expired,
 							   const char *procedure);

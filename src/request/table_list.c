@@ -80,6 +80,16 @@ find_names(ItemSpan **names)
 	return (int) SPI_processed;
 }
 
+void
+request_check_limit(int64 limit, int max)
+{
+	if (limit < 1 || limit > max)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
+				  "satisfy constraint: Member must have value between 1 and %d",
+				  limit, max);
+}
+
 static void
 append_page(StringInfo response, const ListTables *list, const ItemSpan *names, int n)
 {
@@ -118,11 +128,8 @@ request_list_tables(JsonReader *reader, StringInfo response)
 
 	request_read_members(reader, members, lengthof(members), &list);
 	json_reader_done(reader);
-	if (list.limit.given && (list.limit.value < 1 || list.limit.value > MAX_TABLES))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
-				  "satisfy constraint: Member must have value between 1 and %d",
-				  list.limit.value, MAX_TABLES);
+	if (list.limit.given)
+		request_check_limit(list.limit.value, MAX_TABLES);
 	if (list.after.data != NULL)
 		dyn_check_name("table", list.after);
 	SPI_connect();

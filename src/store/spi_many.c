@@ -95,7 +95,7 @@ spi_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynI
 	}
 	options.params = store_parameters(nargs, types, arrays);
 	store_connect();
-	store_execute(get_plan(table, nargs, types), &options);
-	store_require_writes(table, SPI_processed, n);
+	store_require_writes(table,
+						 store_execute_update(table, get_plan(table, nargs, types), &options), n);
 	SPI_finish();
 }

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "catalog/unchanged.h"
 #include "errors.h"
 #include "store/spi_store.h"
 
@@ -193,6 +194,34 @@ returned_item(MemoryContext context)
 	return copy;
 }
 
+static bool
+may_update(int shape)
+{
+	return shape == PUT || shape == CHANGE || shape == REPLACE;
+}
+
+/*
+ * Run a statement that may find rows to be already what it would make of them.  Returns how many rows
+ * it has written or left as they are.
+ */
+uint64
+store_execute_update(const DynTable *table, StorePlan *plan, const SPIExecuteOptions *options)
+{
+	DynStatement statement;
+
+	dyn_statement_begin(&statement, table);
+	PG_TRY();
+	{
+		store_execute(plan, options);
+	}
+	PG_FINALLY();
+	{
+		dyn_statement_end(&statement);
+	}
+	PG_END_TRY();
+	return SPI_processed + statement.kept;
+}
+
 /*
  * Run a statement on the item of a key; first is its first parameter, if that is no key.  The item
  * is what the statement returns, if that is wanted.
@@ -212,8 +241,13 @@ run(DynTable *table, int shape, Datum first, const DynKeyValues *key, DynItem **
 	store_connect();
 	options.params = store_parameters(n, types, values);
 	options.read_only = shape == GET;
-	store_execute(get_plan(table, shape), &options);
-	rows = SPI_processed;
+	if (may_update(shape))
+		rows = store_execute_update(table, get_plan(table, shape), &options);
+	else
+	{
+		store_execute(get_plan(table, shape), &options);
+		rows = SPI_processed;
+	}
 	if (item != NULL)
 		*item = returned_item(context);
 	SPI_finish();

@@ -16,6 +16,10 @@ extern bool spi_insert(DynTable *table, const DynKeyValues *key, const DynItem *
 extern void spi_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
 extern DynItem *spi_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 
+/* for spi_many.c */
+extern uint64 store_execute_update(const DynTable *table, StorePlan *plan,
+								   const SPIExecuteOptions *options);
+
 /* spi_range.c: ranges that are narrowed */
 extern void spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 					  void *arg);

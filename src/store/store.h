@@ -7,6 +7,8 @@
  * security, table privileges and user triggers hold.  The direct store calls the table and its
  * indexes, where none of these has a say; see direct.h.  store.c chooses.
  *
+ * A write that leaves an item as it is locks its row and does not write it; see unchanged.h.
+ *
  * Between store_begin() and store_end() a deadlock is ERRCODE_DYN_TRANSACTION_CONFLICT.  What is
  * returned is the caller's, in his memory context.
  */

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "catalog/unchanged.h"
 #include "compat.h"
 #include "store/writer.h"
 
@@ -159,6 +160,16 @@ forbid_conflict(const char *what)
 						errmsg("could not serialize access due to concurrent %s", what)));
 }
 
+/* The version that is locked then is the row found. */
+static TM_Result
+lock_version(Writer *w, LockTupleMode mode, uint8 flags, TM_FailureData *failure)
+{
+	ItemPointerData tid = w->at.row->tts_tid;
+
+	return table_tuple_lock(w->at.rel, &tid, GetActiveSnapshot(), w->at.row, w->command, mode,
+							LockWaitBlock, flags, failure);
+}
+
 /*
  * Lock the newest version of the row that was found, which then is the row found.  False if it is
  * deleted.
@@ -166,15 +177,13 @@ forbid_conflict(const char *what)
 bool
 writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 {
-	ItemPointerData tid = w->at.row->tts_tid;
 	uint8 flags = TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS;
 	TM_FailureData failure;
 	TM_Result result;
 
 	if (!IsolationUsesXactSnapshot())
 		flags |= TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
-	result = table_tuple_lock(w->at.rel, &tid, GetActiveSnapshot(), w->at.row, w->command, mode,
-							  LockWaitBlock, flags, &failure);
+	result = lock_version(w, mode, flags, &failure);
 	switch (result)
 	{
 		case TM_Ok:
@@ -331,6 +340,26 @@ writer_insert(Writer *w, const DynItem *item, const DynDerived *derived)
 	return done;
 }
 
+static bool
+is_row_unchanged(Writer *w)
+{
+	slot_getallattrs(w->at.row);
+	return dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values,
+							 w->at.row->tts_isnull, w->new->tts_values, w->new->tts_isnull);
+}
+
+/* Lock the row that was found, as replacing it would do, and meet whoever replaces it. */
+static WriteResult
+keep_row(Writer *w, const DynKeyValues *key)
+{
+	TM_FailureData failure;
+	TM_Result result = lock_version(w, LockTupleNoKeyExclusive, 0, &failure);
+
+	if (result == TM_Ok)
+		dyn_row_kept(w->at.rel, ExecFetchSlotHeapTuple(w->at.row, false, NULL));
+	return resolve(w, key, result, LockTupleNoKeyExclusive);
+}
+
 /* Replace the row that was found. */
 WriteResult
 writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
@@ -344,6 +373,8 @@ writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const Dyn
 
 	fill_new(w, item, derived);
 	keep_columns(w);
+	if (is_row_unchanged(w))
+		return keep_row(w, key);
 	result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
 								InvalidSnapshot, true, &failure, &mode, &indexes);
 	if (result == TM_Ok && indexes != NO_INDEXES_TO_UPDATE)

@@ -39,6 +39,7 @@ typedef struct Life
 	int failover; /* of a slot that it makes; -1: not said */
 	Oid schema; /* the extension's */
 	StreamSlot slot;
+	volatile bool has_slot; /* its lock */
 } Life;
 
 /*
@@ -201,42 +202,54 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 }
 
 static void
-take_locks(void)
+take_life(void)
 {
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ExclusiveLock, true))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("change streams are being set up, enabled, reset or torn down by "
 							   "another session")));
-	PG_TRY();
-	{
-		stream_take_slot();
-	}
-	PG_CATCH();
-	{
-		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
 }
 
-/* Run a procedure with the slot to itself. */
+static void
+look(Life *life)
+{
+	next_transaction();
+	life->schema = owned_extension_schema();
+	stream_look(life->schema, &life->slot);
+}
+
+/*
+ * Who decodes is not stopped for nothing, and may have gone on meanwhile.  check: whether there is
+ * anything to do; act: with the slot to itself.
+ */
+static void
+work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+{
+	look(life);
+	if (!check(life))
+		return;
+	stream_take_slot();
+	life->has_slot = true;
+	look(life);
+	if (check(life))
+		act(life);
+	next_transaction();
+}
+
 static Datum
-run(FunctionCallInfo fcinfo, Life *life, void (*procedure)(Life *life))
+run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
 	check_call(fcinfo, life);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	take_locks();
+	take_life();
 	PG_TRY();
 	{
-		next_transaction();
-		life->schema = owned_extension_schema();
-		stream_look(life->schema, &life->slot);
-		procedure(life);
-		next_transaction();
+		work(life, check, act);
 	}
 	PG_FINALLY();
 	{
-		stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
+		if (life->has_slot)
+			stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
 		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
 	}
 	PG_END_TRY();
@@ -269,19 +282,23 @@ tell_who_collects(void)
 				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
+static bool
+check_set_up(Life *life)
+{
+	if (life->slot.state == STREAM_NOT_SET_UP)
+		return true;
+	if (life->slot.state != STREAM_READY)
+		stream_fail_slot(life->slot.state);
+	require_failover(life);
+	ereport(NOTICE, (errmsg("change streams are set up already")));
+	return false;
+}
+
 static void
 set_up(Life *life)
 {
 	XLogRecPtr start;
 
-	if (life->slot.state == STREAM_READY)
-	{
-		require_failover(life);
-		ereport(NOTICE, (errmsg("change streams are set up already")));
-		return;
-	}
-	if (life->slot.state != STREAM_NOT_SET_UP)
-		stream_fail_slot(life->slot.state);
 	/* left by a set-up that did not end, or by an extension that was dropped */
 	if (life->slot.exists)
 		drop_slot();
@@ -293,6 +310,18 @@ set_up(Life *life)
 	tell_who_collects();
 }
 
+static bool
+check_reset(Life *life)
+{
+	if (life->slot.state < STREAM_SLOT_MISSING)
+		stream_fail_slot(life->slot.state);
+	if (life->slot.state != STREAM_READY)
+		return true;
+	ereport(NOTICE, (errmsg("change streams are not broken"),
+					 errdetail("All changes are collected, or will be.")));
+	return false;
+}
+
 static void
 reset(Life *life)
 {
@@ -300,14 +329,6 @@ reset(Life *life)
 	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
 	XLogRecPtr before;
 
-	if (life->slot.state == STREAM_READY)
-	{
-		ereport(NOTICE, (errmsg("change streams are not broken"),
-						 errdetail("All changes are collected, or will be.")));
-		return;
-	}
-	if (life->slot.state < STREAM_SLOT_MISSING)
-		stream_fail_slot(life->slot.state);
 	if (life->slot.exists)
 		drop_slot();
 	before = make_slot(failover);
@@ -319,8 +340,8 @@ reset(Life *life)
 					  errhint("Readers of streams that were enabled then are told so.")));
 }
 
-static void
-tear_down(Life *life)
+static bool
+check_tear_down(Life *life)
 {
 	Streams streams;
 
@@ -332,6 +353,12 @@ tear_down(Life *life)
 							   streams.enabled, streams.enabled),
 				 errdetail("Enabled: %s.", streams.names.data),
 				 errhint("Disable them by dyn_stream_disable.")));
+	return true;
+}
+
+static void
+tear_down(Life *life)
+{
 	if (life->slot.exists)
 		drop_slot();
 	clear_tables(life);
@@ -345,7 +372,7 @@ dyn_stream_setup(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_stream_setup",
 				 .failover = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, set_up);
+	return run(fcinfo, &life, check_set_up, set_up);
 }
 
 /* dyn_stream_reset(failover) */
@@ -356,7 +383,7 @@ dyn_stream_reset(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_stream_reset",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, reset);
+	return run(fcinfo, &life, check_reset, reset);
 }
 
 /* dyn_stream_teardown() */
@@ -366,5 +393,5 @@ dyn_stream_teardown(PG_FUNCTION_ARGS)
 {
 	Life life = {.procedure = "dyn_stream_teardown", .failover = -1};
 
-	return run(fcinfo, &life, tear_down);
+	return run(fcinfo, &life, check_tear_down, tear_down);
 }

@@ -10,8 +10,8 @@
 #include "catalog/table.h"
 #include "stream/record.h"
 
-static const char *
-event_name(StreamEvent event)
+const char *
+stream_event_name(StreamEvent event)
 {
 	switch (event)
 	{
@@ -137,7 +137,7 @@ stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat for
 	put_hex(out, record->place.lsn, 16);
 	put_hex(out, record->place.ordinal, 8);
 	put_literal(out, "\",\"eventName\":\"");
-	appendStringInfoString(out, event_name(record->event));
+	appendStringInfoString(out, stream_event_name(record->event));
 	put_literal(out,
 				"\",\"eventVersion\":\"1.1\",\"eventSource\":\"aws:dynamodb\",\"awsRegion\":\"");
 	appendStringInfoString(out, dyn_arn_region());

@@ -79,6 +79,7 @@ extern char *stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1])
 extern bool stream_label_parse(ItemSpan text, int64 *label);
 
 /* print.c */
+extern const char *stream_event_name(StreamEvent event);
 extern void stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat format);
 
 #endif

@@ -55,6 +55,31 @@ like($ours, qr/TRUNCATE/, 'TRUNCATE is there');
 is(scalar(() = $ours =~ /INSERT:/g), 6, 'rewrites give no records');
 check_storage($node, 'publisher');
 
+# Spec row ST03: a write by the functions that leaves an item as it is gives no record; plain SQL does.
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION IF NOT EXISTS dynamo_table;
+	SELECT dyn_create_table('items', 'pk S');
+	SELECT dyn_put('items', jsonb_build_object('pk', i::text, 'n', i)) FROM generate_series(1, 3) i;
+	SELECT pg_create_logical_replication_slot('slot_items', 'test_decoding');
+});
+sub changes
+{
+	$node->safe_psql('postgres', $_[0]);
+	return $node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_logical_slot_get_changes('slot_items', NULL, NULL) WHERE data LIKE 'table public.items:%'");
+}
+foreach my $store ('on', 'off')
+{
+	my $set = "SET dynamo_table.direct_store = $store;";
+	is(changes("$set SELECT dyn_put('items', item) FROM items"), 0, "no record of puts, direct store $store");
+	is(changes("$set SELECT dyn_update('items', item_key, 'SET n = n') FROM (SELECT jsonb_build_object('pk', pk)::dyn_item AS item_key FROM items) k"),
+		0, "no record of updates, direct store $store");
+	is(changes("$set SELECT dyn_batch_write('items', ARRAY(SELECT item FROM items))"), 0, "no record of a batch, direct store $store");
+	is(changes("$set SELECT dyn_batch_write('items', ARRAY(SELECT dyn_apply(item, 'SET n = n + :d', vals => jsonb_build_object(':d', CASE pk WHEN '2' THEN 1 ELSE 0 END)) FROM items))"),
+		1, "a record of the item of a batch that changes, direct store $store");
+}
+is(changes('UPDATE items SET item = item'), 3, 'records of plain SQL');
+
 # A subscriber with a table of ours, fed by a table of ours.
 my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init;

@@ -1,0 +1,138 @@
+/*
+ * unchanged.c
+ *	  Rows that stay as they are.
+ *
+ * The direct store asks before it writes.  In the statements of the SPI store it is the derive trigger
+ * that asks: it comes after the row was locked, after the policies that say which rows may be updated,
+ * and after the BEFORE triggers of users, and nothing is written before it.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "nodes/nodes.h"
+#include "rewrite/rowsecurity.h"
+#include "storage/predicate.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "catalog/unchanged.h"
+
+bool
+dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls, const Datum *new,
+				  const bool *new_nulls)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+
+		if (column->attisdropped)
+			continue;
+		if (old_nulls[i] != new_nulls[i])
+			return false;
+		/* sizes first: what is in TOAST is fetched only if they are the same */
+		if (!old_nulls[i] && !datum_image_eq(old[i], new[i], column->attbyval, column->attlen))
+			return false;
+	}
+	return true;
+}
+
+/* To have found a row as it was to be is to have read it, whatever snapshot has found it. */
+void
+dyn_row_kept(Relation rel, HeapTuple row)
+{
+	PredicateLockTID(rel, &row->t_self, GetActiveSnapshot(), HeapTupleHeaderGetXmin(row->t_data));
+}
+
+/*
+ * Statements of the SPI store
+ */
+
+static DynStatement *statements = NULL;
+
+static int
+trigger_depth(void)
+{
+	return DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0));
+}
+
+/*
+ * Whether a policy asks more of an updated row than of a row that may be updated: then it has to be
+ * asked, and only a write does that.
+ */
+static bool
+policies_check_updates(const DynTable *table)
+{
+	bool check = false;
+	Relation rel;
+	ListCell *cell;
+
+	if (!table->row_security || check_enable_rls(table->relid, InvalidOid, true) != RLS_ENABLED)
+		return false;
+	rel = RelationIdGetRelation(table->relid);
+	foreach (cell, rel->rd_rsdesc->policies)
+	{
+		const RowSecurityPolicy *policy = lfirst(cell);
+
+		if ((policy->polcmd == '*' || policy->polcmd == ACL_UPDATE_CHR) &&
+			policy->with_check_qual != NULL && !equal(policy->with_check_qual, policy->qual))
+			check = true;
+	}
+	RelationClose(rel);
+	return check;
+}
+
+/* The caller has the relation locked. */
+void
+dyn_statement_begin(DynStatement *statement, const DynTable *table)
+{
+	*statement = (DynStatement){.relid = table->relid,
+								.keeps = !policies_check_updates(table),
+								.depth = trigger_depth(),
+								.outer = statements};
+	statements = statement;
+}
+
+void
+dyn_statement_end(const DynStatement *statement)
+{
+	statements = statement->outer;
+}
+
+/*
+ * Whether the running statement is one of ours on that relation.  The statements of users' triggers
+ * are deeper, and those of their rules are on other relations.
+ */
+static bool
+is_ours(const DynStatement *statement, Relation rel)
+{
+	return statement != NULL && statement->keeps && trigger_depth() == statement->depth + 1 &&
+		   (RelationGetRelid(rel) == statement->relid || rel->rd_rel->relispartition);
+}
+
+/*
+ * Called by a trigger before an update.  True if nothing is to be written: the row is locked, and
+ * counted.
+ */
+bool
+dyn_statement_keeps(Relation rel, HeapTuple old, HeapTuple new)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+	Datum *values;
+	bool *nulls;
+
+	if (!is_ours(statements, rel))
+		return false;
+	values = palloc(2 * desc->natts * sizeof(Datum));
+	nulls = palloc(2 * desc->natts * sizeof(bool));
+	heap_deform_tuple(old, desc, values, nulls);
+	heap_deform_tuple(new, desc, values + desc->natts, nulls + desc->natts);
+	if (!dyn_row_unchanged(desc, values, nulls, values + desc->natts, nulls + desc->natts))
+		return false;
+	dyn_row_kept(rel, old);
+	statements->kept++;
+	return true;
+}

@@ -1,0 +1,139 @@
+/*
+ * iterator.c
+ *	  ARNs of streams, ids of shards, and iterators as text.
+ *
+ * An iterator is all that is to be known to go on, and the server keeps nothing for it:
+ *
+ *		ARN of the stream | number of the shard | position | end | when it was issued
+ *
+ * There is nothing secret in it.  Who makes one up reads what he may read anyway, since rights are
+ * looked at with each use.  It names the table, as all requests do: of a table that is renamed
+ * the streams have other ARNs, and no other table has a stream with that label.
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "errors.h"
+#include "request/iterator.h"
+
+#define ITERATOR_MINUTES 15
+
+int64
+request_now(void)
+{
+	return stream_milliseconds(GetCurrentTimestamp());
+}
+
+bool
+request_parse_stream_arn(ItemSpan arn, ItemSpan *table, int64 *label)
+{
+	ItemSpan text;
+
+	return dyn_parse_stream_arn(arn, table, &text) && stream_label_parse(text, label) && *label > 0;
+}
+
+/* Shards of two streams have different ids. */
+char *
+request_shard_id(int64 label, int shard)
+{
+	return psprintf("shardId-%020lld-%08d", (long long) label, shard);
+}
+
+/* The number of the shard; -1 if the stream has none with that id. */
+int
+request_parse_shard_id(ItemSpan id, const DynStream *stream)
+{
+	for (int i = 0; i < stream->shards; i++)
+	{
+		if (item_span_is(id, request_shard_id(stream->label, i)))
+			return i;
+	}
+	return -1;
+}
+
+char *
+request_print_iterator(const ShardIterator *iterator)
+{
+	char sequence[STREAM_SEQUENCE_LENGTH + 1];
+	const char *position = iterator->position.horizon
+							   ? "TRIM_HORIZON"
+							   : stream_sequence_print(iterator->position.after, sequence);
+
+	return psprintf("%.*s|%d|%s|" UINT64_FORMAT "|" INT64_FORMAT, (int) iterator->stream.len,
+					iterator->stream.data, iterator->shard, position, iterator->end,
+					iterator->issued);
+}
+
+/* Cut off what stands behind the last bar. */
+static bool
+cut_last(ItemSpan *text, ItemSpan *last)
+{
+	uint32 len = text->len;
+
+	while (len > 0 && text->data[len - 1] != '|')
+		len--;
+	if (len == 0)
+		return false;
+	*last = (ItemSpan){text->data + len, text->len - len};
+	text->len = len - 1;
+	return true;
+}
+
+/* A number of at most 18 digits. */
+static bool
+read_number(ItemSpan text, int64 *number)
+{
+	*number = 0;
+	for (uint32 i = 0; i < text.len; i++)
+	{
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+		*number = *number * 10 + (text.data[i] - '0');
+	}
+	return text.len > 0 && text.len <= 18;
+}
+
+static bool
+read_position(ItemSpan text, StreamPosition *position)
+{
+	StreamPlace place;
+
+	*position = (StreamPosition){item_span_is(text, "TRIM_HORIZON")};
+	if (position->horizon)
+		return true;
+	if (!stream_sequence_parse(text, &place))
+		return false;
+	*position = stream_position_after(place);
+	return true;
+}
+
+static bool
+read_iterator(ItemSpan text, ShardIterator *iterator)
+{
+	ItemSpan part;
+	int64 shard;
+	int64 end;
+
+	if (!cut_last(&text, &part) || !read_number(part, &iterator->issued) ||
+		!cut_last(&text, &part) || !read_number(part, &end) || !cut_last(&text, &part) ||
+		!read_position(part, &iterator->position) || !cut_last(&text, &part) ||
+		!read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
+		return false;
+	iterator->shard = (int) shard;
+	iterator->stream = text;
+	iterator->end = (XLogRecPtr) end;
+	return true;
+}
+
+void
+request_parse_iterator(ItemSpan text, ShardIterator *iterator)
+{
+	if (!read_iterator(text, iterator))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
+	if (iterator->issued < request_now() - ITERATOR_MINUTES * SECS_PER_MINUTE * INT64CONST(1000))
+		dyn_error(ERRCODE_DYN_EXPIRED_ITERATOR,
+				  "The shard iterator has expired and can no longer be used to retrieve stream "
+				  "records. A shard iterator expires %d minutes after it is retrieved",
+				  ITERATOR_MINUTES);
+}

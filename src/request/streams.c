@@ -1,0 +1,468 @@
+/*
+ * streams.c
+ *	  ListStreams, DescribeStream, GetShardIterator, GetRecords.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "executor/spi.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "errors.h"
+#include "request/iterator.h"
+#include "request/request.h"
+#include "request/resource.h"
+#include "request/response.h"
+
+#define MAX_LISTED 100
+#define MAX_RECORDS 1000
+#define MAX_PAGE_BYTES (1024 * 1024)
+
+static int64
+get_limit(const RequestInteger *limit, int max)
+{
+	if (!limit->given)
+		return max;
+	request_check_limit(limit->value, max);
+	return limit->value;
+}
+
+static ItemSpan
+span_of(const char *text)
+{
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+/* In the memory of the caller, whoever's is current. */
+static void
+append_stream_names(StringInfo response, ItemSpan table, int64 label, const char *arn)
+{
+	char text[STREAM_LABEL_LENGTH + 1];
+
+	response_string(response, "StreamArn", span_of(arn));
+	response_string(response, "StreamLabel", span_of(stream_label_print(label, text)));
+	response_string(response, "TableName", table);
+}
+
+/*
+ * ListStreams
+ */
+
+typedef struct ListStreams
+{
+	ItemSpan table;
+	RequestInteger limit;
+	ItemSpan after;
+	/* what the last one means */
+	ItemSpan after_table;
+	int64 after_label;
+} ListStreams;
+
+static bool
+is_behind(const ListStreams *list, ItemSpan table, int64 label)
+{
+	int order = list->after.data == NULL ? 1 : item_compare_bytes(table, list->after_table);
+
+	return order > 0 || (order == 0 && label > list->after_label);
+}
+
+/* Of a table's streams, what has room; goes on counting.  False if the next one has no room any more. */
+static bool
+append_streams(StringInfo response, const ListStreams *list, ItemSpan table,
+			   const DynSettings *settings, int64 *room, char **last)
+{
+	for (int i = 0; i < settings->nstreams; i++)
+	{
+		const DynStream *stream = &settings->streams[i];
+
+		if (!stream_is_kept(stream) || !is_behind(list, table, stream->label))
+			continue;
+		if ((*room)-- == 0)
+			return false;
+		*last = dyn_stream_arn(table, stream->label);
+		response_begin(response, NULL);
+		append_stream_names(response, table, stream->label, *last);
+		response_end(response);
+	}
+	return true;
+}
+
+static bool
+append_one_table(StringInfo response, const ListStreams *list, int64 *room, char **last)
+{
+	DynTable *table;
+	Relation rel = request_open_table(list->table, &table);
+	bool complete;
+
+	stream_check_reader(rel);
+	complete =
+		append_streams(response, list, dyn_table_name(list->table), &table->settings, room, last);
+	relation_close(rel, NoLock);
+	return complete;
+}
+
+/* What their names alone name, and the caller may read, by the names in byte order. */
+typedef struct ListedTable
+{
+	ItemSpan name;
+	const DynSettings *settings;
+} ListedTable;
+
+static int
+compare_tables(const void *a, const void *b)
+{
+	return item_compare_bytes(((const ListedTable *) a)->name, ((const ListedTable *) b)->name);
+}
+
+/* Rights are looked at first: nobody waits for a table of others. */
+static bool
+find_table(Oid relid, ListedTable *listed)
+{
+	DynTable *table;
+	Relation rel;
+
+	if (!stream_may_read(relid) || get_rel_relispartition(relid) || !RelationIsVisible(relid))
+		return false;
+	rel = dyn_open_listed(relid, &table);
+	if (rel == NULL)
+		return false;
+	listed->settings = &table->settings;
+	listed->name = dyn_name_of_relation(pstrdup(RelationGetRelationName(rel)), &table->settings);
+	relation_close(rel, AccessShareLock);
+	return true;
+}
+
+static bool
+append_all_tables(StringInfo response, const ListStreams *list, int64 *room, char **last)
+{
+	List *relids = dyn_tables_with_setting("streams");
+	ListedTable *tables = palloc(list_length(relids) * sizeof(ListedTable));
+	bool complete = true;
+	ListCell *cell;
+	int n = 0;
+
+	foreach (cell, relids)
+		n += find_table(lfirst_oid(cell), &tables[n]);
+	qsort(tables, n, sizeof(ListedTable), compare_tables);
+	for (int i = 0; i < n && complete; i++)
+		complete = append_streams(response, list, tables[i].name, tables[i].settings, room, last);
+	return complete;
+}
+
+void
+request_list_streams(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"TableName", MEMBER_STRING, offsetof(ListStreams, table)},
+		{"Limit", MEMBER_INTEGER, offsetof(ListStreams, limit)},
+		{"ExclusiveStartStreamArn", MEMBER_STRING, offsetof(ListStreams, after)}};
+	ListStreams list = {{0}};
+	StringInfoData page;
+	char *last = NULL;
+	bool complete;
+	int64 room;
+
+	request_read_members(reader, members, lengthof(members), &list);
+	json_reader_done(reader);
+	room = get_limit(&list.limit, MAX_LISTED);
+	if (list.after.data != NULL &&
+		!request_parse_stream_arn(list.after, &list.after_table, &list.after_label))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ExclusiveStartStreamArn: %s",
+				  item_quoted(list.after));
+	SPI_connect();
+	initStringInfo(&page);
+	response_begin(&page, NULL);
+	response_begin_array(&page, "Streams");
+	complete = list.table.data != NULL ? append_one_table(&page, &list, &room, &last)
+									   : append_all_tables(&page, &list, &room, &last);
+	response_end_array(&page);
+	if (!complete)
+		response_string(&page, "LastEvaluatedStreamArn", span_of(last));
+	response_end(&page);
+	/* response keeps to its own memory as it grows */
+	appendBinaryStringInfo(response, page.data, page.len);
+	SPI_finish();
+}
+
+/*
+ * One stream
+ */
+
+pg_noreturn static void
+fail_not_found(const char *what, ItemSpan name)
+{
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "%s: %.*s not found", what, (int) name.len,
+			  name.data);
+}
+
+/* By its ARN; the table is open under the lock of a reader. */
+static Relation
+open_stream(ItemSpan arn, DynTable **table, StreamTarget *target)
+{
+	const DynStream *stream = NULL;
+	ItemSpan name;
+	int64 label;
+	Relation rel;
+
+	if (!request_parse_stream_arn(arn, &name, &label))
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Invalid StreamArn: Invalid ResourceArn provided as input %s", item_quoted(arn));
+	rel = dyn_table_find(name, AccessShareLock, table);
+	if (rel == NULL)
+		fail_not_found("Stream", arn);
+	stream_check_reader(rel);
+	stream = stream_find(&(*table)->settings, label);
+	if (stream == NULL)
+		fail_not_found("Stream", arn);
+	stream_set_target(target, *table, stream, name);
+	return rel;
+}
+
+static int
+find_shard(const StreamTarget *target, ItemSpan id)
+{
+	int shard = request_parse_shard_id(id, &target->stream);
+
+	if (shard < 0)
+		fail_not_found("Shard", id);
+	return shard;
+}
+
+typedef struct DescribeStream
+{
+	ItemSpan stream;
+	RequestInteger limit;
+	ItemSpan after; /* a shard */
+} DescribeStream;
+
+static void
+append_sequence(StringInfo response, const char *name, StreamPlace place)
+{
+	char text[STREAM_SEQUENCE_LENGTH + 1];
+
+	response_string(response, name, span_of(stream_sequence_print(place, text)));
+}
+
+/* Records are numbered across shards, so all shards begin and end alike. */
+static void
+append_shards(StringInfo response, const DescribeStream *describe, const StreamTarget *target)
+{
+	int64 room = get_limit(&describe->limit, MAX_LISTED);
+	int shard = describe->after.data != NULL ? find_shard(target, describe->after) + 1 : 0;
+	StreamPlace first;
+	StreamPlace last;
+	bool ended;
+
+	stream_bounds(target, &first, &last, &ended);
+	response_begin_array(response, "Shards");
+	for (; shard < target->stream.shards && room > 0; shard++, room--)
+	{
+		response_begin(response, NULL);
+		response_string(response, "ShardId",
+						span_of(request_shard_id(target->stream.label, shard)));
+		response_begin(response, "SequenceNumberRange");
+		append_sequence(response, "StartingSequenceNumber", first);
+		if (ended)
+			append_sequence(response, "EndingSequenceNumber", last);
+		response_end(response);
+		response_end(response);
+	}
+	response_end_array(response);
+	if (shard < target->stream.shards)
+		response_string(response, "LastEvaluatedShardId",
+						span_of(request_shard_id(target->stream.label, shard - 1)));
+}
+
+static void
+append_key_schema(StringInfo response, const DynTable *table)
+{
+	response_begin_array(response, "KeySchema");
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		response_begin(response, NULL);
+		response_string(response, "AttributeName", table->keys[i].attribute);
+		response_string(response, "KeyType", span_of(i == 0 ? "HASH" : "RANGE"));
+		response_end(response);
+	}
+	response_end_array(response);
+}
+
+static void
+append_description(StringInfo response, const DescribeStream *describe, const DynTable *table,
+				   const StreamTarget *target)
+{
+	const DynStream *stream = &target->stream;
+
+	response_begin(response, "StreamDescription");
+	append_stream_names(response, target->table, stream->label,
+						dyn_stream_arn(target->table, stream->label));
+	response_string(response, "StreamStatus",
+					span_of(stream->disabled == 0 ? "ENABLED" : "DISABLED"));
+	response_string(response, "StreamViewType", span_of(dyn_stream_view_names[stream->view]));
+	response_name(response, "CreationRequestDateTime");
+	appendStringInfo(response, "%.3f", (double) stream->label / 1000);
+	append_key_schema(response, table);
+	append_shards(response, describe, target);
+	response_end(response);
+}
+
+void
+request_describe_stream(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"StreamArn", MEMBER_STRING, offsetof(DescribeStream, stream), true},
+		{"Limit", MEMBER_INTEGER, offsetof(DescribeStream, limit)},
+		{"ExclusiveStartShardId", MEMBER_STRING, offsetof(DescribeStream, after)}};
+	DescribeStream describe = {{0}};
+	StreamTarget target;
+	DynTable *table;
+	Relation rel;
+
+	request_read_members(reader, members, lengthof(members), &describe);
+	json_reader_done(reader);
+	rel = open_stream(describe.stream, &table, &target);
+	response_begin(response, NULL);
+	append_description(response, &describe, table, &target);
+	response_end(response);
+	relation_close(rel, NoLock);
+}
+
+/*
+ * GetShardIterator, GetRecords
+ */
+
+enum
+{
+	TYPE_TRIM_HORIZON,
+	TYPE_LATEST,
+	TYPE_AT,
+	TYPE_AFTER
+};
+
+static const char *const iterator_types[] = {"TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER",
+											 "AFTER_SEQUENCE_NUMBER", NULL};
+
+typedef struct GetShardIterator
+{
+	ItemSpan stream;
+	ItemSpan shard;
+	int type;
+	ItemSpan sequence;
+} GetShardIterator;
+
+static StreamPosition
+get_position(const GetShardIterator *get)
+{
+	bool needed = get->type == TYPE_AT || get->type == TYPE_AFTER;
+	StreamPlace place;
+
+	if (needed != (get->sequence.data != NULL))
+		dyn_error(ERRCODE_DYN_VALIDATION, "SequenceNumber %s be specified for ShardIteratorType %s",
+				  needed ? "must" : "must not", iterator_types[get->type]);
+	if (get->type == TYPE_TRIM_HORIZON)
+		return (StreamPosition){true};
+	if (get->type == TYPE_LATEST)
+		return stream_position_latest();
+	if (!stream_sequence_parse(get->sequence, &place))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid SequenceNumber: %s", item_quoted(get->sequence));
+	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
+}
+
+/* What the next read has to reach to know that there is no more. */
+static XLogRecPtr
+known_end(const StreamTarget *target, XLogRecPtr end)
+{
+	return end == InvalidXLogRecPtr && target->stream.disabled != 0 ? stream_wal_position() : end;
+}
+
+void
+request_get_shard_iterator(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"StreamArn", MEMBER_STRING, offsetof(GetShardIterator, stream), true},
+		{"ShardId", MEMBER_STRING, offsetof(GetShardIterator, shard), true},
+		{"ShardIteratorType", MEMBER_CHOICE, offsetof(GetShardIterator, type), true,
+		 iterator_types},
+		{"SequenceNumber", MEMBER_STRING, offsetof(GetShardIterator, sequence)}};
+	GetShardIterator get = {{0}};
+	ShardIterator iterator;
+	StreamTarget target;
+	DynTable *table;
+
+	request_read_members(reader, members, lengthof(members), &get);
+	json_reader_done(reader);
+	iterator.position = get_position(&get);
+	iterator.stream = get.stream;
+	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
+	iterator.shard = find_shard(&target, get.shard);
+	iterator.issued = request_now();
+	iterator.end = known_end(&target, InvalidXLogRecPtr);
+	response_begin(response, NULL);
+	response_string(response, "ShardIterator", span_of(request_print_iterator(&iterator)));
+	response_end(response);
+}
+
+typedef struct GetRecords
+{
+	ItemSpan iterator;
+	RequestInteger limit;
+} GetRecords;
+
+static bool
+append_record(const StreamRecord *record, void *arg)
+{
+	StringInfo response = arg;
+
+	response_name(response, NULL);
+	stream_record_print(response, record, STREAM_API);
+	return true;
+}
+
+/* An ARN that is none was not issued here. */
+static void
+find_target(const ShardIterator *iterator, StreamTarget *target)
+{
+	ItemSpan name;
+	int64 label;
+	DynTable *table;
+
+	if (!request_parse_stream_arn(iterator->stream, &name, &label))
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
+	relation_close(open_stream(iterator->stream, &table, target), AccessShareLock);
+	if (iterator->shard >= target->stream.shards)
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
+}
+
+void
+request_get_records(JsonReader *reader, StringInfo response)
+{
+	static const RequestMember members[] = {
+		{"ShardIterator", MEMBER_STRING, offsetof(GetRecords, iterator), true},
+		{"Limit", MEMBER_INTEGER, offsetof(GetRecords, limit)}};
+	GetRecords get = {{0}};
+	StreamRead read = {.max_bytes = MAX_PAGE_BYTES};
+	ShardIterator iterator;
+	StreamReadResult result;
+	StreamTarget target;
+
+	request_read_members(reader, members, lengthof(members), &get);
+	json_reader_done(reader);
+	read.max_records = get_limit(&get.limit, MAX_RECORDS);
+	request_parse_iterator(get.iterator, &iterator);
+	find_target(&iterator, &target);
+	read.position = iterator.position;
+	read.shard = iterator.shard;
+	read.end = iterator.end;
+	response_begin(response, NULL);
+	response_begin_array(response, "Records");
+	stream_read(&target, &read, append_record, response, &result);
+	response_end_array(response);
+	iterator.position = result.next;
+	iterator.issued = request_now();
+	iterator.end = known_end(&target, iterator.end);
+	if (!result.ended)
+		response_string(response, "NextShardIterator", span_of(request_print_iterator(&iterator)));
+	response_end(response);
+}

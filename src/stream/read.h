@@ -1,0 +1,113 @@
+/*
+ * read.h
+ *	  Reading streams: positions, the log of collected records, reads by table and stream.
+ */
+#ifndef DYNAMO_TABLE_STREAM_READ_H
+#define DYNAMO_TABLE_STREAM_READ_H
+
+#include "utils/snapshot.h"
+
+#include "stream/stream.h"
+
+/* Where a read begins. */
+typedef struct StreamPosition
+{
+	bool horizon; /* at the oldest record that is left */
+	StreamPlace after; /* otherwise after this place */
+} StreamPosition;
+
+/* A stream that the caller may read. */
+typedef struct StreamTarget
+{
+	Oid relid;
+	Oid schema; /* of the extension */
+	ItemSpan table; /* as the caller names it */
+	DynStream stream;
+	int nolder; /* streams of the table before this one that are still listed */
+	int64 *older; /* their labels */
+} StreamTarget;
+
+typedef struct StreamRead
+{
+	StreamPosition position;
+	int shard; /* -1: all */
+	int64 max_records; /* 0: no limit */
+	int64 max_bytes; /* likewise; one record may have more */
+	XLogRecPtr end; /* of the WAL, after the stream was seen to be disabled; or Invalid */
+} StreamRead;
+
+typedef struct StreamReadResult
+{
+	int64 count;
+	StreamPosition next; /* where to go on */
+	bool ended; /* there will be no more: the stream was disabled, and that is collected */
+} StreamReadResult;
+
+/* False: no more.  The record lives until the callback returns. */
+typedef bool (*StreamRecordCallback)(const StreamRecord *record, void *arg);
+
+/* position.c */
+extern XLogRecPtr stream_wal_position(void);
+extern StreamPosition stream_position_latest(void);
+extern StreamPosition stream_position_after(StreamPlace place);
+extern StreamPosition stream_position_at(StreamPlace place);
+extern StreamPosition stream_position_parse(ItemSpan text);
+
+/* target.c */
+extern bool stream_is_kept(const DynStream *stream);
+extern bool stream_may_read(Oid relid);
+extern const DynStream *stream_find(const DynSettings *settings, int64 label);
+extern void stream_set_target(StreamTarget *target, const DynTable *table, const DynStream *stream,
+							  ItemSpan name);
+extern void stream_check_reader(Relation rel);
+
+/*
+ * log.c
+ */
+
+/* What was collected, as one snapshot shows it. */
+typedef struct StreamLog
+{
+	Oid schema;
+	Relation records; /* partitioned */
+	Oid index;
+	int npartitions;
+	Oid *partitions; /* in the order of time, which is that of places */
+	Snapshot snapshot;
+	Snapshot newest; /* for what must be seen even where the snapshot is an old one */
+} StreamLog;
+
+/* Where changes were not collected. */
+typedef struct StreamGap
+{
+	XLogRecPtr after;
+	XLogRecPtr before;
+	TimestampTz noticed;
+} StreamGap;
+
+/* Of one relation and stream, from after a place. */
+typedef struct StreamScan
+{
+	Oid relid;
+	const DynStream *stream;
+	StreamPlace after;
+	XLogRecPtr before; /* or Invalid */
+	int shard; /* -1: all */
+} StreamScan;
+
+extern void stream_log_open(StreamLog *log, Oid schema);
+extern void stream_log_close(StreamLog *log);
+extern bool stream_log_scan(const StreamLog *log, const StreamScan *scan,
+							StreamRecordCallback callback, void *arg);
+extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place);
+extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
+extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
+extern XLogRecPtr stream_log_collected(const StreamLog *log);
+
+/* read.c */
+extern void stream_read(const StreamTarget *target, const StreamRead *read,
+						StreamRecordCallback callback, void *arg, StreamReadResult *result);
+extern void stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
+						  bool *ended);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * read_functions.c
+ *	  dyn_stream_read() and dyn_stream_read_json(), which may wait for records.
+ *
+ * Each look opens the table and the records anew and leaves nothing locked, and no snapshot of its
+ * own; so who waits is in nobody's way.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "actions/arguments.h"
+#include "errors.h"
+#include "stream/read.h"
+
+#define MAX_WAIT (60 * USECS_PER_SEC)
+
+/* The longest sleep between two looks, whatever it is that may wake us. */
+#define MAX_SLEEP 1000
+
+typedef struct ReadCall
+{
+	text *table;
+	text *stream; /* a label or an ARN, or NULL */
+	StreamRead read;
+	int64 wait; /* microseconds */
+	bool plain; /* of dyn_stream_read_json() */
+	StreamTarget target;
+	bool known; /* the target is the one that was found by the first look */
+	ReturnSetInfo *result;
+} ReadCall;
+
+static int64
+get_wait(FunctionCallInfo fcinfo, int i)
+{
+	const Interval *interval;
+	double wait;
+
+	if (PG_ARGISNULL(i))
+		return 0;
+	interval = PG_GETARG_INTERVAL_P(i);
+	wait = (double) interval->time +
+		   ((double) interval->day + DAYS_PER_MONTH * (double) interval->month) * USECS_PER_DAY;
+	if (wait < 0 || wait > MAX_WAIT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("wait must be between 0 and 1 minute")));
+	if (wait > 0 && IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot wait for records in a transaction that keeps its snapshot"),
+				 errhint("Records that are added meanwhile are shown at READ COMMITTED only.")));
+	return (int64) wait;
+}
+
+/* table_name, position, max_records, shard, stream, wait, and of the JSON form whether it is plain */
+static void
+get_call(FunctionCallInfo fcinfo, ReadCall *call)
+{
+	memset(call, 0, sizeof(*call));
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "position");
+	call->table = PG_GETARG_TEXT_PP(0);
+	call->read.position = stream_position_parse(action_span(PG_GETARG_TEXT_PP(1)));
+	if (!PG_ARGISNULL(2))
+		call->read.max_records = option_positive("max_records", PG_GETARG_INT32(2));
+	/* no shard has a number that is negative, or as large */
+	call->read.shard = PG_ARGISNULL(3) ? -1 : PG_GETARG_INT32(3) < 0 ? INT_MAX : PG_GETARG_INT32(3);
+	call->stream = argument_text(fcinfo, 4);
+	call->wait = get_wait(fcinfo, 5);
+	call->plain = PG_NARGS() > 6 && !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+}
+
+/* An ARN has to be one of this table. */
+static int64
+get_label(const ReadCall *call, const DynTable *table)
+{
+	ItemSpan label = action_span(call->stream);
+	ItemSpan arn = label;
+	ItemSpan name;
+	int64 value;
+
+	if (dyn_parse_stream_arn(arn, &name, &label))
+	{
+		DynTable *other;
+		Relation rel = dyn_table_find(name, AccessShareLock, &other);
+		bool same = rel != NULL && other->relid == table->relid;
+
+		if (rel != NULL)
+			relation_close(rel, AccessShareLock);
+		if (!same)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("stream \"%s\" is not of table \"%s\"",
+															 item_quoted(arn), table->name)));
+	}
+	if (!stream_label_parse(label, &value) || value <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid stream \"%s\"", item_quoted(arn)),
+				 errdetail("A stream is given by its label or its ARN.")));
+	return value;
+}
+
+static void
+find_target(ReadCall *call, const DynTable *table)
+{
+	int64 label = call->known            ? call->target.stream.label
+				  : call->stream != NULL ? get_label(call, table)
+										 : 0;
+	const DynStream *stream = stream_find(&table->settings, label);
+
+	if (stream == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+				 errmsg("table \"%s\" has no %sstream", table->name, label == 0 ? "" : "such ")));
+	if (call->read.shard >= stream->shards)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("shard must be between 0 and %d", stream->shards - 1)));
+	stream_set_target(&call->target, table, stream, dyn_table_name(action_span(call->table)));
+	call->known = true;
+}
+
+static int64
+look(ReadCall *call, StreamRecordCallback callback)
+{
+	StreamReadResult result;
+	DynTable *table;
+	Relation rel = dyn_table_open(call->table, AccessShareLock, &table);
+
+	stream_check_reader(rel);
+	find_target(call, table);
+	relation_close(rel, AccessShareLock);
+	stream_read(&call->target, &call->read, callback, call, &result);
+	call->read.position = result.next;
+	return result.count;
+}
+
+static void
+run(FunctionCallInfo fcinfo, StreamRecordCallback callback)
+{
+	TimestampTz start = GetCurrentTimestamp();
+	ReadCall call;
+
+	get_call(fcinfo, &call);
+	InitMaterializedSRF(fcinfo, 0);
+	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	while (look(&call, callback) == 0)
+	{
+		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), start + call.wait);
+
+		CHECK_FOR_INTERRUPTS();
+		if (left <= 0)
+			break;
+		stream_wait_for_records((int) Min(left, MAX_SLEEP));
+	}
+}
+
+static Datum
+sequence_of(const StreamRecord *record)
+{
+	char text[STREAM_SEQUENCE_LENGTH + 1];
+
+	return CStringGetTextDatum(stream_sequence_print(record->place, text));
+}
+
+static void
+set_image(const DynItem *image, Datum *value, bool *isnull)
+{
+	*isnull = image == NULL;
+	*value = PointerGetDatum(image);
+}
+
+static bool
+put_columns(const StreamRecord *record, void *arg)
+{
+	const ReadCall *call = arg;
+	Datum values[10] = {0};
+	bool nulls[10] = {false};
+
+	values[0] = sequence_of(record);
+	values[1] = CStringGetTextDatum(stream_event_name(record->event));
+	set_image(record->keys, &values[2], &nulls[2]);
+	set_image(record->new_image, &values[3], &nulls[3]);
+	set_image(record->old_image, &values[4], &nulls[4]);
+	values[5] = TimestampTzGetDatum(record->committed);
+	values[6] = BoolGetDatum(record->expired);
+	values[7] = BoolGetDatum(record->incomplete);
+	values[8] = Int32GetDatum(record->shard);
+	values[9] = Int32GetDatum(record->size);
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
+	return true;
+}
+
+static bool
+put_json(const StreamRecord *record, void *arg)
+{
+	const ReadCall *call = arg;
+	StreamRecord named = *record;
+	bool nulls[2] = {false};
+	StringInfoData json;
+	Datum values[2];
+
+	named.table = call->target.table;
+	initStringInfo(&json);
+	stream_record_print(&json, &named, call->plain ? STREAM_PLAIN : STREAM_TYPED);
+	values[0] = sequence_of(record);
+	values[1] = PointerGetDatum(cstring_to_text_with_len(json.data, json.len));
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
+	return true;
+}
+
+PG_FUNCTION_INFO_V1(dyn_stream_read);
+Datum
+dyn_stream_read(PG_FUNCTION_ARGS)
+{
+	run(fcinfo, put_columns);
+	PG_RETURN_NULL();
+}
+
+PG_FUNCTION_INFO_V1(dyn_stream_read_json);
+Datum
+dyn_stream_read_json(PG_FUNCTION_ARGS)
+{
+	run(fcinfo, put_json);
+	PG_RETURN_NULL();
+}
