@@ -2,9 +2,12 @@
  * append.c
  *	  Storing the records of a round, and telling of them.
  *
- * They go into one partition by the calls that COPY uses.  Its rows have no triggers and no
- * constraints beyond those that they fulfill by what they are: who calls has found the partition for
- * their time.
+ * They go into one partition, past the executor.  Its rows have no triggers and no constraints beyond
+ * those that they fulfill by what they are: who calls has found the partition for their time.
+ *
+ * Nobody is to decode them: what is collected would give changes again, here to leave out, and to
+ * subscribers of all tables, who have no such partition.  So they are inserted one by one, as a batch
+ * cannot be kept from that.
  */
 #include "postgres.h"
 
@@ -23,83 +26,54 @@
 #include "compat.h"
 #include "stream/collect.h"
 
-/* As many rows and bytes as COPY takes at once. */
-#define BATCH_ROWS 1000
-#define BATCH_BYTES 65535
-
 /* A queue of notifications that is fuller is left to those who notify about something else. */
 #define QUEUE_USAGE 0.5
 
-typedef struct Batch
+typedef struct Target
 {
 	Relation rel;
 	EState *estate;
 	ResultRelInfo *result;
-	TupleTableSlot *slots[BATCH_ROWS];
-	int nslots; /* that were made */
-	int rows;
-	Size bytes;
-} Batch;
+	BulkInsertState bulk;
+	TupleTableSlot *slot;
+} Target;
 
 static void
-insert_index_tuples(Batch *batch, TupleTableSlot *slot)
+begin(Target *target, Oid partition)
 {
-	GetPerTupleExprContext(batch->estate)->ecxt_scantuple = slot;
-	list_free(insert_index_entries(batch->result, slot, batch->estate));
-	ResetPerTupleExprContext(batch->estate);
+	target->rel = table_open(partition, RowExclusiveLock);
+	target->estate = CreateExecutorState();
+	target->result = makeNode(ResultRelInfo);
+	target->bulk = GetBulkInsertState();
+	target->slot = table_slot_create(target->rel, NULL);
+	InitResultRelInfo(target->result, target->rel, 1, NULL, 0);
+	ExecOpenIndices(target->result, false);
 }
 
+/* Logical decoding leaves the row out, whoever's it is. */
 static void
-flush(Batch *batch)
+add(Target *target, TupleTableSlot *row)
 {
-	MemoryContext old = MemoryContextSwitchTo(GetPerTupleMemoryContext(batch->estate));
+	MemoryContext old = MemoryContextSwitchTo(GetPerTupleMemoryContext(target->estate));
 
-	table_multi_insert(batch->rel, batch->slots, batch->rows, GetCurrentCommandId(true), 0, NULL);
+	ExecCopySlot(target->slot, row);
+	table_tuple_insert(target->rel, target->slot, GetCurrentCommandId(true),
+					   TABLE_INSERT_NO_LOGICAL, target->bulk);
+	GetPerTupleExprContext(target->estate)->ecxt_scantuple = target->slot;
+	(void) insert_index_entries(target->result, target->slot, target->estate);
+	ExecClearTuple(target->slot);
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < batch->rows; i++)
-	{
-		insert_index_tuples(batch, batch->slots[i]);
-		ExecClearTuple(batch->slots[i]);
-	}
-	batch->rows = 0;
-	batch->bytes = 0;
-	CHECK_FOR_INTERRUPTS();
+	ResetPerTupleExprContext(target->estate);
 }
 
 static void
-add(Batch *batch, TupleTableSlot *row)
+end(Target *target)
 {
-	bool should_free;
-
-	if (batch->rows == batch->nslots)
-		batch->slots[batch->nslots++] = table_slot_create(batch->rel, NULL);
-	ExecCopySlot(batch->slots[batch->rows], row);
-	batch->bytes += ExecFetchSlotHeapTuple(batch->slots[batch->rows], false, &should_free)->t_len;
-	batch->rows++;
-	if (batch->rows == BATCH_ROWS || batch->bytes >= BATCH_BYTES)
-		flush(batch);
-}
-
-static void
-begin(Batch *batch, Oid partition)
-{
-	batch->rel = table_open(partition, RowExclusiveLock);
-	batch->estate = CreateExecutorState();
-	batch->result = makeNode(ResultRelInfo);
-	batch->nslots = batch->rows = 0;
-	batch->bytes = 0;
-	InitResultRelInfo(batch->result, batch->rel, 1, NULL, 0);
-	ExecOpenIndices(batch->result, false);
-}
-
-static void
-end(Batch *batch)
-{
-	for (int i = 0; i < batch->nslots; i++)
-		ExecDropSingleTupleTableSlot(batch->slots[i]);
-	ExecCloseIndices(batch->result);
-	FreeExecutorState(batch->estate);
-	table_close(batch->rel, NoLock);
+	ExecDropSingleTupleTableSlot(target->slot);
+	FreeBulkInsertState(target->bulk);
+	ExecCloseIndices(target->result);
+	FreeExecutorState(target->estate);
+	table_close(target->rel, NoLock);
 }
 
 /* The extension may have been updated since the decoder was opened. */
@@ -117,16 +91,17 @@ void
 stream_append(Oid partition, StreamDecoder *decoder)
 {
 	TupleTableSlot *row = MakeSingleTupleTableSlot(decoder->row, &TTSOpsMinimalTuple);
-	Batch *batch = palloc(sizeof(Batch));
+	Target target;
 
-	begin(batch, partition);
-	require_same_row(batch->rel, decoder->row);
+	begin(&target, partition);
+	require_same_row(target.rel, decoder->row);
 	while (tuplestore_gettupleslot(decoder->round.tuples, true, false, row))
-		add(batch, row);
-	if (batch->rows > 0)
-		flush(batch);
+	{
+		CHECK_FOR_INTERRUPTS();
+		add(&target, row);
+	}
 	ExecDropSingleTupleTableSlot(row);
-	end(batch);
+	end(&target);
 }
 
 /* A listener that is idle in a transaction lets the queue fill up, and a full one fails commits. */

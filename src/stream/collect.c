@@ -8,8 +8,7 @@
  * what was decoded.  So it is never ahead of the records, and if it is behind them, decoding
  * leaves out what was stored.
  *
- * What a collector writes carries an origin that the plugin leaves out, so that collecting gives
- * nothing to collect.
+ * Its records are rows that logical decoding leaves out, so collecting gives nothing to collect.
  *
  * Lock order: STREAM_LOCK_SLOT, the row of dyn_stream_state, a partition.  A partition is dropped in a
  * transaction of its own.
@@ -22,7 +21,6 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "replication/origin.h"
 #include "replication/slot.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
@@ -50,24 +48,10 @@
  */
 
 static void
-begin_writing(StreamCollector *collector)
+begin_writing(void)
 {
-	collector->writing = true;
-	replorigin_session_origin = DoNotReplicateId;
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
-}
-
-/* The server sets the others when it commits with an origin. */
-static void
-reset_origin(StreamCollector *collector)
-{
-	if (!collector->writing)
-		return;
-	collector->writing = false;
-	replorigin_session_origin = InvalidRepOriginId;
-	replorigin_session_origin_lsn = InvalidXLogRecPtr;
-	replorigin_session_origin_timestamp = 0;
 }
 
 static void
@@ -75,8 +59,8 @@ commit_writing(StreamCollector *collector)
 {
 	PopActiveSnapshot();
 	SPI_finish();
+	stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
 	collector->commit();
-	reset_origin(collector);
 }
 
 /*
@@ -189,7 +173,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 {
 	StreamRound *round = &collector->decoder->round;
 
-	begin_writing(collector);
+	begin_writing();
 	write_state(collector, next);
 	if (round->records > 0)
 	{
@@ -251,7 +235,7 @@ stream_collect_rest(StreamCollector *collector)
 	{
 		CHECK_FOR_INTERRUPTS();
 		collector->begin();
-		begin_writing(collector);
+		begin_writing();
 		dropped = stream_trim(collector->schema);
 		commit_writing(collector);
 	}
@@ -331,7 +315,6 @@ stream_collector_close(StreamCollector *collector)
 void
 stream_collector_abandon(StreamCollector *collector)
 {
-	reset_origin(collector);
 	if (collector->decoder == NULL)
 		return;
 	stream_decoder_abandon(collector->decoder);

@@ -42,7 +42,6 @@ typedef struct StreamCollector
 	StreamPartition partition; /* the last one that was written to */
 	StreamSafety first; /* to be confirmed when standbys that count have it */
 	StreamSafety last; /* and then */
-	bool writing; /* its transaction has the origin that is not collected */
 	TimestampTz noted; /* when a state without records was written */
 	TimestampTz trimmed; /* when it was last looked for what has expired */
 } StreamCollector;

@@ -18,7 +18,6 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "replication/decode.h"
-#include "replication/origin.h"
 #include "replication/slot.h"
 #include "storage/lwlock.h"
 #include "utils/inval.h"
@@ -139,12 +138,33 @@ round_is_full(const StreamDecoder *decoder, XLogRecPtr from)
 		   decoder->decoding->reader->EndRecPtr - from >= ROUND_WAL;
 }
 
+static bool
+is_own(const StreamDecoder *decoder, TransactionId xid)
+{
+	for (int i = 0; i < DECODER_OWN; i++)
+	{
+		if (TransactionIdIsValid(xid) && decoder->own[i] == xid)
+			return true;
+	}
+	return false;
+}
+
 /* The server's own records, and the collector's changes, are no reason to say how far it has come. */
 static bool
-is_of_others(XLogReaderState *reader)
+is_of_others(const StreamDecoder *decoder)
 {
+	XLogReaderState *reader = decoder->decoding->reader;
+
 	return XLogRecGetRmid(reader) != RM_XLOG_ID && XLogRecGetRmid(reader) != RM_STANDBY_ID &&
-		   XLogRecGetOrigin(reader) != DoNotReplicateId;
+		   !is_own(decoder, XLogRecGetXid(reader));
+}
+
+/* What a transaction writes is no reason for the next one. */
+void
+stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid)
+{
+	memmove(decoder->own + 1, decoder->own, (DECODER_OWN - 1) * sizeof(TransactionId));
+	decoder->own[0] = xid;
 }
 
 /* False if the next one is not there as a whole. */
@@ -164,7 +184,7 @@ read_record(StreamDecoder *decoder)
 						errmsg("could not read the WAL of changes of items: %s", error)));
 	if (record == NULL)
 		return false;
-	decoder->others |= is_of_others(decoding->reader);
+	decoder->others |= is_of_others(decoder);
 	LogicalDecodingProcessRecord(decoding, decoding->reader);
 	return true;
 }

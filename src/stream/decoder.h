@@ -42,6 +42,9 @@ typedef struct StreamRound
 	List *relations; /* that have records in it */
 } StreamRound;
 
+/* More than are written between two looks at an otherwise idle WAL. */
+#define DECODER_OWN 4
+
 typedef struct StreamDecoder
 {
 	MemoryContext context;
@@ -52,6 +55,7 @@ typedef struct StreamDecoder
 	XLogRecPtr reached; /* all that begins before this place was read */
 	XLogRecPtr seen; /* all that ends before this place was read */
 	bool others; /* something was read that others wrote; for the caller to reset */
+	TransactionId own[DECODER_OWN]; /* transactions that the caller wrote lately */
 	bool historic; /* caches are of the time of a change */
 	MemoryContext round_context;
 	StreamRound round;
@@ -59,6 +63,7 @@ typedef struct StreamDecoder
 
 extern StreamDecoder *stream_decoder_open(XLogRecPtr collected, TupleDesc row);
 extern void stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected);
+extern void stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid);
 extern void stream_decoder_end_round(StreamDecoder *decoder);
 extern void stream_decoder_close(StreamDecoder *decoder);
 extern void stream_decoder_abandon(StreamDecoder *decoder);

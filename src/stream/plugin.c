@@ -10,7 +10,6 @@
 
 #include "access/htup_details.h"
 #include "fmgr.h"
-#include "replication/origin.h"
 #include "replication/output_plugin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -216,13 +215,6 @@ truncate_tables(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelatio
 	tell_progress(plugin);
 }
 
-/* What the collector writes gives no changes to collect. */
-static bool
-filter_origin(LogicalDecodingContext *ctx, RepOriginId origin)
-{
-	return origin == DoNotReplicateId;
-}
-
 /* Everything is in the decoding context, which goes now. */
 void
 _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
@@ -233,5 +225,4 @@ _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 	callbacks->truncate_cb = truncate_tables;
 	callbacks->commit_cb = commit;
 	callbacks->message_cb = message;
-	callbacks->filter_by_origin_cb = filter_origin;
 }
