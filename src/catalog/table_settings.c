@@ -13,6 +13,9 @@
 
 #define ARGUMENT_START "{\"settings\":"
 
+/* The last millisecond of year 9999, since 1970. */
+#define MAX_TIME INT64CONST(253402300799999)
+
 const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
 const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
 const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE",
@@ -119,6 +122,17 @@ read_tags(DynSettings *settings, ItemSpan value)
 	}
 }
 
+/* Milliseconds since 1970, which have to be printed as labels. */
+static int64
+read_time(const char *name, ItemSpan value)
+{
+	int64 time = read_integer(name, value);
+
+	if (time > MAX_TIME)
+		fail_member(name, "is out of range");
+	return time;
+}
+
 static void
 read_stream(DynStream *stream, ItemSpan value)
 {
@@ -132,13 +146,13 @@ read_stream(DynStream *stream, ItemSpan value)
 	{
 		value = item_entry(item_child(&members, i), &name);
 		if (item_span_is(name, "label"))
-			stream->label = read_integer("label", value);
+			stream->label = read_time("label", value);
 		else if (item_span_is(name, "view_type"))
 			stream->view = (DynStreamView) read_choice("view_type", value, dyn_stream_view_names);
 		else if (item_span_is(name, "shards"))
 			stream->shards = (int) Min(read_integer("shards", value), DYN_MAX_SHARDS);
 		else if (item_span_is(name, "disabled"))
-			stream->disabled = read_integer("disabled", value);
+			stream->disabled = read_time("disabled", value);
 		else
 			fail_member("streams", "has a member that is not known");
 	}

@@ -16,6 +16,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
@@ -71,7 +72,7 @@ survey_streams(Streams *streams)
 		if (rel == NULL)
 			continue;
 		n = table->settings.nstreams;
-		if (n > 0)
+		if (n > 0 && stream_label_is_plausible(table->settings.streams[n - 1].label))
 			streams->newest = Max(streams->newest, table->settings.streams[n - 1].label);
 		if (dyn_settings_stream(&table->settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
@@ -122,19 +123,33 @@ drop_slot(void)
  */
 
 static void
-execute(const Life *life, const char *statement, int nargs, Oid *types, Datum *values)
+execute(const Life *life, const char *table, const char *statement, int nargs, Oid *types,
+		Datum *values)
 {
-	owned_execute(life->schema, STREAM_STATE_TABLE, statement, nargs, types, values, NULL);
+	owned_execute(life->schema, table, statement, nargs, types, values, NULL);
+}
+
+static void
+truncate_records(const Life *life)
+{
+	Oid parent = owned_table(life->schema, STREAM_RECORDS_TABLE);
+	ListCell *cell;
+
+	foreach (cell, find_inheritance_children(parent, NoLock))
+		owned_refuse_triggers(lfirst_oid(cell));
+	execute(life, STREAM_RECORDS_TABLE, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
 }
 
 /* All that was collected, also of another database, of which this is a copy. */
 static void
 clear_tables(const Life *life)
 {
-	execute(life, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_STATE_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_GAPS_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE, 0, NULL, NULL);
+	static const char *const tables[] = {STREAM_STATE_TABLE, STREAM_GAPS_TABLE,
+										 STREAM_TRIMMED_TABLE};
+
+	truncate_records(life);
+	for (int i = 0; i < lengthof(tables); i++)
+		execute(life, tables[i], psprintf("DELETE FROM %%1$s.%s", tables[i]), 0, NULL, NULL);
 }
 
 /* What was committed from one place to before another one is lost to all streams that there are. */
@@ -151,7 +166,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
 	values[2] = TimestampTzGetDatum(noticed);
-	execute(life,
+	execute(life, STREAM_GAPS_TABLE,
 			"INSERT INTO %1$s." STREAM_GAPS_TABLE " (after_lsn, before_lsn, noticed)"
 			" VALUES ($1, $2, $3)",
 			lengthof(types), types, values);
@@ -166,7 +181,7 @@ write_state(const Life *life, XLogRecPtr collected)
 					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
 
-	execute(life,
+	execute(life, STREAM_STATE_TABLE,
 			"INSERT INTO %1$s." STREAM_STATE_TABLE " (database, slot, collected, collected_at)"
 			" VALUES ($1, $2, $3, $4) ON CONFLICT (database) DO UPDATE"
 			" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at",
