@@ -47,8 +47,8 @@ static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"}
  * After a round with records it waits so many times as long as that has taken, at most so many milliseconds: a round
  * costs most for its transaction, so that the more there is to collect, the more a round should have.
  */
-#define REST 4
-#define MAX_REST 50
+#define REST 3
+#define MAX_REST 10
 
 /* Milliseconds between two looks whether somebody wants the database for himself. */
 #define LOOK_AROUND 1000
