@@ -61,6 +61,17 @@ read_integer(const char *name, ItemSpan value)
 	return integer;
 }
 
+/* Milliseconds since 1970, whose year has four digits in a label. */
+static int64
+read_time(const char *name, ItemSpan value)
+{
+	int64 time = read_integer(name, value);
+
+	if (time > DYN_MAX_LABEL)
+		fail_member(name, "must be a time before the year 10000");
+	return time;
+}
+
 static double
 read_number(const char *name, ItemSpan value)
 {
@@ -132,13 +143,13 @@ read_stream(DynStream *stream, ItemSpan value)
 	{
 		value = item_entry(item_child(&members, i), &name);
 		if (item_span_is(name, "label"))
-			stream->label = read_integer("label", value);
+			stream->label = read_time("label", value);
 		else if (item_span_is(name, "view_type"))
 			stream->view = (DynStreamView) read_choice("view_type", value, dyn_stream_view_names);
 		else if (item_span_is(name, "shards"))
 			stream->shards = (int) Min(read_integer("shards", value), DYN_MAX_SHARDS);
 		else if (item_span_is(name, "disabled"))
-			stream->disabled = read_integer("disabled", value);
+			stream->disabled = read_time("disabled", value);
 		else
 			fail_member("streams", "has a member that is not known");
 	}

@@ -32,6 +32,9 @@
 #include "stream/stream.h"
 #include "ttl/ttl.h"
 
+/* A label is believed to have been the time, by whatever clock, if it is not further ahead: milliseconds. */
+#define MAX_AHEAD (INT64CONST(100) * 365 * 24 * 60 * 60 * 1000)
+
 /* What a procedure knows. */
 typedef struct Life
 {
@@ -47,10 +50,18 @@ typedef struct Life
 
 typedef struct Streams
 {
-	int64 newest; /* label */
+	int64 newest; /* label, of those that can be believed */
 	int enabled;
 	StringInfoData names; /* of tables with one that is enabled */
 } Streams;
+
+/* Owners can write any label, but only those that may be a time matter to all streams. */
+static void
+survey_label(Streams *streams, int64 label)
+{
+	if (label <= stream_milliseconds(GetCurrentTimestamp()) + MAX_AHEAD)
+		streams->newest = Max(streams->newest, label);
+}
 
 static void
 survey_streams(Streams *streams)
@@ -71,7 +82,7 @@ survey_streams(Streams *streams)
 			continue;
 		n = table->settings.nstreams;
 		if (n > 0)
-			streams->newest = Max(streams->newest, table->settings.streams[n - 1].label);
+			survey_label(streams, table->settings.streams[n - 1].label);
 		if (dyn_settings_stream(&table->settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
 							 table->qualified);
