@@ -170,7 +170,7 @@ create_partition(Oid schema, StreamPartition *partition)
 	char *name = choose_name(partition->lower);
 
 	execute(schema, psprintf("CREATE TABLE %%1$s.%s (LIKE %%1$s." STREAM_RECORDS_TABLE
-							 " INCLUDING STORAGE INCLUDING COMPRESSION)",
+							 " INCLUDING STORAGE INCLUDING COMPRESSION) USING heap",
 							 name));
 	CommandCounterIncrement();
 	partition->relid = owned_table(schema, name);
