@@ -320,7 +320,6 @@ CREATE TABLE dyn_transact_tokens (
 	PRIMARY KEY (role, token)
 );
 CREATE INDEX ON dyn_transact_tokens (expires);
-REVOKE ALL ON dyn_transact_tokens FROM PUBLIC;
 COMMENT ON TABLE dyn_transact_tokens IS 'tokens of dyn_transact: which requests were done in the last minutes';
 
 -- actions
@@ -508,7 +507,6 @@ CREATE TABLE dyn_ttl_sweeps (
 	failures integer NOT NULL,
 	retry_at timestamptz
 ) WITH (fillfactor = 50);
-REVOKE ALL ON dyn_ttl_sweeps FROM PUBLIC;
 COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
 
 CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
@@ -550,7 +548,6 @@ CREATE TABLE dyn_stream_records (
 	old_image dyn_item
 ) PARTITION BY RANGE (collected);
 CREATE INDEX ON dyn_stream_records (relation, stream, lsn, ordinal, shard);
-REVOKE ALL ON dyn_stream_records FROM PUBLIC;
 COMMENT ON TABLE dyn_stream_records IS 'records of changes of items, as collected from the WAL';
 
 -- At most one row.  All records of commits that begin in the WAL before "collected" were collected; the database tells a
@@ -564,7 +561,6 @@ CREATE TABLE dyn_stream_state (
 	records_at timestamptz NOT NULL,
 	last_commit timestamptz
 ) WITH (fillfactor = 50);
-REVOKE ALL ON dyn_stream_state FROM PUBLIC;
 COMMENT ON TABLE dyn_stream_state IS 'how far changes of items were collected';
 
 -- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed.
@@ -573,7 +569,6 @@ CREATE TABLE dyn_stream_gaps (
 	before_lsn pg_lsn PRIMARY KEY,
 	noticed timestamptz NOT NULL
 );
-REVOKE ALL ON dyn_stream_gaps FROM PUBLIC;
 COMMENT ON TABLE dyn_stream_gaps IS 'where changes of items were not collected';
 
 -- The last record of a stream that was dropped with its partition.
@@ -584,7 +579,6 @@ CREATE TABLE dyn_stream_trimmed (
 	ordinal bigint NOT NULL,
 	PRIMARY KEY (relation, stream)
 );
-REVOKE ALL ON dyn_stream_trimmed FROM PUBLIC;
 COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
 
 -- streams: the secret of marks
@@ -592,7 +586,6 @@ COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
 -- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension
 -- itself writes is marked in the WAL, and the marks are signed with it.  Logical decoding reads it as it was.
 CREATE TABLE dyn_stream_secret (secret bytea NOT NULL) USING heap WITH (user_catalog_table = true);
-REVOKE ALL ON dyn_stream_secret FROM PUBLIC;
 COMMENT ON TABLE dyn_stream_secret IS 'what marks of the extension in the WAL are signed with';
 INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
 	OPERATOR(pg_catalog.||) pg_catalog.uuid_send(pg_catalog.gen_random_uuid())));
@@ -623,6 +616,10 @@ COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of ch
 -- shown to some.  A collector that is at work confirms what it has committed
 -- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.
+CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_stream_progress() IS 'up to where the collector at work in this database has read the WAL';
+
 CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 	SELECT d.slot_name,
 		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
@@ -636,13 +633,16 @@ CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 			ELSE 'ready' END AS state,
 		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
 		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover, r.confirmed_flush_lsn AS confirmed_lsn,
-		s.collected AS collected_lsn, CASE WHEN s.collected < d.wal THEN (d.wal - s.collected)::bigint WHEN s.collected >= d.wal THEN 0 END AS lag_bytes,
+		s.collected AS collected_lsn,
+		CASE WHEN s.database IS NOT NULL THEN greatest((d.wal - greatest(s.collected, p.reached))::bigint, 0) END AS lag_bytes,
 		s.collected_at, s.last_commit,
-		CASE WHEN s.collected < d.wal THEN pg_catalog.clock_timestamp() - s.collected_at WHEN s.collected >= d.wal THEN interval '0' END AS lag
+		CASE WHEN d.wal <= greatest(s.collected, p.reached) THEN interval '0'
+			ELSE pg_catalog.clock_timestamp() - greatest(s.collected_at, p.reached_at) END AS lag
 	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
 		LEFT JOIN dyn_stream_state s ON s.database = d.database
+		LEFT JOIN dyn_stream_progress() p ON s.database IS NOT NULL
 		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
 COMMENT ON VIEW dyn_stream_status IS 'whether changes of items are collected in this database, and how far';
 GRANT SELECT ON dyn_stream_status TO PUBLIC;
@@ -686,3 +686,25 @@ COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, int
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_request(text, json) IS 'DynamoDB''s low-level API, word for word';
+
+-- rights
+
+-- The tables above are nobody's but their owner's.  Default privileges have given some to others by now; and whoever is
+-- given some later, with all tables of a schema, finds no row: there is no policy, and the owner needs none.
+DO $$
+DECLARE
+	relation regclass;
+	grantee text;
+BEGIN
+	FOR relation IN SELECT c.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
+		WHERE d.refclassid = 'pg_catalog.pg_extension'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
+			AND d.refobjid = (SELECT oid FROM pg_catalog.pg_extension WHERE extname = 'dynamo_table')
+	LOOP
+		FOR grantee IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END
+			FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a WHERE c.oid = relation AND a.grantee <> c.relowner
+		LOOP
+			EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s CASCADE', relation, grantee);
+		END LOOP;
+		EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
+	END LOOP;
+END $$;

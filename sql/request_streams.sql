@@ -177,6 +177,11 @@ SELECT list_pages(9);
 DROP TABLE span;
 DELETE FROM dyn_stream_trimmed;
 SELECT dyn_stream_disable(t) FROM (VALUES ('delta'), ('alpha'), ('gamma')) v (t);
+-- a stream that had no records does not end before it begins
+UPDATE dyn_stream_state SET collected = 'FFFFFFF/0' WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database());
+SELECT count(*), bool_and(r ->> 'StartingSequenceNumber' <= r ->> 'EndingSequenceNumber') AS ordered
+  FROM dyn_streams s, json_array_elements(dyn_request('DescribeStream', json_build_object('StreamArn', s.stream_arn)) -> 'StreamDescription' -> 'Shards') d, LATERAL (SELECT d -> 'SequenceNumberRange' AS r) v
+  WHERE relation::text ~ 'gamma';
 CALL dyn_stream_teardown();
 DROP SCHEMA request_streams CASCADE;
 DROP ROLE request_streams_reader;

@@ -163,7 +163,6 @@ ALTER SYSTEM SET dynamo_table.stream_retention = '1s';
 SELECT pg_reload_conf();
 SELECT pg_sleep(0.5);
 SHOW dynamo_table.stream_retention;
-SET default_table_access_method = dynamo_table;
 -- a partition that is there stays as wide as it is
 DO $$
 DECLARE
@@ -193,9 +192,8 @@ SELECT DISTINCT keys ->> 'sk' IN ('4', 'last') AS late FROM dyn_stream_records;
 SELECT count(*) AS streams, bool_and(t.relation = 'col_app'::regclass) AS of_tables_there,
 		bool_and((t.lsn, t.ordinal) < (SELECT r.lsn, r.ordinal FROM dyn_stream_records r ORDER BY r.lsn, r.ordinal LIMIT 1)) AS before
 	FROM dyn_stream_trimmed t;
-SELECT count(*) < 6 AS few, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned, bool_and(a.amname = 'heap') AS heap
-	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_am a ON a.oid = c.relam WHERE i.inhparent = 'dyn_stream_records'::regclass;
-RESET default_table_access_method;
+SELECT count(*) < 6 AS few, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned
+	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'dyn_stream_records'::regclass;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, collect_user;
 ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();

@@ -172,33 +172,36 @@ dyn_mark_read(const char *message, Size size, TransactionId xid, const bytea *se
  */
 
 static void
-write_mark(DynMarkKind kind, bool start, Oid relid)
+write_mark(const DynMarked *marked, bool start)
 {
-	const DynMark mark = {kind, start, relid};
+	const DynMark mark = {marked->kind, start, marked->relid};
 	char text[MAX_TEXT];
-	bytea *secret;
 
+	print_mark(text, &mark, GetTopTransactionId(), marked->secret);
+	log_logical_message(DYN_MARK_PREFIX, text, strlen(text));
+}
+
+/* An error before the end takes the start back too, with its subtransaction. */
+void
+dyn_mark_start(DynMarked *marked, DynMarkKind kind, Oid relid)
+{
+	*marked = (DynMarked){kind, relid, NULL};
 	if (!XLogLogicalInfoActive())
 		return;
-	secret = dyn_mark_secret();
-	if (secret == NULL)
+	marked->secret = dyn_mark_secret();
+	if (marked->secret == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("table \"%s\" of the extension has no secret", DYN_SECRET_TABLE),
 				 errdetail("Readers of changes know by it what the extension itself does.")));
-	print_mark(text, &mark, GetTopTransactionId(), secret);
-	log_logical_message(DYN_MARK_PREFIX, text, strlen(text));
-	pfree(secret);
+	write_mark(marked, true);
 }
 
 void
-dyn_mark_start(DynMarkKind kind, Oid relid)
+dyn_mark_end(DynMarked *marked)
 {
-	write_mark(kind, true, relid);
-}
-
-void
-dyn_mark_end(DynMarkKind kind, Oid relid)
-{
-	write_mark(kind, false, relid);
+	if (marked->secret == NULL)
+		return;
+	write_mark(marked, false);
+	pfree(marked->secret);
 }

@@ -41,8 +41,16 @@ typedef struct DynMark
 	Oid relid;
 } DynMark;
 
-extern void dyn_mark_start(DynMarkKind kind, Oid relid);
-extern void dyn_mark_end(DynMarkKind kind, Oid relid);
+/* Between start and end: what the end has to know. */
+typedef struct DynMarked
+{
+	DynMarkKind kind;
+	Oid relid;
+	bytea *secret; /* NULL: nobody reads marks */
+} DynMarked;
+
+extern void dyn_mark_start(DynMarked *marked, DynMarkKind kind, Oid relid);
+extern void dyn_mark_end(DynMarked *marked);
 extern bytea *dyn_mark_secret(void);
 extern bool dyn_mark_read(const char *message, Size size, TransactionId xid, const bytea *secret,
 						  DynMark *mark);

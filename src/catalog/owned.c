@@ -4,6 +4,9 @@
  *
  * What is done with them is done as him, with no way out for what it calls, and a search_path of its
  * own.  An error leaves these rights by ending the transaction or subtransaction.
+ *
+ * Nobody's code may run with his rights, which are most often a superuser's.  Only he can make a policy,
+ * a rule or an index; but who is given all privileges on all tables of a schema can make a trigger.
  */
 #include "postgres.h"
 
@@ -14,10 +17,12 @@
 #include "catalog/pg_extension.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -68,12 +73,28 @@ relation_owner(Oid relid)
 	return owner;
 }
 
-/* Have the rights of the owner of a table until owned_end(). */
+/* The lock lets nobody make one until the transaction ends. */
+void
+owned_refuse_triggers(Oid relid)
+{
+	Relation rel = table_open(relid, RowExclusiveLock);
+
+	if (rel->trigdesc != NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("table \"%s\" of the extension has trigger \"%s\"",
+							   RelationGetRelationName(rel), rel->trigdesc->triggers[0].tgname),
+						errdetail("It would run with the rights of the table's owner."),
+						errhint("Drop it, and revoke what others have on the table.")));
+	table_close(rel, NoLock);
+}
+
+/* Have the rights of the owner of a table until owned_end(), to change that table and no other. */
 void
 owned_begin(Oid relid, OwnedRights *before)
 {
 	Oid owner = relation_owner(relid);
 
+	owned_refuse_triggers(relid);
 	before->nest = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
@@ -90,7 +111,7 @@ owned_end(const OwnedRights *before)
 }
 
 /*
- * One statement as the owner of a table, connected to SPI, which has the result.  Where the statement says
+ * One statement as the owner of a table, the only one that it changes, connected to SPI, which has the result.  Where the statement says
  * %1$s, it gets the extension's schema, quoted.
  */
 uint64

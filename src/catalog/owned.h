@@ -14,6 +14,7 @@ typedef struct OwnedRights
 
 extern Oid owned_extension_schema(void);
 extern Oid owned_table(Oid schema, const char *name);
+extern void owned_refuse_triggers(Oid relid);
 extern void owned_begin(Oid relid, OwnedRights *before);
 extern void owned_end(const OwnedRights *before);
 extern uint64 owned_execute(Oid schema, const char *name, const char *statement, int nargs,

@@ -61,17 +61,6 @@ read_integer(const char *name, ItemSpan value)
 	return integer;
 }
 
-/* Milliseconds since 1970, whose year has four digits in a label. */
-static int64
-read_time(const char *name, ItemSpan value)
-{
-	int64 time = read_integer(name, value);
-
-	if (time > DYN_MAX_LABEL)
-		fail_member(name, "must be a time before the year 10000");
-	return time;
-}
-
 static double
 read_number(const char *name, ItemSpan value)
 {
@@ -128,6 +117,17 @@ read_tags(DynSettings *settings, ItemSpan value)
 
 		tag->value = read_string("tags", item_entry(item_child(&children, i), &tag->key));
 	}
+}
+
+/* Milliseconds since 1970, which have to be printed as labels. */
+static int64
+read_time(const char *name, ItemSpan value)
+{
+	int64 time = read_integer(name, value);
+
+	if (time > DYN_MAX_LABEL)
+		fail_member(name, "is out of range");
+	return time;
 }
 
 static void

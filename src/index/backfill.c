@@ -272,9 +272,11 @@ count_updated(Backfill *fill)
 static void
 run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 {
-	dyn_mark_start(DYN_MARK_BACKFILL, fill->work->relid);
+	DynMarked marked;
+
+	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->relid);
 	run(sql, nargs, TIDOID, values, false);
-	dyn_mark_end(DYN_MARK_BACKFILL, fill->work->relid);
+	dyn_mark_end(&marked);
 }
 
 /* Returns how many were updated: without those that somebody has locked, or has changed. */

@@ -122,16 +122,18 @@ find_table(Oid relid, ListedTable *listed)
 {
 	DynTable *table;
 	Relation rel;
+	bool named;
 
-	if (!stream_may_read(relid) || get_rel_relispartition(relid) || !RelationIsVisible(relid))
+	if (!stream_may_read(relid))
 		return false;
 	rel = dyn_open_listed(relid, &table);
 	if (rel == NULL)
 		return false;
+	named = !rel->rd_rel->relispartition && RelationIsVisible(relid);
 	listed->settings = &table->settings;
 	listed->name = dyn_name_of_relation(pstrdup(RelationGetRelationName(rel)), &table->settings);
 	relation_close(rel, AccessShareLock);
-	return true;
+	return named;
 }
 
 static bool

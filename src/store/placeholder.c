@@ -63,6 +63,7 @@ insert_and_delete(Relation rel, const DynKeyValues *key, const DynItem *item)
 	Relation index = index_open(table->primary.relid, RowExclusiveLock);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	bool nulls[DYN_MAX_INDEX_COLUMNS] = {false};
+	DynMarked marked;
 
 	fill_slot(slot, table, key, item);
 	table_tuple_insert(rel, slot, GetCurrentCommandId(true), TABLE_INSERT_NO_LOGICAL, NULL);
@@ -70,9 +71,9 @@ insert_and_delete(Relation rel, const DynKeyValues *key, const DynItem *item)
 				 BuildIndexInfo(index));
 	/* a command cannot delete what it inserted */
 	CommandCounterIncrement();
-	dyn_mark_start(DYN_MARK_PLACEHOLDER, RelationGetRelid(rel));
+	dyn_mark_start(&marked, DYN_MARK_PLACEHOLDER, RelationGetRelid(rel));
 	simple_table_tuple_delete(rel, &slot->tts_tid, InvalidSnapshot);
-	dyn_mark_end(DYN_MARK_PLACEHOLDER, RelationGetRelid(rel));
+	dyn_mark_end(&marked);
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, NoLock);
 }

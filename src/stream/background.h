@@ -6,10 +6,12 @@
 #define DYNAMO_TABLE_STREAM_BACKGROUND_H
 
 #include "access/xlogdefs.h"
+#include "datatype/timestamp.h"
 
 typedef struct StreamProgress
 {
 	XLogRecPtr reached; /* all before has been collected and committed */
+	TimestampTz reached_at;
 	uint64 records; /* since he began */
 } StreamProgress;
 

@@ -221,7 +221,7 @@ store_round(StreamCollector *collector, const StreamState *next)
  * is.  note: write how far it has come even if there are none.
  */
 uint64
-stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
+stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 {
 	StreamDecoder *decoder = collector->decoder;
 	TimestampTz now = GetCurrentTimestamp();
@@ -229,7 +229,7 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note)
 	uint64 records;
 
 	collector->begin();
-	stream_decoder_read(decoder, upto, next.records_at);
+	stream_decoder_read(decoder, limit, next.records_at);
 	next.collected = decoder->reached;
 	next.last_commit = decoder->round.last_commit;
 	records = decoder->round.records;

@@ -51,7 +51,7 @@ typedef struct StreamCollector
 
 /* collect.c */
 extern bool stream_collector_open(StreamCollector *collector);
-extern uint64 stream_collect_round(StreamCollector *collector, XLogRecPtr upto, bool note);
+extern uint64 stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note);
 extern void stream_collect_rest(StreamCollector *collector);
 extern void stream_collector_close(StreamCollector *collector);
 extern void stream_collector_abandon(StreamCollector *collector);

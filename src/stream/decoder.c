@@ -187,7 +187,7 @@ begin_round(StreamDecoder *decoder, TimestampTz collected)
  * get the same time of collection.
  */
 void
-stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collected)
+stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected)
 {
 	XLogReaderState *reader = decoder->decoding->reader;
 	XLogRecPtr from = reader->EndRecPtr;
@@ -198,7 +198,7 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collect
 	begin_round(decoder, collected);
 	while (more && !round_is_full(decoder, from))
 	{
-		more = reader->EndRecPtr < upto && read_record(decoder);
+		more = reader->EndRecPtr < limit && read_record(decoder);
 		/* a transaction that was decoded has left its own */
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
@@ -206,7 +206,7 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collect
 	}
 	/* at first, what was collected before is read once more */
 	decoder->reached = Max(decoder->reached, reader->EndRecPtr);
-	decoder->seen = Max(decoder->seen, more ? reader->EndRecPtr : upto);
+	decoder->seen = Max(decoder->seen, more ? reader->EndRecPtr : limit);
 	if (decoder->historic)
 		InvalidateSystemCaches();
 	decoder->historic = false;

@@ -58,7 +58,7 @@ typedef struct StreamDecoder
 } StreamDecoder;
 
 extern StreamDecoder *stream_decoder_open(XLogRecPtr collected, TupleDesc row);
-extern void stream_decoder_read(StreamDecoder *decoder, XLogRecPtr upto, TimestampTz collected);
+extern void stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected);
 extern void stream_decoder_end_round(StreamDecoder *decoder);
 extern void stream_decoder_close(StreamDecoder *decoder);
 extern void stream_decoder_abandon(StreamDecoder *decoder);

@@ -16,6 +16,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
@@ -32,9 +33,6 @@
 #include "stream/stream.h"
 #include "ttl/ttl.h"
 
-/* A label is believed to have been the time, by whatever clock, if it is not further ahead: milliseconds. */
-#define MAX_AHEAD (INT64CONST(100) * 365 * 24 * 60 * 60 * 1000)
-
 /* What a procedure knows. */
 typedef struct Life
 {
@@ -42,6 +40,7 @@ typedef struct Life
 	int failover; /* of a slot that it makes; -1: not said */
 	Oid schema; /* the extension's */
 	StreamSlot slot;
+	volatile bool has_slot; /* its lock */
 } Life;
 
 /*
@@ -54,14 +53,6 @@ typedef struct Streams
 	int enabled;
 	StringInfoData names; /* of tables with one that is enabled */
 } Streams;
-
-/* Owners can write any label, but only those that may be a time matter to all streams. */
-static void
-survey_label(Streams *streams, int64 label)
-{
-	if (label <= stream_milliseconds(GetCurrentTimestamp()) + MAX_AHEAD)
-		streams->newest = Max(streams->newest, label);
-}
 
 static void
 survey_streams(Streams *streams)
@@ -81,8 +72,8 @@ survey_streams(Streams *streams)
 		if (rel == NULL)
 			continue;
 		n = table->settings.nstreams;
-		if (n > 0)
-			survey_label(streams, table->settings.streams[n - 1].label);
+		if (n > 0 && stream_label_is_plausible(table->settings.streams[n - 1].label))
+			streams->newest = Max(streams->newest, table->settings.streams[n - 1].label);
 		if (dyn_settings_stream(&table->settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
 							 table->qualified);
@@ -132,19 +123,33 @@ drop_slot(void)
  */
 
 static void
-execute(const Life *life, const char *statement, int nargs, Oid *types, Datum *values)
+execute(const Life *life, const char *table, const char *statement, int nargs, Oid *types,
+		Datum *values)
 {
-	owned_execute(life->schema, STREAM_STATE_TABLE, statement, nargs, types, values, NULL);
+	owned_execute(life->schema, table, statement, nargs, types, values, NULL);
+}
+
+static void
+truncate_records(const Life *life)
+{
+	Oid parent = owned_table(life->schema, STREAM_RECORDS_TABLE);
+	ListCell *cell;
+
+	foreach (cell, find_inheritance_children(parent, NoLock))
+		owned_refuse_triggers(lfirst_oid(cell));
+	execute(life, STREAM_RECORDS_TABLE, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
 }
 
 /* All that was collected, also of another database, of which this is a copy. */
 static void
 clear_tables(const Life *life)
 {
-	execute(life, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_STATE_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_GAPS_TABLE, 0, NULL, NULL);
-	execute(life, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE, 0, NULL, NULL);
+	static const char *const tables[] = {STREAM_STATE_TABLE, STREAM_GAPS_TABLE,
+										 STREAM_TRIMMED_TABLE};
+
+	truncate_records(life);
+	for (int i = 0; i < lengthof(tables); i++)
+		execute(life, tables[i], psprintf("DELETE FROM %%1$s.%s", tables[i]), 0, NULL, NULL);
 }
 
 /* What was committed from one place to before another one is lost to all streams that there are. */
@@ -161,7 +166,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
 	values[2] = TimestampTzGetDatum(noticed);
-	execute(life,
+	execute(life, STREAM_GAPS_TABLE,
 			"INSERT INTO %1$s." STREAM_GAPS_TABLE " (after_lsn, before_lsn, noticed)"
 			" VALUES ($1, $2, $3)",
 			lengthof(types), types, values);
@@ -176,7 +181,7 @@ write_state(const Life *life, XLogRecPtr collected)
 					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
 
-	execute(life,
+	execute(life, STREAM_STATE_TABLE,
 			"INSERT INTO %1$s." STREAM_STATE_TABLE
 			" AS s (database, slot, collected, collected_at, records_at)"
 			" VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
@@ -214,42 +219,54 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 }
 
 static void
-take_locks(void)
+take_life(void)
 {
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ExclusiveLock, true))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("change streams are being set up, enabled, reset or torn down by "
 							   "another session")));
-	PG_TRY();
-	{
-		stream_take_slot();
-	}
-	PG_CATCH();
-	{
-		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
 }
 
-/* Run a procedure with the slot to itself. */
+static void
+look(Life *life)
+{
+	next_transaction();
+	life->schema = owned_extension_schema();
+	stream_look(life->schema, &life->slot);
+}
+
+/*
+ * Who decodes is not stopped for nothing, and may have gone on meanwhile.  check: whether there is
+ * anything to do; act: with the slot to itself.
+ */
+static void
+work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
+{
+	look(life);
+	if (!check(life))
+		return;
+	stream_take_slot();
+	life->has_slot = true;
+	look(life);
+	if (check(life))
+		act(life);
+	next_transaction();
+}
+
 static Datum
-run(FunctionCallInfo fcinfo, Life *life, void (*procedure)(Life *life))
+run(FunctionCallInfo fcinfo, Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 {
 	check_call(fcinfo, life);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	take_locks();
+	take_life();
 	PG_TRY();
 	{
-		next_transaction();
-		life->schema = owned_extension_schema();
-		stream_look(life->schema, &life->slot);
-		procedure(life);
-		next_transaction();
+		work(life, check, act);
 	}
 	PG_FINALLY();
 	{
-		stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
+		if (life->has_slot)
+			stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
 		stream_unlock(STREAM_LOCK_LIFE, ExclusiveLock);
 	}
 	PG_END_TRY();
@@ -282,19 +299,23 @@ tell_who_collects(void)
 				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
+static bool
+check_set_up(Life *life)
+{
+	if (life->slot.state == STREAM_NOT_SET_UP)
+		return true;
+	if (life->slot.state != STREAM_READY)
+		stream_fail_slot(life->slot.state);
+	require_failover(life);
+	ereport(NOTICE, (errmsg("change streams are set up already")));
+	return false;
+}
+
 static void
 set_up(Life *life)
 {
 	XLogRecPtr start;
 
-	if (life->slot.state == STREAM_READY)
-	{
-		require_failover(life);
-		ereport(NOTICE, (errmsg("change streams are set up already")));
-		return;
-	}
-	if (life->slot.state != STREAM_NOT_SET_UP)
-		stream_fail_slot(life->slot.state);
 	/* left by a set-up that did not end, or by an extension that was dropped */
 	if (life->slot.exists)
 		drop_slot();
@@ -306,6 +327,18 @@ set_up(Life *life)
 	tell_who_collects();
 }
 
+static bool
+check_reset(Life *life)
+{
+	if (life->slot.state < STREAM_SLOT_MISSING)
+		stream_fail_slot(life->slot.state);
+	if (life->slot.state != STREAM_READY)
+		return true;
+	ereport(NOTICE, (errmsg("change streams are not broken"),
+					 errdetail("All changes are collected, or will be.")));
+	return false;
+}
+
 static void
 reset(Life *life)
 {
@@ -313,14 +346,6 @@ reset(Life *life)
 	bool failover = life->failover >= 0 ? life->failover > 0 : life->slot.failover;
 	XLogRecPtr before;
 
-	if (life->slot.state == STREAM_READY)
-	{
-		ereport(NOTICE, (errmsg("change streams are not broken"),
-						 errdetail("All changes are collected, or will be.")));
-		return;
-	}
-	if (life->slot.state < STREAM_SLOT_MISSING)
-		stream_fail_slot(life->slot.state);
 	if (life->slot.exists)
 		drop_slot();
 	before = make_slot(failover);
@@ -332,8 +357,8 @@ reset(Life *life)
 					  errhint("Readers of streams that were enabled then are told so.")));
 }
 
-static void
-tear_down(Life *life)
+static bool
+check_tear_down(Life *life)
 {
 	Streams streams;
 
@@ -345,6 +370,12 @@ tear_down(Life *life)
 							   streams.enabled, streams.enabled),
 				 errdetail("Enabled: %s.", streams.names.data),
 				 errhint("Disable them by dyn_stream_disable.")));
+	return true;
+}
+
+static void
+tear_down(Life *life)
+{
 	if (life->slot.exists)
 		drop_slot();
 	clear_tables(life);
@@ -358,7 +389,7 @@ dyn_stream_setup(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_stream_setup",
 				 .failover = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, set_up);
+	return run(fcinfo, &life, check_set_up, set_up);
 }
 
 /* dyn_stream_reset(failover) */
@@ -369,7 +400,7 @@ dyn_stream_reset(PG_FUNCTION_ARGS)
 	Life life = {.procedure = "dyn_stream_reset",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
-	return run(fcinfo, &life, reset);
+	return run(fcinfo, &life, check_reset, reset);
 }
 
 /* dyn_stream_teardown() */
@@ -379,5 +410,5 @@ dyn_stream_teardown(PG_FUNCTION_ARGS)
 {
 	Life life = {.procedure = "dyn_stream_teardown", .failover = -1};
 
-	return run(fcinfo, &life, tear_down);
+	return run(fcinfo, &life, check_tear_down, tear_down);
 }

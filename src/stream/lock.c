@@ -94,7 +94,8 @@ stream_take_slot(void)
 			end_worker(stream_slot_holder());
 		gsi_sleep(LEAVE_PAUSE);
 	}
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-					errmsg("changes of items are being collected by process %d", stream_slot_holder()),
-					errhint("Try again when it has ended.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("changes of items are being collected by process %d", stream_slot_holder()),
+			 errhint("Try again when it has ended.")));
 }

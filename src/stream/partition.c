@@ -16,6 +16,7 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
@@ -125,17 +126,34 @@ choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 	}
 }
 
-/* By the lower bound, in UTC. */
-static char *
-choose_name(TimestampTz lower)
+/* As a table, whose row type has the name as well. */
+static bool
+is_taken(Oid schema, const char *name)
 {
+	return OidIsValid(get_relname_relid(name, schema)) ||
+		   SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
+}
+
+/* By the lower bound, in UTC; with a number behind it if others have taken that. */
+static char *
+choose_name(Oid schema, TimestampTz lower)
+{
+	char *name;
+	char *chosen;
 	struct pg_tm tm;
 	fsec_t fsec;
 
 	if (timestamp2tm(lower, NULL, &tm, &fsec, NULL, NULL) != 0)
 		elog(ERROR, "time of a partition is out of range");
-	return psprintf(NAME_FORMAT, tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min,
-					tm.tm_sec);
+	name =
+		psprintf(NAME_FORMAT, tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+	chosen = name;
+	for (int i = 1; is_taken(schema, chosen); i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		chosen = psprintf("%s_%d", name, i);
+	}
+	return chosen;
 }
 
 /* %1$s stands for the extension's schema. */
@@ -167,7 +185,7 @@ revoke_rights(Oid schema, Oid relid, const char *name)
 static void
 create_partition(Oid schema, StreamPartition *partition)
 {
-	char *name = choose_name(partition->lower);
+	char *name = choose_name(schema, partition->lower);
 
 	execute(schema, psprintf("CREATE TABLE %%1$s.%s (LIKE %%1$s." STREAM_RECORDS_TABLE
 							 " INCLUDING STORAGE INCLUDING COMPRESSION) USING heap",
@@ -175,6 +193,7 @@ create_partition(Oid schema, StreamPartition *partition)
 	CommandCounterIncrement();
 	partition->relid = owned_table(schema, name);
 	revoke_rights(schema, partition->relid, name);
+	execute(schema, psprintf("ALTER TABLE %%1$s.%s ENABLE ROW LEVEL SECURITY", name));
 	/* no lock that keeps readers out */
 	execute(schema,
 			psprintf("ALTER TABLE %%1$s." STREAM_RECORDS_TABLE
@@ -250,6 +269,12 @@ oldest_expired(Oid parent, TimestampTz time)
 	return oldest;
 }
 
+static void
+change_trimmed(Oid schema, const char *statement)
+{
+	(void) owned_execute(schema, STREAM_TRIMMED_TABLE, statement, 0, NULL, NULL, NULL);
+}
+
 /*
  * Note the last record of each stream in a partition.  From stream to stream by the index: there may be
  * very many records, and few streams.
@@ -257,7 +282,7 @@ oldest_expired(Oid parent, TimestampTz time)
 static void
 note_last_records(Oid schema, const char *name)
 {
-	execute(
+	change_trimmed(
 		schema,
 		psprintf("INSERT INTO %%1$s." STREAM_TRIMMED_TABLE " AS t (relation, stream, lsn, ordinal)"
 				 " WITH RECURSIVE last AS ((SELECT relation, stream, lsn, ordinal FROM %%1$s.%s"
@@ -287,9 +312,9 @@ drop_partition(Oid schema, const char *name)
 static void
 forget_what_is_over(Oid schema)
 {
-	execute(schema,
-			"DELETE FROM %1$s." STREAM_TRIMMED_TABLE " t WHERE NOT EXISTS (SELECT FROM pg_class c"
-			" WHERE c.oid = t.relation)");
+	change_trimmed(schema, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE
+						   " t WHERE NOT EXISTS (SELECT FROM pg_class c"
+						   " WHERE c.oid = t.relation)");
 }
 
 /*

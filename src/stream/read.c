@@ -54,11 +54,12 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 	return floor;
 }
 
-/* A gap is of the streams that were there when it was noticed. */
+/* A gap is of the streams that were there when it was noticed, and of those that nobody knows that of. */
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
 {
-	return gap->noticed > stream_time(target->stream.label);
+	return gap->noticed > stream_time(target->stream.label) ||
+		   !stream_label_is_plausible(target->stream.label);
 }
 
 /* Where TRIM_HORIZON is: behind gaps that are older than what is kept. */
@@ -212,4 +213,6 @@ stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
 	*ended = has_ended(target, stream_log_collected(&log), end);
 	stream_log_close(&log);
 	first->ordinal++;
+	/* without records too, it does not end before it begins */
+	raise_place(last, *first);
 }

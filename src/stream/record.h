@@ -75,6 +75,7 @@ extern char *stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_
 extern bool stream_sequence_parse(ItemSpan text, StreamPlace *place);
 extern int64 stream_milliseconds(TimestampTz time);
 extern TimestampTz stream_time(int64 milliseconds);
+extern bool stream_label_is_plausible(int64 label);
 extern char *stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1]);
 extern bool stream_label_parse(ItemSpan text, int64 *label);
 

@@ -192,8 +192,10 @@ stream_collector_enters(XLogRecPtr reached)
 	if (collector == NULL)
 		collector = find_collector(InvalidOid);
 	if (collector != NULL)
-		*collector = (Collector){
-			.database = MyDatabaseId, .latch = MyLatch, .progress = {.reached = reached}};
+		*collector =
+			(Collector){.database = MyDatabaseId,
+						.latch = MyLatch,
+						.progress = {.reached = reached, .reached_at = GetCurrentTimestamp()}};
 	LWLockRelease(shared->lock);
 	mine = collector;
 }
@@ -202,10 +204,13 @@ stream_collector_enters(XLogRecPtr reached)
 void
 stream_collector_reaches(XLogRecPtr reached, uint64 records)
 {
+	TimestampTz now = GetCurrentTimestamp();
+
 	if (mine == NULL)
 		return;
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	mine->progress.reached = reached;
+	mine->progress.reached_at = now;
 	mine->progress.records += records;
 	LWLockRelease(shared->lock);
 	ConditionVariableBroadcast(&shared->moved);

@@ -1,9 +1,10 @@
 /*
  * status.c
- *	  What the view dyn_streams shows, of the tables that the caller may read.
+ *	  What the views show: dyn_streams, of the tables that the caller may read, and dyn_stream_status.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "executor/spi.h"
@@ -12,9 +13,11 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "stream/background.h"
 #include "stream/stream.h"
 
 /* A name that finds the table. */
@@ -91,4 +94,26 @@ dyn_stream_tables(PG_FUNCTION_ARGS)
 	}
 	SPI_finish();
 	PG_RETURN_NULL();
+}
+
+/*
+ * dyn_stream_progress(): reached, reached_at.  What a collector has read and found nothing in is not noted
+ * each time, but it is no lag.
+ */
+PG_FUNCTION_INFO_V1(dyn_stream_progress);
+Datum
+dyn_stream_progress(PG_FUNCTION_ARGS)
+{
+	StreamProgress progress;
+	TupleDesc desc;
+	Datum values[2];
+	bool nulls[2] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (!stream_collector_progress(&progress, false))
+		PG_RETURN_NULL();
+	values[0] = LSNGetDatum(progress.reached);
+	values[1] = TimestampTzGetDatum(progress.reached_at);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

@@ -42,11 +42,13 @@ stream_check_reader(Relation rel)
 						errdetail("Records hold whole items, which no policy is applied to.")));
 }
 
-/* The same as an answer, for lists. */
+/* The same as an answer, for lists, of a relation that may be gone. */
 bool
 stream_may_read(Oid relid)
 {
-	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
 		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 

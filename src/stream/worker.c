@@ -43,6 +43,13 @@ static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"}
 #define CALM_PAUSE 5
 #define CALM_TIME 10000
 
+/*
+ * After a round with records it waits so many times as long as that has taken, at most so many milliseconds: a round
+ * costs most for its transaction, so that the more there is to collect, the more a round should have.
+ */
+#define REST 4
+#define MAX_REST 50
+
 /* Milliseconds between two looks whether somebody wants the database for himself. */
 #define LOOK_AROUND 1000
 
@@ -52,6 +59,7 @@ typedef struct Worker
 	TimestampTz active; /* when there were records */
 	TimestampTz looked; /* around */
 	long pause;
+	long rest; /* at least, before the next round */
 } Worker;
 
 static void
@@ -124,9 +132,10 @@ static void
 wait_for_wal(Worker *worker)
 {
 	worker->pause = next_pause(worker, worker->pause);
-	WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, worker->pause,
-			  custom_wait_event("DynamoStreamCollector"));
+	WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+			  Max(worker->pause, worker->rest), custom_wait_event("DynamoStreamCollector"));
 	ResetLatch(MyLatch);
+	worker->rest = 0;
 }
 
 /* True if there may be more. */
@@ -135,10 +144,12 @@ collect_some(Worker *worker)
 {
 	StreamCollector *collector = &worker->collector;
 	XLogRecPtr end = GetFlushRecPtr(NULL);
+	TimestampTz began = GetCurrentTimestamp();
 
 	if (collector->decoder->seen < end && stream_collect_round(collector, end, false) > 0)
 	{
 		worker->active = GetCurrentTimestamp();
+		worker->rest = Min(REST * TimestampDifferenceMilliseconds(began, worker->active), MAX_REST);
 		pgstat_report_stat(false);
 	}
 	stream_collect_rest(collector);

@@ -320,13 +320,14 @@ remove_batch(TtlSweep *sweep)
 	int n = Min(sweep->batch, sweep->ndue - sweep->done);
 	DynTable *table;
 	Relation rel = ttl_open(sweep, RowExclusiveLock, &table);
+	DynMarked marked;
 	int removed;
 
 	if (rel == NULL)
 		return;
-	dyn_mark_start(DYN_MARK_EXPIRY, sweep->relid);
+	dyn_mark_start(&marked, DYN_MARK_EXPIRY, sweep->relid);
 	removed = remove_rows(sweep, rel, table, due, n);
-	dyn_mark_end(DYN_MARK_EXPIRY, sweep->relid);
+	dyn_mark_end(&marked);
 	relation_close(rel, NoLock);
 	sweep->done += n;
 	sweep->deleted += removed;

@@ -7,6 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
+use Time::HiRes;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
@@ -123,6 +124,34 @@ value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)", extra_params => [ '-U', 'reader' ]), 0,
 	'marks are read with nobody\'s rights');
 cmp_ok(scalar($node->psql('postgres', 'SELECT * FROM dyn_stream_secret', extra_params => [ '-U', 'reader' ])), '!=', 0, 'the secret is not');
+
+# From 16 on a standby can decode, and reads the secret there.
+SKIP:
+{
+	skip 'no logical decoding on standbys', 1 if value('SHOW server_version_num') < 160000;
+	$node->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+	$standby->init_from_backup($node, 'backup', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nprimary_slot_name = 'physical'");
+	value("SELECT pg_create_physical_replication_slot('physical')");
+	$standby->start;
+	my $create = IPC::Run::start([ 'pg_recvlogical', '-d', $standby->connstr('postgres'), '-P', 'dynamo_table', '-S', 'standby', '--create-slot' ], IPC::Run::timeout(60));
+	# its snapshot begins at what only the primary can write
+	while ($create->pumpable)
+	{
+		value('SELECT pg_log_standby_snapshot()');
+		$create->pump_nb;
+		Time::HiRes::usleep(200_000);
+	}
+	$create->finish;
+	value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}, {\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"streamed\"}}}}]')");
+	$node->wait_for_replay_catchup($standby);
+	like($standby->safe_psql('postgres', "SELECT data FROM pg_logical_slot_get_changes('standby', NULL, NULL)"), qr/^[^\n]*"INSERT"[^\n]*streamed[^\n]*$/,
+		'a standby decodes, and reads the marks');
+	$standby->stop;
+	value("SELECT pg_drop_replication_slot('physical')");
+	value("SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)");
+}
 
 # The past with the extension dropped since, and another in its place: its marks cannot be read, its tables can.
 value("SELECT dyn_put('app', '{\"id\":{\"S\":\"last\"}}'); SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");

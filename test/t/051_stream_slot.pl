@@ -133,6 +133,8 @@ value(q{SELECT dyn_stream_enable('other', 'KEYS_ONLY'); SELECT dyn_stream_disabl
 $session->query_safe('ROLLBACK');
 value('CALL dyn_stream_teardown()');
 $session->query_safe(q{BEGIN; INSERT INTO other (item) VALUES ('{"pk":{"S":"before"}}')});
+like(says("SET statement_timeout = '200ms'; CALL dyn_stream_setup()"), qr/ERROR:  57014/, 'who waits can be cancelled');
+is(value('SELECT count(*) FROM pg_replication_slots') . value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") . state(), '00not set up', 'and leaves nothing');
 my $setup = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL dyn_stream_setup()' ], '>', \my $out, '2>', \my $err);
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_stream_setup()' AND wait_event_type = 'Lock'}) or BAIL_OUT('setup does not wait');
 like(says('CALL dyn_stream_setup()'), qr/ERROR:  YD009: change streams are being set up/, 'one setup at a time');

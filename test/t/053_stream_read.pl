@@ -12,6 +12,7 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
+allow_plugin($node);
 $node->append_conf('postgresql.conf', q{
 	shared_preload_libraries = dynamo_table
 	# partitions of the log are ten seconds wide
@@ -170,9 +171,17 @@ my $disabling = $node->background_psql('postgres');
 $disabling->query_safe(q{BEGIN; SELECT dyn_put('other', '{"pk":{"S":"last"}}'); SELECT dyn_stream_disable('other')});
 put('between', 1, 10);
 value('CALL dyn_stream_collect()');
+# nobody collects what commits from now on
+value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
+value('SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_status') or die;
 $disabling->query_safe('COMMIT');
 $disabling->quit;
 my $iterator = value(qq{SELECT dyn_request('GetShardIterator', '{"StreamArn":"$arn","ShardId":"$shard","ShardIteratorType":"TRIM_HORIZON"}') ->> 'ShardIterator'});
+like(records($iterator), qr/^0\|arn/, 'no end before it was collected') for 1 .. 2;
+unlike(value(qq{SELECT dyn_request('DescribeStream', '{"StreamArn":"$arn"}')}), qr/EndingSequenceNumber/, 'nor in its description');
+value('ALTER SYSTEM RESET dynamo_table.stream_collector');
+value('SELECT pg_reload_conf()');
 my ($got, $pages) = (0, 0);
 while ($iterator && $pages++ < 600)
 {

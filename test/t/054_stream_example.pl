@@ -9,10 +9,12 @@ use File::Temp qw(tempfile);
 use IPC::Run;
 use Test::More;
 use Time::HiRes qw(sleep);
+use DynamoTable;
 
 my $rounds = $ENV{STREAM_ROUNDS} // 6;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
+allow_plugin($node);
 $node->append_conf('postgresql.conf', q{
 	shared_preload_libraries = dynamo_table
 	dynamo_table.ttl_interval = 1s

@@ -1,0 +1,300 @@
+# ST06, ST07, ST11: collectors. Every change that was committed is collected exactly once and in order, whatever is killed; and they are there when
+# they are wanted, and gone when not. $DYNAMO_TABLE_STRESS_SECONDS says how long the load lasts.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} // 20;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+DynamoTable::allow_plugin($node);
+$node->append_conf('postgresql.conf', q{
+	shared_preload_libraries = dynamo_table
+	wal_level = logical
+	max_worker_processes = 16
+	dynamo_table.ttl_interval = 1s
+	dynamo_table.ttl_pause = 0
+	dynamo_table.ttl_reread_interval = 0
+	restart_after_crash = on
+	autovacuum = off
+	log_statement = none
+});
+$node->start;
+
+sub value
+{
+	my ($sql, $dbname) = @_;
+	return $node->safe_psql($dbname // 'postgres', $sql);
+}
+
+sub wait_for
+{
+	my ($sql, $dbname) = @_;
+	$node->poll_query_until($dbname // 'postgres', $sql) or BAIL_OUT("never true: $sql");
+}
+
+sub configure
+{
+	my ($setting) = @_;
+	$node->append_conf('postgresql.conf', $setting);
+	$node->reload;
+}
+
+my $collectors = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector'};
+
+sub wait_for_collector
+{
+	my ($dbname) = @_;
+	$dbname //= 'postgres';
+	wait_for("SELECT count(*) = 1 $collectors AND datname = '$dbname' AND state = 'active'");
+	return value("SELECT pid $collectors AND datname = '$dbname'");
+}
+
+# Without a call: a worker comes with the slot, and listeners are told
+value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')});
+is(value("SELECT count(*) $collectors"), '0', 'no collector before there is a slot');
+value(q{CALL dyn_stream_setup()});
+my $pid = wait_for_collector();
+value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+my ($rc, $out, $err) = $node->psql('postgres', q{LISTEN dynamo_table_stream; SELECT dyn_put('app', '{"pk":{"S":"first"}}'); SELECT pg_sleep(1); SELECT 1});
+like($out, qr/notification "dynamo_table_stream" with payload "public.app" received/, 'a listener is told which table has records');
+wait_for('SELECT count(*) = 1 FROM dyn_stream_records');
+is(value('CALL dyn_stream_collect()'), '0', 'a call returns when the worker has all');
+value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_stream_collect()});
+is(value('SELECT count(*) FROM dyn_stream_records'), '1001', 'of what was committed before');
+
+# A server that does nothing else comes to rest; what others write moves the slot on
+value('CREATE TABLE other AS SELECT i FROM generate_series(1, 10000) i');
+my $here = value('SELECT pg_current_wal_lsn()');
+wait_for("SELECT confirmed_flush_lsn >= '$here' FROM pg_replication_slots");
+wait_for(q{SELECT pg_current_wal_lsn() - confirmed_flush_lsn < 2000 FROM pg_replication_slots});
+$here = value('SELECT pg_current_wal_insert_lsn()');
+sleep 4;
+cmp_ok(value("SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'and it says so without end');
+
+# Off and on
+configure('dynamo_table.stream_collector = off');
+wait_for("SELECT count(*) = 0 $collectors");
+value(q{SELECT dyn_put('app', '{"pk":{"S":"off"}}')});
+sleep 2;
+is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'off'}), '0', 'off: nothing is collected');
+is(value('CALL dyn_stream_collect()'), '1', 'but by a call');
+configure('dynamo_table.stream_collector = on');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"on"}}')});
+wait_for(q{SELECT count(*) = 1 FROM dyn_stream_records WHERE keys ->> 'pk' = 'on'});
+$pid = wait_for_collector();
+value("SELECT pg_terminate_backend($pid)");
+wait_for("SELECT count(*) = 1 $collectors AND pid <> $pid");
+pass('a collector that was ended is followed by another');
+
+# A collector that fails ends with an error, and another one tries again
+value('ALTER TABLE dyn_stream_state RENAME TO hidden');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"failed"}}')});
+$node->wait_for_log(qr/ERROR: .*table "dyn_stream_state" of the extension is missing/);
+value('ALTER TABLE hidden RENAME TO dyn_stream_state');
+wait_for(q{SELECT count(*) = 1 FROM dyn_stream_records WHERE keys ->> 'pk' = 'failed'});
+pass('after an error');
+
+# Several databases, each by itself; templates can be copied, and a database goes when its slot has gone
+value('CREATE DATABASE second');
+value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')}, 'second');
+value('CALL dyn_stream_setup()', 'second');
+wait_for_collector('second');
+value(q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')}, 'second');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"second"}}')}, 'second');
+wait_for('SELECT count(*) = 1 FROM dyn_stream_records', 'second');
+is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'second'}), '0', 'a database has its own changes only');
+value('CREATE DATABASE third TEMPLATE second');
+pass('a collector makes room for a copy of its database');
+wait_for_collector('second');
+is($node->psql('postgres', 'DROP DATABASE second'), 3, 'a database with a slot in use is not dropped');
+value(q{SELECT dyn_stream_disable('app')}, 'second');
+value('CALL dyn_stream_teardown()', 'second');
+value('DROP DATABASE second');
+pass('but when it has none');
+value('DROP DATABASE third');
+
+# Trimming goes on while nothing is collected, and a long reader is not in the way of others
+configure('dynamo_table.stream_retention = 1s');
+value(q{DO $$ DECLARE p regclass; BEGIN
+	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass LOOP
+		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', p);
+	END LOOP; END $$});
+my $reader = $node->background_psql('postgres');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"}}')});
+wait_for('SELECT count(*) = 1 FROM dyn_stream_records');
+$reader->query_safe('BEGIN; SELECT count(*) FROM dyn_stream_records');
+sleep 4;
+is(value(q{SET statement_timeout = '5s'; SELECT count(*) FROM dyn_stream_records}), '1', 'ST09: a partition that is read stays');
+$reader->query_safe('COMMIT');
+wait_for(q{SELECT count(*) = 0 FROM dyn_stream_records});
+is(value(q{SELECT count(*) FROM dyn_stream_trimmed WHERE relation = 'app'::regclass}), '1', 'and is dropped then');
+$reader->quit;
+configure('dynamo_table.stream_retention = 1d');
+
+#
+# The load
+#
+
+# What is true is written by the same transactions: the changes of a key are numbered, and an item has the number of the change that wrote it.
+value(q{
+	SELECT dyn_create_table('items', 'pk S'), dyn_create_table('fleeting', 'id S');
+	SELECT dyn_stream_enable('items', 'NEW_AND_OLD_IMAGES'), dyn_stream_enable('fleeting', 'OLD_IMAGE');
+	CALL dyn_ttl_enable('fleeting', 'expires');
+	CREATE TABLE keys (pk text PRIMARY KEY, version int NOT NULL DEFAULT 0, item int);
+	INSERT INTO keys (pk) SELECT 'k' || i FROM generate_series(1, 200) i;
+	CREATE TABLE done (pk text, n int, event "char", version int, PRIMARY KEY (pk, n));
+	CREATE TABLE born (id text PRIMARY KEY);
+
+	CREATE FUNCTION change(key text, remove boolean, pad int) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		k keys;
+	BEGIN
+		UPDATE keys SET version = version + 1 WHERE pk = key RETURNING * INTO k;
+		IF k.item IS NULL THEN
+			PERFORM dyn_put('items', jsonb_build_object('pk', key, 'version', k.version, 'g', 'g' || k.version % 10, 'pad', repeat('x', pad)));
+			INSERT INTO done VALUES (key, k.version, 'I', k.version);
+		ELSIF remove THEN
+			PERFORM dyn_delete('items', jsonb_build_object('pk', key));
+			INSERT INTO done VALUES (key, k.version, 'R', k.item);
+		ELSE
+			PERFORM dyn_update('items', jsonb_build_object('pk', key), 'SET version = :v, g = :g',
+				vals => json_build_object(':v', json_build_object('N', k.version::text), ':g', json_build_object('S', 'g' || k.version % 10))::text::dyn_item);
+			INSERT INTO done VALUES (key, k.version, 'M', k.version);
+		END IF;
+		UPDATE keys SET item = CASE WHEN NOT remove OR item IS NULL THEN version END WHERE pk = key;
+	END $$;
+
+	-- several keys, always in the same order, in subtransactions of which some are rolled back
+	CREATE FUNCTION step(r int) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		key text;
+	BEGIN
+		FOR key IN SELECT DISTINCT 'k' || to_char(1 + (r / i) % 200, 'FM000') FROM generate_series(1, 1 + r % 4) i ORDER BY 1 LOOP
+			key := 'k' || substr(key, 2)::int;
+			BEGIN
+				PERFORM change(key, (r + length(key)) % 5 = 0, r % 3000);
+				IF r % 7 = 0 THEN
+					RAISE division_by_zero;
+				END IF;
+			EXCEPTION WHEN division_by_zero THEN
+				NULL;
+			END;
+		END LOOP;
+		INSERT INTO born SELECT 'f' || nextval('fleeting_ids') WHERE r % 5 = 0 RETURNING id INTO key;
+		IF FOUND THEN
+			PERFORM dyn_put('fleeting', jsonb_build_object('id', key, 'expires', floor(extract(epoch FROM clock_timestamp())) - 10));
+		END IF;
+	END $$;
+	CREATE SEQUENCE fleeting_ids});
+
+my $script = q{
+\set r random(1, 1000000)
+\set commit random(1, 10)
+BEGIN;
+SELECT step(:r);
+\if :commit = 1
+ROLLBACK;
+\else
+COMMIT;
+\endif
+};
+
+sub disturb
+{
+	my ($what) = @_;
+	if ($what == 0)
+	{
+		crash($node);
+		return 'kill -9 of the server';
+	}
+	if ($what == 1)
+	{
+		my $victim = value("SELECT pid $collectors AND datname = 'postgres'");
+		return '' if $victim eq '';
+		kill('KILL', $victim);
+		return 'kill -9 of the collector';
+	}
+	if ($what == 2)
+	{
+		my $victim = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1});
+		return '' if $victim eq '';
+		kill('KILL', $victim);
+		return 'kill -9 of a session';
+	}
+	if ($what == 3)
+	{
+		value("SELECT pg_terminate_backend(pid) $collectors");
+		return 'end of the collector';
+	}
+	# what takes longer than a session may live now
+	$node->psql('postgres', q{CALL dyn_create_index('items', 'by_g', 'g S'); CALL dyn_drop_index('items', 'by_g')});
+	return 'an index that is filled';
+}
+
+my $end = time + $seconds;
+for (my $i = 0; time < $end; $i++)
+{
+	my $load = start_load($node, 4, 3, $script);
+	select(undef, undef, undef, 0.5 + rand(2));
+	my $what = disturb($i < 5 ? $i : int(rand(5)));
+	finish_load($load);
+	wait_for('SELECT true');
+	note($what);
+}
+
+wait_for('SELECT count(*) = 0 FROM fleeting');
+my ($ok, $tried) = ('', 0);
+while ($ok eq '' && $tried++ < 30)
+{
+	# a call waits for the worker, which may be on its way
+	$ok = $node->psql('postgres', 'CALL dyn_stream_collect()') == 0 ? 'collected' : '';
+	sleep 1 if $ok eq '';
+}
+is($ok, 'collected', 'all is collected after the load');
+cmp_ok(value('SELECT count(*) FROM done'), '>', 500, 'there was a load');
+
+my $told = q{SELECT r.keys ->> 'pk' AS pk, row_number() OVER (PARTITION BY r.keys ->> 'pk' ORDER BY r.lsn, r.ordinal) AS n, r.event,
+		(coalesce(r.new_image, r.old_image) ->> 'version')::int AS version
+	FROM dyn_stream_records r WHERE r.relation = 'items'::regclass};
+is(value("SELECT count(*) FROM (SELECT pk, n::bigint, event, version FROM done EXCEPT ALL $told) d"), '0', 'ST06, ST07: no change is missing or out of order');
+is(value("SELECT count(*) FROM ($told EXCEPT ALL SELECT pk, n::bigint, event, version FROM done) d"), '0', 'and none is there that was not committed');
+is(value(q{SELECT count(*) FROM dyn_stream_records} . ' WHERE incomplete'), '0', 'all images are there');
+is(value(q{SELECT count(*) FROM (SELECT lsn, ordinal FROM dyn_stream_records GROUP BY lsn, ordinal HAVING count(*) > 1) d}), '0', 'no place is there twice');
+is(value(q{SELECT string_agg(DISTINCT format('%s %s', event, expired), ', ' ORDER BY format('%s %s', event, expired)) FROM dyn_stream_records WHERE relation = 'fleeting'::regclass}), 'I f, R t',
+	'ST11: what expired was removed by the service');
+is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 'id' FROM dyn_stream_records WHERE relation = 'fleeting'::regclass AND event = 'R') d}), '0', 'each of it');
+is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dyn_stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL SELECT id FROM born) d}), '0', 'once');
+is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before FROM dyn_stream_records) r}), 't', 'times of collection do not go back');
+wait_for_collector();
+is(value('SELECT state FROM dyn_stream_status'), 'ready', 'the slot is where it should be');
+check_storage($node, 'after the load');
+
+# No free worker, which is told once
+configure('dynamo_table.stream_collector = off');
+wait_for("SELECT count(*) = 0 $collectors");
+$node->append_conf('postgresql.conf', "max_worker_processes = 2\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\ndynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
+my $offset = -s $node->logfile;
+$node->restart;
+$node->wait_for_log(qr/no background worker is free to collect changes of items/, $offset);
+sleep 3;
+my $log = substr(slurp_file($node->logfile), $offset);
+is(scalar(() = $log =~ /no background worker is free to collect/g), 1, 'without a free worker: it is reported once');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"no worker"}}')});
+is(value('CALL dyn_stream_collect()'), '1', 'and a call collects');
+
+# Without preloading
+$node->append_conf('postgresql.conf', "max_worker_processes = 8\nshared_preload_libraries = ''");
+$node->restart;
+value(q{SELECT dyn_put('app', '{"pk":{"S":"not preloaded"}}')});
+is(value('CALL dyn_stream_collect()'), '1', 'not preloaded: a call collects');
+is(value(q{SET synchronous_commit = off; DO $$ BEGIN PERFORM dyn_put('app', '{"pk":{"S":"asynchronous"}}'); END $$; CALL dyn_stream_collect()}), '1',
+	'also what its session has committed without waiting for the disk');
+$node->stop;
+
+done_testing();
