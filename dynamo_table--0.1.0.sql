@@ -551,12 +551,14 @@ CREATE INDEX ON dyn_stream_records (relation, stream, lsn, ordinal, shard);
 COMMENT ON TABLE dyn_stream_records IS 'records of changes of items, as collected from the WAL';
 
 -- At most one row.  All records of commits that begin in the WAL before "collected" were collected; the database tells a
--- copy of one that has streams from it.
+-- copy of one that has streams from it.  "collected_at" is what the clock said, "records_at" the time that records got:
+-- it never goes back, but goes on where it was if the clock does.
 CREATE TABLE dyn_stream_state (
 	database oid PRIMARY KEY,
 	slot name NOT NULL,
 	collected pg_lsn NOT NULL,
 	collected_at timestamptz NOT NULL,
+	records_at timestamptz NOT NULL,
 	last_commit timestamptz
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE dyn_stream_state IS 'how far changes of items were collected';

@@ -206,6 +206,38 @@ SELECT pg_sleep(1.1);
 CALL dyn_stream_collect();
 SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'wide';
 
+-- ST09: a clock that was ahead and is set back; records keep their order and expire all the same, also after a reset
+ALTER SYSTEM SET dynamo_table.stream_retention = '1s';
+SELECT pg_reload_conf();
+SELECT pg_sleep(0.5);
+UPDATE dyn_stream_state SET collected_at = collected_at + '300 days', records_at = records_at + '300 days';
+SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"1"}}');
+CALL dyn_stream_collect();
+SELECT pg_drop_replication_slot(:'slot');
+SET client_min_messages = error;
+CALL dyn_stream_reset();
+RESET client_min_messages;
+DO $$
+DECLARE
+	n bigint;
+BEGIN
+	FOR i IN 2..5 LOOP
+		PERFORM dyn_put('col_app', jsonb_build_object('pk', 'ahead', 'sk', i::text));
+		COMMIT;
+		CALL dyn_stream_collect(n);
+		PERFORM pg_sleep(1.1);
+	END LOOP;
+END $$;
+SELECT bool_and(collected > now() + '299 days') AS ahead, bool_and(growing) AS growing
+	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead') r;
+SELECT pg_sleep(3.5);
+SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"last"}}');
+CALL dyn_stream_collect();
+SELECT keys ->> 'sk' AS sk FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead';
+SELECT collected_at < now() + '1 minute' AS by_the_clock FROM dyn_stream_status;
+ALTER SYSTEM RESET dynamo_table.stream_retention;
+SELECT pg_reload_conf();
+
 SELECT dyn_stream_disable('col_app');
 CALL dyn_stream_teardown();
 SELECT dyn_drop_table('col_app'), dyn_drop_table('col_none');

@@ -209,11 +209,16 @@ SELECT relation, status FROM dyn_streams;
 RESET search_path;
 SELECT relation, regexp_replace(stream_arn, '.{23}$', 'LABEL') FROM dyn_streams;
 SET search_path = stream_enable, public;
--- whose settings are broken hinders nobody
+-- whose settings are broken hinders nobody, and times that no label can have are broken
 RESET ROLE;
 SELECT dyn_create_table('broken', 'pk S');
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 1}]}}');
 SELECT dyn_describe_table('broken');
+SELECT relation, status FROM dyn_streams ORDER BY relation::text;
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300800000, "shards": 1}]}}');
+SELECT dyn_describe_table('broken');
+SELECT relation, status FROM dyn_streams ORDER BY relation::text;
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1, "disabled": 9223372036854775807}]}}');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
 
 -- the slot goes when no stream is enabled any more

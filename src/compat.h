@@ -162,9 +162,9 @@ struct Node;
 #define slot_is_invalid(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 #endif
 
-/* 18 can refuse a slot that is invalid by itself. */
+/* 18 refuses a slot that is invalid here, and decoding takes it for granted; before, decoding looks. */
 #if PG18_GE
-#define acquire_slot(name) ReplicationSlotAcquire((name), true, false)
+#define acquire_slot(name) ReplicationSlotAcquire((name), true, true)
 #else
 #define acquire_slot(name) ReplicationSlotAcquire((name), true)
 #endif

@@ -13,9 +13,6 @@
 
 #define ARGUMENT_START "{\"settings\":"
 
-/* The last millisecond of year 9999, since 1970. */
-#define MAX_TIME INT64CONST(253402300799999)
-
 const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
 const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
 const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE",
@@ -128,7 +125,7 @@ read_time(const char *name, ItemSpan value)
 {
 	int64 time = read_integer(name, value);
 
-	if (time > MAX_TIME)
+	if (time > DYN_MAX_LABEL)
 		fail_member(name, "is out of range");
 	return time;
 }

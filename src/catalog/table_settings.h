@@ -23,6 +23,7 @@
 #define DYN_MAX_TAG_VALUE 256
 #define DYN_MAX_TTL_ATTRIBUTE 255 /* bytes */
 #define DYN_MAX_SHARDS 64
+#define DYN_MAX_LABEL INT64CONST(253402300799999) /* of a stream: the end of the year 9999 */
 
 typedef enum DynBilling
 {

@@ -82,28 +82,30 @@ read_state(StreamCollector *collector)
 	bool isnull;
 
 	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
-					  "SELECT collected, collected_at FROM %1$s." STREAM_STATE_TABLE
+					  "SELECT collected, collected_at, records_at FROM %1$s." STREAM_STATE_TABLE
 					  " WHERE database = $1",
 					  1, types, values, NULL) != 1)
 		stream_fail_slot(STREAM_NOT_SET_UP);
 	state->collected = DatumGetLSN(get_value(1, &isnull));
 	state->collected_at = DatumGetTimestampTz(get_value(2, &isnull));
+	state->records_at = DatumGetTimestampTz(get_value(3, &isnull));
 }
 
 /* Only who has the slot changes it; if it was changed all the same, what was decoded is not what is missing. */
 static void
 write_state(StreamCollector *collector, const StreamState *next)
 {
-	Oid types[] = {OIDOID, LSNOID, LSNOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
-	Datum values[] = {ObjectIdGetDatum(MyDatabaseId), LSNGetDatum(collector->state.collected),
-					  LSNGetDatum(next->collected), TimestampTzGetDatum(next->collected_at),
-					  TimestampTzGetDatum(next->last_commit)};
-	const char *nulls = next->last_commit == 0 ? "    n" : NULL;
+	Oid types[] = {OIDOID, LSNOID, LSNOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+	Datum values[] = {
+		ObjectIdGetDatum(MyDatabaseId),        LSNGetDatum(collector->state.collected),
+		LSNGetDatum(next->collected),          TimestampTzGetDatum(next->collected_at),
+		TimestampTzGetDatum(next->records_at), TimestampTzGetDatum(next->last_commit)};
+	const char *nulls = next->last_commit == 0 ? "     n" : NULL;
 
 	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
 					  "UPDATE %1$s." STREAM_STATE_TABLE
-					  " SET collected = $3, collected_at = $4, last_commit = coalesce($5, "
-					  "last_commit) WHERE database = $1 AND collected = $2",
+					  " SET collected = $3, collected_at = $4, records_at = $5, last_commit = "
+					  "coalesce($6, last_commit) WHERE database = $1 AND collected = $2",
 					  lengthof(types), types, values, nulls) != 1)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("the state of change streams was changed while changes were "
@@ -158,6 +160,16 @@ make_safe(StreamCollector *collector)
  * Rounds
  */
 
+/*
+ * The time, but that never goes back.  It goes on where it was if the clock is set back, so that there are
+ * new partitions and old ones expire.
+ */
+static TimestampTz
+steady_time(const StreamState *state, TimestampTz now)
+{
+	return Max(now, state->records_at + Max(now - state->collected_at, 0));
+}
+
 /* To note it is a write, so it is for what others have written, or a server would never be idle. */
 static bool
 is_to_be_noted(const StreamCollector *collector, TimestampTz now)
@@ -184,7 +196,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 	stream_decoder_end_round(collector->decoder);
 	commit_writing(collector);
 	collector->state = *next;
-	collector->noted = next->collected_at;
+	collector->noted = next->records_at;
 	collector->decoder->others = false;
 }
 
@@ -196,17 +208,17 @@ uint64
 stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 {
 	StreamDecoder *decoder = collector->decoder;
-	TimestampTz now = Max(GetCurrentTimestamp(), collector->state.collected_at);
-	StreamState next = {.collected_at = now};
+	TimestampTz now = GetCurrentTimestamp();
+	StreamState next = {.collected_at = now, .records_at = steady_time(&collector->state, now)};
 	uint64 records;
 
 	collector->begin();
-	stream_decoder_read(decoder, limit, now);
+	stream_decoder_read(decoder, limit, next.records_at);
 	next.collected = decoder->reached;
 	next.last_commit = decoder->round.last_commit;
 	records = decoder->round.records;
 	note &= next.collected > collector->state.collected;
-	if (records == 0 && !note && !is_to_be_noted(collector, now))
+	if (records == 0 && !note && !is_to_be_noted(collector, next.records_at))
 	{
 		stream_decoder_end_round(decoder);
 		collector->commit();
@@ -226,20 +238,21 @@ stream_collect_rest(StreamCollector *collector)
 {
 	int pause =
 		Min(Max(dyn_stream_retention * INT64CONST(1000) / TRIMS, MIN_TRIM_PAUSE), MAX_TRIM_PAUSE);
+	TimestampTz time = steady_time(&collector->state, GetCurrentTimestamp());
 	bool dropped = true;
 
 	confirm(collector);
-	if (!TimestampDifferenceExceeds(collector->trimmed, GetCurrentTimestamp(), pause))
+	if (!TimestampDifferenceExceeds(collector->trimmed, time, pause))
 		return;
 	while (dropped)
 	{
 		CHECK_FOR_INTERRUPTS();
 		collector->begin();
 		begin_writing();
-		dropped = stream_trim(collector->schema);
+		dropped = stream_trim(collector->schema, time);
 		commit_writing(collector);
 	}
-	collector->trimmed = GetCurrentTimestamp();
+	collector->trimmed = time;
 }
 
 /*

@@ -19,7 +19,8 @@ typedef struct StreamPartition
 typedef struct StreamState
 {
 	XLogRecPtr collected;
-	TimestampTz collected_at;
+	TimestampTz collected_at; /* by the clock */
+	TimestampTz records_at; /* what was collected then got this time */
 	TimestampTz last_commit;
 } StreamState;
 
@@ -42,7 +43,8 @@ typedef struct StreamCollector
 	StreamPartition partition; /* the last one that was written to */
 	StreamSafety first; /* to be confirmed when standbys that count have it */
 	StreamSafety last; /* and then */
-	TimestampTz noted; /* when a state without records was written */
+	/* by the time that never goes back */
+	TimestampTz noted; /* when the state was written */
 	TimestampTz trimmed; /* when it was last looked for what has expired */
 } StreamCollector;
 
@@ -59,6 +61,6 @@ extern void stream_notify(const StreamRound *round);
 
 /* partition.c */
 extern void stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition);
-extern bool stream_trim(Oid schema);
+extern bool stream_trim(Oid schema, TimestampTz time);
 
 #endif

@@ -292,6 +292,9 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 	PG_TRY();
 	{
 		acquire_slot(stream_slot_name());
+		/* since it was looked at; only some versions look themselves */
+		if (XLogRecPtrIsInvalid(MyReplicationSlot->data.restart_lsn))
+			stream_fail_slot(STREAM_SLOT_LOST);
 		/* what is behind the confirmed place cannot be decoded any more */
 		if (MyReplicationSlot->data.confirmed_flush > collected)
 			stream_fail_slot(STREAM_SLOT_AHEAD);

@@ -111,11 +111,13 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 
 	for (;;)
 	{
+		before.records = 0;
 		(void) stream_collector_progress(&before, false);
 		if (stream_collector_open(collector))
 			return collect(collector, target);
 		if (wait_for_other(target, &after, &waited))
-			return after.records - before.records;
+			/* another one than before has counted anew */
+			return after.records - Min(before.records, after.records);
 		if (!waited && stream_slot_holder() != 0)
 			ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 							errmsg("changes of items are being collected by process %d",

@@ -49,7 +49,7 @@ typedef struct Life
 
 typedef struct Streams
 {
-	int64 newest; /* label */
+	int64 newest; /* label, of those that can be believed */
 	int enabled;
 	StringInfoData names; /* of tables with one that is enabled */
 } Streams;
@@ -182,9 +182,11 @@ write_state(const Life *life, XLogRecPtr collected)
 					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
 
 	execute(life, STREAM_STATE_TABLE,
-			"INSERT INTO %1$s." STREAM_STATE_TABLE " (database, slot, collected, collected_at)"
-			" VALUES ($1, $2, $3, $4) ON CONFLICT (database) DO UPDATE"
-			" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at",
+			"INSERT INTO %1$s." STREAM_STATE_TABLE
+			" AS s (database, slot, collected, collected_at, records_at)"
+			" VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
+			" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
+			" records_at = greatest(s.records_at, EXCLUDED.records_at)",
 			lengthof(types), types, values);
 }
 

@@ -238,15 +238,23 @@ stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition)
  * Dropping those that have expired
  */
 
+/*
+ * By the clock; but what was collected while the clock was ahead, and since it was set back, by the time that
+ * goes on from there, or it would stay until the clock is there again.
+ */
 static bool
-has_expired(const StreamPartition *partition)
+has_expired(const StreamPartition *partition, TimestampTz time)
 {
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (partition->lower <= now)
+		time = now;
 	return TimestampTzPlusMilliseconds(partition->upper, dyn_stream_retention * INT64CONST(1000)) <
-		   GetCurrentTimestamp();
+		   time;
 }
 
 static StreamPartition *
-oldest_expired(Oid parent)
+oldest_expired(Oid parent, TimestampTz time)
 {
 	StreamPartition *oldest = NULL;
 	ListCell *cell;
@@ -255,7 +263,7 @@ oldest_expired(Oid parent)
 	{
 		StreamPartition *partition = lfirst(cell);
 
-		if (has_expired(partition) && (oldest == NULL || partition->upper < oldest->upper))
+		if (has_expired(partition, time) && (oldest == NULL || partition->upper < oldest->upper))
 			oldest = partition;
 	}
 	return oldest;
@@ -315,10 +323,10 @@ forget_what_is_over(Oid schema)
  * transaction of its own that is connected to SPI.
  */
 bool
-stream_trim(Oid schema)
+stream_trim(Oid schema, TimestampTz time)
 {
 	Oid parent = owned_table(schema, STREAM_RECORDS_TABLE);
-	StreamPartition *partition = oldest_expired(parent);
+	StreamPartition *partition = oldest_expired(parent, time);
 	char *name;
 
 	if (partition == NULL || !gsi_try_lock(parent, AccessExclusiveLock) ||

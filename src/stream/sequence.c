@@ -117,5 +117,5 @@ stream_label_parse(ItemSpan text, int64 *label)
 		tm2timestamp(&tm, milliseconds * 1000, NULL, &timestamp) != 0)
 		return false;
 	*label = stream_milliseconds(timestamp);
-	return strcmp(stream_label_print(*label, again), given) == 0;
+	return *label <= DYN_MAX_LABEL && strcmp(stream_label_print(*label, again), given) == 0;
 }

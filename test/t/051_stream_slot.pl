@@ -184,6 +184,14 @@ broken('advanced', 'slot ahead');
 value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status');
 value("SELECT pg_create_logical_replication_slot(slot_name, 'dynamo_table') FROM dyn_stream_status");
 broken('crashed', 'slot ahead');
+# a label that is no time is not what later ones have to be larger than
+value(q{SELECT dyn_create_table('forged', 'pk S'); CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
+	EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1}]}}');
+	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status});
+value('CALL dyn_stream_reset()');
+value(q{DROP TABLE forged; SELECT dyn_stream_enable('other', 'KEYS_ONLY')});
+is(value(q{SELECT bool_and(enabled_at < now() + interval '1 minute') FROM dyn_streams WHERE relation = 'other'::regclass}), 't', 'a forged label keeps nobody from enabling a stream');
+value(q{SELECT dyn_stream_disable('other')});
 is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_bytes > 0, lag >= interval \'0\' FROM dyn_stream_status'), 'reserved|t|t|t|t', 'figures');
 
 # another process reads from it
