@@ -11,26 +11,6 @@
 
 #include "stream/stream.h"
 
-/* The columns of dyn_stream_records. */
-enum
-{
-	RECORD_RELATION,
-	RECORD_STREAM,
-	RECORD_SHARD,
-	RECORD_EVENT,
-	RECORD_EXPIRED,
-	RECORD_INCOMPLETE,
-	RECORD_LSN,
-	RECORD_ORDINAL,
-	RECORD_COMMITTED,
-	RECORD_COLLECTED,
-	RECORD_SIZE,
-	RECORD_KEYS,
-	RECORD_NEW_IMAGE,
-	RECORD_OLD_IMAGE,
-	RECORD_COLUMNS
-};
-
 /* What one round has read: transactions as a whole, in the order of their commits. */
 typedef struct StreamRound
 {

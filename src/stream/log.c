@@ -39,26 +39,7 @@
 #include "compat.h"
 #include "stream/read.h"
 
-/* Columns of dyn_stream_records. */
-enum
-{
-	RECORD_RELATION = 1,
-	RECORD_STREAM,
-	RECORD_SHARD,
-	RECORD_EVENT,
-	RECORD_EXPIRED,
-	RECORD_INCOMPLETE,
-	RECORD_LSN,
-	RECORD_ORDINAL,
-	RECORD_COMMITTED,
-	RECORD_COLLECTED,
-	RECORD_SIZE,
-	RECORD_KEYS,
-	RECORD_NEW_IMAGE,
-	RECORD_OLD_IMAGE
-};
-
-/* Columns of its index. */
+/* Columns of the index of dyn_stream_records. */
 enum
 {
 	INDEX_RELATION = 1,
@@ -246,7 +227,7 @@ close_partition(const OpenPartition *partition)
 static Datum
 value_of(const TupleTableSlot *slot, int column)
 {
-	return slot->tts_values[column - 1];
+	return slot->tts_values[column];
 }
 
 static StreamPlace
@@ -259,7 +240,7 @@ place_of(const TupleTableSlot *slot)
 static const DynItem *
 image_of(const TupleTableSlot *slot, int column)
 {
-	return slot->tts_isnull[column - 1] ? NULL : DatumGetDynItem(value_of(slot, column));
+	return slot->tts_isnull[column] ? NULL : DatumGetDynItem(value_of(slot, column));
 }
 
 static void

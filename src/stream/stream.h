@@ -20,6 +20,26 @@
 #define STREAM_GAPS_TABLE "dyn_stream_gaps"
 #define STREAM_TRIMMED_TABLE "dyn_stream_trimmed"
 
+/* The columns of dyn_stream_records, from 0 on. */
+enum
+{
+	RECORD_RELATION,
+	RECORD_STREAM,
+	RECORD_SHARD,
+	RECORD_EVENT,
+	RECORD_EXPIRED,
+	RECORD_INCOMPLETE,
+	RECORD_LSN,
+	RECORD_ORDINAL,
+	RECORD_COMMITTED,
+	RECORD_COLLECTED,
+	RECORD_SIZE,
+	RECORD_KEYS,
+	RECORD_NEW_IMAGE,
+	RECORD_OLD_IMAGE,
+	RECORD_COLUMNS
+};
+
 /* settings.c */
 extern bool dyn_stream_collector;
 extern int dyn_stream_poll_interval; /* milliseconds */
