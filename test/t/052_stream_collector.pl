@@ -119,6 +119,37 @@ value('DROP DATABASE second');
 pass('but when it has none');
 value('DROP DATABASE third');
 
+# A slot that a standby takes over is not confirmed beyond what the standby has, which may be less than what was collected
+if ($node->pg_version >= 17)
+{
+	value('CREATE DATABASE failover');
+	value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')}, 'failover');
+	value(q{CALL dyn_stream_setup(failover => true)}, 'failover');
+	value(q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')}, 'failover');
+	wait_for_collector('failover');
+	value(q{SELECT pg_create_physical_replication_slot('standby', true)});
+	configure(q{synchronized_standby_slots = 'standby'});
+	wait_for(q{SELECT current_setting('synchronized_standby_slots') = 'standby'}, 'failover');
+	sleep 2;
+	my $confirmed = value('SELECT confirmed_lsn FROM dyn_stream_status', 'failover');
+	for my $i (1 .. 3)
+	{
+		value(qq{SELECT dyn_put('app', '{"pk":{"S":"$i"}}')}, 'failover');
+		wait_for("SELECT count(*) = $i FROM dyn_stream_records", 'failover');
+	}
+	sleep 2;
+	is(value("SELECT confirmed_lsn = '$confirmed' AND confirmed_lsn < collected_lsn FROM dyn_stream_status", 'failover'), 't',
+		'a failover slot stays behind its standby');
+	value(q{SELECT pg_replication_slot_advance('standby', pg_current_wal_lsn())});
+	wait_for(q{SELECT confirmed_lsn = collected_lsn FROM dyn_stream_status}, 'failover');
+	pass('and goes on when that has the records');
+	configure(q{synchronized_standby_slots = ''});
+	value(q{SELECT pg_drop_replication_slot('standby')});
+	value(q{SELECT dyn_stream_disable('app')}, 'failover');
+	value('CALL dyn_stream_teardown()', 'failover');
+	value('DROP DATABASE failover');
+}
+
 # Trimming goes on while nothing is collected, and a long reader is not in the way of others
 configure('dynamo_table.stream_retention = 1s');
 value(q{DO $$ DECLARE p regclass; BEGIN
@@ -237,6 +268,17 @@ sub disturb
 	return 'an index that is filled';
 }
 
+# A psql that is turned away may leave its standard input behind.
+sub await_server
+{
+	for (1 .. 100)
+	{
+		return if (eval { $node->psql('postgres', 'SELECT 1') } // 1) == 0;
+		select(undef, undef, undef, 0.2);
+	}
+	BAIL_OUT('the server is not back');
+}
+
 my $end = time + $seconds;
 for (my $i = 0; time < $end; $i++)
 {
@@ -244,7 +286,7 @@ for (my $i = 0; time < $end; $i++)
 	select(undef, undef, undef, 0.5 + rand(2));
 	my $what = disturb($i < 5 ? $i : int(rand(5)));
 	finish_load($load);
-	wait_for('SELECT true');
+	await_server();
 	note($what);
 }
 
