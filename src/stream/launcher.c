@@ -165,6 +165,9 @@ look_after(Database *database)
 	TimestampTz now = GetCurrentTimestamp();
 	pid_t pid;
 
+	/* a clock that was set back makes no pause longer */
+	database->started = Min(database->started, now);
+	database->due = Min(database->due, TimestampTzPlusMilliseconds(now, MAX_PAUSE));
 	if (database->worker != NULL && GetBackgroundWorkerPid(database->worker, &pid) == BGWH_STOPPED)
 		note_end(database, now);
 	if (database->worker == NULL && database->listed && database->due <= now &&

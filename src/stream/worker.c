@@ -75,6 +75,16 @@ commit(void)
 	CommitTransactionCommand();
 }
 
+/* By the clock, which may have been set back: then it is as if the last time were now. */
+static bool
+is_over(TimestampTz *last, int milliseconds)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	*last = Min(*last, now);
+	return TimestampDifferenceExceeds(*last, now, milliseconds);
+}
+
 /*
  * Leaving
  */
@@ -92,12 +102,11 @@ reload(void)
 static bool
 is_wanted_by_others(Worker *worker)
 {
-	TimestampTz now = GetCurrentTimestamp();
 	bool locked;
 
-	if (!TimestampDifferenceExceeds(worker->looked, now, LOOK_AROUND))
+	if (!is_over(&worker->looked, LOOK_AROUND))
 		return false;
-	worker->looked = now;
+	worker->looked = GetCurrentTimestamp();
 	begin();
 	locked = ttl_database_is_locked(MyDatabaseId);
 	commit();
@@ -116,14 +125,13 @@ is_to_leave(Worker *worker)
  */
 
 static long
-next_pause(const Worker *worker, long last)
+next_pause(Worker *worker, long last)
 {
-	TimestampTz now = GetCurrentTimestamp();
 	long pause = last * 2;
 
-	if (!TimestampDifferenceExceeds(worker->active, now, BUSY_TIME))
+	if (!is_over(&worker->active, BUSY_TIME))
 		pause = BUSY_PAUSE;
-	else if (!TimestampDifferenceExceeds(worker->active, now, CALM_TIME))
+	else if (!is_over(&worker->active, CALM_TIME))
 		pause = CALM_PAUSE;
 	return Min(pause, dyn_stream_poll_interval);
 }
