@@ -132,3 +132,12 @@ owned_execute(Oid schema, const char *name, const char *statement, int nargs, Oi
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;
 }
+
+/* Of the first row of what owned_execute() has found, a column from 1 on; 0 for NULL. */
+Datum
+owned_value(int column)
+{
+	bool isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+}

@@ -19,5 +19,6 @@ extern void owned_begin(Oid relid, OwnedRights *before);
 extern void owned_end(const OwnedRights *before);
 extern uint64 owned_execute(Oid schema, const char *name, const char *statement, int nargs,
 							Oid *types, Datum *values, const char *nulls);
+extern Datum owned_value(int column);
 
 #endif

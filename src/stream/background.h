@@ -17,7 +17,6 @@ typedef struct StreamProgress
 
 /* shared.c */
 extern void stream_shared_init(void);
-extern bool stream_is_shared(void);
 extern void stream_collector_enters(XLogRecPtr reached);
 extern void stream_collector_reaches(XLogRecPtr reached, uint64 records);
 extern void stream_collector_leaves(void);

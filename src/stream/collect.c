@@ -67,28 +67,21 @@ commit_writing(StreamCollector *collector)
  * The state
  */
 
-static Datum
-get_value(int column, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, isnull);
-}
-
 static void
 read_state(StreamCollector *collector)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(MyDatabaseId)};
 	StreamState *state = &collector->state;
-	bool isnull;
 
 	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
 					  "SELECT collected, collected_at, records_at FROM %1$s." STREAM_STATE_TABLE
 					  " WHERE database = $1",
 					  1, types, values, NULL) != 1)
 		stream_fail_slot(STREAM_NOT_SET_UP);
-	state->collected = DatumGetLSN(get_value(1, &isnull));
-	state->collected_at = DatumGetTimestampTz(get_value(2, &isnull));
-	state->records_at = DatumGetTimestampTz(get_value(3, &isnull));
+	state->collected = DatumGetLSN(owned_value(1));
+	state->collected_at = DatumGetTimestampTz(owned_value(2));
+	state->records_at = DatumGetTimestampTz(owned_value(3));
 }
 
 /* Only who has the slot changes it; if it was changed all the same, what was decoded is not what is missing. */

@@ -24,6 +24,7 @@
 #include "catalog/owned.h"
 #include "errors.h"
 #include "request/resource.h"
+#include "stream/read.h"
 #include "stream/stream.h"
 
 /*
@@ -68,17 +69,14 @@ keep_slot(void)
 
 /* Past streams that cannot have records any more; the last one is always described. */
 static void
-forget_expired(DynSettings *settings, int64 now)
+forget_expired(DynSettings *settings)
 {
-	int64 retention = dyn_stream_retention * INT64CONST(1000);
 	int n = 0;
 
 	for (int i = 0; i < settings->nstreams; i++)
 	{
-		const DynStream *stream = &settings->streams[i];
-
-		if (i == settings->nstreams - 1 || stream->disabled + retention > now)
-			settings->streams[n++] = *stream;
+		if (i == settings->nstreams - 1 || stream_is_kept(&settings->streams[i]))
+			settings->streams[n++] = settings->streams[i];
 	}
 	settings->nstreams = n;
 }
@@ -160,7 +158,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	stream_require_slot(table->extension_namespace);
 	label = new_label(table, &shape->settings);
 	add_stream(&shape->settings, label, view, shards > 0 ? shards : dyn_stream_shards);
-	forget_expired(&shape->settings, label);
+	forget_expired(&shape->settings);
 	identity = stream_identity_change(rel, view, &shape->settings);
 	write_stream(rel, shape, identity);
 	SPI_finish();
@@ -189,7 +187,7 @@ stream_disable(ItemSpan name)
 	last->disabled = Max(last->label, stream_milliseconds(GetCurrentTimestamp()));
 	identity = stream_identity_restore(rel, last->view, settings);
 	settings->identity = (ItemSpan){0};
-	forget_expired(settings, last->disabled);
+	forget_expired(settings);
 	SPI_connect();
 	write_stream(rel, shape, identity);
 	SPI_finish();

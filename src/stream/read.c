@@ -9,9 +9,8 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
-
 #include "access/xlog.h"
+#include "utils/timestamp.h"
 
 #include "errors.h"
 #include "stream/read.h"

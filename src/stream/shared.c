@@ -101,12 +101,6 @@ stream_shared_init(void)
 	shmem_startup_hook = start_memory;
 }
 
-bool
-stream_is_shared(void)
-{
-	return shared != NULL;
-}
-
 /*
  * Waiting
  */

@@ -46,15 +46,6 @@ state_of_name(const char *name)
 	elog(ERROR, "unknown state of a slot: %s", name);
 }
 
-/* 0 for NULL. */
-static Datum
-column(int i)
-{
-	bool isnull;
-
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i, &isnull);
-}
-
 /* schema: the extension's. */
 void
 stream_look(Oid schema, StreamSlot *slot)
@@ -69,10 +60,10 @@ stream_look(Oid schema, StreamSlot *slot)
 				  0, NULL, NULL, NULL);
 	*slot = (StreamSlot){
 		.state = state_of_name(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
-		.collected = DatumGetLSN(column(2)),
-		.confirmed = DatumGetLSN(column(3)),
-		.failover = DatumGetBool(column(4)),
-		.exists = DatumGetBool(column(5))};
+		.collected = DatumGetLSN(owned_value(2)),
+		.confirmed = DatumGetLSN(owned_value(3)),
+		.failover = DatumGetBool(owned_value(4)),
+		.exists = DatumGetBool(owned_value(5))};
 	SPI_freetuptable(SPI_tuptable);
 }
 

@@ -25,15 +25,6 @@ state_of(Oid schema, Oid relid)
 	return (TtlState){.relid = relid, .extension_namespace = schema};
 }
 
-/* 0 for NULL. */
-static Datum
-column(int i)
-{
-	bool isnull;
-
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i, &isnull);
-}
-
 void
 ttl_read_state(Oid schema, Oid relid, TtlState *state)
 {
@@ -47,12 +38,12 @@ ttl_read_state(Oid schema, Oid relid, TtlState *state)
 				  lengthof(types), types, values, NULL);
 	if (SPI_processed > 0)
 	{
-		state->next = DatumGetInt64(column(1));
-		state->dead = DatumGetInt64(column(2));
-		state->from_start = DatumGetTimestampTz(column(3));
-		state->swept = DatumGetTimestampTz(column(4));
-		state->failures = DatumGetInt32(column(5));
-		state->retry_at = DatumGetTimestampTz(column(6));
+		state->next = DatumGetInt64(owned_value(1));
+		state->dead = DatumGetInt64(owned_value(2));
+		state->from_start = DatumGetTimestampTz(owned_value(3));
+		state->swept = DatumGetTimestampTz(owned_value(4));
+		state->failures = DatumGetInt32(owned_value(5));
+		state->retry_at = DatumGetTimestampTz(owned_value(6));
 	}
 	SPI_freetuptable(SPI_tuptable);
 }
