@@ -111,4 +111,7 @@ extern bool entity_has(const Entity *entity, const DynItem *stored);
  */
 extern List *entity_problems(const Entity *entity, const DynItem *stored);
 
+/* An item that is about to be written to a table with the trigger enabled: it must be of one entity, and right. */
+extern void entity_enforce(Relation rel, const DynTable *table, const DynItem *item);
+
 #endif
