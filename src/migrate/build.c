@@ -49,24 +49,32 @@ make_writers(RowBuilder *builder, const StepAttributes *attributes)
 	}
 }
 
-/* In the current memory context.  The relation stays open as long as it is used. */
+/* Made once for a migration; the relation and its schema are those of the moment. */
 RowBuilder *
-row_builder(Relation rel, DynTable *table, const MigrationStep *step)
+row_builder(MigrationStep *step, Relation rel, DynTable *table)
 {
-	RowBuilder *builder = palloc0(sizeof(RowBuilder));
+	RowBuilder *builder = step->builder;
+	MemoryContext old;
 
+	if (builder == NULL)
+	{
+		old = MemoryContextSwitchTo(step->migration->context);
+		builder = palloc0(sizeof(RowBuilder));
+		builder->step = step;
+		builder->writers = palloc0((step->entity->nattributes + 1) * sizeof(ValueWriter *));
+		builder->context =
+			AllocSetContextCreate(CurrentMemoryContext, "migration row", ALLOCSET_DEFAULT_SIZES);
+		make_writers(builder, &step->attributes);
+		for (int i = 0; i < step->nparents; i++)
+			make_writers(builder, &step->parents[i].attributes);
+		for (int i = 0; i < step->nchildren; i++)
+			builder->writers[step->children[i].attribute - step->entity->attributes] =
+				value_writer(&step->children[i].attribute->type);
+		step->builder = builder;
+		MemoryContextSwitchTo(old);
+	}
 	builder->rel = rel;
 	builder->table = table;
-	builder->step = step;
-	builder->writers = palloc0((step->entity->nattributes + 1) * sizeof(ValueWriter *));
-	builder->context =
-		AllocSetContextCreate(CurrentMemoryContext, "migration row", ALLOCSET_DEFAULT_SIZES);
-	make_writers(builder, &step->attributes);
-	for (int i = 0; i < step->nparents; i++)
-		make_writers(builder, &step->parents[i].attributes);
-	for (int i = 0; i < step->nchildren; i++)
-		builder->writers[step->children[i].attribute - step->entity->attributes] =
-			value_writer(&step->children[i].attribute->type);
 	return builder;
 }
 

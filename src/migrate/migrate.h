@@ -30,7 +30,7 @@
 #include "model/entity.h"
 
 /* Of advisory locks: of one migration each; SQL's and those of indexes are of other classes. */
-#define MIGRATION_LOCK_CLASS 0x445a
+#define MIGRATION_LOCK_CLASS 0x445B
 
 /* Rows of a query that are read at a time: it has no index by which the next ones are found. */
 #define MIGRATION_QUERY_ROWS 50000
@@ -136,6 +136,8 @@ typedef struct MigrationStep
 	StepParent *parents;
 	int nchildren;
 	StepChild *children;
+	struct RowBuilder *builder; /* made when it is asked for */
+	struct StepPlan *plans;
 } MigrationStep;
 
 typedef struct Migration
@@ -145,6 +147,10 @@ typedef struct Migration
 	const char *table; /* its name, for messages */
 	int nsteps;
 	MigrationStep *steps;
+	MemoryContext context; /* of all of it */
+	const char *json; /* as it is kept */
+	List *relids; /* of the table and all relations of steps */
+	bool valid;
 } Migration;
 
 /* parse.c: connected to SPI */
@@ -162,14 +168,19 @@ extern char *step_column_type(const StepRelation *relation, AttrNumber attnum);
 extern List *step_default_key(const StepRelation *relation); /* of attribute numbers */
 extern bool step_key_is_unique(const MigrationStep *step);
 extern bool step_pairs_are_unique(const StepRelation *relation);
+extern bool step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns);
 extern void step_default_attributes(MigrationStep *step, bool *named);
 extern List *step_default_order(const StepRelation *relation);
+extern List *step_relations(const MigrationStep *step); /* of StepRelation */
 extern char *step_expression(ItemSpan text, const char *step);
 
-/* declare.c: what is not there is 42704 */
+/*
+ * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if
+ * it goes out of date; what is not there is 42704.
+ */
 extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table,
 							   Migration **migration);
-extern Oid migration_find(ItemSpan name);
+extern List *migration_tables(void); /* OIDs of tables that may have migrations */
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 
 /*
@@ -198,7 +209,12 @@ typedef struct SelectOptions
 } SelectOptions;
 
 extern char *step_select(const MigrationStep *step, const SelectOptions *options);
+
+/* plan.c: a statement that is kept with the step */
+extern SPIPlanPtr step_plan(MigrationStep *step, const SelectOptions *options);
+extern void step_free_plans(MigrationStep *step);
 extern char *step_select_cut(const MigrationStep *step, bool lower, int64 rows);
+extern char *step_select_twice(const MigrationStep *step);
 extern bool step_makes_key(const MigrationStep *step, const EntityAttribute *attribute);
 
 /* build.c: from a row of a select to an item */
@@ -224,7 +240,7 @@ typedef struct MigrationRow
 } MigrationRow;
 
 typedef struct RowBuilder RowBuilder;
-extern RowBuilder *row_builder(Relation rel, DynTable *table, const MigrationStep *step);
+extern RowBuilder *row_builder(MigrationStep *step, Relation rel, DynTable *table);
 extern void row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *row);
 extern DynItem *row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc);
 extern char *row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
@@ -233,29 +249,24 @@ extern ErrorData *row_try(void (*step)(void *arg), void *arg);
 extern bool row_is_to_blame(const ErrorData *error);
 
 /*
- * read.c: rows in the order of their keys, connected to SPI, in the current memory context.  A
- * statement that fails is run again row by row, and the rows whose fault it is are problems.
+ * read.c: rows in the order of their keys, connected to SPI, under the active snapshot.  A statement
+ * that fails is run again row by row, and the rows whose fault it is are problems.
  */
-typedef struct StepReader StepReader;
-extern StepReader *step_reader(Relation rel, DynTable *table, const MigrationStep *step);
-extern int step_read(StepReader *reader, ArrayType *lower, ArrayType *upper, int64 limit,
-					 MigrationRow **rows);
-extern ArrayType *step_cut(const MigrationStep *step, ArrayType *lower, int64 rows);
+extern int step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower,
+					 ArrayType *upper, int64 limit, MigrationRow **rows, bool *more);
+extern ArrayType *step_cut(MigrationStep *step, ArrayType *lower, int64 rows);
+extern void step_check_key(MigrationStep *step);
 
-/* Called for each row of a step, in order; what it gets lives as long as the call. */
+/* Called for each row of a step, in order; what it gets lives as long as the call.  False: that is enough. */
 typedef bool (*RowCallback)(const MigrationRow *row, void *arg);
-extern void step_read_all(StepReader *reader, RowCallback callback, void *arg);
-
-/* collide.c */
-extern bool step_may_collide(const Migration *migration, const MigrationStep *step);
-extern bool step_collides_itself(const MigrationStep *step);
-extern bool steps_may_collide(const MigrationStep *a, const MigrationStep *b);
+extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback,
+						  void *arg);
 
 /* lock.c: who follows and who migrates keep apart */
 extern void migration_lock_follow(const Migration *migration);
 extern void migration_lock_batch(const Migration *migration);
 
 /* follow.c */
-extern bool migration_is_followed(const char *name);
+extern List *migration_followers(const char *name); /* OIDs of triggers */
 
 #endif

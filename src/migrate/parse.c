@@ -580,6 +580,7 @@ migration_parse(Relation rel, const DynTable *table, const char *json)
 	ItemChildren elements;
 
 	migration->name = text_of(require_string(&object, "migration"));
+	migration->json = pstrdup(json);
 	migration->relid = RelationGetRelid(rel);
 	migration->table = pstrdup(RelationGetRelationName(rel));
 	if (item_type(steps) != ITEM_L || item_children(steps).count == 0)

@@ -206,10 +206,11 @@ index_is_within(Oid relid, const Bitmapset *columns)
 	return within;
 }
 
-static bool
-columns_are_unique(Oid relid, const Bitmapset *columns)
+/* Whether an index says that no two rows are equal in these columns. */
+bool
+step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns)
 {
-	Relation rel = relation_open(relid, AccessShareLock);
+	Relation rel = relation_open(relation->relid, AccessShareLock);
 	bool unique = false;
 	List *indexes;
 	ListCell *cell;
@@ -240,7 +241,7 @@ step_key_is_unique(const MigrationStep *step)
 			return false;
 		columns = bms_add_member(columns, step->keys[i].attnum);
 	}
-	return columns_are_unique(step->source.relid, columns);
+	return step_columns_are_unique(&step->source, columns);
 }
 
 bool
@@ -250,7 +251,7 @@ step_pairs_are_unique(const StepRelation *relation)
 
 	for (int i = 0; i < relation->npairs; i++)
 		columns = bms_add_member(columns, relation->pairs[i].column);
-	return columns_are_unique(relation->relid, columns);
+	return step_columns_are_unique(relation, columns);
 }
 
 /*
@@ -317,4 +318,31 @@ step_default_order(const StepRelation *relation)
 		order = lappend(order, column);
 	}
 	return order;
+}
+
+/*
+ * All of them
+ */
+
+static List *
+add_relation(List *relations, StepRelation *relation)
+{
+	return OidIsValid(relation->relid) ? lappend(relations, relation) : relations;
+}
+
+/* The source, if it is no query, parents, children, and what these are joined with. */
+List *
+step_relations(const MigrationStep *step)
+{
+	List *relations = add_relation(NIL, (StepRelation *) &step->source);
+
+	for (int i = 0; i < step->nparents; i++)
+		relations = add_relation(relations, &step->parents[i].relation);
+	for (int i = 0; i < step->nchildren; i++)
+	{
+		relations = add_relation(relations, &step->children[i].relation);
+		for (int k = 0; k < step->children[i].njoins; k++)
+			relations = add_relation(relations, &step->children[i].joins[k]);
+	}
+	return relations;
 }

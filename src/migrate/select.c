@@ -433,3 +433,22 @@ step_select_cut(const MigrationStep *step, bool lower, int64 rows)
 	appendStringInfo(&sql, " OFFSET " INT64_FORMAT " LIMIT 1", rows - 1);
 	return sql.data;
 }
+
+/* A key that several rows have, or that is NULL in part. */
+char *
+step_select_twice(const MigrationStep *step)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT ");
+	append_key_list(&sql, step, "src.%s");
+	append_source(&sql, step);
+	appendStringInfoString(&sql, " GROUP BY ");
+	append_key_list(&sql, step, "src.%s");
+	appendStringInfoString(&sql, " HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1");
+	for (int i = 0; i < step->nkeys; i++)
+		appendStringInfo(&sql, " OR src.%s IS NULL", step->keys[i].column);
+	appendStringInfoString(&sql, " LIMIT 1");
+	return sql.data;
+}

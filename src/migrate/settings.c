@@ -22,7 +22,8 @@ migration_enter(void)
 											{"extra_float_digits", "1"},
 											{"bytea_output", "hex"},
 											{"xmloption", "content"},
-											{"lc_monetary", "C"}};
+											{"lc_monetary", "C"},
+											{"plan_cache_mode", "auto"}};
 	int nest = NewGUCNestLevel();
 
 	for (int i = 0; i < lengthof(values); i++)
