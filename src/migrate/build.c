@@ -148,7 +148,8 @@ fit_length(const ValueType *type, Datum value)
 	if (type->typmod < 0)
 		return value;
 	if (type->sql == VARCHAROID)
-		return DirectFunctionCall3(varchar, value, Int32GetDatum(type->typmod), BoolGetDatum(false));
+		return DirectFunctionCall3(varchar, value, Int32GetDatum(type->typmod),
+								   BoolGetDatum(false));
 	if (type->sql == BPCHAROID)
 		return DirectFunctionCall3(bpchar, value, Int32GetDatum(type->typmod), BoolGetDatum(false));
 	return value;
@@ -382,4 +383,16 @@ row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc)
 	item = copy_item(builder->item);
 	MemoryContextReset(builder->context);
 	return item;
+}
+
+/* It makes the item of another row too.  Who loses is not migrated. */
+void
+row_set_collision(MigrationRow *row, bool loses, const char *other)
+{
+	row->problem = ROW_COLLISION;
+	row->message = psprintf(loses ? "%s makes the same item, and comes before it"
+								  : "%s makes the same item, and is not migrated",
+							other);
+	if (loses)
+		row->item = NULL;
 }

@@ -207,6 +207,18 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 	return migration;
 }
 
+/* The table alone, of a migration that may not be what it has to be any more. */
+Relation
+migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
+{
+	Relation rel = try_relation_open(find_table(name), lockmode);
+
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		fail_missing(name);
+	return rel;
+}
+
 /* Connected to SPI.  The table of items, open and locked until the transaction ends. */
 Relation
 migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
@@ -237,7 +249,6 @@ migration_step(Migration *migration, ItemSpan name)
 		if (item_span_is(name, migration->steps[i].name))
 			return &migration->steps[i];
 	}
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("migration \"%s\" has no step \"%s\"", migration->name,
-						   item_quoted(name))));
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("migration \"%s\" has no step \"%s\"",
+															  migration->name, item_quoted(name))));
 }

@@ -145,9 +145,8 @@ step_collides_itself(const MigrationStep *step)
 {
 	if (!keys_are_injective(step->entity))
 		return true;
-	return !step_key_is_told(step) &&
-		   !(OidIsValid(step->source.relid) &&
-			 step_columns_are_unique(&step->source, told_columns(step)));
+	return !step_key_is_told(step) && !(OidIsValid(step->source.relid) &&
+										step_columns_are_unique(&step->source, told_columns(step)));
 }
 
 static bool
@@ -205,20 +204,20 @@ collision_select(const Migration *migration, const char *extension)
 	bool any = false;
 
 	initStringInfo(&sql);
-	appendStringInfoString(
-		&sql, "SELECT pg_catalog.array_agg(m.step ORDER BY m.number, m.place),"
-			  " pg_catalog.array_agg(m.source_row ORDER BY m.number, m.place) FROM (");
+	appendStringInfoString(&sql,
+						   "SELECT pg_catalog.array_agg(m.step ORDER BY m.number, m.place),"
+						   " pg_catalog.array_agg(m.source_row ORDER BY m.number, m.place) FROM (");
 	for (int i = 0; i < migration->nsteps; i++)
 	{
 		if (!step_may_collide(migration, &migration->steps[i]))
 			continue;
-		appendStringInfo(&sql,
-						 "%sSELECT %d AS number, i.ordinality AS place, i.step, i.source_row, i.key"
-						 " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
-						 " WHERE i.key IS NOT NULL",
-						 any ? " UNION ALL " : "", i, extension,
-						 quote_literal_cstr(migration->name),
-						 quote_literal_cstr(migration->steps[i].name));
+		appendStringInfo(
+			&sql,
+			"%sSELECT %d AS number, i.ordinality AS place, i.step_name AS step, i.source_row, i.key"
+			" FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
+			" WHERE i.key IS NOT NULL",
+			any ? " UNION ALL " : "", i, extension, quote_literal_cstr(migration->name),
+			quote_literal_cstr(migration->steps[i].name));
 		any = true;
 	}
 	appendStringInfo(&sql,
@@ -260,10 +259,10 @@ add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int
 		int other = i == 0 ? 1 : 0;
 
 		collision->loses = i > 0;
-		collision->other =
-			MemoryContextStrdup(context, strcmp(steps[i], steps[other]) == 0
-											 ? rows[other]
-											 : psprintf("%s of step \"%s\"", rows[other], steps[other]));
+		collision->other = MemoryContextStrdup(
+			context, strcmp(steps[i], steps[other]) == 0
+						 ? rows[other]
+						 : psprintf("%s of step \"%s\"", rows[other], steps[other]));
 	}
 }
 
@@ -282,7 +281,8 @@ collisions_find(const Migration *migration, const char *extension)
 
 	if (sql == NULL)
 		return NULL;
-	collisions = hash_create("migration collisions", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	collisions =
+		hash_create("migration collisions", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	portal = SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
 	for (;;)
 	{
@@ -294,8 +294,10 @@ collisions_find(const Migration *migration, const char *extension)
 		{
 			bool isnull;
 			int n;
-			char **steps = texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull), &n);
-			char **rows = texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull), &n);
+			char **steps =
+				texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull), &n);
+			char **rows =
+				texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull), &n);
 
 			add_rows(collisions, context, steps, rows, n);
 		}
@@ -309,12 +311,22 @@ collisions_find(const Migration *migration, const char *extension)
 
 /* What a row collides with, or NULL. */
 const Collision *
-collision_of(HTAB *collisions, const MigrationRow *row)
+collision_of_row(HTAB *collisions, const char *step, const char *row)
 {
 	uint64 hash;
 
 	if (collisions == NULL || hash_get_num_entries(collisions) == 0)
 		return NULL;
-	hash = row_hash(row->step->name, row_name(row->step, row->tuple, row->desc));
+	hash = row_hash(step, row);
 	return hash_search(collisions, &hash, HASH_FIND, NULL);
+}
+
+const Collision *
+collision_of(HTAB *collisions, const MigrationRow *row)
+{
+	/* most often there is none, and names are dear */
+	if (collisions == NULL || hash_get_num_entries(collisions) == 0)
+		return NULL;
+	return collision_of_row(collisions, row->step->name,
+							row_name(row->step, row->tuple, row->desc));
 }

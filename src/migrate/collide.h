@@ -26,6 +26,7 @@ extern bool step_key_is_injective(const MigrationStep *step);
 
 extern char *collision_select(const Migration *migration, const char *extension);
 extern HTAB *collisions_find(const Migration *migration, const char *extension);
+extern const Collision *collision_of_row(HTAB *collisions, const char *step, const char *row);
 extern const Collision *collision_of(HTAB *collisions, const MigrationRow *row);
 
 #endif

@@ -22,10 +22,10 @@
 static void
 set_tag(LOCKTAG *tag, const Migration *migration)
 {
-	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, migration->relid,
-						 hash_bytes((const unsigned char *) migration->name,
-									(int) strlen(migration->name)),
-						 MIGRATION_LOCK_CLASS);
+	SET_LOCKTAG_ADVISORY(
+		*tag, MyDatabaseId, migration->relid,
+		hash_bytes((const unsigned char *) migration->name, (int) strlen(migration->name)),
+		MIGRATION_LOCK_CLASS);
 }
 
 /* Until the transaction ends. */

@@ -180,6 +180,7 @@ extern char *step_expression(ItemSpan text, const char *step);
  */
 extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table,
 							   Migration **migration);
+extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern List *migration_tables(void); /* OIDs of tables that may have migrations */
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 
@@ -197,7 +198,9 @@ typedef enum SelectWhich
 	SELECT_KEYS, /* the same, without all that may fail */
 	SELECT_KEY, /* the row of a key: $1 … */
 	SELECT_ROW, /* $1 itself, a row of the source; without parents and children */
-	SELECT_SAME /* all rows that make the key attributes of the row $1 */
+	SELECT_SAME, /* all rows that make these key attributes: $1 … */
+	SELECT_REFERRING, /* like SELECT_ROW, of all rows that a row of the relation belongs to: its columns are $1 … */
+	SELECT_LOCK /* the row of the relation that columns refer to: $1 …; locked against changes */
 } SelectWhich;
 
 typedef struct SelectOptions
@@ -206,6 +209,8 @@ typedef struct SelectOptions
 	bool lower;
 	bool upper;
 	int64 limit; /* 0: none */
+	const StepRelation *relation;
+	const StepChild *link; /* the relation is one of its joins */
 } SelectOptions;
 
 extern char *step_select(const MigrationStep *step, const SelectOptions *options);
@@ -243,6 +248,7 @@ typedef struct RowBuilder RowBuilder;
 extern RowBuilder *row_builder(MigrationStep *step, Relation rel, DynTable *table);
 extern void row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *row);
 extern DynItem *row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc);
+extern void row_set_collision(MigrationRow *row, bool loses, const char *other);
 extern char *row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
 extern ArrayType *row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
 extern ErrorData *row_try(void (*step)(void *arg), void *arg);

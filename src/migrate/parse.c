@@ -8,7 +8,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "errors.h"
 #include "migrate/migrate.h"
@@ -69,10 +71,10 @@ open_object(const char *where, ItemSpan value, const char *const *known)
 		initStringInfo(&allowed);
 		for (k = 0; known[k] != NULL; k++)
 			appendStringInfo(&allowed, "%s\"%s\"", k > 0 ? ", " : "", known[k]);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid migration: %s: unknown member \"%s\"", where,
-							   item_quoted(name)),
-						errdetail("There may be %s.", allowed.data)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid migration: %s: unknown member \"%s\"", where, item_quoted(name)),
+				 errdetail("There may be %s.", allowed.data)));
 	}
 	return object;
 }
@@ -149,9 +151,9 @@ require_column(const char *where, const StepRelation *relation, ItemSpan name)
 	AttrNumber attnum = step_find_column(relation, name);
 
 	if (attnum == InvalidAttrNumber)
-		fail(where, psprintf("%s has no column \"%s\"",
-							 relation->name != NULL ? relation->name : "the query",
-							 item_quoted(name)));
+		fail(where,
+			 psprintf("%s has no column \"%s\"",
+					  relation->name != NULL ? relation->name : "the query", item_quoted(name)));
 	return attnum;
 }
 
@@ -167,10 +169,10 @@ set_attribute(const char *where, const Entity *entity, const StepRelation *relat
 		fail(where, psprintf("entity \"%s\" has no attribute \"%s\"", item_quoted(entity->name),
 							 item_quoted(name)));
 	attribute->column = step_find_column(relation, sql);
-	attribute->sql = attribute->column != InvalidAttrNumber
-						 ? psprintf("%s.%s", relation->alias,
-									step_column(relation, attribute->column))
-						 : step_expression(sql, where);
+	attribute->sql =
+		attribute->column != InvalidAttrNumber
+			? psprintf("%s.%s", relation->alias, step_column(relation, attribute->column))
+			: step_expression(sql, where);
 }
 
 /* An attribute is made once. */
@@ -386,8 +388,9 @@ check_child(const char *where, const StepChild *child)
 							 item_quoted(child->attribute->name),
 							 child->form == CHILD_MAP ? "jsonb" : "jsonb or an array"));
 	if (child->nmembers > 0 && !json)
-		fail(where, psprintf("attribute \"%s\" must be declared with jsonb, as its \"value\" has members",
-							 item_quoted(child->attribute->name)));
+		fail(where,
+			 psprintf("attribute \"%s\" must be declared with jsonb, as its \"value\" has members",
+					  item_quoted(child->attribute->name)));
 	if (child->form == CHILD_SET && !item_type_is_set(child->attribute->type.type))
 		fail(where, psprintf("attribute \"%s\" must be declared as SS, NS or BS",
 							 item_quoted(child->attribute->name)));
@@ -403,7 +406,7 @@ static void
 read_child(MigrationStep *step, const char *where, ItemSpan name, ItemSpan value, StepChild *child,
 		   bool *named)
 {
-	static const char *const known[] = {"from", "on",    "join", "where", "as",
+	static const char *const known[] = {"from", "on",    "join",  "where", "as",
 										"key",  "value", "order", NULL};
 	static const char *const forms[] = {"list", "set", "map", "count", NULL};
 	Object object = open_object(where, value, known);
@@ -498,9 +501,10 @@ read_key(MigrationStep *step, const char *where, const Object *object)
 		ListCell *cell;
 
 		if (columns == NIL)
-			fail(where, step->query != NULL ? "a query needs a \"key\""
-											: psprintf("%s has no primary key, so \"key\" must be given",
-													   step->source.name));
+			fail(where, step->query != NULL
+							? "a query needs a \"key\""
+							: psprintf("%s has no primary key, so \"key\" must be given",
+									   step->source.name));
 		step->keys = palloc0(INDEX_MAX_KEYS * sizeof(StepKey));
 		foreach (cell, columns)
 			add_key(step, (AttrNumber) lfirst_int(cell));
@@ -530,7 +534,8 @@ check_defaults(const MigrationStep *step, const char *where, const bool *named)
 		if (named[i])
 			continue;
 		if (attribute->missing != ENTITY_NO_DEFAULT)
-			fail(where, psprintf("attribute \"%s\" has a default that differs each time, so something must make it",
+			fail(where, psprintf("attribute \"%s\" has a default that differs each time, so "
+								 "something must make it",
 								 item_quoted(attribute->name)));
 		if (attribute->required)
 			fail(where, psprintf("attribute \"%s\" is required, and nothing makes it",
@@ -541,8 +546,8 @@ check_defaults(const MigrationStep *step, const char *where, const bool *named)
 static void
 read_step(Relation rel, const DynTable *table, MigrationStep *step, ItemSpan value)
 {
-	static const char *const known[] = {"name",		  "entity",  "from",	 "query", "key", "where",
-										"attributes", "parents", "children", NULL};
+	static const char *const known[] = {"name",  "entity",     "from",    "query",    "key",
+										"where", "attributes", "parents", "children", NULL};
 	char *where = psprintf("step %d", step->number);
 	Object object = open_object(where, value, known);
 	ItemSpan entity = require_string(&object, "entity");

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "jit/jit.h"
 #include "optimizer/cost.h"
@@ -20,13 +21,20 @@ typedef struct StepPlan
 	struct StepPlan *next;
 } StepPlan;
 
+static Oid
+column_type(const StepRelation *relation, AttrNumber attnum)
+{
+	return TupleDescAttr(relation->desc, attnum - 1)->atttypid;
+}
+
 /* Types of parameters; the number of them. */
 static int
 parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **types)
 {
 	int n = 0;
 
-	*types = palloc((2 * step->nkeys + step->attributes.n + 1) * sizeof(Oid));
+	*types =
+		palloc((2 * INDEX_MAX_KEYS + step->attributes.n + MaxHeapAttributeNumber) * sizeof(Oid));
 	switch (options->which)
 	{
 		case SELECT_RANGE:
@@ -45,6 +53,16 @@ parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **t
 				if (step_makes_key(step, step->attributes.list[i].attribute))
 					(*types)[n++] = step->attributes.list[i].attribute->type.sql;
 			}
+			return n;
+		case SELECT_REFERRING:
+			for (n = 0; n < options->relation->npairs; n++)
+				(*types)[n] = column_type(options->relation, options->relation->pairs[n].column);
+			return n;
+		case SELECT_LOCK:
+			for (n = 0; n < options->relation->npairs; n++)
+				(*types)[n] =
+					column_type(options->link != NULL ? &options->link->relation : &step->source,
+								options->relation->pairs[n].other);
 			return n;
 	}
 	for (int i = 0; i < n; i++)
@@ -95,7 +113,7 @@ static bool
 same_options(const SelectOptions *a, const SelectOptions *b)
 {
 	return a->which == b->which && a->lower == b->lower && a->upper == b->upper &&
-		   a->limit == b->limit;
+		   a->limit == b->limit && a->relation == b->relation && a->link == b->link;
 }
 
 static StepPlan *
@@ -107,8 +125,7 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	int n = parameter_types(step, options, &types);
 
 	plan->options = *options;
-	plan->plan =
-		SPI_prepare_cursor(step_select(step, options), n, types, CURSOR_OPT_GENERIC_PLAN);
+	plan->plan = SPI_prepare_cursor(step_select(step, options), n, types, CURSOR_OPT_GENERIC_PLAN);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);

@@ -36,8 +36,8 @@ static void
 run(const Statement *statement)
 {
 	MemoryContext context = CurrentMemoryContext;
-	int result = SPI_execute_plan(step_plan(statement->step, statement->options),
-								  statement->values, NULL, true, 0);
+	int result = SPI_execute_plan(step_plan(statement->step, statement->options), statement->values,
+								  NULL, true, 0);
 
 	MemoryContextSwitchTo(context);
 	if (result < 0)
@@ -149,8 +149,7 @@ read_row(MigrationStep *step, Relation rel, DynTable *table, HeapTuple key, Tupl
 		 MigrationRow *row)
 {
 	SelectOptions options = {.which = SELECT_KEY};
-	Statement statement = {step, &options,
-						   bounds(step, row_position(step, key, desc), NULL)};
+	Statement statement = {step, &options, bounds(step, row_position(step, key, desc), NULL)};
 	ErrorData *error = try_run(&statement);
 	MigrationRow *found;
 
@@ -220,6 +219,7 @@ step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower, 
 	return n;
 }
 
+/* The callback runs with the settings of migrations. */
 void
 step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback, void *arg)
 {
@@ -230,6 +230,7 @@ step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback ca
 	int64 limit = step->key_is_given ? MIGRATION_QUERY_ROWS : READ_ROWS;
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ArrayType *position = NULL;
+	int nest = migration_enter();
 	bool more = true;
 
 	step_check_key(step);
@@ -248,16 +249,15 @@ step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback ca
 		more = more && wanted;
 		if (more)
 		{
-			int nest = migration_enter();
 			ArrayType *last = row_position(step, rows[n - 1].tuple, rows[n - 1].desc);
 
-			migration_leave(nest);
 			MemoryContextReset(position_context);
 			position = MemoryContextAlloc(position_context, VARSIZE(last));
 			memcpy(position, last, VARSIZE(last));
 		}
 		MemoryContextReset(context);
 	}
+	migration_leave(nest);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(position_context);
 	MemoryContextDelete(context);
@@ -306,11 +306,10 @@ step_check_key(MigrationStep *step)
 		elog(ERROR, "the key of step \"%s\" cannot be read", step->name);
 	MemoryContextSwitchTo(context);
 	if (SPI_processed > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the key of step \"%s\" is not unique, or NULL", step->name),
-				 errdetail("There is %s.",
-						   row_name(step, SPI_tuptable->vals[0], SPI_tuptable->tupdesc))));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the key of step \"%s\" is not unique, or NULL", step->name),
+						errdetail("There is %s.",
+								  row_name(step, SPI_tuptable->vals[0], SPI_tuptable->tupdesc))));
 	SPI_freetuptable(SPI_tuptable);
 	migration_leave(nest);
 }

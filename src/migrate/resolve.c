@@ -15,6 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
+#include "utils/regproc.h"
 #include "utils/relcache.h"
 #include "utils/varlena.h"
 
@@ -51,8 +52,7 @@ check_relation(Relation rel, const char *where)
 void
 step_open_relation(StepRelation *relation, ItemSpan name, const char *where)
 {
-	List *names =
-		qualified_name_list(cstring_to_text_with_len(name.data, (int) name.len));
+	List *names = qualified_name_list(pnstrdup(name.data, name.len));
 	Relation rel;
 
 	relation->relid = RangeVarGetRelid(makeRangeVarFromNameList(names), AccessShareLock, false);
@@ -70,10 +70,9 @@ static bool
 is_bare_select(const SelectStmt *select)
 {
 	return select->op == SETOP_NONE && select->distinctClause == NIL &&
-		   select->intoClause == NULL && select->fromClause == NIL &&
-		   select->whereClause == NULL && select->groupClause == NIL &&
-		   select->havingClause == NULL && select->windowClause == NIL &&
-		   select->valuesLists == NIL && select->sortClause == NIL &&
+		   select->intoClause == NULL && select->fromClause == NIL && select->whereClause == NULL &&
+		   select->groupClause == NIL && select->havingClause == NULL &&
+		   select->windowClause == NIL && select->valuesLists == NIL && select->sortClause == NIL &&
 		   select->limitOffset == NULL && select->limitCount == NULL &&
 		   select->lockingClause == NIL && select->withClause == NULL &&
 		   list_length(select->targetList) == 1;
@@ -123,9 +122,10 @@ step_open_query(StepRelation *relation, ItemSpan query, const char *where)
 	CachedPlanSource *source;
 
 	if (select == NULL || select->intoClause != NULL || strchr(sql, ';') != NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid migration: %s: \"query\" must be one SELECT, without a semicolon",
-							   where)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid migration: %s: \"query\" must be one SELECT, without a semicolon",
+						where)));
 	plan = SPI_prepare(psprintf("SELECT * FROM (%s\n) AS src", sql), 0, NULL);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
@@ -271,7 +271,8 @@ snake_case(ItemSpan name)
 		unsigned char before = i > 0 ? (unsigned char) name.data[i - 1] : '_';
 		unsigned char after = i + 1 < name.len ? (unsigned char) name.data[i + 1] : '_';
 
-		if (isupper(c) && (islower(before) || isdigit(before) || (isupper(before) && islower(after))))
+		if (isupper(c) &&
+			(islower(before) || isdigit(before) || (isupper(before) && islower(after))))
 			appendStringInfoChar(&out, '_');
 		appendStringInfoChar(&out, (char) (isupper(c) ? tolower(c) : c));
 	}

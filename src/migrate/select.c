@@ -132,8 +132,7 @@ append_same(StringInfo sql, const MigrationStep *step)
 			continue;
 		appendStringInfoString(sql, " AND ");
 		/* as it is, where an index of the column can serve */
-		if (attribute->column != InvalidAttrNumber &&
-			step->source.desc != NULL &&
+		if (attribute->column != InvalidAttrNumber && step->source.desc != NULL &&
 			TupleDescAttr(step->source.desc, attribute->column - 1)->atttypid ==
 				attribute->attribute->type.sql)
 			appendStringInfoString(sql, attribute->sql);
@@ -250,16 +249,16 @@ append_members(StringInfo sql, const StepChild *child)
 {
 	appendStringInfoString(sql, "pg_catalog.jsonb_build_object(");
 	for (int i = 0; i < child->nmembers; i++)
-		appendStringInfo(sql, "%s%s, m%d", i > 0 ? ", " : "",
-						 quote_literal_cstr(pnstrdup(child->members[i].name.data,
-													 child->members[i].name.len)),
-						 i + 1);
+		appendStringInfo(
+			sql, "%s%s, m%d", i > 0 ? ", " : "",
+			quote_literal_cstr(pnstrdup(child->members[i].name.data, child->members[i].name.len)),
+			i + 1);
 	/* a member that is NULL is absent */
 	appendStringInfoString(sql, ") OPERATOR(pg_catalog.-) pg_catalog.array_remove(ARRAY[");
 	for (int i = 0; i < child->nmembers; i++)
-		appendStringInfo(sql, "%sCASE WHEN m%d IS NULL THEN %s END", i > 0 ? ", " : "", i + 1,
-						 quote_literal_cstr(pnstrdup(child->members[i].name.data,
-													 child->members[i].name.len)));
+		appendStringInfo(
+			sql, "%sCASE WHEN m%d IS NULL THEN %s END", i > 0 ? ", " : "", i + 1,
+			quote_literal_cstr(pnstrdup(child->members[i].name.data, child->members[i].name.len)));
 	appendStringInfoString(sql, "]::pg_catalog.text[], NULL)");
 }
 
@@ -288,8 +287,8 @@ append_gathered(StringInfo sql, const StepChild *child)
 	else if (child->form == CHILD_MAP)
 		appendStringInfoString(sql, "pg_catalog.jsonb_object_agg(k, ");
 	else
-		appendStringInfoString(sql, is_json(child) ? "pg_catalog.jsonb_agg("
-												   : "pg_catalog.array_agg(");
+		appendStringInfoString(sql,
+							   is_json(child) ? "pg_catalog.jsonb_agg(" : "pg_catalog.array_agg(");
 	if (child->form != CHILD_COUNT)
 	{
 		append_child_value(sql, child);
@@ -367,7 +366,8 @@ append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 		append_parent_columns(sql, &step->parents[i], i + 1);
 	for (int i = 0; i < step->nchildren; i++)
 		appendStringInfo(sql, ", \"~c%d\".v%s", i + 1,
-						 step->children[i].form == CHILD_MAP ? psprintf(", \"~c%d\".d", i + 1) : "");
+						 step->children[i].form == CHILD_MAP ? psprintf(", \"~c%d\".d", i + 1)
+															 : "");
 	appendStringInfoString(sql, " FROM (");
 	append_inner(sql, step, options);
 	appendStringInfoString(sql, ") AS \"~s\"");
@@ -381,9 +381,9 @@ append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 		appendStringInfo(sql, "%s\"~s\".k%d", i > 0 ? ", " : " ORDER BY ", i + 1);
 }
 
-/* What makes the key, and nothing else, of a row that is a parameter. */
+/* What makes the key, and nothing else. */
 static void
-append_row(StringInfo sql, const MigrationStep *step)
+append_key_columns(StringInfo sql, const MigrationStep *step)
 {
 	appendStringInfoString(sql, "SELECT ");
 	for (int i = 0; i < step->nkeys; i++)
@@ -395,7 +395,44 @@ append_row(StringInfo sql, const MigrationStep *step)
 		appendStringInfoString(sql, ", ");
 		append_cast(sql, &step->attributes.list[i]);
 	}
-	appendStringInfoString(sql, " FROM (SELECT ($1).*) AS src");
+}
+
+static void
+append_referring(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
+{
+	const StepRelation *relation = options->relation;
+	const StepChild *link = options->link;
+
+	append_key_columns(sql, step);
+	append_source(sql, step);
+	appendStringInfoString(sql, " WHERE ");
+	if (link == NULL)
+	{
+		for (int i = 0; i < relation->npairs; i++)
+			appendStringInfo(sql, "%ssrc.%s = $%d", i > 0 ? " AND " : "",
+							 step_column(&step->source, relation->pairs[i].other), i + 1);
+		return;
+	}
+	appendStringInfo(sql, "EXISTS (SELECT FROM %s AS \"~l\" WHERE ", link->relation.name);
+	for (int i = 0; i < link->relation.npairs; i++)
+		appendStringInfo(sql, "\"~l\".%s = src.%s AND ",
+						 step_column(&link->relation, link->relation.pairs[i].column),
+						 step_column(&step->source, link->relation.pairs[i].other));
+	for (int i = 0; i < relation->npairs; i++)
+		appendStringInfo(sql, "%s\"~l\".%s = $%d", i > 0 ? " AND " : "",
+						 step_column(&link->relation, relation->pairs[i].other), i + 1);
+	appendStringInfoChar(sql, ')');
+}
+
+/* As foreign keys lock what they refer to, but against all changes. */
+static void
+append_lock(StringInfo sql, const StepRelation *relation)
+{
+	appendStringInfo(sql, "SELECT 1 FROM ONLY %s AS x WHERE ", relation->name);
+	for (int i = 0; i < relation->npairs; i++)
+		appendStringInfo(sql, "%sx.%s OPERATOR(pg_catalog.=) $%d", i > 0 ? " AND " : "",
+						 step_column(relation, relation->pairs[i].column), i + 1);
+	appendStringInfoString(sql, " FOR SHARE OF x");
 }
 
 char *
@@ -405,7 +442,14 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 
 	initStringInfo(&sql);
 	if (options->which == SELECT_ROW)
-		append_row(&sql, step);
+	{
+		append_key_columns(&sql, step);
+		appendStringInfoString(&sql, " FROM (SELECT ($1).*) AS src");
+	}
+	else if (options->which == SELECT_REFERRING)
+		append_referring(&sql, step, options);
+	else if (options->which == SELECT_LOCK)
+		append_lock(&sql, options->relation);
 	else if (options->which == SELECT_KEYS || (step->nparents == 0 && step->nchildren == 0))
 		append_inner(&sql, step, options);
 	else
