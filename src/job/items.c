@@ -340,23 +340,27 @@ note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
 	job_problem(batch->chunk->job, batch->chunk->step, "item", row.data, problem->message);
 }
 
-/* True if it was changed.  One that is gone is not made again. */
+/*
+ * True if it was changed.  One that is gone is not made again; but a wait for who deleted it may
+ * have ended with another one in its place, which a new snapshot shows.
+ */
 static bool
 change_one(Batch *batch, const DynKeyValues *key)
 {
 	Change change = {.batch = batch};
 	ErrorContextCallback callback;
 	CollectionWatch watch = collection_watch(batch->rel, batch->table, key, NULL);
-	bool changed;
+	bool there;
 
 	store_begin(&callback);
-	changed = store_change(batch->table, key, change_item, &change) && change.new != change.old;
-	if (changed)
+	there = store_change(batch->table, key, change_item, &change) ||
+			store_change(batch->table, key, change_item, &change);
+	if (there && change.new != change.old)
 		collection_written(watch, batch->table, key, change.old, change.new);
 	store_end(&callback);
-	if (change.problem != NULL)
+	if (there && change.problem != NULL)
 		note_problem(batch, key, change.problem);
-	return changed;
+	return there && change.new != change.old;
 }
 
 static void
@@ -532,8 +536,8 @@ tell_end(const ItemJob *work, Job *job, bool finished)
 			 errdetail("Other sessions are at work on the rest, or have finished it.")));
 	if (finished && total.problems > 0)
 		ereport(WARNING,
-				(errmsg("%lld items of table \"%s\" could not be changed",
-						(long long) total.problems, work->table),
+				(errmsg("items of table \"%s\" that could not be changed: %lld", work->table,
+						(long long) total.problems),
 				 errhint("They are in dyn_job_problems, with job = " INT64_FORMAT ".", job->id)));
 }
 
