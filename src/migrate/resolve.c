@@ -61,7 +61,7 @@ step_open_relation(StepRelation *relation, ItemSpan name, const char *where)
 	relation->name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel));
 	relation->alias = quote_identifier(pstrdup(RelationGetRelationName(rel)));
-	relation->desc = CreateTupleDescCopy(RelationGetDescr(rel));
+	relation->desc = CreateTupleDescCopyConstr(RelationGetDescr(rel));
 	relation_close(rel, NoLock);
 }
 
