@@ -33,6 +33,7 @@ struct RowBuilder
 	ItemBuilder builder;
 	int column; /* the last one that was read */
 	const StepParent *orphan_of;
+	int orphan_column; /* the first one of what it refers to */
 	DynItem *item;
 	bool keys_only;
 };
@@ -82,17 +83,18 @@ row_builder(MigrationStep *step, Relation rel, DynTable *table)
  * Names of rows
  */
 
+/* NULL: it is NULL. */
 static char *
-key_text(const MigrationStep *step, HeapTuple tuple, TupleDesc desc, int i)
+column_text(HeapTuple tuple, TupleDesc desc, int column)
 {
 	Oid output;
 	bool varlena;
 	bool isnull;
-	Datum value = heap_getattr(tuple, i + 1, desc, &isnull);
+	Datum value = heap_getattr(tuple, column, desc, &isnull);
 
 	if (isnull)
 		return NULL;
-	getTypeOutputInfo(step->keys[i].type, &output, &varlena);
+	getTypeOutputInfo(TupleDescAttr(desc, column - 1)->atttypid, &output, &varlena);
 	return OidOutputFunctionCall(output, value);
 }
 
@@ -110,7 +112,7 @@ row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
 	appendStringInfoString(&name, ")=(");
 	for (int i = 0; i < step->nkeys; i++)
 	{
-		char *text = key_text(step, tuple, desc, i);
+		char *text = column_text(tuple, desc, i + 1);
 
 		appendStringInfo(&name, "%s%s", i > 0 ? ", " : "", text == NULL ? "NULL" : text);
 	}
@@ -126,7 +128,7 @@ row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc)
 
 	for (int i = 0; i < step->nkeys; i++)
 	{
-		char *text = key_text(step, tuple, desc, i);
+		char *text = column_text(tuple, desc, i + 1);
 
 		if (text == NULL)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -206,7 +208,11 @@ build_parents(RowBuilder *builder)
 		bool orphan = DatumGetBool(next_column(builder, &isnull));
 
 		if (orphan && (builder->orphan_of == NULL || parent->skip_orphans))
+		{
 			builder->orphan_of = parent;
+			builder->orphan_column = builder->column + 1;
+		}
+		builder->column += parent->relation.npairs;
 		build_attributes(builder, &parent->attributes);
 	}
 }
@@ -308,21 +314,22 @@ row_is_to_blame(const ErrorData *error)
 		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION;
 }
 
+/* no row of shop.customers has (id)=(910) */
 static char *
 orphan_message(const RowBuilder *builder)
 {
-	const StepParent *parent = builder->orphan_of;
+	const StepRelation *relation = &builder->orphan_of->relation;
 	StringInfoData message;
 
 	initStringInfo(&message);
-	appendStringInfo(&message, "no row of %s has (", parent->relation.name);
-	for (int i = 0; i < parent->relation.npairs; i++)
+	appendStringInfo(&message, "no row of %s has (", relation->name);
+	for (int i = 0; i < relation->npairs; i++)
 		appendStringInfo(&message, "%s%s", i > 0 ? ", " : "",
-						 step_column(&parent->relation, parent->relation.pairs[i].column));
-	appendStringInfoString(&message, ") equal to the row's (");
-	for (int i = 0; i < parent->relation.npairs; i++)
+						 step_column(relation, relation->pairs[i].column));
+	appendStringInfoString(&message, ")=(");
+	for (int i = 0; i < relation->npairs; i++)
 		appendStringInfo(&message, "%s%s", i > 0 ? ", " : "",
-						 step_column(&builder->step->source, parent->relation.pairs[i].other));
+						 column_text(builder->tuple, builder->desc, builder->orphan_column + i));
 	appendStringInfoChar(&message, ')');
 	return message.data;
 }

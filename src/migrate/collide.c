@@ -15,6 +15,9 @@
 
 #include "migrate/collide.h"
 
+/* More than a step has rows: places of all steps are one order. */
+#define STEP_PLACES (INT64CONST(1) << 40)
+
 /*
  * Proofs
  */
@@ -205,19 +208,21 @@ collision_select(const Migration *migration, const char *extension)
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql,
-						   "SELECT pg_catalog.array_agg(m.step ORDER BY m.number, m.place),"
-						   " pg_catalog.array_agg(m.source_row ORDER BY m.number, m.place) FROM (");
+						   "SELECT pg_catalog.array_agg(m.step),"
+						   " pg_catalog.array_agg(m.source_row), pg_catalog.array_agg(m.place)"
+						   " FROM (");
 	for (int i = 0; i < migration->nsteps; i++)
 	{
 		if (!step_may_collide(migration, &migration->steps[i]))
 			continue;
-		appendStringInfo(
-			&sql,
-			"%sSELECT %d AS number, i.ordinality AS place, i.step_name AS step, i.source_row, i.key"
-			" FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
-			" WHERE i.key IS NOT NULL",
-			any ? " UNION ALL " : "", i, extension, quote_literal_cstr(migration->name),
-			quote_literal_cstr(migration->steps[i].name));
+		appendStringInfo(&sql,
+						 "%sSELECT i.ordinality OPERATOR(pg_catalog.+) " INT64_FORMAT " AS place,"
+						 " i.step_name AS step, i.source_row, i.key"
+						 " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
+						 " WHERE i.key IS NOT NULL",
+						 any ? " UNION ALL " : "", i * STEP_PLACES, extension,
+						 quote_literal_cstr(migration->name),
+						 quote_literal_cstr(migration->steps[i].name));
 		any = true;
 	}
 	appendStringInfo(&sql,
@@ -248,17 +253,36 @@ texts(Datum array, int *n)
 	return list;
 }
 
+/* The groups are hashed, so their rows come in any order. */
+static int
+first_row(Datum array)
+{
+	Datum *places;
+	bool *nulls;
+	int n;
+	int first = 0;
+
+	deconstruct_array(DatumGetArrayTypeP(array), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &places, &nulls, &n);
+	for (int i = 1; i < n; i++)
+	{
+		if (DatumGetInt64(places[i]) < DatumGetInt64(places[first]))
+			first = i;
+	}
+	return first;
+}
+
 /* Rows of one key: the first one is migrated. */
 static void
-add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int n)
+add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int n, int first)
 {
 	for (int i = 0; i < n; i++)
 	{
 		uint64 hash = row_hash(steps[i], rows[i]);
 		Collision *collision = hash_search(collisions, &hash, HASH_ENTER, NULL);
-		int other = i == 0 ? 1 : 0;
+		int other = i != first ? first : first == 0 ? 1 : 0;
 
-		collision->loses = i > 0;
+		collision->loses = i != first;
 		collision->other = MemoryContextStrdup(
 			context, strcmp(steps[i], steps[other]) == 0
 						 ? rows[other]
@@ -299,7 +323,9 @@ collisions_find(const Migration *migration, const char *extension)
 			char **rows =
 				texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull), &n);
 
-			add_rows(collisions, context, steps, rows, n);
+			add_rows(
+				collisions, context, steps, rows, n,
+				first_row(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 3, &isnull)));
 		}
 		SPI_freetuptable(SPI_tuptable);
 	}

@@ -214,6 +214,7 @@ static void
 check_expressions(MigrationStep *step)
 {
 	SelectOptions options = {.which = SELECT_RANGE};
+	MemoryContext context = CurrentMemoryContext;
 	int nest = migration_enter();
 	SPIPlanPtr plan = SPI_prepare(step_select(step, &options), 0, NULL);
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
@@ -225,6 +226,7 @@ check_expressions(MigrationStep *step)
 	if (contain_volatile_functions(query))
 		refuse(step, "An expression has a volatile function.", NULL);
 	SPI_freeplan(plan);
+	MemoryContextSwitchTo(context);
 	migration_leave(nest);
 }
 

@@ -118,15 +118,21 @@ step_open_query(StepRelation *relation, ItemSpan query, const char *where)
 {
 	char *sql = pnstrdup(query.data, query.len);
 	const SelectStmt *select = parse_select(sql);
+	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr plan;
 	CachedPlanSource *source;
+	int nest;
 
 	if (select == NULL || select->intoClause != NULL || strchr(sql, ';') != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("invalid migration: %s: \"query\" must be one SELECT, without a semicolon",
 						where)));
+	nest = migration_enter();
 	plan = SPI_prepare(psprintf("SELECT * FROM (%s\n) AS src", sql), 0, NULL);
+	migration_leave(nest);
+	/* the SPI leaves its own context behind */
+	MemoryContextSwitchTo(context);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	source = linitial(SPI_plan_get_plan_sources(plan));
@@ -157,12 +163,15 @@ step_column(const StepRelation *relation, AttrNumber attnum)
 	return quote_identifier(pstrdup(NameStr(TupleDescAttr(relation->desc, attnum - 1)->attname)));
 }
 
-/* With its schema and without a modifier, which no comparison asks for. */
+/*
+ * With its schema and without a modifier, which no comparison asks for; "given", or bpchar would be
+ * called character, of which there is one.
+ */
 char *
 step_column_type(const StepRelation *relation, AttrNumber attnum)
 {
 	return format_type_extended(TupleDescAttr(relation->desc, attnum - 1)->atttypid, -1,
-								FORMAT_TYPE_FORCE_QUALIFY);
+								FORMAT_TYPE_FORCE_QUALIFY | FORMAT_TYPE_TYPEMOD_GIVEN);
 }
 
 /* The columns of the primary key, in its order. */

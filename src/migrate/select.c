@@ -3,7 +3,8 @@
  *	  The statements that read a step's rows.
  *
  *		SELECT "~s".k1, …, "~s".a1, …,							key, attributes of the row itself
- *			   "~p1".found IS NULL AND …, "~p1".a1, …,			of each parent: is it missing; its attributes
+ *			   "~p1".found IS NULL AND …, "~s".p1_1, …,		of each parent: is it missing, by which key;
+ *			   "~p1".a1, …,									its attributes
  *			   "~c1".v, …										of each kind of children: all of them in one value
  *		FROM (SELECT src.id AS k1, CAST((price * amount) AS numeric) AS a1, src.customer_id AS p1_1, …
  *			  FROM shop.orders AS src WHERE (NOT archived) AND … ORDER BY … LIMIT …) AS "~s"
@@ -35,8 +36,7 @@ target_type(const ValueType *type)
 	bool plain = type->typmod < 0 || type->sql == VARCHAROID || type->sql == BPCHAROID;
 
 	return format_type_extended(type->sql, plain ? -1 : type->typmod,
-								FORMAT_TYPE_FORCE_QUALIFY |
-									(plain ? 0 : FORMAT_TYPE_TYPEMOD_GIVEN));
+								FORMAT_TYPE_FORCE_QUALIFY | FORMAT_TYPE_TYPEMOD_GIVEN);
 }
 
 static void
@@ -225,6 +225,8 @@ append_parent_columns(StringInfo sql, const StepParent *parent, int number)
 	appendStringInfo(sql, ", \"~p%d\".found IS NULL", number);
 	for (int i = 0; i < parent->relation.npairs; i++)
 		appendStringInfo(sql, " AND \"~s\".p%d_%d IS NOT NULL", number, i + 1);
+	for (int i = 0; i < parent->relation.npairs; i++)
+		appendStringInfo(sql, ", \"~s\".p%d_%d", number, i + 1);
 	for (int i = 0; i < parent->attributes.n; i++)
 		appendStringInfo(sql, ", \"~p%d\".a%d", number, i + 1);
 }
@@ -313,7 +315,8 @@ append_child_rows(StringInfo sql, const StepChild *child, int number)
 		appendStringInfo(sql, ", (%s\n) AS m1", child->value);
 	else if (child->value != NULL)
 		appendStringInfo(sql, ", CAST((%s\n) AS %s) AS m1", child->value,
-						 format_type_extended(element, -1, FORMAT_TYPE_FORCE_QUALIFY));
+						 format_type_extended(
+							 element, -1, FORMAT_TYPE_FORCE_QUALIFY | FORMAT_TYPE_TYPEMOD_GIVEN));
 	for (int i = 0; i < child->nmembers; i++)
 		appendStringInfo(sql, ", (%s\n) AS m%d", child->members[i].sql, i + 1);
 	appendStringInfo(sql, " FROM %s AS %s", child->relation.name, child->relation.alias);

@@ -46,7 +46,7 @@ put_rows(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 
 /* Not an error of the session or of the transaction: those are no row's fault. */
 static bool
-is_about_row(const ErrorData *error)
+is_about_row(const DynTable *table, const ErrorData *error)
 {
 	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
 	{
@@ -57,7 +57,8 @@ is_about_row(const ErrorData *error)
 			return true;
 		default:
 			return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
-				   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT;
+				   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT ||
+				   (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && table->row_security);
 	}
 }
 
@@ -85,7 +86,7 @@ try_put(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	if (error != NULL && !is_about_row(error))
+	if (error != NULL && !is_about_row(table, error))
 		ReThrowError(error);
 	return error;
 }
