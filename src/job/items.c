@@ -538,7 +538,7 @@ tell_end(const ItemJob *work, Job *job, bool finished)
 		ereport(WARNING,
 				(errmsg("items of table \"%s\" that could not be changed: %lld", work->table,
 						(long long) total.problems),
-				 errhint("They are in dyn_job_problems, with job = " INT64_FORMAT ".", job->id)));
+				 errhint("They are in dyn_job_problems, with job = %lld.", (long long) job->id)));
 }
 
 static void
