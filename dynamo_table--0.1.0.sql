@@ -791,6 +791,10 @@ COMMENT ON FUNCTION dyn_ksuid_highest(timestamptz) IS 'the last KSUID of a secon
 COMMENT ON FUNCTION dyn_ksuid_bytes(text) IS 'the 20 bytes of a KSUID';
 COMMENT ON FUNCTION dyn_ksuid_from_bytes(bytea) IS 'the KSUID of 20 bytes';
 
+CREATE FUNCTION dyn_to_value(value anyelement, type text DEFAULT NULL) RETURNS dyn_value
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
+
 CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
@@ -817,7 +821,7 @@ COMMENT ON FUNCTION dyn_entities(text) IS 'the entities that are declared of a t
 CREATE FUNCTION dyn_entity_keys(table_name text, entity text, attributes dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 CREATE FUNCTION dyn_entity_item(table_name text, entity text, attributes dyn_item) RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_entity_attributes(table_name text, item dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_entity_keys(text, text, dyn_item) IS 'the key attributes that an entity makes of others';
