@@ -896,7 +896,7 @@ CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
 COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
 
 CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
 
 CREATE FUNCTION dyn_migration_dry_run(migration text, samples integer DEFAULT 3)
@@ -925,31 +925,18 @@ CREATE FUNCTION dyn_migration_truncated() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_migration_truncated() IS 'internal: trigger of followed tables, which refuses TRUNCATE';
 
--- What the last run of a migration has done.  Jobs are shown to those who have begun them, and to owners of tables.
-CREATE FUNCTION dyn_migration_jobs() RETURNS TABLE (migration text, relation regclass, job bigint)
-	LANGUAGE sql STABLE PARALLEL UNSAFE
-	BEGIN ATOMIC
-		SELECT j.name, j.relation, pg_catalog.max(j.job) FROM dyn_job_progress j WHERE j.kind OPERATOR(pg_catalog.=) 'migration' GROUP BY j.name, j.relation;
-	END;
-COMMENT ON FUNCTION dyn_migration_jobs() IS 'internal: the last run of each migration';
-
 CREATE FUNCTION dyn_migration_problems(migration text)
 	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE
-	BEGIN ATOMIC
-		SELECT s.step, s.entity, p.what, p."row", p.message, p.noted_at
-			FROM dyn_job_problems p JOIN dyn_migration_jobs() j ON j.job OPERATOR(pg_catalog.=) p.job
-				LEFT JOIN dyn_migration_steps($1) s ON s.number OPERATOR(pg_catalog.=) p.step
-			WHERE p.kind OPERATOR(pg_catalog.=) 'migration' AND p.name OPERATOR(pg_catalog.=) $1
-			ORDER BY p.step, p.noted_at, p."row";
-	END;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
 
+-- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
 CREATE VIEW dyn_migration_progress AS
 	SELECT s.name, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
 		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
 	FROM dyn_migration_steps() s
-		LEFT JOIN dyn_migration_jobs() j ON j.migration = s.name AND j.relation = s.relation
+		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_job_progress l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
+			ON j.name = s.name AND j.relation = s.relation
 		LEFT JOIN dyn_job_progress p ON p.job = j.job AND p.step = s.number;
 COMMENT ON VIEW dyn_migration_progress IS 'steps of migrations: how far they are';
 GRANT SELECT ON dyn_migration_progress TO PUBLIC;

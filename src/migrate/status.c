@@ -1,22 +1,28 @@
 /*
  * status.c
- *	  dyn_migration_steps(): the steps of migrations, by their declarations alone, which may name what
- *	  is not there any more.
+ *	  dyn_migration_steps(), dyn_migration_problems(): migrations by their declarations alone, which
+ *	  may name what is not there any more, and what their last run has noted.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
 #include "actions/arguments.h"
+#include "catalog/owned.h"
 #include "migrate/migrate.h"
+#include "store/plan.h"
 
+extern PGDLLEXPORT Datum dyn_migration_problems(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_migration_steps(PG_FUNCTION_ARGS);
 
 static Datum
@@ -97,5 +103,49 @@ dyn_migration_steps(PG_FUNCTION_ARGS)
 		}
 		relation_close(rel, AccessShareLock);
 	}
+	return (Datum) 0;
+}
+
+/* By the views, which know who may see what. */
+static char *
+problems_sql(void)
+{
+	const char *schema = quote_identifier(get_namespace_name(owned_extension_schema()));
+
+	return psprintf("SELECT s.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
+					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_steps($1) AS s"
+					" ON s.number OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
+					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
+					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
+					" %s.dyn_job_progress AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
+					" AND l.name OPERATOR(pg_catalog.=) $1)"
+					" ORDER BY p.step, p.noted_at, p.\"row\"",
+					schema, schema, schema);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_problems);
+Datum
+dyn_migration_problems(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid type = TEXTOID;
+	Datum name;
+	Portal portal;
+
+	argument_require(fcinfo, 0, "migration");
+	name = PG_GETARG_DATUM(0);
+	InitMaterializedSRF(fcinfo, 0);
+	store_connect();
+	portal = SPI_cursor_open_with_args(NULL, problems_sql(), 1, &type, &name, NULL, true,
+									   CURSOR_OPT_NO_SCROLL);
+	do
+	{
+		SPI_cursor_fetch(portal, true, 500);
+		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+			tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
+		SPI_freetuptable(SPI_tuptable);
+	} while (SPI_processed > 0);
+	SPI_cursor_close(portal);
+	SPI_finish();
 	return (Datum) 0;
 }
