@@ -681,6 +681,22 @@ CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'T
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
+-- import and export
+
+CREATE FUNCTION dyn_import_lines(table_name text, lines text, on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop',
+		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, text) IS
+	'put the items of lines of DynamoDB JSON, as DynamoDB exports them, into a table';
+
+CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size integer DEFAULT NULL,
+		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', INOUT items bigint DEFAULT NULL,
+		INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+		INOUT errors jsonb DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_import(text, regclass, text, integer, text, text, bigint, bigint, bigint, bigint, jsonb) IS
+	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
