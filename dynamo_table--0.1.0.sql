@@ -697,6 +697,19 @@ CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text D
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, integer, text, text, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
 
+CREATE FUNCTION dyn_workbench_import(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
+	RETURNS TABLE (table_name text, indexes integer, items bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_workbench_import(json, boolean, text) IS
+	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
+
+CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, wrapped boolean DEFAULT true, filter text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL)
+	RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_export(text, text, boolean, text, jsonb, dyn_item) IS
+	'the items of a table, or of an entity, as lines of DynamoDB JSON, in the order of their keys';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

@@ -120,46 +120,69 @@ tell_error(Transfer *transfer, int64 line, ErrorData *error)
  * Taking lines in
  */
 
-static TransferKind
-parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
+/* What a line is that is taken in: its text, or an item that was read already. */
+typedef struct Input
 {
-	DynTable *table = transfer->table;
-	TransferKind kind = transfer_parse_line(line, len, &entry->item);
+	const char *line; /* NULL: there is an item */
+	int len;
+	DynItem *item;
+} Input;
+
+static TransferKind
+read_input(const Input *input, DynItem **item)
+{
+	if (input->line != NULL)
+		return transfer_parse_line(input->line, input->len, item);
+	*item = input->item;
+	return TRANSFER_ITEM;
+}
+
+/* The key and the item stay with the batch, and all else that they were made of goes with the line. */
+static void
+fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
+{
+	MemoryContext old = MemoryContextSwitchTo(transfer->context);
+
+	if (entry->put)
+		dyn_key_of_item(transfer->table, item, &entry->key);
+	else
+		dyn_key_exact(transfer->table, &transfer->table->primary, item, &entry->key);
+	entry->item = memcpy(palloc(VARSIZE_ANY(item)), item, VARSIZE_ANY(item));
+	MemoryContextSwitchTo(old);
+}
+
+/* False if there is nothing. */
+static bool
+parse(Transfer *transfer, const Input *input, TransferEntry *entry)
+{
+	DynItem *item;
+	TransferKind kind = read_input(input, &item);
 
 	if (kind == TRANSFER_BLANK)
-		return kind;
+		return false;
 	if (kind != TRANSFER_ITEM && transfer->on_conflict != TRANSFER_REPLACE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a change can only replace what is there"),
 				 errhint("Use on_conflict \"replace\" for incremental exports.")));
+	entry->line = transfer->line;
 	entry->put = kind != TRANSFER_DELETE;
-	/* the key and the item stay, and all else that they were made of goes with the line */
-	MemoryContextSwitchTo(transfer->context);
-	if (!entry->put)
-		dyn_key_exact(table, &table->primary, entry->item, &entry->key);
-	else
-	{
-		dyn_key_of_item(table, entry->item, &entry->key);
-		entry->item =
-			memcpy(palloc(VARSIZE_ANY(entry->item)), entry->item, VARSIZE_ANY(entry->item));
-	}
-	MemoryContextSwitchTo(transfer->transient);
+	fill_entry(transfer, entry, item);
 	/* the write says it too, but only after the batch has failed */
 	if (entry->put && transfer->skip)
-		dyn_check_index_keys(transfer->rel, table, NULL, entry->item);
-	return kind;
+		dyn_check_index_keys(transfer->rel, transfer->table, NULL, item);
+	return true;
 }
 
 /* Parsing only computes, so there is nothing to roll back. */
-static TransferKind
-try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
+static bool
+try_parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 {
 	ErrorData *volatile error = NULL;
-	volatile TransferKind kind = TRANSFER_BLANK;
+	volatile bool found = false;
 
 	PG_TRY();
 	{
-		kind = parse(transfer, line, len, entry);
+		found = parse(transfer, input, entry);
 	}
 	PG_CATCH();
 	{
@@ -175,26 +198,18 @@ try_parse(Transfer *transfer, const char *line, int len, TransferEntry *entry)
 		transfer->items++;
 		tell_error(transfer, transfer->line, error);
 	}
-	return kind;
+	return found;
 }
 
-void
-transfer_blank(Transfer *transfer)
-{
-	transfer->line++;
-}
-
-/* Count the line, and write what has come together if that is much. */
-void
-transfer_take(Transfer *transfer, const char *line, int len)
+static void
+take(Transfer *transfer, const Input *input)
 {
 	MemoryContext old = MemoryContextSwitchTo(transfer->transient);
 	TransferEntry *entry = &transfer->entries[transfer->n];
 
 	transfer->line++;
-	if (try_parse(transfer, line, len, entry) != TRANSFER_BLANK)
+	if (try_parse(transfer, input, entry))
 	{
-		entry->line = transfer->line;
 		transfer->items++;
 		transfer->bytes += VARSIZE_ANY(entry->item);
 		transfer->n++;
@@ -203,6 +218,28 @@ transfer_take(Transfer *transfer, const char *line, int len)
 	MemoryContextReset(transfer->transient);
 	if (transfer->n == transfer->max || transfer->bytes > MAX_BATCH_BYTES)
 		transfer_write(transfer);
+}
+
+void
+transfer_take(Transfer *transfer, const char *line, int len)
+{
+	Input input = {.line = line, .len = len};
+
+	take(transfer, &input);
+}
+
+void
+transfer_take_item(Transfer *transfer, DynItem *item)
+{
+	Input input = {.item = item};
+
+	take(transfer, &input);
+}
+
+void
+transfer_blank(Transfer *transfer)
+{
+	transfer->line++;
 }
 
 /*
@@ -264,6 +301,7 @@ sort_entries(Transfer *transfer)
 		{
 			transfer->sorted[n - 1] = transfer->sorted[i];
 			transfer->written++;
+			transfer->superseded++;
 		}
 		else
 			refuse(transfer, transfer->sorted[i]);

@@ -56,7 +56,8 @@ typedef struct Transfer
 	DynTable *table;
 	int64 line;
 	int64 items; /* lines that are not blank */
-	int64 written; /* or superseded by a later line of the same key */
+	int64 written; /* also those that a later line of the same key superseded */
+	int64 superseded; /* without being written */
 	int64 kept; /* that were there already */
 	int64 skipped;
 	StringInfoData errors; /* elements of a JSON array */
@@ -77,6 +78,7 @@ extern void transfer_begin(Transfer *transfer, const char *unit, int max);
 
 /* Counts the line; writes what has come together if that is much. */
 extern void transfer_take(Transfer *transfer, const char *line, int len);
+extern void transfer_take_item(Transfer *transfer, DynItem *item);
 extern void transfer_blank(Transfer *transfer);
 extern void transfer_write(Transfer *transfer);
 
