@@ -76,14 +76,32 @@ has_only_our_columns(Relation rel, const DynTable *table)
 
 /* The one whose function derives, which then cannot be but for each row that is written. */
 static bool
-has_only_our_trigger(Relation rel)
+is_our_trigger(const Trigger *trigger)
 {
-	const Trigger *trigger = &rel->trigdesc->triggers[0];
-
-	return rel->trigdesc->numtriggers == 1 && trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
+	return strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0 &&
+		   trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
 		   trigger->tgtype == (TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT |
 							   TRIGGER_TYPE_UPDATE) &&
 		   trigger->tgqual == NULL && trigger->tgnattr == 0;
+}
+
+/* Triggers that are disabled, as that of the model mostly is, have no say. */
+static bool
+has_only_our_trigger(Relation rel)
+{
+	int ours = 0;
+
+	for (int i = 0; i < rel->trigdesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &rel->trigdesc->triggers[i];
+
+		if (trigger->tgenabled == TRIGGER_DISABLED)
+			continue;
+		if (!is_our_trigger(trigger))
+			return false;
+		ours++;
+	}
+	return ours == 1;
 }
 
 static bool

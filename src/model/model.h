@@ -51,7 +51,7 @@ extern bool model_enforced(Relation rel);
  * Put a declaration in, or in the place of the one with its kind and name; take one out, which
  * must be there; switch enforcement.  The caller has looked the table up and has locked it with
  * ShareRowExclusiveLock before he read what he changes; only the table's owner gets through, and
- * others get the error of a command of his.  The schema that he looked up is out of date after it.
+ * others get the error of a command of his.  rel is closed, and its lock kept; table is out of date.
  */
 extern void model_require_owner(Relation rel);
 extern void model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name,

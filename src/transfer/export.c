@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "actions/arguments.h"
+#include "model/entity.h"
 #include "transfer/transfer.h"
 
 /* Items that a page has at most. */
@@ -25,6 +26,7 @@
 typedef struct Export
 {
 	text *table;
+	Entity *entity; /* NULL: all items */
 	bool wrapped;
 	text *filter;
 	Jsonb *names;
@@ -43,6 +45,18 @@ copy_argument(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
+/* It is looked up once: the statement's snapshot is one, too. */
+static Entity *
+find_entity(text *table_name, text *name)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
+	Entity *entity = entity_find(rel, table, action_span(name), false);
+
+	relation_close(rel, NoLock);
+	return entity;
+}
+
 /* table_name, entity, wrapped, filter, names, vals */
 static Export *
 begin(FunctionCallInfo fcinfo)
@@ -51,6 +65,8 @@ begin(FunctionCallInfo fcinfo)
 
 	argument_require(fcinfo, 0, "table_name");
 	export->table = copy_argument(fcinfo, 0);
+	if (!PG_ARGISNULL(1))
+		export->entity = find_entity(export->table, PG_GETARG_TEXT_PP(1));
 	export->wrapped = PG_ARGISNULL(2) || PG_GETARG_BOOL(2);
 	export->filter = copy_argument(fcinfo, 3);
 	export->names = copy_argument(fcinfo, 4);
@@ -65,9 +81,12 @@ add_line(Datum datum, void *arg)
 {
 	Export *export = arg;
 	DynItem *item = DatumGetDynItem(datum);
-	MemoryContext old = MemoryContextSwitchTo(export->page);
+	MemoryContext old;
 	StringInfoData line;
 
+	if (export->entity != NULL && !entity_has(export->entity, item))
+		return;
+	old = MemoryContextSwitchTo(export->page);
 	initStringInfo(&line);
 	/* where the header of the text goes */
 	appendStringInfoSpaces(&line, VARHDRSZ);
