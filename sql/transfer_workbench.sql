@@ -1,4 +1,7 @@
 -- dyn_workbench_import(): models of NoSQL Workbench.
+\set SHOW_CONTEXT never
+CREATE SCHEMA transfer_workbench;
+SET search_path = transfer_workbench, public;
 CREATE FUNCTION why(call text, OUT state text, OUT message text, OUT detail text, OUT context text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT ' || call;
@@ -67,8 +70,11 @@ SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "K
 SELECT count(*) FROM pg_class WHERE relname = 'abc';
 -- whoever may not create tables creates none
 CREATE ROLE transfer_nobody;
-REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+GRANT USAGE ON SCHEMA transfer_workbench TO transfer_nobody;
 SET ROLE transfer_nobody;
 SELECT dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}}]}');
 RESET ROLE;
+DROP OWNED BY transfer_nobody;
 DROP ROLE transfer_nobody;
+SET client_min_messages = warning;
+DROP SCHEMA transfer_workbench CASCADE;
