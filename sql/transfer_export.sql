@@ -42,6 +42,13 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
 END $$;
 SELECT * FROM why($$SELECT dyn_export('app', 'User')$$);
+SELECT dyn_create_table('kinds', 'pk S', 'sk S');
+SELECT dyn_entity('kinds', 'User', '{"pk": "USER#<Name>", "sk": "USER#<Name>"}', '{"Name": "S text", "Mail": {"type": "S text", "stored": "m"}}');
+SELECT dyn_entity('kinds', 'Order', '{"pk": "USER#<Name>", "sk": "ORDER#<Id:03>"}', '{"Name": "S text", "Id": "N integer"}');
+SELECT dyn_put_entity('kinds', 'User', '{"Name": "ann", "Mail": "a@x"}'::jsonb);
+SELECT dyn_put_entity('kinds', 'Order', jsonb_build_object('Name', 'ann', 'Id', i)) FROM generate_series(1, 3) i;
+SELECT dyn_export('kinds', 'User');
+SELECT dyn_export('kinds', 'Order', false, 'Id > :1', vals => '{":1": {"N": "1"}}');
 -- arguments and rights
 SELECT * FROM why($$SELECT dyn_export(NULL)$$);
 SELECT * FROM why($$SELECT dyn_export('none')$$);

@@ -95,6 +95,17 @@ value(q{SELECT dyn_import_lines('csv', e'{"pk":{"S":"x, \\\\"y\\\\""},"sk":{"N":
 ($status, $out) = command('export', '--table', 'csv', '--format', 'csv');
 is($out, qq(flag,odd name,pk,sk\n,[1],"x, ""y""",1\nt,,y,2\n) =~ s/\nt,/\ntrue,/r, 'CSV');
 
+# of an entity: its attributes, by the names that they have there
+value(q{SELECT dyn_entity('csv', 'User', '{"pk": "USER#<Name>", "sk": "<Number>"}', '{"Name": "S text", "Number": "N integer", "Born": {"type": "S date", "stored": "b"}}')});
+value(q{SELECT dyn_put_entity('csv', 'User', '{"Name": "Ann", "Number": 1, "Born": "2001-02-03"}'::jsonb), dyn_put_entity('csv', 'User', '{"Name": "Bob", "Number": 2}'::jsonb)});
+($status, $out, $err) = command('export', '--table', 'csv', '--format', 'csv', '--entity', 'User');
+is($out, "Born,Name,Number\n2001-02-03,Ann,1\n,Bob,2\n", 'CSV of an entity') or diag($err);
+($status, $out, $err) = command('export', '--table', 'csv', '--entity', 'User');
+is($out, qq({"Item":{"Name":{"S":"Ann"},"Number":{"N":"1"},"Type":{"S":"User"},"b":{"S":"2001-02-03"},"pk":{"S":"USER#Ann"},"sk":{"N":"1"}}}\n{"Item":{"Name":{"S":"Bob"},"Number":{"N":"2"},"Type":{"S":"User"},"pk":{"S":"USER#Bob"},"sk":{"N":"2"}}}\n), 'lines of an entity');
+($status, $out, $err) = command('export', '--table', 'csv', '--format', 'csv', '--entity', 'Nobody');
+is($status, 1, 'of an entity that is not there');
+like($err, qr/entity "Nobody" of table "csv" does not exist/, 'nothing');
+
 # bad lines by their numbers
 my $bad = write_file('bad.json', "\xef\xbb\xbf" . lines('bad', 1, 2) . "\n" . qq({"pk":{"S":"bad"}}\r\n) . "nonsense\n" . qq({"pk":{"S":"\x01"},"sk":{"N":"1"}}\n) . lines('bad', 3, 3));
 ($status, $out, $err) = command('import', '--table', 'app', $bad);
@@ -193,5 +204,13 @@ value('CALL dyn_stream_collect()');
 is(value(q{SELECT string_agg(event_name, ' ') FROM (SELECT event_name FROM dyn_stream_read('streamed') OFFSET 10) r}), 'MODIFY REMOVE', 'and so are those of incremental exports');
 value(q{SELECT dyn_stream_disable('streamed')});
 value('CALL dyn_stream_teardown()');
+
+# an extension outside of the search_path
+value('CREATE DATABASE other');
+$node->safe_psql('other', q{CREATE SCHEMA elsewhere; CREATE EXTENSION dynamo_table SCHEMA elsewhere; SELECT elsewhere.dyn_create_table('app', 'pk S', 'sk N')});
+($status, $out, $err) = command('import', '-q', '--table', 'app', '-d', 'other', $plain);
+is($status, 0, 'functions in another schema') or diag($err);
+($status, $out, $err) = command('export', '-q', '--table', 'app', '-d', 'other', '--format', 'csv');
+is(scalar(() = $out =~ /\n/g), 501, 'for CSV too') or diag($err);
 
 done_testing();
