@@ -49,7 +49,7 @@ SELECT step, source_row, problem FROM dyn_migration_dry_run('two', 0);
 SELECT dyn_migration('', 'people', '[]');
 SELECT dyn_migration('m', 'people', '[]');
 SELECT dyn_migration('m', 'people', '{}');
-SELECT dyn_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "atributes": {}}]');
+SELECT dyn_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attribute": {}}]');
 SELECT dyn_migration('m', 'people', '[{"entity": "Nobody", "from": "trouble.users"}]');
 SELECT dyn_migration('m', 'people', '[{"entity": "User"}]');
 SELECT dyn_migration('m', 'people', '[{"entity": "User", "from": "trouble.nothing"}]');

@@ -244,7 +244,7 @@ tell_end(MigrationJob *work, bool finished, bool partial)
 	if (total.problems > 0)
 		ereport(WARNING, (errmsg("%lld rows of migration \"%s\" have problems",
 								 (long long) total.problems, name),
-						  errhint("dyn_migration_problems('%s') lists them.", name)));
+						  errhint("See dyn_migration_problems('%s').", name)));
 }
 
 /* Names of the steps that were asked for, and their numbers. */
