@@ -686,6 +686,30 @@ CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'T
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
+-- access patterns
+
+CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
+
+CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
+
+CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+
+CREATE FUNCTION dyn_access_pattern_list(table_name text)
+	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
+
+CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

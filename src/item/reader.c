@@ -255,3 +255,21 @@ json_read_names(JsonReader *reader)
 		fail(reader, "a name is there twice");
 	return names;
 }
+
+/* Any value, which nobody looks at. */
+void
+json_skip(JsonReader *reader)
+{
+	int depth = 0;
+
+	do
+	{
+		if (at(reader, JSON_TOKEN_OBJECT_START) || at(reader, JSON_TOKEN_ARRAY_START))
+			depth++;
+		else if (at(reader, JSON_TOKEN_OBJECT_END) || at(reader, JSON_TOKEN_ARRAY_END))
+			depth--;
+		else if (at(reader, JSON_TOKEN_END))
+			fail(reader, "malformed JSON");
+		advance(reader);
+	} while (depth > 0);
+}
