@@ -93,6 +93,12 @@ struct Node;
 #define qualified_name_list(text) stringToQualifiedNameList(text)
 #endif
 
+#if PG16_GE
+#define parse_type_name(text) typeStringToTypeName((text), NULL)
+#else
+#define parse_type_name(text) typeStringToTypeName(text)
+#endif
+
 /* 17 lets an extension name what it waits for. */
 #if PG17_GE
 #define custom_wait_event(name) WaitEventExtensionNew(name)

@@ -198,7 +198,10 @@ item_span_is(ItemSpan span, const char *text)
 extern PGDLLEXPORT Datum dyn_item_in(PG_FUNCTION_ARGS);
 
 /* json.c */
+struct ItemBuilder;
 extern PGDLLEXPORT Datum dyn_item_from_jsonb(PG_FUNCTION_ARGS);
+extern void item_build_jsonb(struct ItemBuilder *b, Datum jsonb);
+extern Datum item_to_jsonb(ItemSpan value);
 
 /* value.c */
 extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
@@ -237,6 +240,8 @@ typedef enum ItemNumberError
 extern int item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT]);
 extern int item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE]);
+extern int item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE]);
+extern bool item_number_to_int64(ItemSpan number, int places, int64 *value);
 extern int item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE]);
 extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);

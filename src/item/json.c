@@ -137,48 +137,56 @@ build_jsonb_scalar(ItemBuilder *b, const JsonbValue *v)
 static void
 build_jsonb_begin(ItemBuilder *b, ItemType type)
 {
-	if (b->depth > 0 && b->frames[b->depth - 1].type == ITEM_L)
-		item_build_element(b);
 	if (!item_build_may_begin(b, type))
 		fail_jsonb(b, b->depth, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING));
 	item_build_begin(b, type);
 }
 
-static DynItem *
-from_jsonb(Jsonb *jsonb)
+/* Any value, at the builder's place. */
+void
+item_build_jsonb(ItemBuilder *b, Datum datum)
 {
+	Jsonb *jsonb = DatumGetJsonbP(datum);
 	JsonbIterator *it = JsonbIteratorInit(&jsonb->root);
+	int depth = b->depth;
 	JsonbIteratorToken token;
 	JsonbValue v;
-	ItemBuilder b;
 
-	item_build_init(&b, VARSIZE(jsonb));
+	if (JB_ROOT_IS_SCALAR(jsonb))
+	{
+		JsonbExtractScalar(&jsonb->root, &v);
+		build_jsonb_scalar(b, &v);
+		return;
+	}
 	while ((token = JsonbIteratorNext(&it, &v, false)) != WJB_DONE)
 	{
+		bool begins = token == WJB_BEGIN_OBJECT || token == WJB_BEGIN_ARRAY;
+
+		if (begins && b->depth > depth && b->frames[b->depth - 1].type == ITEM_L)
+			item_build_element(b);
 		switch (token)
 		{
 			case WJB_BEGIN_OBJECT:
-				build_jsonb_begin(&b, ITEM_M);
+				build_jsonb_begin(b, ITEM_M);
 				break;
 			case WJB_BEGIN_ARRAY:
-				build_jsonb_begin(&b, ITEM_L);
+				build_jsonb_begin(b, ITEM_L);
 				break;
 			case WJB_KEY:
-				build_jsonb_name(&b, &v);
+				build_jsonb_name(b, &v);
 				break;
 			case WJB_ELEM:
-				item_build_element(&b);
-				build_jsonb_scalar(&b, &v);
+				item_build_element(b);
+				build_jsonb_scalar(b, &v);
 				break;
 			case WJB_VALUE:
-				build_jsonb_scalar(&b, &v);
+				build_jsonb_scalar(b, &v);
 				break;
 			default:
 				/* jsonb has no duplicate keys, and there are no sets here. */
-				(void) item_build_end(&b);
+				(void) item_build_end(b);
 		}
 	}
-	return item_build_finish(&b);
 }
 
 PG_FUNCTION_INFO_V1(dyn_item_from_jsonb);
@@ -186,12 +194,15 @@ Datum
 dyn_item_from_jsonb(PG_FUNCTION_ARGS)
 {
 	Jsonb *jsonb = PG_GETARG_JSONB_P(0);
+	ItemBuilder b;
 	DynItem *item;
 
 	if (!JB_ROOT_IS_OBJECT(jsonb))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid item: an item must be a JSON object")));
-	item = from_jsonb(jsonb);
+	item_build_init(&b, VARSIZE(jsonb));
+	item_build_jsonb(&b, JsonbPGetDatum(jsonb));
+	item = item_build_finish(&b);
 	item_check_size(item_root(item));
 	PG_RETURN_POINTER(refuse_typed(item));
 }
@@ -317,16 +328,21 @@ push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
 	return pushJsonbValue(state, token, &leaf);
 }
 
+Datum
+item_to_jsonb(ItemSpan value)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue leaf;
+
+	if (item_type_has_children(item_type(value)))
+		return JsonbPGetDatum(JsonbValueToJsonb(push_value(&state, WJB_VALUE, value)));
+	leaf = jsonb_leaf(value);
+	return JsonbPGetDatum(JsonbValueToJsonb(&leaf));
+}
+
 PG_FUNCTION_INFO_V1(dyn_value_to_jsonb);
 Datum
 dyn_value_to_jsonb(PG_FUNCTION_ARGS)
 {
-	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
-	JsonbParseState *state = NULL;
-	JsonbValue leaf;
-
-	if (item_type_has_children(item_type(root)))
-		PG_RETURN_JSONB_P(JsonbValueToJsonb(push_value(&state, WJB_VALUE, root)));
-	leaf = jsonb_leaf(root);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(&leaf));
+	return item_to_jsonb(item_root(PG_GETARG_DYN_ITEM(0)));
 }

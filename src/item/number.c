@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
+
 #include "item/item.h"
 
 /* The significant digits of a number and the power of ten of the first one. */
@@ -269,6 +271,52 @@ item_number_from_count(uint32 count, char out[ITEM_NUMBER_SIZE])
 		count /= 100;
 	}
 	return pack_pairs(pairs, 5, 5, false, out);
+}
+
+/* value / 100^places, which always fits. */
+int
+item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE])
+{
+	uint64 magnitude = value < 0 ? -(uint64) value : (uint64) value;
+	int pairs[10];
+
+	for (int i = 9; i >= 0; i--)
+	{
+		pairs[i] = (int) (magnitude % 100);
+		magnitude /= 100;
+	}
+	return pack_pairs(pairs, 10, 10 - places, value < 0, out);
+}
+
+/* number * 100^places; false if that is no integer, or too large. */
+bool
+item_number_to_int64(ItemSpan number, int places, int64 *value)
+{
+	int n = (int) number.len - 1;
+	int exponent;
+	int64 result = 0;
+
+	*value = 0;
+	if (number.len == 0)
+		return true;
+	exponent = packed_exponent(number) + places;
+	/* the last pair is not 0, and no more than 10 fit */
+	if (exponent < n || exponent > 10)
+		return false;
+	for (int i = 0; i < exponent; i++)
+	{
+		int digit = i < n ? packed_digit(number, i) : 0;
+
+		/* below zero there is one more */
+		if (pg_mul_s64_overflow(result, 100, &result) ||
+			pg_sub_s64_overflow(result, digit, &result))
+			return false;
+	}
+	if (item_number_is_negative(number))
+		*value = result;
+	else if (pg_sub_s64_overflow(0, result, value))
+		return false;
+	return true;
 }
 
 /*

@@ -2,26 +2,39 @@
  * job.h
  *	  Long work on a table in many transactions, by several sessions, which a crash interrupts only.
  *
- * A job has steps, a step has chunks: ranges of keys in the order of the step's source.  They are
- * made one after the other, as sessions ask for work.  A session that works on a chunk holds a lock of the session on it;
- * how far it came is written in the transaction that did the work.  So whoever asks next takes
- * first the chunks that are not done and that nobody holds, from where they stand: what a kill
- * leaves behind is gone on with.
+ * A job has steps, numbered from 1, and a step has chunks: ranges of keys in the order of the
+ * step's source.  They are made one after the other, as sessions ask for work.  A session that
+ * works on a chunk holds a lock of the session on it; how far it came is written in the
+ * transaction that did the work.  So whoever asks next takes first the chunks that are not done
+ * and that nobody holds, from where they stand: what a kill leaves behind is gone on with.
  *
- *		job = job_begin(kind, relid, fingerprint, …);		finds the one that is not finished
- *		while (job_claim(job, step, cut, arg, &chunk))		commits
- *			for each batch:									a transaction each
- *				do the work; job_advance(&chunk, position, done, skipped); SPI_commit();
- *			job_complete(&chunk);
- *		job_end(job)		if nobody has work left: it is finished
+ *		PG_TRY
+ *			job = job_begin(kind, relid, fingerprint, …);	finds the one that is not finished
+ *			for each step
+ *				while (job_claim(job, step, cut, arg, &chunk))
+ *					for each batch:							a transaction each
+ *						do the work; job_advance(&chunk, position, done, skipped);
+ *						job_commit(job); job_tell(job);
+ *					job_complete(&chunk);
+ *			job_end(job)									true for whoever finds all done first
+ *		PG_FINALLY
+ *			job_leave(job)									NULL: it was not begun
  *
- * Rows of dyn_jobs and dyn_job_chunks are nobody's but the extension owner's (see owned.h).  They are not
- * dumped: a restored database begins anew, and jobs are such that this changes nothing.
+ * The caller is a procedure that may commit (job_require_nonatomic), connected to SPI as such, and
+ * has looked at the rights of who calls.  Every job_ function that commits says so.  After each
+ * commit the transaction is READ COMMITTED, its own commit need not reach the disk (what a crash takes back
+ * takes its position with it), nothing is locked, there is no active snapshot, and the current memory context is
+ * job->transient, which was reset.
+ *
+ * Rows of dyn_jobs, dyn_job_chunks and dyn_job_notes are nobody's but the extension owner's (see
+ * owned.h).  They are not dumped: a restored database begins anew, and jobs are such that this
+ * changes nothing.
  */
 #ifndef DYNAMO_TABLE_JOB_JOB_H
 #define DYNAMO_TABLE_JOB_JOB_H
 
 #include "datatype/timestamp.h"
+#include "fmgr.h"
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 
@@ -33,6 +46,10 @@ typedef struct Job
 	const char *name; /* of a migration; else what was asked for, for people */
 	TimestampTz told; /* the last NOTICE about progress */
 	MemoryContext context; /* outlives transactions */
+	MemoryContext transient; /* emptied by each transaction */
+	Oid schema; /* of the extension */
+	bool joined; /* a lock of the session says that it takes part */
+	int64 claimed; /* the number of the chunk that it has a lock on; 0: none */
 } Job;
 
 /* Keys after lower (NULL: from the beginning) up to and with upper (NULL: to the end). */
@@ -45,29 +62,68 @@ typedef struct JobChunk
 	ArrayType *upper;
 } JobChunk;
 
+/* What a job has done, in all sessions. */
+typedef struct JobTotal
+{
+	int64 done;
+	int64 skipped;
+	int64 problems;
+} JobTotal;
+
 /*
- * Where a chunk that begins after lower ends, as text[] in the current memory context, and roughly
- * how many rows it has; NULL: it is the last one.  It runs while the job is locked.
+ * Where a chunk that begins after lower (NULL: the beginning) ends, as text[] in the current memory
+ * context; NULL: it is the last one.  It runs while the job is locked, under an active snapshot.
  */
 typedef ArrayType *(*JobCut)(int step, ArrayType *lower, void *arg);
 
-/* Begin a job, or go on with the one of the same kind, table and fingerprint that is not finished. */
+/* An error unless the procedure may commit. */
+extern void job_require_nonatomic(FunctionCallInfo fcinfo, const char *procedure);
+
+/*
+ * Begin a job, or go on with the one of the same kind, table and fingerprint that is not finished.
+ * Commits.  The current memory context becomes job->context.
+ *
+ * Only who has the rights of the role that began a job can go on with it.  restart forgets what was
+ * done, which the table's owner may ask for, too, and nobody as long as sessions are at work on it.
+ */
 extern Job *job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint,
 					  int nsteps, bool restart);
 
-/* Rows that a step is expected to have, for progress. */
+/* Let go of the locks, also after an error, in whatever state that has left the transaction. */
+extern void job_leave(Job *job);
+
+/* Commits. */
+extern void job_commit(Job *job);
+
+/* Rows that a step is expected to have, for progress; the first time counts.  Does not commit. */
 extern void job_expect(Job *job, int step, int64 rows);
 
+/* Commits.  False: all chunks of the step are done, or others are at work on them. */
 extern bool job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk);
+
+/*
+ * Rows up to position are dealt with: so many were done, and so many looked at only.  The last
+ * thing in the transaction that did it.  Does not commit.
+ */
 extern void job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped);
+
+/* Nothing of the chunk is left.  Commits. */
 extern void job_complete(JobChunk *chunk);
 
-/* Whether all chunks of all steps are done; the job is finished then, for whoever asks first. */
+/*
+ * Whether all chunks of all steps are done: the job is finished then.  True for the first session
+ * that finds it so.  Commits, and waits until all that went before is on disk.
+ */
 extern bool job_end(Job *job);
 
-/* Something that people have to look at: a row that was not migrated, and why. */
+/*
+ * Something that people have to look at: a row that was not migrated, and why.  dyn_job_problems
+ * shows it.  Does not commit, and neither does what forgets them.
+ */
 extern void job_problem(Job *job, int step, const char *what, const char *row, const char *message);
 extern void job_forget_problems(Job *job, int step);
+
+extern void job_total(Job *job, JobTotal *total);
 
 /* A NOTICE about progress, if the last one is some seconds old: rows, rate, time left. */
 extern void job_tell(Job *job);

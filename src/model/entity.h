@@ -15,7 +15,7 @@
  *
  * "keys" are of the table's key attributes, which must all be there, and of attributes that are
  * keys of its indexes.  A list of templates is tried in order: the first one whose "when" holds,
- * attributes equal to plain values, is taken.  A key of an index whose template lacks an attribute, or
+ * attributes equal to plain values (null: not there), is taken.  A key of an index whose template lacks an attribute, or
  * of which none is taken, is absent: the item is not in the index.  A key of the table must be made.
  *
  * The attributes of an application have the names of the declaration; "stored" is the name in
@@ -45,8 +45,9 @@ typedef struct EntityAttribute
 	ItemSpan name;
 	ItemSpan stored; /* the same, or shorter */
 	ValueType type;
-	bool required;
+	bool required; /* declared so, or the table's key is never made without it */
 	EntityDefault missing;
+	ValueReader *reader; /* NULL: the type of DynamoDB's says all */
 } EntityAttribute;
 
 /* One of the templates of a key. */
@@ -60,7 +61,7 @@ typedef struct EntityKey
 {
 	ItemSpan attribute;
 	ItemType type; /* S, N, B */
-	int place; /* in the table's keys, see DynTable */
+	int place; /* in the table's keys, see DynTable; -1: an index that had it is gone */
 	bool of_table; /* of its primary key: it must be made */
 	int ntemplates;
 	EntityTemplate *templates;
@@ -77,14 +78,36 @@ typedef struct Entity
 	EntityAttribute *attributes; /* as declared */
 } Entity;
 
+/*
+ * What a declaration says, in the current memory context.  A new one is checked for keys as well, which the
+ * table may lose later.
+ */
+extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
+extern char *entity_print(const Entity *entity, const DynItem *declaration);
+
 /* Of an open table; in the current memory context. */
 extern List *entities_of(Relation rel,
 						 const DynTable *table); /* of Entity, in the order declared */
+/* The same, kept: good until the transaction ends. */
+extern List *entities_cached(Relation rel, const DynTable *table);
 extern Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok);
 extern const EntityAttribute *entity_attribute(const Entity *entity, ItemSpan name);
+extern const EntityAttribute *entity_stored_attribute(const Entity *entity, ItemSpan stored);
+extern const EntityKey *entity_key(const Entity *entity, ItemSpan attribute);
+
+/* The attribute that a whole template stands for; NULL: it is not whole. */
+extern const EntityAttribute *entity_whole(const Entity *entity, const Template *t);
 
 /*
- * The stored item of logical attributes: defaults filled in, types and required ones checked, the
+ * "Shown" is the stored item by the names of the declaration, keys and type attribute included:
+ * what conditions and updates speak of.  entity_restored() is the way back, with the keys that the
+ * attributes make; those of the table must be what they are in key.
+ */
+extern DynItem *entity_shown(const Entity *entity, const DynItem *stored);
+extern DynItem *entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key);
+
+/*
+ * The stored item of logical attributes: NULLs left out, defaults filled in, types and required ones checked, the
  * type attribute and all keys added.  What does not fit is ERRCODE_DYN_VALIDATION.  Key attributes
  * may be among what is given if they are what the templates make.
  */

@@ -2,7 +2,7 @@
  * template.h
  *	  Key templates: how the value of a key is made of attributes.
  *
- *		template	:= { literal | "<" attribute [ ":" format { "," format } ] ">" }
+ *		template	:= { literal | "<" attribute [ ":" format ] ">" }
  *		attribute	:= name, or a path of names with "." between, into maps
  *		literal		:= any characters; "<<" is one "<"
  *
@@ -15,9 +15,10 @@
  *								beginning, "2024", "2024-05", … "2024-05-01T10:20:30"
  *
  * What a template renders can be read back in one way only.  So two placeholders have something
- * between them, and a free string may not hold the punctuation that touches its placeholder;
- * numbers that do not fit their width are refused, as are empty strings.  "ORG#<OrgId>" with
- * OrgId = "1#PRO#2" would be a key in the collection of another entity.
+ * between them, and a free string may not hold the punctuation that touches its placeholder, nor
+ * anything else that the next literal could be taken for; numbers that do not fit their width are
+ * refused, as are empty strings.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
+ * collection of another entity.  Punctuation is what ASCII has beside letters and digits.
  *
  * N without a format is printed as DynamoDB prints it.  Other types cannot be in a template, but
  * for one that is a placeholder and nothing else: it stands for the attribute itself, with its
@@ -45,7 +46,7 @@ typedef enum TemplateUnit
 /* A literal, or a placeholder where the path is not empty. */
 typedef struct TemplatePart
 {
-	ItemSpan literal;
+	ItemSpan literal; /* of a placeholder: the one after it, if another placeholder follows that */
 	int npath;
 	ItemSpan *path;
 	ItemSpan source; /* the placeholder as it was written, without "<" and ">" */
@@ -58,12 +59,21 @@ typedef struct TemplatePart
 	char after;
 } TemplatePart;
 
+/* A set of bytes, one of which comes next in what a template renders, once or as often as one likes. */
+typedef struct TemplateStep
+{
+	uint64 bytes[4];
+	bool repeated; /* any number of them, also none */
+} TemplateStep;
+
 typedef struct Template
 {
 	ItemSpan text;
 	bool whole; /* one placeholder without a format, and nothing else */
 	int nparts;
 	TemplatePart *parts;
+	int nsteps; /* the form of what it renders */
+	TemplateStep *steps;
 } Template;
 
 /* All in the current memory context; what is wrong is ERRCODE_DYN_VALIDATION. */
@@ -77,8 +87,15 @@ extern Template *template_parse(ItemSpan text);
 extern bool template_render(const Template *t, ItemSpan attributes, StringInfo out,
 							const TemplatePart **missing);
 
+/* The same without an error: NULL, or what is wrong, as a message. */
+extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
+									   const TemplatePart **missing);
+
 /* One placeholder's value. */
 extern void template_render_part(const TemplatePart *part, ItemSpan value, StringInfo out);
+
+/* What a placeholder stands for in an item's attributes. */
+extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);
 
 /* Whether a string has the form that it renders. */
 extern bool template_fits(const Template *t, ItemSpan string);

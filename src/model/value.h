@@ -18,7 +18,7 @@
  *		boolean					BOOL; N: 0 and 1; S: true and false
  *		numbers					N; S: as printed
  *		json, jsonb				M, L: plain JSON, as the casts do it; S: its text
- *		arrays					L; SS, NS, BS: without NULLs and duplicates, empty: absent
+ *		arrays					L; SS, NS, BS: duplicates once, empty: absent
  *		all others				S: the output of the type
  *
  * SQL NULL is an absent attribute; NULLs in an array are NULL in a list.  What the attribute
@@ -45,6 +45,12 @@ extern void value_type_parse(ItemSpan text, ValueType *type);
 /* As it is declared for good: "N integer", "S public.mood": the type with its schema, or pg_catalog's. */
 extern char *value_type_print(const ValueType *type);
 
+/* How a type of SQL is stored where nothing is said: N, S, B, BOOL, L, M. */
+extern ItemType value_item_type(Oid sql);
+
+/* Whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
+extern bool value_type_is_open(const ValueType *type);
+
 /*
  * A way from SQL values of a type to attributes, made once and used for many: *converter lives in
  * the memory context that it was made in.
@@ -56,7 +62,10 @@ extern ValueWriter *value_writer(const ValueType *type);
 extern bool value_is_absent(const ValueWriter *writer, Datum value);
 extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 
-/* And back.  False: it is NULL, or not of the type and lenient was asked for. */
+/*
+ * And back.  False: it is NULL, or not of the type and lenient was asked for.  Before PostgreSQL 16
+ * that may take a subtransaction, where the type is none of those that are converted by hand.
+ */
 typedef struct ValueReader ValueReader;
 extern ValueReader *value_reader(const ValueType *type);
 extern bool value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value);

@@ -1,0 +1,261 @@
+/*
+ * value.c
+ *	  Types of attributes: a type of DynamoDB's and one of SQL's, and which go together.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "errors.h"
+#include "model/value_form.h"
+
+/* What a type of DynamoDB's alone stands for. */
+static Oid
+own_type(ItemType type)
+{
+	switch (type)
+	{
+		case ITEM_S:
+		case ITEM_NULL:
+			return TEXTOID;
+		case ITEM_N:
+			return NUMERICOID;
+		case ITEM_B:
+			return BYTEAOID;
+		case ITEM_BOOL:
+			return BOOLOID;
+		case ITEM_L:
+		case ITEM_M:
+			return JSONBOID;
+		case ITEM_SS:
+			return TEXTARRAYOID;
+		case ITEM_NS:
+			return NUMERICARRAYOID;
+		case ITEM_BS:
+			return BYTEAARRAYOID;
+	}
+	pg_unreachable();
+}
+
+pg_noreturn static void
+fail_type(ItemSpan text, const char *message, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid type \"%s\" of an attribute: %s", item_quoted(text), message),
+					errhint("%s", hint)));
+}
+
+static ItemType
+item_type_of_base(Oid base)
+{
+	switch (base)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return ITEM_N;
+		case BOOLOID:
+			return ITEM_BOOL;
+		case BYTEAOID:
+			return ITEM_B;
+		case JSONOID:
+		case JSONBOID:
+			return ITEM_M;
+		default:
+			return OidIsValid(get_element_type(base)) ? ITEM_L : ITEM_S;
+	}
+}
+
+ItemType
+value_item_type(Oid sql)
+{
+	return item_type_of_base(getBaseType(sql));
+}
+
+/* The way of a type of SQL by itself. */
+static ValueKind
+kind_of_base(Oid base)
+{
+	switch (base)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return VALUE_TEXT;
+		case BPCHAROID:
+			return VALUE_CHAR;
+		case INT2OID:
+			return VALUE_INT2;
+		case INT4OID:
+			return VALUE_INT4;
+		case INT8OID:
+			return VALUE_INT8;
+		case NUMERICOID:
+			return VALUE_NUMERIC;
+		case FLOAT4OID:
+			return VALUE_FLOAT4;
+		case FLOAT8OID:
+			return VALUE_FLOAT8;
+		case BOOLOID:
+			return VALUE_BOOL;
+		case BYTEAOID:
+			return VALUE_BYTEA;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return VALUE_TIMESTAMP;
+		case DATEOID:
+			return VALUE_DATE;
+		case UUIDOID:
+			return VALUE_UUID;
+		case JSONOID:
+		case JSONBOID:
+			return VALUE_JSON;
+		default:
+			break;
+	}
+	if (OidIsValid(get_element_type(base)))
+		return VALUE_LIST;
+	return get_typtype(base) == TYPTYPE_ENUM ? VALUE_ENUM : VALUE_OUTPUT;
+}
+
+void
+value_form(const ValueType *type, ValueForm *form)
+{
+	form->type = type->type;
+	form->typmod = type->typmod;
+	form->sql = getBaseTypeAndTypmod(type->sql, &form->typmod);
+	form->any_json = false;
+	form->element = get_element_type(form->sql);
+	form->kind = kind_of_base(form->sql);
+	if (item_type_is_set(type->type))
+		form->kind = VALUE_SET;
+	else if (type->type == ITEM_NULL)
+		form->kind = VALUE_NOTHING;
+	/* as text, a number or JSON is what its type prints */
+	else if (type->type == ITEM_S && form->kind != VALUE_BOOL &&
+			 item_type_of_base(form->sql) != ITEM_S && form->kind != VALUE_BYTEA)
+		form->kind = VALUE_OUTPUT;
+}
+
+/* How the elements of an array are stored. */
+void
+value_element_type(const ValueForm *form, ValueType *type)
+{
+	type->sql = form->element;
+	type->typmod = form->typmod;
+	type->type =
+		form->kind == VALUE_SET ? item_element_type(form->type) : value_item_type(form->element);
+}
+
+int
+value_timestamp_digits(const ValueForm *form)
+{
+	return form->typmod < 0 ? MAX_TIMESTAMP_PRECISION : Min(form->typmod, MAX_TIMESTAMP_PRECISION);
+}
+
+/* NULL, or what a type of DynamoDB's can be of types of SQL's. */
+static const char *
+mismatch(const ValueType *type)
+{
+	ValueForm form;
+
+	value_form(type, &form);
+	switch (type->type)
+	{
+		case ITEM_S:
+			return OidIsValid(form.element) ? "Arrays are of type L, SS, NS or BS." : NULL;
+		case ITEM_N:
+			if (item_type_of_base(form.sql) == ITEM_N || form.kind == VALUE_BOOL ||
+				form.kind == VALUE_TIMESTAMP || form.kind == VALUE_DATE)
+				return NULL;
+			return "An N is a number, boolean, timestamp or date.";
+		case ITEM_B:
+			return form.kind == VALUE_BYTEA ? NULL : "A B is bytea.";
+		case ITEM_BOOL:
+			return form.kind == VALUE_BOOL ? NULL : "A BOOL is boolean.";
+		case ITEM_NULL:
+			return form.sql == TEXTOID ? NULL : "A NULL is text.";
+		case ITEM_M:
+			return form.kind == VALUE_JSON ? NULL : "An M is json or jsonb.";
+		case ITEM_L:
+			return form.kind == VALUE_JSON || form.kind == VALUE_LIST
+					   ? NULL
+					   : "An L is json, jsonb or an array.";
+		default:
+			break;
+	}
+	if (OidIsValid(form.element))
+	{
+		ValueType element;
+
+		value_element_type(&form, &element);
+		if (!OidIsValid(get_element_type(getBaseType(element.sql))) && mismatch(&element) == NULL)
+			return NULL;
+	}
+	return "A set is an array of what its elements are.";
+}
+
+void
+value_type_parse(ItemSpan text, ValueType *type)
+{
+	const char *space = memchr(text.data, ' ', text.len);
+	ItemSpan code = {text.data, space == NULL ? text.len : (uint32) (space - text.data)};
+	const char *problem;
+	char *name;
+	TypeName *parsed;
+	HeapTuple tuple;
+
+	type->type = item_type_from_code(code);
+	if (type->type == 0)
+		fail_type(text, "it does not begin with a type of DynamoDB's",
+				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
+	type->sql = own_type(type->type);
+	type->typmod = -1;
+	if (space == NULL)
+		return;
+	name = pnstrdup(space + 1, text.len - code.len - 1);
+	if (strspn(name, " ") == strlen(name))
+		fail_type(text, "nothing follows the blank",
+				  "Write a type like \"S\", \"N integer\" or \"S timestamptz(3)\".");
+	parsed = parse_type_name(name);
+	tuple = LookupTypeName(NULL, parsed, &type->typmod, true);
+	if (parsed->setof || !HeapTupleIsValid(tuple))
+		fail_type(text, "there is no such type of SQL", "The type is looked for by search_path.");
+	type->sql = ((Form_pg_type) GETSTRUCT(tuple))->oid;
+	if (!((Form_pg_type) GETSTRUCT(tuple))->typisdefined ||
+		((Form_pg_type) GETSTRUCT(tuple))->typtype == TYPTYPE_PSEUDO)
+		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
+	ReleaseSysCache(tuple);
+	problem = mismatch(type);
+	if (problem != NULL)
+		fail_type(text, "the two types do not go together", problem);
+}
+
+char *
+value_type_print(const ValueType *type)
+{
+	if (type->sql == own_type(type->type) && type->typmod < 0)
+		return pstrdup(item_type_code(type->type));
+	return psprintf("%s %s", item_type_code(type->type),
+					format_type_extended(type->sql, type->typmod,
+										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+bool
+value_type_is_open(const ValueType *type)
+{
+	return type->typmod < 0 &&
+		   (type->sql == own_type(type->type) ||
+			(type->sql == VARCHAROID && type->type == ITEM_S) ||
+			(type->sql == JSONOID && (type->type == ITEM_L || type->type == ITEM_M)));
+}
