@@ -686,6 +686,33 @@ CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'T
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
+-- entity views
+
+CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
+
+CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
+
+CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, VARIADIC keys "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+
+CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, key text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+
+CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
+
+CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+
 -- access patterns
 
 CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)

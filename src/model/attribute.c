@@ -71,9 +71,9 @@ may_be_lenient(void)
 }
 
 /* dyn_attribute(item, name, type, sample) */
-PG_FUNCTION_INFO_V1(dyn_attribute);
+PG_FUNCTION_INFO_V1(dyn_attribute_value);
 Datum
-dyn_attribute(PG_FUNCTION_ARGS)
+dyn_attribute_value(PG_FUNCTION_ARGS)
 {
 	ItemType type;
 	ItemChildren attributes;

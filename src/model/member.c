@@ -73,9 +73,8 @@ keys_use(List *keys, const EntityAttribute *attribute)
 static void
 print_attribute(StringInfo out, const EntityAttribute *attribute)
 {
-	const char *type = member_is_canonical(&attribute->type)
-						   ? value_type_print(&attribute->type)
-						   : item_type_code(attribute->type.type);
+	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
+															 : item_type_code(attribute->type.type);
 
 	item_print_string(out, attribute->name);
 	if (same(attribute->name, attribute->stored))
@@ -365,8 +364,8 @@ get_state(FunctionCallInfo fcinfo)
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	state = palloc0(sizeof(MemberState));
 	state->member = member_parse(action_span(PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT)));
-	state->scratch = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member",
-										   ALLOCSET_SMALL_SIZES);
+	state->scratch =
+		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
 	find_keys(fcinfo, state);
 	fcinfo->flinfo->fn_extra = state;
 	MemoryContextSwitchTo(old);

@@ -126,9 +126,9 @@ member_render(const Member *member, const EntityKey *key, ItemType type, int npa
 
 	if (t->whole)
 		return !values->nulls[0] &&
-			   render_whole(
-				   t->parts, type,
-				   attribute_item(member, t->parts, values->types[0], values->values[0]), result);
+			   render_whole(t->parts, type,
+							attribute_item(member, t->parts, values->types[0], values->values[0]),
+							result);
 	initStringInfo(&out);
 	if (type != ITEM_S || !render_parts(member, t, nparts, values, &out))
 		return false;

@@ -31,7 +31,7 @@
 #include "actions/actions.h"
 #include "model/member.h"
 
-extern PGDLLEXPORT Datum dyn_attribute(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 
 /* A call of dyn_is_entity(), and one of the keys that it is given. */
 typedef struct MemberCall
@@ -127,7 +127,7 @@ is_attribute_function(Oid function)
 	FmgrInfo flinfo;
 
 	fmgr_info(function, &flinfo);
-	return flinfo.fn_addr == dyn_attribute;
+	return flinfo.fn_addr == dyn_attribute_value;
 }
 
 /* The type of DynamoDB's that dyn_attribute() gives of our item's attribute; 0: it is something else. */
@@ -264,8 +264,8 @@ find_value(PlannerInfo *root, RelOptInfo *rel, const MemberCall *call, const Tem
 		return NULL;
 	foreach (cell, rel->baserestrictinfo)
 	{
-		Node *value = required_value(root, call, attribute,
-									 (Node *) lfirst_node(RestrictInfo, cell)->clause);
+		Node *value =
+			required_value(root, call, attribute, (Node *) lfirst_node(RestrictInfo, cell)->clause);
 
 		if (value != NULL)
 			return value;
@@ -348,16 +348,14 @@ key_function(Oid member_function)
 static Node *
 computed_key(Oid member_function, const MemberCall *call, const KnownValues *known, bool upper)
 {
-	List *args = list_make5(column_constant(call->column, true, (Datum) 0), call->definition,
-							call->name,
-							makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts),
-									  false, true),
-							makeBoolConst(upper, false));
+	List *args =
+		list_make5(column_constant(call->column, true, (Datum) 0), call->definition, call->name,
+				   makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts), false, true),
+				   makeBoolConst(upper, false));
 
-	return (Node *) makeFuncExpr(key_function(member_function), call->column->vartype,
-								 list_concat(args, known->values),
-								 get_typcollation(call->column->vartype), InvalidOid,
-								 COERCE_EXPLICIT_CALL);
+	return (Node *) makeFuncExpr(
+		key_function(member_function), call->column->vartype, list_concat(args, known->values),
+		get_typcollation(call->column->vartype), InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
 /* What a key, or the lower or upper end of its range, is compared with. */
@@ -372,8 +370,8 @@ static List *
 add_clause(List *clauses, const KeyOperators *operators, int strategy, const Var *column,
 		   Node *value)
 {
-	Oid operator= get_opfamily_member(operators->family, column->vartype, column->vartype,
-									  (int16) strategy);
+	Oid operator=
+		get_opfamily_member(operators->family, column->vartype, column->vartype, (int16) strategy);
 
 	if (!OidIsValid(operator))
 		return clauses;
@@ -438,8 +436,7 @@ estimate(SupportRequestSelectivity *request)
 			lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 		operators.collation = call.column->varcollid;
 		find_values(request->root, NULL, &call, &known);
-		clauses =
-			list_concat(clauses, key_clauses(request->funcid, &call, &known, &operators));
+		clauses = list_concat(clauses, key_clauses(request->funcid, &call, &known, &operators));
 	}
 	if (clauses == NIL)
 		return false;

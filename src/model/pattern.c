@@ -85,8 +85,7 @@ pattern_member(const Pattern *pattern, const char *member)
 Pattern *
 pattern_parse(const ModelDeclaration *declaration)
 {
-	Jsonb *json =
-		DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(declaration->json)));
+	Jsonb *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(declaration->json)));
 	JsonbValue *request = find_member(json, "request");
 	Pattern *pattern = palloc0(sizeof(Pattern));
 
@@ -356,8 +355,8 @@ dyn_access_pattern_list(PG_FUNCTION_ARGS)
 		Datum values[7];
 
 		values[0] = text_or_null(pattern->entity, &nulls[0]);
-		values[1] = PointerGetDatum(
-			cstring_to_text_with_len(pattern->name.data, (int) pattern->name.len));
+		values[1] =
+			PointerGetDatum(cstring_to_text_with_len(pattern->name.data, (int) pattern->name.len));
 		values[2] = CStringGetTextDatum(pattern->operation);
 		values[3] = text_or_null(pattern_member(pattern, "IndexName"), &nulls[3]);
 		values[4] = parameter_array(pattern);

@@ -123,8 +123,8 @@ print_element(Rendering *r, ItemType type, ItemSpan value)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a parameter of access pattern \"%s\" cannot be in a set",
 							   item_quoted(r->pattern->name)),
-						errdetail("Its type is %s instead of %s.",
-								  item_type_code(item_type(value)), item_type_code(type))));
+						errdetail("Its type is %s instead of %s.", item_type_code(item_type(value)),
+								  item_type_code(type))));
 	if (type == ITEM_N)
 	{
 		char number[ITEM_NUMBER_TEXT];
@@ -231,7 +231,8 @@ render_typed(Rendering *r, JsonbContainer *object)
 static void
 add_members(Rendering *r, JsonbContainer *object, int level)
 {
-	bool named = getKeyJsonValueFromContainer(object, "TableName", strlen("TableName"), NULL) != NULL;
+	bool named =
+		getKeyJsonValueFromContainer(object, "TableName", strlen("TableName"), NULL) != NULL;
 
 	if (level == (pattern_transacts(r->pattern) ? LEVEL_ACTION : LEVEL_REQUEST) && !named)
 		response_string(r->out, "TableName", (ItemSpan){r->table, (uint32) strlen(r->table)});
@@ -292,9 +293,8 @@ render_value(Rendering *r, const JsonbValue *value, int level)
 			appendStringInfoString(r->out, value->val.boolean ? "true" : "false");
 			break;
 		case jbvNumeric:
-			appendStringInfoString(r->out,
-								   DatumGetCString(DirectFunctionCall1(
-									   numeric_out, NumericGetDatum(value->val.numeric))));
+			appendStringInfoString(r->out, DatumGetCString(DirectFunctionCall1(
+											   numeric_out, NumericGetDatum(value->val.numeric))));
 			break;
 		case jbvString:
 			print_string(r, value->val.string.val, value->val.string.len);

@@ -93,8 +93,8 @@ static void
 run_pages(Run *run)
 {
 	bool all = pattern_reads_range(run->pattern) &&
-			   getKeyJsonValueFromContainer(&run->pattern->request->root, "Limit",
-											strlen("Limit"), NULL) == NULL;
+			   getKeyJsonValueFromContainer(&run->pattern->request->root, "Limit", strlen("Limit"),
+											NULL) == NULL;
 	MemoryContext page =
 		AllocSetContextCreate(run->context, "dynamo_table page", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(page);
@@ -117,10 +117,9 @@ find_pattern(text *table_name, ItemSpan name)
 	const ModelDeclaration *declaration = model_find(model_declarations(rel), MODEL_PATTERN, name);
 
 	if (declaration == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("access pattern \"%s\" of table \"%s\" does not exist", item_quoted(name),
-						RelationGetRelationName(rel))));
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("access pattern \"%s\" of table \"%s\" does not exist",
+							   item_quoted(name), RelationGetRelationName(rel))));
 	relation_close(rel, NoLock);
 	return pattern_parse(declaration);
 }

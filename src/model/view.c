@@ -99,12 +99,11 @@ view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
 		const EntityKey *key = entity_key(entity, attribute);
 
 		if (key == NULL && entity_stored_attribute(entity, attribute) == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("entity \"%s\" has no key \"%s\" of index \"%s\"",
-							item_quoted(entity->name), item_quoted(attribute),
-							item_quoted(index->name)),
-					 errdetail("None of its items is in that index.")));
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("entity \"%s\" has no key \"%s\" of index \"%s\"",
+								   item_quoted(entity->name), item_quoted(attribute),
+								   item_quoted(index->name)),
+							errdetail("None of its items is in that index.")));
 		if (key == NULL)
 			key = natural_key(entity, attribute);
 		if (key != NULL)
@@ -178,11 +177,10 @@ columns_of(const NewView *view, Relation rel)
 	List *attributes = NIL;
 
 	if (old == NULL || old->table != view->table->relid)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_TABLE),
-				 errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
-				 errdetail("It is no view of an entity of table \"%s\".", view->table->name),
-				 errhint("Give another name as view_name.")));
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
+						errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
+						errdetail("It is no view of an entity of table \"%s\".", view->table->name),
+						errhint("Give another name as view_name.")));
 	for (int i = 0; i < old->ncolumns; i++)
 	{
 		const EntityAttribute *attribute =
@@ -311,15 +309,14 @@ view_statement(const NewView *view)
 	{
 		const EntityKey *key = lfirst(cell);
 
-		appendStringInfo(&sql, ", %s, t.%s", literal(key->attribute),
+		appendStringInfo(&sql, ", %s::pg_catalog.text, t.%s", literal(key->attribute),
 						 column_of(view->table, key->attribute));
 	}
 	appendStringInfoChar(&sql, ')');
 	/* what the index is restricted to: without it the planner may not use it */
 	for (int i = 0; view->index != NULL && i < view->index->nkeys; i++)
-		appendStringInfo(
-			&sql, " AND t.%s IS NOT NULL",
-			quote_identifier(dyn_index_key(view->table, view->index, i)->column));
+		appendStringInfo(&sql, " AND t.%s IS NOT NULL",
+						 quote_identifier(dyn_index_key(view->table, view->index, i)->column));
 	return sql.data;
 }
 
@@ -361,9 +358,8 @@ find_index(const DynTable *table, ItemSpan name)
 	const DynIndex *index = dyn_find_index(table, name);
 
 	if (index == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" has no index \"%s\"", table->name,
-							   item_quoted(name))));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table \"%s\" has no index \"%s\"",
+																table->name, item_quoted(name))));
 	return index;
 }
 
@@ -410,6 +406,5 @@ dyn_entity_view(PG_FUNCTION_ARGS)
 	choose_columns(&view);
 	make_view(&view);
 	relation_close(rel, NoLock);
-	PG_RETURN_OID(
-		get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
+	PG_RETURN_OID(get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
 }

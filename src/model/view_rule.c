@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
@@ -24,7 +25,7 @@
 #include "actions/actions.h"
 #include "model/view.h"
 
-extern PGDLLEXPORT Datum dyn_attribute(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
 /* The call of one of our functions, or NULL. */
@@ -91,12 +92,12 @@ read_member_call(EntityView *view, const Query *query, const FuncExpr *call)
 static void
 read_column(const TargetEntry *entry, ViewColumn *column)
 {
-	FuncExpr *call = call_of((Node *) entry->expr, dyn_attribute);
+	FuncExpr *call = call_of((Node *) entry->expr, dyn_attribute_value);
 	ItemSpan type;
 
 	if (call == NULL || !IsA(linitial(call->args), Var) ||
-		!read_text(lsecond(call->args), &column->stored) ||
-		!read_text(lthird(call->args), &type) || item_type_from_code(type) == 0)
+		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
+		item_type_from_code(type) == 0)
 	{
 		column->stored.len = 0;
 		return;
@@ -172,8 +173,8 @@ entity_views_of(Oid table)
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_depend dependency = (Form_pg_depend) GETSTRUCT(tuple);
-		Oid view = dependency->classid == RewriteRelationId ? view_of_rule(dependency->objid)
-															: InvalidOid;
+		Oid view =
+			dependency->classid == RewriteRelationId ? view_of_rule(dependency->objid) : InvalidOid;
 
 		if (OidIsValid(view) && get_rel_relkind(view) == RELKIND_VIEW)
 			views = list_append_unique_oid(views, view);
