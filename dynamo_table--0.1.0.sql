@@ -696,13 +696,13 @@ CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
 
-CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, VARIADIC keys "any") RETURNS boolean
+CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
 COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
 
-CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, key text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_entity_key(anyelement, text, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
 
 CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;

@@ -52,19 +52,12 @@ template_uses(const EntityTemplate *choice, ItemSpan name)
 }
 
 static bool
-keys_use(List *keys, const EntityAttribute *attribute)
+key_uses(const EntityKey *key, const EntityAttribute *attribute)
 {
-	ListCell *cell;
-
-	foreach (cell, keys)
+	for (int i = 0; i < key->ntemplates; i++)
 	{
-		const EntityKey *key = lfirst(cell);
-
-		for (int i = 0; i < key->ntemplates; i++)
-		{
-			if (template_uses(&key->templates[i], attribute->name))
-				return true;
-		}
+		if (template_uses(&key->templates[i], attribute->name))
+			return true;
 	}
 	return false;
 }
@@ -113,13 +106,12 @@ print_key(StringInfo out, const EntityKey *key)
 	appendStringInfoChar(out, ']');
 }
 
-/* What a view that looks at these keys (EntityKey) has as its definition. */
+/* What a view that looks at this key has as its definition. */
 char *
-member_definition(const Entity *entity, List *keys)
+member_definition(const Entity *entity, const EntityKey *key)
 {
 	const char *comma = "";
 	StringInfoData out;
-	ListCell *cell;
 
 	initStringInfo(&out);
 	appendStringInfoString(&out, "{\"entity\": ");
@@ -132,17 +124,11 @@ member_definition(const Entity *entity, List *keys)
 		item_print_string(&out, entity->type);
 	}
 	appendStringInfoString(&out, ", \"keys\": {");
-	foreach (cell, keys)
-	{
-		appendStringInfoString(&out, comma);
-		print_key(&out, lfirst(cell));
-		comma = ", ";
-	}
+	print_key(&out, key);
 	appendStringInfoString(&out, "}, \"attributes\": {");
-	comma = "";
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (!keys_use(keys, &entity->attributes[i]))
+		if (!key_uses(key, &entity->attributes[i]))
 			continue;
 		appendStringInfoString(&out, comma);
 		print_attribute(&out, &entity->attributes[i]);
@@ -197,15 +183,13 @@ member_parse(ItemSpan definition)
 	member->entity = entity_parse(
 		&none, item_parse(definition.data, (int) definition.len, ITEM_SYNTAX_PLAIN_ITEM, NULL),
 		false);
+	if (member->entity->nkeys != 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the definition of an entity's items must have one key")));
+	member->key = &member->entity->keys[0];
 	use_stored_names(member->entity);
 	collect_exact(member);
 	return member;
-}
-
-const EntityKey *
-member_key(const Member *member, ItemSpan attribute)
-{
-	return entity_key(member->entity, attribute);
 }
 
 /*
@@ -297,17 +281,13 @@ key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
 }
 
 bool
-member_matches(Member *member, const EntityKey *const *keys, int nkeys, ItemSpan root)
+member_matches(const Member *member, ItemSpan root)
 {
 	ItemChildren attributes = item_children(root);
 
-	if (!has_type(member->entity, &attributes))
+	if (!has_type(member->entity, &attributes) ||
+		!key_matches(member->entity, member->key, root, &attributes))
 		return false;
-	for (int i = 0; i < nkeys; i++)
-	{
-		if (!key_matches(member->entity, keys[i], root, &attributes))
-			return false;
-	}
 	for (int i = 0; i < member->nexact; i++)
 	{
 		if (!is_exact(&member->exact[i], &attributes))
@@ -323,33 +303,10 @@ member_matches(Member *member, const EntityKey *const *keys, int nkeys, ItemSpan
 typedef struct MemberState
 {
 	Member *member;
-	int nkeys;
-	const EntityKey **keys;
 	MemoryContext scratch; /* of a row */
 } MemberState;
 
-static void
-find_keys(FunctionCallInfo fcinfo, MemberState *state)
-{
-	state->keys = palloc((PG_NARGS() + 1) * sizeof(EntityKey *));
-	for (int i = MEMBER_FIRST_KEY; i < PG_NARGS(); i += 2)
-	{
-		ItemSpan name;
-
-		if (get_fn_expr_argtype(fcinfo->flinfo, i) != TEXTOID || i + 1 == PG_NARGS())
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("keys must be given as a name and a column each")));
-		argument_require(fcinfo, i, "the name of a key");
-		name = action_span(PG_GETARG_TEXT_P_COPY(i));
-		state->keys[state->nkeys] = member_key(state->member, name);
-		if (state->keys[state->nkeys++] == NULL)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("entity \"%s\" has no key \"%s\"",
-								   item_quoted(state->member->entity->name), item_quoted(name))));
-	}
-}
-
-/* Definition and names are constants of the view. */
+/* The definition is a constant of the view. */
 static MemberState *
 get_state(FunctionCallInfo fcinfo)
 {
@@ -366,13 +323,12 @@ get_state(FunctionCallInfo fcinfo)
 	state->member = member_parse(action_span(PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT)));
 	state->scratch =
 		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
-	find_keys(fcinfo, state);
 	fcinfo->flinfo->fn_extra = state;
 	MemoryContextSwitchTo(old);
 	return state;
 }
 
-/* dyn_is_entity(item, definition, VARIADIC keys) */
+/* dyn_is_entity(item, definition, key) */
 PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)
@@ -385,8 +341,7 @@ dyn_is_entity(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	MemoryContextReset(state->scratch);
 	old = MemoryContextSwitchTo(state->scratch);
-	result = member_matches(state->member, state->keys, state->nkeys,
-							item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)));
+	result = member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)));
 	MemoryContextSwitchTo(old);
 	PG_RETURN_BOOL(result);
 }

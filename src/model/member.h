@@ -2,11 +2,12 @@
  * member.h
  *	  Whether an item is one of an entity's, as views ask it: dyn_is_entity().
  *
- *		dyn_is_entity(item, '{"entity": "Project", …}', 'pk', pk, 'sk', sk)
+ *		dyn_is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
  *
- * is true if the type attribute says so, and the keys that are named are what their templates make
- * of the item's attributes.  Columns stand behind the names of keys for the planner alone,
- * which asks functions about conditions on the columns that they are given.
+ * is true if the type attribute says so, and the one key of the definition is what its templates make
+ * of the item's attributes.  The key's column is there for the planner alone, which asks functions
+ * about conditions on the columns that they are given, and takes one column's from each call: so a
+ * view has a call for each key.
  *
  * The definition is part of the view, and not looked up: what the planner concludes from the
  * templates is right only if the rows are judged by the same ones, and a declaration may change
@@ -26,7 +27,8 @@
 /* Arguments of dyn_is_entity() */
 #define MEMBER_ITEM_ARGUMENT 0
 #define MEMBER_DEFINITION_ARGUMENT 1
-#define MEMBER_FIRST_KEY 2 /* its name; the column follows */
+#define MEMBER_COLUMN_ARGUMENT 2
+#define MEMBER_ARGUMENTS 3
 
 /* An attribute that has to be written as its SQL value would be. */
 typedef struct MemberExact
@@ -39,18 +41,18 @@ typedef struct MemberExact
 typedef struct Member
 {
 	Entity *entity; /* its templates have the stored names */
+	const EntityKey *key; /* the one that it has */
 	int nexact;
 	MemberExact *exact;
 } Member;
 
 /* member.c */
 extern Member *member_parse(ItemSpan definition);
-extern const EntityKey *member_key(const Member *member, ItemSpan attribute);
-extern bool member_matches(Member *member, const EntityKey *const *keys, int nkeys, ItemSpan root);
-extern char *member_definition(const Entity *entity, List *keys);
+extern bool member_matches(const Member *member, ItemSpan root);
+extern char *member_definition(const Entity *entity, const EntityKey *key);
 extern bool member_is_canonical(const ValueType *type);
 
-/* member_key.c: what the first parts of a key's only template make of values */
+/* member_key.c: what the first parts of the key's only template make of values */
 typedef struct MemberValues
 {
 	int n;
@@ -59,7 +61,7 @@ typedef struct MemberValues
 	bool *nulls;
 } MemberValues;
 
-extern bool member_render(const Member *member, const EntityKey *key, ItemType type, int nparts,
-						  bool upper, const MemberValues *values, Datum *result);
+extern bool member_render(const Member *member, ItemType type, int nparts, bool upper,
+						  const MemberValues *values, Datum *result);
 
 #endif

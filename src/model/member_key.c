@@ -114,14 +114,14 @@ append_highest(StringInfo out)
 }
 
 /*
- * What the first parts of a key's only template make of the values of their placeholders; upper:
+ * What the first parts of the key's only template make of the values of their placeholders; upper:
  * the smallest key above all that begin with it.  False: no key is like that.
  */
 bool
-member_render(const Member *member, const EntityKey *key, ItemType type, int nparts, bool upper,
+member_render(const Member *member, ItemType type, int nparts, bool upper,
 			  const MemberValues *values, Datum *result)
 {
-	const Template *t = key->templates[0].template;
+	const Template *t = member->key->templates[0].template;
 	StringInfoData out;
 
 	if (t->whole)
@@ -147,12 +147,11 @@ member_render(const Member *member, const EntityKey *key, ItemType type, int npa
 typedef struct KeyCall
 {
 	Member *member;
-	const EntityKey *key;
 	ItemType type;
 	int nparts;
 } KeyCall;
 
-#define FIRST_VALUE 5
+#define FIRST_VALUE 4
 
 static int
 count_placeholders(const Template *t, int nparts)
@@ -168,10 +167,11 @@ count_placeholders(const Template *t, int nparts)
 static void
 check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {
-	if (call->key == NULL || call->key->ntemplates != 1 || call->nparts < 0 ||
-		call->nparts > call->key->templates[0].template->nparts ||
-		count_placeholders(call->key->templates[0].template, call->nparts) !=
-			PG_NARGS() - FIRST_VALUE)
+	const EntityKey *key = call->member->key;
+
+	if (key->ntemplates != 1 || call->nparts < 0 ||
+		call->nparts > key->templates[0].template->nparts ||
+		count_placeholders(key->templates[0].template, call->nparts) != PG_NARGS() - FIRST_VALUE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid arguments of \"%s\"", "dyn_entity_key"),
 						errhint("Conditions that the planner makes have them.")));
@@ -199,8 +199,7 @@ get_call(FunctionCallInfo fcinfo)
 	call = palloc0(sizeof(KeyCall));
 	definition = PG_GETARG_TEXT_P_COPY(1);
 	call->member = member_parse(action_span(definition));
-	call->key = member_key(call->member, action_span(PG_GETARG_TEXT_P_COPY(2)));
-	call->nparts = PG_GETARG_INT32(3);
+	call->nparts = PG_GETARG_INT32(2);
 	call->type = key_type(get_fn_expr_rettype(fcinfo->flinfo));
 	check_call(fcinfo, call);
 	fcinfo->flinfo->fn_extra = call;
@@ -208,7 +207,7 @@ get_call(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* dyn_entity_key(sample, definition, key, parts, upper, VARIADIC values) */
+/* dyn_entity_key(sample, definition, parts, upper, VARIADIC values) */
 PG_FUNCTION_INFO_V1(dyn_entity_key);
 Datum
 dyn_entity_key(PG_FUNCTION_ARGS)
@@ -225,8 +224,7 @@ dyn_entity_key(PG_FUNCTION_ARGS)
 		values.nulls[i] = PG_ARGISNULL(FIRST_VALUE + i);
 		values.values[i] = values.nulls[i] ? (Datum) 0 : PG_GETARG_DATUM(FIRST_VALUE + i);
 	}
-	if (!member_render(call->member, call->key, call->type, call->nparts, PG_GETARG_BOOL(4),
-					   &values, &result))
+	if (!member_render(call->member, call->type, call->nparts, PG_GETARG_BOOL(3), &values, &result))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(result);
 }

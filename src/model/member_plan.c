@@ -33,15 +33,13 @@
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 
-/* A call of dyn_is_entity(), and one of the keys that it is given. */
+/* A call of dyn_is_entity(). */
 typedef struct MemberCall
 {
 	Member *member;
 	Const *definition;
 	Var *item;
-	Const *name;
 	Var *column;
-	const EntityKey *key;
 	const Template *t;
 } MemberCall;
 
@@ -79,42 +77,21 @@ constant_span(const Const *constant)
 	return action_span(DatumGetTextPP(constant->constvalue));
 }
 
-/* False if the arguments are not what a view has. */
+/* False if the arguments are not what a view has, or nothing can be said of the key. */
 static bool
 read_call(List *args, MemberCall *call)
 {
-	Node *item;
-
-	if (list_length(args) <= MEMBER_FIRST_KEY)
+	if (list_length(args) != MEMBER_ARGUMENTS)
 		return false;
-	item = list_nth(args, MEMBER_ITEM_ARGUMENT);
+	call->item = list_nth(args, MEMBER_ITEM_ARGUMENT);
 	call->definition = text_constant(list_nth(args, MEMBER_DEFINITION_ARGUMENT));
-	if (!IsA(item, Var) || call->definition == NULL)
+	call->column = list_nth(args, MEMBER_COLUMN_ARGUMENT);
+	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var))
 		return false;
-	call->item = (Var *) item;
 	call->member = member_parse(constant_span(call->definition));
-	return true;
-}
-
-/* The key whose column is the argument; false if nothing can be said of it. */
-static bool
-read_key(List *args, int argument, MemberCall *call)
-{
-	Node *column;
-
-	if (argument <= MEMBER_FIRST_KEY || (argument - MEMBER_FIRST_KEY) % 2 == 0)
-		return false;
-	column = list_nth(args, argument);
-	call->name = text_constant(list_nth(args, argument - 1));
-	if (call->name == NULL || !IsA(column, Var))
-		return false;
-	call->column = (Var *) column;
-	call->key = member_key(call->member, constant_span(call->name));
+	call->t = call->member->key->templates[0].template;
 	/* which one of several templates is taken depends on the item */
-	if (call->key == NULL || call->key->ntemplates != 1)
-		return false;
-	call->t = call->key->templates[0].template;
-	return true;
+	return call->member->key->ntemplates == 1;
 }
 
 /*
@@ -329,17 +306,17 @@ constant_key(const MemberCall *call, const KnownValues *known, bool upper)
 		values.values[i] = value->constvalue;
 		values.nulls[i] = value->constisnull;
 	}
-	found = member_render(call->member, call->key, column_type(call->column), known->nparts, upper,
-						  &values, &key);
+	found =
+		member_render(call->member, column_type(call->column), known->nparts, upper, &values, &key);
 	return (Node *) column_constant(call->column, !found, key);
 }
 
-/* dyn_entity_key(sample, definition, key, parts, upper, VARIADIC values) beside dyn_is_entity() */
+/* dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity() */
 static Oid
 key_function(Oid member_function)
 {
 	char *schema = get_namespace_name(get_func_namespace(member_function));
-	Oid types[] = {ANYELEMENTOID, TEXTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
+	Oid types[] = {ANYELEMENTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
 
 	return LookupFuncName(list_make2(makeString(schema), makeString("dyn_entity_key")),
 						  lengthof(types), types, false);
@@ -349,13 +326,14 @@ static Node *
 computed_key(Oid member_function, const MemberCall *call, const KnownValues *known, bool upper)
 {
 	List *args =
-		list_make5(column_constant(call->column, true, (Datum) 0), call->definition, call->name,
+		list_make4(column_constant(call->column, true, (Datum) 0), call->definition,
 				   makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts), false, true),
 				   makeBoolConst(upper, false));
 
-	return (Node *) makeFuncExpr(
-		key_function(member_function), call->column->vartype, list_concat(args, known->values),
-		get_typcollation(call->column->vartype), InvalidOid, COERCE_EXPLICIT_CALL);
+	return (Node *) makeFuncExpr(key_function(member_function), call->column->vartype,
+								 list_concat(args, copyObject(known->values)),
+								 get_typcollation(call->column->vartype), InvalidOid,
+								 COERCE_EXPLICIT_CALL);
 }
 
 /* What a key, or the lower or upper end of its range, is compared with. */
@@ -407,7 +385,7 @@ index_condition(const SupportRequestIndexCondition *request)
 	KnownValues known;
 
 	if (!IsA(function, FuncExpr) || request->index->relam != BTREE_AM_OID ||
-		!read_call(function->args, &call) || !read_key(function->args, request->indexarg, &call))
+		request->indexarg != MEMBER_COLUMN_ARGUMENT || !read_call(function->args, &call))
 		return NIL;
 	find_values(request->root, request->index->rel, &call, &known);
 	return key_clauses(request->funcid, &call, &known, &operators);
@@ -420,24 +398,17 @@ index_condition(const SupportRequestIndexCondition *request)
 static bool
 estimate(SupportRequestSelectivity *request)
 {
-	List *clauses = NIL;
+	KeyOperators operators;
+	KnownValues known;
 	MemberCall call;
+	List *clauses;
 
 	if (request->is_join || !read_call(request->args, &call))
 		return false;
-	for (int i = MEMBER_FIRST_KEY + 1; i < list_length(request->args); i += 2)
-	{
-		KeyOperators operators;
-		KnownValues known;
-
-		if (!read_key(request->args, i, &call))
-			continue;
-		operators.family =
-			lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-		operators.collation = call.column->varcollid;
-		find_values(request->root, NULL, &call, &known);
-		clauses = list_concat(clauses, key_clauses(request->funcid, &call, &known, &operators));
-	}
+	operators.family = lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	operators.collation = call.column->varcollid;
+	find_values(request->root, NULL, &call, &known);
+	clauses = key_clauses(request->funcid, &call, &known, &operators);
 	if (clauses == NIL)
 		return false;
 	request->selectivity = clauselist_selectivity(request->root, clauses, request->varRelid,

@@ -112,23 +112,24 @@ view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
 	return keys;
 }
 
-/* The definition that a view would have today; NULL if the entity has lost one of its keys. */
-char *
-entity_view_current(const Entity *entity, const DynTable *table, const EntityView *view)
+/*
+ * Whether a view's definitions are those that it would have today.  Each names the key that it is
+ * about.
+ */
+bool
+entity_view_is_current(const Entity *entity, const EntityView *view)
 {
-	List *keys = NIL;
-
 	for (int i = 0; i < view->nkeys; i++)
 	{
-		const EntityKey *key = entity_key(entity, view->keys[i]);
+		ItemSpan attribute = member_parse(view->definitions[i])->key->attribute;
+		const EntityKey *key = entity_key(entity, attribute);
 
 		if (key == NULL)
-			key = natural_key(entity, view->keys[i]);
-		if (key == NULL)
-			return NULL;
-		keys = add_key(keys, key);
+			key = natural_key(entity, attribute);
+		if (key == NULL || !item_span_is(view->definitions[i], member_definition(entity, key)))
+			return false;
 	}
-	return member_definition(entity, keys);
+	return true;
 }
 
 /*
@@ -303,16 +304,15 @@ view_statement(const NewView *view)
 	appendStringInfo(&sql, " FROM %s t", view->table->qualified);
 	if (view->unnested != NULL)
 		append_elements(&sql, view);
-	appendStringInfo(&sql, " WHERE %s.dyn_is_entity(t.item, %s", view->table->extension,
-					 quote_literal_cstr(member_definition(view->entity, view->keys)));
 	foreach (cell, view->keys)
 	{
 		const EntityKey *key = lfirst(cell);
 
-		appendStringInfo(&sql, ", %s::pg_catalog.text, t.%s", literal(key->attribute),
+		appendStringInfo(&sql, " %s %s.dyn_is_entity(t.item, %s, t.%s)",
+						 foreach_current_index(cell) == 0 ? "WHERE" : "AND", view->table->extension,
+						 quote_literal_cstr(member_definition(view->entity, key)),
 						 column_of(view->table, key->attribute));
 	}
-	appendStringInfoChar(&sql, ')');
 	/* what the index is restricted to: without it the planner may not use it */
 	for (int i = 0; view->index != NULL && i < view->index->nkeys; i++)
 		appendStringInfo(&sql, " AND t.%s IS NOT NULL",

@@ -5,7 +5,8 @@
  *		CREATE VIEW "Project" WITH (security_invoker = true) AS
  *		SELECT dyn_attribute(t.item, 'OrgId', 'S', NULL::text) AS "OrgId", …
  *		FROM app t
- *		WHERE dyn_is_entity(t.item, '{"entity": "Project", …}', 'pk', t.pk, 'sk', t.sk)
+ *		WHERE dyn_is_entity(t.item, '{"entity": "Project", …}', t.pk)
+ *			AND dyn_is_entity(t.item, '{"entity": "Project", …}', t.sk)
  *
  * The view's rule says all there is to know about it: table, entity, and the attribute behind each
  * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept
@@ -26,9 +27,8 @@ typedef struct ViewColumn
 typedef struct EntityView
 {
 	Oid table;
-	ItemSpan definition; /* of dyn_is_entity() */
 	int nkeys;
-	ItemSpan *keys; /* that it looks at */
+	ItemSpan *definitions; /* of dyn_is_entity(), one for each key */
 	bool plain; /* of the table alone: no list is unnested */
 	int ncolumns;
 	ViewColumn *columns; /* by their numbers */
@@ -37,7 +37,8 @@ typedef struct EntityView
 /* view_rule.c: in the current memory context; NULL: it is none */
 extern EntityView *entity_view_read(Relation view);
 extern List *entity_views_of(Oid table); /* of Oid */
-extern char *entity_view_current(const Entity *entity, const DynTable *table,
-								 const EntityView *view);
+
+/* view.c: whether a view was made of what the entity is now */
+extern bool entity_view_is_current(const Entity *entity, const EntityView *view);
 
 #endif

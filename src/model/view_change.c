@@ -32,8 +32,7 @@ typedef struct ViewCall
 {
 	Relation rel; /* the view */
 	EntityView *view;
-	Member *member;
-	const EntityKey **keys;
+	Member **members; /* of its keys */
 	Relation items; /* the table */
 	DynTable *table;
 	Entity *entity;
@@ -72,10 +71,9 @@ prepare_call(Relation rel)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("\"%s\" is no view of an entity that can be written to",
 							   RelationGetRelationName(rel))));
-	call->member = member_parse(call->view->definition);
-	call->keys = palloc((call->view->nkeys + 1) * sizeof(EntityKey *));
+	call->members = palloc(call->view->nkeys * sizeof(Member *));
 	for (int i = 0; i < call->view->nkeys; i++)
-		call->keys[i] = member_key(call->member, call->view->keys[i]);
+		call->members[i] = member_parse(call->view->definitions[i]);
 	return call;
 }
 
@@ -98,7 +96,7 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 	/* the lock on the table keeps others from declaring it anew */
 	if (call->entity == NULL)
 		call->entity = known->entity =
-			entity_find(call->items, call->table, call->member->entity->name, false);
+			entity_find(call->items, call->table, call->members[0]->entity->name, false);
 	fcinfo->flinfo->fn_extra = known;
 	MemoryContextSwitchTo(old);
 }
@@ -219,9 +217,10 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
 		Datum value = (Datum) 0;
+		bool isnull = !read_column(call, i, item, &value);
 
 		if (call->view->columns[i].stored.len == 0 ||
-			same_value(call, i, !read_column(call, i, item, &value), value, call->old_row))
+			same_value(call, i, isnull, value, call->old_row))
 			continue;
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("could not serialize access to view \"%s\" due to concurrent update",
@@ -236,12 +235,10 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 static void
 check_visible(const ViewCall *call, const DynItem *item)
 {
-	ItemChildren attributes = item_children(item_root(item));
-	bool visible = member_matches(call->member, call->keys, call->view->nkeys, item_root(item));
-	ItemSpan ignored;
+	bool visible = true;
 
 	for (int i = 0; i < call->view->nkeys && visible; i++)
-		visible = item_find(&attributes, call->view->keys[i], &ignored);
+		visible = member_matches(call->members[i], item_root(item));
 	if (!visible)
 		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
 						errmsg("new row violates check option for view \"%s\"",
@@ -395,7 +392,6 @@ update_item(DynItem *old, void *arg)
 	check_unchanged(call, old);
 	call->new = entity_restored(call->entity, changed_item(call, old), old);
 	check_visible(call, call->new);
-	dyn_check_index_keys(call->items, call->table, old, call->new);
 	return call->new;
 }
 

@@ -41,25 +41,6 @@ call_of(Node *node, PGFunction function)
 	return flinfo.fn_addr == function ? call : NULL;
 }
 
-/* Among the conditions that all have to hold. */
-static FuncExpr *
-find_member_call(Node *quals)
-{
-	FuncExpr *call = call_of(quals, dyn_is_entity);
-	ListCell *cell;
-
-	if (call != NULL || quals == NULL || !IsA(quals, BoolExpr) ||
-		((BoolExpr *) quals)->boolop != AND_EXPR)
-		return call;
-	foreach (cell, ((BoolExpr *) quals)->args)
-	{
-		call = call_of(lfirst(cell), dyn_is_entity);
-		if (call != NULL)
-			return call;
-	}
-	return NULL;
-}
-
 static bool
 read_text(Node *node, ItemSpan *span)
 {
@@ -71,22 +52,35 @@ read_text(Node *node, ItemSpan *span)
 	return true;
 }
 
-static bool
-read_member_call(EntityView *view, const Query *query, const FuncExpr *call)
+static void
+read_member_call(EntityView *view, const Query *query, Node *node)
 {
-	Var *item = linitial(call->args);
+	FuncExpr *call = call_of(node, dyn_is_entity);
+	Var *item;
 
-	if (list_length(call->args) <= MEMBER_FIRST_KEY || !IsA(item, Var) || item->varlevelsup != 0 ||
-		!read_text(list_nth(call->args, MEMBER_DEFINITION_ARGUMENT), &view->definition))
-		return false;
+	if (call == NULL || list_length(call->args) != MEMBER_ARGUMENTS)
+		return;
+	item = list_nth(call->args, MEMBER_ITEM_ARGUMENT);
+	if (!IsA(item, Var) || item->varlevelsup != 0 ||
+		!read_text(list_nth(call->args, MEMBER_DEFINITION_ARGUMENT),
+				   &view->definitions[view->nkeys]))
+		return;
 	view->table = rt_fetch(item->varno, query->rtable)->relid;
-	view->keys = palloc(list_length(call->args) * sizeof(ItemSpan));
-	for (int i = MEMBER_FIRST_KEY; i + 1 < list_length(call->args); i += 2)
-	{
-		if (!read_text(list_nth(call->args, i), &view->keys[view->nkeys++]))
-			return false;
-	}
-	return OidIsValid(view->table);
+	view->nkeys++;
+}
+
+/* Among the conditions that all have to hold. */
+static void
+read_conditions(EntityView *view, const Query *query, Node *quals)
+{
+	List *conditions = list_make1(quals);
+	ListCell *cell;
+
+	if (quals != NULL && IsA(quals, BoolExpr) && ((BoolExpr *) quals)->boolop == AND_EXPR)
+		conditions = ((BoolExpr *) quals)->args;
+	view->definitions = palloc(list_length(conditions) * sizeof(ItemSpan));
+	foreach (cell, conditions)
+		read_member_call(view, query, lfirst(cell));
 }
 
 static void
@@ -109,15 +103,16 @@ EntityView *
 entity_view_read(Relation rel)
 {
 	EntityView *view = palloc0(sizeof(EntityView));
-	FuncExpr *call;
 	Query *query;
 	ListCell *cell;
 
 	if (rel->rd_rel->relkind != RELKIND_VIEW)
 		return NULL;
 	query = get_view_query(rel);
-	call = query->jointree == NULL ? NULL : find_member_call(query->jointree->quals);
-	if (call == NULL || !read_member_call(view, query, call))
+	if (query->jointree == NULL)
+		return NULL;
+	read_conditions(view, query, query->jointree->quals);
+	if (view->nkeys == 0 || !OidIsValid(view->table))
 		return NULL;
 	view->plain = list_length(query->jointree->fromlist) == 1 &&
 				  IsA(linitial(query->jointree->fromlist), RangeTblRef);
