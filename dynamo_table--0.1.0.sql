@@ -713,6 +713,15 @@ CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEF
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
+
+CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
+	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
+
 -- access patterns
 
 CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
