@@ -830,6 +830,18 @@ CREATE VIEW dyn_job_problems WITH (security_barrier) AS
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
 GRANT SELECT ON dyn_job_problems TO PUBLIC;
 
+CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean) IS
+	'update all items that a filter takes, in many transactions';
+
+CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
+		restart boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
+	'give all items of an entity the keys that its templates make now, in many transactions';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

@@ -1,0 +1,144 @@
+/*
+ * backfill.c
+ *	  dyn_backfill(): an update of all items that a filter takes.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+
+#include "actions/arguments.h"
+#include "job/items.h"
+
+/* Bytes of what was asked for that people are shown. */
+#define LONGEST_NAME 200
+
+typedef struct Backfill
+{
+	const Expr *filter; /* or NULL */
+	const Expr *condition; /* or NULL */
+	const Expr *update;
+} Backfill;
+
+enum
+{
+	TABLE_NAME,
+	FILTER,
+	UPDATE_EXPRESSION,
+	NAMES,
+	VALS,
+	CONDITION,
+	BATCH_SIZE
+};
+
+static void
+forbid_keys(ItemJob *work, Relation rel, DynTable *table)
+{
+	const Backfill *backfill = work->arg;
+
+	/* Spec row K18. */
+	action_forbid_keys(table, &table->primary, backfill->update,
+					   "Delete the item and put it with its new key.");
+}
+
+static bool
+is_wanted(ItemJob *work, const DynItem *item)
+{
+	const Backfill *backfill = work->arg;
+
+	return (backfill->filter == NULL || expr_matches(backfill->filter, item)) &&
+		   (backfill->condition == NULL || expr_matches(backfill->condition, item));
+}
+
+static DynItem *
+updated(ItemJob *work, const DynItem *item)
+{
+	const Backfill *backfill = work->arg;
+
+	return expr_apply(backfill->update, item, NULL);
+}
+
+/* Everything that decides what is done. */
+static char *
+fingerprint(FunctionCallInfo fcinfo)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	for (int i = FILTER; i <= CONDITION; i++)
+	{
+		appendStringInfoChar(&json, i == FILTER ? '[' : ',');
+		if (PG_ARGISNULL(i))
+			appendStringInfoString(&json, "null");
+		else if (i == VALS)
+			item_print_attributes(&json, item_root(PG_GETARG_DYN_ITEM(i)));
+		else if (i == NAMES)
+			(void) JsonbToCString(&json, &PG_GETARG_JSONB_P(i)->root, -1);
+		else
+			escape_json(&json, text_to_cstring(PG_GETARG_TEXT_PP(i)));
+	}
+	appendStringInfoChar(&json, ']');
+	return json.data;
+}
+
+static char *
+shown_name(FunctionCallInfo fcinfo)
+{
+	StringInfoData shown;
+
+	initStringInfo(&shown);
+	appendStringInfoString(&shown, text_to_cstring(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
+	if (!PG_ARGISNULL(FILTER))
+		appendStringInfo(&shown, " WHERE %s", text_to_cstring(PG_GETARG_TEXT_PP(FILTER)));
+	shown.data[pg_mbcliplen(shown.data, shown.len, LONGEST_NAME)] = '\0';
+	return shown.data;
+}
+
+static void
+read_expressions(FunctionCallInfo fcinfo, Backfill *backfill)
+{
+	ExprRequest *request = argument_expressions(fcinfo, NAMES, VALS);
+
+	if (!PG_ARGISNULL(FILTER))
+		backfill->filter =
+			expr_condition(request, EXPR_FILTER, action_span(PG_GETARG_TEXT_PP(FILTER)));
+	backfill->update = expr_update(request, action_span(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
+	if (!PG_ARGISNULL(CONDITION))
+		backfill->condition =
+			expr_condition(request, EXPR_CONDITION, action_span(PG_GETARG_TEXT_PP(CONDITION)));
+	expr_request_done(request);
+}
+
+PG_FUNCTION_INFO_V1(dyn_backfill);
+Datum
+dyn_backfill(PG_FUNCTION_ARGS)
+{
+	Backfill backfill = {0};
+	ItemJob work = {.procedure = "dyn_backfill",
+					.kind = "backfill",
+					.arg = &backfill,
+					.open = forbid_keys,
+					.wants = is_wanted,
+					.change = updated};
+	DynTable *table;
+	Relation rel;
+
+	job_require_nonatomic(fcinfo, work.procedure);
+	argument_require(fcinfo, TABLE_NAME, "table_name");
+	argument_require(fcinfo, UPDATE_EXPRESSION, "update_expression");
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
+	work.name = shown_name(fcinfo);
+	work.fingerprint = fingerprint(fcinfo);
+	item_job_arguments(&work, fcinfo, BATCH_SIZE);
+	read_expressions(fcinfo, &backfill);
+	rel = item_job_open(&work, &table);
+	forbid_keys(&work, rel, table);
+	relation_close(rel, AccessShareLock);
+	item_job_run(&work);
+	SPI_finish();
+	PG_RETURN_VOID();
+}

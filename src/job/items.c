@@ -1,0 +1,572 @@
+/*
+ * items.c
+ *	  Jobs that change items of a table, in the order of their keys.
+ *
+ * Chunks are ranges of the primary key, which an item never leaves, so whatever others write
+ * meanwhile, each item is looked at once.  A batch reads keys of items that are wanted, and then
+ * locks one after the other, which is the order in which all calls lock.  The locked version
+ * decides: an item that is gone stays so, and one that is not wanted any more is left alone.
+ *
+ * An item that the change would make invalid is noted, before anything is written.  What only the
+ * write itself can find (a constraint or trigger of the user's, an entity that is enforced, a
+ * policy) undoes the batch, a subtransaction, which is then done again with one for each item.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "actions/arguments.h"
+#include "actions/several.h"
+#include "catalog/derive.h"
+#include "compat.h"
+#include "errors.h"
+#include "index/index.h"
+#include "job/items.h"
+#include "store/range.h"
+
+#define DEFAULT_BATCH 500
+#define LARGEST_BATCH 100000
+
+/* A batch looks at so many times as many items as it may change, and a chunk has so many batches. */
+#define LOOK_AT 10
+#define CHUNK_BATCHES 20
+
+typedef struct Batch
+{
+	ItemJob *work;
+	JobChunk *chunk;
+	Relation rel;
+	DynTable *table;
+	MemoryContext context; /* of the transaction */
+	MemoryContext row; /* emptied for each item */
+	bool bounded;
+	DynKeyValues upper; /* of the chunk */
+	int64 read;
+	bool full; /* more of the chunk is left */
+	DynKeyValues last; /* that was read */
+	int nkeys;
+	int max_keys;
+	DynKeyValues *keys; /* of items that are wanted */
+	int64 changed;
+} Batch;
+
+/* An item that is being changed. */
+typedef struct Change
+{
+	Batch *batch;
+	DynItem *old;
+	DynItem *new;
+	ErrorData *problem;
+} Change;
+
+/*
+ * Arguments, rights
+ */
+
+void
+item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i)
+{
+	work->batch =
+		PG_ARGISNULL(i) ? DEFAULT_BATCH : (int) option_positive("batch_size", PG_GETARG_INT32(i));
+	if (work->batch > LARGEST_BATCH)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
+	if (!PG_ARGISNULL(i + 1))
+		work->max_rate = (int) option_positive("max_rate", PG_GETARG_INT32(i + 1));
+	work->restart = !PG_ARGISNULL(i + 2) && PG_GETARG_BOOL(i + 2);
+}
+
+static void
+require_rights(Relation rel)
+{
+	AclMode needed = ACL_SELECT | ACL_UPDATE;
+	AclMode granted = pg_class_aclmask(RelationGetRelid(rel), GetUserId(), needed, ACLMASK_ALL);
+
+	if (granted != needed)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(rel));
+}
+
+Relation
+item_job_open(ItemJob *work, DynTable **table)
+{
+	Relation rel = dyn_table_open(work->table_name, AccessShareLock, table);
+
+	require_rights(rel);
+	work->relid = RelationGetRelid(rel);
+	work->table = pstrdup(RelationGetRelationName(rel));
+	return rel;
+}
+
+/* In a new transaction: the table may be another one than it was, or gone. */
+static Relation
+open_table(ItemJob *work, LOCKMODE mode, DynTable **table)
+{
+	Relation rel = try_relation_open(work->relid, mode);
+
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" was dropped meanwhile", work->table)));
+	require_rights(rel);
+	work->open(work, rel, *table);
+	return rel;
+}
+
+/*
+ * Positions: the columns of the primary key as text
+ */
+
+static ArrayType *
+position_of_key(const DynTable *table, const DynKeyValues *key)
+{
+	Datum texts[DYN_MAX_KEYS];
+
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		Oid output;
+		bool is_varlena;
+
+		getTypeOutputInfo(dyn_key_column_type(table->keys[i].type), &output, &is_varlena);
+		texts[i] = CStringGetTextDatum(OidOutputFunctionCall(output, key->values[i]));
+	}
+	return construct_array(texts, table->nkeys, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+static void
+key_of_position(const DynTable *table, ArrayType *position, DynKeyValues *key)
+{
+	Datum *texts;
+	int n;
+
+	deconstruct_array(position, TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL, &n);
+	if (n != table->nkeys)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the primary key of table \"%s\" was changed", table->name),
+						errhint("Call the procedure again with restart.")));
+	key->nkeys = n;
+	for (int i = 0; i < n; i++)
+	{
+		Oid input;
+		Oid parameter;
+
+		getTypeInputInfo(dyn_key_column_type(table->keys[i].type), &input, &parameter);
+		key->values[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), parameter, -1);
+	}
+}
+
+/* From behind a position, or the beginning, to the end of the table. */
+static void
+read_after(const DynTable *table, ArrayType *position, StoreWant want, StoreRange *range)
+{
+	DynKeyValues key;
+
+	memset(range, 0, sizeof(StoreRange));
+	range->index = &table->primary;
+	range->want = want;
+	range->forward = true;
+	if (position == NULL)
+		return;
+	key_of_position(table, position, &key);
+	range->nposition = key.nkeys;
+	for (int i = 0; i < key.nkeys; i++)
+		range->position[i] = key.values[i];
+}
+
+/*
+ * Chunks
+ */
+
+typedef struct Cut
+{
+	const DynTable *table;
+	MemoryContext row;
+	int64 left;
+	ArrayType *end;
+} Cut;
+
+static bool
+count_row(const StoreRow *row, void *arg)
+{
+	Cut *cut = arg;
+	DynKeyValues key;
+	MemoryContext old;
+
+	CHECK_FOR_INTERRUPTS();
+	if (--cut->left > 0)
+		return true;
+	old = MemoryContextSwitchTo(cut->row);
+	dyn_key_of_item(cut->table, DatumGetDynItem(row->item), &key);
+	cut->end = position_of_key(cut->table, &key);
+	MemoryContextSwitchTo(old);
+	return false;
+}
+
+static ArrayType *
+cut_chunk(int step, ArrayType *lower, void *arg)
+{
+	ItemJob *work = arg;
+	Cut cut = {.left = (int64) work->batch * CHUNK_BATCHES, .row = CurrentMemoryContext};
+	ErrorContextCallback callback;
+	StoreRange range;
+	DynTable *table;
+	Relation rel = open_table(work, AccessShareLock, &table);
+
+	cut.table = table;
+	read_after(table, lower, STORE_WANT_KEYS, &range);
+	store_begin(&callback);
+	store_range(table, &range, count_row, &cut);
+	store_end(&callback);
+	relation_close(rel, NoLock);
+	return cut.end;
+}
+
+/*
+ * Reading
+ */
+
+/* Whether to go on: the chunk has not ended, and the batch has room for more. */
+static bool
+look_at(Batch *batch, DynItem *item)
+{
+	ItemJob *work = batch->work;
+	DynKeyValues key;
+
+	dyn_key_of_item(batch->table, item, &key);
+	if (batch->bounded && store_key_compare(batch->table, &key, &batch->upper) > 0)
+		return false;
+	batch->read++;
+	MemoryContextSwitchTo(batch->context);
+	for (int i = 0; i < key.nkeys; i++)
+		key.values[i] = datumCopy(key.values[i], false, -1);
+	batch->last = key;
+	if (work->wants(work, item))
+		batch->keys[batch->nkeys++] = key;
+	batch->full =
+		batch->nkeys == batch->max_keys || batch->read == (int64) batch->max_keys * LOOK_AT;
+	return !batch->full;
+}
+
+static bool
+receive_row(const StoreRow *row, void *arg)
+{
+	Batch *batch = arg;
+	MemoryContext old = MemoryContextSwitchTo(batch->row);
+	bool more;
+
+	CHECK_FOR_INTERRUPTS();
+	more = look_at(batch, DatumGetDynItem(row->item));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(batch->row);
+	return more;
+}
+
+static void
+read_batch(Batch *batch)
+{
+	ErrorContextCallback callback;
+	StoreRange range;
+
+	read_after(batch->table, batch->chunk->lower, STORE_WANT_ITEM, &range);
+	batch->bounded = batch->chunk->upper != NULL;
+	if (batch->bounded)
+		key_of_position(batch->table, batch->chunk->upper, &batch->upper);
+	store_begin(&callback);
+	store_range(batch->table, &range, receive_row, batch);
+	store_end(&callback);
+}
+
+/*
+ * Changing
+ */
+
+static void
+compute(void *arg)
+{
+	Change *change = arg;
+	Batch *batch = change->batch;
+	DynItem *new = batch->work->change(batch->work, change->old);
+
+	item_check_size(item_root(new));
+	dyn_check_index_keys(batch->rel, batch->table, change->old, new);
+	change->new = new;
+}
+
+static bool
+same(const DynItem *a, const DynItem *b)
+{
+	ItemSpan x = item_root(a);
+	ItemSpan y = item_root(b);
+
+	return x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
+}
+
+/* Called again if the item changes before it is replaced. */
+static DynItem *
+change_item(DynItem *old, void *arg)
+{
+	Change *change = arg;
+	ItemJob *work = change->batch->work;
+
+	change->old = change->new = old;
+	change->problem = NULL;
+	if (work->wants(work, old))
+		change->problem = action_try(compute, change);
+	if (change->problem != NULL || same(old, change->new))
+		change->new = old;
+	return change->new;
+}
+
+static void
+note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
+{
+	StringInfoData row;
+
+	initStringInfo(&row);
+	item_print_attributes(
+		&row, item_root(store_range_item(batch->table, &batch->table->primary, key->values)));
+	job_problem(batch->chunk->job, batch->chunk->step, "item", row.data, problem->message);
+}
+
+/*
+ * True if it was changed.  One that is gone is not made again; but a wait for who deleted it may
+ * have ended with another one in its place, which a new snapshot shows.
+ */
+static bool
+change_one(Batch *batch, const DynKeyValues *key)
+{
+	Change change = {.batch = batch};
+	ErrorContextCallback callback;
+	CollectionWatch watch = collection_watch(batch->rel, batch->table, key, NULL);
+	bool there;
+
+	store_begin(&callback);
+	there = store_change(batch->table, key, change_item, &change) ||
+			store_change(batch->table, key, change_item, &change);
+	if (there && change.new != change.old)
+		collection_written(watch, batch->table, key, change.old, change.new);
+	store_end(&callback);
+	if (there && change.problem != NULL)
+		note_problem(batch, key, change.problem);
+	return there && change.new != change.old;
+}
+
+static void
+change_some(Batch *batch, int from, int to)
+{
+	MemoryContext old = MemoryContextSwitchTo(batch->row);
+	int64 changed = 0;
+
+	for (int i = from; i < to; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		changed += change_one(batch, &batch->keys[i]);
+		MemoryContextReset(batch->row);
+	}
+	MemoryContextSwitchTo(old);
+	batch->changed += changed;
+}
+
+/* Do so that an error undoes that alone, and is returned. */
+static ErrorData *
+try_to_change(Batch *batch, int from, int to)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		PushActiveSnapshot(GetTransactionSnapshot());
+		change_some(batch, from, to);
+		PopActiveSnapshot();
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return error;
+}
+
+/* Whether the same would have happened to any item, or would not happen again. */
+static bool
+is_of_the_server(const ErrorData *error)
+{
+	int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return error->elevel > ERROR || category == ERRCODE_INSUFFICIENT_RESOURCES ||
+		   category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_SYSTEM_ERROR ||
+		   category == ERRCODE_INTERNAL_ERROR || category == ERRCODE_INVALID_TRANSACTION_STATE;
+}
+
+/* Or would have to be tried again. */
+static bool
+is_conflict(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DYN_TRANSACTION_CONFLICT ||
+		   error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+static void
+change_batch(Batch *batch)
+{
+	ErrorData *error = batch->nkeys == 0 ? NULL : try_to_change(batch, 0, batch->nkeys);
+
+	if (error == NULL)
+		return;
+	if (is_of_the_server(error))
+		ReThrowError(error);
+	for (int i = 0; i < batch->nkeys; i++)
+	{
+		error = try_to_change(batch, i, i + 1);
+		if (error == NULL)
+			continue;
+		if (is_of_the_server(error) || is_conflict(error))
+			ReThrowError(error);
+		note_problem(batch, &batch->keys[i], error);
+	}
+}
+
+/*
+ * Batches
+ */
+
+/* In a transaction of its own, which the caller commits.  Returns whether the chunk goes on. */
+static bool
+do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
+{
+	Batch batch = {.work = work, .chunk = chunk, .context = CurrentMemoryContext};
+
+	batch.row =
+		AllocSetContextCreate(batch.context, "dynamo_table job item", ALLOCSET_DEFAULT_SIZES);
+	batch.max_keys = work->max_rate > 0 ? Min(work->batch, work->max_rate) : work->batch;
+	batch.keys = MemoryContextAllocHuge(batch.context, batch.max_keys * sizeof(DynKeyValues));
+	batch.rel = open_table(work, RowExclusiveLock, &batch.table);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	read_batch(&batch);
+	PopActiveSnapshot();
+	change_batch(&batch);
+	if (batch.read > 0)
+		job_advance(chunk, position_of_key(batch.table, &batch.last), batch.changed,
+					batch.read - batch.changed);
+	relation_close(batch.rel, NoLock);
+	*changed = batch.changed;
+	return batch.full;
+}
+
+/* Nothing is locked meanwhile. */
+static void
+throttle(const ItemJob *work, TimestampTz begin, int64 changed)
+{
+	int64 due;
+
+	if (work->max_rate == 0)
+		return;
+	due = changed * 1000 / work->max_rate;
+	gsi_sleep((long) (due - TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp())));
+}
+
+static void
+do_chunk(ItemJob *work, JobChunk *chunk)
+{
+	bool more;
+
+	do
+	{
+		TimestampTz begin = GetCurrentTimestamp();
+		int64 changed;
+
+		more = do_batch(work, chunk, &changed);
+		job_commit(chunk->job);
+		throttle(work, begin, changed);
+		job_tell(chunk->job);
+	} while (more);
+	job_complete(chunk);
+}
+
+static void
+expect_rows(ItemJob *work, Job *job)
+{
+	DynTable *table;
+	Relation rel = open_table(work, AccessShareLock, &table);
+
+	if (rel->rd_rel->reltuples >= 0)
+		job_expect(job, 1, (int64) rel->rd_rel->reltuples);
+	relation_close(rel, NoLock);
+}
+
+static void
+tell_end(const ItemJob *work, Job *job, bool finished)
+{
+	JobTotal total;
+
+	job_total(job, &total);
+	if (finished)
+		ereport(NOTICE,
+				(errmsg("%s of table \"%s\" is finished", work->procedure, work->table),
+				 errdetail("Items read: %lld. Items changed: %lld. Items with problems: %lld.",
+						   (long long) (total.done + total.skipped), (long long) total.done,
+						   (long long) total.problems)));
+	else
+		ereport(
+			NOTICE,
+			(errmsg("nothing of %s of table \"%s\" is left to begin", work->procedure, work->table),
+			 errdetail("Other sessions are at work on the rest, or have finished it.")));
+	if (finished && total.problems > 0)
+		ereport(WARNING,
+				(errmsg("items of table \"%s\" that could not be changed: %lld", work->table,
+						(long long) total.problems),
+				 errhint("They are in dyn_job_problems, with job = " INT64_FORMAT ".", job->id)));
+}
+
+static void
+run(ItemJob *work)
+{
+	JobChunk chunk;
+	bool finished;
+
+	work->job = job_begin(work->kind, work->relid, work->name, work->fingerprint, 1, work->restart);
+	expect_rows(work, work->job);
+	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
+		do_chunk(work, &chunk);
+	finished = job_end(work->job);
+	tell_end(work, work->job, finished);
+}
+
+void
+item_job_run(ItemJob *work)
+{
+	PG_TRY();
+	{
+		run(work);
+	}
+	PG_CATCH();
+	{
+		job_leave(work->job);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	job_leave(work->job);
+}

@@ -1,0 +1,138 @@
+# M29, strategies 15.4 and 15.6, C6: a backfill by two sessions while others write, through kills of a session and of the server.
+# It has no guard, so an item that was changed twice would show it.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $items = 20000;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+	restart_after_crash = on
+	autovacuum = off
+});
+$node->start;
+$node->safe_psql(
+	'postgres', qq{
+	CREATE EXTENSION dynamo_table;
+	SELECT dyn_create_table('app', 'pk S', 'sk N');
+	INSERT INTO app (item) SELECT jsonb_build_object('pk', 'user#' || i % 500, 'sk', i, 'kind', CASE WHEN i % 4 = 0 THEN 'other' ELSE 'user' END)
+		FROM generate_series(1, $items) i;
+	CREATE TABLE added (sk int);
+	CREATE TABLE gone (sk int PRIMARY KEY);
+	ANALYZE app});
+
+sub value
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+sub wait_for
+{
+	my ($sql) = @_;
+	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
+}
+
+my $call = q{CALL dyn_backfill('app', 'kind = :u', 'ADD Touched :one SET g = pk', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25, max_rate => %s)};
+
+# A session that takes part.
+sub begin
+{
+	my ($rate) = @_;
+	my %session = (out => '', err => '');
+	$session{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', sprintf($call, $rate) ],
+		'>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+sub end
+{
+	my ($session) = @_;
+	eval { $session->{harness}->finish };
+	return $session->{err};
+}
+
+# Writers: each change and each delete is in a table as well, by the same transaction.
+my $writes = q{
+\set tens random(0, } . ($items / 10 - 1) . q{)
+\set ones random(1, 9)
+\set n :tens * 10 + :ones
+\set what random(1, 10)
+BEGIN;
+\if :what = 1
+SELECT dyn_delete('app', jsonb_build_object('pk', 'user#' || :tens * 10 % 500, 'sk', :tens * 10));
+INSERT INTO gone VALUES (:tens * 10) ON CONFLICT DO NOTHING;
+\elif :what = 2
+UPDATE app SET item = dyn_apply(item, 'ADD Writes :one', vals => jsonb_build_object(':one', 1)) WHERE pk = 'user#' || :n % 500 AND sk = :n;
+INSERT INTO added VALUES (:n);
+\else
+SELECT dyn_update('app', jsonb_build_object('pk', 'user#' || :n % 500, 'sk', :n), 'ADD Writes :one', vals => jsonb_build_object(':one', 1));
+INSERT INTO added VALUES (:n);
+\endif
+COMMIT;
+};
+my $progress = q{FROM dyn_job_progress WHERE kind = 'backfill'};
+
+# Two sessions share the work, and a third one sees how far they are.
+my $load = start_load($node, 2, 60, $writes);
+my @sessions = (begin(800), begin(800));
+wait_for("SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
+wait_for('SELECT count(*) > 1 FROM dyn_job_chunks WHERE done > 0');
+pass('two sessions are at work on chunks of their own, and others see it');
+my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
+} . $call, '1000, restart => true'));
+like($err, qr/55006/, 'nobody begins anew what others are at work on');
+
+# One is ended by another's pg_terminate_backend, and its chunk is gone on with.
+is(value(q{SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill%'}), 't', 'one session is ended');
+wait_for("SELECT sessions = 1 $progress");
+
+# kill -9 of the other: all sessions end, and the server comes back by itself.
+my $before = value("SELECT rows_done $progress");
+my $pid = value(q{SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill%'});
+kill 9, $pid;
+end($_) for @sessions;
+finish_load($load);
+wait_for('SELECT true');
+is(value("SELECT state || ' ' || sessions $progress"), 'interrupted 0', 'after kill -9 of a session the job is interrupted');
+cmp_ok(value("SELECT rows_done $progress"), '>', 0, 'what was done is known');
+
+# The same call goes on; kill -9 of the server.
+$load = start_load($node, 2, 60, $writes);
+@sessions = (begin(1500), begin(1500));
+wait_for("SELECT rows_done > $before + 1000 $progress");
+crash($node);
+end($_) for @sessions;
+finish_load($load);
+is(value("SELECT state || ' ' || count(*) OVER () $progress"), 'interrupted 1', 'after kill -9 of the server it is still the same job');
+
+$load = start_load($node, 2, 3, $writes);
+@sessions = map { begin(4000) } 1 .. 2;
+my @ends = map { end($_) } @sessions;
+is(scalar(grep { /dyn_backfill of table "app" is finished/ } @ends), 1, 'one of the sessions finishes it');
+is(scalar(grep { /ERROR/ } @ends), 0, 'none has met an error');
+ok(defined finish_load($load), 'others have written meanwhile') or diag($load->{err});
+is(value("SELECT state || ' ' || problems || ' ' || count(*) OVER () $progress"), 'finished 0 1', 'it is finished');
+cmp_ok(value("SELECT rows_done + rows_skipped $progress"), '<=', $items, 'no item was looked at twice');
+
+is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'user' AND (item ->> 'Touched' IS DISTINCT FROM '1' OR item ->> 'g' IS DISTINCT FROM pk)}),
+	'0', 'each item that had to be changed was changed once');
+is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'other' AND item ? 'Touched'}), '0', 'no other was');
+is(value(q{SELECT count(*) FROM app JOIN gone USING (sk)}), '0', 'no item that was deleted has come back');
+is(value(q{SELECT count(*) FROM (SELECT sk, count(*) AS n FROM added GROUP BY sk) a JOIN app USING (sk) WHERE (item ->> 'Writes')::int <> n}),
+	'0', 'no update of others was lost');
+is(value(q{SELECT count(*) FROM app JOIN (SELECT sk FROM app EXCEPT SELECT sk FROM added) a USING (sk) WHERE item ? 'Writes'}), '0', 'and none came of nothing');
+cmp_ok(value('SELECT count(*) FROM added'), '>', 500, 'there were many');
+is(value('SELECT count(*) FROM dyn_job_chunks WHERE NOT complete'), '0', 'no chunk is left');
+
+# A call after the end is a new job.
+value(sprintf($call, 'NULL'));
+is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'user' AND item ->> 'Touched' <> '2'}), '0', 'the same call after the end is another one');
+check_storage($node, 'in the end');
+$node->stop;
+done_testing();
