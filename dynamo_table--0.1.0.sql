@@ -842,6 +842,92 @@ CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size int
 COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
 
+-- entities
+
+CREATE FUNCTION dyn_ksuid(at timestamptz DEFAULT NULL) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid_time(ksuid text) RETURNS timestamptz
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid_lowest(at timestamptz) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid_highest(at timestamptz) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid_bytes(ksuid text) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dyn_ksuid_from_bytes(bytes bytea) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_ksuid(timestamptz) IS 'a new unique string that sorts by the second, of now or of a given time';
+COMMENT ON FUNCTION dyn_ksuid_time(text) IS 'the second in which a KSUID was made';
+COMMENT ON FUNCTION dyn_ksuid_lowest(timestamptz) IS 'the first KSUID of a second';
+COMMENT ON FUNCTION dyn_ksuid_highest(timestamptz) IS 'the last KSUID of a second';
+COMMENT ON FUNCTION dyn_ksuid_bytes(text) IS 'the 20 bytes of a KSUID';
+COMMENT ON FUNCTION dyn_ksuid_from_bytes(bytea) IS 'the KSUID of 20 bytes';
+
+CREATE FUNCTION dyn_to_value(value anyelement, type text DEFAULT NULL) RETURNS dyn_value
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_to_value(anyelement, text) IS 'an SQL value as an attribute of an entity has it';
+
+CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
+
+CREATE FUNCTION dyn_entity(table_name text, name text, keys jsonb, attributes jsonb,
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_entity_drop(table_name text, name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+CREATE FUNCTION dyn_entity_enforce(table_name text, enabled boolean DEFAULT true) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+CREATE FUNCTION dyn_entities(table_name text, OUT name text, OUT type_attribute text, OUT type_value text,
+		OUT keys jsonb, OUT attributes jsonb)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity(text, text, jsonb, jsonb, text, text) IS
+	'declare a kind of items: how their keys are made, and the types of their attributes';
+COMMENT ON FUNCTION dyn_entity_drop(text, text) IS 'forget what was declared of a kind of items; the items stay';
+COMMENT ON FUNCTION dyn_entity_enforce(text, boolean) IS
+	'refuse what is written and is none of the declared entities, or allow it again';
+COMMENT ON FUNCTION dyn_entities(text) IS 'the entities that are declared of a table';
+
+CREATE FUNCTION dyn_entity_keys(table_name text, entity text, attributes dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION dyn_entity_item(table_name text, entity text, attributes dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_entity_attributes(table_name text, item dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity_keys(text, text, dyn_item) IS 'the key attributes that an entity makes of others';
+COMMENT ON FUNCTION dyn_entity_item(text, text, dyn_item) IS 'the item that dyn_put_entity() stores';
+COMMENT ON FUNCTION dyn_entity_attributes(text, dyn_item) IS
+	'an item by the names of its entity, without what the entity makes; NULL if it is of none';
+
+CREATE FUNCTION dyn_put_entity(table_name text, entity text, attributes dyn_item, condition text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
+		return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_get_entity(table_name text, entity text, attributes dyn_item, consistent_read boolean DEFAULT false)
+	RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION dyn_update_entity(table_name text, entity text, attributes dyn_item, update text DEFAULT NULL,
+		condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
+		return_values text DEFAULT 'NONE', return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_delete_entity(table_name text, entity text, attributes dyn_item, condition text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
+		return_values_on_condition_check_failure text DEFAULT 'NONE')
+	RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_put_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
+	'store an item of an entity, with the keys that its attributes make';
+COMMENT ON FUNCTION dyn_get_entity(text, text, dyn_item, boolean) IS
+	'the item of an entity with the key that these attributes make, by the names of the entity';
+COMMENT ON FUNCTION dyn_update_entity(text, text, dyn_item, text, text, jsonb, dyn_item, text, text) IS
+	'change an item of an entity, and make its index keys anew in the same step';
+COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
+	'delete the item of an entity with the key that these attributes make';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json

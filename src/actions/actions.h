@@ -44,6 +44,20 @@ typedef struct ItemMeasure
 	int64 collection_size;
 } ItemMeasure;
 
+/*
+ * How an application sees items, where that is not as they are stored: conditions and updates
+ * speak of what is shown, and so does what is returned.
+ */
+typedef struct ItemForm
+{
+	DynItem *(*shown)(const DynItem *stored, void *arg);
+	DynItem *(*returned)(const DynItem *stored, void *arg);
+	void (*check_update)(const Expr *update, void *arg);
+	DynItem *(*stored)(const DynItem *shown, void *arg);
+	DynItem *blank; /* what an update begins with where there is no item, shown */
+	void *arg;
+} ItemForm;
+
 /* A request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
@@ -58,6 +72,7 @@ typedef struct ItemRequest
 	bool old_on_failure; /* a failed condition tells the item */
 	BuiltExpressions built;
 	ItemMeasure *measure;
+	const ItemForm *form; /* NULL: as they are stored */
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -145,6 +160,10 @@ extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem
 extern const Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
+
+/* form.c: items that may be NULL */
+extern DynItem *action_shown(const ItemRequest *request, const DynItem *stored);
+extern DynItem *action_returned(const ItemRequest *request, const DynItem *stored);
 
 /* change.c */
 extern void action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange change,

@@ -53,3 +53,19 @@ argument_expressions(FunctionCallInfo fcinfo, int names, int vals)
 	return expr_request(PG_ARGISNULL(names) ? NULL : PG_GETARG_JSONB_P(names),
 						vals < 0 ? NULL : argument_item(fcinfo, vals));
 }
+
+/*
+ * What the arguments of all writes end with, from i on: condition, names, vals, return_values,
+ * return_values_on_condition_check_failure.
+ */
+void
+argument_write(FunctionCallInfo fcinfo, int i, const char *const *choices, ItemRequest *request)
+{
+	request->condition = argument_text(fcinfo, i);
+	request->expressions = argument_expressions(fcinfo, i + 1, i + 2);
+	request->return_values =
+		(ReturnValues) argument_choice(fcinfo, i + 3, "return_values", RETURN_NONE, choices);
+	request->old_on_failure =
+		argument_choice(fcinfo, i + 4, "return_values_on_condition_check_failure", RETURN_NONE,
+						option_return_old) == RETURN_ALL_OLD;
+}

@@ -14,5 +14,7 @@ extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 						   const char *const *choices);
 extern ExprRequest *argument_expressions(FunctionCallInfo fcinfo, int names, int vals);
+extern void argument_write(FunctionCallInfo fcinfo, int i, const char *const *choices,
+						   ItemRequest *request);
 
 #endif

@@ -25,13 +25,13 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 {
 	StringInfoData old;
 
-	if (condition == NULL || expr_matches(condition, item))
+	if (condition == NULL || expr_matches(condition, action_shown(request, item)))
 		return;
 	initStringInfo(&old);
 	if (request->measure != NULL)
 		request->measure->old = request->measure->new = item;
 	if (request->old_on_failure && item != NULL)
-		item_print_attributes(&old, item_root(item));
+		item_print_attributes(&old, item_root(action_returned(request, item)));
 	ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
 					errmsg("the conditional request failed"),
 					old.len > 0 ? errdetail_internal("%s", old.data) : 0));

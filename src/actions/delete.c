@@ -26,11 +26,13 @@ action_delete(const ItemRequest *request)
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	action_measure(request, table, NULL, NULL);
 	store_begin(&callback);
-	if (condition == NULL)
+	/* who has items of his own looks at what he deletes */
+	if (condition == NULL && request->form == NULL)
 		old = store_delete(table, &key, need_old);
 	else
 	{
 		old = store_lock(table, &key, STORE_LOCK_DELETE);
+		action_shown(request, old);
 		action_check_condition(request, condition, old);
 		if (old != NULL)
 			store_delete(table, &key, false);
@@ -39,5 +41,5 @@ action_delete(const ItemRequest *request)
 	action_measure_collection(request, table, &key);
 	store_end(&callback);
 	relation_close(rel, NoLock);
-	return want_old ? old : NULL;
+	return want_old ? action_returned(request, old) : NULL;
 }

@@ -34,23 +34,6 @@ dyn_get(PG_FUNCTION_ARGS)
 	return return_item(fcinfo, action_get(&request));
 }
 
-/*
- * What the arguments of all writes end with, from i on: condition, names, vals, return_values,
- * return_values_on_condition_check_failure.
- */
-static void
-get_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
-					ItemRequest *request)
-{
-	request->condition = argument_text(fcinfo, i);
-	request->expressions = argument_expressions(fcinfo, i + 1, i + 2);
-	request->return_values =
-		(ReturnValues) argument_choice(fcinfo, i + 3, "return_values", RETURN_NONE, choices);
-	request->old_on_failure =
-		argument_choice(fcinfo, i + 4, "return_values_on_condition_check_failure", RETURN_NONE,
-						option_return_old) == RETURN_ALL_OLD;
-}
-
 /* dyn_put(table_name, item, condition, …) */
 PG_FUNCTION_INFO_V1(dyn_put);
 Datum
@@ -62,7 +45,7 @@ dyn_put(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "item");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	get_write_arguments(fcinfo, 2, option_return_old, &request);
+	argument_write(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_put(&request));
 }
 
@@ -78,7 +61,7 @@ dyn_update(PG_FUNCTION_ARGS)
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.update = argument_text(fcinfo, 2);
-	get_write_arguments(fcinfo, 3, option_return_any, &request);
+	argument_write(fcinfo, 3, option_return_any, &request);
 	return return_item(fcinfo, action_update(&request));
 }
 
@@ -93,6 +76,6 @@ dyn_delete(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "key");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	get_write_arguments(fcinfo, 2, option_return_old, &request);
+	argument_write(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_delete(&request));
 }

@@ -85,5 +85,5 @@ action_put(const ItemRequest *request)
 	action_measure_collection(request, table, &key);
 	store_end(&callback);
 	relation_close(rel, NoLock);
-	return request->return_values == RETURN_ALL_OLD ? old : NULL;
+	return request->return_values == RETURN_ALL_OLD ? action_returned(request, old) : NULL;
 }

@@ -15,9 +15,11 @@
 static DynItem *
 updated_item(const ItemRequest *request, const Expr *update, const DynItem *old)
 {
+	DynItem *blank = request->form == NULL ? request->item : request->form->blank;
+
 	if (update != NULL)
-		return expr_apply(update, old, request->item);
-	return old != NULL ? (DynItem *) old : request->item;
+		return expr_apply(update, old, blank);
+	return old != NULL ? (DynItem *) old : blank;
 }
 
 typedef struct Update
@@ -26,6 +28,7 @@ typedef struct Update
 	const Expr *condition;
 	const Expr *update;
 	DynItem *old;
+	DynItem *shown; /* the old one, as the update sees it */
 	DynItem *new;
 } Update;
 
@@ -36,7 +39,10 @@ change_item(DynItem *old, void *arg)
 
 	action_check_condition(u->request, u->condition, old);
 	u->old = old;
-	u->new = updated_item(u->request, u->update, old);
+	u->shown = action_shown(u->request, old);
+	u->new = updated_item(u->request, u->update, u->shown);
+	if (u->new != NULL && u->request->form != NULL)
+		u->new = u->request->form->stored(u->new, u->request->form->arg);
 	return u->new;
 }
 
@@ -67,13 +73,14 @@ returned_item(const Update *u)
 	switch (u->request->return_values)
 	{
 		case RETURN_ALL_OLD:
-			return u->old;
+			return action_returned(u->request, u->old);
 		case RETURN_ALL_NEW:
-			return u->new;
+			return action_returned(u->request, u->new);
 		case RETURN_UPDATED_OLD:
-			return u->update == NULL ? NULL : expr_updated_old(u->update, u->old);
+			return u->update == NULL ? NULL : expr_updated_old(u->update, u->shown);
 		case RETURN_UPDATED_NEW:
-			return u->update == NULL || u->new == NULL ? NULL : expr_updated_new(u->update, u->old);
+			return u->update == NULL || u->new == NULL ? NULL
+													   : expr_updated_new(u->update, u->shown);
 		default:
 			return NULL;
 	}
@@ -100,6 +107,8 @@ action_update(const ItemRequest *request)
 	if (u.update != NULL)
 		action_forbid_keys(table, &table->primary, u.update,
 						   "Delete the item and put it with its new key.");
+	if (u.update != NULL && request->form != NULL)
+		request->form->check_update(u.update, request->form->arg);
 	action_measure(request, table, NULL, NULL);
 	watch = collection_watch(rel, table, &key, NULL);
 	store_begin(&callback);

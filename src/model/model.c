@@ -10,6 +10,7 @@
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -118,6 +119,24 @@ model_require_owner(Relation rel)
 	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(rel->rd_rel->relkind),
 					   RelationGetRelationName(rel));
+}
+
+Relation
+model_open(text *name, DynTable **table)
+{
+	Relation rel = dyn_table_open(name, AccessShareLock, table);
+	Oid relid = RelationGetRelid(rel);
+
+	model_require_owner(rel);
+	/* two who held it while they wait for more would wait for each other */
+	relation_close(rel, AccessShareLock);
+	LockRelationOid(relid, ShareRowExclusiveLock);
+	rel = try_relation_open(relid, NoLock);
+	*table = rel == NULL ? NULL : dyn_schema(rel);
+	if (*table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" does not exist", text_to_cstring(name))));
+	return rel;
 }
 
 static void

@@ -54,6 +54,9 @@ extern bool model_enforced(Relation rel);
  * others get the error of a command of his.  rel is closed, and its lock kept; table is out of date.
  */
 extern void model_require_owner(Relation rel);
+
+/* A table that is so looked up and locked; who is not its owner waits for no lock. */
+extern Relation model_open(text *name, DynTable **table);
 extern void model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name,
 					  const char *json);
 extern void model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name);

@@ -339,7 +339,8 @@ render_padded(const TemplatePart *part, ItemSpan value, StringInfo out)
 	if (memchr(text, '.', len) != NULL)
 		return psprintf("is %s, and a padded number must be an integer", text);
 	if (len > part->width)
-		return psprintf("is %s, which does not fit %d %s", text, part->width,
+		return psprintf("is %s, which does not fit %d %s",
+						item_quoted((ItemSpan){text, (uint32) len}), part->width,
 						part->width == 1 ? "digit" : "digits");
 	for (int i = len - part->width; i < len; i++)
 	{

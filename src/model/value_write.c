@@ -439,3 +439,63 @@ value_write(ValueWriter *writer, ItemBuilder *b, Datum value)
 	payload = scalar_payload(writer, b, value);
 	item_build_scalar(b, writer->form.type, payload);
 }
+
+/*
+ * dyn_to_value()
+ */
+
+static ValueWriter *
+make_writer(FunctionCallInfo fcinfo)
+{
+	Oid sql = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	ValueType type = {value_item_type(sql), sql, -1};
+
+	if (!PG_ARGISNULL(1))
+	{
+		text *given = PG_GETARG_TEXT_PP(1);
+		ItemSpan span = {VARDATA_ANY(given), VARSIZE_ANY_EXHDR(given)};
+
+		/* a type of DynamoDB's alone is with the type of the value here */
+		if (memchr(span.data, ' ', span.len) == NULL)
+		{
+			char *both = psprintf("%.*s %s", (int) span.len, span.data,
+								  format_type_be_qualified(sql));
+
+			span = (ItemSpan){both, (uint32) strlen(both)};
+		}
+		value_type_parse(span, &type);
+		if (getBaseType(type.sql) != getBaseType(sql))
+			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+							errmsg("type \"%s\" is not for values of type %s",
+								   text_to_cstring(given), format_type_be(sql))));
+	}
+	return value_writer(&type);
+}
+
+/* dyn_to_value(value, type): NULL where the attribute would be absent */
+PG_FUNCTION_INFO_V1(dyn_to_value);
+Datum
+dyn_to_value(PG_FUNCTION_ARGS)
+{
+	bool constant = PG_ARGISNULL(1) || get_fn_expr_arg_stable(fcinfo->flinfo, 1);
+	ValueWriter *writer = constant ? fcinfo->flinfo->fn_extra : NULL;
+	ItemBuilder b;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (writer == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt
+														   : CurrentMemoryContext);
+
+		writer = make_writer(fcinfo);
+		MemoryContextSwitchTo(old);
+		if (constant)
+			fcinfo->flinfo->fn_extra = writer;
+	}
+	if (value_is_absent(writer, PG_GETARG_DATUM(0)))
+		PG_RETURN_NULL();
+	item_build_init(&b, 64);
+	value_write(writer, &b, PG_GETARG_DATUM(0));
+	PG_RETURN_POINTER(item_build_finish(&b));
+}
