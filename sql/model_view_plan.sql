@@ -4,21 +4,20 @@
 SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
 CREATE TYPE color AS ENUM ('red', 'blue');
-CREATE EXTENSION IF NOT EXISTS citext WITH SCHEMA public;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"}}');
 SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S"}');
 SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
   '{"OrgId":{"type":"S","stored":"o"},"Kind":"S varchar(20)","ProjectId":"N integer","Lead":"S uuid","Closed":"BOOL","Status":"S","Priority":"N bigint","Due":"S date"}');
 -- each type by itself
 SELECT dyn_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
-  '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S citext","Map":"M"}');
+  '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S char(10)","Map":"M"}');
 SELECT dyn_entity_view('app', 'Org'), dyn_entity_view('app', 'Org', index => 'GSI1'), dyn_entity_view('app', 'Project'), dyn_entity_view('app', 'Project', index => 'GSI1'),
   dyn_entity_view('app', 'Project', 'by_status', index => 'ByStatus'), dyn_entity_view('app', 'Odd');
 SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"Happy Inc"}'::jsonb), ('Org', '{"OrgId":"2","Name":"ABC"}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":1,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Status":"new","Priority":5}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":2,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Closed":true,"Status":"new","Priority":3}'),
   ('Project', '{"OrgId":"1","Kind":"fixed bid","ProjectId":3}'), ('Project', '{"OrgId":"2","Kind":"agile","ProjectId":1}'),
-  ('Odd', '{"Uuid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Date":"2024-05-01","Color":"red","Number":5,"Time":"2024-06-01T10:00:00Z","Loose":"Loose","Map":{"City":"Berlin"}}')) v (e, a), dyn_put_entity('app', e, a);
+  ('Odd', '{"Uuid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Date":"2024-05-01","Color":"red","Number":5,"Time":"2024-06-01T10:00:00Z","Loose":"loose","Map":{"City":"Berlin"}}')) v (e, a), dyn_put_entity('app', e, a);
 
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -59,8 +58,6 @@ SELECT plan('SELECT * FROM "Org" WHERE "OrgId" <> ''1''');
 SELECT plan('SELECT * FROM "Org" WHERE "OrgId" IN (''1'', ''2'')');
 SELECT plan('SELECT * FROM "Org" WHERE upper("OrgId") = ''1''');
 SELECT plan('SELECT * FROM "Org" WHERE "OrgId" = random()::text');
-CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-SELECT plan('SELECT * FROM "Org" WHERE "OrgId" = ''a'' COLLATE caseless');
 
 -- indexes, of what is in them: a constant template, and one whose alternatives differ
 SELECT plan('SELECT * FROM "Org_GSI1"');
@@ -78,7 +75,7 @@ SELECT plan('SELECT * FROM "Project" WHERE "Lead" = ''a0eebc99-9c0b-4ef8-bb6d-6b
 SELECT plan('SELECT * FROM "Odd" WHERE "Uuid" = ''A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'' AND "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5.00 AND "Time" = ''2024-06-01''');
 SELECT count(*) FROM "Odd" WHERE "Uuid" = 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11' AND "Date" = '2024-05-01' AND "Color" = 'red' AND "Number" = 5.00;
 SELECT plan('SELECT * FROM "Odd" WHERE "Date" = ''2024-05-01''::timestamp');
-SELECT count(*) FROM "Odd" WHERE "Loose" = 'lOOSE' AND "Uuid" = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';
+SELECT count(*) FROM "Odd" WHERE "Loose" = 'loose   ' AND "Uuid" = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';
 
 -- parameters, and plans for all of them
 SET plan_cache_mode = force_generic_plan;
@@ -109,8 +106,15 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE red AS SELECT count(*) FROM "Odd" WHERE "Date" = '2024-05-01' AND "Color" = 'red'::color;
 SELECT plan('EXECUTE red');
 EXECUTE red;
+ALTER TYPE color RENAME VALUE 'red' TO 'scarlet';
+EXECUTE red;
+ALTER TYPE color RENAME VALUE 'scarlet' TO 'red';
+EXECUTE red;
 RESET plan_cache_mode;
 
+-- a subquery is asked once for each row, and uses the index each time
+SELECT plan('SELECT (SELECT count(*) FROM "Project" p WHERE p."OrgId" = o.x) FROM (VALUES (''1''), (''2'')) o (x)');
+SELECT x, (SELECT count(*) FROM "Project" p WHERE p."OrgId" = o.x) FROM (VALUES ('1'), ('2'), ('#'), (NULL)) o (x);
 -- row-level security: what is not leakproof is no condition of an index
 CREATE ROLE dyn_planner;
 GRANT SELECT ON app, "Org" TO dyn_planner;
@@ -151,4 +155,3 @@ DEALLOCATE ALL;
 SET client_min_messages = warning;
 DROP TABLE app CASCADE;
 DROP TYPE color;
-DROP COLLATION caseless;

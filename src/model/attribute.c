@@ -51,8 +51,9 @@ get_reader(FunctionCallInfo fcinfo, ItemType type)
 	sample = get_fn_expr_argtype(fcinfo->flinfo, 3);
 	if (!OidIsValid(sample))
 		elog(ERROR, "could not determine the type of the sample");
-	text = psprintf("%s %s", item_type_code(type), format_type_be_qualified(sample));
+	text = value_type_print(&(ValueType){type, sample, -1});
 	known = palloc0(sizeof(AttributeReader));
+	/* whether the two go together */
 	value_type_parse((ItemSpan){text, (uint32) strlen(text)}, &known->type);
 	known->reader = value_reader(&known->type);
 	fcinfo->flinfo->fn_extra = known;

@@ -229,12 +229,14 @@ choose_columns(NewView *view)
 	}
 }
 
+/* Types without their modifiers, which would be taken for those of NULL. */
 static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
 	return psprintf("%s.dyn_attribute(t.item, %s, '%s', NULL::%s)", view->table->extension,
 					literal(attribute->stored), item_type_code(attribute->type.type),
-					format_type_be_qualified(attribute->type.sql));
+					format_type_extended(attribute->type.sql, -1,
+										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
 
 static void
