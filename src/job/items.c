@@ -329,15 +329,18 @@ change_item(DynItem *old, void *arg)
 	return change->new;
 }
 
+/* What is wrong with an item may be in the detail; that of a constraint of the user's is the row. */
 static void
 note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
 {
+	bool more = problem->sqlerrcode == ERRCODE_DYN_VALIDATION && problem->detail != NULL;
 	StringInfoData row;
 
 	initStringInfo(&row);
 	item_print_attributes(
 		&row, item_root(store_range_item(batch->table, &batch->table->primary, key->values)));
-	job_problem(batch->chunk->job, batch->chunk->step, "item", row.data, problem->message);
+	job_problem(batch->chunk->job, batch->chunk->step, "item", row.data,
+				more ? psprintf("%s: %s", problem->message, problem->detail) : problem->message);
 }
 
 /*
@@ -538,7 +541,7 @@ tell_end(const ItemJob *work, Job *job, bool finished)
 		ereport(WARNING,
 				(errmsg("items of table \"%s\" that could not be changed: %lld", work->table,
 						(long long) total.problems),
-				 errhint("They are in dyn_job_problems, with job = " INT64_FORMAT ".", job->id)));
+				 errhint("They are in dyn_job_problems, with job = %lld.", (long long) job->id)));
 }
 
 static void

@@ -167,7 +167,7 @@ fail_gone(const Job *job)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("job " INT64_FORMAT " is gone, or another session has done its work", job->id),
+			 errmsg("job %lld is gone, or another session has done its work", (long long) job->id),
 			 errhint("Call the procedure again.")));
 }
 
@@ -250,7 +250,7 @@ require_member(const Job *job, Oid role, bool restart)
 		(restart && object_ownercheck(RelationRelationId, job->relid, GetUserId())))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					errmsg("permission denied for job " INT64_FORMAT, job->id),
+					errmsg("permission denied for job %lld", (long long) job->id),
 					errdetail("It was begun by role \"%s\", and is not finished.",
 							  name == NULL ? "" : name),
 					errhint("The table's owner may restart it.")));
@@ -265,7 +265,7 @@ restart_job(Job *job)
 
 	if (!take_lock(job->id, 0, ExclusiveLock, false, false))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-						errmsg("other sessions are at work on job " INT64_FORMAT, job->id),
+						errmsg("other sessions are at work on job %lld", (long long) job->id),
 						errhint("Wait until they end, or end them, to restart it.")));
 	owned_execute(job->schema, CHUNK_TABLE, "DELETE FROM %1$s." CHUNK_TABLE " WHERE job = $1", 1,
 				  types, values, NULL);
