@@ -686,162 +686,6 @@ CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'T
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
--- entity views
-
-CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
-	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
-
-CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
-
-CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
-COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
-
-CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
-
-CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
-
-CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
-	RETURNS regclass
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
-
-CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
-
-CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
-	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
-
--- access patterns
-
-CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
-	RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
-
-CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
-
-CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
-
-CREATE FUNCTION dyn_access_pattern_list(table_name text)
-	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
-COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
-
-CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
-COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
-
--- jobs
-
--- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these
--- tables with the rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a job
--- that is begun anew changes what is left to change.  A chunk is the keys after "position" up to and with "upper".
-CREATE TABLE dyn_jobs (
-	job bigint PRIMARY KEY,
-	kind text NOT NULL,
-	relation oid NOT NULL,
-	name text NOT NULL,
-	fingerprint bytea NOT NULL,
-	role oid NOT NULL,
-	steps integer NOT NULL,
-	expected bigint[] NOT NULL DEFAULT '{}',
-	chunks bigint NOT NULL DEFAULT 0,
-	started timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-	finished timestamptz
-) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_jobs IS 'backfills, refreshes and migrations, finished ones for some days';
-CREATE UNIQUE INDEX ON dyn_jobs (kind, relation, fingerprint) WHERE finished IS NULL;
-
-CREATE TABLE dyn_job_chunks (
-	job bigint NOT NULL,
-	step integer NOT NULL,
-	number bigint NOT NULL,
-	position text[],
-	upper text[],
-	done bigint NOT NULL DEFAULT 0,
-	skipped bigint NOT NULL DEFAULT 0,
-	complete boolean NOT NULL DEFAULT false,
-	worked interval NOT NULL DEFAULT '0',
-	updated timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-	PRIMARY KEY (job, step, number)
-) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_job_chunks IS 'ranges of keys that jobs are divided into, and how far each is';
-CREATE INDEX ON dyn_job_chunks (job, step, number) WHERE NOT complete;
-
-CREATE TABLE dyn_job_notes (
-	job bigint NOT NULL,
-	step integer NOT NULL,
-	what text NOT NULL,
-	"row" text NOT NULL,
-	message text NOT NULL,
-	noted timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
-);
-COMMENT ON TABLE dyn_job_notes IS 'rows that jobs could not deal with';
-CREATE INDEX ON dyn_job_notes (job, step);
-
--- Those of whoever has the rights of the role that began a job, or owns the table.  A session that takes part has a lock on
--- the job, and one on the chunk that it works on; 17498 is their class.  The rate is that of the sessions at work.
-CREATE VIEW dyn_job_progress WITH (security_barrier) AS
-	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.step,
-		CASE WHEN j.finished IS NOT NULL OR (w.cut AND w.open = 0) THEN 'finished' WHEN w.sessions > 0 THEN 'running'
-			WHEN w.chunks IS NULL THEN 'waiting' ELSE 'interrupted' END AS state,
-		coalesce(w.done, 0) AS rows_done, coalesce(w.skipped, 0) AS rows_skipped, j.expected[s.step] AS rows_expected,
-		coalesce(p.problems, 0) AS problems, w.rate,
-		CASE WHEN w.rate > 0 THEN pg_catalog.make_interval(secs => greatest(j.expected[s.step] - w.done - w.skipped, 0) / w.rate) END
-			AS time_left,
-		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
-	FROM dyn_jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation
-		CROSS JOIN LATERAL pg_catalog.generate_series(1, j.steps) s (step)
-		LEFT JOIN (SELECT k.job, k.step, pg_catalog.count(*) AS chunks, pg_catalog.bool_or(k.upper IS NULL) AS cut,
-				pg_catalog.count(*) FILTER (WHERE NOT k.complete) AS open,
-				pg_catalog.sum(k.done)::bigint AS done, pg_catalog.sum(k.skipped)::bigint AS skipped, pg_catalog.max(k.updated) AS updated,
-				pg_catalog.count(l.objid) AS sessions,
-				CASE WHEN pg_catalog.count(l.objid) > 0 THEN pg_catalog.sum(k.done + k.skipped)::float8
-					/ nullif(EXTRACT(epoch FROM pg_catalog.sum(k.worked)), 0)::float8 * pg_catalog.count(l.objid) END AS rate
-			FROM dyn_job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
-				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
-				AND l.classid::bigint = k.job AND l.objid::bigint = k.number
-			GROUP BY k.job, k.step) w ON w.job = j.job AND w.step = s.step
-		LEFT JOIN (SELECT n.job, n.step, pg_catalog.count(*) AS problems FROM dyn_job_notes n GROUP BY n.job, n.step) p
-			ON p.job = j.job AND p.step = s.step
-	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
-COMMENT ON VIEW dyn_job_progress IS 'backfills, refreshes and migrations: how far they are';
-GRANT SELECT ON dyn_job_progress TO PUBLIC;
-
-CREATE VIEW dyn_job_problems WITH (security_barrier) AS
-	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, n.step, n.what, n."row", n.message, n.noted AS noted_at
-	FROM dyn_jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dyn_job_notes n ON n.job = j.job
-	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
-COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
-GRANT SELECT ON dyn_job_problems TO PUBLIC;
-
-CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean) IS
-	'update all items that a filter takes, in many transactions';
-
-CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
-		restart boolean DEFAULT false)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
-	'give all items of an entity the keys that its templates make now, in many transactions';
-
 -- entities
 
 CREATE FUNCTION dyn_ksuid(at timestamptz DEFAULT NULL) RETURNS text
@@ -927,6 +771,66 @@ COMMENT ON FUNCTION dyn_update_entity(text, text, dyn_item, text, text, jsonb, d
 	'change an item of an entity, and make its index keys anew in the same step';
 COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete the item of an entity with the key that these attributes make';
+
+-- entity views
+
+CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
+
+CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
+
+CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+
+CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+
+CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
+
+CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
+
+CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
+	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
+
+-- access patterns
+
+CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
+
+CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
+
+CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+
+CREATE FUNCTION dyn_access_pattern_list(table_name text)
+	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
+
+CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
 
 -- jobs
 
