@@ -28,11 +28,9 @@ type_argument(FunctionCallInfo fcinfo, int i)
 	code = action_span(PG_GETARG_TEXT_PP(i));
 	type = item_type_from_code(code);
 	if (type == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid type \"%s\" of an attribute", item_quoted(code)),
-				 errhint("Use S, N, B, BOOL, NULL, L, M, SS, NS or BS; the sample says what type "
-						 "of SQL it becomes.")));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid type \"%s\" of an attribute", item_quoted(code)),
+						errhint("Use a code of DynamoDB's, like S, N or SS.")));
 	return type;
 }
 

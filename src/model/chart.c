@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+
 #include "actions/arguments.h"
 #include "actions/grid.h"
 #include "model/chart.h"
@@ -170,4 +172,11 @@ chart_print(const Chart *chart, const char *title, StringInfo out)
 		print_text(chart, out);
 	else
 		print_markdown(chart, out);
+}
+
+/* All that was printed, without the end of its last line. */
+text *
+chart_text(const StringInfo out)
+{
+	return cstring_to_text_with_len(out->data, Max(out->len - 1, 0));
 }

@@ -38,10 +38,11 @@ find_operation(const char *name)
 		if (strcmp(operations[i].name, name) == 0)
 			return i;
 	}
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("an access pattern cannot be operation \"%s\"", name),
-					errhint("Use GetItem, Query, Scan, PutItem, UpdateItem, DeleteItem, "
-							"TransactGetItems or TransactWriteItems.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_VALIDATION),
+		 errmsg("an access pattern cannot be operation \"%s\"", name),
+		 errhint("Use an operation that reads or writes items, or a transaction of such ones.")));
 }
 
 bool
@@ -310,7 +311,7 @@ dyn_access_patterns(PG_FUNCTION_ARGS)
 	}
 	initStringInfo(&out);
 	chart_print(chart, NULL, &out);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+	PG_RETURN_TEXT_P(chart_text(&out));
 }
 
 static Datum
