@@ -155,6 +155,11 @@ extern void action_check_scan(const ScanRequest *request);
 
 /* put.c: whatever is there; returns it */
 extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
+extern void action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
+							const DynItem *const *items);
+extern void action_insert_many(Relation rel, DynTable *table, int n,
+							   const DynKeyValues *const *keys, const DynItem *const *items,
+							   bool *inserted);
 
 /* condition.c */
 extern const Expr *action_condition(const ItemRequest *request);

@@ -9,6 +9,7 @@
 
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "errors.h"
@@ -256,7 +257,7 @@ json_read_names(JsonReader *reader)
 	return names;
 }
 
-/* Any value, which nobody looks at. */
+/* Any value, as deep as it is. */
 void
 json_skip(JsonReader *reader)
 {
@@ -264,6 +265,7 @@ json_skip(JsonReader *reader)
 
 	do
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (at(reader, JSON_TOKEN_OBJECT_START) || at(reader, JSON_TOKEN_ARRAY_START))
 			depth++;
 		else if (at(reader, JSON_TOKEN_OBJECT_END) || at(reader, JSON_TOKEN_ARRAY_END))
