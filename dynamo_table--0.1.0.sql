@@ -896,6 +896,79 @@ CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size int
 COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
 
+-- migrations
+
+CREATE FUNCTION dyn_migration(name text, table_name text, steps jsonb) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
+
+CREATE FUNCTION dyn_migration_drop(name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_drop(text) IS 'declare a migration no longer';
+
+CREATE FUNCTION dyn_migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
+		entity text, source text, followed boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
+
+CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT 1000, restart boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
+	'give all items of an entity the keys that its templates make now, in many transactions';
+
+COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean) IS 'make items of rows, in batches, or go on with that';
+
+CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
+	RETURNS TABLE (step_name text, source_row text, key dyn_item, item dyn_item, problem text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
+COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
+
+CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
+
+CREATE FUNCTION dyn_migration_dry_run(migration text, samples integer DEFAULT 3)
+	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_dry_run(text, integer) IS 'samples of the items that a migration would make, and all problems';
+
+CREATE FUNCTION dyn_migration_verify(migration text)
+	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_verify(text) IS 'rows whose items are missing or different, and items that no row makes';
+
+CREATE FUNCTION dyn_migration_follow(migration text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_follow(text) IS 'keep items in step with the tables that a migration reads, by triggers';
+
+CREATE FUNCTION dyn_migration_unfollow(migration text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_unfollow(text) IS 'remove these triggers';
+
+CREATE FUNCTION dyn_migration_changed() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_changed() IS 'internal: trigger of followed tables, which makes items anew';
+
+CREATE FUNCTION dyn_migration_truncated() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_truncated() IS 'internal: trigger of followed tables, which refuses TRUNCATE';
+
+CREATE FUNCTION dyn_migration_problems(migration text)
+	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
+
+-- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
+CREATE VIEW dyn_migration_progress AS
+	SELECT s.name, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
+		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
+	FROM dyn_migration_steps() s
+		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_job_progress l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
+			ON j.name = s.name AND j.relation = s.relation
+		LEFT JOIN dyn_job_progress p ON p.job = j.job AND p.step = s.number;
+COMMENT ON VIEW dyn_migration_progress IS 'steps of migrations: how far they are';
+GRANT SELECT ON dyn_migration_progress TO PUBLIC;
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
