@@ -24,7 +24,7 @@ DECLARE line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
 		IF line ~ 'Scan|Index Cond' THEN
-			RETURN NEXT regexp_replace(line, '''\{"entity".*?\}\}''::text', 'DEFINITION', 'g');
+			RETURN NEXT regexp_replace(regexp_replace(line, '''\{"entity".*?\}\}''::text', 'DEFINITION', 'g'), '\$0|\(InitPlan 1\).col1', 'SUBQUERY');
 		END IF;
 	END LOOP;
 END $$;

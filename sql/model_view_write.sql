@@ -1,5 +1,6 @@
 -- Writing to views of entities.
 \pset format unaligned
+\set SHOW_CONTEXT never
 \pset tuples_only on
 SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
