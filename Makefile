@@ -17,6 +17,7 @@ EXTVERSION = 0.1.0
 
 MODULE_big = dynamo_table
 DATA = $(EXTENSION)--$(EXTVERSION).sql
+SCRIPTS = bin/dynamo_table
 # The wildcard finds what flex and bison made only after the first build.
 GENERATED = src/expr/gram.c src/expr/scan.c
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c) $(GENERATED))

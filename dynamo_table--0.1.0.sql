@@ -855,6 +855,34 @@ CREATE VIEW dyn_job_problems WITH (security_barrier) AS
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
 GRANT SELECT ON dyn_job_problems TO PUBLIC;
+-- import and export
+
+CREATE FUNCTION dyn_import_lines(table_name text, lines text, on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop',
+		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, text) IS
+	'put the items of lines of DynamoDB JSON, as DynamoDB exports them, into a table';
+
+CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size integer DEFAULT NULL,
+		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', INOUT items bigint DEFAULT NULL,
+		INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+		INOUT errors jsonb DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_import(text, regclass, text, integer, text, text, bigint, bigint, bigint, bigint, jsonb) IS
+	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
+
+CREATE FUNCTION dyn_workbench_import(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
+	RETURNS TABLE (table_name text, indexes integer, items bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_workbench_import(json, boolean, text) IS
+	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
+
+CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, wrapped boolean DEFAULT true, filter text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL)
+	RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_export(text, text, boolean, text, jsonb, dyn_item) IS
+	'the items of a table, or of an entity, as lines of DynamoDB JSON, in the order of their keys';
 
 CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
 		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false)

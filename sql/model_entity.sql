@@ -1,4 +1,5 @@
 -- Entities: declared, listed, rendered, stored, read, changed.
+\set SHOW_CONTEXT never
 SELECT dyn_create_table('hub', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"},
 	"GSI2": {"partition_key": "GSI2PK S", "sort_key": "GSI2SK S"}, "GSI3": {"partition_key": "GSI3PK S", "sort_key": "GSI3SK S"},
 	"GSI4": {"partition_key": "GSI4PK S", "sort_key": "GSI4SK S"}}');

@@ -153,6 +153,11 @@ extern void action_scan(const ScanRequest *request, ResultCallback callback, voi
 
 /* put.c: whatever is there; returns it */
 extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
+extern void action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
+							const DynItem *const *items);
+extern void action_insert_many(Relation rel, DynTable *table, int n,
+							   const DynKeyValues *const *keys, const DynItem *const *items,
+							   bool *inserted);
 
 /* condition.c */
 extern const Expr *action_condition(const ItemRequest *request);

@@ -20,7 +20,6 @@ typedef struct BatchWrite
 	ItemTarget target;
 	bool put;
 	DynItem *item; /* or the key */
-	CollectionWatch watch;
 } BatchWrite;
 
 /* Spec row B07. */
@@ -92,7 +91,6 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 static void
 put_many(BatchWrite *const *run, int n)
 {
-	ErrorContextCallback callback;
 	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
 	const DynItem **items = palloc(n * sizeof(DynItem *));
 
@@ -101,11 +99,7 @@ put_many(BatchWrite *const *run, int n)
 		keys[i] = &run[i]->target.key;
 		items[i] = run[i]->item;
 	}
-	store_begin(&callback);
-	store_put_many(run[0]->target.table, n, keys, items);
-	store_end(&callback);
-	for (int i = 0; i < n; i++)
-		collection_written(run[i]->watch, run[i]->target.table, keys[i], NULL, items[i]);
+	action_put_many(run[0]->target.rel, run[0]->target.table, n, keys, items);
 }
 
 static void
@@ -119,13 +113,15 @@ write_one(const BatchWrite *write, const ItemMeter *meter)
 	store_begin(&callback);
 	if (write->put)
 	{
+		CollectionWatch watch =
+			collection_watch(target->rel, target->table, &target->key, write->item);
+
 		new = write->item;
 		old = action_replace(target->table, &target->key, new);
+		collection_written(watch, target->table, &target->key, old, new);
 	}
 	else
 		old = store_delete(target->table, &target->key, meter != NULL);
-	if (write->put)
-		collection_written(write->watch, target->table, &target->key, old, new);
 	store_end(&callback);
 	target_measure(meter, target, old, new);
 }
@@ -134,19 +130,13 @@ write_one(const BatchWrite *write, const ItemMeter *meter)
 static void
 write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 {
-	bool one_by_one = !run[0]->put || meter != NULL;
-
-	for (int i = 0; i < n && run[0]->put; i++)
-	{
-		const ItemTarget *target = &run[i]->target;
-
-		run[i]->watch = collection_watch(target->rel, target->table, &target->key, run[i]->item);
-		one_by_one |= run[i]->watch == COLLECTION_LOOK;
-	}
-	if (!one_by_one)
+	if (run[0]->put && meter == NULL)
 		put_many(run, n);
-	for (int i = 0; i < n && one_by_one; i++)
-		write_one(run[i], meter);
+	else
+	{
+		for (int i = 0; i < n; i++)
+			write_one(run[i], meter);
+	}
 }
 
 static bool

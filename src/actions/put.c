@@ -87,3 +87,67 @@ action_put(const ItemRequest *request)
 	relation_close(rel, NoLock);
 	return request->return_values == RETURN_ALL_OLD ? action_returned(request, old) : NULL;
 }
+
+/*
+ * Puts of many items: what stands for all of them has been checked, and their keys are in the order
+ * of the primary key, and distinct.
+ */
+
+typedef struct PutMany
+{
+	CollectionWatch *watches;
+	bool look; /* one of them has to look at its collection, and at the old item */
+} PutMany;
+
+static PutMany
+watch_many(Relation rel, const DynTable *table, int n, const DynKeyValues *const *keys,
+		   const DynItem *const *items)
+{
+	PutMany many = {palloc(n * sizeof(CollectionWatch)), false};
+
+	for (int i = 0; i < n; i++)
+	{
+		many.watches[i] = collection_watch(rel, table, keys[i], items[i]);
+		many.look |= many.watches[i] == COLLECTION_LOOK;
+	}
+	return many;
+}
+
+void
+action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
+				const DynItem *const *items)
+{
+	PutMany many = watch_many(rel, table, n, keys, items);
+	ErrorContextCallback callback;
+
+	store_begin(&callback);
+	if (!many.look)
+		store_put_many(table, n, keys, items);
+	for (int i = 0; i < n; i++)
+	{
+		DynItem *old = NULL;
+
+		if (many.look)
+			old = action_replace(table, keys[i], unconstify(DynItem *, items[i]));
+		collection_written(many.watches[i], table, keys[i], old, items[i]);
+	}
+	store_end(&callback);
+}
+
+/* Items that are there stay, and are locked; says of each whether it was inserted. */
+void
+action_insert_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
+				   const DynItem *const *items, bool *inserted)
+{
+	PutMany many = watch_many(rel, table, n, keys, items);
+	ErrorContextCallback callback;
+
+	store_begin(&callback);
+	store_insert_many(table, n, keys, items, inserted);
+	for (int i = 0; i < n; i++)
+	{
+		if (inserted[i])
+			collection_written(many.watches[i], table, keys[i], NULL, items[i]);
+	}
+	store_end(&callback);
+}

@@ -9,6 +9,7 @@
 
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "errors.h"
@@ -254,4 +255,23 @@ json_read_names(JsonReader *reader)
 	if (JB_ROOT_COUNT(names) != n)
 		fail(reader, "a name is there twice");
 	return names;
+}
+
+/* Any value, as deep as it is. */
+void
+json_skip(JsonReader *reader)
+{
+	int depth = 0;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (at(reader, JSON_TOKEN_OBJECT_START) || at(reader, JSON_TOKEN_ARRAY_START))
+			depth++;
+		else if (at(reader, JSON_TOKEN_OBJECT_END) || at(reader, JSON_TOKEN_ARRAY_END))
+			depth--;
+		else if (at(reader, JSON_TOKEN_END))
+			fail(reader, "malformed JSON");
+		advance(reader);
+	} while (depth > 0);
 }

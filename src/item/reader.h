@@ -42,6 +42,7 @@ extern bool json_read_bool(JsonReader *reader);
 extern int64 json_read_integer(JsonReader *reader);
 extern DynItem *json_read_item(JsonReader *reader, ItemSyntax syntax);
 extern Jsonb *json_read_names(JsonReader *reader);
+extern void json_skip(JsonReader *reader);
 
 extern char *json_reader_path(const JsonReader *reader);
 

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -473,7 +474,7 @@ check_names(const Entity *entity)
 
 			if (k != i &&
 				(same(attribute->stored, other->stored) || same(attribute->stored, other->name)))
-				fail(entity, psprintf("attribute \"%s\" is stored by the name of attribute \"%s\"",
+				fail(entity, psprintf("attributes \"%s\" and \"%s\" have a name in common",
 									  item_quoted(attribute->name), item_quoted(other->name)));
 		}
 	}
@@ -563,13 +564,45 @@ entity_print(const Entity *entity, const DynItem *declaration)
  * Those of a table
  */
 
-static Entity *
-read_entity(const DynTable *table, const ModelDeclaration *declaration)
+/* Where a declaration is that cannot be read any more. */
+typedef struct ReadContext
 {
-	return entity_parse(table,
-						item_parse(declaration->json, (int) strlen(declaration->json),
-								   ITEM_SYNTAX_PLAIN_ITEM, NULL),
-						false);
+	const char *table;
+	ItemSpan entity;
+} ReadContext;
+
+static void
+add_context(void *arg)
+{
+	const ReadContext *context = arg;
+
+	errcontext("entity \"%s\" of table \"%s\"", item_quoted(context->entity), context->table);
+}
+
+/*
+ * With the rights of the table's owner, who has declared it: whoever writes items need not be allowed to use
+ * the schemas of their types, as he need not for the types of columns.
+ */
+static Entity *
+read_entity(Relation rel, const DynTable *table, const ModelDeclaration *declaration)
+{
+	ReadContext context = {RelationGetRelationName(rel), declaration->name};
+	ErrorContextCallback callback = {error_context_stack, add_context, &context};
+	Entity *entity;
+	Oid user;
+	int security;
+
+	error_context_stack = &callback;
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(rel->rd_rel->relowner,
+						   security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	entity = entity_parse(table,
+						  item_parse(declaration->json, (int) strlen(declaration->json),
+									 ITEM_SYNTAX_PLAIN_ITEM, NULL),
+						  false);
+	SetUserIdAndSecContext(user, security);
+	error_context_stack = callback.previous;
+	return entity;
 }
 
 List *
@@ -583,7 +616,7 @@ entities_of(Relation rel, const DynTable *table)
 		const ModelDeclaration *declaration = lfirst(cell);
 
 		if (declaration->kind == MODEL_ENTITY)
-			entities = lappend(entities, read_entity(table, declaration));
+			entities = lappend(entities, read_entity(rel, table, declaration));
 	}
 	return entities;
 }
@@ -594,7 +627,7 @@ entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok)
 	const ModelDeclaration *declaration = model_find(model_declarations(rel), MODEL_ENTITY, name);
 
 	if (declaration != NULL)
-		return read_entity(table, declaration);
+		return read_entity(rel, table, declaration);
 	if (!missing_ok)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),

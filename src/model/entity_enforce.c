@@ -140,7 +140,7 @@ list_problems(const Entity *entity, List *problems)
 	ListCell *cell;
 
 	initStringInfo(&out);
-	appendStringInfo(&out, "As a \"%s\": ", item_quoted(entity->name));
+	appendStringInfo(&out, "As entity \"%s\": ", item_quoted(entity->name));
 	foreach (cell, problems)
 		appendStringInfo(&out, "%s%s", foreach_current_index(cell) > 0 ? "; " : "",
 						 (char *) lfirst(cell));

@@ -7,6 +7,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_type.h"
 #include "utils/builtins.h"

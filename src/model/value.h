@@ -19,7 +19,7 @@
  *		numbers					N; S: as printed
  *		json, jsonb				M, L: plain JSON, as the casts do it; S: its text
  *		arrays					L; SS, NS, BS: duplicates once, empty: absent
- *		all others				S: the output of the type
+ *		all others				S: the output of the type, with the settings of a dump, in UTC
  *
  * SQL NULL is an absent attribute; NULLs in an array are NULL in a list.  What the attribute
  * cannot hold (NaN, infinity, a number of more than 38 digits, an empty or NULL element of a set,

@@ -10,11 +10,15 @@
 #include "catalog/pg_type.h"
 #include "common/shortest_dec.h"
 #include "lib/qunique.h"
+#include "miscadmin.h"
+#include "pgtime.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
+#include "utils/float.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -246,6 +250,40 @@ bytes_payload(const ValueWriter *writer, Datum value)
 	return span;
 }
 
+/* Whether the session's settings print values as any other session reads them, and always alike. */
+static bool
+prints_portably(void)
+{
+	return DateStyle == USE_ISO_DATES && IntervalStyle == INTSTYLE_POSTGRES &&
+		   extra_float_digits > 0 && strcmp(pg_get_timezone_name(session_timezone), "UTC") == 0;
+}
+
+static void
+set_locally(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+							 false);
+}
+
+/* Ranges of timestamps, intervals, floats: what a type prints may depend on settings. */
+static char *
+portable_output(ValueWriter *writer, Datum value)
+{
+	char *text;
+	int level;
+
+	if (writer->form.kind == VALUE_ENUM || prints_portably())
+		return OutputFunctionCall(&writer->output, value);
+	level = NewGUCNestLevel();
+	set_locally("datestyle", "ISO");
+	set_locally("intervalstyle", "postgres");
+	set_locally("extra_float_digits", "3");
+	set_locally("timezone", "UTC");
+	text = OutputFunctionCall(&writer->output, value);
+	AtEOXact_GUC(true, level);
+	return text;
+}
+
 static ItemSpan
 scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 {
@@ -277,7 +315,7 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 		case VALUE_UUID:
 			return uuid_payload(writer, DatumGetUUIDP(value));
 		default:
-			text = OutputFunctionCall(&writer->output, value);
+			text = portable_output(writer, value);
 			return (ItemSpan){text, (uint32) strlen(text)};
 	}
 }
@@ -458,8 +496,8 @@ make_writer(FunctionCallInfo fcinfo)
 		/* a type of DynamoDB's alone is with the type of the value here */
 		if (memchr(span.data, ' ', span.len) == NULL)
 		{
-			char *both = psprintf("%.*s %s", (int) span.len, span.data,
-								  format_type_be_qualified(sql));
+			char *both =
+				psprintf("%.*s %s", (int) span.len, span.data, format_type_be_qualified(sql));
 
 			span = (ItemSpan){both, (uint32) strlen(both)};
 		}
@@ -485,8 +523,8 @@ dyn_to_value(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (writer == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt
-														   : CurrentMemoryContext);
+		MemoryContext old =
+			MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
 
 		writer = make_writer(fcinfo);
 		MemoryContextSwitchTo(old);

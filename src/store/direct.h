@@ -28,6 +28,8 @@ extern void direct_replace(DynTable *table, const DynKeyValues *key, const DynIt
 extern DynItem *direct_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 extern void direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 							const DynItem *const *items);
+extern void direct_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
+							   const DynItem *const *items, bool *inserted);
 
 /* direct_read.c: false if it is for the SPI store; ranges are narrowed */
 extern bool direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item);

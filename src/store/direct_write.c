@@ -193,6 +193,27 @@ direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	return done;
 }
 
+void
+direct_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
+				   const DynItem *const *items, bool *inserted)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	Writer w;
+
+	writer_open(&w, table, CMD_UPDATE, "INSERT");
+	for (int i = 0; i < n; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		inserted[i] = insert_row(&w, keys[i], items[i]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	writer_close(&w);
+	MemoryContextDelete(context);
+}
+
 /* As lock_row() does. */
 static bool
 delete_row(Writer *w, const DynKeyValues *key, DynItem **old)

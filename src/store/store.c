@@ -150,6 +150,20 @@ store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const Dy
 		spi_put_many(table, n, keys, items);
 }
 
+/* The same as store_insert() for each, of which it says what came of it. */
+void
+store_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
+				  const DynItem *const *items, bool *inserted)
+{
+	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
+		direct_insert_many(table, n, keys, items, inserted);
+	else
+	{
+		for (int i = 0; i < n; i++)
+			inserted[i] = spi_insert(table, keys[i], items[i]);
+	}
+}
+
 void
 store_init(void)
 {

@@ -122,6 +122,8 @@ extern DynItem *store_delete(DynTable *table, const DynKeyValues *key, bool want
 /* Keys in the order of the primary key, and distinct */
 extern void store_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 						   const DynItem *const *items);
+extern void store_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
+							  const DynItem *const *items, bool *inserted);
 
 /* placeholder.c */
 extern bool store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item);

@@ -1,0 +1,431 @@
+/*
+ * batch.c
+ *	  Lines of an import, written in batches.
+ *
+ * A batch is written in the order of the keys, like all calls of several items, so two imports
+ * never wait for each other in a circle.  Of several lines of one key only the one that counts is
+ * written.
+ *
+ * What is wrong with a line by itself is known when it is parsed.  What only the write tells (a
+ * trigger, a policy, a key that its index cannot hold) fails a whole batch.  So a batch is written in a
+ * subtransaction, and one that has failed in halves, until it is known which line it was.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/json.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "catalog/derive.h"
+#include "errors.h"
+#include "transfer/transfer.h"
+
+/* Bytes of items that are kept in memory for one batch. */
+#define MAX_BATCH_BYTES (16 * 1024 * 1024)
+
+/*
+ * Puts that are written together where collections have a limited size, which each has to be asked for
+ * before it is written.
+ */
+#define LIMITED_RUN 25
+
+struct TransferEntry
+{
+	int64 line;
+	bool put;
+	DynItem *item; /* or the key */
+	DynKeyValues key;
+};
+
+/* In the current memory context, which outlives the import. */
+void
+transfer_begin(Transfer *transfer, const char *unit, int max)
+{
+	transfer->unit = unit;
+	transfer->max = max;
+	initStringInfo(&transfer->errors);
+	transfer->context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table import", ALLOCSET_DEFAULT_SIZES);
+	transfer->transient = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table import line",
+												ALLOCSET_DEFAULT_SIZES);
+	transfer->entries = palloc(max * sizeof(TransferEntry));
+	transfer->sorted = palloc(max * sizeof(TransferEntry *));
+	transfer->keys = palloc(max * sizeof(DynKeyValues const *));
+	transfer->puts = palloc(max * sizeof(const DynItem *));
+	transfer->inserted = palloc(max * sizeof(bool));
+}
+
+/*
+ * Errors
+ */
+
+/* What may be wrong with a line; all else is no reason to go on with the next one. */
+static bool
+is_about_line(const Transfer *transfer, int code)
+{
+	switch (ERRCODE_TO_CATEGORY(code))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+			return true;
+		default:
+			break;
+	}
+	if (code == ERRCODE_INSUFFICIENT_PRIVILEGE)
+		return transfer->table->row_security;
+	return code == ERRCODE_DYN_VALIDATION || code == ERRCODE_DYN_CONDITIONAL_CHECK_FAILED ||
+		   code == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT;
+}
+
+static void
+append_text(StringInfo out, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	appendStringInfo(out, ", \"%s\": ", name);
+	escape_json(out, value);
+}
+
+static void
+note_error(Transfer *transfer, int64 line, int code, const char *message, const char *detail)
+{
+	StringInfo out = &transfer->errors;
+
+	if (transfer->skipped++ >= TRANSFER_MAX_ERRORS)
+		return;
+	appendStringInfo(out, "%s{\"%s\": " INT64_FORMAT ", \"code\": \"%s\"", out->len > 0 ? ", " : "",
+					 transfer->unit, line, unpack_sql_state(code));
+	append_text(out, "message", message);
+	append_text(out, "detail", detail);
+	appendStringInfoChar(out, '}');
+}
+
+/* Note the error, or stop with it and say which line it is about. */
+static void
+tell_error(Transfer *transfer, int64 line, ErrorData *error)
+{
+	if (!transfer->skip)
+	{
+		error->message = psprintf("%s " INT64_FORMAT ": %s", transfer->unit, line, error->message);
+		ReThrowError(error);
+	}
+	note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
+}
+
+/*
+ * Taking lines in
+ */
+
+/* What a line is that is taken in: its text, or an item that was read already. */
+typedef struct Input
+{
+	const char *line; /* NULL: there is an item */
+	int len;
+	DynItem *item;
+} Input;
+
+static TransferKind
+read_input(const Input *input, DynItem **item)
+{
+	if (input->line != NULL)
+		return transfer_parse_line(input->line, input->len, item);
+	*item = input->item;
+	return TRANSFER_ITEM;
+}
+
+/* The key and the item stay with the batch, and all else that they were made of goes with the line. */
+static void
+fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
+{
+	MemoryContext old = MemoryContextSwitchTo(transfer->context);
+
+	if (entry->put)
+		dyn_key_of_item(transfer->table, item, &entry->key);
+	else
+		dyn_key_exact(transfer->table, &transfer->table->primary, item, &entry->key);
+	entry->item = memcpy(palloc(VARSIZE_ANY(item)), item, VARSIZE_ANY(item));
+	MemoryContextSwitchTo(old);
+}
+
+/* False if there is nothing. */
+static bool
+parse(Transfer *transfer, const Input *input, TransferEntry *entry)
+{
+	DynItem *item;
+	TransferKind kind = read_input(input, &item);
+
+	if (kind == TRANSFER_BLANK)
+		return false;
+	if (kind != TRANSFER_ITEM && transfer->on_conflict != TRANSFER_REPLACE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a change can only replace what is there"),
+				 errhint("Use on_conflict \"replace\" for incremental exports.")));
+	entry->line = transfer->line;
+	entry->put = kind != TRANSFER_DELETE;
+	fill_entry(transfer, entry, item);
+	/* the write says it too, but only after the batch has failed */
+	if (entry->put && transfer->skip)
+		dyn_check_index_keys(transfer->rel, transfer->table, NULL, item);
+	return true;
+}
+
+/* Parsing only computes, so there is nothing to roll back. */
+static bool
+try_parse(Transfer *transfer, const Input *input, TransferEntry *entry)
+{
+	ErrorData *volatile error = NULL;
+	volatile bool found = false;
+
+	PG_TRY();
+	{
+		found = parse(transfer, input, entry);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(transfer->transient);
+		error = CopyErrorData();
+		if (!is_about_line(transfer, error->sqlerrcode))
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (error != NULL)
+	{
+		transfer->items++;
+		tell_error(transfer, transfer->line, error);
+	}
+	return found;
+}
+
+static void
+take(Transfer *transfer, const Input *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(transfer->transient);
+	TransferEntry *entry = &transfer->entries[transfer->n];
+
+	transfer->line++;
+	if (try_parse(transfer, input, entry))
+	{
+		transfer->items++;
+		transfer->bytes += VARSIZE_ANY(entry->item);
+		transfer->n++;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(transfer->transient);
+	if (transfer->n == transfer->max || transfer->bytes > MAX_BATCH_BYTES)
+		transfer_write(transfer);
+}
+
+void
+transfer_take(Transfer *transfer, const char *line, int len)
+{
+	Input input = {.line = line, .len = len};
+
+	take(transfer, &input);
+}
+
+void
+transfer_take_item(Transfer *transfer, DynItem *item)
+{
+	Input input = {.item = item};
+
+	take(transfer, &input);
+}
+
+void
+transfer_blank(Transfer *transfer)
+{
+	transfer->line++;
+}
+
+/*
+ * Writing
+ */
+
+/* By key, then as they came. */
+static int
+compare_entries(const void *a, const void *b, void *table)
+{
+	const TransferEntry *x = *(TransferEntry *const *) a;
+	const TransferEntry *y = *(TransferEntry *const *) b;
+	int cmp = store_key_compare(table, &x->key, &y->key);
+
+	if (cmp != 0)
+		return cmp;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static bool
+same_key(const Transfer *transfer, int a, int b)
+{
+	return store_key_compare(transfer->table, &transfer->sorted[a]->key,
+							 &transfer->sorted[b]->key) == 0;
+}
+
+/* A line whose place is taken by what is there, or by a line before it. */
+static void
+refuse(Transfer *transfer, const TransferEntry *entry)
+{
+	static const char message[] = "there is an item with this key already";
+
+	if (transfer->on_conflict == TRANSFER_KEEP)
+		transfer->kept++;
+	else if (transfer->skip)
+		note_error(transfer, entry->line, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED, message, NULL);
+	else
+		ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
+						errmsg("%s " INT64_FORMAT ": %s", transfer->unit, entry->line, message)));
+}
+
+/* The entries in order, with one of each key: the last one if it replaces others, or else the first. */
+static int
+sort_entries(Transfer *transfer)
+{
+	int n = 0;
+
+	for (int i = 0; i < transfer->n; i++)
+		transfer->sorted[i] = &transfer->entries[i];
+	qsort_arg(transfer->sorted, transfer->n, sizeof(TransferEntry *), compare_entries,
+			  transfer->table);
+	for (int i = 0; i < transfer->n; i++)
+	{
+		bool again = n > 0 && same_key(transfer, n - 1, i);
+
+		if (!again)
+			transfer->sorted[n++] = transfer->sorted[i];
+		else if (transfer->on_conflict == TRANSFER_REPLACE)
+		{
+			transfer->sorted[n - 1] = transfer->sorted[i];
+			transfer->written++;
+			transfer->superseded++;
+		}
+		else
+			refuse(transfer, transfer->sorted[i]);
+	}
+	return n;
+}
+
+static void
+write_puts(Transfer *transfer, int first, int n)
+{
+	const DynKeyValues **keys = transfer->keys + first;
+	const DynItem **items = transfer->puts + first;
+
+	if (transfer->on_conflict == TRANSFER_REPLACE)
+		action_put_many(transfer->rel, transfer->table, n, keys, items);
+	else
+		action_insert_many(transfer->rel, transfer->table, n, keys, items,
+						   transfer->inserted + first);
+}
+
+/* Entries next to each other, puts and deletes by stretches. */
+static void
+write_entries(Transfer *transfer, int first, int n)
+{
+	int longest = dyn_local_indexes(transfer->table) > 0 ? LIMITED_RUN : n;
+	int end = first + n;
+	int next;
+
+	for (; first < end; first = next)
+	{
+		TransferEntry *entry = transfer->sorted[first];
+
+		CHECK_FOR_INTERRUPTS();
+		next = first + 1;
+		if (!entry->put)
+		{
+			ErrorContextCallback callback;
+
+			store_begin(&callback);
+			(void) store_delete(transfer->table, &entry->key, false);
+			store_end(&callback);
+			continue;
+		}
+		while (next < end && next - first < longest && transfer->sorted[next]->put)
+			next++;
+		write_puts(transfer, first, next - first);
+	}
+}
+
+/* In a subtransaction; the error, if there was one that may be about a line. */
+static ErrorData *
+try_write(Transfer *transfer, int first, int n)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(transfer->transient);
+	PG_TRY();
+	{
+		write_entries(transfer, first, n);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	MemoryContextReset(transfer->transient);
+	/* not before the subtransaction has ended, or the session would be left in it */
+	if (error != NULL && !is_about_line(transfer, error->sqlerrcode))
+		ReThrowError(error);
+	return error;
+}
+
+static void
+count_written(Transfer *transfer, int first, int n)
+{
+	for (int i = first; i < first + n; i++)
+	{
+		if (transfer->on_conflict == TRANSFER_REPLACE || transfer->inserted[i])
+			transfer->written++;
+		else
+			refuse(transfer, transfer->sorted[i]);
+	}
+}
+
+static void
+write_part(Transfer *transfer, int first, int n)
+{
+	ErrorData *error = try_write(transfer, first, n);
+
+	if (error == NULL)
+		count_written(transfer, first, n);
+	else if (n == 1)
+		tell_error(transfer, transfer->sorted[first]->line, error);
+	else
+	{
+		write_part(transfer, first, n / 2);
+		write_part(transfer, first + n / 2, n - n / 2);
+	}
+}
+
+void
+transfer_write(Transfer *transfer)
+{
+	MemoryContext old = MemoryContextSwitchTo(transfer->context);
+	int n = sort_entries(transfer);
+
+	for (int i = 0; i < n; i++)
+	{
+		transfer->keys[i] = &transfer->sorted[i]->key;
+		transfer->puts[i] = transfer->sorted[i]->item;
+	}
+	if (n > 0)
+		write_part(transfer, 0, n);
+	transfer->n = 0;
+	transfer->bytes = 0;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(transfer->context);
+}

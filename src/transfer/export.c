@@ -1,0 +1,156 @@
+/*
+ * export.c
+ *	  dyn_export(): items as lines of DynamoDB JSON.
+ *
+ * Lines are returned one by one, and read by pages: what is in memory is never more than a page,
+ * however large the table is, where the caller takes rows as they come, as COPY does.  All pages are
+ * read under the snapshot of the statement.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+#include "actions/arguments.h"
+#include "model/entity.h"
+#include "transfer/transfer.h"
+
+/* Items that a page has at most. */
+#define PAGE_ITEMS 1000
+
+/* In the memory context of all calls. */
+typedef struct Export
+{
+	text *table;
+	Entity *entity; /* NULL: all items */
+	bool wrapped;
+	text *filter;
+	Jsonb *names;
+	DynItem *vals;
+	DynItem *position; /* of the last page; NULL at first */
+	bool done; /* that was the last one */
+	MemoryContext page;
+	int n; /* lines of the page, and how many were returned */
+	int returned;
+	text *lines[PAGE_ITEMS];
+} Export;
+
+static void *
+copy_argument(FunctionCallInfo fcinfo, int i)
+{
+	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
+}
+
+/* It is looked up once: the statement's snapshot is one, too. */
+static Entity *
+find_entity(text *table_name, text *name)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
+	Entity *entity = entity_find(rel, table, action_span(name), false);
+
+	relation_close(rel, NoLock);
+	return entity;
+}
+
+/* table_name, entity, wrapped, filter, names, vals */
+static Export *
+begin(FunctionCallInfo fcinfo)
+{
+	Export *export = palloc0(sizeof(Export));
+
+	argument_require(fcinfo, 0, "table_name");
+	export->table = copy_argument(fcinfo, 0);
+	if (!PG_ARGISNULL(1))
+		export->entity = find_entity(export->table, PG_GETARG_TEXT_PP(1));
+	export->wrapped = PG_ARGISNULL(2) || PG_GETARG_BOOL(2);
+	export->filter = copy_argument(fcinfo, 3);
+	export->names = copy_argument(fcinfo, 4);
+	export->vals = copy_argument(fcinfo, 5);
+	export->page =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table export", ALLOCSET_DEFAULT_SIZES);
+	return export;
+}
+
+static void
+add_line(Datum datum, void *arg)
+{
+	Export *export = arg;
+	DynItem *item = DatumGetDynItem(datum);
+	MemoryContext old;
+	StringInfoData line;
+
+	if (export->entity != NULL && !entity_has(export->entity, item))
+		return;
+	old = MemoryContextSwitchTo(export->page);
+	initStringInfo(&line);
+	/* where the header of the text goes */
+	appendStringInfoSpaces(&line, VARHDRSZ);
+	if (export->wrapped)
+		appendStringInfoString(&line, "{\"Item\":");
+	item_print_attributes(&line, item_root(item));
+	if (export->wrapped)
+		appendStringInfoChar(&line, '}');
+	SET_VARSIZE(line.data, line.len);
+	export->lines[export->n++] = (text *) line.data;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+read_page(Export *export)
+{
+	MemoryContext context = MemoryContextSwitchTo(export->page);
+	ScanRequest request = {0};
+	ReadResult result;
+
+	request.read.table = export->table;
+	request.read.expressions = expr_request(export->names, export->vals);
+	request.read.filter = export->filter;
+	request.read.paged = true;
+	request.read.page_size = PAGE_ITEMS;
+	request.read.start_key = export->position;
+	export->n = export->returned = 0;
+	action_scan(&request, add_line, export, &result);
+	MemoryContextSwitchTo(context);
+	export->done = result.last_key == NULL;
+	if (export->position != NULL)
+		pfree(export->position);
+	export->position = NULL;
+	if (!export->done)
+		export->position = DatumGetDynItem(datumCopy(PointerGetDatum(result.last_key), false, -1));
+}
+
+/* dyn_export(table_name, entity, wrapped, filter, names, vals) */
+PG_FUNCTION_INFO_V1(dyn_export);
+Datum
+dyn_export(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *call;
+	Export *export;
+	MemoryContext old;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		call = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+		call->user_fctx = begin(fcinfo);
+		MemoryContextSwitchTo(old);
+	}
+	call = SRF_PERCALL_SETUP();
+	export = call->user_fctx;
+	old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+	while (export->returned == export->n && !export->done)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(export->page);
+		read_page(export);
+	}
+	MemoryContextSwitchTo(old);
+	if (export->returned == export->n)
+		SRF_RETURN_DONE(call);
+	SRF_RETURN_NEXT(call, PointerGetDatum(export->lines[export->returned++]));
+}

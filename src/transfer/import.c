@@ -1,0 +1,395 @@
+/*
+ * import.c
+ *	  dyn_import_lines(), and dyn_import(), which reads the lines from a table.
+ *
+ * The procedure reads ranges of blocks, a transaction each.  Their commits need not reach the disk
+ * one by one: what a crash takes back is imported again by the same call, which leaves what is
+ * there as it is.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "actions/arguments.h"
+#include "errors.h"
+#include "index/index.h"
+#include "index/place_plan.h"
+#include "transfer/transfer.h"
+
+#define LINES_BATCH 5000
+#define MAX_BATCH 1000000
+#define FIRST_RANGE 32 /* blocks */
+#define TELL_AFTER 10000
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+static const char *const conflicts[] = {"replace", "keep", "error", NULL};
+static const char *const errors[] = {"stop", "skip", NULL};
+
+/* items, written, kept, skipped, errors */
+static Datum
+make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
+{
+	char *list = psprintf("[%s]", transfer->errors.data);
+	Datum values[] = {Int64GetDatum(transfer->items), Int64GetDatum(transfer->written),
+					  Int64GetDatum(transfer->kept), Int64GetDatum(transfer->skipped),
+					  DirectFunctionCall1(jsonb_in, CStringGetDatum(list))};
+	bool nulls[lengthof(values)] = {false};
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+static void
+take(Transfer *transfer, const char *line, int len)
+{
+	if (transfer->line == 0 && len >= 3 && memcmp(line, BYTE_ORDER_MARK, 3) == 0)
+	{
+		line += 3;
+		len -= 3;
+	}
+	transfer_take(transfer, line, len);
+}
+
+/*
+ * Lines of a text
+ */
+
+static void
+take_lines(Transfer *transfer, const char *at, const char *end)
+{
+	while (at < end)
+	{
+		const char *newline = memchr(at, '\n', end - at);
+		const char *stop = newline == NULL ? end : newline;
+
+		CHECK_FOR_INTERRUPTS();
+		take(transfer, at, (int) (stop - at));
+		at = stop + 1;
+	}
+	transfer_write(transfer);
+}
+
+/* dyn_import_lines(table_name, lines, on_conflict, on_error) */
+PG_FUNCTION_INFO_V1(dyn_import_lines);
+Datum
+dyn_import_lines(PG_FUNCTION_ARGS)
+{
+	Transfer transfer = {0};
+	text *lines;
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "lines");
+	lines = PG_GETARG_TEXT_PP(1);
+	transfer.on_conflict = argument_choice(fcinfo, 2, "on_conflict", TRANSFER_REPLACE, conflicts);
+	transfer.skip = argument_choice(fcinfo, 3, "on_error", 0, errors) == 1;
+	transfer_begin(&transfer, "line", LINES_BATCH);
+	transfer.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), RowExclusiveLock, &transfer.table);
+	take_lines(&transfer, VARDATA_ANY(lines), VARDATA_ANY(lines) + VARSIZE_ANY_EXHDR(lines));
+	relation_close(transfer.rel, NoLock);
+	return make_result(fcinfo, &transfer);
+}
+
+/*
+ * Rows of a table
+ */
+
+typedef struct Source
+{
+	Transfer transfer;
+	Oid target;
+	const char *table; /* the target's name, for messages */
+	Oid relid;
+	const char *name; /* of the source, for messages */
+	Oid filenode; /* a rewrite puts rows elsewhere */
+	const char *column;
+	BlockNumber next;
+	BlockNumber end; /* as of the start */
+	BlockNumber range;
+	int batch; /* rows that a range should have */
+	TimestampTz started;
+	TimestampTz told;
+} Source;
+
+static bool
+is_text(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID || type == JSONOID || type == JSONBOID;
+}
+
+static void
+fail_column(const Source *source, const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg(message, source->name),
+					errhint("Name a column of type text, json or jsonb as column_name.")));
+}
+
+/* The column that is named, or else the only one that can hold lines. */
+static const char *
+choose_column(const Source *source, Relation rel, const char *name)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+	const char *found = NULL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+
+		if (column->attisdropped || !is_text(getBaseType(column->atttypid)) ||
+			(name != NULL && strcmp(name, NameStr(column->attname)) != 0))
+			continue;
+		if (found != NULL)
+			fail_column(source, "table \"%s\" has several columns that can hold lines");
+		found = pstrdup(NameStr(column->attname));
+	}
+	if (found == NULL)
+		fail_column(source, name == NULL ? "table \"%s\" has no column that can hold lines"
+										 : "table \"%s\" has no such column that can hold lines");
+	return found;
+}
+
+static void
+open_source(Source *source, Oid relid, const char *column)
+{
+	Relation rel = relation_open(relid, AccessShareLock);
+
+	source->relid = relid;
+	source->name = pstrdup(RelationGetRelationName(rel));
+	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" cannot be imported from", source->name),
+						errdetail("It is no table that has rows of its own.")));
+	source->column = choose_column(source, rel, column);
+	source->filenode = rel->rd_rel->relfilenode;
+	source->end = RelationGetNumberOfBlocks(rel);
+	source->range = FIRST_RANGE;
+	relation_close(rel, NoLock);
+}
+
+static void
+open_target(Source *source, text *name)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(name, AccessShareLock, &table);
+
+	source->target = table->relid;
+	source->table = pstrdup(RelationGetRelationName(rel));
+	relation_close(rel, NoLock);
+}
+
+/* The statement that reads a range; the names are those of now. */
+static char *
+source_sql(const Source *source)
+{
+	Relation rel = try_relation_open(source->relid, AccessShareLock);
+	char *sql;
+
+	if (rel == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("table \"%s\" was dropped meanwhile", source->name)));
+	if (rel->rd_rel->relfilenode != source->filenode)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("table \"%s\" was rewritten meanwhile", source->name),
+						errhint("Begin the import again.")));
+	sql = psprintf("SELECT %s::pg_catalog.text FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
+				   " AND ctid OPERATOR(pg_catalog.<) $2",
+				   quote_identifier(source->column),
+				   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+											  RelationGetRelationName(rel)));
+	relation_close(rel, NoLock);
+	return sql;
+}
+
+static Datum
+tid(BlockNumber block)
+{
+	ItemPointer pointer = palloc(sizeof(ItemPointerData));
+
+	ItemPointerSet(pointer, block, 0);
+	return PointerGetDatum(pointer);
+}
+
+static void
+run(const char *sql, Datum *bounds)
+{
+	Oid types[] = {TIDOID, TIDOID};
+	int result = SPI_execute_with_args(sql, 2, types, bounds, NULL, false, 0);
+
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+}
+
+/* Rows of a range of blocks, in their order, as SPI's result. */
+static void
+read_range(const Source *source, BlockNumber to)
+{
+	Datum bounds[] = {tid(source->next), tid(to)};
+	char *sql = source_sql(source);
+	PlaceSwitches before;
+
+	place_plan_begin(&before);
+	PG_TRY();
+	{
+		run(sql, bounds);
+	}
+	PG_FINALLY();
+	{
+		place_plan_end(&before);
+	}
+	PG_END_TRY();
+}
+
+static void
+take_row(Transfer *transfer, HeapTuple row, TupleDesc desc)
+{
+	bool isnull;
+	Datum value = SPI_getbinval(row, desc, 1, &isnull);
+	text *line;
+
+	if (isnull)
+	{
+		transfer_blank(transfer);
+		return;
+	}
+	line = DatumGetTextPP(value);
+	take(transfer, VARDATA_ANY(line), (int) VARSIZE_ANY_EXHDR(line));
+	if ((Pointer) line != DatumGetPointer(value))
+		pfree(line);
+}
+
+/* Ranges of about as many rows as a batch is to have, whatever fits into a block. */
+static void
+adapt(Source *source, BlockNumber blocks, uint64 rows)
+{
+	double fits = (double) blocks * source->batch / Max(rows, 1);
+
+	source->range = (BlockNumber) Max(Min(fits, (double) blocks * 4), 1);
+}
+
+/* The rows of a range, in the current transaction. */
+static void
+import_range(Source *source)
+{
+	BlockNumber blocks = Min(source->range, source->end - source->next);
+	SPITupleTable *rows;
+	uint64 n;
+
+	/* lines may be in TOAST */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	read_range(source, source->next + blocks);
+	rows = SPI_tuptable;
+	n = SPI_processed;
+	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_row(&source->transfer, rows->vals[i], rows->tupdesc);
+	}
+	transfer_write(&source->transfer);
+	SPI_freetuptable(rows);
+	PopActiveSnapshot();
+	source->next += blocks;
+	adapt(source, blocks, n);
+}
+
+/*
+ * A transaction for a range.  Always READ COMMITTED, whatever the session's default: other writers
+ * are no reason to give up.
+ */
+static void
+next_transaction(Source *source)
+{
+	Transfer *transfer = &source->transfer;
+
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+					  true, 0, false);
+	transfer->rel = try_relation_open(source->target, RowExclusiveLock);
+	transfer->table = transfer->rel == NULL ? NULL : dyn_schema(transfer->rel);
+	if (transfer->table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" was dropped meanwhile", source->table)));
+}
+
+static void
+tell(Source *source)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	long ms = TimestampDifferenceMilliseconds(source->started, now);
+
+	if (!TimestampDifferenceExceeds(source->told, now, TELL_AFTER))
+		return;
+	source->told = now;
+	ereport(NOTICE, (errmsg("import into table \"%s\": " INT64_FORMAT " items, %d %% of table "
+							"\"%s\", %.0f items/s",
+							source->table, source->transfer.items,
+							(int) (100.0 * source->next / Max(source->end, 1)), source->name,
+							source->transfer.items * 1000.0 / Max(ms, 1))));
+}
+
+static void
+import_rows(Source *source)
+{
+	source->started = source->told = GetCurrentTimestamp();
+	while (source->next < source->end)
+	{
+		next_transaction(source);
+		import_range(source);
+		relation_close(source->transfer.rel, NoLock);
+		tell(source);
+	}
+}
+
+static int
+batch_size(FunctionCallInfo fcinfo, int i)
+{
+	int size = PG_ARGISNULL(i) ? LINES_BATCH : PG_GETARG_INT32(i);
+
+	if (size < 1 || size > MAX_BATCH)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("batch_size must be between 1 and %d", MAX_BATCH)));
+	return size;
+}
+
+/* dyn_import(table_name, source, column_name, batch_size, on_conflict, on_error, INOUT …) */
+PG_FUNCTION_INFO_V1(dyn_import);
+Datum
+dyn_import(PG_FUNCTION_ARGS)
+{
+	Source source = {.batch = batch_size(fcinfo, 3)};
+
+	if (!gsi_can_commit(fcinfo))
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("dyn_import cannot run inside a transaction block"),
+						errhint("It commits many times, so it has to be called by itself.")));
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "source");
+	PreventCommandIfReadOnly("dyn_import");
+	source.transfer.on_conflict =
+		argument_choice(fcinfo, 4, "on_conflict", TRANSFER_REPLACE, conflicts);
+	source.transfer.skip = argument_choice(fcinfo, 5, "on_error", 0, errors) == 1;
+	transfer_begin(&source.transfer, "row", source.batch);
+	open_target(&source, PG_GETARG_TEXT_PP(0));
+	open_source(&source, PG_GETARG_OID(1),
+				PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	import_rows(&source);
+	SPI_finish();
+	return make_result(fcinfo, &source.transfer);
+}

@@ -1,0 +1,231 @@
+/*
+ * line.c
+ *	  A line of an import: what it says is to be done.
+ *
+ * An item may have an attribute that is named like a member around items, so the first name does not
+ * say by itself which of the two it is.  The names below it do: attributes and type codes take turns.
+ */
+#include "postgres.h"
+
+#include "common/jsonapi.h"
+#include "mb/pg_wchar.h"
+
+#include "errors.h"
+#include "transfer/transfer.h"
+
+/* Members around items. */
+static const char *const members[] = {"Item", "Metadata", "Keys", "NewImage", "OldImage"};
+
+pg_noreturn static void
+fail(const JsonLexContext *lex, const char *message)
+{
+	const char *at = lex->token_start != NULL ? lex->token_start : lex->token_terminator;
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid line: %s", message),
+					errdetail("At character %d.",
+							  pg_mbstrlen_with_len(lex->input, (int) (at - lex->input)) + 1)));
+}
+
+static bool
+at(const JsonLexContext *lex, JsonTokenType type)
+{
+	return lex->token_type == type;
+}
+
+static void
+advance(JsonLexContext *lex)
+{
+	if (json_lex(lex) != JSON_SUCCESS)
+		fail(lex, "malformed JSON");
+}
+
+static void
+expect(JsonLexContext *lex, JsonTokenType type)
+{
+	if (!at(lex, type))
+		fail(lex, "malformed JSON");
+	advance(lex);
+}
+
+/*
+ * Which of the two
+ */
+
+static bool
+token_is(const JsonLexContext *lex, const char *name)
+{
+	Size len = strlen(name);
+
+	return at(lex, JSON_TOKEN_STRING) && lex->token_terminator - lex->token_start == len + 2 &&
+		   memcmp(lex->token_start + 1, name, len) == 0;
+}
+
+static bool
+is_member(const JsonLexContext *lex)
+{
+	for (int i = 0; i < lengthof(members); i++)
+	{
+		if (token_is(lex, members[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Go on to the next token; false if there is none, which is for the parser of items to say. */
+static bool
+step(JsonLexContext *lex)
+{
+	return json_lex(lex) == JSON_SUCCESS && !at(lex, JSON_TOKEN_END);
+}
+
+/*
+ * Whether the line has an item inside it, rather than being one.  Below the first name, names are
+ * attributes and type codes by turns, and by the first one that can be only one of these it is
+ * decided: only M has an object, and an attribute always has one, with something in it.
+ */
+static bool
+has_item_inside(const char *line, int len)
+{
+	JsonLexContext *lex = make_json_lexer(line, len);
+	bool inside = true;
+
+	if (!step(lex) || !at(lex, JSON_TOKEN_OBJECT_START) || !step(lex) || !is_member(lex))
+		return false;
+	if (!step(lex) || !at(lex, JSON_TOKEN_COLON) || !step(lex))
+		return false;
+	/* a timestamp in "Metadata" may be anything, and so may be what is wrong */
+	for (; at(lex, JSON_TOKEN_OBJECT_START); inside = !inside)
+	{
+		ItemSpan name;
+		bool map;
+
+		if (!step(lex) || !at(lex, JSON_TOKEN_STRING))
+			return inside;
+		map = token_is(lex, "M");
+		name = (ItemSpan){lex->token_start + 1,
+						  (uint32) (lex->token_terminator - lex->token_start - 2)};
+		if (!step(lex) || !at(lex, JSON_TOKEN_COLON) || !step(lex))
+			return inside;
+		if (!at(lex, JSON_TOKEN_OBJECT_START))
+			return item_type_from_code(name) != 0 ? !inside : inside;
+		if (!map)
+			return inside;
+	}
+	return inside;
+}
+
+/*
+ * What is inside
+ */
+
+static void
+skip_value(JsonLexContext *lex)
+{
+	int depth = 0;
+
+	do
+	{
+		if (at(lex, JSON_TOKEN_OBJECT_START) || at(lex, JSON_TOKEN_ARRAY_START))
+			depth++;
+		else if (at(lex, JSON_TOKEN_OBJECT_END) || at(lex, JSON_TOKEN_ARRAY_END))
+			depth--;
+		else if (at(lex, JSON_TOKEN_END))
+			fail(lex, "malformed JSON");
+		advance(lex);
+	} while (depth > 0);
+}
+
+static DynItem *
+read_item(JsonLexContext *lex)
+{
+	DynItem *item;
+
+	if (!at(lex, JSON_TOKEN_OBJECT_START))
+		fail(lex, "an item must be a JSON object");
+	item = item_parse_here(lex, ITEM_SYNTAX_ITEM);
+	advance(lex);
+	return item;
+}
+
+typedef struct Inside
+{
+	DynItem *item;
+	DynItem *keys;
+	DynItem *new;
+} Inside;
+
+static void
+read_member(JsonLexContext *lex, Inside *inside)
+{
+	DynItem **item = token_is(lex, "Item")       ? &inside->item
+					 : token_is(lex, "Keys")     ? &inside->keys
+					 : token_is(lex, "NewImage") ? &inside->new
+												 : NULL;
+
+	if (!is_member(lex))
+		fail(lex, "only \"Item\", or the members of a change, may stand here");
+	if (item != NULL && *item != NULL)
+		fail(lex, "a member is there twice");
+	advance(lex);
+	expect(lex, JSON_TOKEN_COLON);
+	if (item != NULL)
+		*item = read_item(lex);
+	else
+		skip_value(lex);
+}
+
+static TransferKind
+read_inside(const char *line, int len, DynItem **item)
+{
+	JsonLexContext *lex = make_json_lexer(line, len);
+	Inside inside = {NULL};
+
+	advance(lex);
+	advance(lex);
+	for (;;)
+	{
+		read_member(lex, &inside);
+		if (!at(lex, JSON_TOKEN_COMMA))
+			break;
+		advance(lex);
+	}
+	expect(lex, JSON_TOKEN_OBJECT_END);
+	if (!at(lex, JSON_TOKEN_END))
+		fail(lex, "malformed JSON");
+	if (inside.item != NULL && (inside.keys != NULL || inside.new != NULL))
+		fail(lex, "it has both an item and a change");
+	*item = inside.item;
+	if (*item != NULL)
+		return TRANSFER_ITEM;
+	*item = inside.new;
+	if (*item != NULL)
+		return TRANSFER_PUT;
+	*item = inside.keys;
+	if (*item == NULL)
+		fail(lex, "a change must have \"Keys\" or \"NewImage\"");
+	return TRANSFER_DELETE;
+}
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+TransferKind
+transfer_parse_line(const char *line, int len, DynItem **item)
+{
+	while (len > 0 && is_space(line[len - 1]))
+		len--;
+	while (len > 0 && is_space(*line))
+	{
+		line++;
+		len--;
+	}
+	if (len == 0)
+		return TRANSFER_BLANK;
+	if (has_item_inside(line, len))
+		return read_inside(line, len, item);
+	*item = item_parse(line, len, ITEM_SYNTAX_ITEM, NULL);
+	return TRANSFER_ITEM;
+}

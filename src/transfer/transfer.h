@@ -1,0 +1,85 @@
+/*
+ * transfer.h
+ *	  Items in and out: lines of DynamoDB JSON, and models of NoSQL Workbench.
+ *
+ * A line is an item, as {"pk":{"S":"a"}}, an item as DynamoDB exports it, {"Item":{…}}, or a change
+ * of an incremental export, {"Metadata":{…},"Keys":{…},"NewImage":{…},"OldImage":{…}}, which is a
+ * put if it has a new image and otherwise a delete.
+ */
+#ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
+#define DYNAMO_TABLE_TRANSFER_TRANSFER_H
+
+#include "actions/actions.h"
+
+/*
+ * line.c
+ */
+
+typedef enum TransferKind
+{
+	TRANSFER_BLANK,
+	TRANSFER_ITEM,
+	TRANSFER_PUT, /* of a change */
+	TRANSFER_DELETE
+} TransferKind;
+
+/* In the current memory context; *item is the key of what is to be deleted. */
+extern TransferKind transfer_parse_line(const char *line, int len, DynItem **item);
+
+/*
+ * batch.c
+ */
+
+typedef enum TransferConflict
+{
+	TRANSFER_REPLACE,
+	TRANSFER_KEEP,
+	TRANSFER_REFUSE
+} TransferConflict;
+
+/* Errors of lines that are told one by one. */
+#define TRANSFER_MAX_ERRORS 100
+
+typedef struct TransferEntry TransferEntry;
+
+/*
+ * An import.  Lines are taken in, and written in batches, each in the order of the keys.  What
+ * comes out is as if they had been written one after the other.
+ */
+typedef struct Transfer
+{
+	TransferConflict on_conflict;
+	bool skip; /* lines that cannot be written */
+	const char *unit; /* what is counted: "line", "row" */
+	/* of the transaction */
+	Relation rel;
+	DynTable *table;
+	int64 line;
+	int64 items; /* lines that are not blank */
+	int64 written; /* also those that a later line of the same key superseded */
+	int64 superseded; /* without being written */
+	int64 kept; /* that were there already */
+	int64 skipped;
+	StringInfoData errors; /* elements of a JSON array */
+	MemoryContext context; /* of the batch */
+	MemoryContext transient; /* of a line */
+	TransferEntry *entries; /* allocated with the import, as is what follows */
+	TransferEntry **sorted;
+	DynKeyValues const **keys;
+	const DynItem **puts;
+	bool *inserted;
+	int n;
+	int max;
+	Size bytes;
+} Transfer;
+
+/* In the current memory context, which outlives the import. */
+extern void transfer_begin(Transfer *transfer, const char *unit, int max);
+
+/* Counts the line; writes what has come together if that is much. */
+extern void transfer_take(Transfer *transfer, const char *line, int len);
+extern void transfer_take_item(Transfer *transfer, DynItem *item);
+extern void transfer_blank(Transfer *transfer);
+extern void transfer_write(Transfer *transfer);
+
+#endif

@@ -1,0 +1,479 @@
+/*
+ * workbench.c
+ *	  dyn_workbench_import(): tables, indexes and sample data of a NoSQL Workbench model.
+ *
+ * What a model says of a table is written as the request that CreateTable takes, so tables are made
+ * and checked by the same code, and its data goes the way of imported lines.  Members that say
+ * nothing about tables and items are passed over: versions of the file differ in these.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "actions/arguments.h"
+#include "errors.h"
+#include "item/reader.h"
+#include "request/request.h"
+#include "transfer/transfer.h"
+
+/* PartitionKey and SortKey; the second one may be missing. */
+typedef struct ModelKeys
+{
+	ItemSpan name[DYN_MAX_KEYS];
+	ItemSpan type[DYN_MAX_KEYS];
+} ModelKeys;
+
+typedef struct ModelIndex
+{
+	ItemSpan name;
+	ModelKeys keys;
+	ItemSpan projection;
+	List *included; /* of ItemSpan * */
+} ModelIndex;
+
+typedef struct ModelTable
+{
+	ItemSpan name;
+	ModelKeys keys;
+	List *global; /* of ModelIndex */
+	List *local;
+	List *facet_items; /* of DynItem: facets show items of the table, or all there are */
+	List *items;
+	StringInfoData facets; /* their names */
+	ItemSpan billing;
+	int64 read; /* 0: not given */
+	int64 write;
+} ModelTable;
+
+/*
+ * Reading
+ */
+
+static void
+read_attribute(JsonReader *reader, ModelKeys *keys, int i)
+{
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		if (item_span_is(name, "AttributeName"))
+			keys->name[i] = json_read_string(reader);
+		else if (item_span_is(name, "AttributeType"))
+			keys->type[i] = json_read_string(reader);
+		else
+			json_skip(reader);
+	}
+}
+
+static void
+read_keys(JsonReader *reader, ModelKeys *keys)
+{
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		if (item_span_is(name, "PartitionKey"))
+			read_attribute(reader, keys, 0);
+		else if (item_span_is(name, "SortKey"))
+			read_attribute(reader, keys, 1);
+		else
+			json_skip(reader);
+	}
+}
+
+static void
+read_projection(JsonReader *reader, ModelIndex *index)
+{
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		if (item_span_is(name, "ProjectionType"))
+			index->projection = json_read_string(reader);
+		else if (item_span_is(name, "NonKeyAttributes"))
+		{
+			for (json_read_array(reader); json_read_element(reader);)
+			{
+				ItemSpan *included = palloc(sizeof(ItemSpan));
+
+				*included = json_read_string(reader);
+				index->included = lappend(index->included, included);
+			}
+		}
+		else
+			json_skip(reader);
+	}
+}
+
+static List *
+read_indexes(JsonReader *reader)
+{
+	List *indexes = NIL;
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		ModelIndex *index = palloc0(sizeof(ModelIndex));
+		ItemSpan name;
+
+		index->projection = (ItemSpan){"ALL", 3};
+		for (json_read_object(reader); json_read_member(reader, &name);)
+		{
+			if (item_span_is(name, "IndexName"))
+				index->name = json_read_string(reader);
+			else if (item_span_is(name, "KeyAttributes"))
+				read_keys(reader, &index->keys);
+			else if (item_span_is(name, "Projection"))
+				read_projection(reader, index);
+			else
+				json_skip(reader);
+		}
+		indexes = lappend(indexes, index);
+	}
+	return indexes;
+}
+
+static List *
+read_items(JsonReader *reader, List *items)
+{
+	for (json_read_array(reader); json_read_element(reader);)
+		items = lappend(items, json_read_item(reader, ITEM_SYNTAX_ITEM));
+	return items;
+}
+
+static void
+read_facets(JsonReader *reader, ModelTable *table)
+{
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		ItemSpan name;
+
+		for (json_read_object(reader); json_read_member(reader, &name);)
+		{
+			if (item_span_is(name, "FacetName"))
+				appendStringInfo(&table->facets, "%s\"%s\"", table->facets.len > 0 ? ", " : "",
+								 item_quoted(json_read_string(reader)));
+			else if (item_span_is(name, "TableData"))
+				table->facet_items = read_items(reader, table->facet_items);
+			else
+				json_skip(reader);
+		}
+	}
+}
+
+/* {"ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":5}, …} */
+static void
+read_capacity(JsonReader *reader, ModelTable *table)
+{
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		if (item_span_is(name, "ProvisionedThroughput"))
+			read_capacity(reader, table);
+		else if (item_span_is(name, "ReadCapacityUnits"))
+			table->read = json_read_integer(reader);
+		else if (item_span_is(name, "WriteCapacityUnits"))
+			table->write = json_read_integer(reader);
+		else
+			json_skip(reader);
+	}
+}
+
+static void
+read_table_member(JsonReader *reader, ItemSpan name, ModelTable *table)
+{
+	if (item_span_is(name, "TableName"))
+		table->name = json_read_string(reader);
+	else if (item_span_is(name, "KeyAttributes"))
+		read_keys(reader, &table->keys);
+	else if (item_span_is(name, "GlobalSecondaryIndexes"))
+		table->global = read_indexes(reader);
+	else if (item_span_is(name, "LocalSecondaryIndexes"))
+		table->local = read_indexes(reader);
+	else if (item_span_is(name, "TableFacets"))
+		read_facets(reader, table);
+	else if (item_span_is(name, "TableData"))
+		table->items = read_items(reader, table->items);
+	else if (item_span_is(name, "BillingMode"))
+		table->billing = json_read_string(reader);
+	else if (item_span_is(name, "ProvisionedCapacitySettings"))
+		read_capacity(reader, table);
+	else
+		json_skip(reader);
+}
+
+static List *
+read_tables(JsonReader *reader)
+{
+	List *tables = NIL;
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		ModelTable *table = palloc0(sizeof(ModelTable));
+		ItemSpan name;
+
+		initStringInfo(&table->facets);
+		for (json_read_object(reader); json_read_member(reader, &name);)
+			read_table_member(reader, name, table);
+		if (table->name.len == 0)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("a table of the model has no \"TableName\"")));
+		tables = lappend(tables, table);
+	}
+	return tables;
+}
+
+/* What is no JSON of a model is an argument that is wrong, as everywhere in the typed functions. */
+static void
+name_validation(void *arg)
+{
+	if (geterrcode() == ERRCODE_DYN_SERIALIZATION)
+		errcode(ERRCODE_DYN_VALIDATION);
+}
+
+static List *
+read_model(text *model)
+{
+	ErrorContextCallback callback = {error_context_stack, name_validation, NULL};
+	List *tables = NIL;
+	bool found = false;
+	JsonReader reader;
+	ItemSpan name;
+
+	error_context_stack = &callback;
+	json_reader_init(&reader, VARDATA_ANY(model), (int) VARSIZE_ANY_EXHDR(model));
+	for (json_read_object(&reader); json_read_member(&reader, &name);)
+	{
+		found |= item_span_is(name, "DataModel");
+		if (item_span_is(name, "DataModel"))
+			tables = read_tables(&reader);
+		else
+			json_skip(&reader);
+	}
+	json_reader_done(&reader);
+	error_context_stack = callback.previous;
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("the model has no member \"DataModel\""),
+				 errhint("Models are exported from NoSQL Workbench as JSON.")));
+	return tables;
+}
+
+/*
+ * Tables
+ */
+
+/* KeySchema; keys that are used for the first time go into definitions. */
+static void
+print_keys(StringInfo out, const ModelKeys *keys, StringInfo definitions)
+{
+	static const char *const types[] = {"HASH", "RANGE"};
+
+	appendStringInfoString(out, "\"KeySchema\":[");
+	for (int i = 0; i < DYN_MAX_KEYS; i++)
+	{
+		StringInfoData definition;
+
+		if (keys->name[i].len == 0)
+			continue;
+		appendStringInfo(out, "%s{\"AttributeName\":", i > 0 ? "," : "");
+		item_print_string(out, keys->name[i]);
+		appendStringInfo(out, ",\"KeyType\":\"%s\"}", types[i]);
+		initStringInfo(&definition);
+		appendStringInfoString(&definition, "{\"AttributeName\":");
+		item_print_string(&definition, keys->name[i]);
+		appendStringInfoString(&definition, ",\"AttributeType\":");
+		item_print_string(&definition, keys->type[i]);
+		appendStringInfoChar(&definition, '}');
+		if (strstr(definitions->data, definition.data) == NULL)
+			appendStringInfo(definitions, "%s%s", definitions->len > 0 ? "," : "", definition.data);
+	}
+	appendStringInfoChar(out, ']');
+}
+
+static bool
+is_provisioned(const ModelTable *table)
+{
+	return item_span_is(table->billing, "PROVISIONED") && table->read > 0 && table->write > 0;
+}
+
+/* Of indexes a model has none: they get that of their table. */
+static void
+print_capacity(StringInfo out, const ModelTable *table)
+{
+	if (is_provisioned(table))
+		appendStringInfo(out,
+						 ",\"ProvisionedThroughput\":{\"ReadCapacityUnits\":" INT64_FORMAT
+						 ",\"WriteCapacityUnits\":" INT64_FORMAT "}",
+						 table->read, table->write);
+}
+
+static void
+print_projection(StringInfo out, const ModelIndex *index)
+{
+	ListCell *cell;
+
+	appendStringInfoString(out, ",\"Projection\":{\"ProjectionType\":");
+	item_print_string(out, index->projection);
+	foreach (cell, index->included)
+	{
+		appendStringInfoString(out, cell == list_head(index->included) ? ",\"NonKeyAttributes\":["
+																	   : ",");
+		item_print_string(out, *(ItemSpan *) lfirst(cell));
+	}
+	appendStringInfoString(out, index->included != NIL ? "]}" : "}");
+}
+
+static void
+print_indexes(StringInfo out, const ModelTable *table, bool local, StringInfo definitions)
+{
+	List *indexes = local ? table->local : table->global;
+	ListCell *cell;
+
+	if (indexes == NIL)
+		return;
+	appendStringInfo(out, ",\"%sSecondaryIndexes\":[", local ? "Local" : "Global");
+	foreach (cell, indexes)
+	{
+		const ModelIndex *index = lfirst(cell);
+
+		appendStringInfo(out, "%s{\"IndexName\":", cell == list_head(indexes) ? "" : ",");
+		item_print_string(out, index->name);
+		appendStringInfoChar(out, ',');
+		print_keys(out, &index->keys, definitions);
+		print_projection(out, index);
+		if (!local)
+			print_capacity(out, table);
+		appendStringInfoChar(out, '}');
+	}
+	appendStringInfoChar(out, ']');
+}
+
+static void
+create_table(const ModelTable *table, ItemSpan name)
+{
+	StringInfoData definitions;
+	StringInfoData request;
+	StringInfoData response;
+	JsonReader reader;
+
+	initStringInfo(&definitions);
+	initStringInfo(&request);
+	initStringInfo(&response);
+	appendStringInfoString(&request, "{\"TableName\":");
+	item_print_string(&request, name);
+	appendStringInfoChar(&request, ',');
+	print_keys(&request, &table->keys, &definitions);
+	print_indexes(&request, table, false, &definitions);
+	print_indexes(&request, table, true, &definitions);
+	print_capacity(&request, table);
+	appendStringInfo(&request, ",\"BillingMode\":\"%s\",\"AttributeDefinitions\":[%s]}",
+					 is_provisioned(table) ? "PROVISIONED" : "PAY_PER_REQUEST", definitions.data);
+	json_reader_init(&reader, request.data, request.len);
+	request_create_table(&reader, &response);
+	CommandCounterIncrement();
+}
+
+/*
+ * Data
+ */
+
+static void
+take_items(Transfer *transfer, List *items)
+{
+	ListCell *cell;
+
+	foreach (cell, items)
+		transfer_take_item(transfer, lfirst(cell));
+}
+
+/* What the table itself has counts more than what a facet shows of it. */
+static int64
+put_items(const ModelTable *table, ItemSpan name)
+{
+	Transfer transfer = {.on_conflict = TRANSFER_REPLACE};
+
+	transfer_begin(&transfer, "item",
+				   Max(list_length(table->facet_items) + list_length(table->items), 1));
+	transfer.rel = dyn_table_find(name, RowExclusiveLock, &transfer.table);
+	take_items(&transfer, table->facet_items);
+	take_items(&transfer, table->items);
+	transfer_write(&transfer);
+	relation_close(transfer.rel, NoLock);
+	return transfer.written - transfer.superseded;
+}
+
+/*
+ * The function
+ */
+
+static void
+name_table(void *arg)
+{
+	ItemSpan *name = arg;
+
+	errcontext("table \"%s\" of the model", item_quoted(*name));
+}
+
+static ItemSpan
+prefixed(text *prefix, ItemSpan name)
+{
+	StringInfoData full;
+
+	if (prefix == NULL)
+		return name;
+	initStringInfo(&full);
+	appendBinaryStringInfo(&full, VARDATA_ANY(prefix), VARSIZE_ANY_EXHDR(prefix));
+	appendBinaryStringInfo(&full, name.data, name.len);
+	return (ItemSpan){full.data, full.len};
+}
+
+static void
+import_table(const ModelTable *table, ItemSpan name, bool data, ReturnSetInfo *result)
+{
+	ErrorContextCallback callback = {error_context_stack, name_table,
+									 unconstify(ItemSpan *, &table->name)};
+	Datum values[3];
+	bool nulls[3] = {false};
+
+	error_context_stack = &callback;
+	create_table(table, name);
+	values[0] = PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len));
+	values[1] = Int32GetDatum(list_length(table->global) + list_length(table->local));
+	values[2] = Int64GetDatum(data ? put_items(table, name) : 0);
+	if (table->facets.len > 0)
+		ereport(NOTICE, (errmsg("facets of table \"%s\" are not kept: %s", item_quoted(name),
+								table->facets.data),
+						 errhint("Declare them as entities with dyn_entity.")));
+	error_context_stack = callback.previous;
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* dyn_workbench_import(model, data, prefix) */
+PG_FUNCTION_INFO_V1(dyn_workbench_import);
+Datum
+dyn_workbench_import(PG_FUNCTION_ARGS)
+{
+	text *prefix = argument_text(fcinfo, 2);
+	bool data = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
+	List *tables;
+	ListCell *cell;
+
+	argument_require(fcinfo, 0, "model");
+	tables = read_model(PG_GETARG_TEXT_PP(0));
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (cell, tables)
+	{
+		const ModelTable *table = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		import_table(table, prefixed(prefix, table->name), data,
+					 (ReturnSetInfo *) fcinfo->resultinfo);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,219 @@
+# The command dynamo_table: items in and out of files, what is wrong with them, interruptions; and that imports are changes like others.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+allow_plugin($node);
+$node->append_conf('postgresql.conf', "wal_level = logical\nautovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION dynamo_table');
+my $dir = $node->basedir . '/files';
+mkdir $dir or die $!;
+
+sub value
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+sub create_table
+{
+	my ($name) = @_;
+	value(qq{SELECT dyn_create_table('$name', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S"}}')});
+}
+
+# Run the command; what it says, and its exit status.
+sub command
+{
+	my ($out, $err);
+	my @call = ('dynamo_table', shift, '-h', $node->host, '-p', $node->port, '-d', 'postgres', @_);
+	IPC::Run::run(\@call, '<', \'', '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+sub write_file
+{
+	my ($name, $text) = @_;
+	open my $file, '>:raw', "$dir/$name" or die $!;
+	print $file $text;
+	close $file;
+	return "$dir/$name";
+}
+
+sub gzip_file
+{
+	my ($name, $text) = @_;
+	my $plain = write_file("$name.plain", $text);
+	system("gzip -c '$plain' >'$dir/$name'") == 0 or die;
+	unlink $plain;
+	return "$dir/$name";
+}
+
+sub lines
+{
+	my ($pk, $from, $to) = @_;
+	return join '', map { qq({"Item":{"pk":{"S":"$pk"},"sk":{"N":"$_"},"g":{"S":"g\\\\\\"'\\u0000 $_"},"v":{"M":{"l":{"L":[{"N":"1.5"},{"SS":["a","b"]}]}}}}}\n) } $from .. $to;
+}
+
+sub count
+{
+	my ($table) = @_;
+	return value(qq{SELECT count(*) FROM "$table"});
+}
+
+create_table('app');
+
+# lines, as they are and compressed, several at a time; a name that wants quoting
+my $plain = write_file("a 'b\" \\ & |.json", lines('a', 1, 500));
+my ($status, $out, $err) = command('import', '--table', 'app', '--jobs', 3, $plain, gzip_file('b.json.gz', lines('b', 1, 700)), write_file('c.json', lines('c', 1, 3)));
+is($status, 0, 'files are imported') or diag($err);
+like($err, qr/3 files, 1203 items, 0 skipped, 0 kept as they were, \d+ bytes, \d+ items\/s/, 'which is said');
+is(count('app'), 1203, 'all of them');
+is($out, '', 'and nothing on the standard output');
+
+# out and in again
+($status, $out, $err) = command('export', '--table', 'app', "$dir/out.json");
+is($status, 0, 'a table is exported');
+like($err, qr/1203 items/, 'which is said');
+($status) = command('export', '--table', 'app', '--gzip', "$dir/out.json.gz");
+is(`gzip -dc '$dir/out.json.gz'`, slurp_file("$dir/out.json"), 'compressed likewise');
+create_table('copy');
+($status) = command('import', '-q', '--table=copy', "$dir/out.json.gz");
+is(value('SELECT count(*) FROM app FULL JOIN copy USING (pk, sk) WHERE app.item IS DISTINCT FROM copy.item'), 0, 'what comes out can go in');
+($status, $out) = command('export', '--table', 'app');
+is($out, slurp_file("$dir/out.json"), 'to the standard output');
+my $stdin = `dynamo_table import -q -h '@{[$node->host]}' -p @{[$node->port]} -d postgres --table app --on-conflict keep - <'$dir/out.json' && echo done`;
+is($stdin, "done\n", 'from the standard input');
+
+# CSV: the columns are all attributes that there are; values with structure are JSON
+create_table('csv');
+value(q{SELECT dyn_import_lines('csv', e'{"pk":{"S":"x, \\\\"y\\\\""},"sk":{"N":"1"},"odd name":{"L":[{"N":"1"}]}}\n{"pk":{"S":"y"},"sk":{"N":"2"},"flag":{"BOOL":true}}')});
+($status, $out) = command('export', '--table', 'csv', '--format', 'csv');
+is($out, qq(flag,odd name,pk,sk\n,[1],"x, ""y""",1\nt,,y,2\n) =~ s/\nt,/\ntrue,/r, 'CSV');
+
+($status, $out, $err) = command('export', '--table', 'app', '--format', 'csv');
+like($err, qr/string contains U\+0000/, 'which cannot hold U+0000');
+# of an entity: its attributes, by the names that they have there
+value(q{SELECT dyn_entity('csv', 'User', '{"pk": "USER#<Name>", "sk": "<Number>"}', '{"Name": "S text", "Number": "N integer", "Born": {"type": "S date", "stored": "b"}}')});
+value(q{SELECT dyn_put_entity('csv', 'User', '{"Name": "Ann", "Number": 1, "Born": "2001-02-03"}'::jsonb), dyn_put_entity('csv', 'User', '{"Name": "Bob", "Number": 2}'::jsonb)});
+($status, $out, $err) = command('export', '--table', 'csv', '--format', 'csv', '--entity', 'User');
+is($out, "Born,Name,Number\n2001-02-03,Ann,1\n,Bob,2\n", 'CSV of an entity') or diag($err);
+($status, $out, $err) = command('export', '--table', 'csv', '--entity', 'User');
+is($out, qq({"Item":{"Name":{"S":"Ann"},"Number":{"N":"1"},"Type":{"S":"User"},"b":{"S":"2001-02-03"},"pk":{"S":"USER#Ann"},"sk":{"N":"1"}}}\n{"Item":{"Name":{"S":"Bob"},"Number":{"N":"2"},"Type":{"S":"User"},"pk":{"S":"USER#Bob"},"sk":{"N":"2"}}}\n), 'lines of an entity');
+($status, $out, $err) = command('export', '--table', 'csv', '--format', 'csv', '--entity', 'Nobody');
+is($status, 1, 'of an entity that is not there');
+like($err, qr/entity "Nobody" of table "csv" does not exist/, 'nothing');
+
+# bad lines by their numbers
+my $bad = write_file('bad.json', "\xef\xbb\xbf" . lines('bad', 1, 2) . "\n" . qq({"pk":{"S":"bad"}}\r\n) . "nonsense\n" . qq({"pk":{"S":"\x01"},"sk":{"N":"1"}}\n) . lines('bad', 3, 3));
+($status, $out, $err) = command('import', '--table', 'app', $bad);
+is($status, 1, 'a bad line ends an import');
+like($err, qr/bad\.json: ERROR:  line 4: key attribute "sk" is missing/, 'and is named');
+($status, $out, $err) = command('import', '--table', 'app', '--on-error', 'skip', $bad);
+is($status, 3, 'bad lines can be skipped');
+like($err, qr/bad\.json: line 4: key attribute "sk" is missing.*bad\.json: line 5: invalid item: malformed JSON .*bad\.json: line 6: /s, 'and are named');
+is(value(q{SELECT count(*) FROM app WHERE pk = 'bad'}), 3, 'the others are there');
+($status, $out, $err) = command('import', '--table', 'app', '--on-conflict', 'error', $plain);
+like($err, qr/line 1: there is an item with this key already/, 'items that are there can be an error');
+
+# an export to S3: the files that its manifest names
+my $folder = "$dir/s3/AWSDynamoDB/01693685827463-2d8752fd";
+system("mkdir -p '$folder/data'") == 0 or die;
+my @manifest;
+for my $part (1 .. 3)
+{
+	system("gzip -c >'$folder/data/part$part.json.gz' <'" . write_file('part', lines("s$part", 1, $part * 10)) . "'") == 0 or die;
+	push @manifest, sprintf('{"itemCount":%d,"md5Checksum":"x==","etag":"e","dataFileS3Key":"AWSDynamoDB/01693685827463-2d8752fd/data/part%d.json.gz"}', $part * 10, $part);
+}
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-summary.json', '{"version":"2020-06-30","itemCount":60,"outputFormat":"DYNAMODB_JSON"}');
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', join("\n", @manifest) . "\n");
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/data/stray.json', "nonsense\n");
+create_table('exported');
+($status, $out, $err) = command('import', '--table', 'exported', '--jobs', 2, "$dir/s3");
+is($status, 0, 'a folder is imported') or diag($err);
+is(count('exported'), 60, 'all its items');
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] =~ s/10,/11,/r . "\n");
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+is($status, 1, 'a file that lacks items');
+like($err, qr/has 10 items, but the manifest says 11/, 'is noticed');
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . qq(\n{"unknown":1}\n));
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+like($err, qr/is not understood/, 'and so is a manifest of another kind');
+write_file('s3/AWSDynamoDB/01693685827463-2d8752fd/manifest-files.json', $manifest[0] . "\n");
+unlink "$folder/data/part1.json.gz";
+($status, $out, $err) = command('import', '--table', 'exported', "$dir/s3");
+like($err, qr/is named by .*manifest-files\.json, but is not there/, 'as is one that is not there');
+is($status, 1, 'which fails');
+unlink "$folder/manifest-files.json", "$folder/data/stray.json";
+($status, $out, $err) = command('import', '--table', 'exported', $folder);
+is($status, 0, 'a folder without a manifest');
+like($err, qr/2 files, 50 items/, 'has all its files imported');
+
+# a model
+my $model = write_file('model.json', '{"ModelName":"m","DataModel":[{"TableName":"Model","KeyAttributes":{"PartitionKey":{"AttributeName":"p","AttributeType":"S"}},"TableData":[{"p":{"S":"it\'s"}}]}]}');
+($status, $out, $err) = command('workbench', '--prefix', 'dev-', $model);
+is($out, "dev-Model: 0 indexes, 1 items\n", 'a model is imported') or diag($err);
+is(count('dev-Model'), 1, 'with its data');
+($status, $out, $err) = command('workbench', '--prefix', 'dev-', $model);
+is($status, 1, 'but not twice');
+like($err, qr/table "dev-Model" already exists/, 'since the table is there');
+
+# wrong calls, and files that are not there
+for (['import'], ['import', '--table', 'app'], ['import', '--table', 'app', '--jobs', '0', 'x'], ['import', '--table', 'app', '--on-error', 'x', 'y'], ['export'], ['export', '--table', 'app', 'a', 'b'], ['export', '--tabel', 'x'],
+	['export', '--table'], ['workbench'])
+{
+	($status, $out, $err) = command(@$_);
+	is($status, 2, join(' ', @$_));
+}
+($status, $out, $err) = command('import', '--table', 'app', "$dir/none");
+is($status, 1, 'a file that is not there');
+($status, $out, $err) = command('export', '--table', 'none', "$dir/none.json");
+is($status, 1, 'a table that is not there');
+ok(!-e "$dir/none.json" && !-e "$dir/none.json.part", 'leaves no file');
+($status, $out, $err) = command('import', '--table', q(x'; DROP TABLE app; --), $plain);
+is($status, 1, 'a name is a name');
+ok(count('app') > 0, 'and no SQL');
+like(`dynamo_table --help`, qr/^Usage:/, 'help');
+
+# kill -9 of the server in the middle, and the same again
+create_table('killed');
+my $many = write_file('many.json', lines('k', 1, 60000));
+my $import = IPC::Run::start(['dynamo_table', 'import', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '--table', 'killed', $many], '<', \'', '>', \$out, '2>', \$err);
+$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM killed') or die;
+$node->stop('immediate');
+$import->finish;
+ok($import->result(0) != 0, 'an import that was interrupted fails');
+$node->start;
+my $there = count('killed');
+cmp_ok($there, '<', 60000, "when $there items are there");
+($status, $out, $err) = command('import', '--table', 'killed', $many);
+is($status, 0, 'the same again') or diag($err);
+is(count('killed'), 60000, 'does the rest');
+
+# imports are changes of a stream
+create_table('streamed');
+value(q{CALL dyn_stream_setup()});
+value(q{SELECT dyn_stream_enable('streamed', 'NEW_IMAGE')});
+command('import', '--table', 'streamed', write_file('stream.json', lines('s', 1, 10) . qq({"Keys":{"pk":{"S":"s"},"sk":{"N":"10"}}}\n{"NewImage":{"pk":{"S":"s"},"sk":{"N":"11"}}}\n)));
+value('CALL dyn_stream_collect()');
+is(value(q{SELECT string_agg(DISTINCT event_name, ' ') || ' ' || count(*) FROM dyn_stream_read('streamed')}), 'INSERT 10', 'imports are changes of a stream');
+command('import', '--table', 'streamed', write_file('stream.json', qq({"Keys":{"pk":{"S":"s"},"sk":{"N":"11"}}}\n{"NewImage":{"pk":{"S":"s"},"sk":{"N":"1"}}}\n)));
+value('CALL dyn_stream_collect()');
+is(value(q{SELECT string_agg(event_name, ' ') FROM (SELECT event_name FROM dyn_stream_read('streamed') OFFSET 10) r}), 'MODIFY REMOVE', 'and so are those of incremental exports');
+value(q{SELECT dyn_stream_disable('streamed')});
+value('CALL dyn_stream_teardown()');
+
+# an extension outside of the search_path
+value('CREATE DATABASE other');
+$node->safe_psql('other', q{CREATE SCHEMA elsewhere; CREATE EXTENSION dynamo_table SCHEMA elsewhere; SELECT elsewhere.dyn_create_table('app', 'pk S', 'sk N')});
+($status, $out, $err) = command('import', '-q', '--table', 'app', '-d', 'other', $plain);
+is($status, 0, 'functions in another schema') or diag($err);
+($status, $out, $err) = command('export', '-q', '--table', 'app', '-d', 'other');
+is(scalar(() = $out =~ /\n/g), 500, 'both ways') or diag($err);
+
+done_testing();
