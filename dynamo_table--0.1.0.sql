@@ -772,6 +772,66 @@ COMMENT ON FUNCTION dyn_update_entity(text, text, dyn_item, text, text, jsonb, d
 COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete the item of an entity with the key that these attributes make';
 
+-- entity views
+
+CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
+
+CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
+
+CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+
+CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+
+CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
+
+CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
+
+CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
+	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
+
+-- access patterns
+
+CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
+
+CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
+
+CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+
+CREATE FUNCTION dyn_access_pattern_list(table_name text)
+	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
+
+CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
+
 -- jobs
 
 -- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these
@@ -895,6 +955,79 @@ CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size int
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
+
+-- migrations
+
+CREATE FUNCTION dyn_migration(name text, table_name text, steps jsonb) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
+
+CREATE FUNCTION dyn_migration_drop(name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_drop(text) IS 'declare a migration no longer';
+
+CREATE FUNCTION dyn_migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
+		entity text, source text, followed boolean)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
+
+CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT 1000, restart boolean DEFAULT false)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
+	'give all items of an entity the keys that its templates make now, in many transactions';
+
+COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean) IS 'make items of rows, in batches, or go on with that';
+
+CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
+	RETURNS TABLE (step_name text, source_row text, key dyn_item, item dyn_item, problem text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
+COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
+
+CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
+
+CREATE FUNCTION dyn_migration_dry_run(migration text, samples integer DEFAULT 3)
+	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_dry_run(text, integer) IS 'samples of the items that a migration would make, and all problems';
+
+CREATE FUNCTION dyn_migration_verify(migration text)
+	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_verify(text) IS 'rows whose items are missing or different, and items that no row makes';
+
+CREATE FUNCTION dyn_migration_follow(migration text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_follow(text) IS 'keep items in step with the tables that a migration reads, by triggers';
+
+CREATE FUNCTION dyn_migration_unfollow(migration text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_unfollow(text) IS 'remove these triggers';
+
+CREATE FUNCTION dyn_migration_changed() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_changed() IS 'internal: trigger of followed tables, which makes items anew';
+
+CREATE FUNCTION dyn_migration_truncated() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_truncated() IS 'internal: trigger of followed tables, which refuses TRUNCATE';
+
+CREATE FUNCTION dyn_migration_problems(migration text)
+	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
+
+-- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
+CREATE VIEW dyn_migration_progress AS
+	SELECT s.name, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
+		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
+	FROM dyn_migration_steps() s
+		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_job_progress l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
+			ON j.name = s.name AND j.relation = s.relation
+		LEFT JOIN dyn_job_progress p ON p.job = j.job AND p.step = s.number;
+COMMENT ON VIEW dyn_migration_progress IS 'steps of migrations: how far they are';
+GRANT SELECT ON dyn_migration_progress TO PUBLIC;
 
 -- requests
 

@@ -192,4 +192,11 @@ struct Node;
 #define slot_may_confirm(slot, lsn) true
 #endif
 
+/* 18 has foreign keys that are declared and not enforced. */
+#if PG18_GE
+#define foreign_key_is_enforced(key) ((key)->conenforced)
+#else
+#define foreign_key_is_enforced(key) true
+#endif
+
 #endif

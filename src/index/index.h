@@ -79,6 +79,7 @@ extern void gsi_sleep(long milliseconds);
 extern bool gsi_keep_away(Oid relid);
 extern void gsi_await_turn(Oid relid);
 extern bool gsi_try_lock(Oid relid, LOCKMODE mode);
+extern bool gsi_try_lock_tag(const LOCKTAG *tag, LOCKMODE mode);
 extern bool gsi_lock_briefly(Oid relid, LOCKMODE mode);
 extern void gsi_require_plain_table(Relation rel, const char *what);
 

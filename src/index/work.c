@@ -254,9 +254,19 @@ gsi_sleep(long milliseconds)
 	}
 }
 
+/* A relation's lock, or any other one. */
+static void
+take_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
+{
+	if (tag == NULL)
+		LockRelationOid(relid, mode);
+	else
+		(void) LockAcquire(tag, mode, false, false);
+}
+
 /* The wait's bounds are set as variables: they are not for what comes after. */
 static void
-lock_impatiently(Oid relid, LOCKMODE mode)
+lock_impatiently(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 {
 	int lock_timeout = LockTimeout;
 	int deadlock_timeout = DeadlockTimeout;
@@ -265,7 +275,7 @@ lock_impatiently(Oid relid, LOCKMODE mode)
 	{
 		LockTimeout = LOCK_PATIENCE;
 		DeadlockTimeout = Min(deadlock_timeout, LOCK_CHECK);
-		LockRelationOid(relid, mode);
+		take_lock(relid, tag, mode);
 	}
 	PG_FINALLY();
 	{
@@ -275,9 +285,8 @@ lock_impatiently(Oid relid, LOCKMODE mode)
 	PG_END_TRY();
 }
 
-/* One attempt, until the transaction ends, at a lock that others wait for. */
-bool
-gsi_try_lock(Oid relid, LOCKMODE mode)
+static bool
+try_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -287,7 +296,7 @@ gsi_try_lock(Oid relid, LOCKMODE mode)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		lock_impatiently(relid, mode);
+		lock_impatiently(relid, tag, mode);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -304,6 +313,19 @@ gsi_try_lock(Oid relid, LOCKMODE mode)
 	if (error != NULL && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
 		ReThrowError(error);
 	return error == NULL;
+}
+
+/* One attempt, until the transaction ends, at a lock that others wait for. */
+bool
+gsi_try_lock(Oid relid, LOCKMODE mode)
+{
+	return try_lock(relid, NULL, mode);
+}
+
+bool
+gsi_try_lock_tag(const LOCKTAG *tag, LOCKMODE mode)
+{
+	return try_lock(InvalidOid, tag, mode);
 }
 
 /*

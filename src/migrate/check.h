@@ -1,0 +1,18 @@
+/*
+ * check.h
+ *	  Comparing what rows make with what is there.
+ */
+#ifndef DYNAMO_TABLE_MIGRATE_CHECK_H
+#define DYNAMO_TABLE_MIGRATE_CHECK_H
+
+#include "funcapi.h"
+
+#include "migrate/migrate.h"
+
+/* The key attributes of an item. */
+extern DynItem *item_key(const DynTable *table, const DynItem *item);
+
+/* In which attributes the item that is there differs from the one that a row makes; NULL: in none. */
+extern char *item_difference(const DynItem *made, const DynItem *there);
+
+#endif

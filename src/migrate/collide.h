@@ -1,0 +1,32 @@
+/*
+ * collide.h
+ *	  Rows that make one item: whether there can be any, and which there are.
+ */
+#ifndef DYNAMO_TABLE_MIGRATE_COLLIDE_H
+#define DYNAMO_TABLE_MIGRATE_COLLIDE_H
+
+#include "utils/hsearch.h"
+
+#include "migrate/migrate.h"
+
+/* A row that makes the item of another one.  Of these, the first one in the order of steps and keys does not lose. */
+typedef struct Collision
+{
+	uint64 hash; /* of step and row */
+	bool loses;
+	const char *other; /* the row that it collides with */
+} Collision;
+
+/* False is a proof. */
+extern bool step_collides_itself(const MigrationStep *step);
+extern bool steps_may_collide(const MigrationStep *a, const MigrationStep *b);
+extern bool step_may_collide(const Migration *migration, const MigrationStep *step);
+extern bool step_key_is_told(const MigrationStep *step);
+extern bool step_key_is_injective(const MigrationStep *step);
+
+extern char *collision_select(const Migration *migration, const char *extension);
+extern HTAB *collisions_find(const Migration *migration, const char *extension);
+extern const Collision *collision_of_row(HTAB *collisions, const char *step, const char *row);
+extern const Collision *collision_of(HTAB *collisions, const MigrationRow *row);
+
+#endif

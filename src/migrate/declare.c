@@ -1,0 +1,141 @@
+/*
+ * declare.c
+ *	  dyn_migration(), dyn_migration_drop().
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/rel.h"
+
+#include "actions/actions.h"
+#include "actions/arguments.h"
+#include "errors.h"
+#include "migrate/collide.h"
+#include "store/plan.h"
+
+static void
+refuse_followed(ItemSpan name)
+{
+	if (migration_followers(pnstrdup(name.data, name.len)) != NIL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("migration \"%s\" is followed", item_quoted(name)),
+						errdetail("Triggers of the tables that it reads make its items."),
+						errhint("Call dyn_migration_unfollow() first.")));
+}
+
+/* Names are looked up in all of the database. */
+static void
+refuse_taken(ItemSpan name, Oid relid)
+{
+	ListCell *cell;
+
+	foreach (cell, migration_tables())
+	{
+		DynTable *table;
+		Relation rel;
+
+		if (lfirst_oid(cell) == relid)
+			continue;
+		rel = dyn_open_listed(lfirst_oid(cell), &table);
+		if (rel == NULL)
+			continue;
+		if (model_find(model_declarations(rel), MODEL_MIGRATION, name) != NULL)
+			ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+							errmsg("table \"%s\" has a migration \"%s\"", table->name,
+								   item_quoted(name))));
+		relation_close(rel, AccessShareLock);
+	}
+}
+
+/* Analyse what it will run: an error comes now, and says which step it is about. */
+static void
+step_context(void *arg)
+{
+	errcontext("step \"%s\" of a migration", ((MigrationStep *) arg)->name);
+}
+
+static void
+check_statements(Migration *migration)
+{
+	SelectOptions options = {.which = SELECT_RANGE};
+	ErrorContextCallback callback = {.callback = step_context, .previous = error_context_stack};
+
+	error_context_stack = &callback;
+	for (int i = 0; i < migration->nsteps; i++)
+	{
+		MigrationStep *step = &migration->steps[i];
+		SPIPlanPtr plan;
+
+		callback.arg = step;
+		plan = SPI_prepare(step_select(step, &options), 0, NULL);
+		if (plan == NULL)
+			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+		SPI_freeplan(plan);
+	}
+	error_context_stack = callback.previous;
+}
+
+/* Read by the names of the caller's search_path, and again as it will be read later. */
+static char *
+canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
+{
+	MemoryContext context = CurrentMemoryContext;
+	StringInfoData json;
+	Migration *migration;
+	int nest;
+
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"migration\": ");
+	item_print_string(&json, name);
+	appendStringInfo(&json, ", \"steps\": %s}", JsonbToCString(NULL, &steps->root, VARSIZE(steps)));
+	migration = migration_parse(rel, table, json.data);
+	json.data = migration_print(migration);
+
+	nest = migration_enter();
+	migration = migration_parse(rel, table, json.data);
+	check_statements(migration);
+	migration_leave(nest);
+	MemoryContextSwitchTo(context);
+	return json.data;
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration);
+Datum
+dyn_migration(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	DynTable *table;
+	Relation rel;
+	char *json;
+
+	if (name.len == 0 || name.len > NAMEDATALEN - 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
+	rel = dyn_table_open(PG_GETARG_TEXT_PP(1), ShareRowExclusiveLock, &table);
+	model_require_owner(rel);
+	store_connect();
+	refuse_taken(name, RelationGetRelid(rel));
+	refuse_followed(name);
+	json = canonical(rel, table, name, PG_GETARG_JSONB_P(2));
+	SPI_finish();
+	model_set(rel, table, MODEL_MIGRATION, name, json);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_drop);
+Datum
+dyn_migration_drop(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	DynTable *table;
+	Relation rel;
+
+	rel = migration_open_table(name, ShareRowExclusiveLock, &table);
+	model_require_owner(rel);
+	refuse_followed(name);
+	model_remove(rel, table, MODEL_MIGRATION, name);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,369 @@
+/*
+ * follow.c
+ *	  dyn_migration_follow(), dyn_migration_unfollow(): triggers that keep items in step with the
+ *	  tables that they are made of.
+ *
+ * What refresh.c relies on is checked here, when they are made:
+ *
+ *	 the key of an item depends on the row of the source alone, and tells what it is made of;
+ *	 what a row refers to, or is referred to by, is a foreign key, so nobody adds one side in a
+ *	 transaction while another one adds the other side without either seeing it;
+ *	 an item depends on nothing but the rows of the relations that are named.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_trigger.h"
+#include "common/hashfn.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "actions/actions.h"
+#include "catalog/indexspec.h"
+#include "errors.h"
+#include "migrate/collide.h"
+#include "store/plan.h"
+
+#define FOLLOW_TRIGGER "~dynamo_follow"
+
+extern PGDLLEXPORT Datum dyn_migration_follow(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_unfollow(PG_FUNCTION_ARGS);
+
+/*
+ * Triggers that there are
+ */
+
+/* Whether the one argument is this name. */
+static bool
+has_argument(HeapTuple tuple, Relation rel, const char *name)
+{
+	bool isnull;
+	Datum value = heap_getattr(tuple, Anum_pg_trigger_tgargs, RelationGetDescr(rel), &isnull);
+	bytea *arguments = DatumGetByteaPP(value);
+
+	return ((Form_pg_trigger) GETSTRUCT(tuple))->tgnargs == 1 &&
+		   VARSIZE_ANY_EXHDR(arguments) == strlen(name) + 1 &&
+		   memcmp(VARDATA_ANY(arguments), name, strlen(name) + 1) == 0;
+}
+
+List *
+migration_followers(const char *name)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	List *triggers = NIL;
+	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+
+		if (strncmp(NameStr(form->tgname), FOLLOW_TRIGGER, strlen(FOLLOW_TRIGGER)) == 0 &&
+			has_argument(tuple, rel, name))
+			triggers = lappend_oid(triggers, form->oid);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return triggers;
+}
+
+/*
+ * What following needs
+ */
+
+pg_noreturn static void
+refuse(const MigrationStep *step, const char *why, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("step \"%s\" of migration \"%s\" cannot be followed", step->name,
+						   step->migration->name),
+					errdetail("%s", why), hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+static void
+check_table(const MigrationStep *step, const StepRelation *relation)
+{
+	Relation rel = relation_open(relation->relid, AccessShareLock);
+
+	model_require_owner(rel);
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
+		rel->rd_rel->relhassubclass)
+		refuse(step,
+			   psprintf("%s is a view, partitioned, a partition, or has child tables.",
+						relation->name),
+			   NULL);
+	relation_close(rel, AccessShareLock);
+}
+
+static bool
+is_immediate(Oid constraint)
+{
+	HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	bool immediate;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	immediate = !((Form_pg_constraint) GETSTRUCT(tuple))->condeferrable;
+	ReleaseSysCache(tuple);
+	return immediate;
+}
+
+/* Whether the key is from the one columns to the other ones, in any order. */
+static bool
+key_is_of_pairs(const ForeignKeyCacheInfo *key, const StepRelation *relation, bool inverse)
+{
+	if (key->nkeys != relation->npairs)
+		return false;
+	for (int i = 0; i < relation->npairs; i++)
+	{
+		AttrNumber from = inverse ? relation->pairs[i].column : relation->pairs[i].other;
+		AttrNumber to = inverse ? relation->pairs[i].other : relation->pairs[i].column;
+		int k = 0;
+
+		while (k < key->nkeys && (key->conkey[k] != from || key->confkey[k] != to))
+			k++;
+		if (k == key->nkeys)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * From one relation to the other; the pairs are the relation's, inverse if it is the one that
+ * refers.
+ */
+static void
+check_foreign_key(const MigrationStep *step, const StepRelation *from, const StepRelation *to,
+				  const StepRelation *relation, bool inverse)
+{
+	Relation rel = relation_open(from->relid, AccessShareLock);
+	bool found = false;
+	ListCell *cell;
+
+	foreach (cell, RelationGetFKeyList(rel))
+	{
+		const ForeignKeyCacheInfo *key = lfirst(cell);
+
+		found = found || (key->confrelid == to->relid && foreign_key_is_enforced(key) &&
+						  key_is_of_pairs(key, relation, inverse) && is_immediate(key->conoid));
+	}
+	relation_close(rel, AccessShareLock);
+	if (!found)
+		refuse(step,
+			   psprintf(
+				   "%s has no foreign key to %s, of the columns in \"on\", that is not deferrable.",
+				   from->name, to->name),
+			   "Add one; NOT VALID suffices.  Without it, rows that two transactions add could "
+			   "miss each other.");
+}
+
+/* The key's attributes are the source row's own. */
+static void
+check_key(const MigrationStep *step)
+{
+	for (int i = 0; i < step->nparents; i++)
+	{
+		for (int k = 0; k < step->parents[i].attributes.n; k++)
+		{
+			if (step_makes_key(step, step->parents[i].attributes.list[k].attribute))
+				refuse(step, "The key of its items depends on a parent.", NULL);
+		}
+	}
+	for (int i = 0; i < step->nchildren; i++)
+	{
+		if (step_makes_key(step, step->children[i].attribute))
+			refuse(step, "The key of its items depends on children.", NULL);
+	}
+	if (!step_key_is_injective(step))
+		refuse(step, "Rows that differ can make one key, as its templates are.", NULL);
+	for (int i = 0; i < step->migration->nsteps; i++)
+	{
+		const MigrationStep *other = &step->migration->steps[i];
+
+		if (other != step && steps_may_collide(step, other))
+			refuse(step, psprintf("Step \"%s\" may make the same items.", other->name), NULL);
+	}
+}
+
+static bool
+has_sublink(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_sublink, context, 0);
+	return expression_tree_walker(node, has_sublink, context);
+}
+
+/* No statement of ours has a subquery in an expression, so one that is there is the declaration's. */
+static void
+check_expressions(MigrationStep *step)
+{
+	SelectOptions options = {.which = SELECT_RANGE};
+	MemoryContext context = CurrentMemoryContext;
+	int nest = migration_enter();
+	SPIPlanPtr plan = SPI_prepare(step_select(step, &options), 0, NULL);
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
+	Node *query = linitial(source->query_list);
+
+	if (has_sublink(query, NULL))
+		refuse(step, "An expression has a subquery, whose tables are not followed.",
+			   "Use \"parents\" or \"children\".");
+	if (contain_volatile_functions(query))
+		refuse(step, "An expression has a volatile function.", NULL);
+	SPI_freeplan(plan);
+	MemoryContextSwitchTo(context);
+	migration_leave(nest);
+}
+
+static void
+check_step(MigrationStep *step)
+{
+	ListCell *cell;
+
+	if (step->query != NULL)
+		refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
+	foreach (cell, step_relations(step))
+		check_table(step, lfirst(cell));
+	if (step->key_is_given)
+		refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
+	check_key(step);
+	check_expressions(step);
+	for (int i = 0; i < step->nparents; i++)
+		check_foreign_key(step, &step->source, &step->parents[i].relation,
+						  &step->parents[i].relation, false);
+	for (int i = 0; i < step->nchildren; i++)
+	{
+		const StepChild *child = &step->children[i];
+
+		check_foreign_key(step, &child->relation, &step->source, &child->relation, true);
+		for (int k = 0; k < child->njoins; k++)
+			check_foreign_key(step, &child->relation, &child->joins[k], &child->joins[k], false);
+	}
+}
+
+/*
+ * Making and removing triggers
+ */
+
+static const char *
+trigger_name(const char *migration, const char *what)
+{
+	return quote_identifier(
+		psprintf(FOLLOW_TRIGGER "%s %08x", what,
+				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
+}
+
+/* It fires for what replication applies, too. */
+static void
+create_trigger(const DynTable *table, const char *migration, const char *relation)
+{
+	const char *row = trigger_name(migration, "");
+	const char *truncate = trigger_name(migration, "_truncate");
+
+	dyn_execute(psprintf("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
+						 " EXECUTE FUNCTION %s.dyn_migration_changed(%s)",
+						 row, relation, table->extension, quote_literal_cstr(migration)));
+	dyn_execute(psprintf("CREATE TRIGGER %s BEFORE TRUNCATE ON %s FOR EACH STATEMENT"
+						 " EXECUTE FUNCTION %s.dyn_migration_truncated(%s)",
+						 truncate, relation, table->extension, quote_literal_cstr(migration)));
+	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s, ENABLE ALWAYS TRIGGER %s",
+						 relation, row, truncate));
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_follow);
+Datum
+dyn_migration_follow(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	Migration *migration;
+	DynTable *table;
+	List *done = NIL;
+	Relation rel;
+
+	store_connect();
+	rel = migration_open(name, ShareUpdateExclusiveLock, &table, &migration);
+	model_require_owner(rel);
+	if (migration_followers(migration->name) != NIL)
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						errmsg("migration \"%s\" is followed already", migration->name)));
+	for (int i = 0; i < migration->nsteps; i++)
+		check_step(&migration->steps[i]);
+	for (int i = 0; i < migration->nsteps; i++)
+	{
+		ListCell *cell;
+
+		foreach (cell, step_relations(&migration->steps[i]))
+		{
+			const StepRelation *relation = lfirst(cell);
+
+			if (list_member_oid(done, relation->relid))
+				continue;
+			create_trigger(table, migration->name, relation->name);
+			done = lappend_oid(done, relation->relid);
+		}
+	}
+	relation_close(rel, NoLock);
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+static void
+drop_trigger(Oid oid)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+	char *sql = NULL;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+
+		sql = psprintf(
+			"DROP TRIGGER %s ON %s", quote_identifier(NameStr(form->tgname)),
+			quote_qualified_identifier(get_namespace_name(get_rel_namespace(form->tgrelid)),
+									   get_rel_name(form->tgrelid)));
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	if (sql != NULL)
+		dyn_execute(sql);
+}
+
+/* Also where the migration is gone, or its tables have other names. */
+PG_FUNCTION_INFO_V1(dyn_migration_unfollow);
+Datum
+dyn_migration_unfollow(PG_FUNCTION_ARGS)
+{
+	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	List *triggers = migration_followers(name);
+	ListCell *cell;
+
+	if (triggers == NIL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("migration \"%s\" is not followed", name)));
+	store_connect();
+	foreach (cell, triggers)
+		drop_trigger(lfirst_oid(cell));
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,278 @@
+/*
+ * migrate.h
+ *	  Migrations: how rows of relations become items of a table, once or for as long as both are in use.
+ *
+ * As an argument of the model's trigger (see model.h):
+ *
+ *		{"migration": "shop", "steps": [
+ *		  {"name": "Order", "entity": "Order", "from": "shop.orders", "key": ["id"],
+ *		   "where": "NOT archived",
+ *		   "attributes": {"OrderId": "id", "Total": "price * amount"},
+ *		   "parents": {"c": {"from": "shop.customers", "on": {"id": "customer_id"},
+ *							 "attributes": {"CustomerName": "name"}, "orphans": "skip"}},
+ *		   "children": {"Tags": {"from": "shop.order_tags", "on": {"order_id": "id"},
+ *								 "join": {"shop.tags": {"id": "tag_id"}},
+ *								 "as": "set", "value": "tags.name"}}}]}
+ *
+ * "from" has the schema with it once it is declared, so that no search_path matters later.  All
+ * SQL of a migration is analysed and run with the settings of migration_enter(), whoever runs it.
+ *
+ * A step's rows have a key, a unique one that is nowhere NULL.  They are read in its order, a range
+ * at a time; and one row is read by it where the item of a row is made anew.
+ */
+#ifndef DYNAMO_TABLE_MIGRATE_MIGRATE_H
+#define DYNAMO_TABLE_MIGRATE_MIGRATE_H
+
+#include "access/htup.h"
+#include "executor/spi.h"
+#include "storage/lock.h"
+
+#include "model/entity.h"
+
+/* Of advisory locks: of one migration each; SQL's and those of indexes are of other classes. */
+#define MIGRATION_LOCK_CLASS 0x445B
+
+/* Rows of a query that are read at a time: it has no index by which the next ones are found. */
+#define MIGRATION_QUERY_ROWS 50000
+
+typedef enum ChildForm
+{
+	CHILD_LIST,
+	CHILD_SET,
+	CHILD_MAP,
+	CHILD_COUNT
+} ChildForm;
+
+/* A column of a relation, and what it equals: a column of the row that it belongs to. */
+typedef struct StepPair
+{
+	AttrNumber column;
+	AttrNumber other;
+} StepPair;
+
+/* A relation that a step reads. */
+typedef struct StepRelation
+{
+	const char *name; /* quoted, with its schema */
+	const char *alias; /* quoted */
+	Oid relid; /* InvalidOid: of a query */
+	TupleDesc desc;
+	int npairs;
+	StepPair *pairs;
+} StepRelation;
+
+/* An attribute, and the SQL that makes it.  column: that is the name of one, and nothing else. */
+typedef struct StepAttribute
+{
+	const EntityAttribute *attribute;
+	const char *sql;
+	AttrNumber column;
+} StepAttribute;
+
+typedef struct StepAttributes
+{
+	int n;
+	StepAttribute *list;
+} StepAttributes;
+
+typedef struct StepParent
+{
+	ItemSpan name;
+	StepRelation relation;
+	StepAttributes attributes;
+	bool skip_orphans;
+} StepParent;
+
+/* A member of the map that a child becomes. */
+typedef struct StepMember
+{
+	ItemSpan name;
+	const char *sql;
+} StepMember;
+
+typedef struct StepOrder
+{
+	const char *sql;
+	bool descending;
+} StepOrder;
+
+typedef struct StepChild
+{
+	const EntityAttribute *attribute;
+	StepRelation relation;
+	int njoins;
+	StepRelation *joins;
+	ChildForm form;
+	const char *where; /* or NULL */
+	const char *value; /* or NULL: members, or none where they are counted */
+	int nmembers;
+	StepMember *members;
+	const char *key; /* of a map */
+	List *order; /* of StepOrder */
+} StepChild;
+
+typedef struct StepKey
+{
+	const char *column; /* quoted */
+	AttrNumber attnum;
+	Oid type;
+	const char *type_name; /* with its schema */
+} StepKey;
+
+typedef struct MigrationStep
+{
+	struct Migration *migration;
+	int number; /* from 1 */
+	const char *name;
+	const Entity *entity;
+	StepRelation source;
+	const char *query; /* NULL: it is a relation */
+	bool key_is_given; /* nothing in the catalogs says that it is unique */
+	int nkeys;
+	StepKey *keys;
+	const char *where;
+	StepAttributes attributes;
+	int nparents;
+	StepParent *parents;
+	int nchildren;
+	StepChild *children;
+	struct RowBuilder *builder; /* made when it is asked for */
+	struct StepPlan *plans;
+} MigrationStep;
+
+typedef struct Migration
+{
+	const char *name;
+	Oid relid; /* the table of items */
+	const char *table; /* its name, for messages */
+	int nsteps;
+	MigrationStep *steps;
+	MemoryContext context; /* of all of it */
+	const char *json; /* as it is kept */
+	List *relids; /* of the table and all relations of steps */
+	bool valid;
+} Migration;
+
+/* parse.c: connected to SPI */
+extern Migration *migration_parse(Relation rel, const DynTable *table, const char *json);
+
+/* print.c */
+extern char *migration_print(const Migration *migration);
+
+/* resolve.c */
+extern void step_open_relation(StepRelation *relation, ItemSpan name, const char *step);
+extern void step_open_query(StepRelation *relation, ItemSpan query, const char *step);
+extern AttrNumber step_find_column(const StepRelation *relation, ItemSpan name);
+extern const char *step_column(const StepRelation *relation, AttrNumber attnum); /* quoted */
+extern char *step_column_type(const StepRelation *relation, AttrNumber attnum);
+extern List *step_default_key(const StepRelation *relation); /* of attribute numbers */
+extern bool step_key_is_unique(const MigrationStep *step);
+extern bool step_pairs_are_unique(const StepRelation *relation);
+extern bool step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns);
+extern void step_default_attributes(MigrationStep *step, bool *named);
+extern List *step_default_order(const StepRelation *relation);
+extern List *step_relations(const MigrationStep *step); /* of StepRelation */
+extern char *step_expression(ItemSpan text, const char *step);
+
+/*
+ * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if
+ * it goes out of date; what is not there is 42704.
+ */
+extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table,
+							   Migration **migration);
+extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
+extern List *migration_tables(void); /* OIDs of tables that may have migrations */
+extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
+
+/*
+ * settings.c: what rows become depends on nothing that a session can set.  An error leaves the
+ * settings by ending the transaction or subtransaction.
+ */
+extern int migration_enter(void);
+extern void migration_leave(int nest);
+
+/* select.c */
+typedef enum SelectWhich
+{
+	SELECT_RANGE, /* of the key: after $1 … if lower, up to $n … if upper */
+	SELECT_KEYS, /* the same, without all that may fail */
+	SELECT_KEY, /* the row of a key: $1 … */
+	SELECT_ROW, /* $1 itself, a row of the source; without parents and children */
+	SELECT_SAME, /* all rows that make these key attributes: $1 … */
+	SELECT_REFERRING, /* like SELECT_ROW, of all rows that a row of the relation belongs to: its columns are $1 … */
+	SELECT_LOCK /* the row of the relation that columns refer to: $1 …; locked against changes */
+} SelectWhich;
+
+typedef struct SelectOptions
+{
+	SelectWhich which;
+	bool lower;
+	bool upper;
+	int64 limit; /* 0: none */
+	const StepRelation *relation;
+	const StepChild *link; /* the relation is one of its joins */
+} SelectOptions;
+
+extern char *step_select(const MigrationStep *step, const SelectOptions *options);
+
+/* plan.c: a statement that is kept with the step */
+extern SPIPlanPtr step_plan(MigrationStep *step, const SelectOptions *options);
+extern void step_free_plans(MigrationStep *step);
+extern char *step_select_cut(const MigrationStep *step, bool lower, int64 rows);
+extern char *step_select_twice(const MigrationStep *step);
+extern bool step_makes_key(const MigrationStep *step, const EntityAttribute *attribute);
+
+/* build.c: from a row of a select to an item */
+typedef enum RowProblem
+{
+	ROW_OK,
+	ROW_ERROR,
+	ROW_ORPHAN, /* with an item, or without one where these are skipped */
+	ROW_COLLISION
+} RowProblem;
+
+extern const char *const row_problem_names[];
+
+typedef struct MigrationRow
+{
+	const MigrationStep *step;
+	HeapTuple tuple; /* with the key in its first columns */
+	TupleDesc desc;
+	DynItem *item; /* NULL: it makes none */
+	DynKeyValues key;
+	RowProblem problem;
+	const char *message;
+} MigrationRow;
+
+typedef struct RowBuilder RowBuilder;
+extern RowBuilder *row_builder(MigrationStep *step, Relation rel, DynTable *table);
+extern void row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *row);
+extern DynItem *row_build_keys(RowBuilder *builder, HeapTuple tuple, TupleDesc desc);
+extern void row_set_collision(MigrationRow *row, bool loses, const char *other);
+extern char *row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
+extern ArrayType *row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
+extern ErrorData *row_try(void (*step)(void *arg), void *arg);
+extern bool row_is_to_blame(const ErrorData *error);
+
+/*
+ * read.c: rows in the order of their keys, connected to SPI, under the active snapshot.  A statement
+ * that fails is run again row by row, and the rows whose fault it is are problems.
+ */
+extern int step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower,
+					 ArrayType *upper, int64 limit, MigrationRow **rows, bool *more);
+extern ArrayType *step_cut(MigrationStep *step, ArrayType *lower, int64 rows);
+extern void step_check_key(MigrationStep *step);
+
+/* Called for each row of a step, in order; what it gets lives as long as the call.  False: that is enough. */
+typedef bool (*RowCallback)(const MigrationRow *row, void *arg);
+extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback,
+						  void *arg);
+
+/* lock.c: who follows and who migrates keep apart */
+extern void migration_lock_follow(const Migration *migration);
+extern void migration_lock_batch(const Migration *migration);
+
+/* follow.c */
+extern List *migration_followers(const char *name); /* OIDs of triggers */
+
+#endif

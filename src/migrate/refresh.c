@@ -1,0 +1,606 @@
+/*
+ * refresh.c
+ *	  The triggers of followed tables: items made anew when a row that they are made of has changed.
+ *
+ * Two transactions that change rows of one item must not miss each other.  So the item is locked
+ * first, and then made of what is there by a new snapshot, whatever the isolation level, as foreign keys look
+ * at their tables: whoever had the item before has committed by now, and whoever comes later waits, and sees
+ * us.  Where there is no item that could be locked, the unique index does it: an insert waits for others of its
+ * key, and is looked at again when it is through, and what shall be absent is held absent.
+ *
+ * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen or finds this row.
+ *
+ * Lock order: the migration's lock, rows of the source, items.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "actions/actions.h"
+#include "errors.h"
+#include "migrate/check.h"
+#include "migrate/collide.h"
+#include "store/plan.h"
+
+extern PGDLLEXPORT Datum dyn_migration_changed(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
+
+typedef struct Change
+{
+	Relation rel; /* of items */
+	DynTable *table;
+	Migration *migration;
+	Relation source; /* the table that was changed */
+	HeapTuple old; /* or NULL */
+	HeapTuple new;
+} Change;
+
+/* An item that is to be made anew, known by a row that makes its key. */
+typedef struct Refresh
+{
+	MigrationStep *step;
+	DynItem *item; /* the key attributes */
+	DynKeyValues key;
+	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
+	TupleDesc desc;
+} Refresh;
+
+/*
+ * Statements
+ */
+
+/* Under a snapshot of now.  The result is SPI's. */
+static void
+execute(MigrationStep *step, const SelectOptions *options, Datum *values, const char *nulls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int result = SPI_execute_snapshot(step_plan(step, options), values, nulls, GetLatestSnapshot(),
+									  InvalidSnapshot, false, false, 0);
+
+	MemoryContextSwitchTo(context);
+	if (result < 0)
+		elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(result));
+}
+
+/* Rows that policies hide would be missing in items. */
+static void
+check_row_security(const MigrationStep *step)
+{
+	ListCell *cell;
+
+	foreach (cell, step_relations(step))
+	{
+		const StepRelation *relation = lfirst(cell);
+
+		if (check_enable_rls(relation->relid, InvalidOid, true) == RLS_ENABLED)
+			ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+							errmsg("row-level security may hide rows of %s from migration \"%s\"",
+								   relation->name, step->migration->name)));
+	}
+}
+
+/* The values of some columns; false if one is NULL, so that they belong to nothing. */
+static bool
+get_columns(HeapTuple tuple, TupleDesc desc, const StepRelation *relation, bool other,
+			Datum *values)
+{
+	for (int i = 0; i < relation->npairs; i++)
+	{
+		bool isnull;
+
+		values[i] = heap_getattr(
+			tuple, other ? relation->pairs[i].other : relation->pairs[i].column, desc, &isnull);
+		if (isnull)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Lock the row of a relation that a row refers to.  Locks need more rights than reading, so it is
+ * done as the relation's owner, as foreign keys do it; nothing comes back.
+ */
+static void
+lock_referred(MigrationStep *step, const StepRelation *relation, const StepChild *link,
+			  HeapTuple tuple, TupleDesc desc)
+{
+	SelectOptions options = {.which = SELECT_LOCK, .relation = relation, .link = link};
+	Datum *values = palloc(relation->npairs * sizeof(Datum));
+	Relation rel;
+	Oid user;
+	int context;
+
+	if (!get_columns(tuple, desc, relation, true, values))
+		return;
+	rel = relation_open(relation->relid, RowShareLock);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(rel->rd_rel->relowner,
+						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	execute(step, &options, values, NULL);
+	SetUserIdAndSecContext(user, context);
+	SPI_freetuptable(SPI_tuptable);
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Items
+ */
+
+static Datum *
+key_parameters(const MigrationStep *step, const Refresh *refresh)
+{
+	ArrayType *position = row_position(step, refresh->tuple, refresh->desc);
+	Datum *values;
+	bool *nulls;
+	int n;
+
+	deconstruct_array(position, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+	return values;
+}
+
+/* What makes the item's key, behind the step's key. */
+static Datum *
+same_parameters(const MigrationStep *step, const Refresh *refresh, char **nulls)
+{
+	int n = refresh->desc->natts - step->nkeys;
+	Datum *values = palloc(Max(n, 1) * sizeof(Datum));
+
+	*nulls = palloc0(n + 1);
+	for (int i = 0; i < n; i++)
+	{
+		bool isnull;
+
+		values[i] = heap_getattr(refresh->tuple, step->nkeys + i + 1, refresh->desc, &isnull);
+		(*nulls)[i] = isnull ? 'n' : ' ';
+	}
+	return values;
+}
+
+/* The rows that make the item now, built. */
+static int
+read_rows(const Change *change, const Refresh *refresh, MigrationRow *row)
+{
+	MigrationStep *step = refresh->step;
+	bool told = step_key_is_told(step);
+	SelectOptions options = {.which = told ? SELECT_KEY : SELECT_SAME};
+	char *nulls = NULL;
+	int nest = migration_enter();
+	Datum *values = told ? key_parameters(step, refresh) : same_parameters(step, refresh, &nulls);
+	int n;
+
+	execute(step, &options, values, nulls);
+	n = (int) SPI_processed;
+	if (n > 0)
+	{
+		row_build(row_builder(step, change->rel, change->table),
+				  heap_copytuple(SPI_tuptable->vals[0]), CreateTupleDescCopy(SPI_tuptable->tupdesc),
+				  row);
+		row->message = row->problem == ROW_ERROR || n > 1
+						   ? psprintf("row %s cannot become an item: %s",
+									  row_name(step, row->tuple, row->desc),
+									  n > 1 ? "another row makes it already" : row->message)
+						   : NULL;
+	}
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	return n;
+}
+
+/* The item as it has to be; NULL: there must be none. */
+static DynItem *
+make_item(const Change *change, const Refresh *refresh)
+{
+	MigrationRow row;
+	int n = read_rows(change, refresh, &row);
+
+	if (n == 0)
+		return NULL;
+	if (n > 1)
+		ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", row.message)));
+	if (row.problem == ROW_ERROR)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", row.message)));
+	if (row.item != NULL && store_key_compare(change->table, &row.key, &refresh->key) != 0)
+		elog(ERROR, "a row makes another item than its key says");
+	return row.item;
+}
+
+static bool
+same_item(const DynItem *a, const DynItem *b)
+{
+	return item_compare_bytes(item_root(a), item_root(b)) == 0;
+}
+
+static void
+replace_item(const Change *change, const Refresh *refresh, const DynItem *old, DynItem *new)
+{
+	CollectionWatch watch;
+
+	if (new == NULL)
+		(void) store_delete(change->table, &refresh->key, false);
+	else if (!same_item(old, new))
+	{
+		watch = collection_watch(change->rel, change->table, &refresh->key, new);
+		store_replace(change->table, &refresh->key, new);
+		collection_written(watch, change->table, &refresh->key, old, new);
+	}
+}
+
+/* False: somebody was faster. */
+static bool
+insert_item(const Change *change, const Refresh *refresh, DynItem *new)
+{
+	CollectionWatch watch = collection_watch(change->rel, change->table, &refresh->key, new);
+
+	if (!store_insert(change->table, &refresh->key, new))
+		return false;
+	collection_written(watch, change->table, &refresh->key, NULL, new);
+	return true;
+}
+
+/* Whether others than those who change the row itself make its item anew. */
+static bool
+is_shared(const MigrationStep *step)
+{
+	return step->nparents > 0 || step->nchildren > 0 || !step_key_is_told(step);
+}
+
+/* False: begin again. */
+static bool
+try_refresh(const Change *change, const Refresh *refresh)
+{
+	DynItem *old = store_lock(change->table, &refresh->key, STORE_LOCK_REPLACE);
+	DynItem *new = make_item(change, refresh);
+
+	if (old == NULL && new == NULL)
+		return !is_shared(refresh->step) ||
+			   store_hold_absent(change->rel, &refresh->key, refresh->item);
+	if (old == NULL)
+	{
+		if (!insert_item(change, refresh, new))
+			return false;
+		if (!is_shared(refresh->step))
+			return true;
+		/* it may have waited for somebody who held the item absent */
+		old = new;
+		new = make_item(change, refresh);
+	}
+	replace_item(change, refresh, old, new);
+	return true;
+}
+
+static void
+refresh_item(const Change *change, const Refresh *refresh)
+{
+	ErrorContextCallback callback;
+
+	store_begin(&callback);
+	while (!try_refresh(change, refresh))
+		CHECK_FOR_INTERRUPTS();
+	store_end(&callback);
+}
+
+/*
+ * Rows of the source
+ */
+
+typedef struct KeyTry
+{
+	const Change *change;
+	Refresh *refresh;
+} KeyTry;
+
+static void
+try_keys(void *arg)
+{
+	KeyTry *try = arg;
+	Refresh *refresh = try->refresh;
+
+	refresh->item = row_build_keys(row_builder(refresh->step, try->change->rel, try->change->table),
+								   refresh->tuple, refresh->desc);
+	dyn_key_of_item(try->change->table, refresh->item, &refresh->key);
+}
+
+/* The item of the i-th row of what was read; an error if it can have none. */
+static ErrorData *
+take_refresh(const Change *change, MigrationStep *step, uint64 i, Refresh *refresh)
+{
+	KeyTry try = {change, refresh};
+
+	*refresh = (Refresh){.step = step};
+	refresh->tuple = heap_copytuple(SPI_tuptable->vals[i]);
+	refresh->desc = CreateTupleDescCopy(SPI_tuptable->tupdesc);
+	return row_try(try_keys, &try);
+}
+
+/* The item of a row of the source as it is given. */
+static ErrorData *
+refresh_of_tuple(const Change *change, MigrationStep *step, HeapTuple tuple, Refresh *refresh)
+{
+	SelectOptions options = {.which = SELECT_ROW};
+	Datum value = heap_copy_tuple_as_datum(tuple, RelationGetDescr(change->source));
+	int nest = migration_enter();
+	ErrorData *error;
+
+	execute(step, &options, &value, NULL);
+	error = take_refresh(change, step, 0, refresh);
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	return error;
+}
+
+/* A row that can have no key may be one that the step does not take. */
+static void
+check_unwanted(const Change *change, const Refresh *refresh, const ErrorData *error)
+{
+	SelectOptions options = {.which = SELECT_KEY};
+	int nest = migration_enter();
+	char *name = row_name(refresh->step, refresh->tuple, refresh->desc);
+	uint64 found;
+
+	execute(refresh->step, &options, key_parameters(refresh->step, refresh), NULL);
+	found = SPI_processed;
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	if (found > 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("row %s cannot become an item: %s", name, error->message)));
+}
+
+static void
+source_changed(const Change *change, MigrationStep *step)
+{
+	TupleDesc desc = RelationGetDescr(change->source);
+	Refresh old;
+	Refresh new;
+	bool had = false;
+	bool has = false;
+	ErrorData *error;
+
+	for (int i = 0; change->new != NULL &&i < step->nparents; i++)
+	{
+		int nest = migration_enter();
+
+		lock_referred(step, &step->parents[i].relation, NULL, change->new, desc);
+		migration_leave(nest);
+	}
+	if (change->old != NULL)
+		had = refresh_of_tuple(change, step, change->old, &old) == NULL;
+	if (change->new != NULL)
+	{
+		error = refresh_of_tuple(change, step, change->new, &new);
+		has = error == NULL;
+		if (error != NULL)
+			check_unwanted(change, &new, error);
+	}
+	if (had && !(has && store_key_compare(change->table, &old.key, &new.key) == 0))
+		refresh_item(change, &old);
+	if (has)
+		refresh_item(change, &new);
+}
+
+/*
+ * Rows that items have something of
+ */
+
+static int
+compare_refreshes(const void *a, const void *b, void *arg)
+{
+	return store_key_compare(arg, &((const Refresh *) a)->key, &((const Refresh *) b)->key);
+}
+
+/* Items of all rows that a row belongs to, in the order of all writes. */
+static void
+refresh_referring(const Change *change, MigrationStep *step, const StepRelation *relation,
+				  const StepChild *link, Datum *values)
+{
+	SelectOptions options = {.which = SELECT_REFERRING, .relation = relation, .link = link};
+	int nest = migration_enter();
+	Refresh *refreshes;
+	int n = 0;
+
+	execute(step, &options, values, NULL);
+	refreshes = palloc(Max(SPI_processed, 1) * sizeof(Refresh));
+	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* a row without a key has no item, and does not get one by this */
+		if (take_refresh(change, step, i, &refreshes[n]) == NULL)
+			n++;
+	}
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	qsort_arg(refreshes, n, sizeof(Refresh), compare_refreshes, change->table);
+	for (int i = 0; i < n; i++)
+		refresh_item(change, &refreshes[i]);
+}
+
+static bool
+same_values(const StepRelation *relation, const Datum *a, const Datum *b)
+{
+	for (int i = 0; i < relation->npairs; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(relation->desc, relation->pairs[i].column - 1);
+
+		if (!datumIsEqual(a[i], b[i], column->attbyval, column->attlen))
+			return false;
+	}
+	return true;
+}
+
+static void
+related_changed(const Change *change, MigrationStep *step, const StepRelation *relation,
+				const StepChild *link)
+{
+	TupleDesc desc = RelationGetDescr(change->source);
+	Datum *old = palloc(relation->npairs * sizeof(Datum));
+	Datum *new = palloc(relation->npairs * sizeof(Datum));
+	bool had = change->old != NULL && get_columns(change->old, desc, relation, false, old);
+	bool has = change->new != NULL &&get_columns(change->new, desc, relation, false, new);
+
+	if (had && !(has && same_values(relation, old, new)))
+		refresh_referring(change, step, relation, link, old);
+	if (has)
+		refresh_referring(change, step, relation, link, new);
+}
+
+static void
+child_changed(const Change *change, MigrationStep *step, const StepChild *child)
+{
+	for (int i = 0; change->new != NULL &&i < child->njoins; i++)
+	{
+		int nest = migration_enter();
+
+		lock_referred(step, &child->joins[i], child, change->new, RelationGetDescr(change->source));
+		migration_leave(nest);
+	}
+	related_changed(change, step, &child->relation, NULL);
+}
+
+/* Whatever the table is in the step. */
+static bool
+step_changed(const Change *change, MigrationStep *step)
+{
+	Oid relid = RelationGetRelid(change->source);
+	bool concerned = false;
+	ListCell *cell;
+
+	foreach (cell, step_relations(step))
+		concerned = concerned || ((StepRelation *) lfirst(cell))->relid == relid;
+	if (!concerned)
+		return false;
+	check_row_security(step);
+	if (step->source.relid == relid)
+		source_changed(change, step);
+	for (int i = 0; i < step->nparents; i++)
+	{
+		if (step->parents[i].relation.relid == relid)
+			related_changed(change, step, &step->parents[i].relation, NULL);
+	}
+	for (int i = 0; i < step->nchildren; i++)
+	{
+		const StepChild *child = &step->children[i];
+
+		if (child->relation.relid == relid)
+			child_changed(change, step, child);
+		for (int k = 0; k < child->njoins; k++)
+		{
+			if (child->joins[k].relid == relid)
+				related_changed(change, step, &child->joins[k], child);
+		}
+	}
+	return true;
+}
+
+/*
+ * Triggers
+ */
+
+static void
+say_how_to_end(void *arg)
+{
+	errhint("Call dyn_migration_unfollow('%s') to follow no longer.", (const char *) arg);
+}
+
+static void
+open_followed(Change *change, char *name)
+{
+	ErrorContextCallback callback = {error_context_stack, say_how_to_end, name};
+
+	error_context_stack = &callback;
+	change->rel = migration_open((ItemSpan){name, (uint32) strlen(name)}, RowExclusiveLock,
+								 &change->table, &change->migration);
+	error_context_stack = callback.previous;
+}
+
+static bool
+is_unchanged(const Change *change)
+{
+	return change->old != NULL && change->new != NULL && change->old->t_len == change->new->t_len &&
+		   change->old->t_data->t_hoff ==
+			   change->new->t_data->t_hoff &&HeapTupleHeaderGetNatts(change->old->t_data) ==
+			   HeapTupleHeaderGetNatts(change->new->t_data) &&
+		   memcmp((char *) change->old->t_data + offsetof(HeapTupleHeaderData, t_bits),
+				  (char *) change->new->t_data + offsetof(HeapTupleHeaderData, t_bits),
+				  change->old->t_len - offsetof(HeapTupleHeaderData, t_bits)) == 0;
+}
+
+static void
+follow(Change *change, char *name)
+{
+	bool concerned = false;
+
+	open_followed(change, name);
+	migration_lock_follow(change->migration);
+	for (int i = 0; i < change->migration->nsteps; i++)
+		concerned |= step_changed(change, &change->migration->steps[i]);
+	if (!concerned)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("migration \"%s\" does not read table \"%s\"", name,
+							   RelationGetRelationName(change->source)),
+						errhint("Call dyn_migration_unfollow('%s') to follow no longer.", name)));
+	relation_close(change->rel, NoLock);
+}
+
+static void
+refuse_call(const char *function, const char *kind)
+{
+	ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+					errmsg("function \"%s\" must be called by %s trigger", function, kind)));
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_changed);
+Datum
+dyn_migration_changed(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Change change = {0};
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || trigger->tg_trigger->tgnargs != 1)
+		refuse_call("dyn_migration_changed", "an AFTER row");
+	change.source = trigger->tg_relation;
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+	{
+		change.old = trigger->tg_trigtuple;
+		change.new = trigger->tg_newtuple;
+	}
+	else if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+		change.old = trigger->tg_trigtuple;
+	else
+		change.new = trigger->tg_trigtuple;
+	if (is_unchanged(&change))
+		return PointerGetDatum(NULL);
+	store_connect();
+	follow(&change, trigger->tg_trigger->tgargs[0]);
+	SPI_finish();
+	return PointerGetDatum(NULL);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_truncated);
+Datum
+dyn_migration_truncated(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ||
+		trigger->tg_trigger->tgnargs != 1)
+		refuse_call("dyn_migration_truncated", "a TRUNCATE");
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
+					RelationGetRelationName(trigger->tg_relation), trigger->tg_trigger->tgargs[0]),
+			 errhint("Use DELETE, or call dyn_migration_unfollow('%s') first.",
+					 trigger->tg_trigger->tgargs[0])));
+}

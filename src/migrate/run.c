@@ -1,0 +1,331 @@
+/*
+ * run.c
+ *	  dyn_migrate().
+ *
+ * A batch reads rows and writes their items in one transaction, together with how far it came.  Items
+ * that are what they have to be already are not written, so whatever is done twice changes nothing.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "actions/actions.h"
+#include "actions/arguments.h"
+#include "errors.h"
+#include "job/job.h"
+#include "migrate/collide.h"
+#include "migrate/write.h"
+
+/* Batches of a chunk, which one session works on. */
+#define CHUNK_BATCHES 20
+#define LARGEST_BATCH 100000
+
+/* What outlives transactions. */
+typedef struct MigrationJob
+{
+	Job *job;
+	ItemSpan name;
+	const char *fingerprint;
+	int batch_size;
+	HTAB *collisions;
+	const char *step_name;
+} MigrationJob;
+
+/* What does not. */
+typedef struct OpenMigration
+{
+	Relation rel;
+	DynTable *table;
+	Migration *migration;
+	MigrationStep *step;
+} OpenMigration;
+
+/* Under an active snapshot, which analysing SQL needs. */
+static void
+open_migration(const MigrationJob *work, OpenMigration *open)
+{
+	open->rel = migration_open(work->name, RowExclusiveLock, &open->table, &open->migration);
+	if (work->fingerprint != NULL && strcmp(work->fingerprint, open->migration->json) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("migration \"%s\" was declared anew meanwhile", open->migration->name),
+				 errhint("Call dyn_migrate() again.")));
+	open->step =
+		work->step_name == NULL
+			? NULL
+			: migration_step(open->migration,
+							 (ItemSpan){work->step_name, (uint32) strlen(work->step_name)});
+}
+
+static void
+close_migration(OpenMigration *open)
+{
+	relation_close(open->rel, NoLock);
+}
+
+static int
+batch_rows(const MigrationJob *work, const MigrationStep *step)
+{
+	return step->key_is_given ? Max(work->batch_size, MIGRATION_QUERY_ROWS) : work->batch_size;
+}
+
+/*
+ * Chunks
+ */
+
+static ArrayType *
+cut_chunk(int number, ArrayType *lower, void *arg)
+{
+	MigrationJob *work = arg;
+	OpenMigration open;
+	int64 rows;
+	ArrayType *cut;
+
+	open_migration(work, &open);
+	rows = batch_rows(work, open.step);
+	if (!open.step->key_is_given)
+		rows *= CHUNK_BATCHES;
+	cut = step_cut(open.step, lower, rows);
+	close_migration(&open);
+	return cut;
+}
+
+/* Rows of the source, as the statistics have them; -1: there is nothing to say. */
+static int64
+expected_rows(const MigrationStep *step)
+{
+	Relation rel;
+	int64 rows;
+
+	if (!OidIsValid(step->source.relid))
+		return -1;
+	rel = relation_open(step->source.relid, AccessShareLock);
+	rows = (int64) rel->rd_rel->reltuples;
+	relation_close(rel, NoLock);
+	return rows;
+}
+
+/*
+ * Batches
+ */
+
+static void
+note_collisions(MigrationJob *work, MigrationRow *rows, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const Collision *collision =
+			rows[i].item == NULL ? NULL : collision_of(work->collisions, &rows[i]);
+
+		if (collision != NULL)
+			row_set_collision(&rows[i], collision->loses, collision->other);
+	}
+}
+
+static int
+note_problems(MigrationJob *work, const MigrationStep *step, const MigrationRow *rows, int n)
+{
+	int problems = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (rows[i].problem == ROW_OK)
+			continue;
+		job_problem(work->job, step->number, row_problem_names[rows[i].problem],
+					row_name(step, rows[i].tuple, rows[i].desc), rows[i].message);
+		problems++;
+	}
+	return problems;
+}
+
+/* False: the chunk has no more rows. */
+static bool
+run_batch(MigrationJob *work, JobChunk *chunk)
+{
+	OpenMigration open;
+	MigrationRow *rows;
+	ArrayType *position = NULL;
+	int problems = 0;
+	int written;
+	bool more;
+	int nest;
+	int n;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	open_migration(work, &open);
+	PopActiveSnapshot();
+	migration_lock_batch(open.migration);
+	/* what it shows is what no follower changes until we have written it */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	n = step_read(open.step, open.rel, open.table, chunk->lower, chunk->upper,
+				  batch_rows(work, open.step), &rows, &more);
+	nest = migration_enter();
+	note_collisions(work, rows, n);
+	if (n > 0)
+		position = row_position(open.step, rows[n - 1].tuple, rows[n - 1].desc);
+	migration_leave(nest);
+	written = write_rows(open.rel, open.table, rows, n);
+	nest = migration_enter();
+	problems = note_problems(work, open.step, rows, n);
+	migration_leave(nest);
+	if (n > 0)
+		job_advance(chunk, position, written, n - written);
+	PopActiveSnapshot();
+	close_migration(&open);
+	if (problems > 0)
+		ereport(DEBUG1, (errmsg_internal("%d problems in a batch", problems)));
+	job_commit(work->job);
+	job_tell(work->job);
+	return more;
+}
+
+static void
+run_step(MigrationJob *work, int number)
+{
+	JobChunk chunk;
+
+	while (job_claim(work->job, number, cut_chunk, work, &chunk))
+	{
+		while (run_batch(work, &chunk))
+			;
+		job_complete(&chunk);
+	}
+}
+
+/*
+ * The whole
+ */
+
+/* What the first transaction of the job finds out. */
+static void
+prepare(MigrationJob *work, const List *steps)
+{
+	OpenMigration open;
+	MemoryContext old;
+	ListCell *cell;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	work->step_name = NULL;
+	open_migration(work, &open);
+	foreach (cell, steps)
+	{
+		MigrationStep *step =
+			migration_step(open.migration, (ItemSpan){lfirst(cell), strlen(lfirst(cell))});
+		int64 rows = expected_rows(step);
+
+		step_check_key(step);
+		if (rows >= 0)
+			job_expect(work->job, step->number, rows);
+	}
+	old = MemoryContextSwitchTo(work->job->context);
+	work->collisions = collisions_find(open.migration, open.table->extension);
+	MemoryContextSwitchTo(old);
+	PopActiveSnapshot();
+	close_migration(&open);
+}
+
+static void
+tell_end(MigrationJob *work, bool finished, bool partial)
+{
+	JobTotal total;
+	char *name = pnstrdup(work->name.data, work->name.len);
+
+	job_total(work->job, &total);
+	if (finished)
+		ereport(NOTICE,
+				(errmsg("migration \"%s\" is done: %lld items", name, (long long) total.done)));
+	else if (!partial)
+		ereport(NOTICE, (errmsg("other sessions are still at work on migration \"%s\"", name)));
+	if (total.problems > 0)
+		ereport(WARNING, (errmsg("%lld rows of migration \"%s\" have problems",
+								 (long long) total.problems, name),
+						  errhint("See dyn_migration_problems('%s').", name)));
+}
+
+/* Names of the steps that were asked for, and their numbers. */
+static List *
+chosen_steps(const OpenMigration *open, const text *step)
+{
+	List *steps = NIL;
+
+	if (step != NULL)
+		return list_make1(pstrdup(migration_step(open->migration, action_span(step))->name));
+	for (int i = 0; i < open->migration->nsteps; i++)
+		steps = lappend(steps, pstrdup(open->migration->steps[i].name));
+	return steps;
+}
+
+static int
+step_number(MigrationJob *work, const char *name)
+{
+	OpenMigration open;
+	int number;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	work->step_name = name;
+	open_migration(work, &open);
+	number = open.step->number;
+	PopActiveSnapshot();
+	close_migration(&open);
+	return number;
+}
+
+static void
+migrate(MigrationJob *work, const text *step, bool restart)
+{
+	OpenMigration open;
+	List *steps;
+	ListCell *cell;
+	int nsteps;
+	Oid relid;
+	bool finished;
+
+	open_migration(work, &open);
+	steps = chosen_steps(&open, step);
+	nsteps = open.migration->nsteps;
+	relid = open.migration->relid;
+	work->fingerprint = pstrdup(open.migration->json);
+	close_migration(&open);
+	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len),
+						  work->fingerprint, nsteps, restart);
+	prepare(work, steps);
+	foreach (cell, steps)
+		run_step(work, step_number(work, lfirst(cell)));
+	finished = job_end(work->job);
+	tell_end(work, finished, step != NULL);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migrate);
+Datum
+dyn_migrate(PG_FUNCTION_ARGS)
+{
+	MigrationJob work = {0};
+	int64 batch_size = 0;
+
+	job_require_nonatomic(fcinfo, "dyn_migrate()");
+	argument_require(fcinfo, 0, "migration");
+	if (!PG_ARGISNULL(2))
+		batch_size = option_positive("batch_size", PG_GETARG_INT32(2));
+	if (batch_size > LARGEST_BATCH)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
+	work.name = action_span(PG_GETARG_TEXT_P_COPY(0));
+	work.batch_size = batch_size == 0 ? 1000 : (int) batch_size;
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	PG_TRY();
+	{
+		migrate(&work, argument_text(fcinfo, 1), !PG_ARGISNULL(3) && PG_GETARG_BOOL(3));
+	}
+	PG_FINALLY();
+	{
+		job_leave(work.job);
+	}
+	PG_END_TRY();
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,39 @@
+/*
+ * settings.c
+ *	  The settings under which all SQL of migrations is analysed and run.
+ *
+ * Names are looked up in pg_catalog alone, so nobody's search_path changes what an expression means.
+ * Values are printed in one way, so that sessions agree on positions in a step, and a row becomes
+ * the same item whoever writes it.
+ */
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "migrate/migrate.h"
+
+int
+migration_enter(void)
+{
+	static const char *const values[][2] = {{"search_path", "pg_catalog, pg_temp"},
+											{"DateStyle", "ISO, MDY"},
+											{"IntervalStyle", "postgres"},
+											{"TimeZone", "UTC"},
+											{"extra_float_digits", "1"},
+											{"bytea_output", "hex"},
+											{"xmloption", "content"},
+											{"lc_monetary", "C"},
+											{"plan_cache_mode", "auto"}};
+	int nest = NewGUCNestLevel();
+
+	for (int i = 0; i < lengthof(values); i++)
+		(void) set_config_option(values[i][0], values[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return nest;
+}
+
+void
+migration_leave(int nest)
+{
+	AtEOXact_GUC(true, nest);
+}

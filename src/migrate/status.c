@@ -1,0 +1,151 @@
+/*
+ * status.c
+ *	  dyn_migration_steps(), dyn_migration_problems(): migrations by their declarations alone, which
+ *	  may name what is not there any more, and what their last run has noted.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "actions/actions.h"
+#include "actions/arguments.h"
+#include "catalog/owned.h"
+#include "migrate/migrate.h"
+#include "store/plan.h"
+
+extern PGDLLEXPORT Datum dyn_migration_problems(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_steps(PG_FUNCTION_ARGS);
+
+static Datum
+member_text(const ItemChildren *members, const char *name, bool *isnull)
+{
+	ItemSpan value;
+
+	*isnull = !item_find(members, (ItemSpan){name, (uint32) strlen(name)}, &value) ||
+			  item_type(value) != ITEM_S;
+	if (*isnull)
+		return (Datum) 0;
+	value = item_payload(value);
+	return PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+}
+
+static void
+put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declaration)
+{
+	char *name = pnstrdup(declaration->name.data, declaration->name.len);
+	DynItem *item = item_parse(declaration->json, (int) strlen(declaration->json),
+							   ITEM_SYNTAX_PLAIN_ITEM, NULL);
+	ItemChildren members = item_children(item_root(item));
+	bool followed = migration_followers(name) != NIL;
+	ItemSpan value;
+	ItemChildren steps;
+
+	if (!item_find(&members, (ItemSpan){"steps", 5}, &value) || item_type(value) != ITEM_L)
+		return;
+	steps = item_children(value);
+	for (uint32 i = 0; i < steps.count; i++)
+	{
+		ItemSpan step = item_child(&steps, i);
+		Datum values[7];
+		bool nulls[7] = {false};
+
+		if (item_type(step) != ITEM_M)
+			continue;
+		members = item_children(step);
+		values[0] = CStringGetTextDatum(name);
+		values[1] = ObjectIdGetDatum(RelationGetRelid(rel));
+		values[2] = Int32GetDatum((int32) i + 1);
+		values[3] = member_text(&members, "name", &nulls[3]);
+		values[4] = member_text(&members, "entity", &nulls[4]);
+		values[5] = member_text(&members, "from", &nulls[5]);
+		values[6] = BoolGetDatum(followed);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+}
+
+/* Those of tables that the caller may read. */
+PG_FUNCTION_INFO_V1(dyn_migration_steps);
+Datum
+dyn_migration_steps(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	text *name = argument_text(fcinfo, 0);
+	ListCell *cell;
+	ListCell *other;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (cell, migration_tables())
+	{
+		DynTable *table;
+		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
+
+		if (rel == NULL)
+			continue;
+		if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		{
+			foreach (other, model_declarations(rel))
+			{
+				const ModelDeclaration *declaration = lfirst(other);
+
+				if (declaration->kind == MODEL_MIGRATION &&
+					(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
+					put_steps(result, rel, declaration);
+			}
+		}
+		relation_close(rel, AccessShareLock);
+	}
+	return (Datum) 0;
+}
+
+/* By the views, which know who may see what. */
+static char *
+problems_sql(void)
+{
+	const char *schema = quote_identifier(get_namespace_name(owned_extension_schema()));
+
+	return psprintf("SELECT s.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
+					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_steps($1) AS s"
+					" ON s.number OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
+					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
+					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
+					" %s.dyn_job_progress AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
+					" AND l.name OPERATOR(pg_catalog.=) $1)"
+					" ORDER BY p.step, p.noted_at, p.\"row\"",
+					schema, schema, schema);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_problems);
+Datum
+dyn_migration_problems(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid type = TEXTOID;
+	Datum name;
+	Portal portal;
+
+	argument_require(fcinfo, 0, "migration");
+	name = PG_GETARG_DATUM(0);
+	InitMaterializedSRF(fcinfo, 0);
+	store_connect();
+	portal = SPI_cursor_open_with_args(NULL, problems_sql(), 1, &type, &name, NULL, true,
+									   CURSOR_OPT_NO_SCROLL);
+	do
+	{
+		SPI_cursor_fetch(portal, true, 500);
+		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+			tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
+		SPI_freetuptable(SPI_tuptable);
+	} while (SPI_processed > 0);
+	SPI_cursor_close(portal);
+	SPI_finish();
+	return (Datum) 0;
+}

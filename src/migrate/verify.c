@@ -1,0 +1,336 @@
+/*
+ * verify.c
+ *	  dyn_migration_verify(), dyn_migration_dry_run(): what rows make beside what is there.
+ *
+ * One query joins both sides by the key, hashed, in as much memory as queries have.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "actions/actions.h"
+#include "actions/arguments.h"
+#include "errors.h"
+#include "migrate/check.h"
+#include "migrate/collide.h"
+#include "store/plan.h"
+
+#define FETCH_ROWS 500
+
+extern PGDLLEXPORT Datum dyn_migration_verify(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_dry_run(PG_FUNCTION_ARGS);
+
+/* Columns of both queries. */
+enum
+{
+	STEP = 1,
+	SOURCE_ROW,
+	MADE,
+	PROBLEM,
+	THERE
+};
+
+typedef struct Comparison
+{
+	Migration *migration;
+	DynTable *table;
+	ReturnSetInfo *result;
+	HeapTuple tuple;
+	TupleDesc desc;
+	int64 rows;
+	int64 equal;
+	/* of a dry run */
+	HTAB *collisions;
+	int samples;
+	int left; /* of the step */
+	const char *step;
+} Comparison;
+
+/*
+ * Differences
+ */
+
+static void
+append_difference(StringInfo out, ItemSpan name, const char *what)
+{
+	appendStringInfo(out, "%s\"%s\" %s", out->len > 0 ? ", " : "", item_quoted(name), what);
+}
+
+char *
+item_difference(const DynItem *made, const DynItem *there)
+{
+	ItemChildren ours = item_children(item_root(made));
+	ItemChildren theirs = item_children(item_root(there));
+	StringInfoData out;
+	ItemSpan name;
+	ItemSpan other;
+
+	initStringInfo(&out);
+	for (uint32 i = 0; i < ours.count; i++)
+	{
+		ItemSpan value = item_entry(item_child(&ours, i), &name);
+
+		if (!item_find(&theirs, name, &other))
+			append_difference(&out, name, "is missing");
+		else if (item_compare_bytes(value, other) != 0)
+			append_difference(&out, name, "differs");
+	}
+	for (uint32 i = 0; i < theirs.count; i++)
+	{
+		item_entry(item_child(&theirs, i), &name);
+		if (!item_find(&ours, name, &other))
+			append_difference(&out, name, "is not of the row");
+	}
+	return out.len > 0 ? out.data : NULL;
+}
+
+/*
+ * Columns
+ */
+
+static char *
+column_text(const Comparison *c, int column)
+{
+	bool isnull;
+	Datum value = SPI_getbinval(c->tuple, c->desc, column, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+static DynItem *
+column_item(const Comparison *c, int column)
+{
+	bool isnull;
+	Datum value = SPI_getbinval(c->tuple, c->desc, column, &isnull);
+
+	return isnull ? NULL : DatumGetDynItem(value);
+}
+
+static Datum
+text_or_null(const char *text, bool *isnull)
+{
+	*isnull = text == NULL;
+	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+}
+
+static const Entity *
+entity_of_step(const Comparison *c, const char *step)
+{
+	return migration_step(c->migration, (ItemSpan){step, (uint32) strlen(step)})->entity;
+}
+
+static char *
+entity_name(const Comparison *c, const char *step, const DynItem *item)
+{
+	const Entity *entity = step != NULL ? entity_of_step(c, step) : NULL;
+
+	for (int i = 0; i < c->migration->nsteps && entity == NULL; i++)
+	{
+		if (entity_has(c->migration->steps[i].entity, item))
+			entity = c->migration->steps[i].entity;
+	}
+	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
+}
+
+/* Run a query and hand over each row, in a memory context of its own. */
+static void
+for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "migration comparison", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = CurrentMemoryContext;
+	Portal portal =
+		SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+
+	do
+	{
+		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		MemoryContextSwitchTo(context);
+		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			c->tuple = SPI_tuptable->vals[i];
+			c->desc = SPI_tuptable->tupdesc;
+			callback(c);
+			MemoryContextReset(context);
+		}
+		MemoryContextSwitchTo(old);
+		SPI_freetuptable(SPI_tuptable);
+	} while (SPI_processed > 0);
+	SPI_cursor_close(portal);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+static char *
+items_sql(const Comparison *c, bool of_entities)
+{
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+	const char *key =
+		psprintf("%s.dyn_migration_key(%s, %s, %s)", c->table->extension,
+				 quote_literal_cstr(c->migration->name), item, of_entities ? "false" : "true");
+
+	return psprintf("(SELECT %s AS item, %s AS key FROM %s%s)", item, key, c->table->qualified,
+					of_entities ? psprintf(" WHERE %s IS NOT NULL", key) : "");
+}
+
+static void
+begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
+{
+	argument_require(fcinfo, 0, "migration");
+	InitMaterializedSRF(fcinfo, 0);
+	c->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	store_connect();
+	*rel = migration_open(action_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table,
+						  &c->migration);
+}
+
+/*
+ * Verifying
+ */
+
+static void
+put_difference(Comparison *c, const char *step, const DynItem *key_of, const char *difference)
+{
+	Datum values[5];
+	bool nulls[5] = {false};
+
+	values[0] = text_or_null(step, &nulls[0]);
+	values[1] = text_or_null(entity_name(c, step, key_of), &nulls[1]);
+	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
+	nulls[3] = key_of == NULL;
+	values[3] = key_of == NULL ? (Datum) 0 : PointerGetDatum(item_key(c->table, key_of));
+	values[4] = CStringGetTextDatum(difference);
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+}
+
+static void
+verify_row(Comparison *c)
+{
+	char *step = column_text(c, STEP);
+	DynItem *made = column_item(c, MADE);
+	DynItem *there = column_item(c, THERE);
+	const char *difference;
+
+	if (step != NULL)
+		c->rows++;
+	if (step == NULL)
+		difference = "no row makes the item";
+	else if (made == NULL)
+		difference = column_text(c, PROBLEM);
+	else if (there == NULL)
+		difference = "there is no item";
+	else
+		difference = item_difference(made, there);
+	if (difference == NULL)
+		c->equal++;
+	else
+		put_difference(c, step, made != NULL ? made : there, difference);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_verify);
+Datum
+dyn_migration_verify(PG_FUNCTION_ARGS)
+{
+	Comparison c = {0};
+	Relation rel;
+
+	begin(fcinfo, &c, &rel);
+	for_each_row(&c,
+				 psprintf("SELECT m.step_name, m.source_row, m.item, m.problem, t.item"
+						  " FROM %s.dyn_migration_items(%s) AS m FULL JOIN %s AS t"
+						  " ON t.key OPERATOR(%s.=) m.key",
+						  c.table->extension, quote_literal_cstr(c.migration->name),
+						  items_sql(&c, true), c.table->extension),
+				 verify_row);
+	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
+							(long long) c.rows, (long long) c.equal)));
+	relation_close(rel, NoLock);
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/*
+ * Dry run
+ */
+
+static void
+put_sample(Comparison *c, const char *step, const DynItem *made, const char *problem)
+{
+	Datum values[5];
+	bool nulls[5] = {false};
+
+	values[0] = text_or_null(step, &nulls[0]);
+	values[1] = text_or_null(entity_name(c, step, made), &nulls[1]);
+	values[2] = text_or_null(column_text(c, SOURCE_ROW), &nulls[2]);
+	nulls[3] = made == NULL;
+	values[3] = PointerGetDatum(made);
+	values[4] = text_or_null(problem, &nulls[4]);
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+}
+
+/* Why a row would not simply become an item. */
+static const char *
+dry_problem(const Comparison *c, const char *step, const DynItem *made)
+{
+	const char *problem = column_text(c, PROBLEM);
+	const DynItem *there = column_item(c, THERE);
+	const Collision *collision = collision_of_row(c->collisions, step, column_text(c, SOURCE_ROW));
+	const char *difference;
+
+	if (problem != NULL)
+		return problem;
+	if (collision != NULL)
+		return psprintf("collision: %s makes the same item%s", collision->other,
+						collision->loses ? ", and comes before it" : "");
+	difference = made != NULL && there != NULL ? item_difference(made, there) : NULL;
+	return difference == NULL ? NULL : psprintf("conflict: there is another item: %s", difference);
+}
+
+static void
+dry_row(Comparison *c)
+{
+	char *step = column_text(c, STEP);
+	DynItem *made = column_item(c, MADE);
+	const char *problem = dry_problem(c, step, made);
+
+	if (problem == NULL && c->left == 0)
+		return;
+	if (problem == NULL)
+		c->left--;
+	put_sample(c, step, made, problem);
+}
+
+PG_FUNCTION_INFO_V1(dyn_migration_dry_run);
+Datum
+dyn_migration_dry_run(PG_FUNCTION_ARGS)
+{
+	Comparison c = {0};
+	Relation rel;
+
+	begin(fcinfo, &c, &rel);
+	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT32(1);
+	if (c.samples < 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must not be negative")));
+	c.collisions = collisions_find(c.migration, c.table->extension);
+	for (int i = 0; i < c.migration->nsteps; i++)
+	{
+		c.left = c.samples;
+		for_each_row(&c,
+					 psprintf("SELECT m.step_name, m.source_row, m.item, m.problem, t.item"
+							  " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS m"
+							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
+							  " ORDER BY m.ordinality",
+							  c.table->extension, quote_literal_cstr(c.migration->name),
+							  quote_literal_cstr(c.migration->steps[i].name), items_sql(&c, false),
+							  c.table->extension),
+					 dry_row);
+	}
+	relation_close(rel, NoLock);
+	SPI_finish();
+	return (Datum) 0;
+}

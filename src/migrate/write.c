@@ -1,0 +1,154 @@
+/*
+ * write.c
+ *	  Items of a batch, written in the order of their keys, as all calls of several items do.
+ *
+ * What only the write finds wrong (a trigger, a policy, a key that its index cannot hold) fails the
+ * batch.  Then its items are written one by one, and those whose fault it is are problems.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/resowner.h"
+
+#include "actions/actions.h"
+#include "errors.h"
+#include "migrate/write.h"
+
+/* Like batches, see actions/batch_write.c. */
+static void
+put_rows(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
+{
+	ErrorContextCallback callback;
+	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
+	const DynItem **items = palloc(n * sizeof(DynItem *));
+	CollectionWatch *watches = palloc(n * sizeof(CollectionWatch));
+	bool one_by_one = false;
+
+	for (int i = 0; i < n; i++)
+	{
+		keys[i] = &rows[i]->key;
+		items[i] = rows[i]->item;
+		watches[i] = collection_watch(rel, table, keys[i], items[i]);
+		one_by_one |= watches[i] == COLLECTION_LOOK;
+	}
+	store_begin(&callback);
+	if (!one_by_one)
+		store_put_many(table, n, keys, items);
+	for (int i = 0; i < n; i++)
+	{
+		DynItem *old = one_by_one ? action_replace(table, keys[i], (DynItem *) items[i]) : NULL;
+
+		collection_written(watches[i], table, keys[i], old, items[i]);
+	}
+	store_end(&callback);
+}
+
+/* Not an error of the session or of the transaction: those are no row's fault. */
+static bool
+is_about_row(const DynTable *table, const ErrorData *error)
+{
+	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+			return true;
+		default:
+			return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
+				   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT ||
+				   (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && table->row_security);
+	}
+}
+
+static ErrorData *
+try_put(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		put_rows(rel, table, rows, n);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error != NULL && !is_about_row(table, error))
+		ReThrowError(error);
+	return error;
+}
+
+static int
+compare_rows(const void *a, const void *b, void *arg)
+{
+	const MigrationRow *one = *(MigrationRow *const *) a;
+	const MigrationRow *other = *(MigrationRow *const *) b;
+	int cmp = store_key_compare(arg, &one->key, &other->key);
+
+	/* by their places in the array: the first one in the order of the step stays the first */
+	return cmp != 0 ? cmp : one < other ? -1 : 1;
+}
+
+/* Rows with items, sorted; of those that make one item all but the first become problems. */
+static int
+sort_rows(DynTable *table, MigrationRow *rows, int n, MigrationRow **sorted)
+{
+	int nsorted = 0;
+	int kept = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (rows[i].item != NULL)
+			sorted[nsorted++] = &rows[i];
+	}
+	qsort_arg(sorted, nsorted, sizeof(MigrationRow *), compare_rows, table);
+	for (int i = 0; i < nsorted; i++)
+	{
+		if (kept > 0 && store_key_compare(table, &sorted[kept - 1]->key, &sorted[i]->key) == 0)
+			row_set_collision(
+				sorted[i], true,
+				row_name(sorted[kept - 1]->step, sorted[kept - 1]->tuple, sorted[kept - 1]->desc));
+		else
+			sorted[kept++] = sorted[i];
+	}
+	return kept;
+}
+
+/* Returns how many were written; the others have become problems. */
+int
+write_rows(Relation rel, DynTable *table, MigrationRow *rows, int n)
+{
+	MigrationRow **sorted = palloc(Max(n, 1) * sizeof(MigrationRow *));
+	int nsorted = sort_rows(table, rows, n, sorted);
+	int written = nsorted;
+
+	if (nsorted == 0 || try_put(rel, table, sorted, nsorted) == NULL)
+		return nsorted;
+	for (int i = 0; i < nsorted; i++)
+	{
+		ErrorData *error;
+
+		CHECK_FOR_INTERRUPTS();
+		error = try_put(rel, table, &sorted[i], 1);
+		if (error == NULL)
+			continue;
+		sorted[i]->problem = ROW_ERROR;
+		sorted[i]->message = error->message;
+		sorted[i]->item = NULL;
+		written--;
+	}
+	return written;
+}
