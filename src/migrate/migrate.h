@@ -26,6 +26,7 @@
 #include "access/htup.h"
 #include "executor/spi.h"
 #include "storage/lock.h"
+#include "utils/array.h"
 
 #include "model/entity.h"
 

@@ -55,6 +55,7 @@ typedef struct Refresh
 	DynKeyValues key;
 	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
 	TupleDesc desc;
+	bool moved; /* the row that was meant does not make the item (any more) */
 } Refresh;
 
 /*
@@ -198,13 +199,27 @@ read_rows(const Change *change, const Refresh *refresh, MigrationRow *row)
 	return n;
 }
 
-/* The item as it has to be; NULL: there must be none. */
+/* Whether it is the row that the item was looked for by; a unique value may have gone to another one. */
+static bool
+is_row(const Refresh *refresh, const MigrationRow *row)
+{
+	ArrayType *meant = row_position(refresh->step, refresh->tuple, refresh->desc);
+	ArrayType *found = row_position(refresh->step, row->tuple, row->desc);
+
+	return VARSIZE(meant) == VARSIZE(found) && memcmp(meant, found, VARSIZE(meant)) == 0;
+}
+
+/*
+ * The item as it has to be; NULL: there must be none.  A row that is found by the step's key may make
+ * another item by now, since that has more in its key.
+ */
 static DynItem *
-make_item(const Change *change, const Refresh *refresh)
+make_item(const Change *change, Refresh *refresh)
 {
 	MigrationRow row;
 	int n = read_rows(change, refresh, &row);
 
+	refresh->moved = n == 0 || !is_row(refresh, &row);
 	if (n == 0)
 		return NULL;
 	if (n > 1)
@@ -212,7 +227,10 @@ make_item(const Change *change, const Refresh *refresh)
 	if (row.problem == ROW_ERROR)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", row.message)));
 	if (row.item != NULL && store_key_compare(change->table, &row.key, &refresh->key) != 0)
-		elog(ERROR, "a row makes another item than its key says");
+	{
+		refresh->moved = true;
+		return NULL;
+	}
 	return row.item;
 }
 
@@ -258,7 +276,7 @@ is_shared(const MigrationStep *step)
 
 /* False: begin again. */
 static bool
-try_refresh(const Change *change, const Refresh *refresh)
+try_refresh(const Change *change, Refresh *refresh)
 {
 	DynItem *old = store_lock(change->table, &refresh->key, STORE_LOCK_REPLACE);
 	DynItem *new = make_item(change, refresh);
@@ -281,7 +299,7 @@ try_refresh(const Change *change, const Refresh *refresh)
 }
 
 static void
-refresh_item(const Change *change, const Refresh *refresh)
+refresh_item(const Change *change, Refresh *refresh)
 {
 	ErrorContextCallback callback;
 
@@ -401,29 +419,68 @@ compare_refreshes(const void *a, const void *b, void *arg)
 }
 
 /* Items of all rows that a row belongs to, in the order of all writes. */
+static Refresh *
+read_referring(const Change *change, MigrationStep *step, const SelectOptions *options,
+			   Datum *values, int *n)
+{
+	int nest = migration_enter();
+	Refresh *refreshes;
+
+	execute(step, options, values, NULL);
+	refreshes =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(SPI_processed, 1) * sizeof(Refresh));
+	*n = 0;
+	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* a row without a key has no item, and does not get one by this */
+		if (take_refresh(change, step, i, &refreshes[*n]) == NULL)
+			(*n)++;
+	}
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	qsort_arg(refreshes, *n, sizeof(Refresh), compare_refreshes, change->table);
+	return refreshes;
+}
+
+static bool
+is_among(const Change *change, const Refresh *refresh, const Refresh *refreshes, int n)
+{
+	return n > 0 && bsearch_arg(refresh, refreshes, n, sizeof(Refresh), compare_refreshes,
+								change->table) != NULL;
+}
+
+/*
+ * Whoever gives a row another key makes its new item of what he sees, which is not yet what we have
+ * changed.  Then we find that the row has left the item that we knew, after a wait for him, and look
+ * again where it has gone.
+ */
 static void
 refresh_referring(const Change *change, MigrationStep *step, const StepRelation *relation,
 				  const StepChild *link, Datum *values)
 {
 	SelectOptions options = {.which = SELECT_REFERRING, .relation = relation, .link = link};
-	int nest = migration_enter();
-	Refresh *refreshes;
-	int n = 0;
+	Refresh *before = NULL;
+	int nbefore = 0;
+	bool moved = true;
 
-	execute(step, &options, values, NULL);
-	refreshes = palloc(Max(SPI_processed, 1) * sizeof(Refresh));
-	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
+	while (moved)
 	{
-		CHECK_FOR_INTERRUPTS();
-		/* a row without a key has no item, and does not get one by this */
-		if (take_refresh(change, step, i, &refreshes[n]) == NULL)
-			n++;
+		int n;
+		Refresh *refreshes = read_referring(change, step, &options, values, &n);
+
+		moved = false;
+		for (int i = 0; i < n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (is_among(change, &refreshes[i], before, nbefore))
+				continue;
+			refresh_item(change, &refreshes[i]);
+			moved |= refreshes[i].moved;
+		}
+		before = refreshes;
+		nbefore = n;
 	}
-	SPI_freetuptable(SPI_tuptable);
-	migration_leave(nest);
-	qsort_arg(refreshes, n, sizeof(Refresh), compare_refreshes, change->table);
-	for (int i = 0; i < n; i++)
-		refresh_item(change, &refreshes[i]);
 }
 
 static bool

@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "migrate/migrate.h"
+#include "migrate/collide.h"
 
 /*
  * Types
@@ -118,7 +118,10 @@ append_source(StringInfo sql, const MigrationStep *step)
 		appendStringInfo(sql, " FROM %s AS src", step->source.name);
 }
 
-/* Of what makes the key, values of which are parameters with their types. */
+/*
+ * Of what makes the key, values of which are parameters with their types.  What not all templates of
+ * a key use may be NULL.
+ */
 static void
 append_same(StringInfo sql, const MigrationStep *step)
 {
@@ -138,7 +141,10 @@ append_same(StringInfo sql, const MigrationStep *step)
 			appendStringInfoString(sql, attribute->sql);
 		else
 			append_cast(sql, attribute);
-		appendStringInfo(sql, " OPERATOR(pg_catalog.=) $%d", ++n);
+		appendStringInfo(sql,
+						 step_key_needs(step, attribute->attribute) ? " OPERATOR(pg_catalog.=) $%d"
+																	: " IS NOT DISTINCT FROM $%d",
+						 ++n);
 	}
 }
 
