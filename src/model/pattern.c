@@ -224,8 +224,7 @@ dyn_access_pattern(PG_FUNCTION_ARGS)
 	pattern.entity = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	pattern.notes = PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5));
 	(void) find_operation(pattern.operation);
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), ShareRowExclusiveLock, &table);
-	model_require_owner(rel);
+	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
 	check_request(&pattern, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	warn_of_key(&pattern, table);
 	model_set(rel, table, MODEL_PATTERN, pattern.name, print_pattern(&pattern));
@@ -243,7 +242,7 @@ dyn_access_pattern_drop(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	name = name_argument(fcinfo, 1, "name");
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), ShareRowExclusiveLock, &table);
+	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
 	model_remove(rel, table, MODEL_PATTERN, name);
 	PG_RETURN_VOID();
 }
