@@ -8,6 +8,10 @@
  * us.  Where there is no item that could be locked, the unique index does it: an insert waits for others of its
  * key, and is looked at again when it is through, and what shall be absent is held absent.
  *
+ * The row of an item may get another key meanwhile.  Who gives it one has the item of the old key first, and makes
+ * that of the new key after it.  So whoever found the row by what belongs to it looks again where it is when he has the item:
+ * either the key has changed by now, or who changes it waits.
+ *
  * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen or finds this row.
  *
  * Lock order: the migration's lock, rows of the source, items.
@@ -45,6 +49,7 @@ typedef struct Change
 	Relation source; /* the table that was changed */
 	HeapTuple old; /* or NULL */
 	HeapTuple new;
+	List *refreshes; /* of Refresh: what is to be made anew */
 } Change;
 
 /* An item that is to be made anew, known by a row that makes its key. */
@@ -55,6 +60,8 @@ typedef struct Refresh
 	DynKeyValues key;
 	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
 	TupleDesc desc;
+	bool is_old; /* the row has another key now, or is gone */
+	bool by_other; /* it is another row that was changed */
 } Refresh;
 
 /*
@@ -211,8 +218,9 @@ make_item(const Change *change, const Refresh *refresh)
 		ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", row.message)));
 	if (row.problem == ROW_ERROR)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", row.message)));
+	/* a row that has moved on makes another item, and no other row makes this one */
 	if (row.item != NULL && store_key_compare(change->table, &row.key, &refresh->key) != 0)
-		elog(ERROR, "a row makes another item than its key says");
+		return NULL;
 	return row.item;
 }
 
@@ -359,11 +367,11 @@ check_unwanted(const Change *change, const Refresh *refresh, const ErrorData *er
 }
 
 static void
-source_changed(const Change *change, MigrationStep *step)
+source_changed(Change *change, MigrationStep *step)
 {
 	TupleDesc desc = RelationGetDescr(change->source);
-	Refresh old;
-	Refresh new;
+	Refresh *old = palloc(sizeof(Refresh));
+	Refresh *new = palloc(sizeof(Refresh));
 	bool had = false;
 	bool has = false;
 	ErrorData *error;
@@ -375,55 +383,48 @@ source_changed(const Change *change, MigrationStep *step)
 		lock_referred(step, &step->parents[i].relation, NULL, change->new, desc);
 		migration_leave(nest);
 	}
-	if (change->old != NULL)
-		had = refresh_of_tuple(change, step, change->old, &old) == NULL;
+	/* an old row without a key had no item */
+	had = change->old != NULL && refresh_of_tuple(change, step, change->old, old) == NULL;
 	if (change->new != NULL)
 	{
-		error = refresh_of_tuple(change, step, change->new, &new);
+		error = refresh_of_tuple(change, step, change->new, new);
 		has = error == NULL;
 		if (error != NULL)
-			check_unwanted(change, &new, error);
+			check_unwanted(change, new, error);
 	}
-	if (had && !(has && store_key_compare(change->table, &old.key, &new.key) == 0))
-		refresh_item(change, &old);
+	old->is_old = true;
+	if (had && !(has && store_key_compare(change->table, &old->key, &new->key) == 0))
+		change->refreshes = lappend(change->refreshes, old);
 	if (has)
-		refresh_item(change, &new);
+		change->refreshes = lappend(change->refreshes, new);
 }
 
 /*
  * Rows that items have something of
  */
 
-static int
-compare_refreshes(const void *a, const void *b, void *arg)
-{
-	return store_key_compare(arg, &((const Refresh *) a)->key, &((const Refresh *) b)->key);
-}
-
-/* Items of all rows that a row belongs to, in the order of all writes. */
+/* Items of all rows that a row belongs to. */
 static void
-refresh_referring(const Change *change, MigrationStep *step, const StepRelation *relation,
-				  const StepChild *link, Datum *values)
+add_referring(Change *change, MigrationStep *step, const StepRelation *relation,
+			  const StepChild *link, Datum *values)
 {
 	SelectOptions options = {.which = SELECT_REFERRING, .relation = relation, .link = link};
 	int nest = migration_enter();
-	Refresh *refreshes;
-	int n = 0;
 
 	execute(step, &options, values, NULL);
-	refreshes = palloc(Max(SPI_processed, 1) * sizeof(Refresh));
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
 	{
+		Refresh *refresh = palloc(sizeof(Refresh));
+
 		CHECK_FOR_INTERRUPTS();
 		/* a row without a key has no item, and does not get one by this */
-		if (take_refresh(change, step, i, &refreshes[n]) == NULL)
-			n++;
+		if (take_refresh(change, step, i, refresh) != NULL)
+			continue;
+		refresh->by_other = true;
+		change->refreshes = lappend(change->refreshes, refresh);
 	}
 	SPI_freetuptable(SPI_tuptable);
 	migration_leave(nest);
-	qsort_arg(refreshes, n, sizeof(Refresh), compare_refreshes, change->table);
-	for (int i = 0; i < n; i++)
-		refresh_item(change, &refreshes[i]);
 }
 
 static bool
@@ -440,7 +441,7 @@ same_values(const StepRelation *relation, const Datum *a, const Datum *b)
 }
 
 static void
-related_changed(const Change *change, MigrationStep *step, const StepRelation *relation,
+related_changed(Change *change, MigrationStep *step, const StepRelation *relation,
 				const StepChild *link)
 {
 	TupleDesc desc = RelationGetDescr(change->source);
@@ -450,13 +451,13 @@ related_changed(const Change *change, MigrationStep *step, const StepRelation *r
 	bool has = change->new != NULL &&get_columns(change->new, desc, relation, false, new);
 
 	if (had && !(has && same_values(relation, old, new)))
-		refresh_referring(change, step, relation, link, old);
+		add_referring(change, step, relation, link, old);
 	if (has)
-		refresh_referring(change, step, relation, link, new);
+		add_referring(change, step, relation, link, new);
 }
 
 static void
-child_changed(const Change *change, MigrationStep *step, const StepChild *child)
+child_changed(Change *change, MigrationStep *step, const StepChild *child)
 {
 	for (int i = 0; change->new != NULL &&i < child->njoins; i++)
 	{
@@ -470,7 +471,7 @@ child_changed(const Change *change, MigrationStep *step, const StepChild *child)
 
 /* Whatever the table is in the step. */
 static bool
-step_changed(const Change *change, MigrationStep *step)
+step_changed(Change *change, MigrationStep *step)
 {
 	Oid relid = RelationGetRelid(change->source);
 	bool concerned = false;
@@ -506,6 +507,70 @@ step_changed(const Change *change, MigrationStep *step)
 /*
  * Triggers
  */
+
+/* The row of an item as it is now; false: it is gone, or makes no key. */
+static bool
+find_row(const Change *change, const Refresh *refresh, Refresh *now)
+{
+	SelectOptions options = {.which = SELECT_KEY_NOW};
+	int nest = migration_enter();
+	bool found;
+
+	execute(refresh->step, &options, key_parameters(refresh->step, refresh), NULL);
+	found = SPI_processed > 0 && take_refresh(change, refresh->step, 0, now) == NULL;
+	SPI_freetuptable(SPI_tuptable);
+	migration_leave(nest);
+	return found;
+}
+
+/* Wherever the row has gone. */
+static void
+refresh_found(const Change *change, const Refresh *refresh)
+{
+	Refresh before = *refresh;
+	Refresh now;
+
+	refresh_item(change, &before);
+	while (find_row(change, &before, &now) &&
+		   store_key_compare(change->table, &before.key, &now.key) != 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		refresh_item(change, &now);
+		before = now;
+	}
+}
+
+static int
+compare_refreshes(const void *a, const void *b, void *table)
+{
+	const Refresh *one = *(Refresh *const *) a;
+	const Refresh *other = *(Refresh *const *) b;
+
+	if (one->is_old != other->is_old)
+		return one->is_old ? -1 : 1;
+	return store_key_compare(table, &one->key, &other->key);
+}
+
+/* Old keys first; else in the order of all writes, so that changes do not wait in a circle. */
+static void
+refresh_items(Change *change)
+{
+	int n = list_length(change->refreshes);
+	Refresh **sorted = palloc(Max(n, 1) * sizeof(Refresh *));
+
+	for (int i = 0; i < n; i++)
+		sorted[i] = list_nth(change->refreshes, i);
+	qsort_arg(sorted, n, sizeof(Refresh *), compare_refreshes, change->table);
+	for (int i = 0; i < n; i++)
+	{
+		if (i > 0 && compare_refreshes(&sorted[i - 1], &sorted[i], change->table) == 0)
+			continue;
+		if (sorted[i]->by_other)
+			refresh_found(change, sorted[i]);
+		else
+			refresh_item(change, sorted[i]);
+	}
+}
 
 static void
 say_how_to_end(void *arg)
@@ -550,6 +615,7 @@ follow(Change *change, char *name)
 						errmsg("migration \"%s\" does not read table \"%s\"", name,
 							   RelationGetRelationName(change->source)),
 						errhint("Call dyn_migration_unfollow('%s') to follow no longer.", name)));
+	refresh_items(change);
 	relation_close(change->rel, NoLock);
 }
 

@@ -143,6 +143,14 @@ append_same(StringInfo sql, const MigrationStep *step)
 }
 
 static void
+append_key_equal(StringInfo sql, const MigrationStep *step)
+{
+	for (int i = 0; i < step->nkeys; i++)
+		appendStringInfo(sql, " AND src.%s OPERATOR(pg_catalog.=) CAST($%d AS %s)",
+						 step->keys[i].column, i + 1, step->keys[i].type_name);
+}
+
+static void
 append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
 	appendStringInfoString(sql, " WHERE ");
@@ -157,9 +165,7 @@ append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions 
 	}
 	if (options->which == SELECT_KEY)
 	{
-		for (int i = 0; i < step->nkeys; i++)
-			appendStringInfo(sql, " AND src.%s OPERATOR(pg_catalog.=) CAST($%d AS %s)",
-							 step->keys[i].column, i + 1, step->keys[i].type_name);
+		append_key_equal(sql, step);
 		return;
 	}
 	if (options->lower)
@@ -448,6 +454,13 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 	{
 		append_key_columns(&sql, step);
 		appendStringInfoString(&sql, " FROM (SELECT ($1).*) AS src");
+	}
+	else if (options->which == SELECT_KEY_NOW)
+	{
+		append_key_columns(&sql, step);
+		append_source(&sql, step);
+		appendStringInfoString(&sql, " WHERE true");
+		append_key_equal(&sql, step);
 	}
 	else if (options->which == SELECT_REFERRING)
 		append_referring(&sql, step, options);
