@@ -772,6 +772,66 @@ COMMENT ON FUNCTION dyn_update_entity(text, text, dyn_item, text, text, jsonb, d
 COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete the item of an entity with the key that these attributes make';
 
+-- entity views
+
+CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
+
+CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
+
+CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+
+CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+
+CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
+
+CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
+
+CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
+	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
+
+-- access patterns
+
+CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
+
+CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
+
+CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+
+CREATE FUNCTION dyn_access_pattern_list(table_name text)
+	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
+
+CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
+
 -- jobs
 
 -- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these

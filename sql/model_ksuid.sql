@@ -16,7 +16,7 @@ SELECT count(DISTINCT k), bool_and(length(k) = 27), bool_and(dyn_ksuid_time(k) =
 SELECT bool_and(a < b) FROM (SELECT dyn_ksuid(t) COLLATE "C", dyn_ksuid(t + interval '1 s') COLLATE "C"
 	FROM generate_series(timestamptz '2014-05-13 16:53:20', '2150-06-19 23:21:34', '10 years 7 hours 13 s') t) t(a, b);
 SELECT abs(extract(epoch FROM clock_timestamp() - dyn_ksuid_time(dyn_ksuid()))) < 10;
--- bytes and text, to and fro, in the same order
+-- bytes and text, there and back, in the same order
 SELECT count(*), bool_and(dyn_ksuid_bytes(dyn_ksuid_from_bytes(b)) = b),
 	bool_and(b < lead OR lead IS NULL), bool_and(k < next OR next IS NULL)
 	FROM (SELECT b, lead(b) OVER w, k, lead(k) OVER w AS next

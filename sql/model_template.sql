@@ -85,3 +85,23 @@ SELECT dyn_render('<a:Upper>', '{}');
 SELECT dyn_render('<a:upper,05>', '{}');
 SELECT dyn_render('<a><b>', '{}');
 SELECT dyn_render(NULL, '{}'), dyn_render('a', NULL);
+
+-- Whatever is rendered can be read back in one way only, and is recognised: all short strings of letters that templates
+-- have in them, in two attributes.
+CREATE FUNCTION try_render(template text, vals dyn_item) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN dyn_render(template, vals);
+EXCEPTION WHEN SQLSTATE 'YD001' THEN
+	RETURN NULL;
+END $$;
+CREATE TEMP TABLE strings AS WITH RECURSIVE s(s) AS (SELECT '' UNION ALL SELECT s || c FROM s, unnest(ARRAY['a', 'R', '#']) c WHERE length(s) < 4) SELECT s FROM s;
+CREATE TEMP TABLE rendered AS SELECT t, a.s AS a, b.s AS b, r FROM unnest(ARRAY['<A>#<B>', '#<A>##<B>', '<A>R<B>', '<A>aR<B>', '<A>aa<B>', 'R<A>a#<B>a', '#<A>R#<B>']) t, strings a, strings b,
+	try_render(t, jsonb_build_object('A', a.s, 'B', b.s)) r WHERE length(a.s) < 4 AND length(b.s) < 3 AND r IS NOT NULL;
+SELECT t, count(*), count(*) = count(DISTINCT r) AS injective FROM rendered GROUP BY t ORDER BY t COLLATE "C";
+SELECT dyn_create_table('forms', 'PK S');
+SELECT dyn_entity('forms', 'E', '{"PK": "#<A>##<B>"}', '{"A": "S", "B": "S"}', NULL);
+SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', r)) IS NULL) AS not_recognised FROM rendered WHERE t = '#<A>##<B>';
+SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', x)) IS NOT NULL) AS recognised
+	FROM (SELECT a.s || b.s AS x FROM strings a, strings b UNION SELECT s FROM strings) x WHERE x NOT IN (SELECT r FROM rendered WHERE t = '#<A>##<B>') AND length(x) < 6;
+DROP TABLE forms, rendered, strings;
+DROP FUNCTION try_render;

@@ -67,5 +67,38 @@ SELECT dyn_to_value(1, 'N bigint');
 SELECT dyn_to_value('a'::text, 'N');
 SELECT dyn_to_value('a'::text, 'NULL');
 SELECT dyn_to_value(v, t) FROM (VALUES (1, 'N'), (2, 'S'), (3, NULL)) x(v, t);
+
+-- And back, by dyn_attribute(): there and back nothing changes, whatever the settings.
+CREATE FUNCTION again(value anyelement, type text) RETURNS anyelement LANGUAGE sql AS
+	$$ SELECT dyn_attribute(('{"v":' || dyn_to_value(value, type)::text || '}')::dyn_item, 'v', type, value) $$;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0, -1, 32767, -32768]::smallint[]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0, 2147483647, -2147483648]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[9223372036854775807, -9223372036854775808, 1000000000000]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0, -1.50, 1e125, 1e-130]::numeric[]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0.1, -1e-5, 0.30000000000000004, 1e22]::float8[]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0.1, -1e-5, 16777217]::float4[]) v, unnest(ARRAY['N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[true, false]) v, unnest(ARRAY['BOOL', 'N', 'S']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY['2024-05-01 10:20:30.123456+00', '0001-01-01 00:00:00+00', '9999-12-31 23:59:59.999999+00', '1969-12-31 23:59:59.5+00']::timestamptz[]) v, unnest(ARRAY['S', 'N']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY['2024-05-01 10:20:30.123456', '0001-01-01', '1969-12-31 23:59:59.5']::timestamp[]) v, unnest(ARRAY['S', 'N']) t;
+SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY['2024-02-29', '0001-01-01', '9999-12-31']::date[]) v, unnest(ARRAY['S', 'N']) t;
+SELECT again('a'::text, 'S'), again('x '::char(4), 'S') = 'x', again('\x00ff'::bytea, 'B') = '\x00ff', again('\x00ff'::bytea, 'S') = '\x00ff', again('0123abcd-4567-89ef-0123-456789abcdef'::uuid, 'S');
+SELECT again('{"a": [1, null], "b": {}}'::jsonb, 'M'), again('[1, [2]]'::jsonb, 'L'), again('{"a":  1}'::json, 'M'), again('{"a":  1}'::json, 'S'), again('"x"'::jsonb, 'S');
+SELECT again(ARRAY[1, NULL, 3], 'L'), again(ARRAY[[1, 2], [3, 4]], 'L'), again('{}'::int[], 'L'), again(ARRAY['b', 'a'], 'SS'), again(ARRAY[3, 20], 'NS'), again(ARRAY['{"a": 1}', '[2]']::jsonb[], 'L');
+SELECT again('10.0.0.0/8'::cidr, 'S'), again('-1 day 02:03:04'::interval, 'S') = '-1 day 02:03:04', again('[2024-05-01 00:00:00+00,)'::tstzrange, 'S') = '[2024-05-01 00:00:00+00,)', again('bad'::mood, 'S'), again(5::positive, 'N');
+-- timestamps that others have written
+SELECT t, dyn_attribute(jsonb_build_object('v', t), 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' AS utc FROM unnest(ARRAY['2024-05-01', '2024-05-01 10:20', '2024-05-01T10:20:30', '2024-05-01T10:20:30.5+02:00', '2024-05-01T10:20:30-0130',
+	'2024-05-01T10:20:30.123456789Z', '2024-05-01T10:20:30+05', '2024-02-30', '2024-05-01T24:00:00Z', '2024-05-01T10:20:30ZZ', '2024-05-01T', 'May 1 2024', '0000-01-01', '2024-05-01T10:20:30+99:00', 'infinity', '']) t;
+SELECT dyn_attribute('{"v":{"S":"2024-05-01T10:20:30.987654Z"}}', 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC', dyn_attribute('{"v":{"S":"2024-05-01T10:20:30+02:00"}}', 'v', 'S', NULL::timestamp), dyn_attribute('{"v":{"S":"2024-05-01T10:20:30Z"}}', 'v', 'S', NULL::timestamp);
+-- what is not of the type is NULL, and no error
+SELECT dyn_attribute(v, 'v', 'N', NULL::smallint) AS i2, dyn_attribute(v, 'v', 'N', NULL::integer) AS i4, dyn_attribute(v, 'v', 'N', NULL::bigint) AS i8, dyn_attribute(v, 'v', 'N', NULL::numeric) AS n, dyn_attribute(v, 'v', 'N', NULL::real) AS r,
+	dyn_attribute(v, 'v', 'N', NULL::boolean) AS b, dyn_attribute(v, 'v', 'N', NULL::timestamptz) AT TIME ZONE 'UTC' AS ts, dyn_attribute(v, 'v', 'N', NULL::positive) AS pos
+	FROM unnest(ARRAY['{"v":{"N":"1"}}', '{"v":{"N":"1.5"}}', '{"v":{"N":"999.994"}}', '{"v":{"N":"999.995"}}', '{"v":{"N":"40000"}}', '{"v":{"N":"3e9"}}', '{"v":{"N":"1e19"}}', '{"v":{"N":"1e100"}}', '{"v":{"N":"-1e-100"}}', '{"v":{"S":"1"}}', '{"v":{"NULL":true}}', '{}']::dyn_item[]) v;
+SELECT dyn_attribute(v, 'v', 'S', NULL::text) AS t, dyn_attribute(v, 'v', 'S', NULL::varchar) AS vc, dyn_attribute(v, 'v', 'S', NULL::uuid) AS u, dyn_attribute(v, 'v', 'S', NULL::bytea) AS b, dyn_attribute(v, 'v', 'S', NULL::mood) AS m,
+	dyn_attribute(v, 'v', 'S', NULL::inet) AS i, dyn_attribute(v, 'v', 'S', NULL::jsonb) AS j, dyn_attribute(v, 'v', 'S', NULL::integer) AS n, dyn_attribute(v, 'v', 'S', NULL::boolean) AS bool
+	FROM unnest(ARRAY['{"v":{"S":"1"}}', '{"v":{"S":"äöü"}}', '{"v":{"S":"a\u0000b"}}', '{"v":{"S":"true"}}', '{"v":{"S":"10.0.0.1"}}', '{"v":{"S":"good"}}', '{"v":{"S":"Zz=="}}', '{"v":{"S":"0123abcd-4567-89ef-0123-456789abcdeg"}}', '{"v":{"S":""}}']::dyn_item[]) v;
+SELECT dyn_attribute(v, 'v', 'L', NULL::integer[]) AS ints, dyn_attribute(v, 'v', 'L', NULL::jsonb) AS l, dyn_attribute(v, 'v', 'M', NULL::jsonb) AS m, dyn_attribute(v, 'v', 'SS', NULL::mood[]) AS moods
+	FROM unnest(ARRAY['{"v":{"L":[]}}', '{"v":{"L":[{"N":"1"},{"S":"x"}]}}', '{"v":{"L":[{"L":[{"N":"1"}]},{"L":[{"N":"1"},{"N":"2"}]}]}}', '{"v":{"L":[{"L":[{"N":"1"}]},{"N":"2"}]}}', '{"v":{"L":[{"L":[]}]}}', '{"v":{"L":[{"S":"\u0000"}]}}',
+	'{"v":{"M":{"a\u0000":{"N":"1"}}}}', '{"v":{"M":{"a":{"B":"AA=="}}}}', '{"v":{"SS":["good","evil"]}}', '{"v":{"SS":["good","bad"]}}']::dyn_item[]) v;
+DROP FUNCTION again;
 DROP DOMAIN moods, positive;
 DROP TYPE mood;

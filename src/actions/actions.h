@@ -146,10 +146,12 @@ extern DynItem *action_delete(const ItemRequest *request);
 /* query.c */
 extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg,
 						 ReadResult *result);
+extern void action_check_query(const QueryRequest *request);
 
 /* scan.c */
 extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,
 						ReadResult *result);
+extern void action_check_scan(const ScanRequest *request);
 
 /* put.c: whatever is there; returns it */
 extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);

@@ -143,30 +143,50 @@ set_range(const Read *read, const Terms terms, StoreRange *range)
 }
 
 /* Everything is checked before anything is read. */
-void
-action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+static void
+open_query(Read *read, const QueryRequest *request, ResultCallback callback, void *arg,
+		   ReadResult *result, Terms terms)
 {
 	const ExprKeyCondition *condition = request->read.built.key_condition;
-	Terms terms = {NULL};
-	StoreRange range = {0};
-	Read read;
 
 	if (request->key_condition != NULL)
 		condition =
 			expr_key_condition(request->read.expressions, action_span(request->key_condition));
-	read_open(&read, &request->read, callback, arg, result);
-	match_terms(&read, condition, terms);
-	check_values(&read, terms);
-	check_terms(&read, condition, terms);
+	read_open(read, &request->read, callback, arg, result);
+	match_terms(read, condition, terms);
+	check_values(read, terms);
+	check_terms(read, condition, terms);
 	/* Spec row F03: what the key condition decides is none of the filter's business. */
-	if (read.filter != NULL)
-		action_forbid_keys(read.table, read.index, read.filter,
+	if (read->filter != NULL)
+		action_forbid_keys(read->table, read->index, read->filter,
 						   "Conditions on keys belong into the key condition.");
+}
+
+void
+action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+{
+	Terms terms = {NULL};
+	StoreRange range = {0};
+	Read read;
+
+	open_query(&read, request, callback, arg, result, terms);
 	range.index = read.index;
 	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
 	range.forward = request->forward;
 	set_range(&read, terms, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);
+	read_close(&read);
+}
+
+/* What is wrong with a request, without reading. */
+void
+action_check_query(const QueryRequest *request)
+{
+	Terms terms = {NULL};
+	ReadResult result;
+	Read read;
+
+	open_query(&read, request, NULL, NULL, &result, terms);
 	read_close(&read);
 }

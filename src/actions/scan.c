@@ -213,3 +213,16 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	}
 	read_close(&read);
 }
+
+/* What is wrong with a request, without reading. */
+void
+action_check_scan(const ScanRequest *request)
+{
+	ReadResult result;
+	Read read;
+
+	if (request->segmented)
+		check_segment(request);
+	read_open(&read, &request->read, NULL, NULL, &result);
+	read_close(&read);
+}

@@ -80,6 +80,13 @@ key_tells(const Entity *entity, ItemSpan attribute)
 	return false;
 }
 
+/* Whether no item has a key without the attribute. */
+bool
+step_key_needs(const MigrationStep *step, const EntityAttribute *attribute)
+{
+	return key_tells(step->entity, attribute->name);
+}
+
 /* Whether the keys of the table are made by templates whose results can be read back. */
 static bool
 keys_are_injective(const Entity *entity)

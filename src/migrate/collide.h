@@ -22,6 +22,7 @@ extern bool step_collides_itself(const MigrationStep *step);
 extern bool steps_may_collide(const MigrationStep *a, const MigrationStep *b);
 extern bool step_may_collide(const Migration *migration, const MigrationStep *step);
 extern bool step_key_is_told(const MigrationStep *step);
+extern bool step_key_needs(const MigrationStep *step, const EntityAttribute *attribute);
 extern bool step_key_is_injective(const MigrationStep *step);
 
 extern char *collision_select(const Migration *migration, const char *extension);

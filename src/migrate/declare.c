@@ -114,8 +114,7 @@ dyn_migration(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(1), ShareRowExclusiveLock, &table);
-	model_require_owner(rel);
+	rel = model_open(PG_GETARG_TEXT_PP(1), &table);
 	store_connect();
 	refuse_taken(name, RelationGetRelid(rel));
 	refuse_followed(name);
@@ -133,8 +132,7 @@ dyn_migration_drop(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	rel = migration_open_table(name, ShareRowExclusiveLock, &table);
-	model_require_owner(rel);
+	rel = model_lock(migration_open_table(name, AccessShareLock, &table), &table);
 	refuse_followed(name);
 	model_remove(rel, table, MODEL_MIGRATION, name);
 	PG_RETURN_VOID();

@@ -26,6 +26,7 @@
 #include "access/htup.h"
 #include "executor/spi.h"
 #include "storage/lock.h"
+#include "utils/array.h"
 
 #include "model/entity.h"
 
@@ -198,7 +199,6 @@ typedef enum SelectWhich
 	SELECT_KEYS, /* the same, without all that may fail */
 	SELECT_KEY, /* the row of a key: $1 … */
 	SELECT_ROW, /* $1 itself, a row of the source; without parents and children */
-	SELECT_KEY_NOW, /* like SELECT_ROW, of the row of a key: $1 … */
 	SELECT_SAME, /* all rows that make these key attributes: $1 … */
 	SELECT_REFERRING, /* like SELECT_ROW, of all rows that a row of the relation belongs to: its columns are $1 … */
 	SELECT_LOCK /* the row of the relation that columns refer to: $1 …; locked against changes */

@@ -42,7 +42,6 @@ parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **t
 			n = ((options->lower ? 1 : 0) + (options->upper ? 1 : 0)) * step->nkeys;
 			break;
 		case SELECT_KEY:
-		case SELECT_KEY_NOW:
 			n = step->nkeys;
 			break;
 		case SELECT_ROW:

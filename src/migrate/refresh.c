@@ -9,8 +9,8 @@
  * key, and is looked at again when it is through, and what shall be absent is held absent.
  *
  * The row of an item may get another key meanwhile.  Who gives it one has the item of the old key first, and makes
- * that of the new key after it.  So whoever found the row by what belongs to it looks again where it is when he has the item:
- * either the key has changed by now, or who changes it waits.
+ * that of the new key after it.  So whoever found the row by what belongs to it sees, when he has the item, that the row
+ * has left it, and looks where it is; or who changes the key waits.
  *
  * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen or finds this row.
  *
@@ -61,8 +61,18 @@ typedef struct Refresh
 	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
 	TupleDesc desc;
 	bool is_old; /* the row has another key now, or is gone */
-	bool by_other; /* it is another row that was changed */
+	const struct Referring *by; /* how it was found, if it is another row that was changed */
+	bool moved; /* the row that was meant does not make the item (any more) */
 } Refresh;
+
+/* Rows that a row belongs to: its columns, by which they are found. */
+typedef struct Referring
+{
+	MigrationStep *step;
+	const StepRelation *relation;
+	const StepChild *link;
+	const Datum *values;
+} Referring;
 
 /*
  * Statements
@@ -205,22 +215,38 @@ read_rows(const Change *change, const Refresh *refresh, MigrationRow *row)
 	return n;
 }
 
-/* The item as it has to be; NULL: there must be none. */
+/* Whether it is the row that the item was looked for by; a unique value may have gone to another one. */
+static bool
+is_row(const Refresh *refresh, const MigrationRow *row)
+{
+	ArrayType *meant = row_position(refresh->step, refresh->tuple, refresh->desc);
+	ArrayType *found = row_position(refresh->step, row->tuple, row->desc);
+
+	return VARSIZE(meant) == VARSIZE(found) && memcmp(meant, found, VARSIZE(meant)) == 0;
+}
+
+/*
+ * The item as it has to be; NULL: there must be none.  A row that is found by the step's key may make
+ * another item by now, since that has more in its key.
+ */
 static DynItem *
-make_item(const Change *change, const Refresh *refresh)
+make_item(const Change *change, Refresh *refresh)
 {
 	MigrationRow row;
 	int n = read_rows(change, refresh, &row);
 
+	refresh->moved = n == 0 || !is_row(refresh, &row);
 	if (n == 0)
 		return NULL;
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("%s", row.message)));
 	if (row.problem == ROW_ERROR)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", row.message)));
-	/* a row that has moved on makes another item, and no other row makes this one */
 	if (row.item != NULL && store_key_compare(change->table, &row.key, &refresh->key) != 0)
+	{
+		refresh->moved = true;
 		return NULL;
+	}
 	return row.item;
 }
 
@@ -266,7 +292,7 @@ is_shared(const MigrationStep *step)
 
 /* False: begin again. */
 static bool
-try_refresh(const Change *change, const Refresh *refresh)
+try_refresh(const Change *change, Refresh *refresh)
 {
 	DynItem *old = store_lock(change->table, &refresh->key, STORE_LOCK_REPLACE);
 	DynItem *new = make_item(change, refresh);
@@ -289,7 +315,7 @@ try_refresh(const Change *change, const Refresh *refresh)
 }
 
 static void
-refresh_item(const Change *change, const Refresh *refresh)
+refresh_item(const Change *change, Refresh *refresh)
 {
 	ErrorContextCallback callback;
 
@@ -403,28 +429,38 @@ source_changed(Change *change, MigrationStep *step)
  * Rows that items have something of
  */
 
-/* Items of all rows that a row belongs to. */
-static void
-add_referring(Change *change, MigrationStep *step, const StepRelation *relation,
-			  const StepChild *link, Datum *values)
+/* Items of all rows that a row belongs to, added to a list. */
+static List *
+find_referring(const Change *change, const Referring *by, List *refreshes)
 {
-	SelectOptions options = {.which = SELECT_REFERRING, .relation = relation, .link = link};
+	SelectOptions options = {.which = SELECT_REFERRING, .relation = by->relation, .link = by->link};
 	int nest = migration_enter();
 
-	execute(step, &options, values, NULL);
+	execute(by->step, &options, (Datum *) by->values, NULL);
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
 	{
 		Refresh *refresh = palloc(sizeof(Refresh));
 
 		CHECK_FOR_INTERRUPTS();
 		/* a row without a key has no item, and does not get one by this */
-		if (take_refresh(change, step, i, refresh) != NULL)
+		if (take_refresh(change, by->step, i, refresh) != NULL)
 			continue;
-		refresh->by_other = true;
-		change->refreshes = lappend(change->refreshes, refresh);
+		refresh->by = by;
+		refreshes = lappend(refreshes, refresh);
 	}
 	SPI_freetuptable(SPI_tuptable);
 	migration_leave(nest);
+	return refreshes;
+}
+
+static void
+add_referring(Change *change, MigrationStep *step, const StepRelation *relation,
+			  const StepChild *link, const Datum *values)
+{
+	Referring *by = palloc(sizeof(Referring));
+
+	*by = (Referring){step, relation, link, values};
+	change->refreshes = find_referring(change, by, change->refreshes);
 }
 
 static bool
@@ -508,38 +544,6 @@ step_changed(Change *change, MigrationStep *step)
  * Triggers
  */
 
-/* The row of an item as it is now; false: it is gone, or makes no key. */
-static bool
-find_row(const Change *change, const Refresh *refresh, Refresh *now)
-{
-	SelectOptions options = {.which = SELECT_KEY_NOW};
-	int nest = migration_enter();
-	bool found;
-
-	execute(refresh->step, &options, key_parameters(refresh->step, refresh), NULL);
-	found = SPI_processed > 0 && take_refresh(change, refresh->step, 0, now) == NULL;
-	SPI_freetuptable(SPI_tuptable);
-	migration_leave(nest);
-	return found;
-}
-
-/* Wherever the row has gone. */
-static void
-refresh_found(const Change *change, const Refresh *refresh)
-{
-	Refresh before = *refresh;
-	Refresh now;
-
-	refresh_item(change, &before);
-	while (find_row(change, &before, &now) &&
-		   store_key_compare(change->table, &before.key, &now.key) != 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		refresh_item(change, &now);
-		before = now;
-	}
-}
-
 static int
 compare_refreshes(const void *a, const void *b, void *table)
 {
@@ -552,24 +556,70 @@ compare_refreshes(const void *a, const void *b, void *table)
 }
 
 /* Old keys first; else in the order of all writes, so that changes do not wait in a circle. */
-static void
-refresh_items(Change *change)
+static Refresh **
+sort_refreshes(const Change *change, const List *refreshes)
 {
-	int n = list_length(change->refreshes);
-	Refresh **sorted = palloc(Max(n, 1) * sizeof(Refresh *));
+	int n = list_length(refreshes);
+	Refresh **sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(Refresh *));
 
 	for (int i = 0; i < n; i++)
-		sorted[i] = list_nth(change->refreshes, i);
+		sorted[i] = list_nth(refreshes, i);
 	qsort_arg(sorted, n, sizeof(Refresh *), compare_refreshes, change->table);
+	return sorted;
+}
+
+/*
+ * Whoever gives a row another key makes its new item of what he sees, which is not yet what we have
+ * changed.  Then we find that the row has left the item that we knew, after a wait for him, and look
+ * again where it has gone.  What was looked at then has not moved since, or waits for us.
+ */
+static void
+refresh_moved(const Change *change, const Referring *by)
+{
+	Refresh **before = NULL;
+	int nbefore = 0;
+	bool moved = true;
+
+	while (moved)
+	{
+		List *refreshes = find_referring(change, by, NIL);
+		Refresh **sorted = sort_refreshes(change, refreshes);
+		int n = list_length(refreshes);
+
+		moved = false;
+		for (int i = 0; i < n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (nbefore > 0 && bsearch_arg(&sorted[i], before, nbefore, sizeof(Refresh *),
+										   compare_refreshes, change->table) != NULL)
+				continue;
+			refresh_item(change, sorted[i]);
+			moved |= sorted[i]->moved;
+		}
+		before = sorted;
+		nbefore = n;
+	}
+}
+
+static void
+refresh_items(const Change *change)
+{
+	Refresh **sorted = sort_refreshes(change, change->refreshes);
+	int n = list_length(change->refreshes);
+	List *moved = NIL;
+	ListCell *cell;
+
 	for (int i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (i > 0 && compare_refreshes(&sorted[i - 1], &sorted[i], change->table) == 0)
 			continue;
-		if (sorted[i]->by_other)
-			refresh_found(change, sorted[i]);
-		else
-			refresh_item(change, sorted[i]);
+		refresh_item(change, sorted[i]);
+		if (sorted[i]->by != NULL && sorted[i]->moved)
+			moved = list_append_unique_ptr(moved, (void *) sorted[i]->by);
 	}
+	foreach (cell, moved)
+		refresh_moved(change, lfirst(cell));
 }
 
 static void

@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "migrate/migrate.h"
+#include "migrate/collide.h"
 
 /*
  * Types
@@ -118,7 +118,10 @@ append_source(StringInfo sql, const MigrationStep *step)
 		appendStringInfo(sql, " FROM %s AS src", step->source.name);
 }
 
-/* Of what makes the key, values of which are parameters with their types. */
+/*
+ * Of what makes the key, values of which are parameters with their types.  What not all templates of
+ * a key use may be NULL.
+ */
 static void
 append_same(StringInfo sql, const MigrationStep *step)
 {
@@ -138,16 +141,11 @@ append_same(StringInfo sql, const MigrationStep *step)
 			appendStringInfoString(sql, attribute->sql);
 		else
 			append_cast(sql, attribute);
-		appendStringInfo(sql, " OPERATOR(pg_catalog.=) $%d", ++n);
+		appendStringInfo(sql,
+						 step_key_needs(step, attribute->attribute) ? " OPERATOR(pg_catalog.=) $%d"
+																	: " IS NOT DISTINCT FROM $%d",
+						 ++n);
 	}
-}
-
-static void
-append_key_equal(StringInfo sql, const MigrationStep *step)
-{
-	for (int i = 0; i < step->nkeys; i++)
-		appendStringInfo(sql, " AND src.%s OPERATOR(pg_catalog.=) CAST($%d AS %s)",
-						 step->keys[i].column, i + 1, step->keys[i].type_name);
 }
 
 static void
@@ -165,7 +163,9 @@ append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions 
 	}
 	if (options->which == SELECT_KEY)
 	{
-		append_key_equal(sql, step);
+		for (int i = 0; i < step->nkeys; i++)
+			appendStringInfo(sql, " AND src.%s OPERATOR(pg_catalog.=) CAST($%d AS %s)",
+							 step->keys[i].column, i + 1, step->keys[i].type_name);
 		return;
 	}
 	if (options->lower)
@@ -454,13 +454,6 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 	{
 		append_key_columns(&sql, step);
 		appendStringInfoString(&sql, " FROM (SELECT ($1).*) AS src");
-	}
-	else if (options->which == SELECT_KEY_NOW)
-	{
-		append_key_columns(&sql, step);
-		append_source(&sql, step);
-		appendStringInfoString(&sql, " WHERE true");
-		append_key_equal(&sql, step);
 	}
 	else if (options->which == SELECT_REFERRING)
 		append_referring(&sql, step, options);

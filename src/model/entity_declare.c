@@ -49,8 +49,7 @@ warn_same_key(const DynTable *table, const Entity *entity, const Entity *other)
 	ereport(WARNING,
 			(errmsg("an item of entity \"%s\" could have the same key as one of entity \"%s\"",
 					item_quoted(entity->name), item_quoted(other->name)),
-			 errhint("Begin one of the keys of each with a prefix of its own, unless they are to "
-					 "share their names.")));
+			 errhint("Begin keys of each with a prefix of its own.")));
 }
 
 /* The index that has an attribute as a key beside this one, or NULL; *of_table: the table's key has it. */

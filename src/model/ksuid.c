@@ -154,8 +154,8 @@ decode_argument(const text *ksuid, unsigned char bytes[KSUID_BYTES])
 	if (!decode(span, bytes))
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid KSUID \"%s\"", item_quoted(span)),
-				 errdetail("A KSUID has 27 characters out of 0-9, A-Z and a-z, and is at "
-						   "most \"aWgEPTl1tmebfsQzFP4bxwgy80V\".")));
+				 errdetail("It is no number in base 62 of %d digits and %d bytes.", KSUID_LENGTH,
+						   KSUID_BYTES)));
 }
 
 PG_FUNCTION_INFO_V1(dyn_ksuid_time);

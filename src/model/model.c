@@ -121,11 +121,15 @@ model_require_owner(Relation rel)
 					   RelationGetRelationName(rel));
 }
 
+/*
+ * From a table that is open for reading to one that is locked for a change, by its owner: whoever
+ * is not gets his error before his lock could hold up writers.
+ */
 Relation
-model_open(text *name, DynTable **table)
+model_lock(Relation rel, DynTable **table)
 {
-	Relation rel = dyn_table_open(name, AccessShareLock, table);
 	Oid relid = RelationGetRelid(rel);
+	char *name = pstrdup(RelationGetRelationName(rel));
 
 	model_require_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
@@ -135,8 +139,14 @@ model_open(text *name, DynTable **table)
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" does not exist", text_to_cstring(name))));
+						errmsg("table \"%s\" does not exist", name)));
 	return rel;
+}
+
+Relation
+model_open(text *name, DynTable **table)
+{
+	return model_lock(dyn_table_open(name, AccessShareLock, table), table);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "actions/options.h"
+#include "actions/several.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
 #include "request/request.h"
@@ -120,6 +121,11 @@ request_get_item(JsonReader *reader, StringInfo response)
 	DynItem *item;
 
 	read_call(reader, get_members, lengthof(get_members), &call);
+	if (response == NULL)
+	{
+		action_check(TRANSACT_GET, &call.request);
+		return;
+	}
 	item = action_get(&call.request);
 	response_begin(response, NULL);
 	response_item(response, "Item", item);
@@ -139,11 +145,17 @@ print_write_capacity(StringInfo response, void *arg)
 }
 
 static void
-run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, StringInfo response)
+run_write(TransactKind kind, DynItem *(*action)(const ItemRequest *), ItemCall *call,
+		  StringInfo response)
 {
 	MemoryContext context = CurrentMemoryContext;
 	DynItem *item = NULL;
 
+	if (response == NULL)
+	{
+		action_check(kind, &call->request);
+		return;
+	}
 	PG_TRY();
 	{
 		item = action(&call->request);
@@ -166,7 +178,7 @@ request_put_item(JsonReader *reader, StringInfo response)
 	ItemCall call;
 
 	read_call(reader, put_members, lengthof(put_members), &call);
-	run_write(action_put, &call, response);
+	run_write(TRANSACT_PUT, action_put, &call, response);
 }
 
 void
@@ -175,7 +187,7 @@ request_update_item(JsonReader *reader, StringInfo response)
 	ItemCall call;
 
 	read_call(reader, update_members, lengthof(update_members), &call);
-	run_write(action_update, &call, response);
+	run_write(TRANSACT_UPDATE, action_update, &call, response);
 }
 
 void
@@ -184,5 +196,5 @@ request_delete_item(JsonReader *reader, StringInfo response)
 	ItemCall call;
 
 	read_call(reader, delete_members, lengthof(delete_members), &call);
-	run_write(action_delete, &call, response);
+	run_write(TRANSACT_DELETE, action_delete, &call, response);
 }

@@ -154,6 +154,11 @@ request_query(JsonReader *reader, StringInfo response)
 						errmsg("either the KeyConditions or KeyConditionExpression parameter must "
 							   "be specified in the request")));
 	call.query.read = call.read;
+	if (response == NULL)
+	{
+		action_check_query(&call.query);
+		return;
+	}
 	begin_items(response, &call);
 	action_query(&call.query, print_item, response, &result);
 	end_items(response, &call, &result);
@@ -169,6 +174,11 @@ request_scan(JsonReader *reader, StringInfo response)
 	option_segment(&call.scan, call.segment.given ? &call.segment.value : NULL,
 				   call.total_segments.given ? &call.total_segments.value : NULL);
 	call.scan.read = call.read;
+	if (response == NULL)
+	{
+		action_check_scan(&call.scan);
+		return;
+	}
 	begin_items(response, &call);
 	action_scan(&call.scan, print_item, response, &result);
 	end_items(response, &call, &result);

@@ -55,6 +55,15 @@ find_operation(const char *name)
 			(errcode(ERRCODE_DYN_UNKNOWN_OPERATION), errmsg("unknown operation \"%s\"", name)));
 }
 
+void
+request_run(const char *operation, const char *request, int len, StringInfo response)
+{
+	JsonReader reader;
+
+	json_reader_init(&reader, request, len);
+	find_operation(operation)(&reader, response);
+}
+
 /* dyn_request(operation, request) */
 PG_FUNCTION_INFO_V1(dyn_request);
 Datum
@@ -64,13 +73,11 @@ dyn_request(PG_FUNCTION_ARGS)
 	text *request = PG_GETARG_TEXT_PP(1);
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData response;
-	JsonReader reader;
 
 	initStringInfo(&response);
 	PG_TRY();
 	{
-		json_reader_init(&reader, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request));
-		find_operation(operation)(&reader, &response);
+		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response);
 	}
 	PG_CATCH();
 	{

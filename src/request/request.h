@@ -9,8 +9,14 @@
 
 #include "request/members.h"
 
-/* Reads a request, does what it says, and writes the response: a JSON object. */
+/*
+ * Reads a request, does what it says, and writes the response: a JSON object.  Without a response
+ * those that access patterns can have only say what is wrong with the request.
+ */
 typedef void (*RequestOperation)(JsonReader *reader, StringInfo response);
+
+/* request.c: an operation by its name; errors are the extension's own */
+extern void request_run(const char *operation, const char *request, int len, StringInfo response);
 
 /* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
 typedef void (*FailurePrinter)(StringInfo detail, void *arg); /* members */

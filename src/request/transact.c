@@ -240,6 +240,13 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 	call->request.meter = meter_wanted(meter);
 }
 
+static void
+check_actions(const TransactRequest *request)
+{
+	for (int i = 0; i < request->nactions; i++)
+		action_check(request->actions[i].kind, &request->actions[i].request);
+}
+
 void
 request_transact_write_items(JsonReader *reader, StringInfo response)
 {
@@ -248,6 +255,11 @@ request_transact_write_items(JsonReader *reader, StringInfo response)
 
 	read_call(reader, transact_write_members, lengthof(transact_write_members), &call, &meter,
 			  CAPACITY_TRANSACTION_WRITE);
+	if (response == NULL)
+	{
+		check_actions(&call.request);
+		return;
+	}
 	action_transact(&call.request);
 	response_begin(response, NULL);
 	meter_print(response, &meter);
@@ -270,6 +282,11 @@ request_transact_get_items(JsonReader *reader, StringInfo response)
 
 	read_call(reader, transact_get_members, lengthof(transact_get_members), &call, &meter,
 			  CAPACITY_TRANSACTION_READ);
+	if (response == NULL)
+	{
+		check_actions(&call.request);
+		return;
+	}
 	response_begin(response, NULL);
 	response_begin_array(response, "Responses");
 	action_transact_get(&call.request, print_gotten, response);

@@ -3,7 +3,7 @@
 import os
 import sys
 
-ITEM, VALUE, PLAIN, BINARY = (bytes([i]) for i in range(4))
+ITEM, VALUE, PLAIN, BINARY, LINE = (bytes([i]) for i in range(5))
 
 ATTRIBUTES = [
     '"pk":{"S":"ORG#1"}', '"n":{"N":"-0012.50e3"}', '"b":{"B":"AQID/+8="}', '"t":{"BOOL":true}',
@@ -20,6 +20,12 @@ BINARIES = [
     b"\x07\x01\x05\x01a\x01bc", b"\x07\x00", b"\x06\x02\x01\x02\x05\x04", b"\x09\x02\x00\x02\xc1\x02",
     b"\x01abc", b"\x04", b"\x14", b"\x02\xc1\x02", b"\x02", b"\x17\x01\x00\x05\x00\x01a\x01bc", b"\x06\xff\xff",
 ]
+# items, bare and inside, and changes; attributes that are named like the members around items
+LINES = [
+    '{"Item":{"pk":{"S":"a"}}}', '{"pk":{"S":"a"}}', ' {"Item":{}} ', '{"Item":{"M":{"M":{"M":{}}}}}', '{"Item":{"M":{"M":{"M":{"S":"x"}}}}}', '{"Item":{"S":"x"},"k":{"N":"1"}}',
+    '{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"k":{"S":"a"}},"NewImage":{"k":{"S":"a"}},"OldImage":{"k":{"L":[]}}}', '{"Keys":{"k":{"S":"a"}}}', '{"Keys":{"M":{}}}',
+    '{"Metadata":5,"Keys":{"k":{"S":"a"}}}',
+]
 
 
 def main(folder):
@@ -31,6 +37,7 @@ def main(folder):
     seeds += [VALUE + a.split(":", 1)[1].encode() for a in ATTRIBUTES]
     seeds += [PLAIN + p.encode() for p in PLAINS]
     seeds += [BINARY + b for b in BINARIES]
+    seeds += [LINE + s.encode() for s in LINES]
     for i, seed in enumerate(seeds):
         with open(os.path.join(folder, "seed%03d" % i), "wb") as f:
             f.write(seed)

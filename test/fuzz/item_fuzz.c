@@ -2,8 +2,8 @@
  * item_fuzz.c
  *	  libFuzzer harness over the item layer, without a server.
  *
- * The first byte chooses the entry: text of an item, text of a value, plain JSON, or
- * binary.  What is accepted has to come back the same through text and through the
+ * The first byte chooses the entry: text of an item, text of a value, plain JSON, binary, or
+ * a line of an import.  What is accepted has to come back the same through text and through the
  * bytes; AddressSanitizer and UBSan watch the memory, since palloc is malloc here.
  */
 #include "postgres.h"
@@ -15,6 +15,7 @@
 #include "utils/elog.h"
 
 #include "item/build.h"
+#include "transfer/transfer.h"
 
 /*
  * What the server would provide.  Memory is kept in a list and freed after each run,
@@ -282,6 +283,48 @@ fuzz_binary(const char *bytes, int len)
 	check_item(item, item_type(root) == ITEM_M ? ITEM_SYNTAX_ITEM : ITEM_SYNTAX_VALUE);
 }
 
+/* A line that has the item inside it, or is it, gives it back, whatever its attributes are called. */
+static void
+check_line(const char *before, const char *text, const char *after, const DynItem *item,
+		   TransferKind kind)
+{
+	StringInfoData line;
+	DynItem *again;
+
+	initStringInfo(&line);
+	appendStringInfo(&line, "%s%s%s", before, text, after);
+	CHECK(transfer_parse_line(line.data, line.len, &again) == kind);
+	CHECK(same(item, again));
+}
+
+static void
+fuzz_line(const char *text, int len)
+{
+	DynItem *volatile item = NULL;
+	StringInfoData printed;
+
+	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
+		return;
+	if (sigsetjmp(error_jump, 0) == 0)
+	{
+		DynItem *found = NULL;
+
+		if (transfer_parse_line(text, len, &found) != TRANSFER_BLANK)
+			item = found;
+	}
+	if (item == NULL)
+		return;
+	if (sigsetjmp(error_jump, 0) != 0)
+		CHECK(!"an item of a line is refused when it came back");
+	initStringInfo(&printed);
+	item_print_attributes(&printed, item_root(item));
+	check_line("", printed.data, "", item, TRANSFER_ITEM);
+	check_line("{\"Item\":", printed.data, "}", item, TRANSFER_ITEM);
+	check_line("{\"NewImage\":", printed.data, "}", item, TRANSFER_PUT);
+	check_line("{\"Metadata\":{\"WriteTimestampMicros\":1},\"Keys\":", printed.data, "}", item,
+			   TRANSFER_DELETE);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
@@ -295,7 +338,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = palloc(len + 1);
 	memcpy(input, data + 1, len);
 	input[len] = '\0';
-	switch (data[0] % 4)
+	switch (data[0] % 5)
 	{
 		case 0:
 			fuzz_text(input, len, ITEM_SYNTAX_ITEM);
@@ -308,6 +351,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 3:
 			fuzz_binary(input, len);
+			break;
+		case 4:
+			fuzz_line(input, len);
 			break;
 	}
 	free_chunks();

@@ -1,0 +1,114 @@
+-- Writing to views of entities.
+\pset format unaligned
+\set SHOW_CONTEXT never
+\pset tuples_only on
+SET TIME ZONE 'UTC';
+SET DATESTYLE = ISO;
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}', local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
+SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
+  '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)","Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
+SELECT dyn_entity_view('app', 'Project'), dyn_entity_view('app', 'Project', index => 'GSI1'), dyn_entity_view('app', 'Project', unnest => 'Tags');
+
+-- INSERT: keys, type attribute and defaults are made
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead", "Budget", "Tags", "Lines", "Meta", "Due")
+  VALUES ('1', 7, 'seven', 'ada', 12.345, '{b,a,b}', '[1,{"x":null}]', '{"y":[true]}', '2024-05-01')
+  RETURNING "OrgId", "ProjectId", "Name", "Budget", "Tags", "Lines", "Meta", "Due", length("Key");
+SELECT item #- '{Key}' FROM (SELECT dyn_get('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}')::jsonb AS item) i;
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Key") SELECT '1', i, 'name ' || i, 'given' FROM generate_series(1, 3) i;
+SELECT "ProjectId", "Name", "Key" FROM "Project" WHERE "ProjectId" < 4 ORDER BY 1;
+-- one that is there
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 7, 'again');
+-- what a declaration does not allow
+INSERT INTO "Project" ("OrgId", "ProjectId") VALUES ('1', 8);
+INSERT INTO "Project" ("OrgId", "Name") VALUES ('1', 'x');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1#2', 8, 'x');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 123456, 'x');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Budget") VALUES ('1', 8, 'x', 'NaN');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 8, 'x', repeat('x', 3000));
+SELECT count(*) FROM "Project";
+
+-- UPDATE: what it changes, and the keys of indexes that are made of that; attributes that are not declared stay
+SELECT dyn_update('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}', 'SET extra = :x', vals => '{":x":{"NS":["1","2"]}}');
+UPDATE "Project" SET "Name" = upper("Name"), "Closed" = '2024-06-01 12:00:00.7+02', "Tags" = NULL, "Budget" = "Budget" + 1 WHERE "ProjectId" = 7
+  RETURNING "ProjectId", "Name", "Closed", "Tags", "Budget", "Lead";
+SELECT item #- '{Key}' FROM (SELECT dyn_get('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}')::jsonb AS item) i;
+UPDATE "Project" SET "Lead" = NULL, "Due" = NULL, "Lines" = '[]', "Meta" = '{}' WHERE "OrgId" = '1' AND "ProjectId" = 7;
+SELECT item #- '{Key}' FROM (SELECT dyn_get('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}')::jsonb AS item) i;
+UPDATE "Project" SET "Lead" = 'bob' WHERE "ProjectId" < 3;
+SELECT item ->> 'GSI1PK', item ->> 'GSI1SK' FROM dyn_scan('app', index => 'GSI1') item;
+UPDATE "Project" SET "Name" = "Name" WHERE "ProjectId" = 7 RETURNING "Name";
+UPDATE "Project" SET "Name" = 'x' WHERE "ProjectId" = 99;
+-- the key stays
+UPDATE "Project" SET "ProjectId" = 8 WHERE "ProjectId" = 7;
+UPDATE "Project" SET "OrgId" = '2';
+UPDATE "Project" SET "Name" = NULL WHERE "ProjectId" = 7;
+UPDATE "Project" SET "Lead" = 'a#b' WHERE "ProjectId" = 7;
+-- an attribute that is not of its type is NULL; the item can be written when that is put right
+SELECT dyn_update('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00001"}}', 'SET Budget = :x', vals => '{":x":{"S":"much"}}');
+UPDATE "Project" SET "Lead" = 'eve' WHERE "ProjectId" = 1;
+UPDATE "Project" SET "Lead" = 'eve', "Budget" = 1 WHERE "ProjectId" = 1 RETURNING "Budget";
+
+-- DELETE
+DELETE FROM "Project" WHERE "ProjectId" IN (1, 99) RETURNING "OrgId", "ProjectId", "Lead";
+SELECT "ProjectId" FROM "Project" ORDER BY 1;
+-- views of what is in an index, and of elements
+UPDATE "Project_GSI1" SET "Name" = 'renamed' WHERE "Lead" = 'bob' RETURNING "ProjectId", "Name";
+UPDATE "Project_GSI1" SET "Lead" = NULL WHERE "Lead" = 'bob';
+INSERT INTO "Project_GSI1" ("OrgId", "ProjectId", "Name") VALUES ('1', 9, 'no lead');
+INSERT INTO "Project_GSI1" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 9, 'lead', 'zoe') RETURNING "ProjectId";
+DELETE FROM "Project_GSI1" WHERE "Lead" = 'zoe';
+INSERT INTO "Project_Tags" VALUES ('1', 1, 1, 'a');
+DELETE FROM "Project_Tags";
+-- a row that the same statement has changed already
+UPDATE "Project" p SET "Name" = v.x FROM (VALUES ('a'), ('b')) v (x) WHERE "ProjectId" = 2;
+-- the statement's own transaction
+BEGIN;
+UPDATE "Project" SET "Budget" = 1 WHERE "ProjectId" = 2;
+UPDATE "Project" SET "Budget" = "Budget" + 1 WHERE "ProjectId" = 2 RETURNING "Budget";
+ROLLBACK;
+SELECT "Budget" FROM "Project" WHERE "ProjectId" = 2;
+
+-- a view that is older than the declaration shows what is written, or it is not written
+SELECT dyn_entity('app', 'Project', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 10, 'x');
+INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 10, 'x', 'column of an attribute that is gone');
+UPDATE "Project" SET "Name" = 'x';
+SELECT dyn_entity('app', 'Other', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_entity_drop('app', 'Project');
+UPDATE "Project" SET "Name" = 'x';
+-- the trigger is for these views alone
+CREATE VIEW plain AS SELECT 1 AS a;
+CREATE TRIGGER t INSTEAD OF INSERT ON plain FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+INSERT INTO plain VALUES (2);
+CREATE TRIGGER t BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+INSERT INTO app (item) VALUES ('{"pk":{"S":"a"},"sk":{"S":"b"}}');
+DROP VIEW plain;
+DROP TRIGGER t ON app;
+
+-- by the rights of whoever writes, and row-level security
+SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_entity_view('app', 'Project', 'mine');
+INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 1, 'of another');
+CREATE ROLE dyn_view_writer;
+GRANT SELECT, INSERT, UPDATE, DELETE ON mine TO dyn_view_writer;
+GRANT SELECT ON app TO dyn_view_writer;
+SET ROLE dyn_view_writer;
+INSERT INTO mine ("OrgId", "ProjectId") VALUES ('1', 20);
+UPDATE mine SET "Name" = 'x' WHERE "ProjectId" = 2;
+DELETE FROM mine WHERE "ProjectId" = 2;
+RESET ROLE;
+GRANT ALL ON app TO dyn_view_writer;
+ALTER TABLE app ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON app USING (pk = 'ORG#1');
+SET ROLE dyn_view_writer;
+INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('1', 20, 'mine');
+INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 20, 'not mine');
+INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 1, 'not mine, and there');
+UPDATE mine SET "Name" = 'all of mine' WHERE "OrgId" IN ('1', '2') RETURNING "OrgId", "ProjectId";
+DELETE FROM mine WHERE "OrgId" = '2';
+RESET ROLE;
+SELECT "OrgId", "ProjectId", "Name" FROM mine ORDER BY 1, 2;
+DROP OWNED BY dyn_view_writer;
+DROP ROLE dyn_view_writer;
+SET client_min_messages = warning;
+DROP TABLE app CASCADE;

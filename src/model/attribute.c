@@ -1,0 +1,91 @@
+/*
+ * attribute.c
+ *	  dyn_attribute(): an attribute of an item as a value of SQL.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/builtins.h"
+
+#include "actions/arguments.h"
+#include "errors.h"
+#include "model/value.h"
+
+/* What a call site needs again: a reader for a type. */
+typedef struct AttributeReader
+{
+	ValueType type;
+	ValueReader *reader;
+} AttributeReader;
+
+static ItemType
+type_argument(FunctionCallInfo fcinfo, int i)
+{
+	ItemSpan code;
+	ItemType type;
+
+	argument_require(fcinfo, i, "type");
+	code = action_span(PG_GETARG_TEXT_PP(i));
+	type = item_type_from_code(code);
+	if (type == 0)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid type \"%s\" of an attribute", item_quoted(code)),
+						errhint("Use a code of DynamoDB's, like S, N or SS.")));
+	return type;
+}
+
+/* The SQL type is the sample's, so it follows whatever happens to that type's name. */
+static ValueReader *
+get_reader(FunctionCallInfo fcinfo, ItemType type)
+{
+	AttributeReader *known = fcinfo->flinfo->fn_extra;
+	MemoryContext old;
+	Oid sample;
+	char *text;
+
+	if (known != NULL && known->type.type == type)
+		return known->reader;
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	sample = get_fn_expr_argtype(fcinfo->flinfo, 3);
+	if (!OidIsValid(sample))
+		elog(ERROR, "could not determine the type of the sample");
+	text = value_type_print(&(ValueType){type, sample, -1});
+	known = palloc0(sizeof(AttributeReader));
+	/* whether the two go together */
+	value_type_parse((ItemSpan){text, (uint32) strlen(text)}, &known->type);
+	known->reader = value_reader(&known->type);
+	fcinfo->flinfo->fn_extra = known;
+	MemoryContextSwitchTo(old);
+	return known->reader;
+}
+
+/*
+ * Before 16 what is not of the type may be found out in a subtransaction, which there cannot be
+ * while workers run: it is an error then.
+ */
+static bool
+may_be_lenient(void)
+{
+	return PG16_GE || !IsInParallelMode();
+}
+
+/* dyn_attribute(item, name, type, sample) */
+PG_FUNCTION_INFO_V1(dyn_attribute_value);
+Datum
+dyn_attribute_value(PG_FUNCTION_ARGS)
+{
+	ItemType type;
+	ItemChildren attributes;
+	ItemSpan attribute;
+	Datum value;
+
+	argument_require(fcinfo, 1, "name");
+	type = type_argument(fcinfo, 2);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
+	if (!item_find(&attributes, action_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
+		!value_read(get_reader(fcinfo, type), attribute, may_be_lenient(), &value))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(value);
+}
