@@ -634,8 +634,9 @@ open_followed(Change *change, char *name)
 	ErrorContextCallback callback = {error_context_stack, say_how_to_end, name};
 
 	error_context_stack = &callback;
-	change->rel = migration_open((ItemSpan){name, (uint32) strlen(name)}, RowExclusiveLock,
-								 &change->table, &change->migration);
+	change->rel = migration_open_followed((ItemSpan){name, (uint32) strlen(name)},
+										  RelationGetRelid(change->source), &change->table,
+										  &change->migration);
 	error_context_stack = callback.previous;
 }
 
