@@ -87,6 +87,7 @@ SELECT dyn_entity_view('app', 'Org');
 CREATE VIEW taken AS SELECT 1 AS "OrgId";
 SELECT dyn_entity_view('app', 'Org', 'taken');
 SELECT dyn_entity_view('app', 'Org', 'app');
+SELECT dyn_entity_view('app', 'Org', 'User');
 SELECT dyn_entity_view('app', 'Nope');
 SELECT dyn_entity_view('nope', 'Org');
 SELECT dyn_entity_view(NULL, 'Org');
@@ -132,7 +133,31 @@ SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{
 SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{"pk":"A#<a>","sk":"B"},"attributes":{"a":"N"}}', 0);
 SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', 'nonsense', 0);
 SELECT dyn_is_entity(item, definition, 0) FROM app, (VALUES ('{}'), ('{"a":1}')) v (definition);
+-- a definition that is no constant is read again whenever it changes
+SELECT d, dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d), 0) FROM (VALUES ('A'), ('B'), ('A')) v (d);
+DO $$
+DECLARE d text;
+BEGIN
+	FOREACH d IN ARRAY ARRAY['A', 'B', 'A'] LOOP
+		d := replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d);
+		RAISE NOTICE '%', dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', d, 0);
+	END LOOP;
+END $$;
+-- types of DynamoDB's that change from row to row, and a type that no column has
+SELECT t, dyn_attribute('{"a":{"N":"1"}}', 'a', t, NULL::bool) FROM (VALUES ('N'), ('S'), ('BOOL'), ('N')) v (t);
+SELECT dyn_attribute('{"a":{"S":"(1,2)"}}', 'a', 'S', ROW(1, 2));
 SELECT dyn_is_entity(item, NULL, 0) FROM app;
+-- only what columns of keys can be, and nothing that changes from row to row
+SELECT dyn_entity_key(NULL::bigint, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
+SELECT dyn_entity_key(NULL::jsonb, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
+SELECT dyn_entity_key(NULL::text, d, 1, false, 'x'::text) FROM (VALUES ('{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}'), ('')) v (d);
+CREATE TABLE odd (item dyn_item, k inet PRIMARY KEY);
+INSERT INTO odd VALUES ('{"pk":{"S":"A"}}', '::1');
+SET enable_seqscan = off;
+SELECT count(*) FROM odd WHERE dyn_is_entity(item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', k);
+SELECT count(*) FROM odd a, odd b WHERE dyn_is_entity(a.item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', host(b.k));
+RESET enable_seqscan;
+DROP TABLE odd;
 SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, false, 5);
 SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, true, 5);
 SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"<a>#B"},"attributes":{"a":"S"}}', 1, true, U&'\+10FFFF'::text) > U&'\+10FFFF' AS above_all;

@@ -101,6 +101,14 @@ SELECT count(*) FROM "Org" WHERE "OrgId" = (SELECT max("OrgId") FROM "Org");
 SELECT plan('SELECT * FROM "Org" o JOIN "Project" p USING ("OrgId") WHERE o."OrgId" = ''1''');
 SELECT o."Name", p."ProjectId" FROM "Org" o JOIN "Project" p USING ("OrgId") WHERE o."OrgId" = '1' ORDER BY 2;
 SELECT o."Name", p."ProjectId" FROM "Org" o LEFT JOIN "Project" p ON p."OrgId" = o."OrgId" AND p."Kind" = 'fixed bid' ORDER BY 1, 2;
+-- below outer joins, whose conditions and whose NULLs are the join's
+SELECT plan('SELECT * FROM (VALUES (''1''), (''2'')) v (x) LEFT JOIN "Project" p ON p."OrgId" = ''1'' AND p."Kind" = ''agile''');
+SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = '1' AND p."Kind" = 'agile' ORDER BY 1, 2;
+SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = '1#' ORDER BY 1, 2;
+SELECT plan('SELECT * FROM (VALUES (''1''), (''2'')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" = ''1''');
+SELECT v.x, p."ProjectId" FROM (VALUES ('1'), ('2')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" = '1' ORDER BY 1, 2;
+SELECT v.x FROM (VALUES ('1'), ('2'), ('3')) v (x) LEFT JOIN "Project" p ON p."OrgId" = v.x WHERE p."OrgId" IS NULL ORDER BY 1;
+SELECT v.x, o."Name" FROM (VALUES ('1'), ('2'), ('3')) v (x) FULL JOIN "Org" o ON o."OrgId" = v.x AND o."OrgId" = '1' ORDER BY 1, 2;
 -- a label of an enum is renamed while a plan is kept
 SET plan_cache_mode = force_generic_plan;
 PREPARE red AS SELECT count(*) FROM "Odd" WHERE "Date" = '2024-05-01' AND "Color" = 'red'::color;
@@ -128,6 +136,30 @@ RESET ROLE;
 DROP OWNED BY dyn_planner;
 DROP ROLE dyn_planner;
 ALTER TABLE app DISABLE ROW LEVEL SECURITY;
+
+-- who may read a view need have no right to use the schemas of its types and functions
+CREATE ROLE dyn_schemaless;
+CREATE SCHEMA shop;
+CREATE SCHEMA types;
+CREATE TYPE types.size AS ENUM ('s', 'm');
+SELECT dyn_create_table('shop.shop', 'pk S');
+SELECT dyn_entity('shop.shop', 'Shirt', '{"pk":"SHIRT#<Id>#<Size>"}', '{"Id":"S","Size":"S types.size"}');
+SELECT dyn_entity_view('shop.shop', 'Shirt');
+SELECT count(*) FROM dyn_put_entity('shop.shop', 'Shirt', '{"Id":"1","Size":"s"}'::jsonb);
+GRANT USAGE ON SCHEMA shop TO dyn_schemaless;
+GRANT SELECT, UPDATE ON shop.shop, shop."Shirt" TO dyn_schemaless;
+REVOKE USAGE ON SCHEMA public FROM PUBLIC;
+SET ROLE dyn_schemaless;
+SELECT * FROM shop."Shirt" WHERE "Id" = current_setting('search_path') OR "Size" IS NOT NULL;
+SELECT * FROM shop."Shirt" WHERE "Id" = current_setting('search_path');
+UPDATE shop."Shirt" SET "Size" = "Size" WHERE "Id" = pg_catalog.lower('1') RETURNING *;
+RESET ROLE;
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+SET client_min_messages = warning;
+DROP SCHEMA shop CASCADE;
+DROP SCHEMA types CASCADE;
+RESET client_min_messages;
+DROP ROLE dyn_schemaless;
 
 -- 20,000 items: the planner chooses the index by itself, and knows about how many items there are of an entity
 RESET enable_seqscan;

@@ -6,6 +6,7 @@
 
 #include "access/xact.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "actions/arguments.h"
 #include "errors.h"
@@ -16,6 +17,7 @@ typedef struct AttributeReader
 {
 	ValueType type;
 	ValueReader *reader;
+	MemoryContext context; /* for as long as the type of DynamoDB's is the same */
 } AttributeReader;
 
 static ItemType
@@ -39,20 +41,26 @@ static ValueReader *
 get_reader(FunctionCallInfo fcinfo, ItemType type)
 {
 	AttributeReader *known = fcinfo->flinfo->fn_extra;
+	MemoryContext context;
 	MemoryContext old;
 	Oid sample;
-	char *text;
 
 	if (known != NULL && known->type.type == type)
 		return known->reader;
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	fcinfo->flinfo->fn_extra = NULL;
+	if (known != NULL)
+		MemoryContextDelete(known->context);
+	context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table attribute reader",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
 	sample = get_fn_expr_argtype(fcinfo->flinfo, 3);
 	if (!OidIsValid(sample))
 		elog(ERROR, "could not determine the type of the sample");
-	text = value_type_print(&(ValueType){type, sample, -1});
 	known = palloc0(sizeof(AttributeReader));
-	/* whether the two go together */
-	value_type_parse((ItemSpan){text, (uint32) strlen(text)}, &known->type);
+	known->context = context;
+	/* not by its name: who reads a view need not be allowed to use the type's schema */
+	known->type = (ValueType){type, sample, -1};
+	value_type_check(&known->type);
 	known->reader = value_reader(&known->type);
 	fcinfo->flinfo->fn_extra = known;
 	MemoryContextSwitchTo(old);

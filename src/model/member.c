@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -20,6 +21,30 @@ bool
 member_is_canonical(const ValueType *type)
 {
 	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
+}
+
+/* Written in one way only, so that the value says what is stored, or so by what dyn_is_entity() asks for. */
+bool
+member_is_determined(const ValueType *type)
+{
+	switch (type->sql)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return type->type == ITEM_S;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+			return type->type == ITEM_N;
+		case BYTEAOID:
+			return type->type == ITEM_B;
+		default:
+			break;
+	}
+	if (get_typtype(type->sql) == TYPTYPE_ENUM)
+		return type->type == ITEM_S;
+	return member_is_canonical(type);
 }
 
 /*
@@ -302,29 +327,57 @@ member_matches(const Member *member, ItemSpan root)
 
 typedef struct MemberState
 {
+	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	Member *member;
+	MemoryContext context; /* all of it */
 	MemoryContext scratch; /* of a row */
 } MemberState;
 
-/* The definition is a constant of the view. */
+static bool
+is_constant(const FmgrInfo *flinfo, int i)
+{
+	const FuncExpr *call = (const FuncExpr *) flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) && IsA(list_nth(call->args, i), Const);
+}
+
+static MemberState *
+make_state(FunctionCallInfo fcinfo)
+{
+	MemoryContext context =
+		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemberState *state = palloc0(sizeof(MemberState));
+	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
+
+	state->context = context;
+	state->member = member_parse(action_span(definition));
+	state->scratch =
+		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
+	if (!is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
+		state->definition = definition;
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
 static MemberState *
 get_state(FunctionCallInfo fcinfo)
 {
 	MemberState *state = fcinfo->flinfo->fn_extra;
-	MemoryContext old;
 
-	if (state != NULL)
+	if (state != NULL && state->definition == NULL)
 		return state;
 	argument_require(fcinfo, MEMBER_DEFINITION_ARGUMENT, "definition");
-	if (!get_fn_expr_arg_stable(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("definition must be a constant")));
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	state = palloc0(sizeof(MemberState));
-	state->member = member_parse(action_span(PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT)));
-	state->scratch =
-		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
+	if (state != NULL)
+	{
+		if (same(action_span(state->definition),
+				 action_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+			return state;
+		fcinfo->flinfo->fn_extra = NULL;
+		MemoryContextDelete(state->context);
+	}
+	state = make_state(fcinfo);
 	fcinfo->flinfo->fn_extra = state;
-	MemoryContextSwitchTo(old);
 	return state;
 }
 

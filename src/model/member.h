@@ -50,6 +50,7 @@ typedef struct Member
 extern Member *member_parse(ItemSpan definition);
 extern bool member_matches(const Member *member, ItemSpan root);
 extern char *member_definition(const Entity *entity, const EntityKey *key);
+extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);
 
 /* member_key.c: what the first parts of the key's only template make of values */
@@ -61,6 +62,7 @@ typedef struct MemberValues
 	bool *nulls;
 } MemberValues;
 
+extern ItemType member_column_type(Oid column);
 extern bool member_render(const Member *member, ItemType type, int nparts, bool upper,
 						  const MemberValues *values, Datum *result);
 

@@ -8,11 +8,29 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 
 #include "actions/arguments.h"
 #include "errors.h"
 #include "model/member.h"
+
+/* Columns of other types hold no keys: 0. */
+ItemType
+member_column_type(Oid column)
+{
+	switch (column)
+	{
+		case TEXTOID:
+			return ITEM_S;
+		case NUMERICOID:
+			return ITEM_N;
+		case BYTEAOID:
+			return ITEM_B;
+		default:
+			return 0;
+	}
+}
 
 /* An item of one attribute; NULL if it cannot hold the value. */
 static DynItem *
@@ -163,24 +181,34 @@ count_placeholders(const Template *t, int nparts)
 	return n;
 }
 
+/* The arguments but the values, which are read once, are constants where the planner makes a call. */
+static bool
+is_planned(FunctionCallInfo fcinfo)
+{
+	FuncExpr *call = (FuncExpr *) fcinfo->flinfo->fn_expr;
+
+	if (call == NULL || !IsA(call, FuncExpr))
+		return false;
+	for (int i = 0; i < FIRST_VALUE; i++)
+	{
+		if (!IsA(list_nth(call->args, i), Const))
+			return false;
+	}
+	return true;
+}
+
 /* The function is for whoever calls it, so nothing is taken for granted. */
 static void
 check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {
 	const EntityKey *key = call->member->key;
 
-	if (key->ntemplates != 1 || call->nparts < 0 ||
+	if (call->type == 0 || !is_planned(fcinfo) || key->ntemplates != 1 || call->nparts < 0 ||
 		call->nparts > key->templates[0].template->nparts ||
 		count_placeholders(key->templates[0].template, call->nparts) != PG_NARGS() - FIRST_VALUE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid arguments of \"%s\"", "dyn_entity_key"),
 						errhint("Conditions that the planner makes have them.")));
-}
-
-static ItemType
-key_type(Oid column)
-{
-	return column == NUMERICOID ? ITEM_N : column == BYTEAOID ? ITEM_B : ITEM_S;
 }
 
 /* Once for each call site: its arguments but the values are constants. */
@@ -200,7 +228,7 @@ get_call(FunctionCallInfo fcinfo)
 	definition = PG_GETARG_TEXT_P_COPY(1);
 	call->member = member_parse(action_span(definition));
 	call->nparts = PG_GETARG_INT32(2);
-	call->type = key_type(get_fn_expr_rettype(fcinfo->flinfo));
+	call->type = member_column_type(get_fn_expr_rettype(fcinfo->flinfo));
 	check_call(fcinfo, call);
 	fcinfo->flinfo->fn_extra = call;
 	MemoryContextSwitchTo(old);

@@ -15,6 +15,7 @@
 #include "access/stratnum.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -23,9 +24,9 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "actions/actions.h"
@@ -86,7 +87,8 @@ read_call(List *args, MemberCall *call)
 	call->item = list_nth(args, MEMBER_ITEM_ARGUMENT);
 	call->definition = text_constant(list_nth(args, MEMBER_DEFINITION_ARGUMENT));
 	call->column = list_nth(args, MEMBER_COLUMN_ARGUMENT);
-	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var))
+	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var) ||
+		call->item->varno != call->column->varno || member_column_type(call->column->vartype) == 0)
 		return false;
 	call->member = member_parse(constant_span(call->definition));
 	call->t = call->member->key->templates[0].template;
@@ -137,26 +139,12 @@ attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 static bool
 equality_suffices(const EntityAttribute *attribute, ItemType type, Oid sql)
 {
+	ValueType shown = {type, sql, -1};
+
 	if (attribute->type.type != type)
 		return false;
-	switch (sql)
-	{
-		case TEXTOID:
-		case VARCHAROID:
-			return type == ITEM_S;
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case NUMERICOID:
-			return type == ITEM_N;
-		case BYTEAOID:
-			return type == ITEM_B;
-		default:
-			break;
-	}
-	if (get_typtype(sql) == TYPTYPE_ENUM)
-		return type == ITEM_S;
-	return sql == attribute->type.sql && member_is_canonical(&attribute->type);
+	return member_is_determined(&shown) &&
+		   (sql == attribute->type.sql || !member_is_canonical(&shown));
 }
 
 static bool
@@ -173,12 +161,36 @@ same_writing(Oid attribute, Oid value)
 		   (attribute == VARCHAROID && value == TEXTOID);
 }
 
+/*
+ * Of a view below an outer join columns are placeholders of the planner's.  Where the table is read
+ * they are what they stand for, since it is later that the join makes NULL of them.
+ */
+static bool
+is_placeholder(const Node *node)
+{
+	const PlaceHolderVar *placeholder = (const PlaceHolderVar *) node;
+
+	if (!IsA(node, PlaceHolderVar) || placeholder->phlevelsup != 0)
+		return false;
+#if PG16_GE
+	return bms_is_empty(placeholder->phnullingrels);
+#else
+	return true;
+#endif
+}
+
 static Node *
 strip(Node *node)
 {
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node;
+	for (;;)
+	{
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (is_placeholder(node))
+			node = (Node *) ((PlaceHolderVar *) node)->phexpr;
+		else
+			return node;
+	}
 }
 
 static bool
@@ -275,12 +287,6 @@ find_values(PlannerInfo *root, RelOptInfo *rel, const MemberCall *call, KnownVal
  * Conditions
  */
 
-static ItemType
-column_type(const Var *column)
-{
-	return column->vartype == NUMERICOID ? ITEM_N : column->vartype == BYTEAOID ? ITEM_B : ITEM_S;
-}
-
 static Const *
 column_constant(const Var *column, bool isnull, Datum value)
 {
@@ -306,20 +312,27 @@ constant_key(const MemberCall *call, const KnownValues *known, bool upper)
 		values.values[i] = value->constvalue;
 		values.nulls[i] = value->constisnull;
 	}
-	found =
-		member_render(call->member, column_type(call->column), known->nparts, upper, &values, &key);
+	found = member_render(call->member, member_column_type(call->column->vartype), known->nparts,
+						  upper, &values, &key);
 	return (Node *) column_constant(call->column, !found, key);
 }
 
-/* dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity() */
+/*
+ * dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().  Not
+ * by its name, which takes the right to use the schema: who reads a view need not have it.
+ */
 static Oid
 key_function(Oid member_function)
 {
-	char *schema = get_namespace_name(get_func_namespace(member_function));
 	Oid types[] = {ANYELEMENTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
+	Oid function =
+		GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("dyn_entity_key"),
+						PointerGetDatum(buildoidvector(types, lengthof(types))),
+						ObjectIdGetDatum(get_func_namespace(member_function)));
 
-	return LookupFuncName(list_make2(makeString(schema), makeString("dyn_entity_key")),
-						  lengthof(types), types, false);
+	if (!OidIsValid(function))
+		elog(ERROR, "function \"dyn_entity_key\" is not there");
+	return function;
 }
 
 static Node *

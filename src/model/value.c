@@ -206,6 +206,26 @@ mismatch(const ValueType *type)
 	return "A set is an array of what its elements are.";
 }
 
+static void
+require_values(ItemSpan text, char typtype)
+{
+	if (typtype == TYPTYPE_PSEUDO)
+		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
+}
+
+void
+value_type_check(const ValueType *type)
+{
+	char *text = value_type_print(type);
+	ItemSpan span = {text, (uint32) strlen(text)};
+	const char *problem;
+
+	require_values(span, get_typtype(type->sql));
+	problem = mismatch(type);
+	if (problem != NULL)
+		fail_type(span, "the two types do not go together", problem);
+}
+
 void
 value_type_parse(ItemSpan text, ValueType *type)
 {
@@ -233,9 +253,9 @@ value_type_parse(ItemSpan text, ValueType *type)
 	if (parsed->setof || !HeapTupleIsValid(tuple))
 		fail_type(text, "there is no such type of SQL", "The type is looked for by search_path.");
 	type->sql = ((Form_pg_type) GETSTRUCT(tuple))->oid;
-	if (!((Form_pg_type) GETSTRUCT(tuple))->typisdefined ||
-		((Form_pg_type) GETSTRUCT(tuple))->typtype == TYPTYPE_PSEUDO)
-		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
+	require_values(text, ((Form_pg_type) GETSTRUCT(tuple))->typisdefined
+							 ? ((Form_pg_type) GETSTRUCT(tuple))->typtype
+							 : TYPTYPE_PSEUDO);
 	ReleaseSysCache(tuple);
 	problem = mismatch(type);
 	if (problem != NULL)

@@ -42,6 +42,9 @@ typedef struct ValueType
 /* "N integer"; what is wrong is ERRCODE_DYN_VALIDATION.  Types of SQL are looked up by search_path. */
 extern void value_type_parse(ItemSpan text, ValueType *type);
 
+/* An error unless the two go together. */
+extern void value_type_check(const ValueType *type);
+
 /* As it is declared for good: "N integer", "S public.mood": the type with its schema, or pg_catalog's. */
 extern char *value_type_print(const ValueType *type);
 

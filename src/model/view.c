@@ -177,10 +177,12 @@ columns_of(const NewView *view, Relation rel)
 	EntityView *old = entity_view_read(rel);
 	List *attributes = NIL;
 
-	if (old == NULL || old->table != view->table->relid)
+	if (old == NULL || old->table != view->table->relid ||
+		!same(member_parse(old->definitions[0])->entity->name, view->entity->name))
 		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
 						errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
-						errdetail("It is no view of an entity of table \"%s\".", view->table->name),
+						errdetail("It is no view of entity \"%s\" of table \"%s\".",
+								  item_quoted(view->entity->name), view->table->name),
 						errhint("Give another name as view_name.")));
 	for (int i = 0; i < old->ncolumns; i++)
 	{

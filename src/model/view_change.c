@@ -77,6 +77,18 @@ prepare_call(Relation rel)
 	return call;
 }
 
+/* Keys are made by the declaration: those of items that an older view shows would be others. */
+static void
+require_current(const ViewCall *call)
+{
+	if (!entity_view_is_current(call->entity, call->view))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("view \"%s\" is out of date", RelationGetRelationName(call->rel)),
+						errdetail("It was made of another declaration of entity \"%s\".",
+								  item_quoted(call->entity->name)),
+						errhint("Call dyn_entity_view() again.")));
+}
+
 static void
 open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 {
@@ -95,8 +107,11 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->items))));
 	/* the lock on the table keeps others from declaring it anew */
 	if (call->entity == NULL)
+	{
 		call->entity = known->entity =
 			entity_find(call->items, call->table, call->members[0]->entity->name, false);
+		require_current(call);
+	}
 	fcinfo->flinfo->fn_extra = known;
 	MemoryContextSwitchTo(old);
 }
@@ -231,7 +246,7 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 	}
 }
 
-/* As WITH CHECK OPTION has it, and where the view is older than the declaration. */
+/* As WITH CHECK OPTION has it. */
 static void
 check_visible(const ViewCall *call, const DynItem *item)
 {
@@ -243,8 +258,7 @@ check_visible(const ViewCall *call, const DynItem *item)
 		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
 						errmsg("new row violates check option for view \"%s\"",
 							   RelationGetRelationName(call->rel)),
-						errdetail("The view would not show it."),
-						errhint("If the entity was declared anew, call dyn_entity_view() again.")));
+						errdetail("The view would not show it.")));
 }
 
 static void
@@ -330,6 +344,53 @@ find_key(ViewCall *call, DynKeyValues *key)
 	dyn_key_exact(call->table, &call->table->primary, call->key, key);
 }
 
+static bool
+key_uses(const ViewCall *call, ItemSpan stored)
+{
+	for (int i = 0; i < call->entity->nkeys; i++)
+	{
+		const EntityKey *key = &call->entity->keys[i];
+
+		for (int k = 0; key->of_table && k < key->ntemplates; k++)
+		{
+			const Template *t = key->templates[k].template;
+
+			for (int p = 0; p < t->nparts; p++)
+			{
+				if (t->parts[p].npath > 0 && entity_attribute(call->entity, t->parts[p].path[0]) ==
+												 entity_stored_attribute(call->entity, stored))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/*
+ * No item has the key that the row's values make.  It has been deleted since, or its key is made
+ * of an attribute that is written in another way than its type prints, like a timestamp with
+ * fewer digits: then nothing would ever be done, which must not pass for success.
+ */
+static void
+check_gone(const ViewCall *call)
+{
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		const ViewColumn *column = &call->view->columns[i];
+
+		/* numbers and strings in a map are what they are */
+		if (column->stored.len > 0 && column->type.type != ITEM_M &&
+			!member_is_determined(&column->type) && key_uses(call, column->stored))
+			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+							errmsg("could not find the item of a row of view \"%s\" by its key",
+								   RelationGetRelationName(call->rel)),
+							errdetail("Column \"%s\" is in the key, and the item has it written in "
+									  "another way than its type prints, or was deleted meanwhile.",
+									  column_name(call, i)),
+							errhint("Use dyn_update() or dyn_delete() with the key of the item.")));
+	}
+}
+
 static void
 refuse_other_columns(const ViewCall *call)
 {
@@ -408,7 +469,9 @@ update_row(ViewCall *call)
 	store_begin(&callback);
 	if (!store_change(call->table, &key, update_item, call))
 		action_change_locked(call->table, &key, update_item, call);
-	if (!call->gone)
+	if (call->gone)
+		check_gone(call);
+	else
 		collection_written(watch, call->table, &key, call->old, call->new);
 	store_end(&callback);
 	return call->gone ? NULL : row_of(call, call->new, call->new_row);
@@ -429,6 +492,8 @@ delete_row(ViewCall *call)
 		check_unchanged(call, item);
 		(void) store_delete(call->table, &key, false);
 	}
+	else
+		check_gone(call);
 	store_end(&callback);
 	return item == NULL ? NULL : call->old_row;
 }
