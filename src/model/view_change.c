@@ -381,13 +381,13 @@ check_gone(const ViewCall *call)
 		/* numbers and strings in a map are what they are */
 		if (column->stored.len > 0 && column->type.type != ITEM_M &&
 			!member_is_determined(&column->type) && key_uses(call, column->stored))
-			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-							errmsg("could not find the item of a row of view \"%s\" by its key",
-								   RelationGetRelationName(call->rel)),
-							errdetail("Column \"%s\" is in the key, and the item has it written in "
-									  "another way than its type prints, or was deleted meanwhile.",
-									  column_name(call, i)),
-							errhint("Use dyn_update() or dyn_delete() with the key of the item.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("could not find the item of a row of view \"%s\" by its key",
+							RelationGetRelationName(call->rel)),
+					 errdetail("The key has column \\" % s\\" in another form, or is deleted.",
+							   column_name(call, i)),
+					 errhint("Use dyn_update() or dyn_delete() with the key of the item.")));
 	}
 }
 
