@@ -805,7 +805,7 @@ COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s ent
 
 CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
 	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
 
 -- access patterns
