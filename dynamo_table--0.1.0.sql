@@ -805,7 +805,7 @@ COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s ent
 
 CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
 	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
 
 -- access patterns
@@ -971,7 +971,7 @@ CREATE FUNCTION dyn_migration_steps(migration text DEFAULT NULL) RETURNS TABLE (
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
 
-CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT 1000, restart boolean DEFAULT false)
+CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';

@@ -11,7 +11,9 @@ SELECT dyn_create_table('fwt', 'pk S', 'sk S');
 SELECT dyn_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N integer"}}');
 SELECT dyn_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
 	"Products": {"type": "L text[]"}, "Tags": {"type": "SS text[]"}, "Boss": {"type": "S text"}}');
+SELECT dyn_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}', '{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
 SELECT dyn_migration('fw', 'fwt', '[
+	{"entity": "Line", "from": "fw.lines"},
 	{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"},
 		"children": {"Orders": {"from": "fw.orders", "on": {"customer_id": "id"}, "as": "count", "where": "NOT archived"}}},
 	{"entity": "Order", "from": "fw.orders", "where": "NOT archived", "attributes": {"Total": "total * 2"},
@@ -43,6 +45,7 @@ SELECT * FROM fw.wrong();
 UPDATE fw.customers SET name = 'ADA' WHERE id = 1;
 UPDATE fw.tags SET name = 'present' WHERE id = 2;
 UPDATE fw.lines SET order_id = 11 WHERE id = 2;
+UPDATE fw.lines SET id = 30 WHERE id = 3;
 DELETE FROM fw.order_tags WHERE order_id = 10 AND tag_id = 1;
 UPDATE fw.orders SET customer_id = 2, boss = 11 WHERE id = 10;
 UPDATE fw.orders SET boss = 12 WHERE id = 12;

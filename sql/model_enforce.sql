@@ -156,3 +156,17 @@ SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 SELECT dyn_model_check();
 DROP TABLE forged;
 DROP SCHEMA kinds, evil CASCADE;
+
+-- items from before are no obstacle to an index or to time to live, which only fill columns: M32
+SELECT dyn_create_table('before', 'PK S', 'SK S');
+SELECT dyn_put('before', jsonb '{"PK": "x", "SK": "y", "G": "g", "until": 4000000000}');
+SELECT dyn_entity('before', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S"}');
+SELECT dyn_entity_enforce('before');
+SET client_min_messages = warning;
+CALL dyn_create_index('before', 'GSI1', 'G S');
+CALL dyn_ttl_enable('before', 'until');
+RESET client_min_messages;
+SELECT dyn_query('before', 'G = :g', index => 'GSI1', vals => '{":g":{"S":"g"}}');
+UPDATE before SET item = item;
+UPDATE before SET item = jsonb '{"PK": "x", "SK": "y", "G": "h"}';
+SELECT dyn_drop_table('before');

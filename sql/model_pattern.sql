@@ -156,6 +156,13 @@ SET ROLE dyn_pattern_reader;
 SELECT run('get_organization', '{"orgId":"1"}');
 SELECT run('set_tier', '{"orgId":"1","tier":"free"}');
 RESET ROLE;
+-- a place to begin at is for the first of several pages
+SELECT dyn_create_table('pages', 'p S', 's N');
+SELECT count(dyn_put('pages', jsonb_build_object('p', 'x', 's', i, 'v', repeat('v', 10000)))) FROM generate_series(1, 300) i;
+SELECT dyn_access_pattern('pages', 'after', 'Query', '{"KeyConditionExpression":"p = :p","ExpressionAttributeValues":{":p":{"S":"x"}},"ExclusiveStartKey":{"p":{"S":"x"},"s":{"N":"<s>"}}}');
+SELECT count(*), min((i ->> 's')::integer) FROM dyn_run_pattern('pages', 'after', '{"s":{"N":"10"}}') i;
+SELECT dyn_run_pattern('pages', 'after', '{"s":{"N":"10"},"t":{"N":"10"}}');
+DROP TABLE pages;
 DROP FUNCTION run;
 DROP TABLE projects, events, sessions;
 DROP ROLE dyn_pattern_reader;

@@ -68,6 +68,9 @@ SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "K
 SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"TableData": [{"p": "plain"}]}]}')$$);
 SELECT count(*) FROM pg_class WHERE relname = 'abc';
+-- a sort key alone
+SELECT dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"SortKey": {"AttributeName": "s", "AttributeType": "S"}}}]}');
+
 -- whoever may not create tables creates none
 CREATE ROLE transfer_nobody;
 GRANT USAGE ON SCHEMA transfer_workbench TO transfer_nobody;

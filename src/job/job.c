@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/acl.h"
@@ -39,6 +40,7 @@
 
 #define KEEP_FINISHED "'7 days'"
 #define TELL_AFTER 5000
+#define LONGEST_NOTE 2000
 
 /*
  * Transactions
@@ -548,12 +550,24 @@ job_end(Job *job)
  * What people are told
  */
 
+/* Messages have values in them, of which there may be many and large ones. */
+static Datum
+shortened(const char *text)
+{
+	int len = (int) strlen(text);
+
+	if (len <= LONGEST_NOTE)
+		return CStringGetTextDatum(text);
+	return CStringGetTextDatum(
+		psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_NOTE - 3), text));
+}
+
 void
 job_problem(Job *job, int step, const char *what, const char *row, const char *message)
 {
 	Oid types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), CStringGetTextDatum(what),
-					  CStringGetTextDatum(row), CStringGetTextDatum(message)};
+					  CStringGetTextDatum(row), shortened(message)};
 
 	owned_execute(job->schema, NOTE_TABLE,
 				  "INSERT INTO %1$s." NOTE_TABLE " (job, step, what, \"row\", message)"

@@ -311,7 +311,9 @@ row_is_to_blame(const ErrorData *error)
 	return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
 		   error->sqlerrcode == ERRCODE_CHECK_VIOLATION ||
 		   error->sqlerrcode == ERRCODE_NOT_NULL_VIOLATION ||
-		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION;
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION ||
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_PLPGSQL_ERROR;
 }
 
 /* no row of shop.customers has (id)=(910) */

@@ -13,11 +13,15 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -121,37 +125,152 @@ fail_missing(ItemSpan name)
 					errmsg("migration \"%s\" does not exist", item_quoted(name))));
 }
 
-/* The table that has it; names are unique unless two sessions have declared them at once. */
-static Oid
-find_table(ItemSpan name)
+/*
+ * Whoever may create triggers on some table can write what he likes into it, and all tables are
+ * looked through.  It computes only; false: what is there cannot be read.
+ */
+bool
+migration_try_read(void (*read)(void *arg), void *arg)
 {
-	Oid found = InvalidOid;
+	MemoryContext context = CurrentMemoryContext;
+	bool volatile readable = true;
+
+	PG_TRY();
+	{
+		read(arg);
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_TO_CATEGORY(ERRCODE_DYN_VALIDATION) &&
+			error->sqlerrcode != ERRCODE_INVALID_TABLE_DEFINITION)
+			PG_RE_THROW();
+		FlushErrorState();
+		readable = false;
+	}
+	PG_END_TRY();
+	return readable;
+}
+
+typedef struct Reading
+{
+	Relation rel;
+	List *declarations;
+} Reading;
+
+static void
+read_declarations(void *arg)
+{
+	Reading *reading = arg;
+
+	reading->declarations = model_declarations(reading->rel);
+}
+
+List *
+migration_declarations(Relation rel)
+{
+	Reading reading = {rel, NIL};
+
+	return migration_try_read(read_declarations, &reading) ? reading.declarations : NIL;
+}
+
+static bool
+table_has(Oid relid, ItemSpan name)
+{
+	DynTable *table;
+	Relation rel = dyn_open_listed(relid, &table);
+	bool has;
+
+	if (rel == NULL)
+		return false;
+	has = model_find(migration_declarations(rel), MODEL_MIGRATION, name) != NULL;
+	relation_close(rel, AccessShareLock);
+	return has;
+}
+
+static Oid
+table_owner(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/*
+ * Followers run what a migration's declaration says with the rights of all who write their table, so
+ * it has to be of somebody who could make triggers there himself.
+ */
+bool
+migration_may_follow(Oid relid, Oid followed)
+{
+	Oid owner = table_owner(relid);
+	Oid other = table_owner(followed);
+
+	return OidIsValid(owner) && OidIsValid(other) && has_privs_of_role(owner, other);
+}
+
+/*
+ * The table that has it.  Names are unique as long as they are declared by dyn_migration(), and not
+ * by two sessions at once; anybody else's does not hide one's own.
+ */
+static Oid
+find_table(ItemSpan name, Oid followed)
+{
+	List *found = NIL;
+	List *own = NIL;
 	ListCell *cell;
 
 	foreach (cell, migration_tables())
 	{
-		DynTable *table;
-		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
+		Oid relid = lfirst_oid(cell);
 
-		if (rel == NULL)
+		/* looked at first: a lock on somebody's table is to stop no other */
+		if ((OidIsValid(followed) && !migration_may_follow(relid, followed)) ||
+			!table_has(relid, name))
 			continue;
-		if (model_find(model_declarations(rel), MODEL_MIGRATION, name) != NULL)
-		{
-			if (OidIsValid(found))
-				ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
-								errmsg("two tables have a migration \"%s\"", item_quoted(name)),
-								errhint("Remove one of them with dyn_migration_drop().")));
-			found = lfirst_oid(cell);
-		}
-		relation_close(rel, AccessShareLock);
+		found = lappend_oid(found, relid);
+		if (is_member_of_role_nosuper(GetUserId(), table_owner(relid)))
+			own = lappend_oid(own, relid);
 	}
-	if (!OidIsValid(found))
+	if (list_length(found) > 1 && list_length(own) == 1)
+		found = own;
+	if (list_length(found) > 1)
+		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
+						errmsg("two tables have a migration \"%s\"", item_quoted(name)),
+						errdetail("They are %s and %s.",
+								  quote_identifier(get_rel_name(linitial_oid(found))),
+								  quote_identifier(get_rel_name(lsecond_oid(found)))),
+						errhint("Remove one of them with dyn_migration_drop().")));
+	return found == NIL ? InvalidOid : linitial_oid(found);
+}
+
+static Oid
+require_table(ItemSpan name, Oid followed)
+{
+	Oid relid = find_table(name, followed);
+
+	if (!OidIsValid(relid))
 		fail_missing(name);
-	return found;
+	return relid;
+}
+
+Oid
+migration_table(ItemSpan name)
+{
+	return find_table(name, InvalidOid);
 }
 
 static Migration *
-find_entry(ItemSpan name)
+find_entry(ItemSpan name, Oid followed)
 {
 	ListCell *cell;
 
@@ -159,7 +278,8 @@ find_entry(ItemSpan name)
 	{
 		Migration *migration = lfirst(cell);
 
-		if (migration->valid && item_span_is(name, migration->name))
+		if (migration->valid && item_span_is(name, migration->name) &&
+			(!OidIsValid(followed) || migration_may_follow(migration->relid, followed)))
 			return migration;
 	}
 	return NULL;
@@ -211,7 +331,7 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 Relation
 migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 {
-	Relation rel = try_relation_open(find_table(name), lockmode);
+	Relation rel = try_relation_open(require_table(name, InvalidOid), lockmode);
 
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
@@ -219,26 +339,40 @@ migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	return rel;
 }
 
-/* Connected to SPI.  The table of items, open and locked until the transaction ends. */
-Relation
-migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
+/* followed: the table whose trigger asks; InvalidOid: who calls does. */
+static Relation
+open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
+			   Migration **migration)
 {
 	Oid relid;
 	Relation rel;
 
 	if (cache_context == NULL)
 		create_cache();
-	*migration = find_entry(name);
-	relid = *migration != NULL ? (*migration)->relid : find_table(name);
+	*migration = find_entry(name, followed);
+	relid = *migration != NULL ? (*migration)->relid : require_table(name, followed);
 	rel = try_relation_open(relid, lockmode);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		fail_missing(name);
 	/* the lock may have told us of changes */
-	*migration = find_entry(name);
+	*migration = find_entry(name, followed);
 	if (*migration == NULL || (*migration)->relid != relid)
 		*migration = add_entry(rel, *table, name);
 	return rel;
+}
+
+/* Connected to SPI.  The table of items, open and locked until the transaction ends. */
+Relation
+migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
+{
+	return open_migration(name, InvalidOid, lockmode, table, migration);
+}
+
+Relation
+migration_open_followed(ItemSpan name, Oid followed, DynTable **table, Migration **migration)
+{
+	return open_migration(name, followed, RowExclusiveLock, table, migration);
 }
 
 MigrationStep *

@@ -16,9 +16,9 @@
 #include "store/plan.h"
 
 static void
-refuse_followed(ItemSpan name)
+refuse_followed(ItemSpan name, Relation rel)
 {
-	if (migration_followers(pnstrdup(name.data, name.len)) != NIL)
+	if (migration_followers(pnstrdup(name.data, name.len), RelationGetRelid(rel)) != NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("migration \"%s\" is followed", item_quoted(name)),
 						errdetail("Triggers of the tables that it reads make its items."),
@@ -41,7 +41,7 @@ refuse_taken(ItemSpan name, Oid relid)
 		rel = dyn_open_listed(lfirst_oid(cell), &table);
 		if (rel == NULL)
 			continue;
-		if (model_find(model_declarations(rel), MODEL_MIGRATION, name) != NULL)
+		if (model_find(migration_declarations(rel), MODEL_MIGRATION, name) != NULL)
 			ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
 							errmsg("table \"%s\" has a migration \"%s\"", table->name,
 								   item_quoted(name))));
@@ -116,8 +116,9 @@ dyn_migration(PG_FUNCTION_ARGS)
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
 	rel = model_open(PG_GETARG_TEXT_PP(1), &table);
 	store_connect();
-	refuse_taken(name, RelationGetRelid(rel));
-	refuse_followed(name);
+	if (model_find(model_declarations(rel), MODEL_MIGRATION, name) == NULL)
+		refuse_taken(name, RelationGetRelid(rel));
+	refuse_followed(name, rel);
 	json = canonical(rel, table, name, PG_GETARG_JSONB_P(2));
 	SPI_finish();
 	model_set(rel, table, MODEL_MIGRATION, name, json);
@@ -133,7 +134,7 @@ dyn_migration_drop(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	rel = model_lock(migration_open_table(name, AccessShareLock, &table), &table);
-	refuse_followed(name);
+	refuse_followed(name, rel);
 	model_remove(rel, table, MODEL_MIGRATION, name);
 	PG_RETURN_VOID();
 }

@@ -20,9 +20,11 @@
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_trigger.h"
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -32,6 +34,7 @@
 
 #include "actions/actions.h"
 #include "catalog/indexspec.h"
+#include "compat.h"
 #include "errors.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
@@ -58,8 +61,12 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 		   memcmp(VARDATA_ANY(arguments), name, strlen(name) + 1) == 0;
 }
 
+/*
+ * Those that can be the migration's, which is of the table of items relid: anybody can make such a
+ * trigger of his own table.  InvalidOid: those of tables that the caller owns.
+ */
 List *
-migration_followers(const char *name)
+migration_followers(const char *name, Oid relid)
 {
 	Relation rel = table_open(TriggerRelationId, AccessShareLock);
 	List *triggers = NIL;
@@ -71,7 +78,9 @@ migration_followers(const char *name)
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
 		if (strncmp(NameStr(form->tgname), FOLLOW_TRIGGER, strlen(FOLLOW_TRIGGER)) == 0 &&
-			has_argument(tuple, rel, name))
+			has_argument(tuple, rel, name) &&
+			(OidIsValid(relid) ? migration_may_follow(relid, form->tgrelid)
+							   : object_ownercheck(RelationRelationId, form->tgrelid, GetUserId())))
 			triggers = lappend_oid(triggers, form->oid);
 	}
 	systable_endscan(scan);
@@ -104,6 +113,11 @@ check_table(const MigrationStep *step, const StepRelation *relation)
 			   psprintf("%s is a view, partitioned, a partition, or has child tables.",
 						relation->name),
 			   NULL);
+	if (!migration_may_follow(step->migration->relid, relation->relid))
+		refuse(step,
+			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
+						relation->name),
+			   "Let one role own both, or grant it the other one.");
 	relation_close(rel, AccessShareLock);
 }
 
@@ -298,7 +312,7 @@ dyn_migration_follow(PG_FUNCTION_ARGS)
 	store_connect();
 	rel = migration_open(name, ShareUpdateExclusiveLock, &table, &migration);
 	model_require_owner(rel);
-	if (migration_followers(migration->name) != NIL)
+	if (migration_followers(migration->name, migration->relid) != NIL)
 		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
 						errmsg("migration \"%s\" is followed already", migration->name)));
 	for (int i = 0; i < migration->nsteps; i++)
@@ -355,9 +369,13 @@ Datum
 dyn_migration_unfollow(PG_FUNCTION_ARGS)
 {
 	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	List *triggers = migration_followers(name);
+	Oid relid = migration_table((ItemSpan){name, (uint32) strlen(name)});
+	/* the caller's own ones in any case: owners may have changed */
+	List *triggers = migration_followers(name, InvalidOid);
 	ListCell *cell;
 
+	if (OidIsValid(relid))
+		triggers = list_union_oid(triggers, migration_followers(name, relid));
 	if (triggers == NIL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("migration \"%s\" is not followed", name)));

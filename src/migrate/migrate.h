@@ -182,7 +182,13 @@ extern char *step_expression(ItemSpan text, const char *step);
 extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table,
 							   Migration **migration);
 extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
+extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **table,
+										Migration **migration);
 extern List *migration_tables(void); /* OIDs of tables that may have migrations */
+extern Oid migration_table(ItemSpan name); /* InvalidOid: none has it */
+extern bool migration_may_follow(Oid relid, Oid followed);
+extern bool migration_try_read(void (*read)(void *arg), void *arg);
+extern List *migration_declarations(Relation rel); /* of model.h; what cannot be read is none */
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 
 /*
@@ -274,6 +280,6 @@ extern void migration_lock_follow(const Migration *migration);
 extern void migration_lock_batch(const Migration *migration);
 
 /* follow.c */
-extern List *migration_followers(const char *name); /* OIDs of triggers */
+extern List *migration_followers(const char *name, Oid relid); /* OIDs of triggers */
 
 #endif

@@ -8,6 +8,10 @@
  * us.  Where there is no item that could be locked, the unique index does it: an insert waits for others of its
  * key, and is looked at again when it is through, and what shall be absent is held absent.
  *
+ * The row of an item may get another key meanwhile.  Who gives it one has the item of the old key first, and makes
+ * that of the new key after it.  So whoever found the row by what belongs to it sees, when he has the item, that the row
+ * has left it, and looks where it is; or who changes the key waits.
+ *
  * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen or finds this row.
  *
  * Lock order: the migration's lock, rows of the source, items.
@@ -45,6 +49,7 @@ typedef struct Change
 	Relation source; /* the table that was changed */
 	HeapTuple old; /* or NULL */
 	HeapTuple new;
+	List *refreshes; /* of Refresh: what is to be made anew */
 } Change;
 
 /* An item that is to be made anew, known by a row that makes its key. */
@@ -55,8 +60,19 @@ typedef struct Refresh
 	DynKeyValues key;
 	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
 	TupleDesc desc;
+	bool is_old; /* the row has another key now, or is gone */
+	const struct Referring *by; /* how it was found, if it is another row that was changed */
 	bool moved; /* the row that was meant does not make the item (any more) */
 } Refresh;
+
+/* Rows that a row belongs to: its columns, by which they are found. */
+typedef struct Referring
+{
+	MigrationStep *step;
+	const StepRelation *relation;
+	const StepChild *link;
+	const Datum *values;
+} Referring;
 
 /*
  * Statements
@@ -377,11 +393,11 @@ check_unwanted(const Change *change, const Refresh *refresh, const ErrorData *er
 }
 
 static void
-source_changed(const Change *change, MigrationStep *step)
+source_changed(Change *change, MigrationStep *step)
 {
 	TupleDesc desc = RelationGetDescr(change->source);
-	Refresh old;
-	Refresh new;
+	Refresh *old = palloc(sizeof(Refresh));
+	Refresh *new = palloc(sizeof(Refresh));
 	bool had = false;
 	bool has = false;
 	ErrorData *error;
@@ -393,94 +409,58 @@ source_changed(const Change *change, MigrationStep *step)
 		lock_referred(step, &step->parents[i].relation, NULL, change->new, desc);
 		migration_leave(nest);
 	}
-	if (change->old != NULL)
-		had = refresh_of_tuple(change, step, change->old, &old) == NULL;
+	/* an old row without a key had no item */
+	had = change->old != NULL && refresh_of_tuple(change, step, change->old, old) == NULL;
 	if (change->new != NULL)
 	{
-		error = refresh_of_tuple(change, step, change->new, &new);
+		error = refresh_of_tuple(change, step, change->new, new);
 		has = error == NULL;
 		if (error != NULL)
-			check_unwanted(change, &new, error);
+			check_unwanted(change, new, error);
 	}
-	if (had && !(has && store_key_compare(change->table, &old.key, &new.key) == 0))
-		refresh_item(change, &old);
+	old->is_old = true;
+	if (had && !(has && store_key_compare(change->table, &old->key, &new->key) == 0))
+		change->refreshes = lappend(change->refreshes, old);
 	if (has)
-		refresh_item(change, &new);
+		change->refreshes = lappend(change->refreshes, new);
 }
 
 /*
  * Rows that items have something of
  */
 
-static int
-compare_refreshes(const void *a, const void *b, void *arg)
+/* Items of all rows that a row belongs to, added to a list. */
+static List *
+find_referring(const Change *change, const Referring *by, List *refreshes)
 {
-	return store_key_compare(arg, &((const Refresh *) a)->key, &((const Refresh *) b)->key);
-}
-
-/* Items of all rows that a row belongs to, in the order of all writes. */
-static Refresh *
-read_referring(const Change *change, MigrationStep *step, const SelectOptions *options,
-			   Datum *values, int *n)
-{
+	SelectOptions options = {.which = SELECT_REFERRING, .relation = by->relation, .link = by->link};
 	int nest = migration_enter();
-	Refresh *refreshes;
 
-	execute(step, options, values, NULL);
-	refreshes =
-		MemoryContextAllocHuge(CurrentMemoryContext, Max(SPI_processed, 1) * sizeof(Refresh));
-	*n = 0;
+	execute(by->step, &options, (Datum *) by->values, NULL);
 	for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
 	{
+		Refresh *refresh = palloc(sizeof(Refresh));
+
 		CHECK_FOR_INTERRUPTS();
 		/* a row without a key has no item, and does not get one by this */
-		if (take_refresh(change, step, i, &refreshes[*n]) == NULL)
-			(*n)++;
+		if (take_refresh(change, by->step, i, refresh) != NULL)
+			continue;
+		refresh->by = by;
+		refreshes = lappend(refreshes, refresh);
 	}
 	SPI_freetuptable(SPI_tuptable);
 	migration_leave(nest);
-	qsort_arg(refreshes, *n, sizeof(Refresh), compare_refreshes, change->table);
 	return refreshes;
 }
 
-static bool
-is_among(const Change *change, const Refresh *refresh, const Refresh *refreshes, int n)
-{
-	return n > 0 && bsearch_arg(refresh, refreshes, n, sizeof(Refresh), compare_refreshes,
-								change->table) != NULL;
-}
-
-/*
- * Whoever gives a row another key makes its new item of what he sees, which is not yet what we have
- * changed.  Then we find that the row has left the item that we knew, after a wait for him, and look
- * again where it has gone.
- */
 static void
-refresh_referring(const Change *change, MigrationStep *step, const StepRelation *relation,
-				  const StepChild *link, Datum *values)
+add_referring(Change *change, MigrationStep *step, const StepRelation *relation,
+			  const StepChild *link, const Datum *values)
 {
-	SelectOptions options = {.which = SELECT_REFERRING, .relation = relation, .link = link};
-	Refresh *before = NULL;
-	int nbefore = 0;
-	bool moved = true;
+	Referring *by = palloc(sizeof(Referring));
 
-	while (moved)
-	{
-		int n;
-		Refresh *refreshes = read_referring(change, step, &options, values, &n);
-
-		moved = false;
-		for (int i = 0; i < n; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (is_among(change, &refreshes[i], before, nbefore))
-				continue;
-			refresh_item(change, &refreshes[i]);
-			moved |= refreshes[i].moved;
-		}
-		before = refreshes;
-		nbefore = n;
-	}
+	*by = (Referring){step, relation, link, values};
+	change->refreshes = find_referring(change, by, change->refreshes);
 }
 
 static bool
@@ -497,7 +477,7 @@ same_values(const StepRelation *relation, const Datum *a, const Datum *b)
 }
 
 static void
-related_changed(const Change *change, MigrationStep *step, const StepRelation *relation,
+related_changed(Change *change, MigrationStep *step, const StepRelation *relation,
 				const StepChild *link)
 {
 	TupleDesc desc = RelationGetDescr(change->source);
@@ -507,13 +487,13 @@ related_changed(const Change *change, MigrationStep *step, const StepRelation *r
 	bool has = change->new != NULL &&get_columns(change->new, desc, relation, false, new);
 
 	if (had && !(has && same_values(relation, old, new)))
-		refresh_referring(change, step, relation, link, old);
+		add_referring(change, step, relation, link, old);
 	if (has)
-		refresh_referring(change, step, relation, link, new);
+		add_referring(change, step, relation, link, new);
 }
 
 static void
-child_changed(const Change *change, MigrationStep *step, const StepChild *child)
+child_changed(Change *change, MigrationStep *step, const StepChild *child)
 {
 	for (int i = 0; change->new != NULL &&i < child->njoins; i++)
 	{
@@ -527,7 +507,7 @@ child_changed(const Change *change, MigrationStep *step, const StepChild *child)
 
 /* Whatever the table is in the step. */
 static bool
-step_changed(const Change *change, MigrationStep *step)
+step_changed(Change *change, MigrationStep *step)
 {
 	Oid relid = RelationGetRelid(change->source);
 	bool concerned = false;
@@ -564,6 +544,84 @@ step_changed(const Change *change, MigrationStep *step)
  * Triggers
  */
 
+static int
+compare_refreshes(const void *a, const void *b, void *table)
+{
+	const Refresh *one = *(Refresh *const *) a;
+	const Refresh *other = *(Refresh *const *) b;
+
+	if (one->is_old != other->is_old)
+		return one->is_old ? -1 : 1;
+	return store_key_compare(table, &one->key, &other->key);
+}
+
+/* Old keys first; else in the order of all writes, so that changes do not wait in a circle. */
+static Refresh **
+sort_refreshes(const Change *change, const List *refreshes)
+{
+	int n = list_length(refreshes);
+	Refresh **sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(Refresh *));
+
+	for (int i = 0; i < n; i++)
+		sorted[i] = list_nth(refreshes, i);
+	qsort_arg(sorted, n, sizeof(Refresh *), compare_refreshes, change->table);
+	return sorted;
+}
+
+/*
+ * Whoever gives a row another key makes its new item of what he sees, which is not yet what we have
+ * changed.  Then we find that the row has left the item that we knew, after a wait for him, and look
+ * again where it has gone.  What was looked at then has not moved since, or waits for us.
+ */
+static void
+refresh_moved(const Change *change, const Referring *by)
+{
+	Refresh **before = NULL;
+	int nbefore = 0;
+	bool moved = true;
+
+	while (moved)
+	{
+		List *refreshes = find_referring(change, by, NIL);
+		Refresh **sorted = sort_refreshes(change, refreshes);
+		int n = list_length(refreshes);
+
+		moved = false;
+		for (int i = 0; i < n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (nbefore > 0 && bsearch_arg(&sorted[i], before, nbefore, sizeof(Refresh *),
+										   compare_refreshes, change->table) != NULL)
+				continue;
+			refresh_item(change, sorted[i]);
+			moved |= sorted[i]->moved;
+		}
+		before = sorted;
+		nbefore = n;
+	}
+}
+
+static void
+refresh_items(const Change *change)
+{
+	Refresh **sorted = sort_refreshes(change, change->refreshes);
+	int n = list_length(change->refreshes);
+	List *moved = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (i > 0 && compare_refreshes(&sorted[i - 1], &sorted[i], change->table) == 0)
+			continue;
+		refresh_item(change, sorted[i]);
+		if (sorted[i]->by != NULL && sorted[i]->moved)
+			moved = list_append_unique_ptr(moved, (void *) sorted[i]->by);
+	}
+	foreach (cell, moved)
+		refresh_moved(change, lfirst(cell));
+}
+
 static void
 say_how_to_end(void *arg)
 {
@@ -576,8 +634,9 @@ open_followed(Change *change, char *name)
 	ErrorContextCallback callback = {error_context_stack, say_how_to_end, name};
 
 	error_context_stack = &callback;
-	change->rel = migration_open((ItemSpan){name, (uint32) strlen(name)}, RowExclusiveLock,
-								 &change->table, &change->migration);
+	change->rel = migration_open_followed((ItemSpan){name, (uint32) strlen(name)},
+										  RelationGetRelid(change->source), &change->table,
+										  &change->migration);
 	error_context_stack = callback.previous;
 }
 
@@ -607,6 +666,7 @@ follow(Change *change, char *name)
 						errmsg("migration \"%s\" does not read table \"%s\"", name,
 							   RelationGetRelationName(change->source)),
 						errhint("Call dyn_migration_unfollow('%s') to follow no longer.", name)));
+	refresh_items(change);
 	relation_close(change->rel, NoLock);
 }
 

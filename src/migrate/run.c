@@ -24,14 +24,15 @@
 /* Batches of a chunk, which one session works on. */
 #define CHUNK_BATCHES 20
 #define LARGEST_BATCH 100000
+#define BATCH_ROWS 1000
 
 /* What outlives transactions. */
 typedef struct MigrationJob
 {
 	Job *job;
 	ItemSpan name;
-	const char *fingerprint;
-	int batch_size;
+	const char *declared; /* what decides what rows become */
+	int batch_size; /* 0: as it suits the source */
 	HTAB *collisions;
 	const char *step_name;
 } MigrationJob;
@@ -45,12 +46,52 @@ typedef struct OpenMigration
 	MigrationStep *step;
 } OpenMigration;
 
+/*
+ * What rows become, and in which order they are read.  A job that goes on with something else would
+ * leave what it has passed as it is.
+ */
+static char *
+declared(const OpenMigration *open)
+{
+	List *declarations = model_declarations(open->rel);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, open->migration->json);
+	for (int i = 0; i < open->migration->nsteps; i++)
+	{
+		const MigrationStep *step = &open->migration->steps[i];
+		const ModelDeclaration *entity = model_find(declarations, MODEL_ENTITY, step->entity->name);
+
+		appendStringInfo(&text, "\n%s %u", entity == NULL ? "" : entity->json, step->source.relid);
+		for (int k = 0; k < step->nkeys; k++)
+			appendStringInfo(&text, " %s %s", step->keys[k].column, step->keys[k].type_name);
+	}
+	return text.data;
+}
+
+/* And who makes items of what changes behind it: a change before there were followers is nobody's. */
+static char *
+fingerprint(const Migration *migration, const char *declared)
+{
+	List *followers = migration_followers(migration->name, migration->relid);
+	StringInfoData text;
+	ListCell *cell;
+
+	list_sort(followers, list_oid_cmp);
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s\n", declared);
+	foreach (cell, followers)
+		appendStringInfo(&text, " %u", lfirst_oid(cell));
+	return text.data;
+}
+
 /* Under an active snapshot, which analysing SQL needs. */
 static void
 open_migration(const MigrationJob *work, OpenMigration *open)
 {
 	open->rel = migration_open(work->name, RowExclusiveLock, &open->table, &open->migration);
-	if (work->fingerprint != NULL && strcmp(work->fingerprint, open->migration->json) != 0)
+	if (work->declared != NULL && strcmp(work->declared, declared(open)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("migration \"%s\" was declared anew meanwhile", open->migration->name),
@@ -71,7 +112,9 @@ close_migration(OpenMigration *open)
 static int
 batch_rows(const MigrationJob *work, const MigrationStep *step)
 {
-	return step->key_is_given ? Max(work->batch_size, MIGRATION_QUERY_ROWS) : work->batch_size;
+	if (work->batch_size > 0)
+		return work->batch_size;
+	return step->key_is_given ? MIGRATION_QUERY_ROWS : BATCH_ROWS;
 }
 
 /*
@@ -230,7 +273,7 @@ prepare(MigrationJob *work, const List *steps)
 }
 
 static void
-tell_end(MigrationJob *work, bool finished, bool partial)
+tell_end(MigrationJob *work, bool finished, bool partial, bool same_followers)
 {
 	JobTotal total;
 	char *name = pnstrdup(work->name.data, work->name.len);
@@ -241,6 +284,9 @@ tell_end(MigrationJob *work, bool finished, bool partial)
 				(errmsg("migration \"%s\" is done: %lld items", name, (long long) total.done)));
 	else if (!partial)
 		ereport(NOTICE, (errmsg("other sessions are still at work on migration \"%s\"", name)));
+	if (!same_followers)
+		ereport(WARNING, (errmsg("following migration \"%s\" was begun or ended meanwhile", name),
+						  errhint("Call dyn_migrate() again for changes that were made before.")));
 	if (total.problems > 0)
 		ereport(WARNING, (errmsg("%lld rows of migration \"%s\" have problems",
 								 (long long) total.problems, name),
@@ -275,6 +321,21 @@ step_number(MigrationJob *work, const char *name)
 	return number;
 }
 
+static bool
+has_fingerprint(MigrationJob *work, const char *began)
+{
+	OpenMigration open;
+	bool same;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	work->step_name = NULL;
+	open_migration(work, &open);
+	same = strcmp(began, fingerprint(open.migration, work->declared)) == 0;
+	PopActiveSnapshot();
+	close_migration(&open);
+	return same;
+}
+
 static void
 migrate(MigrationJob *work, const text *step, bool restart)
 {
@@ -284,20 +345,22 @@ migrate(MigrationJob *work, const text *step, bool restart)
 	int nsteps;
 	Oid relid;
 	bool finished;
+	const char *began;
 
 	open_migration(work, &open);
 	steps = chosen_steps(&open, step);
 	nsteps = open.migration->nsteps;
 	relid = open.migration->relid;
-	work->fingerprint = pstrdup(open.migration->json);
+	work->declared = declared(&open);
+	began = fingerprint(open.migration, work->declared);
 	close_migration(&open);
-	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len),
-						  work->fingerprint, nsteps, restart);
+	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began,
+						  nsteps, restart);
 	prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));
 	finished = job_end(work->job);
-	tell_end(work, finished, step != NULL);
+	tell_end(work, finished, step != NULL, has_fingerprint(work, began));
 }
 
 PG_FUNCTION_INFO_V1(dyn_migrate);
@@ -315,7 +378,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
 	work.name = action_span(PG_GETARG_TEXT_P_COPY(0));
-	work.batch_size = batch_size == 0 ? 1000 : (int) batch_size;
+	work.batch_size = (int) batch_size;
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{

@@ -38,17 +38,34 @@ member_text(const ItemChildren *members, const char *name, bool *isnull)
 	return PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
 }
 
+typedef struct Parsing
+{
+	const char *json;
+	DynItem *item;
+} Parsing;
+
+static void
+parse(void *arg)
+{
+	Parsing *parsing = arg;
+
+	parsing->item =
+		item_parse(parsing->json, (int) strlen(parsing->json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
+}
+
 static void
 put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declaration)
 {
 	char *name = pnstrdup(declaration->name.data, declaration->name.len);
-	DynItem *item = item_parse(declaration->json, (int) strlen(declaration->json),
-							   ITEM_SYNTAX_PLAIN_ITEM, NULL);
-	ItemChildren members = item_children(item_root(item));
-	bool followed = migration_followers(name) != NIL;
+	Parsing parsing = {declaration->json};
+	bool followed = migration_followers(name, RelationGetRelid(rel)) != NIL;
+	ItemChildren members;
 	ItemSpan value;
 	ItemChildren steps;
 
+	if (!migration_try_read(parse, &parsing))
+		return;
+	members = item_children(item_root(parsing.item));
 	if (!item_find(&members, (ItemSpan){"steps", 5}, &value) || item_type(value) != ITEM_L)
 		return;
 	steps = item_children(value);
@@ -92,7 +109,7 @@ dyn_migration_steps(PG_FUNCTION_ARGS)
 			continue;
 		if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		{
-			foreach (other, model_declarations(rel))
+			foreach (other, migration_declarations(rel))
 			{
 				const ModelDeclaration *declaration = lfirst(other);
 

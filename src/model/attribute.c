@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -67,16 +66,6 @@ get_reader(FunctionCallInfo fcinfo, ItemType type)
 	return known->reader;
 }
 
-/*
- * Before 16 what is not of the type may be found out in a subtransaction, which there cannot be
- * while workers run: it is an error then.
- */
-static bool
-may_be_lenient(void)
-{
-	return PG16_GE || !IsInParallelMode();
-}
-
 /* dyn_attribute(item, name, type, sample) */
 PG_FUNCTION_INFO_V1(dyn_attribute_value);
 Datum
@@ -93,7 +82,7 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
 	if (!item_find(&attributes, action_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
-		!value_read(get_reader(fcinfo, type), attribute, may_be_lenient(), &value))
+		!value_read(get_reader(fcinfo, type), attribute, true, &value))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);
 }

@@ -13,6 +13,7 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
@@ -272,11 +273,28 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
  * Enforcing
  */
 
+/*
+ * An update of other columns than the item.  Filling the columns of an index goes over items that
+ * were there before their entities were enforced, and must not fail at one of them.
+ */
+static bool
+keeps_item(TupleDesc desc, const DynTable *table, HeapTuple old, HeapTuple new)
+{
+	Form_pg_attribute column = TupleDescAttr(desc, table->item_attnum - 1);
+	bool old_null;
+	bool new_null;
+	Datum before = heap_getattr(old, table->item_attnum, desc, &old_null);
+	Datum after = heap_getattr(new, table->item_attnum, desc, &new_null);
+
+	return !old_null && !new_null && datumIsEqual(before, after, column->attbyval, column->attlen);
+}
+
 PG_FUNCTION_INFO_V1(dyn_model_check);
 Datum
 dyn_model_check(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TupleDesc desc;
 	HeapTuple tuple;
 	DynTable *table;
 	Datum item;
@@ -295,7 +313,11 @@ dyn_model_check(PG_FUNCTION_ARGS)
 							   trigger->tg_trigger->tgname)));
 	tuple =
 		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
-	item = heap_getattr(tuple, table->item_attnum, RelationGetDescr(trigger->tg_relation), &isnull);
+	desc = RelationGetDescr(trigger->tg_relation);
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
+		keeps_item(desc, table, trigger->tg_trigtuple, tuple))
+		return PointerGetDatum(tuple);
+	item = heap_getattr(tuple, table->item_attnum, desc, &isnull);
 	if (!isnull)
 		entity_enforce(trigger->tg_relation, table, DatumGetDynItem(item));
 	return PointerGetDatum(tuple);

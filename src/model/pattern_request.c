@@ -253,11 +253,18 @@ render_object(Rendering *r, JsonbContainer *object, int level)
 	add_members(r, object, level);
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
-		if (token == WJB_KEY)
-			response_member(r->out,
-							(ItemSpan){value.val.string.val, (uint32) value.val.string.len});
-		else if (token == WJB_VALUE)
-			render_value(r, &value, level + 1);
+		ItemSpan name;
+
+		if (token != WJB_KEY)
+			continue;
+		name = (ItemSpan){value.val.string.val, (uint32) value.val.string.len};
+		(void) JsonbIteratorNext(&iterator, &value, true);
+		/* where the pattern begins is for the first page only */
+		if (level == LEVEL_REQUEST && r->start_key != NULL &&
+			item_span_is(name, "ExclusiveStartKey"))
+			continue;
+		response_member(r->out, name);
+		render_value(r, &value, level + 1);
 	}
 	response_end(r->out);
 }
@@ -350,7 +357,7 @@ pattern_request(const Pattern *pattern, const char *table, const DynItem *parame
 	Rendering r = {pattern, table, parameters, start_key};
 
 	render(&r);
-	if (parameters != NULL)
+	if (parameters != NULL && start_key == NULL)
 		refuse_unknown(&r);
 	return r.out->data;
 }

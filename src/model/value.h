@@ -66,8 +66,9 @@ extern bool value_is_absent(const ValueWriter *writer, Datum value);
 extern void value_write(ValueWriter *writer, ItemBuilder *b, Datum value);
 
 /*
- * And back.  False: it is NULL, or not of the type and lenient was asked for.  Before PostgreSQL 16
- * that may take a subtransaction, where the type is none of those that are converted by hand.
+ * And back.  False: it is NULL, or not of the type and lenient was asked for.  Before PostgreSQL 17
+ * that may take a subtransaction, where the type is none of those that are converted by hand; in a parallel
+ * query it is the type's own error then.
  */
 typedef struct ValueReader ValueReader;
 extern ValueReader *value_reader(const ValueType *type);

@@ -98,7 +98,10 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	return call_type(reader, text, value, (Node *) &soft);
 }
 #else
-/* An error is taken back with all that the functions have done. */
+/*
+ * An error is taken back with all that the functions have done.  While workers run there cannot be
+ * a subtransaction for that, and the type's own error is raised.
+ */
 static bool
 try_type(ValueReader *reader, char *text, Datum *value)
 {
@@ -106,6 +109,8 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	ResourceOwner owner = CurrentResourceOwner;
 	volatile bool ok = true;
 
+	if (IsInParallelMode())
+		return call_type(reader, text, value, NULL);
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
 	PG_TRY();

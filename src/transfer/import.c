@@ -273,13 +273,18 @@ take_row(Transfer *transfer, HeapTuple row, TupleDesc desc)
 		pfree(line);
 }
 
-/* Ranges of about as many rows as a batch is to have, whatever fits into a block. */
+/*
+ * Ranges of about as many rows as a batch is to have, whatever fits into a block.  Where there are
+ * hardly any rows a range grows to a block for each and no further, since all of it is read at once
+ * and what comes next may be full.
+ */
 static void
 adapt(Source *source, BlockNumber blocks, uint64 rows)
 {
 	double fits = (double) blocks * source->batch / Max(rows, 1);
+	double most = Min((double) blocks * 4, Max(source->batch, FIRST_RANGE));
 
-	source->range = (BlockNumber) Max(Min(fits, (double) blocks * 4), 1);
+	source->range = (BlockNumber) Max(Min(fits, most), 1);
 }
 
 /* The rows of a range, in the current transaction. */

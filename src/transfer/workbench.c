@@ -273,6 +273,7 @@ static void
 print_keys(StringInfo out, const ModelKeys *keys, StringInfo definitions)
 {
 	static const char *const types[] = {"HASH", "RANGE"};
+	bool first = true;
 
 	appendStringInfoString(out, "\"KeySchema\":[");
 	for (int i = 0; i < DYN_MAX_KEYS; i++)
@@ -281,7 +282,8 @@ print_keys(StringInfo out, const ModelKeys *keys, StringInfo definitions)
 
 		if (keys->name[i].len == 0)
 			continue;
-		appendStringInfo(out, "%s{\"AttributeName\":", i > 0 ? "," : "");
+		appendStringInfo(out, "%s{\"AttributeName\":", first ? "" : ",");
+		first = false;
 		item_print_string(out, keys->name[i]);
 		appendStringInfo(out, ",\"KeyType\":\"%s\"}", types[i]);
 		initStringInfo(&definition);

@@ -35,7 +35,7 @@ GROUP BY a.actor_id, a.name, a.born HAVING count(*) > 20 ORDER BY stars DESC, a.
 -- wishes that a store could meet
 SELECT s.name, count(*) AS wishes, count(DISTINCT w.customer_id) AS customers
 FROM wish w JOIN customer cu USING (customer_id) JOIN inventory i ON i.film_id = w.film_id AND i.store_id = cu.store_id JOIN store s ON s.store_id = i.store_id
-GROUP BY s.store_id, s.name ORDER BY s.store_id;
+WHERE w.added >= date '2024-08-01' GROUP BY s.store_id, s.name ORDER BY s.store_id;
 
 -- films by studio and language: json, arrays, ranges, intervals
 SELECT f.details ->> 'studio' AS studio, l.name, count(*), sum(f.playing_time) AS playing_time, count(*) FILTER (WHERE 'commentary' = ANY (f.features)) AS commentary,

@@ -2,6 +2,8 @@
 use strict;
 use warnings;
 
+use IPC::Run;
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -120,6 +122,28 @@ like($err, qr/bad\.json: line 4: key attribute "sk" is missing.*bad\.json: line 
 is(value(q{SELECT count(*) FROM app WHERE pk = 'bad'}), 3, 'the others are there');
 ($status, $out, $err) = command('import', '--table', 'app', '--on-conflict', 'error', $plain);
 like($err, qr/line 1: there is an item with this key already/, 'items that are there can be an error');
+
+# what COPY takes for the end of its data is a line like others
+my $end = write_file('end.json', lines('end', 1, 2) . "\\.\n" . lines('end', 3, 3));
+($status, $out, $err) = command('import', '--table', 'app', $end);
+is($status, 1, 'no line ends an import as if it were done');
+like($err, qr/end\.json: ERROR:  line 3: /, 'and it is named');
+($status) = command('import', '--table', 'app', '--on-error', 'skip', $end);
+is($status, 3, 'or skipped');
+is(value(q{SELECT count(*) FROM app WHERE pk = 'end'}), 3, 'and those behind it are there');
+value(q{DELETE FROM app WHERE pk = 'end'});
+
+# what is no file stays what it is, and what a link leads to is written
+mkfifo("$dir/fifo", 0600) or die;
+my $reader = IPC::Run::start(['cat', "$dir/fifo"], '>', \my $read);
+($status) = command('export', '--table', 'csv', "$dir/fifo");
+IPC::Run::finish($reader);
+ok(-p "$dir/fifo", 'a pipe is no file to replace');
+is($read =~ tr/\n//, 4, 'and gets the lines');
+symlink("linked.json", "$dir/link.json") or die;
+($status) = command('export', '--table', 'csv', "$dir/link.json");
+ok(-l "$dir/link.json", 'nor is a link');
+is(slurp_file("$dir/linked.json"), $read, 'which leads to what was exported');
 
 # an export to S3: the files that its manifest names
 my $folder = "$dir/s3/AWSDynamoDB/01693685827463-2d8752fd";

@@ -1,0 +1,85 @@
+-- Whoever may make a trigger can forge declarations and followers; those of others go on
+\pset format unaligned
+SET client_min_messages = warning;
+CREATE ROLE regress_owner;
+CREATE ROLE regress_mallory;
+CREATE SCHEMA mto AUTHORIZATION regress_owner;
+CREATE SCHEMA mtm AUTHORIZATION regress_mallory;
+GRANT USAGE ON SCHEMA mto, mtm TO PUBLIC;
+SET ROLE regress_owner;
+SET search_path = mto, public;
+CREATE TABLE mto.rows (id int PRIMARY KEY, v text);
+SELECT dyn_create_table('mtitems', 'pk S');
+SELECT dyn_entity('mtitems', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
+SELECT dyn_migration('mt', 'mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_migration_follow('mt');
+GRANT SELECT ON mto.rows TO regress_mallory;
+-- the same name, of somebody else
+SET ROLE regress_mallory;
+SET search_path = mtm, public;
+SELECT dyn_create_table('mtforged', 'pk S');
+SELECT dyn_entity('mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
+SELECT dyn_migration('mt', 'mtforged', '[{"entity": "Row", "from": "mto.rows"}]');
+CREATE FUNCTION mtm.gain(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'runs as %', current_user; RETURN $1; END $$;
+SELECT dyn_migration('mu', 'mtforged', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
+GRANT ALL ON mtforged TO PUBLIC;
+DO $$ DECLARE arguments text; BEGIN
+	SELECT string_agg(quote_literal(replace(a, '"mu"', '"mt"')), ', ') INTO arguments FROM pg_trigger,
+		unnest(string_to_array(encode(tgargs, 'escape'), '\000')) a WHERE tgrelid = 'mtforged'::regclass AND tgname = '~dynamo_model' AND a <> '';
+	EXECUTE 'CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check(' || arguments || ')';
+END $$;
+CREATE TABLE mtm.other (id int);
+CREATE TRIGGER "~dynamo_follow forged" AFTER INSERT ON mtm.other FOR EACH ROW EXECUTE FUNCTION dyn_migration_changed('mt');
+RESET ROLE;
+RESET search_path;
+INSERT INTO mto.rows VALUES (1, 'a');
+\c -
+SET client_min_messages = warning;
+\pset format unaligned
+INSERT INTO mto.rows VALUES (2, 'b');
+SELECT item FROM mto.mtitems ORDER BY pk;
+SELECT * FROM dyn_migration_verify('mt');
+SET ROLE regress_owner;
+SELECT count(*) FROM dyn_migration_verify('mt');
+SELECT dyn_migration_unfollow('mt');
+SELECT dyn_migration('mt', 'mto.mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+-- what nobody can read
+SET ROLE regress_mallory;
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('rubbish');
+SET ROLE regress_owner;
+SELECT name, followed FROM dyn_migration_progress WHERE name = 'mt';
+SELECT dyn_migration_follow('mt');
+SET ROLE regress_mallory;
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"migration": "mv", "steps": [rubbish');
+SET ROLE regress_owner;
+SELECT name, followed FROM dyn_migration_progress WHERE name IN ('mt', 'mv');
+-- the table of items is gone, and the name is taken by somebody who would like to run his expressions as others
+DROP TABLE mto.mtitems;
+SET ROLE regress_mallory;
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"entity": "Row", "keys": {"pk": "ROW#<Id>"}, "attributes": {}}');
+DROP TABLE mtm.other;
+SELECT dyn_entity('mtm.mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
+SELECT dyn_migration('mt', 'mtm.mtforged', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
+RESET ROLE;
+INSERT INTO mto.rows VALUES (3, 'c');
+SET ROLE regress_owner;
+SELECT dyn_migration_unfollow('mt');
+INSERT INTO mto.rows VALUES (3, 'c');
+-- so owners have to trust each other
+RESET ROLE;
+ALTER TABLE mto.rows OWNER TO postgres;
+GRANT regress_mallory TO regress_owner;
+SET ROLE regress_owner;
+SELECT dyn_create_table('mto.mtitems', 'pk S');
+SELECT dyn_entity('mto.mtitems', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
+RESET ROLE;
+SELECT dyn_migration('mw', 'mto.mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_migration_follow('mw');
+ALTER TABLE mto.rows OWNER TO regress_mallory;
+SELECT dyn_migration_follow('mw');
+INSERT INTO mto.rows VALUES (4, 'd');
+SELECT item FROM mto.mtitems;
+DROP SCHEMA mto CASCADE;
+DROP SCHEMA mtm CASCADE;
+DROP ROLE regress_owner;
+DROP ROLE regress_mallory;

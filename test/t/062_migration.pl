@@ -1,0 +1,139 @@
+# M27: a migration of 50,000 rows goes on after kill -9 where it was, is shared by sessions, and is followed while clients
+# write to the relational tables; both sides are equal afterwards. DYN_TEST_ROWS is the number of rows.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $rows = $ENV{DYN_TEST_ROWS} // 50000;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+	restart_after_crash = on
+	max_wal_size = 2GB
+	client_min_messages = warning
+});
+$node->start;
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION dynamo_table;
+	CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL);
+	CREATE TABLE orders (id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customers, total numeric, state text NOT NULL);
+	CREATE TABLE lines (order_id int REFERENCES orders ON DELETE CASCADE, n int, product text, PRIMARY KEY (order_id, n));
+	CREATE INDEX ON orders (customer_id);
+	INSERT INTO customers SELECT i, 'customer ' || i FROM generate_series(1, 100) i;
+	INSERT INTO orders SELECT i, 1 + i % 100, i / 7.0, 'open' FROM generate_series(1, $rows) i;
+	INSERT INTO lines SELECT i, n, md5(i || '.' || n) FROM generate_series(1, $rows, 5) i, generate_series(1, 2) n;
+	ANALYZE;
+	SELECT dyn_create_table('app', 'pk S', 'sk S');
+	SELECT dyn_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
+	SELECT dyn_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}', '{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
+		"Total": {"type": "N numeric"}, "State": {"type": "S text"}, "Name": {"type": "S text"}, "Products": {"type": "L text[]"}}');
+	SELECT dyn_migration('shop', 'app', '[
+		{"entity": "Customer", "from": "customers", "attributes": {"CustomerId": "id"},
+			"children": {"Open": {"from": "orders", "on": {"customer_id": "id"}, "as": "count", "where": "state = ''open''"}}},
+		{"entity": "Order", "from": "orders", "where": "state <> ''draft''", "attributes": {"OrderId": "id", "Total": "round(total, 2)"},
+			"parents": {"c": {"from": "customers", "on": {"id": "customer_id"}, "attributes": {"Name": "name"}}},
+			"children": {"Products": {"from": "lines", "on": {"order_id": "id"}, "as": "list", "value": "product"}}}]');
+});
+
+sub value
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+# A statement in a session of its own.
+sub begin
+{
+	my ($sql) = @_;
+	my %session = (out => '', err => '');
+	$session{harness} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', $sql ],
+		'>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+sub wait_for
+{
+	my ($sql) = @_;
+	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
+}
+
+# A backend that was killed takes all others with it, and the server comes back.
+sub await_server
+{
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if $node->psql('postgres', 'SELECT 1', stderr => \my $ignored) == 0;
+		select(undef, undef, undef, 0.1);
+	}
+	BAIL_OUT('the server did not come back');
+}
+
+my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_progress};
+my $wrong = q{SELECT count(*) FROM dyn_migration_verify('shop')};
+
+# kill -9 in the middle, twice; what was committed is not done again
+my $before = 0;
+for my $part (1 .. 2)
+{
+	my $call = begin(q{CALL dyn_migrate('shop', batch_size => 20)});
+	wait_for("SELECT ($done) > $before + $rows / 10");
+	# the session is gone, and the server with it; once more while it starts anew
+	kill 'KILL', value(q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_migrate%'});
+	crash($node) if $part == 2;
+	await_server();
+	ok(!eval { $call->{harness}->finish }, "the call of part $part ended with the server");
+	my $kept = value($done);
+	cmp_ok($kept, '>', $before, "what was done of part $part is known");
+	cmp_ok($kept, '<', $rows, "and it was not all");
+	is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_progress WHERE step = 'Order'}), 'interrupted', 'the progress says so');
+	$before = $kept;
+}
+
+# two sessions do the rest
+my @calls = map { begin(q{CALL dyn_migrate('shop', batch_size => 20)}) } 1 .. 2;
+wait_for(q{SELECT max(sessions) = 2 FROM dyn_migration_progress});
+ok($_->{harness}->finish, 'a session has done its part') for @calls;
+is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_progress}), 'finished', 'the migration is finished');
+is(value($done), $rows + 100, 'each row was done once');
+is(value($wrong), 0, 'both sides are equal');
+is(value(q{SELECT count(*) FROM dyn_migration_problems('shop')}), 0, 'no row had a problem');
+
+# clients write while it is followed, and while it is migrated once more by two sessions
+value(q{SELECT dyn_migration_follow('shop')});
+my $script = $node->basedir . '/writes.sql';
+append_to_file($script, qq{
+\\set order random(1, $rows)
+\\set customer random(1, 100)
+\\set new $rows + 1000000 * (1 + :client_id) + random(1, 1000)
+\\set n random(1, 5)
+BEGIN;
+UPDATE orders SET total = total + 1, state = (ARRAY['open', 'paid', 'draft'])[1 + :order % 3] WHERE id = :order;
+COMMIT;
+BEGIN;
+INSERT INTO lines VALUES (:order, :n, 'p' || :n) ON CONFLICT (order_id, n) DO UPDATE SET product = EXCLUDED.product || lines.n;
+COMMIT;
+BEGIN;
+INSERT INTO orders VALUES (:new, :customer, 1, 'open') ON CONFLICT DO NOTHING;
+COMMIT;
+DELETE FROM lines WHERE order_id = :order AND n = :n - 1;
+DELETE FROM orders WHERE id = :new - 1;
+UPDATE orders SET customer_id = :customer WHERE id = :order;
+});
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 4, '-j', 2, '-T', 8, '--max-tries=10', '-f', $script, $node->connstr('postgres') ],
+	'>', \my $out, '2>', \my $errors);
+$node->safe_psql('postgres', q{UPDATE customers SET name = name || '!' WHERE id = 7}) for 1 .. 3;
+@calls = map { begin(q{CALL dyn_migrate('shop')}) } 1 .. 2;
+ok($_->{harness}->finish, 'migrating meanwhile') for @calls;
+ok($load->finish, 'clients have written') or diag($errors);
+like($out, qr/transactions actually processed: [1-9]\d\d/, 'and not little');
+is(value($wrong), 0, 'both sides are equal after all that');
+value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_migration_unfollow('shop')});
+is(value($wrong), 0, 'and when it is followed no longer');
+check_storage($node, 'after a migration');
+$node->stop;
+
+done_testing();
