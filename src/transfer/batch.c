@@ -3,7 +3,7 @@
  *	  Lines of an import, written in batches.
  *
  * A batch is written in the order of the keys, like all calls of several items, so two imports
- * never wait for each other in a circle.  Of several lines of one key only the one that counts is
+ * with a batch in a transaction never wait for each other in a circle.  Of several lines of one key only the one that counts is
  * written.
  *
  * What is wrong with a line by itself is known when it is parsed.  What only the write tells (a
@@ -424,6 +424,7 @@ transfer_write(Transfer *transfer)
 	}
 	if (n > 0)
 		write_part(transfer, 0, n);
+	transfer->batches++;
 	transfer->n = 0;
 	transfer->bytes = 0;
 	MemoryContextSwitchTo(old);

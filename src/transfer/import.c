@@ -2,7 +2,8 @@
  * import.c
  *	  dyn_import_lines(), and dyn_import(), which reads the lines from a table.
  *
- * The procedure reads ranges of blocks, a transaction each.  Their commits need not reach the disk
+ * The procedure reads ranges of blocks, a transaction and a batch each: a second batch would lock keys
+ * out of order.  Their commits need not reach the disk
  * one by one: what a crash takes back is imported again by the same call, which leaves what is
  * there as it is.
  */
@@ -119,7 +120,7 @@ typedef struct Source
 	const char *name; /* of the source, for messages */
 	Oid filenode; /* a rewrite puts rows elsewhere */
 	const char *column;
-	BlockNumber next;
+	ItemPointerData next;
 	BlockNumber end; /* as of the start */
 	BlockNumber range;
 	int batch; /* rows that a range should have */
@@ -179,6 +180,7 @@ open_source(Source *source, Oid relid, const char *column)
 	source->filenode = rel->rd_rel->relfilenode;
 	source->end = RelationGetNumberOfBlocks(rel);
 	source->range = FIRST_RANGE;
+	ItemPointerSet(&source->next, 0, 0);
 	relation_close(rel, NoLock);
 }
 
@@ -207,22 +209,14 @@ source_sql(const Source *source)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" was rewritten meanwhile", source->name),
 						errhint("Begin the import again.")));
-	sql = psprintf("SELECT %s::pg_catalog.text FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
-				   " AND ctid OPERATOR(pg_catalog.<) $2",
-				   quote_identifier(source->column),
-				   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-											  RelationGetRelationName(rel)));
+	sql = psprintf(
+		"SELECT %s::pg_catalog.text, ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
+		" AND ctid OPERATOR(pg_catalog.<) $2",
+		quote_identifier(source->column),
+		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+								   RelationGetRelationName(rel)));
 	relation_close(rel, NoLock);
 	return sql;
-}
-
-static Datum
-tid(BlockNumber block)
-{
-	ItemPointer pointer = palloc(sizeof(ItemPointerData));
-
-	ItemPointerSet(pointer, block, 0);
-	return PointerGetDatum(pointer);
 }
 
 static void
@@ -237,12 +231,14 @@ run(const char *sql, Datum *bounds)
 
 /* Rows of a range of blocks, in their order, as SPI's result. */
 static void
-read_range(const Source *source, BlockNumber to)
+read_range(Source *source, BlockNumber to)
 {
-	Datum bounds[] = {tid(source->next), tid(to)};
+	ItemPointerData end;
+	Datum bounds[] = {PointerGetDatum(&source->next), PointerGetDatum(&end)};
 	char *sql = source_sql(source);
 	PlaceSwitches before;
 
+	ItemPointerSet(&end, to, 0);
 	place_plan_begin(&before);
 	PG_TRY();
 	{
@@ -287,28 +283,43 @@ adapt(Source *source, BlockNumber blocks, uint64 rows)
 	source->range = (BlockNumber) Max(Min(fits, most), 1);
 }
 
-/* The rows of a range, in the current transaction. */
+/* From behind a row on. */
+static void
+go_on_behind(Source *source, HeapTuple row, TupleDesc desc)
+{
+	bool isnull;
+
+	source->next = *(ItemPointer) DatumGetPointer(SPI_getbinval(row, desc, 2, &isnull));
+	source->next.ip_posid++;
+}
+
+/* The rows of a range, in the current transaction, or as many of them as a batch can have. */
 static void
 import_range(Source *source)
 {
-	BlockNumber blocks = Min(source->range, source->end - source->next);
+	BlockNumber first = ItemPointerGetBlockNumberNoCheck(&source->next);
+	BlockNumber blocks = Min(source->range, source->end - first);
+	int64 batches = source->transfer.batches;
 	SPITupleTable *rows;
 	uint64 n;
 
 	/* lines may be in TOAST */
 	PushActiveSnapshot(GetTransactionSnapshot());
-	read_range(source, source->next + blocks);
+	read_range(source, first + blocks);
+	ItemPointerSet(&source->next, first + blocks, 0);
 	rows = SPI_tuptable;
 	n = SPI_processed;
-	for (uint64 i = 0; i < n; i++)
+	for (uint64 i = 0; i < n && source->transfer.batches == batches; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		take_row(&source->transfer, rows->vals[i], rows->tupdesc);
+		if (source->transfer.batches > batches)
+			go_on_behind(source, rows->vals[i], rows->tupdesc);
 	}
-	transfer_write(&source->transfer);
+	if (source->transfer.batches == batches)
+		transfer_write(&source->transfer);
 	SPI_freetuptable(rows);
 	PopActiveSnapshot();
-	source->next += blocks;
 	adapt(source, blocks, n);
 }
 
@@ -344,15 +355,16 @@ tell(Source *source)
 	ereport(NOTICE, (errmsg("import into table \"%s\": " INT64_FORMAT " items, %d %% of table "
 							"\"%s\", %.0f items/s",
 							source->table, source->transfer.items,
-							(int) (100.0 * source->next / Max(source->end, 1)), source->name,
-							source->transfer.items * 1000.0 / Max(ms, 1))));
+							(int) (100.0 * ItemPointerGetBlockNumberNoCheck(&source->next) /
+								   Max(source->end, 1)),
+							source->name, source->transfer.items * 1000.0 / Max(ms, 1))));
 }
 
 static void
 import_rows(Source *source)
 {
 	source->started = source->told = GetCurrentTimestamp();
-	while (source->next < source->end)
+	while (ItemPointerGetBlockNumberNoCheck(&source->next) < source->end)
 	{
 		next_transaction(source);
 		import_range(source);

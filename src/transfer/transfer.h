@@ -60,6 +60,7 @@ typedef struct Transfer
 	int64 superseded; /* without being written */
 	int64 kept; /* that were there already */
 	int64 skipped;
+	int64 batches; /* written */
 	StringInfoData errors; /* elements of a JSON array */
 	MemoryContext context; /* of the batch */
 	MemoryContext transient; /* of a line */

@@ -145,6 +145,14 @@ symlink("linked.json", "$dir/link.json") or die;
 ok(-l "$dir/link.json", 'nor is a link');
 is(slurp_file("$dir/linked.json"), $read, 'which leads to what was exported');
 
+# a transaction has one batch, in the order of the keys: so imports of the same keys wait for each other, and never in a circle
+create_table('busy');
+value(q{CREATE TABLE stage AS SELECT format('{"pk":{"S":"%s"},"sk":{"N":"1"},"n":{"N":"%s"}}', i % 3000, i) AS line FROM generate_series(1, 30000) i ORDER BY md5(i::text)});
+my @busy = map { my $errors = ''; [IPC::Run::start(['psql', '-Xq', '-d', $node->connstr('postgres'), '-c', "CALL dyn_import('busy', 'stage', batch_size => 1000, on_conflict => '$_')"], '>', \my $none, '2>', \$errors), \$errors] } qw(replace keep replace keep);
+IPC::Run::finish($_->[0]) for @busy;
+is(join('', map { ${ $_->[1] } } @busy), '', 'none of several imports at once fails');
+is(count('busy'), 3000, 'and each key is there once');
+
 # an export to S3: the files that its manifest names
 my $folder = "$dir/s3/AWSDynamoDB/01693685827463-2d8752fd";
 system("mkdir -p '$folder/data'") == 0 or die;
