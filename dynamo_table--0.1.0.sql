@@ -973,9 +973,6 @@ COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the t
 
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
-	'give all items of an entity the keys that its templates make now, in many transactions';
-
 COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean) IS 'make items of rows, in batches, or go on with that';
 
 CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)

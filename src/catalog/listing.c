@@ -5,13 +5,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 
+#include "attempt.h"
 #include "catalog/table.h"
 
 /*
@@ -42,40 +40,35 @@ dyn_tables_with_setting(const char *member)
 	return tables;
 }
 
+typedef struct SchemaRead
+{
+	Relation rel;
+	DynTable *table;
+} SchemaRead;
+
+static void
+read_schema(void *arg)
+{
+	SchemaRead *read = arg;
+
+	read->table = dyn_schema(read->rel);
+}
+
 /*
  * NULL if the table is none of ours, or is broken, which is no reason to show nothing of the others.
- * Reading the schema may fail anywhere, so it is done in a subtransaction.
+ * Reading the schema may fail anywhere.
  */
 static DynTable *
-read_schema(Relation rel)
+try_schema(Relation rel)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
-	DynTable *volatile table = NULL;
+	SchemaRead read = {rel, NULL};
+	ErrorData *error = attempt(read_schema, &read);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		table = dyn_schema(rel);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		table = NULL;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	if (error != NULL && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-						  error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN))
+	if (error == NULL)
+		return read.table;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
 		ReThrowError(error);
-	return table;
+	return NULL;
 }
 
 /* A table that was listed, under the lock of a reader; NULL if it is gone, broken, or none of ours. */
@@ -86,7 +79,7 @@ dyn_open_listed(Oid relid, DynTable **table)
 
 	if (rel == NULL)
 		return NULL;
-	*table = read_schema(rel);
+	*table = try_schema(rel);
 	if (*table != NULL && !RELATION_IS_OTHER_TEMP(rel))
 		return rel;
 	relation_close(rel, AccessShareLock);

@@ -22,10 +22,10 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "attempt.h"
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
@@ -264,10 +264,18 @@ take_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 		(void) LockAcquire(tag, mode, false, false);
 }
 
+typedef struct Wait
+{
+	Oid relid;
+	const LOCKTAG *tag;
+	LOCKMODE mode;
+} Wait;
+
 /* The wait's bounds are set as variables: they are not for what comes after. */
 static void
-lock_impatiently(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
+lock_impatiently(void *arg)
 {
+	const Wait *wait = arg;
 	int lock_timeout = LockTimeout;
 	int deadlock_timeout = DeadlockTimeout;
 
@@ -275,7 +283,7 @@ lock_impatiently(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 	{
 		LockTimeout = LOCK_PATIENCE;
 		DeadlockTimeout = Min(deadlock_timeout, LOCK_CHECK);
-		take_lock(relid, tag, mode);
+		take_lock(wait->relid, wait->tag, wait->mode);
 	}
 	PG_FINALLY();
 	{
@@ -288,28 +296,9 @@ lock_impatiently(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 static bool
 try_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	Wait wait = {relid, tag, mode};
+	ErrorData *error = attempt(lock_impatiently, &wait);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		lock_impatiently(relid, tag, mode);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	/* not before the subtransaction has ended, or the session would be left in it */
 	if (error != NULL && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
 		ReThrowError(error);
 	return error == NULL;

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -24,10 +23,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "attempt.h"
 #include "actions/arguments.h"
 #include "actions/several.h"
 #include "catalog/derive.h"
@@ -382,48 +381,32 @@ change_some(Batch *batch, int from, int to)
 	batch->changed += changed;
 }
 
-/* Do so that an error undoes that alone, and is returned. */
+typedef struct Some
+{
+	Batch *batch;
+	int from;
+	int to;
+} Some;
+
+static void
+try_some(void *arg)
+{
+	const Some *some = arg;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	change_some(some->batch, some->from, some->to);
+	PopActiveSnapshot();
+}
+
 static ErrorData *
 try_to_change(Batch *batch, int from, int to)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	Some some = {batch, from, to};
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		PushActiveSnapshot(GetTransactionSnapshot());
-		change_some(batch, from, to);
-		PopActiveSnapshot();
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return error;
+	return attempt(try_some, &some);
 }
 
-/* Whether the same would have happened to any item, or would not happen again. */
-static bool
-is_of_the_server(const ErrorData *error)
-{
-	int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-
-	return error->elevel > ERROR || category == ERRCODE_INSUFFICIENT_RESOURCES ||
-		   category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_SYSTEM_ERROR ||
-		   category == ERRCODE_INTERNAL_ERROR || category == ERRCODE_INVALID_TRANSACTION_STATE;
-}
-
-/* Or would have to be tried again. */
+/* Whether it may do to try again, with fewer items. */
 static bool
 is_conflict(const ErrorData *error)
 {
@@ -439,14 +422,14 @@ change_batch(Batch *batch)
 
 	if (error == NULL)
 		return;
-	if (is_of_the_server(error))
+	if (!item_is_to_blame(error, batch->table->row_security) && !is_conflict(error))
 		ReThrowError(error);
 	for (int i = 0; i < batch->nkeys; i++)
 	{
 		error = try_to_change(batch, i, i + 1);
 		if (error == NULL)
 			continue;
-		if (is_of_the_server(error) || is_conflict(error))
+		if (!item_is_to_blame(error, batch->table->row_security))
 			ReThrowError(error);
 		note_problem(batch, &batch->keys[i], error);
 	}

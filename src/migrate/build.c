@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "attempt.h"
 #include "catalog/derive.h"
 #include "errors.h"
 #include "migrate/migrate.h"
@@ -296,24 +297,12 @@ row_try(void (*step)(void *arg), void *arg)
 	{
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
-		if (!row_is_to_blame(error))
+		if (!item_is_to_blame(error, false))
 			PG_RE_THROW();
 		FlushErrorState();
 	}
 	PG_END_TRY();
 	return error;
-}
-
-/* Whether an error is about values, so that other rows may do. */
-bool
-row_is_to_blame(const ErrorData *error)
-{
-	return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
-		   error->sqlerrcode == ERRCODE_CHECK_VIOLATION ||
-		   error->sqlerrcode == ERRCODE_NOT_NULL_VIOLATION ||
-		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION ||
-		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
-		   ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_PLPGSQL_ERROR;
 }
 
 /* no row of shop.customers has (id)=(910) */

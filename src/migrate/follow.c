@@ -212,6 +212,32 @@ check_key(const MigrationStep *step)
 }
 
 static bool
+is_virtual(const StepRelation *relation, AttrNumber attnum)
+{
+	return TupleDescAttr(relation->desc, attnum - 1)->attgenerated == 'v';
+}
+
+/* Keys are made of the rows that triggers have, where columns that are not stored (18) are NULL. */
+static void
+check_virtual(const MigrationStep *step)
+{
+	bool any = false;
+
+	for (AttrNumber i = 1; i <= step->source.desc->natts; i++)
+		any = any || is_virtual(&step->source, i);
+	for (int i = 0; any && i < step->attributes.n; i++)
+	{
+		const StepAttribute *attribute = &step->attributes.list[i];
+
+		if (step_makes_key(step, attribute->attribute) &&
+			(attribute->column == InvalidAttrNumber ||
+			 is_virtual(&step->source, attribute->column)))
+			refuse(step, "The key of its items may depend on a virtual generated column.",
+				   "Let the column be stored.");
+	}
+}
+
+static bool
 has_sublink(Node *node, void *context)
 {
 	if (node == NULL)
@@ -256,6 +282,7 @@ check_step(MigrationStep *step)
 	if (step->key_is_given)
 		refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
 	check_key(step);
+	check_virtual(step);
 	check_expressions(step);
 	for (int i = 0; i < step->nparents; i++)
 		check_foreign_key(step, &step->source, &step->parents[i].relation,

@@ -259,7 +259,6 @@ extern void row_set_collision(MigrationRow *row, bool loses, const char *other);
 extern char *row_name(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
 extern ArrayType *row_position(const MigrationStep *step, HeapTuple tuple, TupleDesc desc);
 extern ErrorData *row_try(void (*step)(void *arg), void *arg);
-extern bool row_is_to_blame(const ErrorData *error);
 
 /*
  * read.c: rows in the order of their keys, connected to SPI, under the active snapshot.  A statement

@@ -8,14 +8,13 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "attempt.h"
 #include "errors.h"
 #include "migrate/migrate.h"
 
@@ -33,8 +32,9 @@ typedef struct Statement
 } Statement;
 
 static void
-run(const Statement *statement)
+run(void *arg)
 {
+	const Statement *statement = arg;
 	MemoryContext context = CurrentMemoryContext;
 	int result = SPI_execute_plan(step_plan(statement->step, statement->options), statement->values,
 								  NULL, true, 0);
@@ -44,32 +44,13 @@ run(const Statement *statement)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 }
 
-/* What a row is the reason of is returned. */
+/* What a row may be to blame for is returned. */
 static ErrorData *
-try_run(const Statement *statement)
+try_run(Statement *statement)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	ErrorData *error = attempt(run, statement);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		run(statement);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	if (error != NULL && !row_is_to_blame(error))
+	if (error != NULL && !item_is_to_blame(error, false))
 		ReThrowError(error);
 	return error;
 }

@@ -314,15 +314,15 @@ try_refresh(const Change *change, Refresh *refresh)
 	return true;
 }
 
+/*
+ * Without the store's words for conflicts: who writes a followed table knows those of PostgreSQL, and
+ * begins his transaction again at its codes.
+ */
 static void
 refresh_item(const Change *change, Refresh *refresh)
 {
-	ErrorContextCallback callback;
-
-	store_begin(&callback);
 	while (!try_refresh(change, refresh))
 		CHECK_FOR_INTERRUPTS();
-	store_end(&callback);
 }
 
 /*

@@ -7,10 +7,9 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
-#include "utils/resowner.h"
 
+#include "attempt.h"
 #include "actions/actions.h"
 #include "errors.h"
 #include "migrate/write.h"
@@ -44,49 +43,30 @@ put_rows(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 	store_end(&callback);
 }
 
-/* Not an error of the session or of the transaction: those are no row's fault. */
-static bool
-is_about_row(const DynTable *table, const ErrorData *error)
+typedef struct Put
 {
-	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
-	{
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
-		case ERRCODE_PLPGSQL_ERROR:
-		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
-			return true;
-		default:
-			return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
-				   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT ||
-				   (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && table->row_security);
-	}
+	Relation rel;
+	DynTable *table;
+	MigrationRow *const *rows;
+	int n;
+} Put;
+
+static void
+put_some(void *arg)
+{
+	const Put *put = arg;
+
+	put_rows(put->rel, put->table, put->rows, put->n);
 }
 
+/* What a row may be to blame for is returned. */
 static ErrorData *
 try_put(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	Put put = {rel, table, rows, n};
+	ErrorData *error = attempt(put_some, &put);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		put_rows(rel, table, rows, n);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	if (error != NULL && !is_about_row(table, error))
+	if (error != NULL && !item_is_to_blame(error, table->row_security))
 		ReThrowError(error);
 	return error;
 }

@@ -242,7 +242,7 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 							   RelationGetRelationName(call->rel)),
 						errdetail("Column \"%s\" has changed since the statement began.",
 								  column_name(call, i)),
-						errhint("Run the transaction again.")));
+						errhint("Run it again, unless it changes a row twice by itself.")));
 	}
 }
 

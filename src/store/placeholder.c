@@ -22,9 +22,9 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "attempt.h"
 #include "mark.h"
 #include "store/store.h"
 
@@ -112,35 +112,22 @@ stays_absent(Relation rel, const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_CHECK_VIOLATION;
 }
 
-/* What has taken part in an error cannot go on, so a subtransaction does it. */
-static ErrorData *
-try_in_subtransaction(Relation rel, const DynKeyValues *key, const DynItem *item)
+typedef struct Placeholder
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	Relation rel;
+	const DynKeyValues *key;
+	const DynItem *item;
+} Placeholder;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-			insert_and_delete_routed(rel, key, item);
-		else
-			insert_and_delete(rel, key, item);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return error;
+static void
+try_placeholder(void *arg)
+{
+	const Placeholder *placeholder = arg;
+
+	if (placeholder->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		insert_and_delete_routed(placeholder->rel, placeholder->key, placeholder->item);
+	else
+		insert_and_delete(placeholder->rel, placeholder->key, placeholder->item);
 }
 
 /*
@@ -150,7 +137,8 @@ try_in_subtransaction(Relation rel, const DynKeyValues *key, const DynItem *item
 bool
 store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
-	ErrorData *error = try_in_subtransaction(rel, key, item);
+	Placeholder placeholder = {rel, key, item};
+	ErrorData *error = attempt(try_placeholder, &placeholder);
 
 	if (error == NULL || stays_absent(rel, error))
 		return true;

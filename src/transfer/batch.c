@@ -12,12 +12,11 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/json.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
+#include "attempt.h"
 #include "catalog/derive.h"
 #include "errors.h"
 #include "transfer/transfer.h"
@@ -60,26 +59,6 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
 /*
  * Errors
  */
-
-/* What may be wrong with a line; all else is no reason to go on with the next one. */
-static bool
-is_about_line(const Transfer *transfer, int code)
-{
-	switch (ERRCODE_TO_CATEGORY(code))
-	{
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
-		case ERRCODE_PLPGSQL_ERROR:
-		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
-			return true;
-		default:
-			break;
-	}
-	if (code == ERRCODE_INSUFFICIENT_PRIVILEGE)
-		return transfer->table->row_security;
-	return code == ERRCODE_DYN_VALIDATION || code == ERRCODE_DYN_CONDITIONAL_CHECK_FAILED ||
-		   code == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT;
-}
 
 static void
 append_text(StringInfo out, const char *name, const char *value)
@@ -188,7 +167,7 @@ try_parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 	{
 		MemoryContextSwitchTo(transfer->transient);
 		error = CopyErrorData();
-		if (!is_about_line(transfer, error->sqlerrcode))
+		if (!item_is_to_blame(error, transfer->table->row_security))
 			PG_RE_THROW();
 		FlushErrorState();
 	}
@@ -351,34 +330,31 @@ write_entries(Transfer *transfer, int first, int n)
 	}
 }
 
-/* In a subtransaction; the error, if there was one that may be about a line. */
+typedef struct Part
+{
+	Transfer *transfer;
+	int first;
+	int n;
+} Part;
+
+static void
+write_some(void *arg)
+{
+	const Part *part = arg;
+
+	MemoryContextSwitchTo(part->transfer->transient);
+	write_entries(part->transfer, part->first, part->n);
+}
+
+/* The error, if there was one that a line may be to blame for. */
 static ErrorData *
 try_write(Transfer *transfer, int first, int n)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData *volatile error = NULL;
+	Part part = {transfer, first, n};
+	ErrorData *error = attempt(write_some, &part);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(transfer->transient);
-	PG_TRY();
-	{
-		write_entries(transfer, first, n);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
 	MemoryContextReset(transfer->transient);
-	/* not before the subtransaction has ended, or the session would be left in it */
-	if (error != NULL && !is_about_line(transfer, error->sqlerrcode))
+	if (error != NULL && !item_is_to_blame(error, transfer->table->row_security))
 		ReThrowError(error);
 	return error;
 }

@@ -1,0 +1,59 @@
+/*
+ * attempt.c
+ *	  Errors that are caught.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "attempt.h"
+#include "errors.h"
+
+ErrorData *
+attempt(void (*step)(void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		step(arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return error;
+}
+
+bool
+item_is_to_blame(const ErrorData *error, bool row_security)
+{
+	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+			return true;
+		default:
+			break;
+	}
+	return error->sqlerrcode == ERRCODE_DYN_VALIDATION ||
+		   error->sqlerrcode == ERRCODE_DYN_CONDITIONAL_CHECK_FAILED ||
+		   error->sqlerrcode == ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT ||
+		   (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && row_security);
+}
