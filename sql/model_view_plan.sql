@@ -182,6 +182,11 @@ BEGIN
 	RETURN (result #>> '{0,Plan,Plan Rows}')::numeric;
 END $$;
 SELECT estimate('SELECT * FROM "Project"') BETWEEN 15000 AND 20100 AS projects, estimate('SELECT * FROM "Org"') BETWEEN 100 AND 400 AS organizations;
+-- beginnings of both keys come together
+SELECT dyn_entity('app', 'Person', '{"pk": "PERSON#<Name>", "sk": "#PERSON"}', '{"Name": "S"}'), dyn_entity_view('app', 'Person');
+SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('app', 'Person', jsonb_build_object('Name', 'n' || n));
+ANALYZE app;
+SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;
 DROP FUNCTION plan, estimate;
 DEALLOCATE ALL;
 SET client_min_messages = warning;

@@ -405,18 +405,19 @@ index_condition(const SupportRequestIndexCondition *request)
 }
 
 /*
- * How many items there are of an entity, by the literals that its keys begin with: what a view
- * shows without any condition.
+ * Estimates
  */
+
+/* Which part of the items has a key that begins with the literal that its template begins with. */
 static bool
-estimate(SupportRequestSelectivity *request)
+key_selectivity(const SupportRequestSelectivity *request, List *args, Selectivity *selectivity)
 {
 	KeyOperators operators;
 	KnownValues known;
 	MemberCall call;
 	List *clauses;
 
-	if (request->is_join || !read_call(request->args, &call))
+	if (!read_call(args, &call))
 		return false;
 	operators.family = lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	operators.collation = call.column->varcollid;
@@ -424,8 +425,52 @@ estimate(SupportRequestSelectivity *request)
 	clauses = key_clauses(request->funcid, &call, &known, &operators);
 	if (clauses == NIL)
 		return false;
-	request->selectivity = clauselist_selectivity(request->root, clauses, request->varRelid,
-												  request->jointype, request->sjinfo);
+	*selectivity = clauselist_selectivity(request->root, clauses, request->varRelid,
+										  request->jointype, request->sjinfo);
+	return true;
+}
+
+/* The least of it among calls for other keys of the same item that come before this one. */
+static Selectivity
+least_before(const SupportRequestSelectivity *request)
+{
+	const PlannerInfo *root = request->root;
+	const Var *item = linitial(request->args);
+	Selectivity least = 1.0;
+	ListCell *cell;
+
+	if (!IsA(item, Var) || (int) item->varno >= root->simple_rel_array_size ||
+		root->simple_rel_array[item->varno] == NULL)
+		return least;
+	foreach (cell, root->simple_rel_array[item->varno]->baserestrictinfo)
+	{
+		FuncExpr *call = (FuncExpr *) lfirst_node(RestrictInfo, cell)->clause;
+		Selectivity selectivity;
+
+		if (!IsA(call, FuncExpr) || call->funcid != request->funcid)
+			continue;
+		if (equal(call->args, request->args))
+			break;
+		if (equal(linitial(call->args), item) && key_selectivity(request, call->args, &selectivity))
+			least = Min(least, selectivity);
+	}
+	return least;
+}
+
+/*
+ * How many items there are of an entity, which is what a view shows without any condition.  Its
+ * keys begin alike together, so what counts is the rarest beginning, not the product of all.
+ */
+static bool
+estimate(SupportRequestSelectivity *request)
+{
+	Selectivity own;
+	Selectivity before;
+
+	if (request->is_join || !key_selectivity(request, request->args, &own))
+		return false;
+	before = least_before(request);
+	request->selectivity = own < before ? own / before : 1.0;
 	return true;
 }
 
