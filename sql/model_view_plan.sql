@@ -152,9 +152,11 @@ REVOKE USAGE ON SCHEMA public FROM PUBLIC;
 SET ROLE dyn_schemaless;
 SELECT * FROM shop."Shirt" WHERE "Id" = current_setting('search_path') OR "Size" IS NOT NULL;
 SELECT * FROM shop."Shirt" WHERE "Id" = current_setting('search_path');
-UPDATE shop."Shirt" SET "Size" = "Size" WHERE "Id" = pg_catalog.lower('1') RETURNING *;
 RESET ROLE;
 GRANT USAGE ON SCHEMA public TO PUBLIC;
+SET ROLE dyn_schemaless;
+UPDATE shop."Shirt" SET "Size" = "Size" WHERE "Id" = pg_catalog.lower('1') RETURNING *;
+RESET ROLE;
 SET client_min_messages = warning;
 DROP SCHEMA shop CASCADE;
 DROP SCHEMA types CASCADE;
@@ -187,6 +189,11 @@ SELECT dyn_entity('app', 'Person', '{"pk": "PERSON#<Name>", "sk": "#PERSON"}', '
 SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('app', 'Person', jsonb_build_object('Name', 'n' || n));
 ANALYZE app;
 SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;
+-- of an attribute the planner knows what statistics say
+SELECT estimate('SELECT * FROM "Project" WHERE "Kind" = ''agile''') > 5000 AS known;
+CREATE STATISTICS kinds ON (dyn_attribute(item, 'Kind', 'S', NULL::varchar)) FROM app;
+ANALYZE app;
+SELECT estimate('SELECT * FROM "Project" WHERE "Kind" = ''agile''') BETWEEN 5000 AND 15000 AS known;
 DROP FUNCTION plan, estimate;
 DEALLOCATE ALL;
 SET client_min_messages = warning;

@@ -20,11 +20,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "attempt.h"
 #include "errors.h"
 #include "model/value_form.h"
 
@@ -98,6 +98,21 @@ try_type(ValueReader *reader, char *text, Datum *value)
 	return call_type(reader, text, value, (Node *) &soft);
 }
 #else
+typedef struct TypeCall
+{
+	ValueReader *reader;
+	char *text;
+	Datum *value;
+} TypeCall;
+
+static void
+make_call(void *arg)
+{
+	const TypeCall *call = arg;
+
+	call_type(call->reader, call->text, call->value, NULL);
+}
+
 /*
  * An error is taken back with all that the functions have done.  While workers run there cannot be
  * a subtransaction for that, and the type's own error is raised.
@@ -105,40 +120,20 @@ try_type(ValueReader *reader, char *text, Datum *value)
 static bool
 try_type(ValueReader *reader, char *text, Datum *value)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool ok = true;
+	TypeCall call = {reader, text, value};
+	ErrorData *error;
 
 	if (IsInParallelMode())
 		return call_type(reader, text, value, NULL);
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		call_type(reader, text, value, NULL);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		/* it is the statement that ends then, not the value that is wrong */
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-			ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-			ReThrowError(error);
-		FreeErrorData(error);
-		ok = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return ok;
+	error = attempt(make_call, &call);
+	if (error == NULL)
+		return true;
+	/* it is the statement that ends then, not the value that is wrong */
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return false;
 }
 #endif
 
