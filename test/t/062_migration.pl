@@ -75,6 +75,11 @@ sub await_server
 my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_progress};
 my $wrong = q{SELECT count(*) FROM dyn_migration_verify('shop')};
 
+# A trigger keeps calls from being through before they are looked at.
+value(q{
+	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0002); RETURN NEW; END $$;
+	CREATE TRIGGER slow BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION slow()});
+
 # kill -9 in the middle, twice; what was committed is not done again
 my $before = 0;
 for my $part (1 .. 2)
@@ -96,6 +101,7 @@ for my $part (1 .. 2)
 # two sessions do the rest
 my @calls = map { begin(q{CALL dyn_migrate('shop', batch_size => 20)}) } 1 .. 2;
 wait_for(q{SELECT max(sessions) = 2 FROM dyn_migration_progress});
+value('DROP TRIGGER slow ON app');
 ok($_->{harness}->finish, 'a session has done its part') for @calls;
 is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_progress}), 'finished', 'the migration is finished');
 is(value($done), $rows + 100, 'each row was done once');
