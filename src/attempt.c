@@ -38,6 +38,28 @@ attempt(void (*step)(void *arg), void *arg)
 	return error;
 }
 
+ErrorData *
+attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
+{
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData *volatile error = NULL;
+
+	PG_TRY();
+	{
+		step(arg);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (!catches(error))
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return error;
+}
+
 bool
 item_is_to_blame(const ErrorData *error, bool row_security)
 {

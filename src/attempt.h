@@ -13,6 +13,13 @@
 extern ErrorData *attempt(void (*step)(void *arg), void *arg);
 
 /*
+ * The same without a subtransaction, for a step that only computes: it takes no lock and no other
+ * resource, so nothing has to be rolled back.  Errors that the caller does not catch go on.
+ */
+extern ErrorData *attempt_to_compute(void (*step)(void *arg), void *arg,
+									 bool (*catches)(const ErrorData *error));
+
+/*
  * Whether an error may be about one item, or the row that it is made of, so that others can do:
  * their values, constraints, and what triggers and, where there is row security, policies refuse.
  */

@@ -7,32 +7,20 @@
 #include "utils/json.h"
 
 #include "actions/several.h"
+#include "attempt.h"
 #include "errors.h"
 
-/*
- * Run a step that may find an action invalid, and return the ValidationException.  The step only
- * computes: it takes no lock and no other resource, so nothing has to be rolled back.
- */
+static bool
+is_validation(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
+}
+
+/* Run a step that computes and may find an action invalid, and return the ValidationException. */
 ErrorData *
 action_try(void (*step)(void *arg), void *arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ErrorData *volatile error = NULL;
-
-	PG_TRY();
-	{
-		step(arg);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		if (error->sqlerrcode != ERRCODE_DYN_VALIDATION)
-			PG_RE_THROW();
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	return error;
+	return attempt_to_compute(step, arg, is_validation);
 }
 
 static void

@@ -279,30 +279,17 @@ build(void *arg)
 	dyn_check_index_keys(builder->rel, builder->table, NULL, builder->item);
 }
 
-/*
- * Run what only computes, and return an error that a value is the reason of.  It takes no lock and
- * no other resource, so nothing has to be rolled back.
- */
+static bool
+row_is_to_blame(const ErrorData *error)
+{
+	return item_is_to_blame(error, false);
+}
+
+/* Run what only computes, and return an error that a value is the reason of. */
 ErrorData *
 row_try(void (*step)(void *arg), void *arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ErrorData *volatile error = NULL;
-
-	PG_TRY();
-	{
-		step(arg);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		if (!item_is_to_blame(error, false))
-			PG_RE_THROW();
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	return error;
+	return attempt_to_compute(step, arg, row_is_to_blame);
 }
 
 /* no row of shop.customers has (id)=(910) */

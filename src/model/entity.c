@@ -528,6 +528,21 @@ print_attribute(StringInfo out, const EntityAttribute *attribute)
 	appendStringInfoChar(out, '}');
 }
 
+/* What all declarations of an entity begin with. */
+void
+entity_print_begin(StringInfo out, const Entity *entity)
+{
+	appendStringInfoString(out, "{\"entity\": ");
+	item_print_string(out, entity->name);
+	if (entity->type_attribute.len > 0)
+	{
+		appendStringInfoString(out, ", \"type_attribute\": ");
+		item_print_string(out, entity->type_attribute);
+		appendStringInfoString(out, ", \"type\": ");
+		item_print_string(out, entity->type);
+	}
+}
+
 /* As an argument of the model's trigger: types by their schemas, whatever the search_path. */
 char *
 entity_print(const Entity *entity, const DynItem *declaration)
@@ -537,15 +552,7 @@ entity_print(const Entity *entity, const DynItem *declaration)
 	StringInfoData out;
 
 	initStringInfo(&out);
-	appendStringInfoString(&out, "{\"entity\": ");
-	item_print_string(&out, entity->name);
-	if (entity->type_attribute.len > 0)
-	{
-		appendStringInfoString(&out, ", \"type_attribute\": ");
-		item_print_string(&out, entity->type_attribute);
-		appendStringInfoString(&out, ", \"type\": ");
-		item_print_string(&out, entity->type);
-	}
+	entity_print_begin(&out, entity);
 	appendStringInfoString(&out, ", \"keys\": ");
 	item_find(&members, literal("keys"), &keys);
 	item_print_plain(&out, keys);

@@ -84,6 +84,7 @@ typedef struct Entity
  */
 extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
 extern char *entity_print(const Entity *entity, const DynItem *declaration);
+extern void entity_print_begin(StringInfo out, const Entity *entity);
 
 /* Of an open table; in the current memory context. */
 extern List *entities_of(Relation rel,

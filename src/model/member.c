@@ -139,15 +139,7 @@ member_definition(const Entity *entity, const EntityKey *key)
 	StringInfoData out;
 
 	initStringInfo(&out);
-	appendStringInfoString(&out, "{\"entity\": ");
-	item_print_string(&out, entity->name);
-	if (entity->type_attribute.len > 0)
-	{
-		appendStringInfoString(&out, ", \"type_attribute\": ");
-		item_print_string(&out, entity->type_attribute);
-		appendStringInfoString(&out, ", \"type\": ");
-		item_print_string(&out, entity->type);
-	}
+	entity_print_begin(&out, entity);
 	appendStringInfoString(&out, ", \"keys\": {");
 	print_key(&out, key);
 	appendStringInfoString(&out, "}, \"attributes\": {");
