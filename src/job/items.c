@@ -303,15 +303,6 @@ compute(void *arg)
 	change->new = new;
 }
 
-static bool
-same(const DynItem *a, const DynItem *b)
-{
-	ItemSpan x = item_root(a);
-	ItemSpan y = item_root(b);
-
-	return x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
-}
-
 /* Called again if the item changes before it is replaced. */
 static DynItem *
 change_item(DynItem *old, void *arg)
@@ -323,7 +314,7 @@ change_item(DynItem *old, void *arg)
 	change->problem = NULL;
 	if (work->wants(work, old))
 		change->problem = action_try(compute, change);
-	if (change->problem != NULL || same(old, change->new))
+	if (change->problem != NULL || item_compare_bytes(item_root(old), item_root(change->new)) == 0)
 		change->new = old;
 	return change->new;
 }

@@ -170,20 +170,16 @@ note_collisions(MigrationJob *work, MigrationRow *rows, int n)
 	}
 }
 
-static int
+static void
 note_problems(MigrationJob *work, const MigrationStep *step, const MigrationRow *rows, int n)
 {
-	int problems = 0;
-
 	for (int i = 0; i < n; i++)
 	{
 		if (rows[i].problem == ROW_OK)
 			continue;
 		job_problem(work->job, step->number, row_problem_names[rows[i].problem],
 					row_name(step, rows[i].tuple, rows[i].desc), rows[i].message);
-		problems++;
 	}
-	return problems;
 }
 
 /* False: the chunk has no more rows. */
@@ -193,7 +189,6 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	OpenMigration open;
 	MigrationRow *rows;
 	ArrayType *position = NULL;
-	int problems = 0;
 	int written;
 	bool more;
 	int nest;
@@ -214,14 +209,12 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	migration_leave(nest);
 	written = write_rows(open.rel, open.table, rows, n);
 	nest = migration_enter();
-	problems = note_problems(work, open.step, rows, n);
+	note_problems(work, open.step, rows, n);
 	migration_leave(nest);
 	if (n > 0)
 		job_advance(chunk, position, written, n - written);
 	PopActiveSnapshot();
 	close_migration(&open);
-	if (problems > 0)
-		ereport(DEBUG1, (errmsg_internal("%d problems in a batch", problems)));
 	job_commit(work->job);
 	job_tell(work->job);
 	return more;

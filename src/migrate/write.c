@@ -11,37 +11,7 @@
 
 #include "attempt.h"
 #include "actions/actions.h"
-#include "errors.h"
 #include "migrate/write.h"
-
-/* Like batches, see actions/batch_write.c. */
-static void
-put_rows(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
-{
-	ErrorContextCallback callback;
-	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
-	const DynItem **items = palloc(n * sizeof(DynItem *));
-	CollectionWatch *watches = palloc(n * sizeof(CollectionWatch));
-	bool one_by_one = false;
-
-	for (int i = 0; i < n; i++)
-	{
-		keys[i] = &rows[i]->key;
-		items[i] = rows[i]->item;
-		watches[i] = collection_watch(rel, table, keys[i], items[i]);
-		one_by_one |= watches[i] == COLLECTION_LOOK;
-	}
-	store_begin(&callback);
-	if (!one_by_one)
-		store_put_many(table, n, keys, items);
-	for (int i = 0; i < n; i++)
-	{
-		DynItem *old = one_by_one ? action_replace(table, keys[i], (DynItem *) items[i]) : NULL;
-
-		collection_written(watches[i], table, keys[i], old, items[i]);
-	}
-	store_end(&callback);
-}
 
 typedef struct Put
 {
@@ -52,11 +22,18 @@ typedef struct Put
 } Put;
 
 static void
-put_some(void *arg)
+put_rows(void *arg)
 {
 	const Put *put = arg;
+	const DynKeyValues **keys = palloc(put->n * sizeof(DynKeyValues *));
+	const DynItem **items = palloc(put->n * sizeof(DynItem *));
 
-	put_rows(put->rel, put->table, put->rows, put->n);
+	for (int i = 0; i < put->n; i++)
+	{
+		keys[i] = &put->rows[i]->key;
+		items[i] = put->rows[i]->item;
+	}
+	action_put_many(put->rel, put->table, put->n, keys, items);
 }
 
 /* What a row may be to blame for is returned. */
@@ -64,7 +41,7 @@ static ErrorData *
 try_put(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 {
 	Put put = {rel, table, rows, n};
-	ErrorData *error = attempt(put_some, &put);
+	ErrorData *error = attempt(put_rows, &put);
 
 	if (error != NULL && !item_is_to_blame(error, table->row_security))
 		ReThrowError(error);
