@@ -179,6 +179,71 @@ SELECT count(*) FROM placed;
 CREATE TEMP TABLE transient (LIKE placed INCLUDING INDEXES) USING dynamo_table;
 INSERT INTO transient TABLE source;
 SELECT per_collection < 20 AS together FROM pages('transient');
+
+-- a file that is cut off on the spot, since it is of the same transaction
+SELECT dyn_create_table('cut', 'pk S', 'sk N');
+CREATE FUNCTION put_items() RETURNS bigint LANGUAGE sql AS
+$$SELECT count(*) FROM placement.source, dyn_put('cut', jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v)::dyn_item)$$;
+BEGIN;
+TRUNCATE cut;
+SELECT put_items();
+TRUNCATE cut;
+INSERT INTO cut (item) SELECT jsonb_build_object('pk', pk::text, 'sk', sk, 'v', v) FROM source;
+SELECT per_collection < 20 AS together FROM pages('cut');
+DO $$BEGIN
+  FOR i IN 1..3 LOOP
+    TRUNCATE cut;
+    PERFORM put_items();
+  END LOOP;
+END$$;
+SAVEPOINT s;
+TRUNCATE cut;
+SELECT put_items();
+TRUNCATE cut;
+INSERT INTO cut (item) VALUES ('{"pk": {"S": "1"}, "sk": {"N": "1"}}');
+ROLLBACK TO s;
+SELECT put_items();
+TRUNCATE cut;
+SELECT put_items();
+SAVEPOINT s;
+TRUNCATE cut;
+RELEASE s;
+SELECT put_items();
+TRUNCATE cut;
+SELECT put_items();
+COMMIT;
+SELECT count(*) FROM cut;
+BEGIN;
+CREATE TABLE fresh (LIKE placed INCLUDING INDEXES) USING dynamo_table;
+INSERT INTO fresh TABLE source;
+TRUNCATE fresh;
+INSERT INTO fresh TABLE source;
+TRUNCATE fresh;
+COPY fresh FROM stdin (FREEZE);
+1	1	frozen
+\.
+INSERT INTO fresh SELECT pk, sk + 1000, v FROM source;
+CLUSTER fresh USING fresh_pkey;
+DELETE FROM fresh;
+INSERT INTO fresh TABLE source;
+ALTER TABLE fresh SET UNLOGGED;
+INSERT INTO fresh SELECT pk, sk + 1000, v FROM source;
+TRUNCATE fresh;
+INSERT INTO fresh TABLE source;
+ALTER TABLE fresh SET TABLESPACE pg_default;
+ALTER TABLE fresh SET LOGGED;
+INSERT INTO fresh SELECT pk, sk + 1000, v FROM source;
+COMMIT;
+SELECT count(*) FROM fresh;
+CREATE TEMP TABLE emptied (LIKE placed INCLUDING INDEXES) USING dynamo_table ON COMMIT DELETE ROWS;
+BEGIN;
+INSERT INTO emptied TABLE source;
+COMMIT;
+BEGIN;
+INSERT INTO emptied TABLE source;
+SELECT count(*) FROM emptied;
+COMMIT;
+
 \set VERBOSITY terse
 SET client_min_messages = warning;
 DROP SCHEMA placement CASCADE;

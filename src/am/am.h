@@ -39,6 +39,7 @@ extern TM_Result dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot 
 								  CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
 								  TM_FailureData *failure, LockTupleMode *mode,
 								  UpdateIndexes *update_indexes);
+extern void dyn_relation_truncate(Relation rel);
 
 /* rewrite.c */
 extern void dyn_relation_copy_for_cluster(Relation old_table, Relation new_table,

@@ -44,6 +44,7 @@ routine(void)
 		methods.tuple_insert = dyn_tuple_insert;
 		methods.tuple_insert_speculative = dyn_tuple_insert_speculative;
 		methods.tuple_update = dyn_tuple_update;
+		methods.relation_nontransactional_truncate = dyn_relation_truncate;
 		methods.index_build_range_scan = dyn_index_build_range_scan;
 		methods.index_validate_scan = dyn_index_validate_scan;
 		methods.relation_copy_for_cluster = dyn_relation_copy_for_cluster;

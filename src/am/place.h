@@ -71,6 +71,7 @@ typedef struct DynPlaceState
 extern void dyn_place_init(void);
 extern DynPlaceState *dyn_place_state(Relation rel);
 extern DynPlaceState *dyn_place_find(Oid relid);
+extern void dyn_place_emptied(Relation rel);
 extern void dyn_place_check_blocks(DynPlaceState *state, Relation rel);
 extern bool dyn_place_block_is_good(const DynPlaceState *state, BlockNumber block);
 extern BlockNumber dyn_place_recall(const DynPlaceState *state, uint32 collection);

@@ -410,3 +410,16 @@ dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId 
 		RelationSetTargetBlock(rel, aimed.previous);
 	return result;
 }
+
+/*
+ * TRUNCATE of a table whose file is of the same transaction, and ON COMMIT DELETE ROWS: the file
+ * is cut off on the spot, without a new one and without an invalidation that would show it.
+ */
+void
+dyn_relation_truncate(Relation rel)
+{
+	if (offered.relid == RelationGetRelid(rel))
+		offered.relid = InvalidOid;
+	dyn_place_emptied(rel);
+	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
+}

@@ -161,6 +161,7 @@ forget_pages(DynPlaceState *state, Oid file)
 {
 	state->file = file;
 	state->blocks = 0;
+	state->transaction = InvalidLocalTransactionId;
 	state->last = InvalidBlockNumber;
 	state->newcomers.block = state->growing.block = state->moved.block = InvalidBlockNumber;
 	state->run = 0;
@@ -194,6 +195,16 @@ build_state(Relation rel)
 	return state;
 }
 
+/* The table is about to lose its pages, and keeps its file. */
+void
+dyn_place_emptied(Relation rel)
+{
+	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
+
+	if (state != NULL)
+		forget_pages(state, rel->rd_rel->relfilenode);
+}
+
 DynPlaceState *
 dyn_place_find(Oid relid)
 {
@@ -212,8 +223,9 @@ dyn_place_state(Relation rel)
 }
 
 /*
- * A table cannot be truncated while we hold our lock on it, but it can have been since the
- * blocks were noted: in an earlier transaction, or before a subtransaction let go of the lock.
+ * Nobody else can truncate the table while this session holds its lock, but somebody can have done
+ * so since the blocks were noted: in an earlier transaction, or before a subtransaction let go of
+ * the lock.  What the session itself truncates has been forgotten, see dyn_place_emptied().
  */
 void
 dyn_place_check_blocks(DynPlaceState *state, Relation rel)
