@@ -12,6 +12,7 @@
 
 #include "am/am.h"
 #include "catalog/table.h"
+#include "invalidate.h"
 #include "settings.h"
 #include "store/store.h"
 #include "stream/background.h"
@@ -30,6 +31,7 @@ void _PG_init(void);
 void
 _PG_init(void)
 {
+	invalidation_init();
 	dyn_am_init();
 	dyn_settings_init();
 	dyn_arn_init();

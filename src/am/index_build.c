@@ -16,10 +16,10 @@
 
 #include "access/xact.h"
 #include "nodes/execnodes.h"
-#include "utils/inval.h"
 #include "utils/rel.h"
 
 #include "am/am.h"
+#include "invalidate.h"
 
 /* One running call of heap's code; it lives on the stack of the function that makes the call. */
 typedef struct Delegation
@@ -61,7 +61,7 @@ end_delegation(Delegation *delegation)
  * and rolls that back gets there; heap_getnext() then ends the build with its error.
  */
 static void
-swap_again(Datum arg, Oid relid)
+swap_again(Oid relid)
 {
 	Delegation *delegation;
 
@@ -77,7 +77,9 @@ swap_again(Datum arg, Oid relid)
 void
 dyn_index_build_init(void)
 {
-	CacheRegisterRelcacheCallback(swap_again, (Datum) 0);
+	static Subscriber subscriber = {.relation_changed = swap_again};
+
+	invalidation_subscribe(&subscriber);
 }
 
 double

@@ -11,13 +11,13 @@
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 
 #include "am/place.h"
 #include "catalog/derive.h"
 #include "catalog/table_settings.h"
 #include "compat.h"
+#include "invalidate.h"
 
 /* More than so many entries are looked through for those of tables that may be gone. */
 #define MANY_TABLES 256
@@ -34,13 +34,11 @@ static uint32 age = 0;
 
 /* Marks only: who is interrupted by this may hold a pointer to an entry. */
 static void
-mark_invalid(Datum arg, Oid relid)
+mark_invalid(Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	DynPlaceState *state;
 
-	if (states == NULL)
-		return;
 	if (OidIsValid(relid))
 	{
 		state = hash_search(states, &relid, HASH_FIND, NULL);
@@ -52,6 +50,8 @@ mark_invalid(Datum arg, Oid relid)
 	while ((state = hash_seq_search(&scan)) != NULL)
 		state->valid = false;
 }
+
+static Subscriber subscriber = {.relation_changed = mark_invalid};
 
 static void
 end_of_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void *arg)
@@ -69,7 +69,6 @@ dyn_place_age(void)
 void
 dyn_place_init(void)
 {
-	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);
 }
 
@@ -84,6 +83,7 @@ create_states(void)
 		AllocSetContextCreate(CacheMemoryContext, "dynamo_table placement", ALLOCSET_SMALL_SIZES);
 	ctl.hcxt = states_context;
 	states = hash_create("dynamo_table placement", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	invalidation_subscribe(&subscriber);
 }
 
 static void

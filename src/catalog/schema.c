@@ -21,7 +21,6 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -31,6 +30,7 @@
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "errors.h"
+#include "invalidate.h"
 #include "store/plan.h"
 
 typedef struct SchemaEntry
@@ -50,7 +50,7 @@ static bool some_invalid = false;
 static uint64 invalidations = 0;
 
 static void
-mark_invalid(Datum arg, Oid relid)
+mark_invalid(Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	SchemaEntry *entry;
@@ -72,12 +72,8 @@ mark_invalid(Datum arg, Oid relid)
 	some_invalid = true;
 }
 
-/* A renamed schema changes the qualified names of tables without touching them. */
-static void
-mark_all_invalid(Datum arg, int cacheid, uint32 hashvalue)
-{
-	mark_invalid(arg, InvalidOid);
-}
+/* Tables are kept with their qualified names. */
+static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true};
 
 static void
 free_table(DynTable *table)
@@ -132,8 +128,7 @@ create_cache(void)
 	ctl.entrysize = sizeof(SchemaEntry);
 	ctl.hcxt = schema_context;
 	schemas = hash_create("dynamo_table schemas", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
+	invalidation_subscribe(&subscriber);
 	RegisterXactCallback(end_of_transaction, NULL);
 }
 

@@ -20,13 +20,13 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "errors.h"
+#include "invalidate.h"
 #include "migrate/migrate.h"
 
 static List *entries = NIL; /* of Migration */
@@ -36,7 +36,7 @@ static MemoryContext cache_context = NULL;
 static uint64 invalidations = 0;
 
 static void
-mark_invalid(Datum arg, Oid relid)
+mark_invalid(Oid relid)
 {
 	ListCell *cell;
 
@@ -50,11 +50,7 @@ mark_invalid(Datum arg, Oid relid)
 	}
 }
 
-static void
-mark_all_invalid(Datum arg, int cacheid, uint32 hashvalue)
-{
-	mark_invalid(arg, InvalidOid);
-}
+static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true, .types = true};
 
 static void
 free_migration(Migration *migration)
@@ -88,9 +84,7 @@ create_cache(void)
 {
 	cache_context =
 		AllocSetContextCreate(CacheMemoryContext, "dynamo_table migrations", ALLOCSET_SMALL_SIZES);
-	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
-	CacheRegisterSyscacheCallback(TYPEOID, mark_all_invalid, (Datum) 0);
+	invalidation_subscribe(&subscriber);
 	RegisterXactCallback(end_of_transaction, NULL);
 }
 

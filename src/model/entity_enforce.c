@@ -9,12 +9,12 @@
 
 #include "access/xact.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "errors.h"
+#include "invalidate.h"
 #include "model/entity.h"
 
 typedef struct EntityEntry
@@ -33,7 +33,7 @@ static MemoryContext retired = NULL; /* what was replaced in this transaction */
 static uint64 invalidations = 0;
 
 static void
-mark_invalid(Datum arg, Oid relid)
+mark_invalid(Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	EntityEntry *entry;
@@ -52,11 +52,7 @@ mark_invalid(Datum arg, Oid relid)
 }
 
 /* Types are named by schema, and may go or change their names. */
-static void
-mark_all_invalid(Datum arg, int cacheid, uint32 hashvalue)
-{
-	mark_invalid(arg, InvalidOid);
-}
+static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true, .types = true};
 
 static void
 end_of_transaction(XactEvent event, void *arg)
@@ -90,9 +86,7 @@ create_cache(void)
 	ctl.entrysize = sizeof(EntityEntry);
 	ctl.hcxt = entity_context;
 	entries = hash_create("dynamo_table entities", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	CacheRegisterRelcacheCallback(mark_invalid, (Datum) 0);
-	CacheRegisterSyscacheCallback(TYPEOID, mark_all_invalid, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, mark_all_invalid, (Datum) 0);
+	invalidation_subscribe(&subscriber);
 	RegisterXactCallback(end_of_transaction, NULL);
 }
 

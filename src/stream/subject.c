@@ -18,7 +18,6 @@
 #include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -27,6 +26,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "compat.h"
+#include "invalidate.h"
 #include "stream/subject.h"
 
 /* Invalid entries that are kept at most from one transaction to the next. */
@@ -69,7 +69,7 @@ mark_all_invalid(Oid named)
 }
 
 static void
-relation_changed(Datum arg, Oid relid)
+relation_changed(Oid relid)
 {
 	StreamSubject *subject;
 
@@ -86,13 +86,7 @@ relation_changed(Datum arg, Oid relid)
 		mark_invalid(subject);
 }
 
-/* Schemas are renamed without touching their tables. */
-static void
-schema_changed(Datum arg, int cacheid, uint32 hashvalue)
-{
-	if (current != NULL)
-		mark_all_invalid(InvalidOid);
-}
+static Subscriber subscriber = {.relation_changed = relation_changed, .schemas = true};
 
 static void
 forget(void *arg)
@@ -104,7 +98,6 @@ forget(void *arg)
 void
 stream_subjects_create(StreamPlugin *plugin)
 {
-	static bool registered = false;
 	MemoryContext context = AllocSetContextCreate(
 		plugin->decoding->context, "dynamo_table stream subjects", ALLOCSET_SMALL_SIZES);
 	StreamSubjects *subjects = MemoryContextAllocZero(context, sizeof(StreamSubjects));
@@ -116,12 +109,7 @@ stream_subjects_create(StreamPlugin *plugin)
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	*callback = (MemoryContextCallback){.func = forget, .arg = subjects};
 	MemoryContextRegisterResetCallback(context, callback);
-	if (!registered)
-	{
-		CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
-		CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
-		registered = true;
-	}
+	invalidation_subscribe(&subscriber);
 	current = plugin->subjects = subjects;
 }
 
