@@ -133,6 +133,26 @@ SELECT token FROM dyn_transact_tokens;
 SELECT transact('token', act('Delete', 'sum'));
 UPDATE dyn_transact_tokens SET expires = now();
 SELECT transact('token', act('Delete', 'sum'));
+-- a token is for the tables that it was used on, whatever they are called
+CREATE FUNCTION put(name text, token text) RETURNS boolean LANGUAGE sql AS $$ SELECT dyn_transact(format('[{"Put":{"TableName":"%s","Item":{"pk":{"S":"a"}}}}]', name)::json, token) $$;
+SELECT dyn_create_table('one', 'pk S'), dyn_create_table('two', 'pk S');
+SELECT put('one', 'same'), put('one', 'same');
+TRUNCATE one;
+SELECT put('one', 'same');
+ALTER TABLE one RENAME TO three;
+ALTER TABLE two RENAME TO one;
+SELECT (why($$put('one', 'same')$$)).*;
+SELECT count(*) FROM one;
+ALTER TABLE one RENAME TO two;
+ALTER TABLE three RENAME TO one;
+SELECT put('one', 'same');
+SELECT dyn_drop_table('one');
+SELECT dyn_create_table('one', 'pk S');
+SELECT (why($$put('one', 'same')$$)).*;
+SELECT put('one', 'other');
+SELECT count(*) FROM one;
+SELECT dyn_drop_table('one'), dyn_drop_table('two');
+DROP FUNCTION put;
 -- at the higher isolation levels too
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT add_one('serial'), add_one('serial');

@@ -40,6 +40,7 @@ typedef struct ItemMeasure
 	const DynTable *table;
 	const DynItem *old; /* NULL: there was none */
 	const DynItem *new; /* NULL: there is none; where nothing was written, the old one */
+	bool replayed; /* a write that was done before, and now only read */
 	const DynItem *collection_key; /* NULL: not asked for, or collections have no limit */
 	int64 collection_size;
 } ItemMeasure;

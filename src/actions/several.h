@@ -124,7 +124,6 @@ extern void action_transact_get(const TransactRequest *request, TransactGetCallb
 
 /* transact_request.c */
 extern void transact_check_request(const TransactRequest *request);
-extern bytea *transact_request_hash(const TransactRequest *request);
 
 /* Why a transaction was cancelled, as far as one action is to blame. */
 typedef struct CancelReason
@@ -153,6 +152,9 @@ typedef struct ItemTarget
 } ItemTarget;
 
 typedef struct TargetTables TargetTables;
+
+/* transact_request.c */
+extern bytea *transact_request_hash(const TransactRequest *request, const ItemTarget *targets);
 
 /* target.c */
 extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,

@@ -13,6 +13,7 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "actions/several.h"
 #include "catalog/derive.h"
@@ -477,6 +478,47 @@ keep_written(const TransactRequest *request, ItemTarget **order)
 	return n;
 }
 
+static void
+measure_replayed(const Transact *t, StoreReader *reader, const ItemTarget *target)
+{
+	ErrorContextCallback callback;
+	ItemMeasure measure = {.table = target->table, .replayed = true};
+
+	store_begin(&callback);
+	measure.old = measure.new = store_read(reader, target->table, &target->key);
+	store_end(&callback);
+	t->request->meter->item(target->part, &measure, t->request->meter->arg);
+}
+
+/*
+ * What was done before takes what it takes to read its items.  By a new snapshot, since the call
+ * may have waited for the one that has just done it.
+ */
+static void
+measure_replay(const Transact *t)
+{
+	MemoryContext context;
+	StoreReader *reader;
+
+	if (t->request->meter == NULL)
+		return;
+	context =
+		AllocSetContextCreate(CurrentMemoryContext, "transaction replay", ALLOCSET_DEFAULT_SIZES);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	reader = store_reader();
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		CHECK_FOR_INTERRUPTS();
+		measure_replayed(t, reader, &t->targets[i]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	store_reader_close(reader);
+	PopActiveSnapshot();
+}
+
 /* False if the token says that it was done before: then nothing is done. */
 bool
 action_transact(const TransactRequest *request)
@@ -489,13 +531,15 @@ action_transact(const TransactRequest *request)
 	t = prepare(request);
 	check_targets(t);
 	order = target_sort(t->targets, request->nactions, "the transaction");
-	fresh = request->token == NULL ||
-			token_claim(t->targets[0].table, request->token, transact_request_hash(request));
+	fresh = request->token == NULL || token_claim(t->targets[0].table, request->token,
+												  transact_request_hash(request, t->targets));
 	if (fresh)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
 	}
+	else
+		measure_replay(t);
 	target_close(t->tables);
 	return fresh;
 }

@@ -7,6 +7,7 @@
 #include "common/cryptohash.h"
 #include "common/sha2.h"
 #include "mb/pg_wchar.h"
+#include "utils/rel.h"
 
 #include "actions/several.h"
 #include "errors.h"
@@ -87,13 +88,29 @@ hash_part(pg_cryptohash_ctx *ctx, const void *varlena)
 		hash_bytes_of(ctx, VARDATA_ANY(varlena), len);
 }
 
+/*
+ * Which table a name stands for.  An OID may be given out again, so there are two of them, and the
+ * UUID that a table of CreateTable has.  None of them changes while the table exists.
+ */
 static void
-hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action)
+hash_table(pg_cryptohash_ctx *ctx, const ItemTarget *target)
+{
+	Oid oids[] = {RelationGetRelid(target->rel), target->rel->rd_rel->reltype};
+	ItemSpan id = target->table->settings.id;
+
+	hash_bytes_of(ctx, oids, sizeof(oids));
+	hash_bytes_of(ctx, &id.len, sizeof(id.len));
+	hash_bytes_of(ctx, id.data, id.len);
+}
+
+static void
+hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action, const ItemTarget *target)
 {
 	const ItemRequest *request = &action->request;
 	unsigned char flags[] = {(unsigned char) action->kind, request->old_on_failure};
 
 	hash_bytes_of(ctx, flags, sizeof(flags));
+	hash_table(ctx, target);
 	hash_part(ctx, request->table);
 	hash_part(ctx, request->item);
 	hash_part(ctx, request->condition);
@@ -102,9 +119,12 @@ hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action)
 	hash_part(ctx, action->vals);
 }
 
-/* Equal for requests with equal actions; items, names and values compare by value. */
+/*
+ * Equal for requests with equal actions on the same tables; items, names and values compare by
+ * value.  The targets are those of the actions, and locked.
+ */
 bytea *
-transact_request_hash(const TransactRequest *request)
+transact_request_hash(const TransactRequest *request, const ItemTarget *targets)
 {
 	pg_cryptohash_ctx *ctx = pg_cryptohash_create(PG_SHA256);
 	bytea *hash = palloc(VARHDRSZ + PG_SHA256_DIGEST_LENGTH);
@@ -113,7 +133,7 @@ transact_request_hash(const TransactRequest *request)
 	if (ctx == NULL || pg_cryptohash_init(ctx) < 0)
 		elog(ERROR, "could not compute a hash");
 	for (int i = 0; i < request->nactions; i++)
-		hash_action(ctx, &request->actions[i]);
+		hash_action(ctx, &request->actions[i], &targets[i]);
 	if (pg_cryptohash_final(ctx, (uint8 *) VARDATA(hash), PG_SHA256_DIGEST_LENGTH) < 0)
 		elog(ERROR, "could not compute a hash: %s", pg_cryptohash_error(ctx));
 	pg_cryptohash_free(ctx);

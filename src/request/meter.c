@@ -38,7 +38,7 @@ count_item(int part, const ItemMeasure *measure, void *arg)
 
 	if (meter->detail != CAPACITY_NONE)
 		capacity_add_item(find_capacity(meter, measure->table, p->table), measure->old,
-						  measure->new, p->kind);
+						  measure->new, measure->replayed ? CAPACITY_TRANSACTION_READ : p->kind);
 }
 
 /* They come table by table. */

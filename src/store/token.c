@@ -112,9 +112,12 @@ require_same(const char *table, TokenArguments *arguments)
 		DatumGetByteaPP(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	if (VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
 		memcmp(VARDATA_ANY(known), VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request)) != 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_IDEMPOTENT_PARAMETER_MISMATCH),
-						errmsg("the token was used for another request"),
-						errdetail("A token is remembered for %d minutes.", DYN_TOKEN_MINUTES)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_IDEMPOTENT_PARAMETER_MISMATCH),
+			 errmsg("the token was used for another request"),
+			 errdetail("A token is remembered for %d minutes, for the tables that it was used on.",
+					   DYN_TOKEN_MINUTES)));
 }
 
 /* True if the token is new and now taken. */
