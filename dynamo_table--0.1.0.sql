@@ -304,10 +304,15 @@ CREATE FUNCTION dyn_collection_pages(table_name text, sample integer DEFAULT 100
 COMMENT ON FUNCTION dyn_collection_pages(text, integer) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
+CREATE FUNCTION dyn_model() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION dyn_model() IS
+	'trigger function that does nothing: its arguments hold all that is declared of the table';
+
 CREATE FUNCTION dyn_model_check() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_model_check() IS
-	'trigger function: refuses items that are none of the entities in its arguments, which hold all that is declared of the table';
+	'trigger function: refuses items that are none of the entities that are declared of the table';
 
 -- the item store
 

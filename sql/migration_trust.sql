@@ -26,7 +26,7 @@ GRANT ALL ON mtforged TO PUBLIC;
 DO $$ DECLARE arguments text; BEGIN
 	SELECT string_agg(quote_literal(replace(a, '"mu"', '"mt"')), ', ') INTO arguments FROM pg_trigger,
 		unnest(string_to_array(encode(tgargs, 'escape'), '\000')) a WHERE tgrelid = 'mtforged'::regclass AND tgname = '~dynamo_model' AND a <> '';
-	EXECUTE 'CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check(' || arguments || ')';
+	EXECUTE 'CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model(' || arguments || ')';
 END $$;
 CREATE TABLE mtm.other (id int);
 CREATE TRIGGER "~dynamo_follow forged" AFTER INSERT ON mtm.other FOR EACH ROW EXECUTE FUNCTION dyn_migration_changed('mt');
@@ -45,18 +45,18 @@ SELECT dyn_migration_unfollow('mt');
 SELECT dyn_migration('mt', 'mto.mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
 -- what nobody can read
 SET ROLE regress_mallory;
-CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('rubbish');
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model('rubbish');
 SET ROLE regress_owner;
 SELECT name, followed FROM dyn_migration_progress WHERE name = 'mt';
 SELECT dyn_migration_follow('mt');
 SET ROLE regress_mallory;
-CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"migration": "mv", "steps": [rubbish');
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model('{"migration": "mv", "steps": [rubbish');
 SET ROLE regress_owner;
 SELECT name, followed FROM dyn_migration_progress WHERE name IN ('mt', 'mv');
 -- the table of items is gone, and the name is taken by somebody who would like to run his expressions as others
 DROP TABLE mto.mtitems;
 SET ROLE regress_mallory;
-CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"entity": "Row", "keys": {"pk": "ROW#<Id>"}, "attributes": {}}');
+CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model('{"entity": "Row", "keys": {"pk": "ROW#<Id>"}, "attributes": {}}');
 DROP TABLE mtm.other;
 SELECT dyn_entity('mtm.mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
 SELECT dyn_migration('mt', 'mtm.mtforged', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');

@@ -10,10 +10,10 @@ SELECT dyn_entity('shop', 'Order', '{"PK": "CUSTOMER#<Id>", "SK": "ORDER#<No:05>
 SELECT dyn_entity('shop', 'Marker', '{"PK": "EMAIL#<Email>", "SK": "EMAIL#<Email>"}', '{"Email": "S"}', type_attribute => NULL);
 -- off by default
 SELECT dyn_put('shop', '{"PK":{"S":"x"},"SK":{"S":"y"}}');
-SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass AND tgname = '~dynamo_model';
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 -- turning it on looks at no item that is there
 SELECT dyn_entity_enforce('shop');
-SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass AND tgname = '~dynamo_model';
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 
 -- what the entities make is accepted, and what a client makes in the same way
 SELECT dyn_put_entity('shop', 'Customer', jsonb '{"Id": "ann", "Name": "Ann"}');
@@ -71,6 +71,33 @@ SELECT dyn_entity_enforce('shop', false);
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 ROLLBACK;
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
+-- what a restore of data does to triggers changes nothing about what is enforced, and the next change of the table mends it
+ALTER TABLE shop DISABLE TRIGGER ALL;
+SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
+SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
+ALTER TABLE shop ENABLE TRIGGER ALL;
+SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+SELECT dyn_entity_enforce('shop');
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+SELECT dyn_entity_enforce('shop', false);
+SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
+SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
+ALTER TABLE shop DISABLE TRIGGER ALL;
+ALTER TABLE shop ENABLE TRIGGER ALL;
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
+SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
+-- any change of the table
+CALL dyn_ttl_enable('shop', 'until');
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+ALTER TABLE shop DISABLE TRIGGER ALL;
+SELECT dyn_set_placement('shop', false);
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+ALTER TABLE shop DISABLE TRIGGER ALL;
+SELECT dyn_entity_enforce('shop', false);
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
+SELECT dyn_entity_enforce('shop');
 -- it goes with the last entity
 SELECT dyn_entity_drop('shop', 'Order');
 SELECT dyn_entity_drop('shop', 'Customer');
@@ -145,15 +172,21 @@ DROP ROLE model_writer;
 
 -- a trigger that others have written: what it declares is checked when it is read
 SELECT dyn_create_table('forged', 'PK S');
-CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"entity": "A", "keys": {"PK": "<B>"}, "attributes": {"B": "S", "C": 1}}');
+CREATE TRIGGER "~dynamo_model_check" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"entity": "B"}');
+SELECT dyn_put('forged', jsonb '{"PK": "a"}');
+CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model('{"entity": "A", "keys": {"PK": "<B>"}, "attributes": {"B": "S", "C": 1}}');
 SELECT * FROM dyn_entities('forged');
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 SELECT dyn_entity('forged', 'A', '{"PK": "<PK>"}', '{"PK": "S"}', NULL);
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 DROP TRIGGER "~dynamo_model" ON forged;
-CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('nonsense');
+CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model('nonsense');
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 SELECT dyn_model_check();
+SELECT dyn_model();
+CREATE TRIGGER after AFTER INSERT ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model();
+DROP TRIGGER "~dynamo_model_check" ON forged;
+SELECT dyn_put('forged', jsonb '{"PK": "b"}');
 DROP TABLE forged;
 DROP SCHEMA kinds, evil CASCADE;
 

@@ -181,7 +181,6 @@ create_table(const DynShape *shape, int fillfactor, ItemSpan name)
 		fail_exists(name);
 	}
 	PG_END_TRY();
-	dyn_shape_write_trigger(shape, false);
 }
 
 /* A relation's name is the table's, unless that is too long for one. */
@@ -212,6 +211,8 @@ dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
 	keep_long_name(shape, name, relation);
 	SPI_connect();
 	create_table(shape, fillfactor, name);
+	shape->relid = get_relname_relid(relation, namespace);
+	dyn_shape_write_trigger(shape, false);
 	create_indexes(shape, namespace, relation);
 	SPI_finish();
 }

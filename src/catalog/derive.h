@@ -9,6 +9,7 @@
 #include "nodes/pg_list.h"
 
 #include "catalog/table.h"
+#include "catalog/trigger.h"
 
 /* Why an item is not in an index although it has the attributes. */
 typedef struct DynProblem
@@ -37,10 +38,8 @@ extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynI
 								 const DynItem *item);
 
 /* schema.c */
-extern List *dyn_derive_arguments(Relation rel);
 extern bool dyn_is_item_type(Oid type);
 
-extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_keys_match(PG_FUNCTION_ARGS);
 
 #endif

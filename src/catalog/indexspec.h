@@ -33,6 +33,7 @@ typedef struct DynIndexSpec
 /* What a table of ours is made of, as far as its DDL goes. */
 typedef struct DynShape
 {
+	Oid relid; /* invalid: it is to be created */
 	const char *qualified; /* quoted, for SQL */
 	const char *extension; /* quoted schema of the extension's objects */
 	int nkeys;

@@ -11,6 +11,7 @@
 
 #include "attempt.h"
 #include "catalog/table.h"
+#include "catalog/trigger.h"
 
 /*
  * OIDs of all that may have a setting, as far as a trigger's name and arguments tell; connected to

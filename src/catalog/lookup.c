@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
+#include "catalog/trigger.h"
 #include "errors.h"
 
 #define NAME_PREFIX_LENGTH 54

@@ -132,33 +132,6 @@ create_cache(void)
 	RegisterXactCallback(end_of_transaction, NULL);
 }
 
-/*
- * The arguments of the derive trigger, the one whose function is ours, whatever schema that is
- * in; NULL if there is none.  Works on a copy: the look-up of the function may rebuild rel.
- */
-List *
-dyn_derive_arguments(Relation rel)
-{
-	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
-
-	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
-	{
-		const Trigger *trigger = &triggers->triggers[i];
-		FmgrInfo flinfo;
-		List *arguments = NIL;
-
-		if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) != 0)
-			continue;
-		fmgr_info(trigger->tgfoid, &flinfo);
-		if (flinfo.fn_addr != dyn_derive_keys)
-			continue;
-		for (int j = 0; j < trigger->tgnargs; j++)
-			arguments = lappend(arguments, trigger->tgargs[j]);
-		return arguments;
-	}
-	return NIL;
-}
-
 static void
 fail_shape(Relation rel, const char *detail)
 {

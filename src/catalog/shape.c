@@ -21,6 +21,7 @@ dyn_shape_of(Relation rel, const DynTable *table)
 	DynShape *shape = palloc0(sizeof(DynShape));
 	List *arguments = dyn_derive_arguments(rel);
 
+	shape->relid = table->relid;
 	shape->qualified = pstrdup(table->qualified);
 	shape->extension = pstrdup(table->extension);
 	shape->nkeys = table->nkeys;
@@ -238,8 +239,7 @@ void
 dyn_shape_write_trigger(const DynShape *shape, bool replace)
 {
 	dyn_execute(dyn_shape_trigger_sql(shape, replace));
-	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", shape->qualified,
-						 quote_identifier(DYN_DERIVE_TRIGGER)));
+	dyn_triggers_enable(shape->relid, shape->qualified);
 }
 
 /*

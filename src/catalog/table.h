@@ -18,7 +18,6 @@
 #include "catalog/table_settings.h"
 #include "item/item.h"
 
-#define DYN_DERIVE_TRIGGER "~dynamo_keys"
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
 #define DYN_TTL_COLUMN "~ttl"

@@ -103,7 +103,7 @@ migration_tables(void)
 	HeapTuple tuple;
 
 	ScanKeyInit(&key, Anum_pg_trigger_tgname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(MODEL_TRIGGER));
+				CStringGetDatum(DYN_MODEL_TRIGGER));
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		tables = lappend_oid(tables, ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid);

@@ -263,11 +263,7 @@ dyn_entity_enforce(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel)),
 						errhint("Declare them with dyn_entity() first.")));
-	/* where nothing was ever declared, nothing is enforced */
-	if (!PG_GETARG_BOOL(1) && !model_enforced(rel))
-		relation_close(rel, NoLock);
-	else
-		model_enforce(rel, table, PG_GETARG_BOOL(1));
+	model_enforce(rel, table, PG_GETARG_BOOL(1));
 	PG_RETURN_VOID();
 }
 

@@ -1,6 +1,7 @@
 /*
  * model.c
- *	  Where declarations are kept: the arguments of the trigger "~dynamo_model".
+ *	  Where declarations are kept: the arguments of the trigger "~dynamo_model"; and the trigger that
+ *	  refuses what they do not allow.
  */
 #include "postgres.h"
 
@@ -24,30 +25,9 @@
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
 
-extern PGDLLEXPORT Datum dyn_model_check(PG_FUNCTION_ARGS);
-
 /*
  * Reading
  */
-
-/* A copy, since the look-up of the function may rebuild rel; NULL if there is none. */
-static const Trigger *
-find_trigger(Relation rel)
-{
-	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
-
-	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
-	{
-		FmgrInfo flinfo;
-
-		if (strcmp(triggers->triggers[i].tgname, MODEL_TRIGGER) != 0)
-			continue;
-		fmgr_info(triggers->triggers[i].tgfoid, &flinfo);
-		if (flinfo.fn_addr == dyn_model_check)
-			return &triggers->triggers[i];
-	}
-	return NULL;
-}
 
 static ModelDeclaration *
 read_declaration(Relation rel, const char *json)
@@ -72,18 +52,18 @@ read_declaration(Relation rel, const char *json)
 	}
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 					errmsg("an argument of trigger \"%s\" of table \"%s\" declares nothing",
-						   MODEL_TRIGGER, RelationGetRelationName(rel)),
+						   DYN_MODEL_TRIGGER, RelationGetRelationName(rel)),
 					errdetail("It is: %s", json)));
 }
 
 List *
 model_declarations(Relation rel)
 {
-	const Trigger *trigger = find_trigger(rel);
 	List *declarations = NIL;
+	ListCell *cell;
 
-	for (int i = 0; trigger != NULL && i < trigger->tgnargs; i++)
-		declarations = lappend(declarations, read_declaration(rel, trigger->tgargs[i]));
+	foreach (cell, dyn_trigger_arguments(rel, DYN_MODEL_TRIGGER, dyn_model))
+		declarations = lappend(declarations, read_declaration(rel, lfirst(cell)));
 	return declarations;
 }
 
@@ -105,9 +85,7 @@ model_find(List *declarations, ModelKind kind, ItemSpan name)
 bool
 model_enforced(Relation rel)
 {
-	const Trigger *trigger = find_trigger(rel);
-
-	return trigger != NULL && trigger->tgenabled != TRIGGER_DISABLED;
+	return dyn_trigger_find(rel, DYN_ENFORCE_TRIGGER, dyn_model_check) != NULL;
 }
 
 /*
@@ -150,47 +128,14 @@ model_open(text *name, DynTable **table)
 	return model_lock(dyn_table_open(name, AccessShareLock, table), table);
 }
 
-static void
-alter_trigger(const DynTable *table, const char *change)
-{
-	dyn_execute(psprintf("ALTER TABLE %s %s TRIGGER %s", table->qualified, change,
-						 quote_identifier(MODEL_TRIGGER)));
-}
-
-/* The trigger with these declarations, or none without any.  A replaced one is enabled at first. */
-static void
-write_trigger(const DynTable *table, List *declarations, bool enforced)
-{
-	StringInfoData sql;
-	ListCell *cell;
-
-	initStringInfo(&sql);
-	if (declarations == NIL)
-	{
-		appendStringInfo(&sql, "DROP TRIGGER %s ON %s", quote_identifier(MODEL_TRIGGER),
-						 table->qualified);
-		dyn_execute(sql.data);
-		return;
-	}
-	appendStringInfo(&sql,
-					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW"
-					 " EXECUTE FUNCTION %s.dyn_model_check(",
-					 quote_identifier(MODEL_TRIGGER), table->qualified, table->extension);
-	foreach (cell, declarations)
-		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
-						 quote_literal_cstr(((ModelDeclaration *) lfirst(cell))->json));
-	appendStringInfoChar(&sql, ')');
-	dyn_execute(sql.data);
-	alter_trigger(table, enforced ? "ENABLE ALWAYS" : "DISABLE");
-}
-
 /* A change on its way.  The schema goes out of date in it. */
 typedef struct ModelChange
 {
-	DynTable table; /* as far as statements need it */
+	Oid relid;
 	const char *name;
+	const char *qualified;
+	const char *extension;
 	List *declarations;
-	bool exists;
 	bool enforced;
 } ModelChange;
 
@@ -199,15 +144,60 @@ static void
 begin_change(ModelChange *change, Relation rel, const DynTable *table)
 {
 	model_require_owner(rel);
-	change->table = *table;
-	change->table.qualified = pstrdup(table->qualified);
-	change->table.extension = pstrdup(table->extension);
+	change->relid = table->relid;
 	change->name = pstrdup(RelationGetRelationName(rel));
+	change->qualified = pstrdup(table->qualified);
+	change->extension = pstrdup(table->extension);
 	change->declarations = model_declarations(rel);
-	change->exists = find_trigger(rel) != NULL;
 	change->enforced = model_enforced(rel);
 	relation_close(rel, NoLock);
 	SPI_connect();
+}
+
+static void
+end_change(const ModelChange *change)
+{
+	dyn_triggers_enable(change->relid, change->qualified);
+	SPI_finish();
+}
+
+/* CREATE OR REPLACE TRIGGER as far as its function's arguments. */
+static void
+begin_trigger(StringInfo sql, const ModelChange *change, const char *name, const char *function)
+{
+	initStringInfo(sql);
+	appendStringInfo(sql,
+					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW"
+					 " EXECUTE FUNCTION %s.%s(",
+					 quote_identifier(name), change->qualified, change->extension, function);
+}
+
+static void
+drop_trigger(const ModelChange *change, const char *name)
+{
+	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), change->qualified));
+}
+
+/* The trigger with these declarations, or none without any, and then nothing is enforced. */
+static void
+write_declarations(const ModelChange *change)
+{
+	StringInfoData sql;
+	ListCell *cell;
+
+	if (change->declarations == NIL)
+	{
+		drop_trigger(change, DYN_MODEL_TRIGGER);
+		if (change->enforced)
+			drop_trigger(change, DYN_ENFORCE_TRIGGER);
+		return;
+	}
+	begin_trigger(&sql, change, DYN_MODEL_TRIGGER, "dyn_model");
+	foreach (cell, change->declarations)
+		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
+						 quote_literal_cstr(((ModelDeclaration *) lfirst(cell))->json));
+	appendStringInfoChar(&sql, ')');
+	dyn_execute(sql.data);
 }
 
 /* In the place of the one that is there, NULL, or at the end. */
@@ -235,8 +225,8 @@ model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name, co
 	begin_change(&change, rel, table);
 	change.declarations =
 		replaced(change.declarations, model_find(change.declarations, kind, name), &declaration);
-	write_trigger(&change.table, change.declarations, change.enforced);
-	SPI_finish();
+	write_declarations(&change);
+	end_change(&change);
 }
 
 void
@@ -251,22 +241,27 @@ model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("%s \"%s\" of table \"%s\" does not exist", model_kind_names[kind],
 							   item_quoted(name), change.name)));
-	write_trigger(&change.table, list_delete_ptr(change.declarations, (void *) old),
-				  change.enforced);
-	SPI_finish();
+	change.declarations = list_delete_ptr(change.declarations, (void *) old);
+	write_declarations(&change);
+	end_change(&change);
 }
 
 void
 model_enforce(Relation rel, const DynTable *table, bool enforced)
 {
 	ModelChange change;
+	StringInfoData sql;
 
 	begin_change(&change, rel, table);
-	if (!change.exists)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("table \"%s\" has no entities", change.name)));
-	alter_trigger(&change.table, enforced ? "ENABLE ALWAYS" : "DISABLE");
-	SPI_finish();
+	if (enforced && !change.enforced)
+	{
+		begin_trigger(&sql, &change, DYN_ENFORCE_TRIGGER, "dyn_model_check");
+		appendStringInfoChar(&sql, ')');
+		dyn_execute(sql.data);
+	}
+	else if (!enforced && change.enforced)
+		drop_trigger(&change, DYN_ENFORCE_TRIGGER);
+	end_change(&change);
 }
 
 /*

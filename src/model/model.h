@@ -10,9 +10,9 @@
  *		{"migration": "shop", "steps": […]}
  *
  * So they are transactional, owned by the table's owner, dumped with the table, and untouched by
- * its renaming.  The trigger is disabled and costs writes nothing, unless entities are enforced;
- * then it fires ALWAYS, after the derive trigger, and dyn_model_check() refuses items that are
- * none of the declared entities.  A table whose trigger is enabled is written by the SPI store.
+ * its renaming.  The trigger is disabled, and does nothing if somebody enables it.  Where entities
+ * are enforced there is a third one, "~dynamo_model_check": it fires ALWAYS, after the derive trigger,
+ * and refuses items that are none of the declared entities.  Such a table is written by the SPI store.
  *
  * Kinds are told apart by the first member, names within a kind are unique.  Arguments are
  * checked whenever they are read: whoever may create triggers can write them himself.
@@ -21,8 +21,7 @@
 #define DYNAMO_TABLE_MODEL_MODEL_H
 
 #include "catalog/table.h"
-
-#define MODEL_TRIGGER "~dynamo_model"
+#include "catalog/trigger.h"
 
 typedef enum ModelKind
 {

@@ -20,10 +20,11 @@ $node->safe_psql(
 		FROM (VALUES ('models.told'), ('models.enforced')) v(t);
 	SELECT dyn_put_entity('models.enforced', 'it''s', '{"Id": "a", "Mood": "good"}'::jsonb);
 	SELECT dyn_entity_enforce('models.enforced')});
-my $entities = q{SELECT t, e, (SELECT tgenabled FROM pg_trigger WHERE tgrelid = t::regclass AND tgname = '~dynamo_model')
+my $entities = q{SELECT t, e, (SELECT string_agg(format('%s %s', tgname, tgenabled), ', ' ORDER BY tgname) FROM pg_trigger WHERE tgrelid = t::regclass)
 	FROM (VALUES ('models.told'), ('models.enforced')) v(t), dyn_entities(t) e};
 my $declared = $node->safe_psql('postgres', $entities);
-like($declared, qr/told.*it's.*models\.mood.*\|D\n.*enforced.*\|A$/s, 'one declared, one enforced');
+like($declared, qr/told.*it's.*models\.mood.*\|~dynamo_keys A, ~dynamo_model D\n.*enforced.*\|~dynamo_keys A, ~dynamo_model D, ~dynamo_model_check A$/s,
+	'one declared, one enforced');
 
 sub restored
 {
@@ -50,6 +51,26 @@ $node->safe_psql('postgres', 'CREATE DATABASE tables');
 $node->safe_psql('tables', q{CREATE EXTENSION dynamo_table; CREATE SCHEMA models; CREATE TYPE models.mood AS ENUM ('good', 'bad')});
 $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', 'tables', "$dir/tables" ], 'pg_restore');
 restored('tables', 'tables');
+
+# Data alone, into tables that are there: the restore switches all their triggers off and on again, and that is
+# not what says whether entities are enforced.
+$node->safe_psql('postgres', 'CREATE DATABASE data');
+$node->safe_psql('data', q{CREATE EXTENSION dynamo_table; CREATE SCHEMA models; CREATE TYPE models.mood AS ENUM ('good', 'bad')});
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--schema-only', '-d', 'data', "$dir/tables" ], 'pg_restore --schema-only');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--data-only', '--disable-triggers', '-d', 'data', "$dir/tables" ],
+	'pg_restore --data-only --disable-triggers');
+like($node->safe_psql('data', $entities), qr/\|~dynamo_keys O, ~dynamo_model O\n.*\|~dynamo_keys O, ~dynamo_model O, ~dynamo_model_check O$/s,
+	'triggers after a restore of data');
+$node->safe_psql('data', $_)
+  for q{SELECT dyn_put('models.told', '{"PK": "a", "SK": "b"}'::jsonb)},
+  q{SELECT dyn_delete('models.told', '{"PK": "a", "SK": "b"}'::jsonb)};
+my ($code, $out, $err) = $node->psql('data', q{SELECT dyn_put('models.enforced', '{"PK": "a", "SK": "b"}'::jsonb)});
+like($err, qr/none of the entities/, 'enforced as before');
+($code, $out, $err) = $node->psql('data', q{SET session_replication_role = replica; INSERT INTO models.told (item, "PK", "SK") VALUES ('{"PK": "a", "SK": "b"}'::jsonb, 'b', 'a')});
+like($err, qr/violates check constraint "dynamo_keys"/, 'and the constraint guards rows that the trigger does not see');
+# Every call that changes a table makes its triggers fire as they did.
+$node->safe_psql('data', q{SELECT dyn_set_placement(t, true) FROM (VALUES ('models.told'), ('models.enforced')) v(t)});
+restored('data', 'data alone');
 
 # Names may change; what is declared stays.
 $node->safe_psql('plain', 'ALTER TABLE models.enforced RENAME TO other; ALTER TABLE models.other SET SCHEMA public');

@@ -1,0 +1,110 @@
+/*
+ * trigger.c
+ *	  Finding the triggers of a table of ours, and making them fire as they were made to.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "catalog/indexspec.h"
+#include "catalog/trigger.h"
+
+const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
+	{DYN_DERIVE_TRIGGER, dyn_derive_keys, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
+	{DYN_MODEL_TRIGGER, dyn_model, TRIGGER_DISABLED, "DISABLE"},
+	{DYN_ENFORCE_TRIGGER, dyn_model_check, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
+
+/* A copy: the look-up of the function may rebuild rel. */
+const Trigger *
+dyn_trigger_find(Relation rel, const char *name, PGFunction function)
+{
+	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		FmgrInfo flinfo;
+
+		if (strcmp(triggers->triggers[i].tgname, name) != 0)
+			continue;
+		fmgr_info(triggers->triggers[i].tgfoid, &flinfo);
+		return flinfo.fn_addr == function ? &triggers->triggers[i] : NULL;
+	}
+	return NULL;
+}
+
+List *
+dyn_trigger_arguments(Relation rel, const char *name, PGFunction function)
+{
+	const Trigger *trigger = dyn_trigger_find(rel, name, function);
+	List *arguments = NIL;
+
+	for (int i = 0; trigger != NULL && i < trigger->tgnargs; i++)
+		arguments = lappend(arguments, trigger->tgargs[i]);
+	return arguments;
+}
+
+/* What the table is: its keys, indexes and settings. */
+List *
+dyn_derive_arguments(Relation rel)
+{
+	return dyn_trigger_arguments(rel, DYN_DERIVE_TRIGGER, dyn_derive_keys);
+}
+
+/* The ALTER TABLE that makes those that are there fire as they were made to; NULL if they do. */
+char *
+dyn_trigger_command(Relation rel, const char *qualified)
+{
+	StringInfoData sql;
+	int n = 0;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER TABLE %s", qualified);
+	for (int i = 0; i < DYN_TRIGGERS; i++)
+	{
+		const DynTriggerState *made = &dyn_triggers[i];
+		const Trigger *trigger = dyn_trigger_find(rel, made->name, made->function);
+
+		if (trigger != NULL && trigger->tgenabled != made->enabled)
+			appendStringInfo(&sql, "%s %s TRIGGER %s", n++ > 0 ? "," : "", made->command,
+							 quote_identifier(made->name));
+	}
+	return n > 0 ? sql.data : NULL;
+}
+
+/*
+ * The same done, by whoever changes the table anyway: a restore of data may have been at it.  The
+ * relation is locked and not open, as ALTER TABLE wants it, and the caller is connected to SPI.
+ */
+void
+dyn_triggers_enable(Oid relid, const char *qualified)
+{
+	Relation rel;
+	char *sql;
+
+	rel = relation_open(relid, NoLock);
+	sql = dyn_trigger_command(rel, qualified);
+	relation_close(rel, NoLock);
+	if (sql != NULL)
+		dyn_execute(sql);
+}
+
+/* The trigger function of one that only holds arguments, and is disabled, or should be. */
+PG_FUNCTION_INFO_V1(dyn_model);
+Datum
+dyn_model(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" must be called by a BEFORE INSERT OR UPDATE row trigger",
+						"dyn_model")));
+	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple
+																	  : trigger->tg_trigtuple);
+}

@@ -1,0 +1,48 @@
+/*
+ * trigger.h
+ *	  The triggers of a table of ours: which ones, how they are made, and how they are found.
+ *
+ *		~dynamo_keys			derives columns from items; its arguments are what the table is
+ *		~dynamo_model			does nothing; its arguments are what is declared of the table
+ *		~dynamo_model_check		refuses items that are none of the declared entities
+ *
+ * A trigger is ours by its name and its function, whatever schema that is in.  Whether one fires is
+ * anybody's to change who may alter the table, and a restore of data turns all of them off and on
+ * again.  So nothing is told by that: entities are enforced where the last one exists.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_TRIGGER_H
+#define DYNAMO_TABLE_CATALOG_TRIGGER_H
+
+#include "fmgr.h"
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+#include "utils/reltrigger.h"
+
+#define DYN_DERIVE_TRIGGER "~dynamo_keys"
+#define DYN_MODEL_TRIGGER "~dynamo_model"
+#define DYN_ENFORCE_TRIGGER "~dynamo_model_check"
+
+/* How a trigger of ours is made: when it fires, as pg_trigger and as ALTER TABLE have it. */
+typedef struct DynTriggerState
+{
+	const char *name;
+	PGFunction function;
+	char enabled;
+	const char *command;
+} DynTriggerState;
+
+#define DYN_TRIGGERS 3
+extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
+
+/* Copied into the current memory context; NULL or NIL if there is none. */
+extern const Trigger *dyn_trigger_find(Relation rel, const char *name, PGFunction function);
+extern List *dyn_trigger_arguments(Relation rel, const char *name, PGFunction function);
+extern List *dyn_derive_arguments(Relation rel);
+extern char *dyn_trigger_command(Relation rel, const char *qualified);
+extern void dyn_triggers_enable(Oid relid, const char *qualified);
+
+extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_model(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_model_check(PG_FUNCTION_ARGS);
+
+#endif
