@@ -49,7 +49,7 @@ check_table(Relation rel)
 	gsi_require_plain_table(rel, "change streams");
 	if (!RelationNeedsWAL(rel) || rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("table \"%s\" cannot have a change stream", RelationGetRelationName(rel)),
 				 errdetail("Changes of %s tables are not in the WAL.",
 						   rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "temporary"
@@ -155,7 +155,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 		fail_stream(name, "Table already has an enabled stream");
 	shape = dyn_shape_of(rel, table);
 	SPI_connect();
-	stream_require_slot(table->extension_namespace);
+	stream_require_slot_to_enable(table->extension_namespace);
 	label = new_label(table, &shape->settings);
 	add_stream(&shape->settings, label, view, shards > 0 ? shards : dyn_stream_shards);
 	forget_expired(&shape->settings);

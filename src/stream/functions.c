@@ -21,6 +21,9 @@
 /* Milliseconds between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
 
+/* Between two looks whether the lock is free. */
+#define LOOK_FOR_LOCK 10
+
 static void
 begin(void)
 {
@@ -86,14 +89,12 @@ collect(StreamCollector *collector, XLogRecPtr target)
 	return records;
 }
 
-/* False if he has gone before he got there. */
+/* False if it has gone before it got there, or nobody knows how far it is. */
 static bool
-wait_for_other(XLogRecPtr target, StreamProgress *progress, bool *waited)
+wait_for_other(XLogRecPtr target, StreamProgress *progress)
 {
-	*waited = false;
 	while (stream_collector_progress(progress, true))
 	{
-		*waited = true;
 		if (progress->reached >= target)
 			return true;
 		stream_wait_for_progress(LOOK_AGAIN);
@@ -101,13 +102,15 @@ wait_for_other(XLogRecPtr target, StreamProgress *progress, bool *waited)
 	return false;
 }
 
-/* Have it all collected by who is at it, or if nobody is, collect. */
+/*
+ * Have it all collected by who is at it, or if nobody is, collect.  Who has the lock may have told nothing of its
+ * progress yet, or does not at all without shared memory; either way it lets go of the lock some time.
+ */
 static uint64
 collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 {
 	StreamProgress before = {0};
 	StreamProgress after;
-	bool waited;
 
 	for (;;)
 	{
@@ -115,16 +118,12 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 		(void) stream_collector_progress(&before, false);
 		if (stream_collector_open(collector))
 			return collect(collector, target);
-		if (wait_for_other(target, &after, &waited))
+		if (wait_for_other(target, &after))
 			/* another one than before has counted anew */
 			return after.records - Min(before.records, after.records);
-		if (!waited && stream_slot_holder() != 0)
-			ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-							errmsg("changes of items are being collected by process %d",
-								   stream_slot_holder())));
-		/* the lock is free a moment after the entry */
+		/* no snapshot is kept meanwhile, and what is committed meanwhile is seen */
 		commit();
-		gsi_sleep(1);
+		gsi_sleep(LOOK_FOR_LOCK);
 	}
 }
 

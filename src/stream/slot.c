@@ -12,6 +12,7 @@
 #include "utils/pg_lsn.h"
 
 #include "catalog/owned.h"
+#include "errors.h"
 #include "stream/stream.h"
 
 /* As the view names them, by StreamSlotState. */
@@ -68,30 +69,41 @@ stream_look(Oid schema, StreamSlot *slot)
 }
 
 /* What is wrong, and what helps. */
-void
-stream_fail_slot(StreamSlotState state)
+typedef struct SlotProblem
+{
+	char *message;
+	const char *hint;
+} SlotProblem;
+
+static SlotProblem
+describe_problem(StreamSlotState state)
 {
 	const char *database = get_database_name(MyDatabaseId);
 
 	if (state == STREAM_STANDBY)
 		PreventCommandDuringRecovery("a change of streams");
 	if (state == STREAM_WAL_LEVEL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("change streams need \"wal_level\" to be \"logical\""),
-						errhint("Set it in the configuration, and restart the server.")));
+		return (SlotProblem){pstrdup("change streams need \"wal_level\" to be \"logical\""),
+							 "Set it in the configuration, and restart the server."};
 	if (state == STREAM_PLUGIN_REFUSED)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
-						errhint("Add it to \"output_plugin_libraries\" in the configuration.")));
+		return (SlotProblem){
+			psprintf("library \"%s\" may not be used as an output plugin", STREAM_PLUGIN),
+			"Add it to \"output_plugin_libraries\" in the configuration."};
 	if (state == STREAM_NOT_SET_UP)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("change streams are not set up in database \"%s\"", database),
-				 errhint("CALL dyn_stream_setup() as a role with the REPLICATION attribute.")));
+		return (SlotProblem){psprintf("change streams are not set up in database \"%s\"", database),
+							 "CALL dyn_stream_setup() as a role with the REPLICATION attribute."};
+	return (SlotProblem){
+		psprintf("change streams in database \"%s\" are broken: %s", database, state_names[state]),
+		"CALL dyn_stream_reset() as a role with the REPLICATION attribute."};
+}
+
+void
+stream_fail_slot(StreamSlotState state)
+{
+	SlotProblem problem = describe_problem(state);
+
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("change streams in database \"%s\" are broken: %s", database,
-						   state_names[state]),
-					errhint("CALL dyn_stream_reset() as a role with the REPLICATION attribute.")));
+					errmsg_internal("%s", problem.message), errhint("%s", problem.hint)));
 }
 
 void
@@ -102,4 +114,22 @@ stream_require_slot(Oid schema)
 	stream_look(schema, &slot);
 	if (slot.state != STREAM_READY)
 		stream_fail_slot(slot.state);
+}
+
+/*
+ * For who enables a stream, perhaps by a request: a client of DynamoDB sees the message alone, and would repeat
+ * for ever what is no exception of DynamoDB's.
+ */
+void
+stream_require_slot_to_enable(Oid schema)
+{
+	SlotProblem problem;
+	StreamSlot slot;
+
+	stream_look(schema, &slot);
+	if (slot.state == STREAM_READY)
+		return;
+	problem = describe_problem(slot.state);
+	dyn_error(ERRCODE_DYN_VALIDATION, "A stream cannot be enabled: %s. %s", problem.message,
+			  problem.hint);
 }

@@ -89,6 +89,7 @@ extern void stream_require_replication(const char *procedure);
 extern void stream_look(Oid schema, StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(Oid schema);
+extern void stream_require_slot_to_enable(Oid schema);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

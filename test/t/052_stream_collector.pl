@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -91,6 +92,34 @@ $pid = wait_for_collector();
 value("SELECT pg_terminate_backend($pid)");
 wait_for("SELECT count(*) = 1 $collectors AND pid <> $pid");
 pass('a collector that was ended is followed by another');
+
+# A collector that begins has the lock before anybody can know how far it is; a call waits for it
+my $blocker = $node->background_psql('postgres');
+$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_state');
+value("SELECT pg_terminate_backend(pid) $collectors");
+wait_for("SELECT count(*) = 1 $collectors AND wait_event_type = 'Lock'");
+my %call = (in => '', out => '', err => '');
+my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_stream_collect()' ],
+	'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
+for (1 .. 1800)
+{
+	last if !$call->pumpable
+	  || value(q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'call' AND wait_event IN ('Extension', 'PgSleep')});
+	$call->pump_nb;
+	select(undef, undef, undef, 0.1);
+}
+$blocker->query_safe('COMMIT');
+$call->finish;
+is($call{err}, '', 'a call waits for a collector that has just begun');
+like($call{out}, qr/^\d+$/m, 'and returns how much was collected');
+$blocker->quit;
+for my $round (1 .. 3)
+{
+	value(q{SELECT dyn_stream_disable('app'); CALL dyn_stream_teardown()});
+	value('CALL dyn_stream_setup(); CALL dyn_stream_collect()');
+	value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+}
+pass('also right after a set-up');
 
 # A collector that fails ends with an error, and another one tries again
 value('ALTER TABLE dyn_stream_state RENAME TO hidden');
