@@ -136,6 +136,39 @@ CALL dyn_drop_index('app', 'GSI1');
 \d app
 DROP TABLE app;
 
+-- two of them at once, one of which was interrupted: the constraint is proved when nothing is unfinished any more
+SELECT dyn_create_table('two', 'pk S');
+SELECT count(dyn_put('two', jsonb_build_object('pk', i::text, 'g', 'x', 'h', 'y', 'until', 4000000000)) IS NULL) FROM generate_series(1, 3) i;
+CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dyn_derive_keys', '') FROM pg_trigger WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
+	(SELECT count(*) FROM pg_attribute WHERE attrelid = conrelid AND attnum > 0 AND NOT attisdropped) AS columns FROM pg_constraint WHERE conrelid = 'two'::regclass AND contype = 'c';
+CALL dyn_ttl_enable('two', 'until');
+CALL dyn_create_index('two', 'GSI2', 'h S');
+CREATE FUNCTION two_stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stop'; END $$;
+CREATE TRIGGER stop BEFORE UPDATE ON two FOR EACH ROW EXECUTE FUNCTION two_stop();
+CALL dyn_create_index('two', 'GSI1', 'g S');
+ALTER TABLE two DISABLE TRIGGER stop;
+CALL dyn_drop_index('two', 'GSI2');
+TABLE two_state;
+CALL dyn_ttl_disable('two');
+TABLE two_state;
+CALL dyn_create_index('two', 'GSI1', 'g S');
+TABLE two_state;
+-- the same of time to live that is disabled by the rest of a call, and of an index that is given up
+CALL dyn_ttl_enable('two', 'until');
+ALTER TABLE two ENABLE TRIGGER stop;
+CALL dyn_create_index('two', 'GSI2', 'h S');
+ALTER TABLE two DISABLE TRIGGER stop;
+DO $$ BEGIN
+	EXECUTE (SELECT regexp_replace(replace(pg_get_triggerdef(oid), 'CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER'), '("ttl_attribute": "until")', '\1, "ttl_status": "DELETING"')
+		FROM pg_trigger WHERE tgrelid = 'two'::regclass AND tgname = '~dynamo_keys');
+END $$;
+CALL dyn_ttl_resume('two'::regclass);
+TABLE two_state;
+CALL dyn_drop_index('two', 'GSI2');
+TABLE two_state;
+DROP TABLE two CASCADE;
+DROP FUNCTION two_stop;
+
 -- limits; local indexes
 SELECT dyn_create_table('many', 'pk S', 'sk S', global_indexes => (SELECT jsonb_object_agg('GSI' || i, '{"partition_key":"x S"}'::jsonb) FROM generate_series(1, 20) i), local_indexes => '{"LSI1":{"sort_key":"l S"}}');
 CALL dyn_create_index('many', 'GSI21', 'x S');

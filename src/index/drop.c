@@ -65,10 +65,27 @@ append_dropped(StringInfo sql, List *old, List *new)
 }
 
 /*
- * Take it from what the table is, in a transaction that has locked the table so that nobody else
- * uses it.  Closes the relation.
+ * Whether all rows have all columns, as far as is known: not while an index is in the making, which
+ * a procedure may have left in the middle, or that one was given up.
  */
-void
+static bool
+is_filled(const DynShape *shape)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		if (((const DynIndexSpec *) lfirst(cell))->status != DYN_INDEX_ACTIVE)
+			return false;
+	}
+	return shape->settings.ttl.len == 0 || shape->settings.ttl_status == DYN_INDEX_ACTIVE;
+}
+
+/*
+ * Take it from what the table is, in a transaction that has locked the table so that nobody else
+ * uses it.  Closes the relation.  Returns whether the constraint can be expected to hold for all rows.
+ */
+bool
 gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validate)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
@@ -84,9 +101,13 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape, true);
 	dyn_execute(sql.data);
+	return is_filled(shape);
 }
 
-/* The rest, of an index that is disowned. */
+/*
+ * The rest, of an index that is disowned.  Where another one is unfinished, the proof that all rows
+ * have their columns is left to whoever finishes that.
+ */
 void
 gsi_remove_index(GsiWork *work)
 {
@@ -95,8 +116,8 @@ gsi_remove_index(GsiWork *work)
 
 	gsi_drop_btree(work);
 	rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
-	gsi_forget_index(work, rel, table, false);
-	gsi_validate(work);
+	if (gsi_forget_index(work, rel, table, false))
+		gsi_validate(work);
 }
 
 PG_FUNCTION_INFO_V1(dyn_drop_index);

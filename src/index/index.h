@@ -89,7 +89,7 @@ extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table
 extern void gsi_build_index(GsiWork *work);
 extern void gsi_disown_index(GsiWork *work);
 extern void gsi_remove_index(GsiWork *work);
-extern void gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
+extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
 							 bool validate);
 
 /* later.c */

@@ -82,7 +82,7 @@ request_disable_ttl(ItemSpan name, const char *procedure)
 	request_begin_work(&work, rel, table);
 	SPI_connect();
 	if (RelationGetNumberOfBlocks(rel) == 0)
-		gsi_forget_index(&work, rel, table, true);
+		(void) gsi_forget_index(&work, rel, table, true);
 	else
 	{
 		request_require_permanent(rel, "Call dyn_ttl_disable outside of a transaction.");
