@@ -41,6 +41,18 @@ DO $$ BEGIN CALL dyn_create_index('app', 'GSI2', 'x S'); EXCEPTION WHEN OTHERS T
 BEGIN;
 CALL dyn_drop_index('app', 'GSI1');
 ROLLBACK;
+-- nor in a subtransaction, the end of which frees what the calls have left
+BEGIN;
+SAVEPOINT one;
+CALL dyn_drop_index('app', 'GSI1');
+ROLLBACK TO one;
+CALL dyn_resume_index('app', 'GSI1');
+ROLLBACK TO one;
+CALL dyn_ttl_resume('app');
+ROLLBACK TO one;
+SAVEPOINT two;
+SAVEPOINT three;
+COMMIT;
 CALL dyn_create_index('nothing', 'GSI2', 'x S');
 \echo :SQLSTATE
 CALL dyn_create_index(NULL, 'GSI2', 'x S');

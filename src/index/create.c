@@ -215,7 +215,7 @@ call_create_index(FunctionCallInfo fcinfo, bool several)
 	Relation rel;
 
 	work->procedure = "dyn_create_index";
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);

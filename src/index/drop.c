@@ -129,7 +129,7 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	work->procedure = "dyn_drop_index";
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);

@@ -70,6 +70,7 @@ pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
 
 /* work.c */
 extern bool gsi_can_commit(FunctionCallInfo fcinfo);
+extern void gsi_connect(const GsiWork *work, FunctionCallInfo fcinfo);
 extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
 extern void gsi_end(GsiWork *work);
 extern void gsi_next_transaction(GsiWork *work);

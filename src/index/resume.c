@@ -36,7 +36,7 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	work->procedure = "dyn_resume_index";
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, true, &table);

@@ -54,13 +54,18 @@ gsi_can_commit(FunctionCallInfo fcinfo)
 		   !castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
 }
 
-static void
-require_nonatomic(FunctionCallInfo fcinfo, const GsiWork *work)
+/*
+ * Connect to SPI as a procedure that commits.  First of all it is one that may: such a connection's memory
+ * is the portal's, so the abort of a subtransaction would free it twice.
+ */
+void
+gsi_connect(const GsiWork *work, FunctionCallInfo fcinfo)
 {
 	if (!gsi_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("%s cannot run inside a transaction block", work->procedure),
 						errhint("It commits many times, so it has to be called by itself.")));
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
 }
 
 /* The first argument names the table, and the second an index, if it is about one. */
@@ -170,7 +175,6 @@ gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
 
-	require_nonatomic(fcinfo, work);
 	read_names(fcinfo, work);
 	work->context = CurrentMemoryContext;
 	work->transient =

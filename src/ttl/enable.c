@@ -115,7 +115,7 @@ dyn_ttl_enable(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_ttl_enable");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		enable(work, fcinfo, &wanted);
@@ -144,7 +144,7 @@ dyn_ttl_disable(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_ttl_disable");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);
@@ -173,7 +173,7 @@ dyn_ttl_resume(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	ttl_begin_work(work, "dyn_ttl_resume");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, true, &table);
