@@ -591,6 +591,15 @@ CREATE TABLE dyn_stream_trimmed (
 );
 COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
 
+-- The last commit that may have records of a stream that was disabled: written once, when its disabling is collected.
+CREATE TABLE dyn_stream_ends (
+	relation oid NOT NULL,
+	stream bigint NOT NULL,
+	lsn pg_lsn NOT NULL,
+	PRIMARY KEY (relation, stream)
+);
+COMMENT ON TABLE dyn_stream_ends IS 'where disabled streams have ended';
+
 -- streams: the secret of marks
 
 -- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension

@@ -28,7 +28,7 @@
 #define SIGNATURE_BYTES 16
 #define MAX_TEXT 100 /* of a mark; all are shorter */
 
-static const char *const kind_names[] = {"expiry", "backfill", "placeholder"};
+static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "closing"};
 
 /*
  * The secret

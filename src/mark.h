@@ -14,6 +14,7 @@
  *		backfill	the update of items so that they get columns: the items stay as they are.
  *					Triggers may do anything else here too.
  *		placeholder	the delete of what has kept an item absent: there was no item.
+ *		closing		the disabling of the table's stream, which has no records of later transactions.
  *
  * Anybody can write a message, so marks are signed: with a secret of the database's, for one
  * transaction.  A mark that is not, or not rightly, is none.  The secret is a row of a table that
@@ -31,7 +32,8 @@ typedef enum DynMarkKind
 {
 	DYN_MARK_EXPIRY,
 	DYN_MARK_BACKFILL,
-	DYN_MARK_PLACEHOLDER
+	DYN_MARK_PLACEHOLDER,
+	DYN_MARK_CLOSING
 } DynMarkKind;
 
 typedef struct DynMark

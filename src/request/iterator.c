@@ -4,7 +4,7 @@
  *
  * An iterator is all that is to be known to go on, and the server keeps nothing for it:
  *
- *		ARN of the stream | number of the shard | position | end | when it was issued
+ *		ARN of the stream | number of the shard | position | when it was issued
  *
  * There is nothing secret in it.  Who makes one up reads what he may read anyway, since rights are
  * looked at with each use.  It names the table, as all requests do: of a table that is renamed
@@ -60,9 +60,8 @@ request_print_iterator(const ShardIterator *iterator)
 							   ? "TRIM_HORIZON"
 							   : stream_sequence_print(iterator->position.after, sequence);
 
-	return psprintf("%.*s|%d|%s|" UINT64_FORMAT "|" INT64_FORMAT, (int) iterator->stream.len,
-					iterator->stream.data, iterator->shard, position, iterator->end,
-					iterator->issued);
+	return psprintf("%.*s|%d|%s|" INT64_FORMAT, (int) iterator->stream.len, iterator->stream.data,
+					iterator->shard, position, iterator->issued);
 }
 
 /* Cut off what stands behind the last bar. */
@@ -113,16 +112,13 @@ read_iterator(ItemSpan text, ShardIterator *iterator)
 {
 	ItemSpan part;
 	int64 shard;
-	int64 end;
 
 	if (!cut_last(&text, &part) || !read_number(part, &iterator->issued) ||
-		!cut_last(&text, &part) || !read_number(part, &end) || !cut_last(&text, &part) ||
-		!read_position(part, &iterator->position) || !cut_last(&text, &part) ||
-		!read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
+		!cut_last(&text, &part) || !read_position(part, &iterator->position) ||
+		!cut_last(&text, &part) || !read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
 		return false;
 	iterator->shard = (int) shard;
 	iterator->stream = text;
-	iterator->end = (XLogRecPtr) end;
 	return true;
 }
 

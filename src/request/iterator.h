@@ -12,7 +12,6 @@ typedef struct ShardIterator
 	ItemSpan stream; /* an ARN */
 	int shard;
 	StreamPosition position;
-	XLogRecPtr end; /* see StreamRead */
 	int64 issued; /* milliseconds since 1970 */
 } ShardIterator;
 

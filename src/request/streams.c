@@ -372,13 +372,6 @@ get_position(const GetShardIterator *get)
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 
-/* What the next read has to reach to know that there is no more. */
-static XLogRecPtr
-known_end(const StreamTarget *target, XLogRecPtr end)
-{
-	return end == InvalidXLogRecPtr && target->stream.disabled != 0 ? stream_wal_position() : end;
-}
-
 void
 request_get_shard_iterator(JsonReader *reader, StringInfo response)
 {
@@ -400,7 +393,6 @@ request_get_shard_iterator(JsonReader *reader, StringInfo response)
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
 	iterator.shard = find_shard(&target, get.shard);
 	iterator.issued = request_now();
-	iterator.end = known_end(&target, InvalidXLogRecPtr);
 	response_begin(response, NULL);
 	response_string(response, "ShardIterator", span_of(request_print_iterator(&iterator)));
 	response_end(response);
@@ -456,14 +448,12 @@ request_get_records(JsonReader *reader, StringInfo response)
 	find_target(&iterator, &target);
 	read.position = iterator.position;
 	read.shard = iterator.shard;
-	read.end = iterator.end;
 	response_begin(response, NULL);
 	response_begin_array(response, "Records");
 	stream_read(&target, &read, append_record, response, &result);
 	response_end_array(response);
 	iterator.position = result.next;
 	iterator.issued = request_now();
-	iterator.end = known_end(&target, iterator.end);
 	if (!result.ended)
 		response_string(response, "NextShardIterator", span_of(request_print_iterator(&iterator)));
 	response_end(response);

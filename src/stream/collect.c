@@ -174,6 +174,19 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 }
 
 static void
+write_ends(StreamCollector *collector)
+{
+	ListCell *cell;
+
+	foreach (cell, collector->decoder->round.ends)
+	{
+		const StreamEnd *end = lfirst(cell);
+
+		stream_end_write(collector->schema, end->relid, end->stream, end->lsn);
+	}
+}
+
+static void
 store_round(StreamCollector *collector, const StreamState *next)
 {
 	StreamRound *round = &collector->decoder->round;
@@ -186,6 +199,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 		stream_append(collector->partition.relid, collector->decoder);
 		stream_notify(round);
 	}
+	write_ends(collector);
 	stream_decoder_end_round(collector->decoder);
 	commit_writing(collector);
 	collector->state = *next;
@@ -211,6 +225,7 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 	next.last_commit = decoder->round.last_commit;
 	records = decoder->round.records;
 	note &= next.collected > collector->state.collected;
+	note |= decoder->round.ends != NIL;
 	if (records == 0 && !note && !is_to_be_noted(collector, next.records_at))
 	{
 		stream_decoder_end_round(decoder);

@@ -113,6 +113,22 @@ take_record(StreamPlugin *plugin, const StreamRecord *record)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+take_end(StreamPlugin *plugin, Oid relid, int64 stream)
+{
+	StreamDecoder *decoder = plugin->deliver_arg;
+	MemoryContext old;
+	StreamEnd *end;
+
+	if (plugin->place.lsn < decoder->skipped)
+		return;
+	old = MemoryContextSwitchTo(decoder->round_context);
+	end = palloc(sizeof(StreamEnd));
+	*end = (StreamEnd){relid, stream, plugin->place.lsn};
+	decoder->round.ends = lappend(decoder->round.ends, end);
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * Reading
  */
@@ -270,6 +286,7 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	decoder->begin = decoding->callbacks.begin_cb;
 	decoding->callbacks.begin_cb = begin_transaction;
 	plugin->deliver = take_record;
+	plugin->close = take_end;
 	plugin->deliver_arg = decoder;
 	XLogBeginRead(decoding->reader, MyReplicationSlot->data.restart_lsn);
 }

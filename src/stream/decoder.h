@@ -20,7 +20,16 @@ typedef struct StreamRound
 	uint64 bytes;
 	TimestampTz last_commit;
 	List *relations; /* that have records in it */
+	List *ends; /* of StreamEnd */
 } StreamRound;
+
+/* A stream that was disabled in the round. */
+typedef struct StreamEnd
+{
+	Oid relid;
+	int64 stream;
+	XLogRecPtr lsn;
+} StreamEnd;
 
 /* More than are written between two looks at an otherwise idle WAL. */
 #define DECODER_OWN 4

@@ -23,6 +23,7 @@
 #include "catalog/indexspec.h"
 #include "catalog/owned.h"
 #include "errors.h"
+#include "mark.h"
 #include "request/resource.h"
 #include "stream/read.h"
 #include "stream/stream.h"
@@ -56,10 +57,18 @@ check_table(Relation rel)
 																			  : "unlogged")));
 }
 
-/* Until the transaction ends the slot stays what it is. */
+/*
+ * For the owner of a table: until the transaction ends the slot stays what it is.  So no stream is without one; and
+ * what is disabled when the slot is replaced was disabled before the new one begins.
+ */
 static void
-keep_slot(void)
+keep_slot(ItemSpan name)
 {
+	DynTable *table;
+	Relation rel = request_open_table(name, &table);
+
+	request_check_owner(rel);
+	relation_close(rel, AccessShareLock);
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ShareLock, false))
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
@@ -145,10 +154,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	int64 label;
 
 	PreventCommandDuringRecovery("dyn_stream_enable");
-	rel = request_open_table(name, &table);
-	request_check_owner(rel);
-	relation_close(rel, AccessShareLock);
-	keep_slot();
+	keep_slot(name);
 	rel = request_lock_table(name, mode, &table);
 	check_table(rel);
 	if (dyn_settings_stream(&table->settings) != NULL)
@@ -176,8 +182,10 @@ stream_disable(ItemSpan name)
 	DynShape *shape;
 	DynSettings *settings;
 	DynStream *last;
+	DynMarked marked;
 
 	PreventCommandDuringRecovery("dyn_stream_disable");
+	keep_slot(name);
 	rel = request_lock_table(name, mode, &table);
 	shape = dyn_shape_of(rel, table);
 	settings = &shape->settings;
@@ -189,7 +197,10 @@ stream_disable(ItemSpan name)
 	settings->identity = (ItemSpan){0};
 	forget_expired(settings);
 	SPI_connect();
+	/* before the catalogs change: who decodes it finds the stream in them that ends */
+	dyn_mark_start(&marked, DYN_MARK_CLOSING, table->relid);
 	write_stream(rel, shape, identity);
+	dyn_mark_end(&marked);
 	SPI_finish();
 }
 

@@ -52,7 +52,29 @@ typedef struct Streams
 	int64 newest; /* label, of those that can be believed */
 	int enabled;
 	StringInfoData names; /* of tables with one that is enabled */
+	List *disabled; /* of StreamOfTable */
 } Streams;
+
+typedef struct StreamOfTable
+{
+	Oid relid;
+	int64 label;
+} StreamOfTable;
+
+static void
+add_disabled(Streams *streams, const DynTable *table)
+{
+	for (int i = 0; i < table->settings.nstreams; i++)
+	{
+		StreamOfTable *stream;
+
+		if (table->settings.streams[i].disabled == 0)
+			continue;
+		stream = palloc(sizeof(StreamOfTable));
+		*stream = (StreamOfTable){table->relid, table->settings.streams[i].label};
+		streams->disabled = lappend(streams->disabled, stream);
+	}
+}
 
 static void
 survey_streams(Streams *streams)
@@ -77,6 +99,7 @@ survey_streams(Streams *streams)
 		if (dyn_settings_stream(&table->settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
 							 table->qualified);
+		add_disabled(streams, table);
 		relation_close(rel, AccessShareLock);
 	}
 }
@@ -145,14 +168,17 @@ static void
 clear_tables(const Life *life)
 {
 	static const char *const tables[] = {STREAM_STATE_TABLE, STREAM_GAPS_TABLE,
-										 STREAM_TRIMMED_TABLE};
+										 STREAM_TRIMMED_TABLE, STREAM_ENDS_TABLE};
 
 	truncate_records(life);
 	for (int i = 0; i < lengthof(tables); i++)
 		execute(life, tables[i], psprintf("DELETE FROM %%1$s.%s", tables[i]), 0, NULL, NULL);
 }
 
-/* What was committed from one place to before another one is lost to all streams that there are. */
+/*
+ * What was committed from one place to before another one is lost to all streams that there are, and those that are
+ * disabled have no records behind it.
+ */
 static void
 write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 {
@@ -160,6 +186,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	Datum values[3] = {LSNGetDatum(after), LSNGetDatum(before)};
 	TimestampTz noticed = GetCurrentTimestamp();
 	Streams streams;
+	ListCell *cell;
 
 	/* later than their labels, whatever the clock does */
 	survey_streams(&streams);
@@ -170,6 +197,13 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 			"INSERT INTO %1$s." STREAM_GAPS_TABLE " (after_lsn, before_lsn, noticed)"
 			" VALUES ($1, $2, $3)",
 			lengthof(types), types, values);
+	/* who disables a stream keeps the slot what it is, so those here were disabled before it */
+	foreach (cell, streams.disabled)
+	{
+		const StreamOfTable *stream = lfirst(cell);
+
+		stream_end_write(life->schema, stream->relid, stream->label, before);
+	}
 }
 
 /* All before the place was collected, as far as it ever will be. */

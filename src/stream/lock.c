@@ -6,7 +6,8 @@
  * relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
  *
  *	 STREAM_LOCK_LIFE  exclusive while the slot is made, replaced or removed; shared, until its
- *					   transaction ends, by who enables a stream, which must not be without a slot
+ *					   transaction ends, by who enables a stream, which must not be without a slot,
+ *					   or disables one, which must not end unseen
  *	 STREAM_LOCK_SLOT  exclusive by who decodes from the slot, and by who makes it go
  */
 #include "postgres.h"

@@ -49,7 +49,7 @@ enum
 	INDEX_SHARD
 };
 
-/* dyn_stream_gaps, dyn_stream_trimmed, dyn_stream_state */
+/* dyn_stream_gaps, dyn_stream_trimmed, dyn_stream_ends, dyn_stream_state */
 enum
 {
 	GAP_AFTER = 1,
@@ -63,6 +63,12 @@ enum
 	TRIMMED_STREAM,
 	TRIMMED_LSN,
 	TRIMMED_ORDINAL
+};
+
+enum
+{
+	END_RELATION = 1,
+	END_STREAM
 };
 
 enum
@@ -452,4 +458,32 @@ stream_log_collected(const StreamLog *log)
 				ObjectIdGetDatum(MyDatabaseId));
 	read_rows(log, STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
 	return collected;
+}
+
+typedef struct StreamEnded
+{
+	int64 stream;
+	bool found;
+} StreamEnded;
+
+static void
+read_end(HeapTuple row, TupleDesc desc, void *arg)
+{
+	StreamEnded *ended = arg;
+	bool isnull;
+
+	if (DatumGetInt64(heap_getattr(row, END_STREAM, desc, &isnull)) == ended->stream)
+		ended->found = true;
+}
+
+/* Whether all records of a stream that was disabled have been collected, and it says so. */
+bool
+stream_log_ended(const StreamLog *log, Oid relid, int64 stream)
+{
+	StreamEnded ended = {stream};
+	ScanKeyData key;
+
+	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	read_rows(log, STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &ended);
+	return ended.found;
 }

@@ -315,6 +315,10 @@ forget_what_is_over(Oid schema)
 	change_trimmed(schema, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE
 						   " t WHERE NOT EXISTS (SELECT FROM pg_class c"
 						   " WHERE c.oid = t.relation)");
+	(void) owned_execute(schema, STREAM_ENDS_TABLE,
+						 "DELETE FROM %1$s." STREAM_ENDS_TABLE
+						 " e WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation)",
+						 0, NULL, NULL, NULL);
 }
 
 /*

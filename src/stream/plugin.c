@@ -119,6 +119,37 @@ forget_mark(StreamPlugin *plugin, const DynMark *mark)
 	}
 }
 
+/*
+ * A stream is disabled by what comes next; the catalogs are as they were before.  The end has a place, as records
+ * have: readers of the table's next stream begin behind the one after the last record of this one.
+ */
+static void
+close_stream(StreamPlugin *plugin, Oid relid)
+{
+	Relation rel = RelationIdGetRelation(relid);
+	StreamSubject *subject;
+
+	if (!RelationIsValid(rel))
+		return;
+	subject = stream_subject(plugin, rel);
+	if (subject != NULL && subject->stream != 0)
+	{
+		plugin->place.ordinal++;
+		if (plugin->close != NULL)
+			plugin->close(plugin, subject->named, subject->stream);
+	}
+	RelationClose(rel);
+}
+
+static void
+begin_mark(StreamPlugin *plugin, const DynMark *mark)
+{
+	if (mark->kind == DYN_MARK_CLOSING)
+		close_stream(plugin, mark->relid);
+	else
+		remember_mark(plugin, mark);
+}
+
 static void
 message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool transactional,
 		const char *prefix, Size size, const char *text)
@@ -136,7 +167,7 @@ message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool
 	if (dyn_mark_read(text, size, txn->xid, plugin->secret, &mark))
 	{
 		if (mark.start)
-			remember_mark(plugin, &mark);
+			begin_mark(plugin, &mark);
 		else
 			forget_mark(plugin, &mark);
 	}

@@ -31,7 +31,9 @@ struct StreamSubjects;
 typedef struct StreamPlugin
 {
 	void (*deliver)(struct StreamPlugin *plugin, const StreamRecord *record);
-	void *deliver_arg; /* for who replaces deliver */
+	/* a stream has no records of later transactions; NULL: nobody wants to know */
+	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream);
+	void *deliver_arg; /* for who sets these */
 	LogicalDecodingContext *decoding;
 	StreamOptions options;
 	struct StreamSubjects *subjects;

@@ -148,14 +148,15 @@ take_record(const StreamRecord *record, void *arg)
 }
 
 /*
- * Whether all of a stream has been collected.  Who disables it may commit much later than he says, and
- * after others, so his time proves nothing; but whoever sees it disabled sees his commit, which is
- * before the end of the WAL of that moment.
+ * Whether all of a stream has been collected: its end was written together with its last records, or
+ * all was taken down, and nothing is collected for it any more.
  */
 static bool
-has_ended(const StreamTarget *target, XLogRecPtr collected, XLogRecPtr end)
+has_ended(const StreamLog *log, const StreamTarget *target, XLogRecPtr collected)
 {
-	return target->stream.disabled != 0 && end != InvalidXLogRecPtr && collected >= end;
+	return target->stream.disabled != 0 &&
+		   (XLogRecPtrIsInvalid(collected) ||
+			stream_log_ended(log, target->relid, target->stream.label));
 }
 
 static void
@@ -181,8 +182,7 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	if (!progress->full && gap == NULL)
 		raise_place(&progress->last, (StreamPlace){collected, 0});
 	result->next = stream_position_after(progress->last);
-	result->ended =
-		!progress->full && gap == NULL && has_ended(target, collected, progress->read->end);
+	result->ended = !progress->full && gap == NULL && has_ended(log, target, collected);
 }
 
 /* At once, whatever there is; the caller's rights were checked. */
@@ -202,14 +202,13 @@ stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCall
 void
 stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last, bool *ended)
 {
-	XLogRecPtr end = stream_wal_position();
 	StreamLog log;
 
 	stream_log_open(&log, target->schema);
 	*first = find_floor(&log, target);
 	*last = *first;
 	(void) stream_log_last(&log, target->relid, target->stream.label, last);
-	*ended = has_ended(target, stream_log_collected(&log), end);
+	*ended = has_ended(&log, target, stream_log_collected(&log));
 	stream_log_close(&log);
 	first->ordinal++;
 	/* without records too, it does not end before it begins */

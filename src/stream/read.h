@@ -33,7 +33,6 @@ typedef struct StreamRead
 	int shard; /* -1: all */
 	int64 max_records; /* 0: no limit */
 	int64 max_bytes; /* likewise; one record may have more */
-	XLogRecPtr end; /* of the WAL, after the stream was seen to be disabled; or Invalid */
 } StreamRead;
 
 typedef struct StreamReadResult
@@ -103,6 +102,7 @@ extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, Strea
 extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
 extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
 extern XLogRecPtr stream_log_collected(const StreamLog *log);
+extern bool stream_log_ended(const StreamLog *log, Oid relid, int64 stream);
 
 /* read.c */
 extern void stream_read(const StreamTarget *target, const StreamRead *read,

@@ -19,6 +19,7 @@
 #define STREAM_STATE_TABLE "dyn_stream_state"
 #define STREAM_GAPS_TABLE "dyn_stream_gaps"
 #define STREAM_TRIMMED_TABLE "dyn_stream_trimmed"
+#define STREAM_ENDS_TABLE "dyn_stream_ends"
 
 /* The columns of dyn_stream_records, from 0 on. */
 enum
@@ -90,6 +91,9 @@ extern void stream_look(Oid schema, StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(Oid schema);
 extern void stream_require_slot_to_enable(Oid schema);
+
+/* end.c */
+extern void stream_end_write(Oid schema, Oid relid, int64 label, XLogRecPtr lsn);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

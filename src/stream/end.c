@@ -1,0 +1,29 @@
+/*
+ * end.c
+ *	  Where disabled streams have ended.
+ *
+ * Who disables a stream marks that in the WAL, and whoever collects writes down the place of that
+ * commit together with the records up to it.  So a reader whose snapshot shows the end has all
+ * records of the stream, whether or not anything else is written to the WAL.  A disabling that
+ * nobody decodes any more, since a new slot begins behind it, ends where the slot begins.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/pg_lsn.h"
+
+#include "catalog/owned.h"
+#include "stream/stream.h"
+
+/* Connected to SPI.  The first end that is written stays. */
+void
+stream_end_write(Oid schema, Oid relid, int64 label, XLogRecPtr lsn)
+{
+	Oid types[] = {OIDOID, INT8OID, PG_LSNOID};
+	Datum values[] = {ObjectIdGetDatum(relid), Int64GetDatum(label), LSNGetDatum(lsn)};
+
+	owned_execute(schema, STREAM_ENDS_TABLE,
+				  "INSERT INTO %1$s." STREAM_ENDS_TABLE " (relation, stream, lsn)"
+				  " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+				  lengthof(types), types, values, NULL);
+}
