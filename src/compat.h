@@ -41,6 +41,9 @@ struct Node;
 /* 16 has one function for the owners of all kinds of objects. */
 #if !PG16_GE
 #define object_ownercheck(class, object, role) pg_class_ownercheck((object), (role))
+#define schema_ownercheck(object, role) pg_namespace_ownercheck((object), (role))
+#else
+#define schema_ownercheck(object, role) object_ownercheck(NamespaceRelationId, (object), (role))
 #endif
 
 /* 17 lets a background worker connect as a role that may not log in. */

@@ -11,9 +11,13 @@
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "nodes/value.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -22,7 +26,9 @@
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "compat.h"
 #include "errors.h"
+#include "work/brief_lock.h"
 
 static void
 fail_exists(ItemSpan name)
@@ -245,21 +251,47 @@ dyn_create_table(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/*
- * Drop a table, which is closed here.  It was looked up under a lock that is given back: DROP TABLE
- * takes its own only after it has looked whether the caller may.
- */
-void
-dyn_drop(Relation rel, const DynTable *table)
+/* As DROP TABLE looks at rights. */
+static void
+check_may_drop(Relation rel)
 {
-	char *sql = psprintf("DROP TABLE %s", table->qualified);
-	bool protected = table->settings.deletion_protection;
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()) &&
+		!schema_ownercheck(RelationGetNamespace(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
+}
 
-	relation_close(rel, AccessShareLock);
-	if (protected)
+static void
+check_protection(const DynTable *table)
+{
+	if (table->settings.deletion_protection)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "Resource cannot be deleted as it is currently protected against deletion. "
 				  "Disable deletion protection first.");
+}
+
+/*
+ * Drop a table, which is closed here.  It was looked up under a lock that is given back before the
+ * stronger one is taken, so it may be another one by then.
+ */
+void
+dyn_drop(Relation rel, DynTable *table)
+{
+	Oid relid = RelationGetRelid(rel);
+	char *name = pstrdup(table->name);
+	char *sql;
+
+	check_may_drop(rel);
+	check_protection(table);
+	relation_close(rel, AccessShareLock);
+	brief_lock(relid, AccessExclusiveLock);
+	rel = try_relation_open(relid, NoLock);
+	table = rel == NULL ? NULL : dyn_schema(rel);
+	if (table == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%s\" does not exist", name)));
+	check_protection(table);
+	sql = psprintf("DROP TABLE %s", table->qualified);
+	relation_close(rel, NoLock);
 	SPI_connect();
 	dyn_execute(sql);
 	SPI_finish();

@@ -141,7 +141,7 @@ extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const Dy
 extern int dyn_local_indexes(const DynTable *table);
 
 /* create.c */
-extern void dyn_drop(Relation rel, const DynTable *table);
+extern void dyn_drop(Relation rel, DynTable *table);
 
 /* describe.c */
 extern void dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan name,

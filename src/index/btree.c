@@ -83,7 +83,7 @@ static char *
 drop_remains_sql(GsiWork *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open(work, ShareUpdateExclusiveLock, &table);
+	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
 	const DynIndex *index = find_index(work, table);
 	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
 	Datum values[3];

@@ -81,7 +81,7 @@ void
 gsi_validate(GsiWork *work)
 {
 	DynTable *table;
-	Relation rel = gsi_open(work, ShareUpdateExclusiveLock, &table);
+	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
 
 	gsi_progress(work, GSI_VALIDATE);
 	relation_close(rel, NoLock);

@@ -76,12 +76,8 @@ extern void gsi_end(GsiWork *work);
 extern void gsi_next_transaction(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
-extern void gsi_sleep(long milliseconds);
 extern bool gsi_keep_away(Oid relid);
 extern void gsi_await_turn(Oid relid);
-extern bool gsi_try_lock(Oid relid, LOCKMODE mode);
-extern bool gsi_try_lock_tag(const LOCKTAG *tag, LOCKMODE mode);
-extern bool gsi_lock_briefly(Oid relid, LOCKMODE mode);
 extern void gsi_require_plain_table(Relation rel, const char *what);
 
 /* create.c, drop.c */

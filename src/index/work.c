@@ -14,30 +14,21 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "storage/latch.h"
 #include "storage/lmgr.h"
-#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/backend_progress.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
-#include "attempt.h"
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
+#include "work/brief_lock.h"
 
-/*
- * How long a lock that others have to queue behind is waited for, and then left alone.  The
- * deadlock check, which also sends away an autovacuum that is in the way, has to come before.
- */
-#define LOCK_PATIENCE 300
-#define LOCK_CHECK 100
+/* Between attempts at a lock that others queue behind. */
 #define LOCK_PAUSE 700
-#define LOCK_ATTEMPTS 20
 
 /* How long a procedure may take to end. */
 #define AWAY_PAUSE 50
@@ -130,7 +121,7 @@ gsi_keep_away(Oid relid)
 	for (int i = 0; i < AWAY_ATTEMPTS; i++)
 	{
 		if (i > 0)
-			gsi_sleep(AWAY_PAUSE);
+			work_sleep(AWAY_PAUSE);
 		if (LockAcquire(&lock, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL)
 			return true;
 	}
@@ -238,87 +229,19 @@ gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table)
 {
 	gsi_next_transaction(work);
 	/* before there is a snapshot, which CREATE INDEX CONCURRENTLY would wait for while we do */
+	Assert(mode <= RowExclusiveLock);
 	LockRelationOid(work->relid, mode);
 	return open_locked(work, table);
 }
 
-void
-gsi_sleep(long milliseconds)
-{
-	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
-	long left = milliseconds;
-
-	while (left > 0)
-	{
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left,
-				  WAIT_EVENT_PG_SLEEP);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
-	}
-}
-
-/* A relation's lock, or any other one. */
 static void
-take_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
+tell_blocked(const GsiWork *work, LOCKMODE mode)
 {
-	if (tag == NULL)
-		LockRelationOid(relid, mode);
-	else
-		(void) LockAcquire(tag, mode, false, false);
-}
+	char *blockers = brief_lock_blockers(list_make1_oid(work->relid), mode);
 
-typedef struct Wait
-{
-	Oid relid;
-	const LOCKTAG *tag;
-	LOCKMODE mode;
-} Wait;
-
-/* The wait's bounds are set as variables: they are not for what comes after. */
-static void
-lock_impatiently(void *arg)
-{
-	const Wait *wait = arg;
-	int lock_timeout = LockTimeout;
-	int deadlock_timeout = DeadlockTimeout;
-
-	PG_TRY();
-	{
-		LockTimeout = LOCK_PATIENCE;
-		DeadlockTimeout = Min(deadlock_timeout, LOCK_CHECK);
-		take_lock(wait->relid, wait->tag, wait->mode);
-	}
-	PG_FINALLY();
-	{
-		LockTimeout = lock_timeout;
-		DeadlockTimeout = deadlock_timeout;
-	}
-	PG_END_TRY();
-}
-
-static bool
-try_lock(Oid relid, const LOCKTAG *tag, LOCKMODE mode)
-{
-	Wait wait = {relid, tag, mode};
-	ErrorData *error = attempt(lock_impatiently, &wait);
-
-	if (error != NULL && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
-		ReThrowError(error);
-	return error == NULL;
-}
-
-/* One attempt, until the transaction ends, at a lock that others wait for. */
-bool
-gsi_try_lock(Oid relid, LOCKMODE mode)
-{
-	return try_lock(relid, NULL, mode);
-}
-
-bool
-gsi_try_lock_tag(const LOCKTAG *tag, LOCKMODE mode)
-{
-	return try_lock(InvalidOid, tag, mode);
+	ereport(NOTICE,
+			(errmsg("%s: other transactions still use table \"%s\"", work->what, work->table),
+			 blockers == NULL ? 0 : errdetail("%s", blockers)));
 }
 
 /*
@@ -331,30 +254,15 @@ gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table)
 	TimestampTz told = GetCurrentTimestamp();
 
 	gsi_next_transaction(work);
-	while (!gsi_try_lock(work->relid, mode))
+	while (!brief_lock_try(work->relid, mode))
 	{
 		gsi_next_transaction(work);
 		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), 10000))
 		{
 			told = GetCurrentTimestamp();
-			ereport(NOTICE, (errmsg("%s: other transactions still use table \"%s\"", work->what,
-									work->table)));
+			tell_blocked(work, mode);
 		}
-		gsi_sleep(LOCK_PAUSE);
+		work_sleep(LOCK_PAUSE);
 	}
 	return open_locked(work, table);
-}
-
-/* The same in a transaction that goes on, which cannot wait for long: false if it gives up. */
-bool
-gsi_lock_briefly(Oid relid, LOCKMODE mode)
-{
-	for (int i = 0; i < LOCK_ATTEMPTS; i++)
-	{
-		if (i > 0)
-			gsi_sleep(LOCK_PAUSE);
-		if (gsi_try_lock(relid, mode))
-			return true;
-	}
-	return false;
 }

@@ -32,9 +32,9 @@
 #include "catalog/derive.h"
 #include "compat.h"
 #include "errors.h"
-#include "index/index.h"
 #include "job/items.h"
 #include "store/range.h"
+#include "work/brief_lock.h"
 
 #define DEFAULT_BATCH 500
 #define LARGEST_BATCH 100000
@@ -462,7 +462,7 @@ throttle(const ItemJob *work, TimestampTz begin, int64 changed)
 	if (work->max_rate == 0)
 		return;
 	due = changed * 1000 / work->max_rate;
-	gsi_sleep((long) (due - TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp())));
+	work_sleep((long) (due - TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp())));
 }
 
 static void

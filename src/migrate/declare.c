@@ -101,11 +101,37 @@ canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 	return json.data;
 }
 
+/* What is declared, unless it may not be; connected to SPI. */
+static char *
+checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
+{
+	if (model_find(model_declarations(rel), MODEL_MIGRATION, name) == NULL)
+		refuse_taken(name, RelationGetRelid(rel));
+	refuse_followed(name, rel);
+	return canonical(rel, table, name, steps);
+}
+
+/*
+ * Reading it locks what it reads from, until the transaction ends, and may wait for that: not while
+ * writers of the table of items wait for us.
+ */
+static void
+lock_sources(text *table_name, ItemSpan name, Jsonb *steps)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
+
+	model_require_owner(rel);
+	(void) checked(rel, table, name, steps);
+	relation_close(rel, AccessShareLock);
+}
+
 PG_FUNCTION_INFO_V1(dyn_migration);
 Datum
 dyn_migration(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	Jsonb *steps = PG_GETARG_JSONB_P(2);
 	DynTable *table;
 	Relation rel;
 	char *json;
@@ -114,12 +140,10 @@ dyn_migration(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
-	rel = model_open(PG_GETARG_TEXT_PP(1), &table);
 	store_connect();
-	if (model_find(model_declarations(rel), MODEL_MIGRATION, name) == NULL)
-		refuse_taken(name, RelationGetRelid(rel));
-	refuse_followed(name, rel);
-	json = canonical(rel, table, name, PG_GETARG_JSONB_P(2));
+	lock_sources(PG_GETARG_TEXT_PP(1), name, steps);
+	rel = model_open(PG_GETARG_TEXT_PP(1), &table);
+	json = checked(rel, table, name, steps);
 	SPI_finish();
 	model_set(rel, table, MODEL_MIGRATION, name, json);
 	PG_RETURN_VOID();
@@ -133,7 +157,7 @@ dyn_migration_drop(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	rel = model_lock(migration_open_table(name, AccessShareLock, &table), &table);
+	rel = model_lock_to_remove(migration_open_table(name, AccessShareLock, &table), &table);
 	refuse_followed(name, rel);
 	model_remove(rel, table, MODEL_MIGRATION, name);
 	PG_RETURN_VOID();

@@ -38,6 +38,7 @@
 #include "errors.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
+#include "work/brief_lock.h"
 
 #define FOLLOW_TRIGGER "~dynamo_follow"
 
@@ -326,6 +327,57 @@ create_trigger(const DynTable *table, const char *migration, const char *relatio
 						 relation, row, truncate));
 }
 
+/* The tables that it follows, if it can. */
+static List *
+check_steps(Migration *migration)
+{
+	List *relids = NIL;
+
+	for (int i = 0; i < migration->nsteps; i++)
+	{
+		ListCell *cell;
+
+		check_step(&migration->steps[i]);
+		foreach (cell, step_relations(&migration->steps[i]))
+			relids = list_append_unique_oid(relids, ((const StepRelation *) lfirst(cell))->relid);
+	}
+	return relids;
+}
+
+static void
+refuse_followed(const Migration *migration)
+{
+	if (migration_followers(migration->name, migration->relid) != NIL)
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
+						errmsg("migration \"%s\" is followed already", migration->name)));
+}
+
+/*
+ * With the locks that the triggers need, of all tables at once: while one is waited for, writers of
+ * another are not to wait.  The lock of the table of items, which lets writers by, keeps the declaration.
+ */
+static Relation
+open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
+{
+	Relation rel = migration_open(name, AccessShareLock, table, migration);
+	List *sources;
+
+	model_require_owner(rel);
+	refuse_followed(*migration);
+	sources = check_steps(*migration);
+	brief_lock(RelationGetRelid(rel), ShareUpdateExclusiveLock);
+	relation_close(rel, AccessShareLock);
+	brief_lock_all(sources, ShareRowExclusiveLock);
+	rel = migration_open(name, AccessShareLock, table, migration);
+	model_require_owner(rel);
+	refuse_followed(*migration);
+	if (list_difference_oid(check_steps(*migration), sources) != NIL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("migration \"%s\" was changed meanwhile", (*migration)->name),
+						errhint("Try again.")));
+	return rel;
+}
+
 PG_FUNCTION_INFO_V1(dyn_migration_follow);
 Datum
 dyn_migration_follow(PG_FUNCTION_ARGS)
@@ -337,13 +389,7 @@ dyn_migration_follow(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	store_connect();
-	rel = migration_open(name, ShareUpdateExclusiveLock, &table, &migration);
-	model_require_owner(rel);
-	if (migration_followers(migration->name, migration->relid) != NIL)
-		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-						errmsg("migration \"%s\" is followed already", migration->name)));
-	for (int i = 0; i < migration->nsteps; i++)
-		check_step(&migration->steps[i]);
+	rel = open_to_follow(name, &table, &migration);
 	for (int i = 0; i < migration->nsteps; i++)
 	{
 		ListCell *cell;
@@ -390,6 +436,46 @@ drop_trigger(Oid oid)
 		dyn_execute(sql);
 }
 
+static Oid
+table_of_trigger(Oid oid)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	Oid relid = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return relid;
+}
+
+/* For DROP TRIGGER, of all tables at once. */
+static void
+lock_followed(List *triggers)
+{
+	List *relids = NIL;
+	ListCell *cell;
+
+	foreach (cell, triggers)
+	{
+		Oid relid = table_of_trigger(lfirst_oid(cell));
+
+		if (!OidIsValid(relid))
+			continue;
+		if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
+			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(relid));
+		relids = list_append_unique_oid(relids, relid);
+	}
+	if (relids != NIL)
+		brief_lock_all(relids, AccessExclusiveLock);
+}
+
 /* Also where the migration is gone, or its tables have other names. */
 PG_FUNCTION_INFO_V1(dyn_migration_unfollow);
 Datum
@@ -406,6 +492,7 @@ dyn_migration_unfollow(PG_FUNCTION_ARGS)
 	if (triggers == NIL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("migration \"%s\" is not followed", name)));
+	lock_followed(triggers);
 	store_connect();
 	foreach (cell, triggers)
 		drop_trigger(lfirst_oid(cell));

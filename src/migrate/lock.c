@@ -13,8 +13,8 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
-#include "index/index.h"
 #include "migrate/migrate.h"
+#include "work/brief_lock.h"
 
 /* How long a batch stays away after it has tried, so that writers get by. */
 #define LOCK_PAUSE 200
@@ -45,6 +45,6 @@ migration_lock_batch(const Migration *migration)
 	LOCKTAG tag;
 
 	set_tag(&tag, migration);
-	while (!gsi_try_lock_tag(&tag, ShareLock))
-		gsi_sleep(LOCK_PAUSE);
+	while (!brief_lock_try_tag(&tag, ShareLock))
+		work_sleep(LOCK_PAUSE);
 }

@@ -245,7 +245,7 @@ Datum
 dyn_entity_drop(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
-	Relation rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	Relation rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
 
 	model_remove(rel, table, MODEL_ENTITY, action_span(PG_GETARG_TEXT_PP(1)));
 	PG_RETURN_VOID();
@@ -256,8 +256,9 @@ PG_FUNCTION_INFO_V1(dyn_entity_enforce);
 Datum
 dyn_entity_enforce(PG_FUNCTION_ARGS)
 {
+	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
-	Relation rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	Relation rel = PG_GETARG_BOOL(1) ? model_open(name, &table) : model_open_to_allow(name, &table);
 
 	if (PG_GETARG_BOOL(1) && entities_of(rel, table) == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -11,7 +11,6 @@
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -22,6 +21,7 @@
 #include "errors.h"
 #include "item/reader.h"
 #include "model/entity.h"
+#include "work/brief_lock.h"
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
 
@@ -104,8 +104,8 @@ model_require_owner(Relation rel)
  * From a table that is open for reading to one that is locked for a change, by its owner: whoever
  * is not gets his error before his lock could hold up writers.
  */
-Relation
-model_lock(Relation rel, DynTable **table)
+static Relation
+lock_table(Relation rel, LOCKMODE mode, DynTable **table)
 {
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(RelationGetRelationName(rel));
@@ -113,7 +113,7 @@ model_lock(Relation rel, DynTable **table)
 	model_require_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
-	LockRelationOid(relid, ShareRowExclusiveLock);
+	brief_lock(relid, mode);
 	rel = try_relation_open(relid, NoLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
@@ -123,9 +123,37 @@ model_lock(Relation rel, DynTable **table)
 }
 
 Relation
+model_lock_table(Relation rel, DynTable **table)
+{
+	return lock_table(rel, ShareRowExclusiveLock, table);
+}
+
+/* To remove a declaration: the trigger goes with the last one, and that takes a stronger lock. */
+Relation
+model_lock_to_remove(Relation rel, DynTable **table)
+{
+	bool last = list_length(model_declarations(rel)) <= 1;
+
+	return lock_table(rel, last ? AccessExclusiveLock : ShareRowExclusiveLock, table);
+}
+
+Relation
 model_open(text *name, DynTable **table)
 {
-	return model_lock(dyn_table_open(name, AccessShareLock, table), table);
+	return model_lock_table(dyn_table_open(name, AccessShareLock, table), table);
+}
+
+Relation
+model_open_to_remove(text *name, DynTable **table)
+{
+	return model_lock_to_remove(dyn_table_open(name, AccessShareLock, table), table);
+}
+
+/* To switch enforcement off: its trigger goes. */
+Relation
+model_open_to_allow(text *name, DynTable **table)
+{
+	return lock_table(dyn_table_open(name, AccessShareLock, table), AccessExclusiveLock, table);
 }
 
 /* A change on its way.  The schema goes out of date in it. */
@@ -172,9 +200,18 @@ begin_trigger(StringInfo sql, const ModelChange *change, const char *name, const
 					 quote_identifier(name), change->qualified, change->extension, function);
 }
 
+/*
+ * Who calls has the lock, unless others have changed declarations since the table was looked at.  Then
+ * a stronger lock is not waited for while writers wait for the one that is held.
+ */
 static void
 drop_trigger(const ModelChange *change, const char *name)
 {
+	if (!brief_lock_try(change->relid, AccessExclusiveLock))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("declarations of table %s were changed meanwhile", change->qualified),
+				 errhint("Try again.")));
 	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), change->qualified));
 }
 

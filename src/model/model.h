@@ -56,7 +56,10 @@ extern void model_require_owner(Relation rel);
 
 /* A table that is so looked up and locked, or locked after it was opened under AccessShareLock. */
 extern Relation model_open(text *name, DynTable **table);
-extern Relation model_lock(Relation rel, DynTable **table);
+extern Relation model_open_to_remove(text *name, DynTable **table);
+extern Relation model_open_to_allow(text *name, DynTable **table);
+extern Relation model_lock_table(Relation rel, DynTable **table);
+extern Relation model_lock_to_remove(Relation rel, DynTable **table);
 extern void model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name,
 					  const char *json);
 extern void model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name);

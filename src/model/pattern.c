@@ -242,7 +242,7 @@ dyn_access_pattern_drop(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	name = name_argument(fcinfo, 1, "name");
-	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
 	model_remove(rel, table, MODEL_PATTERN, name);
 	PG_RETURN_VOID();
 }

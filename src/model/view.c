@@ -9,6 +9,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -16,8 +18,10 @@
 #include "actions/arguments.h"
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
+#include "compat.h"
 #include "errors.h"
 #include "model/view.h"
+#include "work/brief_lock.h"
 
 #define VIEW_TRIGGER "dynamo_entity"
 
@@ -195,6 +199,23 @@ columns_of(const NewView *view, Relation rel)
 	return attributes;
 }
 
+/*
+ * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
+ * What is no view is looked at only.
+ */
+static Relation
+open_old(const NewView *view, Oid relid)
+{
+	char kind = get_rel_relkind(relid);
+
+	if (kind != '\0' && !object_ownercheck(RelationRelationId, relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind), view->name);
+	if (kind != RELKIND_VIEW)
+		return relation_open(relid, AccessShareLock);
+	brief_lock(relid, AccessExclusiveLock);
+	return relation_open(relid, NoLock);
+}
+
 static List *
 old_columns(NewView *view)
 {
@@ -205,7 +226,7 @@ old_columns(NewView *view)
 	view->exists = OidIsValid(relid);
 	if (!view->exists)
 		return NIL;
-	rel = relation_open(relid, AccessShareLock);
+	rel = open_old(view, relid);
 	attributes = columns_of(view, rel);
 	relation_close(rel, NoLock);
 	return attributes;

@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "index/index.h"
 #include "request/resource.h"
+#include "work/brief_lock.h"
 
 pg_noreturn static void
 fail_not_found(ItemSpan given)
@@ -55,13 +56,7 @@ request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table)
 	request_check_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
-	if (!gsi_lock_briefly(relid, mode))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-			 errmsg("table \"%s\" is in use by other transactions", (*table)->name),
-			 errhint(
-				 "What has to be changed needs a lock that they do not let go of: try again.")));
+	brief_lock(relid, mode);
 	rel = try_relation_open(relid, NoLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)

@@ -105,7 +105,8 @@ check_disabled(const UpdateTimeToLive *update)
 	dyn_settings_check_ttl(update->specification.attribute);
 	ttl_check_disable(table);
 	ttl_check_attribute(table, update->specification.attribute);
-	relation_close(rel, NoLock);
+	/* held while a stronger lock is waited for, it would be in the way of others who do so too */
+	relation_close(rel, AccessShareLock);
 }
 
 void

@@ -17,6 +17,7 @@
 #include "index/index.h"
 #include "stream/background.h"
 #include "stream/collect.h"
+#include "work/brief_lock.h"
 
 /* Milliseconds between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
@@ -123,7 +124,7 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 			return after.records - Min(before.records, after.records);
 		/* no snapshot is kept meanwhile, and what is committed meanwhile is seen */
 		commit();
-		gsi_sleep(LOOK_FOR_LOCK);
+		work_sleep(LOOK_FOR_LOCK);
 	}
 }
 

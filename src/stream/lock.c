@@ -23,6 +23,7 @@
 #include "errors.h"
 #include "index/index.h"
 #include "stream/stream.h"
+#include "work/brief_lock.h"
 
 /* How long who decodes may take to leave the slot when it is told to. */
 #define LEAVE_PAUSE 50
@@ -93,7 +94,7 @@ stream_take_slot(void)
 			return;
 		if (i % LEAVE_REMINDER == 0)
 			end_worker(stream_slot_holder());
-		gsi_sleep(LEAVE_PAUSE);
+		work_sleep(LEAVE_PAUSE);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),

@@ -26,8 +26,8 @@
 #include "utils/timestamp.h"
 
 #include "catalog/owned.h"
-#include "index/index.h"
 #include "stream/collect.h"
+#include "work/brief_lock.h"
 
 /* The retention is divided into at least so many partitions, of one of these widths in seconds. */
 #define PARTITIONS 24
@@ -333,8 +333,8 @@ stream_trim(Oid schema, TimestampTz time)
 	StreamPartition *partition = oldest_expired(parent, time);
 	char *name;
 
-	if (partition == NULL || !gsi_try_lock(parent, AccessExclusiveLock) ||
-		!gsi_try_lock(partition->relid, AccessExclusiveLock))
+	if (partition == NULL || !brief_lock_try(parent, AccessExclusiveLock) ||
+		!brief_lock_try(partition->relid, AccessExclusiveLock))
 		return false;
 	name = get_rel_name(partition->relid);
 	if (name == NULL)

@@ -23,9 +23,9 @@
 #include "utils/wait_event.h"
 
 #include "compat.h"
-#include "index/index.h"
 #include "stream/background.h"
 #include "stream/stream.h"
+#include "work/brief_lock.h"
 
 #define NAME "dynamo_table streams"
 
@@ -128,7 +128,7 @@ stream_wait_for_records(int milliseconds)
 	/* a standby is not told */
 	if (shared == NULL || RecoveryInProgress())
 	{
-		gsi_sleep(Min(milliseconds, LOOK_AGAIN));
+		work_sleep(Min(milliseconds, LOOK_AGAIN));
 		return;
 	}
 	ConditionVariablePrepareToSleep(&shared->added);

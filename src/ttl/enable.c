@@ -81,7 +81,7 @@ enable_in_transaction(const Wanted *wanted)
 	Relation rel = request_open_table(wanted->table, &table);
 	bool hide = only_hides(table, wanted);
 
-	relation_close(rel, NoLock);
+	relation_close(rel, AccessShareLock);
 	if (hide)
 	{
 		rel = request_lock_table(wanted->table, ShareRowExclusiveLock, &table);

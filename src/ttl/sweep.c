@@ -36,10 +36,10 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "index/index.h"
 #include "index/place_plan.h"
 #include "mark.h"
 #include "ttl/ttl.h"
+#include "work/brief_lock.h"
 
 /* Entries that are read at once: each reading may have to pass all that went before. */
 #define DUE_AT_ONCE 20000
@@ -395,8 +395,8 @@ remove_due(TtlSweep *sweep)
 		set_batch(sweep);
 		next_transaction(sweep);
 		if (sweep->limits.pause > 0)
-			gsi_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
-					  sweep->limits.pause / 100);
+			work_sleep(TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()) *
+					   sweep->limits.pause / 100);
 	} while (sweep->done < sweep->ndue && goes_on(sweep));
 }
 

@@ -1,0 +1,135 @@
+# What one owner does to others: locks that are held, and rights that are not there.  "one" owns table app, "other" owns
+# table theirs, "stranger" may log in and nothing else.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\nclient_min_messages = warning");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION dynamo_table;
+	CREATE ROLE one LOGIN;
+	CREATE ROLE other LOGIN;
+	CREATE ROLE stranger LOGIN;
+	GRANT CREATE ON SCHEMA public TO one, other, stranger;
+	SET SESSION AUTHORIZATION one;
+	SELECT dyn_create_table('app', 'pk S', 'sk S');
+	SELECT dyn_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}, "Details": {"type": "N bigint"}}');
+	SELECT dyn_put('app', '{"pk":{"S":"THING#1"},"sk":{"S":"#"},"Id":{"S":"1"},"expires":{"N":"1"}}');
+	CREATE TABLE source (id int PRIMARY KEY, name text);
+	CREATE TABLE detail (id int PRIMARY KEY, source int NOT NULL REFERENCES source);
+	SET SESSION AUTHORIZATION other;
+	SELECT dyn_create_table('theirs', 'pk S');
+	SELECT dyn_put('theirs', '{"pk":{"S":"1"}}')});
+
+sub connect_as { return $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', $_[0] ]) }
+
+# The answer of a role that waits for nobody for long.
+sub as
+{
+	my ($role, $sql) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "SET statement_timeout = '60s'; $sql", extra_params => [ '-U', $role ]);
+	return $err eq '' ? $out : $err;
+}
+
+sub is_in_use
+{
+	my ($call, $table, $pid, $what) = @_;
+	like(as('one', "SET lock_timeout = 250; SELECT $call"), qr/table "$table" is in use by other transactions\n.*Locks are held by process $pid\./i, $what);
+}
+
+my $steps = q{[{"entity": "Thing", "from": "source", "attributes": {"Id": "id::text"}, "children": {"Details": {"from": "detail", "on": {"source": "id"}, "as": "count"}}}]};
+
+# A writer is idle in its transaction.  Calls that need a lock that writers conflict with give up by themselves, others
+# write meanwhile, and whoever gave up says who is in the way.
+my $writer = connect_as('one');
+my $pid = $writer->query_safe(q{SELECT pg_backend_pid()});
+$writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"THING#2"},"sk":{"S":"#"},"Id":{"S":"2"}}')});
+
+my @declarations = (
+	q{dyn_entity('app', 'Other', '{"pk": "OTHER#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')},
+	q{dyn_entity_drop('app', 'Thing')},
+	q{dyn_entity_enforce('app', true)},
+	q{dyn_access_pattern('app', 'all', 'Scan', '{}')},
+	qq{dyn_migration('m', 'app', '$steps')},
+	q{dyn_drop_table('app')},
+	q{dyn_set_placement('app', false)},
+	q{dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "a", "Value": "b"}]}')},
+	q{dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true}')},
+	q{dyn_request('DeleteTable', '{"TableName": "app"}')},
+	q{dyn_request('UpdateTimeToLive', '{"TableName": "app", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}}')});
+foreach my $call (@declarations)
+{
+	my ($name) = $call =~ /^(dyn_request\('\w+'|\w+)/;
+	is_in_use($call, 'app', $pid, "$name names the process that is in the way");
+}
+
+# Its writers pass while a call waits.
+my $declaring = connect_as('one');
+my $declaring_pid = $declaring->query_safe(q{SELECT pg_backend_pid()});
+$declaring->query_until(qr/begun/, "\\echo begun\nSELECT dyn_access_pattern('app', 'all', 'Scan', '{}');\n\\echo done\n");
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $declaring_pid AND state = 'active' AND query LIKE '%dyn_access_pattern%'"), 'a declaration waits');
+for my $i (1 .. 20)
+{
+	as('one', qq{SELECT dyn_put('app', '{"pk":{"S":"THING#x$i"},"sk":{"S":"#"},"Id":{"S":"x$i"}}')});
+}
+is(as('one', q{SELECT count(*) FROM app WHERE pk LIKE 'THING#x%'}), '20', 'and others write meanwhile');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $declaring_pid AND mode = 'ShareRowExclusiveLock' AND granted"), '0', 'although it has not got its lock');
+$writer->query_safe('COMMIT');
+$declaring->query_until(qr/done/, "\n");
+$declaring->quit;
+is(as('one', q{SELECT dyn_access_patterns('app') LIKE '%all%'}), 't', 'and declares when the writer has ended');
+
+# A call that locks several tables holds none while one of them is in use.
+is(as('one', qq{SELECT dyn_migration('m', 'app', '$steps')}), '', 'a migration is declared');
+$writer->query_safe('BEGIN; DELETE FROM detail WHERE false');
+is_in_use(q{dyn_migration_follow('m')}, 'detail', $pid, 'dyn_migration_follow names the process that is in the way');
+my $following = connect_as('one');
+my $following_pid = $following->query_safe(q{SELECT pg_backend_pid()});
+$following->query_until(qr/begun/, "\\echo begun\nSELECT dyn_migration_follow('m');\n\\echo done\n");
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active' AND query LIKE '%dyn_migration_follow%'"), 'following waits');
+for my $i (1 .. 20)
+{
+	as('one', "INSERT INTO source VALUES ($i)");
+}
+is(as('one', q{SELECT count(*) FROM source}), '20', 'and others write another table meanwhile');
+$writer->query_safe('COMMIT');
+$following->query_until(qr/done/, "\n");
+$following->quit;
+is(as('one', q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '4', 'it follows when the writer has ended');
+$writer->query_safe('BEGIN; SELECT count(*) FROM detail');
+is_in_use(q{dyn_migration_unfollow('m')}, 'detail', $pid, 'dyn_migration_unfollow names the process that is in the way');
+$writer->query_safe('COMMIT');
+is(as('one', q{SELECT dyn_migration_unfollow('m')}), '', 'and unfollows when it has ended');
+
+# A table that a migration reads from is locked: who declares it waits, but writers of the table of items do not.
+$writer->query_safe('BEGIN; LOCK TABLE detail IN ACCESS EXCLUSIVE MODE');
+my $waiting = connect_as('one');
+my $waiting_pid = $waiting->query_safe(q{SELECT pg_backend_pid()});
+$waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_migration('m', 'app', '$steps');\n\\echo done\n");
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $waiting_pid AND NOT granted"), 'a declaration waits for what it reads from');
+is(as('one', q{SELECT dyn_put('app', '{"pk":{"S":"THING#3"},"sk":{"S":"#"},"Id":{"S":"3"}}')}), '', 'and an item is written');
+$writer->query_safe('COMMIT');
+$waiting->query_until(qr/done/, "\n");
+$waiting->quit;
+
+# The same of a view that is made again.
+as('one', q{SELECT dyn_entity_view('app', 'Thing')});
+$writer->query_safe('BEGIN; SELECT count(*) FROM "Thing"');
+is_in_use(q{dyn_entity_view('app', 'Thing')}, 'Thing', $pid, 'dyn_entity_view names the process that is in the way');
+$writer->query_safe('COMMIT');
+
+# A prepared transaction has no process.
+$writer->query_safe(q{BEGIN; DELETE FROM app WHERE false; PREPARE TRANSACTION 'p'});
+like(as('one', q{SET lock_timeout = 250; SELECT dyn_access_pattern_drop('app', 'all')}), qr/Locks are held by a prepared transaction\./, 'a prepared transaction is named');
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'p'});
+is(as('one', q{SELECT dyn_access_pattern_drop('app', 'all')}), '', 'and waited for');
+$writer->quit;
+
+done_testing();
