@@ -66,12 +66,11 @@ SET ROLE dyn_direct;
 SELECT * FROM reads('app');
 RESET ROLE;
 
--- children
+-- children, for as long as there are any
 CREATE TABLE child () INHERITS (app);
 INSERT INTO child (item, pk, sk, g) VALUES ('{"pk":{"S":"a"},"sk":{"N":"9"},"g":{"B":"AAE="}}', 'a', 9, '\x0001');
 SELECT * FROM reads('app');
 DROP TABLE child;
-ANALYZE app;
 SELECT * FROM reads('app');
 
 -- a rule for writes and a trigger have no say in reads

@@ -326,7 +326,7 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 	bool isnull;
 
 	check_call(fcinfo);
-	table = dyn_schema(trigger->tg_relation);
+	table = dyn_schema_any(trigger->tg_relation);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("the trigger that calls \"dyn_derive_keys\" must be named \"%s\"",

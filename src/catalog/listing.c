@@ -52,7 +52,7 @@ read_schema(void *arg)
 {
 	SchemaRead *read = arg;
 
-	read->table = dyn_schema(read->rel);
+	read->table = dyn_schema_any(read->rel);
 }
 
 /*

@@ -23,11 +23,10 @@
 #include "catalog/key.h"
 
 static bool
-is_plain(Relation rel)
+is_plain(Relation rel, const DynTable *table)
 {
 	return rel->rd_rel->relkind == RELKIND_RELATION && dyn_am_is_ours(rel) &&
-		   !RELATION_IS_OTHER_TEMP(rel) && !rel->rd_rel->relrowsecurity &&
-		   !rel->rd_rel->relhassubclass;
+		   !RELATION_IS_OTHER_TEMP(rel) && !rel->rd_rel->relrowsecurity && !table->unsupported;
 }
 
 /* The place of a column in the table's keys, or -1. */
@@ -267,7 +266,7 @@ void
 dyn_read_plainness(Relation rel, DynTable *table)
 {
 	list_btrees(table);
-	table->plain = is_plain(rel);
+	table->plain = is_plain(rel, table);
 	table->bare = table->plain && !rel->rd_rel->relispartition && rel->rd_rules == NULL &&
 				  has_only_our_columns(rel, table) && has_only_our_trigger(rel) &&
 				  has_only_our_constraint(rel, table) && has_only_our_indexes(rel, table);

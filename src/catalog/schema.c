@@ -370,15 +370,19 @@ read_schema(Relation rel)
 	table->nattributes = table->ncolumns;
 	if (table->settings.ttl.len > 0)
 		read_ttl(rel, table);
+	table->unsupported = dyn_unsupported(rel) != NULL;
 	dyn_read_plainness(rel, table);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);
 	return table;
 }
 
-/* The schema of an open relation, or NULL if it is no table of ours. */
+/*
+ * The schema of an open relation, or NULL if it is no table of ours.  For triggers and for lists,
+ * which are for unsupported tables too.
+ */
 DynTable *
-dyn_schema(Relation rel)
+dyn_schema_any(Relation rel)
 {
 	Oid relid = RelationGetRelid(rel);
 	SchemaEntry *entry;
@@ -406,4 +410,24 @@ dyn_schema(Relation rel)
 	entry->table = table;
 	some_invalid |= !table->valid;
 	return table;
+}
+
+/* The same for whoever reads or writes items, or changes the table; unsupported tables are refused. */
+DynTable *
+dyn_schema(Relation rel)
+{
+	DynTable *table = dyn_schema_any(rel);
+	const char *detail;
+
+	if (table == NULL || !table->unsupported)
+		return table;
+	detail = dyn_unsupported(rel);
+	if (detail != NULL)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("table \"%s\" cannot be used as a table of items",
+							   RelationGetRelationName(rel)),
+						errdetail("%s", detail)));
+	/* no longer, of which nothing has told */
+	mark_invalid(RelationGetRelid(rel));
+	return dyn_schema_any(rel);
 }

@@ -81,6 +81,7 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */
+	bool unsupported; /* it is not to be used, see unsupported.c */
 	bool plain; /* it can be read without the executor, see plain.c */
 	bool bare; /* and written */
 	int nkeys; /* 1: partition key only */
@@ -112,6 +113,12 @@ dyn_index_key(const DynTable *table, const DynIndex *index, int i)
 
 /* schema.c */
 extern DynTable *dyn_schema(Relation rel);
+extern DynTable *dyn_schema_any(Relation rel);
+
+/* unsupported.c */
+extern bool dyn_has_children(Relation rel);
+extern bool dyn_is_distributed(Relation rel);
+extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);

@@ -83,11 +83,10 @@ gsi_require_plain_table(Relation rel, const char *what)
 
 	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, table);
-	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
-		rel->rd_rel->relhassubclass)
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("%s of table \"%s\" cannot be changed", what, table),
-						errdetail("It is partitioned, a partition, or has child tables.")));
+						errdetail("It is partitioned, or a partition.")));
 }
 
 static void

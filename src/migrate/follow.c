@@ -109,7 +109,7 @@ check_table(const MigrationStep *step, const StepRelation *relation)
 
 	model_require_owner(rel);
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
-		rel->rd_rel->relhassubclass)
+		dyn_has_children(rel))
 		refuse(step,
 			   psprintf("%s is a view, partitioned, a partition, or has child tables.",
 						relation->name),

@@ -226,7 +226,7 @@ step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns)
 
 	/* children of a table have indexes of their own */
 	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
-		(rel->rd_rel->relkind == RELKIND_RELATION && !rel->rd_rel->relhassubclass))
+		(rel->rd_rel->relkind == RELKIND_RELATION && !dyn_has_children(rel)))
 	{
 		indexes = RelationGetIndexList(rel);
 		foreach (cell, indexes)

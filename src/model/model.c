@@ -338,7 +338,7 @@ dyn_model_check(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" must be called by a BEFORE INSERT OR UPDATE row trigger",
 						"dyn_model_check")));
-	table = dyn_schema(trigger->tg_relation);
+	table = dyn_schema_any(trigger->tg_relation);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("trigger \"%s\" is for tables of items only",

@@ -68,12 +68,18 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 	return plan;
 }
 
-/* Parameters with the types that the statement was prepared with. */
+/*
+ * Parameters with the types that the statement was prepared with.  None are NULL, as everywhere in
+ * the server: planners of other modules do not expect an empty list.
+ */
 ParamListInfo
 store_parameters(int n, const Oid *types, const Datum *values)
 {
-	ParamListInfo params = makeParamList(n);
+	ParamListInfo params;
 
+	if (n == 0)
+		return NULL;
+	params = makeParamList(n);
 	for (int i = 0; i < n; i++)
 	{
 		params->params[i].value = values[i];

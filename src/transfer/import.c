@@ -176,6 +176,10 @@ open_source(Source *source, Oid relid, const char *column)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" cannot be imported from", source->name),
 						errdetail("It is no table that has rows of its own.")));
+	if (dyn_is_distributed(rel))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("\"%s\" cannot be imported from", source->name),
+						errdetail("It is managed by Citus.")));
 	source->column = choose_column(source, rel, column);
 	source->filenode = rel->rd_rel->relfilenode;
 	source->end = RelationGetNumberOfBlocks(rel);

@@ -1,0 +1,81 @@
+/*
+ * unsupported.c
+ *	  Tables that cannot be used as tables of items, although they have the shape.
+ *
+ * Both stores read and write one relation, and take its primary key for unique.  Rows of child
+ * tables are beyond that key: a query sees them, a write does not.  Rows of a table that Citus
+ * manages are elsewhere altogether.
+ *
+ * Whatever makes a table one of these changes its relcache entry: a child that is added, the columns
+ * that are merged with those of a parent, and Citus itself.  Nothing need tell when it is over.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace_d.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/table.h"
+
+/* Citus' catalog of the tables that it manages, and its index.  Only superusers create tables there. */
+#define CITUS_TABLES "pg_dist_partition"
+#define CITUS_TABLES_INDEX "pg_dist_partition_logical_relid_index"
+#define CITUS_TABLES_RELATION "logicalrelid"
+
+/* relhassubclass alone may be a trace of children that are gone. */
+bool
+dyn_has_children(Relation rel)
+{
+	return rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && rel->rd_rel->relhassubclass &&
+		   find_inheritance_children(RelationGetRelid(rel), NoLock) != NIL;
+}
+
+static bool
+is_child(Relation rel)
+{
+	return !rel->rd_rel->relispartition && has_superclass(RelationGetRelid(rel));
+}
+
+bool
+dyn_is_distributed(Relation rel)
+{
+	Oid catalog = get_relname_relid(CITUS_TABLES, PG_CATALOG_NAMESPACE);
+	Relation tables;
+	SysScanDesc scan;
+	ScanKeyData key;
+	AttrNumber column;
+	Oid index;
+	bool found;
+
+	if (!OidIsValid(catalog))
+		return false;
+	column = get_attnum(catalog, CITUS_TABLES_RELATION);
+	if (column <= 0)
+		return false;
+	index = get_relname_relid(CITUS_TABLES_INDEX, PG_CATALOG_NAMESPACE);
+	tables = table_open(catalog, AccessShareLock);
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationGetRelid(rel)));
+	scan = systable_beginscan(tables, index, OidIsValid(index), NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(tables, AccessShareLock);
+	return found;
+}
+
+/* Why the table cannot be used, as a sentence; NULL if it can. */
+const char *
+dyn_unsupported(Relation rel)
+{
+	if (dyn_has_children(rel))
+		return "It has child tables.";
+	if (is_child(rel))
+		return "It inherits from another table.";
+	if (dyn_is_distributed(rel))
+		return "It is managed by Citus.";
+	return NULL;
+}
