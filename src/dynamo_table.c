@@ -26,8 +26,6 @@ PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
 PG_MODULE_MAGIC;
 #endif
 
-void _PG_init(void);
-
 void
 _PG_init(void)
 {

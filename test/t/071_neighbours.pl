@@ -1,0 +1,91 @@
+# Beside another library: the names that ours shows, and the slots of a backend that it takes.
+use strict;
+use warnings;
+
+use File::Temp;
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+sub configured
+{
+	my ($out) = run_command([ 'pg_config', "--$_[0]" ]);
+	return $out;
+}
+
+my $folder = File::Temp::tempdir('neighbourXXXX', TMPDIR => 1, CLEANUP => 1);
+my $neighbour = "$folder/neighbour";
+system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-I', configured('includedir-server'),
+	'-o', "$neighbour.so", "$FindBin::RealBin/../neighbour/neighbour.c");
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+allow_plugin($node);
+$node->append_conf('postgresql.conf', q{
+	wal_level = logical
+	max_worker_processes = 16
+	autovacuum = off
+});
+
+sub value
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+# What a library shows is what the server looks up: functions of the catalog and their records, the
+# library's own entries, and those of background workers.
+$node->start;
+value('CREATE EXTENSION dynamo_table');
+my @functions = split /\n/, value(q{SELECT DISTINCT prosrc FROM pg_proc WHERE probin = '$libdir/dynamo_table'});
+my @expected = sort @functions, (map { "pg_finfo_$_" } @functions), 'Pg_magic_func', '_PG_init', '_PG_output_plugin_init',
+	map { "dyn_${_}_main" } qw(index_later index_worker stream_launcher stream_worker ttl_launcher ttl_worker);
+my ($library) = glob(configured('pkglibdir') . '/dynamo_table.*');
+my ($symbols) = run_command([ 'nm', '-D', '--defined-only', $library ]);
+my @shown = sort map { (split)[2] } split /\n/, $symbols;
+is(join("\n", @shown), join("\n", @expected), 'the library shows what the server looks up');
+
+# All that keeps something of relations is used in one session.
+my $everything = q{
+	SELECT dyn_create_table('app', 'pk S', 'sk S');
+	CALL dyn_stream_setup();
+	SELECT dyn_stream_enable('app', 'NEW_IMAGE');
+	SELECT dyn_entity('app', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S"}');
+	SELECT dyn_entity_enforce('app');
+	SELECT dyn_put('app', '{"pk": {"S": "ROW#1"}, "sk": {"S": "#"}, "Id": {"N": "1"}, "Name": {"S": "a"}, "Type": {"S": "Row"}}');
+	CREATE TABLE source (id int PRIMARY KEY, name text);
+	SELECT dyn_migration('m', 'app', '[{"entity": "Row", "from": "source", "attributes": {"Id": "id", "Name": "name"}}]');
+	SELECT dyn_migration_follow('m');
+	INSERT INTO source VALUES (2, 'b');
+	CREATE INDEX ON app ((item ->> 'Name'));
+	SELECT dyn_put('app', '{"pk": {"S": "ROW#3"}, "sk": {"S": "#"}, "Id": {"N": "3"}, "Name": {"S": "c"}, "Type": {"S": "Row"}}');
+	CALL dyn_stream_collect();
+	SELECT string_agg(item ->> 'Name', ',' ORDER BY pk) || ' ' || (SELECT count(*) FROM dyn_stream_read('app')) FROM app};
+
+# The neighbour comes first, and leaves one slot.
+for my $setting ('session_preload_libraries', 'shared_preload_libraries')
+{
+	my $before = $setting =~ /^session/ ? $neighbour : "$neighbour, dynamo_table";
+	$node->append_conf('postgresql.conf', "$setting = '$before'");
+	$node->restart;
+	like(value($everything), qr/^a,b,c 3$/m, "everything works with one slot left, $setting");
+	value(q{SELECT dyn_put('app', '{"pk": {"S": "ROW#4"}, "sk": {"S": "#"}, "Id": {"N": "4"}, "Name": {"S": "d"}, "Type": {"S": "Row"}}')});
+	if ($setting =~ /^shared/)
+	{
+		ok($node->poll_query_until('postgres', "SELECT count(*) = 4 FROM dyn_stream_read('app')"), 'so does the collector');
+	}
+	value("SELECT dyn_stream_disable('app'); CALL dyn_stream_teardown(); SELECT dyn_migration_unfollow('m'), dyn_migration_drop('m'); DROP TABLE source; SELECT dyn_drop_table('app')");
+	$node->append_conf('postgresql.conf', "$setting = ''");
+}
+
+# Ours comes first.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'dynamo_table, $neighbour'");
+$node->restart;
+value("CREATE FUNCTION neighbour_answers(integer) RETURNS bigint AS '$neighbour' LANGUAGE c STRICT");
+is(value('SELECT neighbour_answers(1)'), '-1', 'the other library calls its own function');
+unlike(slurp_file($node->logfile), qr/callback_list slots|of another library|terminated by signal/, 'no session ended');
+
+$node->stop;
+done_testing();
