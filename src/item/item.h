@@ -270,6 +270,7 @@ extern void item_forbid_nul(ItemSpan s);
 
 /* validate.c */
 extern bool item_validate(ItemSpan value);
+extern bool item_is_sound(const DynItem *item);
 
 /* print.c */
 extern void item_print_string(StringInfo out, ItemSpan s);

@@ -158,3 +158,16 @@ item_validate(ItemSpan value)
 {
 	return validate_value(value, 0);
 }
+
+/*
+ * Whether what is said to be an item is one, as all other code takes it to be: of bytes that come past the table's own
+ * check, which may have been stored as another type.
+ */
+bool
+item_is_sound(const DynItem *item)
+{
+	Size len = VARSIZE_ANY_EXHDR(item);
+
+	return len >= 2 && len <= ITEM_MAX_ENCODED && *VARDATA_ANY(item) == ITEM_FORMAT &&
+		   item_type(item_root(item)) == ITEM_M && item_validate(item_root(item));
+}

@@ -20,15 +20,43 @@
 typedef struct StreamRow
 {
 	HeapTuple tuple; /* NULL: nothing */
-	const DynItem *item; /* NULL: it has not */
+	const DynItem *item; /* NULL: it has not, or no valid one */
 	bool untouched; /* only a pointer to the item */
 	bool placeholder;
+	bool unsound; /* it has bytes that are no item */
 	ItemSpan keys[DYN_MAX_KEYS]; /* values of the key attributes, if read_keys() says so */
 } StreamRow;
 
+/*
+ * Once for a table: who reads the log looks for such items there.  An owner can store bytes of another type, and have
+ * the check of the table removed.
+ */
 static void
-read_row(const StreamSubject *subject, TupleDesc desc, HeapTuple tuple, StreamRow *row)
+complain_of_item(const StreamPlugin *plugin, StreamSubject *subject)
 {
+	if (subject->unsound)
+		return;
+	subject->unsound = true;
+	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
+				  errmsg("invalid items of table \"%.*s\" are left out of its changes",
+						 (int) subject->table.len, subject->table.data),
+				  errdetail("The first one is in the transaction committed at %X/%X.",
+							LSN_FORMAT_ARGS(plugin->place.lsn)),
+				  errhint("dyn_check_table() finds those that are stored.")));
+}
+
+static bool
+is_placeholder(const DynItem *item)
+{
+	return VARSIZE_ANY_EXHDR(item) > 0 && *VARDATA_ANY(item) == ITEM_FORMAT_PLACEHOLDER;
+}
+
+/* What comes from the WAL is checked before it is looked at. */
+static void
+read_row(const StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, HeapTuple tuple,
+		 StreamRow *row)
+{
+	const DynItem *item;
 	Datum datum;
 	bool isnull;
 
@@ -42,8 +70,13 @@ read_row(const StreamSubject *subject, TupleDesc desc, HeapTuple tuple, StreamRo
 	row->untouched = VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum));
 	if (row->untouched)
 		return;
-	row->item = DatumGetDynItem(datum);
-	row->placeholder = *VARDATA_ANY(row->item) == ITEM_FORMAT_PLACEHOLDER;
+	item = DatumGetDynItem(datum);
+	row->placeholder = is_placeholder(item);
+	row->unsound = !row->placeholder && !item_is_sound(item);
+	if (row->unsound)
+		complain_of_item(plugin, subject);
+	else if (!row->placeholder)
+		row->item = item;
 }
 
 /*
@@ -113,6 +146,7 @@ same_keys(const StreamSubject *subject, const StreamRow *a, const StreamRow *b)
 	return true;
 }
 
+/* NULL: what a trigger's arguments call keys are none together. */
 static const DynItem *
 build_keys(const StreamSubject *subject, const StreamRow *row)
 {
@@ -125,7 +159,8 @@ build_keys(const StreamSubject *subject, const StreamRow *row)
 		item_build_name(&builder, subject->keys[i].attribute);
 		item_build_value(&builder, row->keys[i]);
 	}
-	(void) item_build_end(&builder);
+	if (item_build_end(&builder) != ITEM_BUILD_OK)
+		return NULL;
 	return item_build_finish(&builder);
 }
 
@@ -170,8 +205,8 @@ start_record(const StreamPlugin *plugin, const StreamSubject *subject, StreamEve
 
 /* key: the row that has the keys.  The images are those that the WAL has. */
 static void
-record_item(StreamPlugin *plugin, const StreamSubject *subject, StreamEvent event,
-			const StreamRow *key, const DynItem *new, const DynItem *old, bool expired)
+record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, const StreamRow *key,
+			const DynItem *new, const DynItem *old, bool expired)
 {
 	bool both = subject->view == DYN_STREAM_NEW_AND_OLD_IMAGES;
 	bool view_old = both || subject->view == DYN_STREAM_OLD_IMAGE;
@@ -179,6 +214,11 @@ record_item(StreamPlugin *plugin, const StreamSubject *subject, StreamEvent even
 
 	start_record(plugin, subject, event, &record);
 	record.keys = build_keys(subject, key);
+	if (record.keys == NULL || !item_is_sound(record.keys))
+	{
+		complain_of_item(plugin, subject);
+		return;
+	}
 	record.shard = shard_of(subject, key->keys[0]);
 	record.expired = expired;
 	if (both || subject->view == DYN_STREAM_NEW_IMAGE)
@@ -211,7 +251,7 @@ complain(StreamSubject *subject)
 static void
 insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *row)
 {
-	if (row->item == NULL || row->placeholder)
+	if (row->item == NULL)
 		return;
 	if (read_keys(subject, desc, row))
 		record_item(plugin, subject, STREAM_INSERT, row, row->item, NULL, false);
@@ -302,8 +342,8 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 	StreamRow old;
 	StreamRow new;
 
-	read_row(subject, desc, decoded_tuple(change->data.tp.oldtuple), &old);
-	read_row(subject, desc, decoded_tuple(change->data.tp.newtuple), &new);
+	read_row(plugin, subject, desc, decoded_tuple(change->data.tp.oldtuple), &old);
+	read_row(plugin, subject, desc, decoded_tuple(change->data.tp.newtuple), &new);
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:

@@ -17,6 +17,7 @@ typedef struct StreamSubject
 	bool wanted; /* a table of ours, by these options; only then is the rest set */
 	bool refused; /* the log has been told that it is none */
 	bool keyless; /* and that deletes in it have no keys */
+	bool unsound; /* and that it has invalid items */
 	MemoryContext context;
 
 	Oid named; /* the table that records are of: this, or the partitioned one it belongs to */
