@@ -137,9 +137,7 @@ SELECT dyn_stream_disable('app');
 CALL dyn_stream_collect();
 SELECT begin_at('again', 'TRIM_HORIZON');
 SELECT event FROM news('again');
--- what was collected since has nothing more
-CALL dyn_stream_collect();
-SELECT event FROM news('again');
+-- the end was collected with them
 SELECT iterator IS NULL AS ended FROM iterators WHERE reader = 'again';
 
 -- ST16: pages, and an iterator after the last one
