@@ -3,6 +3,9 @@ set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+# Where Debian has its servers, each in a folder with its major's name.
+debian_servers=/usr/lib/postgresql
+
 die()
 {
 	echo "${0##*/}: $*" >&2
@@ -43,17 +46,77 @@ as_server()
 	fi
 }
 
+# The version of a package that is installed, or nothing.
+version_of()
+{
+	dpkg-query -W -f '${db:Status-Abbrev}${Version}' "$1" 2>/dev/null | sed -n 's/^ii //p'
+}
+
+# Those of the Debian packages that are not installed.
+missing_packages()
+{
+	local p
+	for p in "$@"; do
+		[ -n "$(version_of "$p")" ] || echo "$p"
+	done
+}
+
+# What apt-get is told to install for the packages named.  An upgrade of a server would restart its
+# clusters, which are none of ours, so each stays at its version, and gets the development files of
+# that version: newer headers may name functions that it lacks.  Where the archive has these no
+# longer, the server is upgraded with them if none of its clusters runs.
+apt_arguments()
+{
+	local p major version dev=" $* "
+	for p in "$@"; do
+		[[ $p == postgresql-server-dev-[0-9]* ]] || echo "$p"
+	done
+	while read -r major; do
+		version=$(version_of "postgresql-$major")
+		p=postgresql-server-dev-$major
+		if [[ $dev != *" $p "* ]]; then
+			echo "postgresql-$major=$version"
+		elif apt-cache madison "$p" | grep -qF "| $version |"; then
+			echo "postgresql-$major=$version $p=$version"
+		elif ! grep -qsz "^$debian_servers/$major/bin/postgres" /proc/[0-9]*/cmdline; then
+			echo "postgresql-$major $p"
+		else
+			die "$p is not to be had in version $version, that of the server. As root, and as its clusters will be restarted:
+  apt-get install postgresql-$major $p"
+		fi
+	done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 'postgresql-[0-9]*' 2>/dev/null |
+		sed -nE 's/^ii +postgresql-([0-9]+)$/\1/p')
+}
+
+# What the parts of the tests need.
+tap_packages=(perl libipc-run-perl)
+python_packages=(python3 python3-psycopg2)
+fuzz_packages=(clang libclang-rt-dev python3)
+client_packages=(libpq-dev "${python_packages[@]}")
+command -v node >/dev/null || client_packages+=(nodejs)
+command -v npm >/dev/null || client_packages+=(npm)
+
+# Whether as_root works without more than a password.
+may_be_root()
+{
+	[ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -v 2>/dev/null; }
+}
+
 # Install the Debian packages that are missing.
 need_packages()
 {
-	local missing=() p
-	for p in "$@"; do
-		dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null | grep -q '^ii' || missing+=("$p")
-	done
-	[ ${#missing[@]} = 0 ] && return 0
-	echo "installing: ${missing[*]}"
-	as_root apt-get update -q >/dev/null
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
+	local missing arguments
+	command -v dpkg-query >/dev/null ||
+		die "this machine is not Debian: install what these packages have, and use make as README.md says: $*"
+	missing=$(missing_packages "$@" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	may_be_root || die "packages are missing, and installing them needs root or sudo. As root:
+  apt-get install --no-install-recommends $missing"
+	echo "installing: $missing" >&2
+	as_root apt-get update -q >/dev/null || die "apt-get update failed"
+	arguments=$(apt_arguments $missing) || exit 1
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $arguments >/dev/null ||
+		die "these packages could not be installed: $missing"
 }
 
 # A new folder that the server's user owns and nobody else may enter.
@@ -65,16 +128,51 @@ private_dir()
 	echo "$d"
 }
 
-# The tools to build with, and the server in $PG_CONFIG or, without it, the system's or Debian's.
+# Whether a pg_config is that of a server, of a major that the extension is for.
+is_our_server()
+{
+	local major
+	[ -x "$("$1" --bindir 2>/dev/null)/postgres" ] || return 1
+	major=$("$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
+	[ "$major" -ge 15 ] && [ "$major" -le 18 ]
+}
+
+# Set $PG_CONFIG, unless it is set, to that of a server on this machine: the one in the PATH, or
+# the newest of Debian's.  pg_config alone proves nothing, since clients have it too.
+find_server()
+{
+	local candidate
+	[ -z "${PG_CONFIG:-}" ] || return 0
+	while read -r candidate; do
+		if [ -n "$candidate" ] && is_our_server "$candidate"; then
+			PG_CONFIG=$candidate
+			return 0
+		fi
+	done < <(command -v pg_config || true; printf '%s\n' "$debian_servers"/*/bin/pg_config | sort -rV)
+	return 1
+}
+
+# Packages that are missing where one builds for the server of $PG_CONFIG, if there is one.
+server_packages()
+{
+	if ! find_server; then
+		echo postgresql postgresql-server-dev-all
+	elif ! [ -f "$("$PG_CONFIG" --includedir-server)/postgres.h" ]; then
+		"$PG_CONFIG" --bindir | sed -nE "s|^$debian_servers/([0-9]+)/bin\$|postgresql-server-dev-\1|p"
+	fi
+}
+
+# The tools to build with, the packages named, and the server in $PG_CONFIG or, without it, one
+# that is installed or Debian's.
 need_server()
 {
-	need_packages make gcc libc6-dev flex bison
-	if [ -z "${PG_CONFIG:-}" ]; then
-		if ! [ -f "$(pg_config --pgxs 2>/dev/null)" ] || ! [ -x "$(pg_config --bindir)/postgres" ]; then
-			need_packages postgresql postgresql-server-dev-all
-		fi
-		PG_CONFIG=$(command -v pg_config)
-	fi
+	mkdir -p "$top/build" 2>/dev/null && [ -w "$top/build" ] ||
+		die "cannot write to \"$top\": build from a copy of this folder that you may write to"
+	need_packages make gcc libc6-dev flex bison "$@" $(server_packages)
+	find_server || die "no server of PostgreSQL 15 to 18 is installed: set PG_CONFIG to its pg_config"
+	is_our_server "$PG_CONFIG" || die "$PG_CONFIG is not of a server of PostgreSQL 15 to 18"
+	[ -f "$("$PG_CONFIG" --includedir-server)/postgres.h" ] && [ -f "$("$PG_CONFIG" --pgxs)" ] ||
+		die "the server of $PG_CONFIG has no development files"
 	export PG_CONFIG
 }
 
