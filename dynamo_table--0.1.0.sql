@@ -959,15 +959,16 @@ COMMENT ON FUNCTION dyn_export(text, text, boolean, text, jsonb, dyn_item) IS
 	'the items of a table, or of an entity, as lines of DynamoDB JSON, in the order of their keys';
 
 CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false)
+		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false,
+		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean) IS
+COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean, boolean) IS
 	'update all items that a filter takes, in many transactions';
 
 CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
-		restart boolean DEFAULT false)
+		restart boolean DEFAULT false, wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean) IS
+COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
 
 -- migrations
@@ -985,9 +986,10 @@ CREATE FUNCTION dyn_migration_steps(migration text DEFAULT NULL) RETURNS TABLE (
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
 
-CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false)
+CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false,
+		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean) IS 'make items of rows, in batches, or go on with that';
+COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean, boolean) IS 'make items of rows, in batches, or go on with that';
 
 CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
 	RETURNS TABLE (step_name text, source_row text, key dyn_item, item dyn_item, problem text)

@@ -86,6 +86,7 @@ item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i)
 	if (!PG_ARGISNULL(i + 1))
 		work->max_rate = (int) option_positive("max_rate", PG_GETARG_INT32(i + 1));
 	work->restart = !PG_ARGISNULL(i + 2) && PG_GETARG_BOOL(i + 2);
+	work->wait = PG_ARGISNULL(i + 3) || PG_GETARG_BOOL(i + 3);
 }
 
 static void
@@ -495,23 +496,16 @@ expect_rows(ItemJob *work, Job *job)
 }
 
 static void
-tell_end(const ItemJob *work, Job *job, bool finished)
+tell_end(const ItemJob *work, Job *job)
 {
 	JobTotal total;
 
 	job_total(job, &total);
-	if (finished)
-		ereport(NOTICE,
-				(errmsg("%s of table \"%s\" is finished", work->procedure, work->table),
-				 errdetail("Items read: %lld. Items changed: %lld. Items with problems: %lld.",
-						   (long long) (total.done + total.skipped), (long long) total.done,
-						   (long long) total.problems)));
-	else
-		ereport(
-			NOTICE,
-			(errmsg("nothing of %s of table \"%s\" is left to begin", work->procedure, work->table),
-			 errdetail("Other sessions are at work on the rest, or have finished it.")));
-	if (finished && total.problems > 0)
+	ereport(NOTICE, (errmsg("%s of table \"%s\" is finished", work->procedure, work->table),
+					 errdetail("Items read: %lld. Items changed: %lld. Items with problems: %lld.",
+							   (long long) (total.done + total.skipped), (long long) total.done,
+							   (long long) total.problems)));
+	if (total.problems > 0)
 		ereport(WARNING,
 				(errmsg("items of table \"%s\" that could not be changed: %lld", work->table,
 						(long long) total.problems),
@@ -522,14 +516,15 @@ static void
 run(ItemJob *work)
 {
 	JobChunk chunk;
-	bool finished;
 
 	work->job = job_begin(work->kind, work->relid, work->name, work->fingerprint, 1, work->restart);
 	expect_rows(work, work->job);
 	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
 		do_chunk(work, &chunk);
-	finished = job_end(work->job);
-	tell_end(work, work->job, finished);
+	while (job_await(work->job, 1, work->wait, &chunk))
+		do_chunk(work, &chunk);
+	(void) job_end(work->job);
+	tell_end(work, work->job);
 }
 
 void

@@ -20,6 +20,7 @@ typedef struct ItemJob
 	int batch; /* items that one transaction may change */
 	int max_rate; /* items that a session may change in a second; 0: no matter */
 	bool restart;
+	bool wait; /* for other sessions that are at work on the rest */
 	Job *job; /* once it is begun */
 	void *arg;
 
@@ -33,7 +34,7 @@ typedef struct ItemJob
 	DynItem *(*change)(struct ItemJob *work, const DynItem *item);
 } ItemJob;
 
-/* Arguments that such procedures have in common, from the i-th on: batch_size, max_rate, restart. */
+/* Arguments that such procedures have in common, from the i-th on: batch_size, max_rate, restart, wait. */
 extern void item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i);
 
 /* The table, open under a lock that hinders nobody; the rights of who calls have been looked at. */

@@ -103,9 +103,9 @@ drop_lock(int64 id, int64 number, LOCKMODE mode)
 }
 
 static bool
-take_chunk(Job *job, int64 number)
+take_chunk(Job *job, int64 number, bool wait)
 {
-	if (!take_lock(job->id, number, ExclusiveLock, true, false))
+	if (!take_lock(job->id, number, ExclusiveLock, true, wait))
 		return false;
 	job->claimed = number;
 	return true;
@@ -354,9 +354,9 @@ read_chunk(Job *job, int step, JobChunk *chunk)
 	return true;
 }
 
-/* One that was begun and that nobody holds. */
+/* One that was begun and that nobody holds.  Without any, busy is one that is held; 0: none. */
 static bool
-take_open_chunk(Job *job, int step, JobChunk *chunk)
+take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 {
 	Oid types[] = {INT8OID, INT4OID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
@@ -373,10 +373,14 @@ take_open_chunk(Job *job, int step, JobChunk *chunk)
 		numbers[i] = DatumGetInt64(result(i, 1, &isnull));
 	}
 	SPI_freetuptable(SPI_tuptable);
+	*busy = 0;
 	for (uint64 i = 0; i < n; i++)
 	{
-		if (!take_chunk(job, numbers[i]))
+		if (!take_chunk(job, numbers[i], false))
+		{
+			*busy = *busy == 0 ? numbers[i] : *busy;
 			continue;
+		}
 		if (read_chunk(job, step, chunk))
 			return true;
 		drop_chunk(job);
@@ -444,7 +448,7 @@ cut_chunk(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 	if (!find_end(job, step, &chunk->lower))
 		return false;
 	/* nobody else knows of it before the commit */
-	take_chunk(job, number);
+	take_chunk(job, number, false);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	upper = cut(step, chunk->lower, arg);
 	PopActiveSnapshot();
@@ -462,12 +466,50 @@ cut_chunk(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 bool
 job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 {
+	int64 busy;
 	bool found;
 
 	job_commit(job);
-	found = take_open_chunk(job, step, chunk) || cut_chunk(job, step, cut, arg, chunk);
+	found = take_open_chunk(job, step, chunk, &busy) || cut_chunk(job, step, cut, arg, chunk);
 	job_commit(job);
 	return found;
+}
+
+/* With no lock but that of the job, and in a transaction that has done nothing. */
+static void
+await_chunk(Job *job, int64 number, bool wait)
+{
+	if (!wait)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("other sessions are at work on %s \"%s\"", job->kind, job->name),
+				 errdetail("What they have not taken is done."),
+				 errhint("To wait until all is done, call the procedure with wait => true.")));
+	if (!job->waited)
+		ereport(NOTICE, (errmsg("%s \"%s\": waiting for other sessions", job->kind, job->name)));
+	job->waited = true;
+	take_chunk(job, number, true);
+	/* it was theirs, and is mostly done: if it is not, it will be found open */
+	drop_chunk(job);
+	job_tell(job);
+}
+
+bool
+job_await(Job *job, int step, bool wait, JobChunk *chunk)
+{
+	for (;;)
+	{
+		int64 busy;
+		bool found;
+
+		CHECK_FOR_INTERRUPTS();
+		job_commit(job);
+		found = take_open_chunk(job, step, chunk, &busy);
+		job_commit(job);
+		if (found || busy == 0)
+			return found;
+		await_chunk(job, busy, wait);
+	}
 }
 
 /* The chunk's row is changed by who finds it where he began. */
@@ -535,8 +577,9 @@ job_end(Job *job)
 	next_transaction(job);
 	finished =
 		owned_execute(job->schema, JOB_TABLE,
-					  "UPDATE %1$s." JOB_TABLE " j SET finished = pg_catalog.clock_timestamp()"
-					  " WHERE j.job = $1 AND j.finished IS NULL"
+					  "UPDATE %1$s." JOB_TABLE
+					  " j SET finished = coalesce(j.finished, pg_catalog.clock_timestamp())"
+					  " WHERE j.job = $1"
 					  " AND NOT EXISTS (SELECT FROM %1$s." CHUNK_TABLE " c"
 					  " WHERE c.job = $1 AND NOT c.complete)"
 					  " AND j.steps = (SELECT pg_catalog.count(*) FROM %1$s." CHUNK_TABLE " c"

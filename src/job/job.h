@@ -16,7 +16,10 @@
  *						do the work; job_advance(&chunk, position, done, skipped);
  *						job_commit(job); job_tell(job);
  *					job_complete(&chunk);
- *			job_end(job)									true for whoever finds all done first
+ *			for each step
+ *				while (job_await(job, step, wait, &chunk))
+ *					the same again							what others have left behind
+ *			job_end(job)
  *		PG_FINALLY
  *			job_leave(job)									NULL: it was not begun
  *
@@ -49,6 +52,7 @@ typedef struct Job
 	MemoryContext transient; /* emptied by each transaction */
 	Oid schema; /* of the extension */
 	bool joined; /* a lock of the session says that it takes part */
+	bool waited; /* and has told that it waits for others */
 	int64 claimed; /* the number of the chunk that it has a lock on; 0: none */
 } Job;
 
@@ -102,6 +106,13 @@ extern void job_expect(Job *job, int step, int64 rows);
 extern bool job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk);
 
 /*
+ * The same when there is nothing to claim: wait for those who are at work on the step, and take what
+ * one of them leaves behind; an error if others are at work and who calls does not want to wait.
+ * False: all chunks of the step are done.  Commits.
+ */
+extern bool job_await(Job *job, int step, bool wait, JobChunk *chunk);
+
+/*
  * Rows up to position are dealt with: so many were done, and so many looked at only.  The last
  * thing in the transaction that did it.  Does not commit.
  */
@@ -111,8 +122,8 @@ extern void job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 
 extern void job_complete(JobChunk *chunk);
 
 /*
- * Whether all chunks of all steps are done: the job is finished then.  True for the first session
- * that finds it so.  Commits, and waits until all that went before is on disk.
+ * Whether all chunks of all steps are done: the job is finished then, for whoever finds it so.
+ * Commits, and waits until all that went before is on disk.
  */
 extern bool job_end(Job *job);
 

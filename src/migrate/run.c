@@ -33,6 +33,7 @@ typedef struct MigrationJob
 	ItemSpan name;
 	const char *declared; /* what decides what rows become */
 	int batch_size; /* 0: as it suits the source */
+	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
 	const char *step_name;
 } MigrationJob;
@@ -221,16 +222,30 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 }
 
 static void
+run_chunk(MigrationJob *work, JobChunk *chunk)
+{
+	while (run_batch(work, chunk))
+		;
+	job_complete(chunk);
+}
+
+static void
 run_step(MigrationJob *work, int number)
 {
 	JobChunk chunk;
 
 	while (job_claim(work->job, number, cut_chunk, work, &chunk))
-	{
-		while (run_batch(work, &chunk))
-			;
-		job_complete(&chunk);
-	}
+		run_chunk(work, &chunk);
+}
+
+/* What others were at work on when there was nothing else left of any step. */
+static void
+finish_step(MigrationJob *work, int number)
+{
+	JobChunk chunk;
+
+	while (job_await(work->job, number, work->wait, &chunk))
+		run_chunk(work, &chunk);
 }
 
 /*
@@ -266,7 +281,7 @@ prepare(MigrationJob *work, const List *steps)
 }
 
 static void
-tell_end(MigrationJob *work, bool finished, bool partial, bool same_followers)
+tell_end(MigrationJob *work, bool finished, bool same_followers)
 {
 	JobTotal total;
 	char *name = pnstrdup(work->name.data, work->name.len);
@@ -275,8 +290,6 @@ tell_end(MigrationJob *work, bool finished, bool partial, bool same_followers)
 	if (finished)
 		ereport(NOTICE,
 				(errmsg("migration \"%s\" is done: %lld items", name, (long long) total.done)));
-	else if (!partial)
-		ereport(NOTICE, (errmsg("other sessions are still at work on migration \"%s\"", name)));
 	if (!same_followers)
 		ereport(WARNING, (errmsg("following migration \"%s\" was begun or ended meanwhile", name),
 						  errhint("Call dyn_migrate() again for changes that were made before.")));
@@ -352,8 +365,10 @@ migrate(MigrationJob *work, const text *step, bool restart)
 	prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));
+	foreach (cell, steps)
+		finish_step(work, step_number(work, lfirst(cell)));
 	finished = job_end(work->job);
-	tell_end(work, finished, step != NULL, has_fingerprint(work, began));
+	tell_end(work, finished, has_fingerprint(work, began));
 }
 
 PG_FUNCTION_INFO_V1(dyn_migrate);
@@ -372,6 +387,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
 	work.name = action_span(PG_GETARG_TEXT_P_COPY(0));
 	work.batch_size = (int) batch_size;
+	work.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{

@@ -114,7 +114,7 @@ is(value("SELECT state || ' ' || count(*) OVER () $progress"), 'interrupted 1', 
 $load = start_load($node, 2, 3, $writes);
 @sessions = map { begin(4000) } 1 .. 2;
 my @ends = map { end($_) } @sessions;
-is(scalar(grep { /dyn_backfill of table "app" is finished/ } @ends), 1, 'one of the sessions finishes it');
+is(scalar(grep { /dyn_backfill of table "app" is finished/ } @ends), 2, 'both sessions end when it is finished');
 is(scalar(grep { /ERROR/ } @ends), 0, 'none has met an error');
 ok(defined finish_load($load), 'others have written meanwhile') or diag($load->{err});
 is(value("SELECT state || ' ' || problems || ' ' || count(*) OVER () $progress"), 'finished 0 1', 'it is finished');
@@ -133,6 +133,33 @@ is(value('SELECT count(*) FROM dyn_job_chunks WHERE NOT complete'), '0', 'no chu
 # A call after the end is a new job.
 value(sprintf($call, 'NULL'));
 is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'user' AND item ->> 'Touched' <> '2'}), '0', 'the same call after the end is another one');
+
+# Whoever has nothing left to begin waits for the others, and does what one of them leaves behind.
+value(q{CREATE TABLE few (LIKE app INCLUDING ALL) USING dynamo_table;
+	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON few FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+	INSERT INTO few (item) SELECT jsonb_build_object('pk', 'a', 'sk', i) FROM generate_series(1, 10) i});
+my $holder = $node->background_psql('postgres', on_error_die => 1);
+$holder->query_safe(q{BEGIN; SELECT item FROM few WHERE sk = 7 FOR UPDATE});
+$call = q{CALL dyn_backfill('few', NULL, 'ADD Touched :one', vals => jsonb_build_object(':one', 1), max_rate => %s)};
+my $few = q{FROM dyn_job_progress WHERE relation = 'few'::regclass};
+my $pids = q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill(''few''%' AND wait_event_type = 'Lock' AND wait_event};
+my $first = begin('NULL');
+wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
+my $second = begin('NULL');
+wait_for("SELECT count(*) = 1 FROM ($pids = 'advisory') p");
+($status, $out, $err) = $node->psql('postgres', q{\set VERBOSITY sqlstate
+} . q{CALL dyn_backfill('few', NULL, 'ADD Touched :one', vals => jsonb_build_object(':one', 1), wait => false)});
+like($err, qr/55006/, 'a session that is told not to wait says that others are at work');
+is(value("SELECT count(pg_terminate_backend(pid)) FROM ($pids IN ('transactionid', 'tuple')) p"), '1', 'the one at work is ended');
+wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
+pass('the one that has waited goes on with its chunk');
+$holder->query_safe('COMMIT');
+$holder->quit;
+end($first);
+my $said = end($second);
+like($said, qr/waiting for other sessions.*finished/s, 'it said that it waits, and finishes');
+is(value(q{SELECT count(*) FILTER (WHERE item ->> 'Touched' = '1') || ' of ' || count(*) FROM few}), '10 of 10', 'each item was changed once');
+is(value("SELECT state || ' ' || count(*) OVER () $few"), 'finished 1', 'by one job');
 check_storage($node, 'in the end');
 $node->stop;
 done_testing();
