@@ -267,6 +267,19 @@ SELECT dyn_create_table('next', 'id S');
 CALL dyn_ttl_enable('next', 'expires');
 SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
 
+-- time to live that was given to a partitioned table by hand: its partitions have the items
+CREATE TABLE parts (item dyn_item NOT NULL, id text COLLATE "C" PRIMARY KEY, "~ttl" numeric) PARTITION BY HASH (id);
+CREATE TABLE parts0 PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE INDEX ON parts ("~ttl") WHERE "~ttl" IS NOT NULL;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW
+  EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}');
+INSERT INTO parts (item, id) SELECT jsonb_build_object('id', 'a', 'expires', floor(extract(epoch FROM now())) - 1), 'a';
+SELECT relation, status, due_items FROM dyn_ttl_status WHERE relation::text LIKE 'parts%' ORDER BY 1;
+SELECT count, oldest IS NULL FROM dyn_ttl_due('parts', 0) AS due(count, oldest);
+CALL dyn_ttl_sweep('parts');
+CALL dyn_ttl_sweep();
+SELECT count(*) FROM parts;
+
 SET client_min_messages = warning;
 DROP SCHEMA ttl_sweep CASCADE;
 DROP ROLE regress_ttl_owner, regress_ttl_caller;

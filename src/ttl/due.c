@@ -53,6 +53,14 @@ ttl_second(Datum number)
 		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
 }
 
+/* Whether a table has items that expire and a btree that can be read: of a partitioned table, the partitions have. */
+bool
+ttl_has_items(Relation rel, const DynTable *table)
+{
+	return table->ttl != NULL && OidIsValid(table->ttl->relid) &&
+		   rel->rd_rel->relkind == RELKIND_RELATION;
+}
+
 /*
  * The items whose time is not before one and before another, in the order of time; at most limit.
  * The caller has a snapshot.

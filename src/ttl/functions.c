@@ -43,6 +43,10 @@ named_table(text *name)
 	if (table->ttl == NULL || table->ttl->status != DYN_INDEX_ACTIVE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("time to live of table \"%s\" is not enabled", table->name)));
+	if (!ttl_has_items(rel, table))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("partitioned table \"%s\" cannot be swept", table->name),
+						errhint("Sweep its partitions.")));
 	relation_close(rel, NoLock);
 	return table->relid;
 }

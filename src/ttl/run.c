@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -28,17 +29,21 @@
 #define NOTE_AFTER 60
 
 /*
- * Seconds that a table, or a database, is left alone at most after failures; it is an interval in
- * any case.
+ * Seconds that a table, or a database, is left alone at most after failures, and after those that have
+ * taken the server down; these cost everybody more, so they begin with more, too.
  */
 #define MAX_BACK_OFF 300
+#define CRASH_INTERVALS 4 /* after the first one */
+#define MAX_CRASH_BACK_OFF (24 * 60 * 60)
 
-/* In milliseconds. */
+/* In milliseconds: twice as long after each, and an interval in any case. */
 int64
-ttl_back_off(int failures)
+ttl_back_off(int failures, bool crashed)
 {
-	int64 seconds = Min((int64) failures * dyn_ttl_interval, MAX_BACK_OFF);
+	int64 first = dyn_ttl_interval * (crashed ? (int64) CRASH_INTERVALS : 1);
+	int64 seconds = first << Min(Max(failures - 1, 0), 20);
 
+	seconds = Min(seconds, crashed ? MAX_CRASH_BACK_OFF : MAX_BACK_OFF);
 	return Max(seconds, dyn_ttl_interval) * 1000;
 }
 
@@ -85,6 +90,7 @@ begin(TtlSweep *sweep, TtlState *state)
 	if (sweep->limits.background)
 	{
 		sweep->absent = now < state->retry_at;
+		sweep->retry_at = state->retry_at;
 		sweep->limits.batch = batch_after(sweep->limits.batch, state->failures);
 	}
 	if (sweep->limits.from_start || state->dead <= FEW_DEAD ||
@@ -106,7 +112,11 @@ count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
 {
 	state->retry_at = 0;
 	if (sweep->error != NULL)
-		state->retry_at = TimestampTzPlusMilliseconds(now, ttl_back_off(++state->failures));
+	{
+		state->failures = Min(state->failures, PG_INT32_MAX - 1) + 1;
+		state->retry_at =
+			TimestampTzPlusMilliseconds(now, ttl_back_off(state->failures, sweep->crashed));
+	}
 	else if (sweep->finished)
 		state->failures = 0;
 }
@@ -124,6 +134,7 @@ note(TtlSweep *sweep, TtlState *state)
 	state->dead = sweep->dead;
 	state->swept = now;
 	count_failures(sweep, state, now);
+	sweep->retry_at = state->retry_at;
 	ttl_write_state(state, sweep);
 }
 
@@ -137,7 +148,10 @@ ttl_note_failure(Oid schema, TtlSweep *sweep)
 	ttl_read_state(schema, sweep->relid, &state);
 	state.swept = now;
 	count_failures(sweep, &state, now);
+	sweep->retry_at = state.retry_at;
 	ttl_write_state(&state, sweep);
+	/* the next table may take the server down */
+	ForceSyncCommit();
 }
 
 /*

@@ -9,10 +9,12 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "ttl/background.h"
 #include "ttl/ttl.h"
 
 bool dyn_preloaded;
 bool dyn_ttl_worker;
+int dyn_ttl_max_workers;
 int dyn_ttl_interval;
 int dyn_ttl_budget;
 int dyn_ttl_batch_size;
@@ -36,7 +38,10 @@ dyn_ttl_init(void)
 							 "Sets whether background workers remove expired items.",
 							 "They run only if the library is in shared_preload_libraries.",
 							 &dyn_ttl_worker, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
-	number("dynamo_table.ttl_interval", "Sets the time between two sweeps of a database.", NULL,
+	number("dynamo_table.ttl_max_workers",
+		   "Sets how many background workers sweep at the same time.", NULL, &dyn_ttl_max_workers,
+		   2, 1, TTL_MAX_WORKERS, 0);
+	number("dynamo_table.ttl_interval", "Sets the time between two sweeps of a table.", NULL,
 		   &dyn_ttl_interval, 5, 1, 24 * 60 * 60, GUC_UNIT_S);
 	number("dynamo_table.ttl_budget", "Sets how long a background worker sweeps at a time.",
 		   "No database can be dropped, or copied as a template, while it does.", &dyn_ttl_budget,

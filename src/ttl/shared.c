@@ -1,12 +1,13 @@
 /*
  * shared.c
- *	  Shared memory of the background workers: the visit that there is, and which databases are
- *	  to be visited at once.
+ *	  Shared memory of the background workers: the visits that there are, which databases are to be
+ *	  visited at once, and when tables are due.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
 #include "catalog/pg_database.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -20,11 +21,27 @@
 
 #define NAME "dynamo_table"
 
+/*
+ * When tables are due is remembered in sets of some entries, by a hash.  Where there are more tables
+ * than that, some are looked at more often than they would have to be.
+ */
+#define DUE_SETS 2048
+#define DUE_ENTRIES 4
+
+typedef struct Due
+{
+	Oid database;
+	Oid relid;
+	TimestampTz due;
+} Due;
+
 typedef struct Shared
 {
 	LWLock *lock;
 	Latch *launcher; /* NULL: there is none */
-	TtlVisit visit;
+	uint32 last_number;
+	TtlVisit visits[TTL_MAX_WORKERS];
+	Due due[DUE_SETS][DUE_ENTRIES];
 	int nwanted;
 	Oid wanted[TTL_MAX_WANTED];
 	bool all_wanted; /* there were more */
@@ -172,16 +189,18 @@ ttl_database_is_locked(Oid database)
 }
 
 /*
- * The visit
+ * Visits
  */
 
-/* Numbers it, so that a worker that a launcher before has left behind has no say in it. */
+/* In the slot that it says.  Numbers it, so that a worker that a launcher before has left behind has no say in it. */
 void
 ttl_begin_visit(TtlVisit *visit)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	visit->number = shared->visit.number + 1;
-	shared->visit = *visit;
+	if (++shared->last_number == 0)
+		shared->last_number = 1;
+	visit->number = shared->last_number;
+	shared->visits[visit->slot] = *visit;
 	LWLockRelease(shared->lock);
 }
 
@@ -192,17 +211,110 @@ ttl_publish_visit(const TtlVisit *visit)
 	bool current;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	current = visit->number == shared->visit.number;
+	current = visit->number == shared->visits[visit->slot].number;
 	if (current)
-		shared->visit = *visit;
+		shared->visits[visit->slot] = *visit;
 	LWLockRelease(shared->lock);
 	return current;
 }
 
 void
-ttl_read_visit(TtlVisit *visit)
+ttl_read_visit(int slot, TtlVisit *visit)
 {
 	LWLockAcquire(shared->lock, LW_SHARED);
-	*visit = shared->visit;
+	*visit = shared->visits[slot];
+	LWLockRelease(shared->lock);
+}
+
+/* False if it is over. */
+bool
+ttl_find_visit(uint32 number, TtlVisit *visit)
+{
+	for (int i = 0; i < TTL_MAX_WORKERS; i++)
+	{
+		ttl_read_visit(i, visit);
+		if (visit->number == number)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * When tables of this database are due
+ */
+
+static Due *
+due_set(Oid relid)
+{
+	return shared->due[murmurhash32(MyDatabaseId ^ murmurhash32(relid)) % DUE_SETS];
+}
+
+/* NULL if nothing is remembered of the table. */
+static Due *
+find_due(Oid relid)
+{
+	Due *set = due_set(relid);
+
+	for (int i = 0; i < DUE_ENTRIES; i++)
+		if (set[i].relid == relid && set[i].database == MyDatabaseId)
+			return &set[i];
+	return NULL;
+}
+
+/* In the place of the one that is due first, if need be. */
+static void
+remember_due(Oid relid, TimestampTz time)
+{
+	Due *set = due_set(relid);
+	Due *due = find_due(relid);
+
+	for (int i = 0; due == NULL && i < DUE_ENTRIES; i++)
+		if (!OidIsValid(set[i].relid))
+			due = &set[i];
+	if (due == NULL)
+	{
+		due = set;
+		for (int i = 1; i < DUE_ENTRIES; i++)
+			if (set[i].due < due->due)
+				due = &set[i];
+	}
+	*due = (Due){MyDatabaseId, relid, time};
+}
+
+/* 0 if nothing is remembered of the table. */
+TimestampTz
+ttl_due_time(Oid relid)
+{
+	TimestampTz time;
+	Due *due;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	due = find_due(relid);
+	time = due == NULL ? 0 : due->due;
+	LWLockRelease(shared->lock);
+	return time;
+}
+
+/* Take a table that is due, so that it is not for a while; false if another worker was faster. */
+bool
+ttl_claim(Oid relid, TimestampTz now, TimestampTz until)
+{
+	bool claimed;
+	Due *due;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	due = find_due(relid);
+	claimed = due == NULL || due->due <= now;
+	if (claimed)
+		remember_due(relid, until);
+	LWLockRelease(shared->lock);
+	return claimed;
+}
+
+void
+ttl_set_due(Oid relid, TimestampTz due)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	remember_due(relid, due);
 	LWLockRelease(shared->lock);
 }

@@ -88,8 +88,7 @@ count_due(Oid relid, int64 from, int *count, int64 *oldest)
 
 	if (rel == NULL)
 		return false;
-	known =
-		OidIsValid(table->ttl->relid) && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+	known = ttl_has_items(rel, table) && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 	if (known)
 		*count = ttl_find_due(rel, table, ttl_oldest(from, now), ttl_number(now), due, COUNT_DUE);
 	if (known && *count > 0)

@@ -68,7 +68,7 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 	else if (ConditionalLockRelationOid(sweep->relid, mode))
 		rel = try_relation_open(sweep->relid, NoLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
-	sweep->absent = *table == NULL || (*table)->ttl == NULL ||
+	sweep->absent = *table == NULL || !ttl_has_items(rel, *table) ||
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
 	if (!sweep->absent)
 		return rel;

@@ -52,6 +52,8 @@ typedef struct TtlSweep
 	int64 dead; /* entries, roughly, that the next sweep meets in vain before that */
 	bool finished; /* nothing is left but what others have locked or changed */
 	ErrorData *error; /* that has ended it, in context */
+	bool crashed; /* the server went down instead */
+	TimestampTz retry_at; /* background workers leave the table alone until then; 0: they do not */
 
 	/* for its own use */
 	MemoryContext context; /* outlives transactions */
@@ -74,6 +76,7 @@ extern Datum ttl_number(TimestampTz time);
 extern int64 ttl_second(Datum number);
 extern TimestampTz ttl_time(int64 second);
 extern Datum ttl_oldest(int64 from, TimestampTz now);
+extern bool ttl_has_items(Relation rel, const DynTable *table);
 extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due,
 						int limit);
 
@@ -85,7 +88,7 @@ extern void ttl_sweep(TtlSweep *sweep);
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
 extern void ttl_run(TtlSweep *sweep);
 extern void ttl_note_failure(Oid schema, TtlSweep *sweep);
-extern int64 ttl_back_off(int failures);
+extern int64 ttl_back_off(int failures, bool crashed);
 
 /* state.c */
 typedef struct TtlState
@@ -121,6 +124,7 @@ extern bool ttl_database_is_locked(Oid database);
 /* settings.c */
 extern bool dyn_preloaded;
 extern bool dyn_ttl_worker;
+extern int dyn_ttl_max_workers;
 extern int dyn_ttl_interval; /* seconds */
 extern int dyn_ttl_budget; /* milliseconds */
 extern int dyn_ttl_batch_size;

@@ -2,26 +2,34 @@
  * worker.c
  *	  The worker that visits a database: it sweeps the tables with time to live, and ends.
  *
- * Each table has its share of the time, beginning with the one after that with which the last visit
- * ended.  What goes wrong with a table is noted with it, and it is left alone for a while.  A sweep
- * that does not come back in time is cancelled; if that does not help, the launcher ends the
- * worker, and the next visit notes what happened.
+ * Owners of tables take turns, beginning with the one after that with which the last visit ended:
+ * each turn is one table, the one that has been due for longest, and has its share of the time.  So
+ * whoever has many tables, or tables that fail, holds up others for one table at a time.  Several
+ * workers may be in the database; each takes the tables that it sweeps.
+ *
+ * What goes wrong with a table is noted with it, and it is left alone for a while.  A sweep that does
+ * not come back in time is cancelled; if that does not help, the launcher ends the worker, and the
+ * next visit notes what happened.  The same is done for what was swept when the server went down.
  *
  * It is a session of the bootstrap superuser's.  What belongs to a table's owner never runs with
  * these rights (see sweep.c).
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
@@ -33,11 +41,27 @@
 /* The least of a table's share, in milliseconds. */
 #define MIN_SHARE 100
 
+/*
+ * Milliseconds that a table is not looked at without a look at what is remembered of its failures, which
+ * may be forgotten meanwhile; and longer than which none is due later, unless the clock was set back.
+ */
+#define MAX_TRUST (60 * 1000)
+#define MAX_WAIT (25 * 60 * 60 * INT64CONST(1000))
+
 static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"},
 										  {"lock_timeout", "500ms"},
 										  {"statement_timeout", "0"},
 										  {"transaction_timeout", "0"},
 										  {"idle_in_transaction_session_timeout", "0"}};
+
+/* A table that is due. */
+typedef struct Turn
+{
+	Oid owner;
+	Oid relid;
+	TimestampTz due;
+	bool taken;
+} Turn;
 
 typedef struct Worker
 {
@@ -45,6 +69,8 @@ typedef struct Worker
 	TtlVisit visit;
 	Oid schema; /* of the extension; InvalidOid: it is not installed */
 	List *tables;
+	Turn *turns; /* in the order of owners, and of the times at which they were due */
+	int nturns;
 } Worker;
 
 /*
@@ -93,6 +119,16 @@ describe(Oid relid, MemoryContext context)
 	schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
 	end_transaction();
 	return schema == NULL ? NULL : psprintf("%s.%s", schema, name);
+}
+
+/* Also for the case that the server goes down. */
+static void
+publish(Worker *worker, Oid relid)
+{
+	if (relid != worker->visit.relid)
+		ttl_trace(worker->visit.slot, MyDatabaseId, relid);
+	worker->visit.relid = relid;
+	(void) ttl_publish_visit(&worker->visit);
 }
 
 /*
@@ -152,6 +188,8 @@ catch_error(Worker *worker, TtlSweep *sweep)
 			make_error(ERRCODE_QUERY_CANCELED,
 					   psprintf("a batch of up to %d items takes longer than a worker may stay",
 								sweep->limits.batch));
+	/* what goes wrong from here on is not the table's fault */
+	publish(worker, InvalidOid);
 	note_failure(worker, sweep);
 }
 
@@ -188,51 +226,75 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 	QueryCancelPending = false;
 }
 
+/* When a table is due again.  What can change meanwhile without our being told is not waited for longer. */
+static TimestampTz
+next_due_time(const TtlSweep *sweep)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz next = TimestampTzPlusMilliseconds(now, dyn_ttl_interval * INT64CONST(1000));
+
+	if (sweep->retry_at > now)
+		return Min(sweep->retry_at, Max(next, TimestampTzPlusMilliseconds(now, MAX_TRUST)));
+	return sweep->finished || sweep->absent || sweep->error != NULL ? next : now;
+}
+
 /* False if there is more to do. */
 static bool
-sweep_table(Worker *worker, Oid relid, int share, MemoryContext context)
+sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 {
-	TtlSweep sweep = {.relid = relid,
+	TtlSweep sweep = {.relid = turn->relid,
 					  .limits = {.batch = dyn_ttl_batch_size,
 								 .budget = share,
 								 .pause = dyn_ttl_pause,
 								 .background = true}};
-	char *name = describe(relid, context);
+	char *name = describe(sweep.relid, context);
+	TimestampTz due;
 
 	if (name == NULL)
 		return true;
-	worker->visit.last = worker->visit.culprit = relid;
-	(void) ttl_publish_visit(&worker->visit);
+	worker->visit.owner = turn->owner;
+	publish(worker, sweep.relid);
 	pgstat_report_activity(STATE_RUNNING, psprintf("sweeping expired items of %s", name));
 	run_until_cancelled(worker, &sweep);
 	if (sweep.error != NULL)
 		tell(&sweep, name);
 	pgstat_report_activity(STATE_IDLE, NULL);
 	pgstat_report_stat(true);
-	worker->visit.culprit = InvalidOid;
-	(void) ttl_publish_visit(&worker->visit);
-	return sweep.absent || sweep.finished || sweep.error != NULL;
+	publish(worker, InvalidOid);
+	due = next_due_time(&sweep);
+	ttl_set_due(sweep.relid, due);
+	return due > GetCurrentTimestamp();
 }
 
 /*
  * The visit
  */
 
-/* The table whose sweep ended the visit before. */
+/* A table whose sweep ended a visit before. */
 static void
-note_culprit(Worker *worker)
+note_culprit(Worker *worker, TtlCulprit culprit)
 {
-	TtlSweep sweep = {.relid = worker->visit.culprit};
+	TtlSweep sweep = {.relid = culprit.relid, .crashed = culprit.crashed};
 	char *name = describe(sweep.relid, worker->context);
 
-	if (name != NULL)
-	{
-		sweep.error = make_error(ERRCODE_OPERATOR_INTERVENTION,
-								 pstrdup("the background worker ended before its sweep"));
-		note_failure(worker, &sweep);
-		tell(&sweep, name);
-	}
-	worker->visit.culprit = InvalidOid;
+	if (name == NULL)
+		return;
+	sweep.error =
+		make_error(ERRCODE_OPERATOR_INTERVENTION,
+				   pstrdup(culprit.crashed ? "the server went down during its sweep"
+										   : "the background worker ended before its sweep"));
+	note_failure(worker, &sweep);
+	tell(&sweep, name);
+}
+
+static void
+note_culprits(Worker *worker)
+{
+	MemoryContextSwitchTo(worker->context);
+	for (int i = 0; worker->tables != NIL && i < worker->visit.nculprits; i++)
+		note_culprit(worker, worker->visit.culprits[i]);
+	worker->visit.nculprits = 0;
+	(void) ttl_publish_visit(&worker->visit);
 }
 
 /* What DROP DATABASE and others wait for, who wait for not more than five seconds. */
@@ -247,30 +309,98 @@ is_to_leave(void)
 	return locked;
 }
 
-/* In the order of their OIDs, beginning after the last one of the visit before. */
-static void
-rotate(List *tables, Oid last, Oid *result)
+static int
+compare_turns(const void *a, const void *b)
 {
-	int n = list_length(tables);
-	int first = 0;
+	const Turn *x = a;
+	const Turn *y = b;
 
-	while (first < n && list_nth_oid(tables, first) <= last)
-		first++;
-	for (int i = 0; i < n; i++)
-		result[i] = list_nth_oid(tables, (first + i) % n);
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	if (x->due != y->due)
+		return x->due < y->due ? -1 : 1;
+	return x->relid < y->relid ? -1 : x->relid > y->relid;
+}
+
+/* InvalidOid: the table is gone. */
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* What is due now. */
+static void
+find_turns(Worker *worker)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	ListCell *cell;
+
+	worker->turns = palloc0(list_length(worker->tables) * sizeof(Turn));
+	begin_transaction();
+	foreach (cell, worker->tables)
+	{
+		Turn turn = {.relid = lfirst_oid(cell), .due = ttl_due_time(lfirst_oid(cell))};
+
+		CHECK_FOR_INTERRUPTS();
+		if (turn.due > now && turn.due < TimestampTzPlusMilliseconds(now, MAX_WAIT))
+			continue;
+		turn.owner = owner_of(turn.relid);
+		if (OidIsValid(turn.owner))
+			worker->turns[worker->nturns++] = turn;
+	}
+	end_transaction();
+	qsort(worker->turns, worker->nturns, sizeof(Turn), compare_turns);
+	worker->visit.left = worker->nturns;
+}
+
+/* The first table that is left of the owner who comes after the last one; NULL if there is none. */
+static Turn *
+next_turn(Worker *worker)
+{
+	Turn *first = NULL;
+
+	for (int i = 0; i < worker->nturns; i++)
+	{
+		Turn *turn = &worker->turns[i];
+
+		if (turn->taken)
+			continue;
+		if (turn->owner > worker->visit.owner)
+			return turn;
+		if (first == NULL)
+			first = turn;
+	}
+	return first;
+}
+
+/* Take it, unless another worker has. */
+static bool
+take_turn(Worker *worker, Turn *turn)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	turn->taken = true;
+	worker->visit.left--;
+	return ttl_claim(turn->relid, now, TimestampTzPlusMilliseconds(now, 2 * TTL_OVERSTAY));
 }
 
 /* False if there is more to do. */
 static bool
 sweep_tables(Worker *worker)
 {
-	int n = list_length(worker->tables);
-	Oid *tables = palloc(n * sizeof(Oid));
 	bool done = true;
 	MemoryContext context = PortalContext;
+	Turn *turn;
 
-	rotate(worker->tables, worker->visit.last, tables);
-	for (int i = 0; i < n; i++)
+	while ((turn = next_turn(worker)) != NULL)
 	{
 		long left = dyn_ttl_budget -
 					TimestampDifferenceMilliseconds(worker->visit.began, GetCurrentTimestamp());
@@ -278,10 +408,13 @@ sweep_tables(Worker *worker)
 		CHECK_FOR_INTERRUPTS();
 		if (left <= 0 || is_to_leave())
 			return false;
+		if (!take_turn(worker, turn))
+			continue;
 		MemoryContextReset(context);
 		MemoryContextSwitchTo(context);
-		done &= sweep_table(worker, tables[i], (int) Min(Max(left / (n - i), MIN_SHARE), left),
-							context);
+		done &=
+			sweep_table(worker, turn,
+						(int) Min(Max(left / (worker->visit.left + 1), MIN_SHARE), left), context);
 	}
 	return done;
 }
@@ -294,13 +427,23 @@ visit(Worker *worker)
 	/* who lets nobody write by default means us as well */
 	if (!DefaultXactReadOnly)
 		look_around(worker);
+	note_culprits(worker);
 	MemoryContextSwitchTo(worker->context);
-	if (OidIsValid(worker->visit.culprit) && worker->tables != NIL)
-		note_culprit(worker);
 	if (worker->tables != NIL)
+	{
+		find_turns(worker);
 		answer = sweep_tables(worker) ? TTL_DONE : TTL_MORE;
+	}
 	worker->visit.answer = answer;
-	(void) ttl_publish_visit(&worker->visit);
+	worker->visit.left = 0;
+	publish(worker, InvalidOid);
+}
+
+/* Whatever ends the worker but a crash. */
+static void
+end_trace(int code, Datum slot)
+{
+	ttl_trace(DatumGetInt32(slot), InvalidOid, InvalidOid);
 }
 
 void
@@ -309,11 +452,12 @@ dyn_ttl_worker_main(Datum number)
 	Worker worker = {0};
 
 	gsi_worker_start();
-	ttl_read_visit(&worker.visit);
-	if (worker.visit.number != DatumGetUInt32(number))
+	if (!ttl_find_visit(DatumGetUInt32(number), &worker.visit))
 		return;
 	worker.visit.began = GetCurrentTimestamp();
 	(void) ttl_publish_visit(&worker.visit);
+	before_shmem_exit(end_trace, Int32GetDatum(worker.visit.slot));
+	ttl_trace(worker.visit.slot, worker.visit.database, InvalidOid);
 	gsi_worker_connect(worker.visit.database, InvalidOid, InvalidOid);
 	gsi_worker_settings(settings, lengthof(settings));
 	worker.context =
