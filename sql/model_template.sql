@@ -86,6 +86,11 @@ SELECT dyn_render('<a:upper,05>', '{}');
 SELECT dyn_render('<a><b>', '{}');
 SELECT dyn_render(NULL, '{}'), dyn_render('a', NULL);
 
+-- a template is no longer than keys and names need
+SELECT length(dyn_render(repeat('x', 4096), '{}'));
+SELECT dyn_render(repeat('x', 4097), '{}');
+SELECT dyn_render(repeat('<a>x', 1000000), '{}');
+
 -- Whatever is rendered can be read back in one way only, and is recognised: all short strings of letters that templates
 -- have in them, in two attributes.
 CREATE FUNCTION try_render(template text, vals dyn_item) RETURNS text LANGUAGE plpgsql AS $$

@@ -121,8 +121,8 @@ set_part(DynIndexSpec *spec, const char *part, const ItemSpan *keys, int n)
 {
 	if (n > DYN_MAX_KEY_PART)
 		fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
-	memcpy(spec->keys + spec->nkeys, keys, n * sizeof(ItemSpan));
-	spec->nkeys += n;
+	for (int i = 0; i < n; i++)
+		spec->keys[spec->nkeys++] = keys[i];
 }
 
 /* What both forms have: keys and projection. */

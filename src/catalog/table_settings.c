@@ -215,10 +215,12 @@ dyn_settings_parse(const char *json, DynSettings *settings)
 	ItemChildren outer = item_children(item_root(item));
 	ItemChildren members;
 	ItemSpan name;
-	ItemSpan value = item_entry(item_child(&outer, 0), &name);
+	ItemSpan value = {0};
 
 	memset(settings, 0, sizeof(DynSettings));
-	if (outer.count != 1 || item_type(value) != ITEM_M)
+	if (outer.count == 1)
+		value = item_entry(item_child(&outer, 0), &name);
+	if (value.len == 0 || item_type(value) != ITEM_M)
 		fail_member("settings", "must be an object, and alone");
 	members = item_children(value);
 	for (uint32 i = 0; i < members.count; i++)

@@ -17,6 +17,9 @@
 
 #define MAX_WIDTH ITEM_NUMBER_DIGITS
 
+/* Twice what a key holds, as names of attributes may be long: work and memory grow with the square. */
+#define MAX_TEMPLATE 4096
+
 /* What a part of a timestamp looks like: 0 is a digit. */
 static const char timestamp_form[] = "0000-00-00T00:00:00";
 static const int unit_lengths[] = {0, 4, 7, 10, 13, 16, 19};
@@ -281,6 +284,9 @@ template_parse(ItemSpan text)
 	memcpy(copy, text.data, text.len);
 	copy[text.len] = '\0';
 	t->text = (ItemSpan){copy, text.len};
+	if (text.len > MAX_TEMPLATE)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a key template has at most %d bytes", MAX_TEMPLATE)));
 	while (p < end)
 	{
 		p = parse_literal(t, p, end);
