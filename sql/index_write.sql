@@ -101,6 +101,19 @@ SELECT p, length(a) AS a, length(b) AS b FROM old ORDER BY p;
 SELECT dyn_keys_missing(tableoid, item, a) FROM old;
 SELECT dyn_keys_missing('pg_class'::regclass, item, a) FROM old;
 SELECT dyn_keys_missing(NULL, item, a), dyn_keys_missing(tableoid, NULL, a) FROM old;
+SELECT dyn_keys_missing(0::oid, item, a) FROM old;
+SELECT dyn_keys_missing(4294967295::oid, item, a) FROM old;
+-- rights are looked at before the table is locked
+CREATE ROLE keys_other;
+SET ROLE keys_other;
+SELECT dyn_keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
+RESET ROLE;
+GRANT SELECT (p) ON old TO keys_other;
+SET ROLE keys_other;
+SELECT dyn_keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
+RESET ROLE;
+REVOKE ALL ON old FROM keys_other;
+DROP ROLE keys_other;
 
 -- L14: an item and its copies in local indexes
 SELECT dyn_create_table('local', 'pk S', 'sk S', local_indexes => '{"all": {"sort_key": "l S"}, "keys": {"sort_key": "k S", "projection": "KEYS_ONLY"},

@@ -369,7 +369,7 @@ dyn_keys_missing(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	rel = dyn_open_given(PG_GETARG_OID(0));
 	table = dyn_schema(rel);
 	if (table == NULL || PG_NARGS() - 2 != table->ncolumns - table->nkeys)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

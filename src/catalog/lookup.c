@@ -8,8 +8,11 @@
 #include "catalog/namespace.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "catalog/table.h"
@@ -168,5 +171,37 @@ dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
 						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER)));
+	return rel;
+}
+
+pg_noreturn static void
+fail_no_relation(Oid relid)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+					errmsg("relation with OID %u does not exist", relid)));
+}
+
+/*
+ * A relation by an OID that a caller gives, which may be that of nothing.  Whoever may read nothing
+ * of it gets no lock on it either.
+ */
+Relation
+dyn_open_given(Oid relid)
+{
+	bool missing = false;
+	bool readable =
+		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		(!missing &&
+		 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK);
+	char *name = get_rel_name(relid);
+	Relation rel;
+
+	if (missing || name == NULL)
+		fail_no_relation(relid);
+	if (!readable)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
+		fail_no_relation(relid);
 	return rel;
 }

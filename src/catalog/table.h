@@ -123,6 +123,7 @@ extern const char *dyn_unsupported(Relation rel);
 /* lookup.c */
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
+extern Relation dyn_open_given(Oid relid);
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);

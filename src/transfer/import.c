@@ -168,7 +168,7 @@ choose_column(const Source *source, Relation rel, const char *name)
 static void
 open_source(Source *source, Oid relid, const char *column)
 {
-	Relation rel = relation_open(relid, AccessShareLock);
+	Relation rel = dyn_open_given(relid);
 
 	source->relid = relid;
 	source->name = pstrdup(RelationGetRelationName(rel));
@@ -176,6 +176,10 @@ open_source(Source *source, Oid relid, const char *column)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" cannot be imported from", source->name),
 						errdetail("It is no table that has rows of its own.")));
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("\"%s\" cannot be imported from", source->name),
+						errdetail("It is a temporary table of another session.")));
 	if (dyn_is_distributed(rel))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("\"%s\" cannot be imported from", source->name),
