@@ -255,7 +255,7 @@ COMMENT ON FUNCTION dyn_apply(dyn_item, text, jsonb, dyn_item, text) IS
 CREATE FUNCTION dynamo_table_am_handler(internal) RETURNS table_am_handler
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_table_am_handler(internal) IS
-	'handler of the table access method dynamo_table';
+	'internal: handler of the table access method dynamo_table';
 
 CREATE ACCESS METHOD dynamo_table TYPE TABLE HANDLER dynamo_table_am_handler;
 COMMENT ON ACCESS METHOD dynamo_table IS
@@ -266,17 +266,17 @@ COMMENT ON ACCESS METHOD dynamo_table IS
 CREATE FUNCTION dyn_derive_keys() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_derive_keys() IS
-	'trigger function: key columns from the item; arguments: the keys of the table, each as "name TYPE", then its indexes as JSON';
+	'internal: trigger function: key columns from the item; arguments: the keys of the table, each as "name TYPE", then its indexes as JSON';
 
 CREATE FUNCTION dyn_keys_match(item dyn_item, keys text[], VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_keys_match(dyn_item, text[], "any") IS
-	'whether the columns are what the keys, each as "name TYPE", derive from the item';
+	'internal: whether the columns are what the keys, each as "name TYPE", derive from the item';
 
 CREATE FUNCTION dyn_keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_keys_missing(oid, dyn_item, "any") IS
-	'whether a row lacks key columns of indexes that its item should have there';
+	'internal: whether a row lacks key columns of indexes that its item should have there';
 
 CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL, fillfactor integer DEFAULT 90,
 		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL)
@@ -307,18 +307,18 @@ COMMENT ON FUNCTION dyn_collection_pages(text, integer) IS
 CREATE FUNCTION dyn_model() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_model() IS
-	'trigger function that does nothing: its arguments hold all that is declared of the table';
+	'internal: trigger function that does nothing: its arguments hold all that is declared of the table';
 
 CREATE FUNCTION dyn_model_check() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_model_check() IS
-	'trigger function: refuses items that are none of the entities that are declared of the table';
+	'internal: trigger function: refuses items that are none of the entities that are declared of the table';
 
 -- the item store
 
 CREATE FUNCTION dyn_store_change(bigint, dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
+COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'internal: what an item becomes, in an UPDATE of the store';
 
 -- Tokens of dyn_transact: what was done, remembered for ten minutes.  The functions reach it with the rights of its
 -- owner; nobody else has any, whatever default privileges say.  It is not dumped: a restored database has done nothing yet.
@@ -521,11 +521,11 @@ COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
 
 CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_ttl_tables() IS 'tables with time to live that the caller may read';
+COMMENT ON FUNCTION dyn_ttl_tables() IS 'internal: tables with time to live that the caller may read';
 
 CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
-COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
+COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'internal: how many items of a table have expired, counted up to 10,000, and when the first did';
 
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_status WITH (security_barrier) AS
@@ -637,7 +637,7 @@ COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of ch
 -- pg_replication_slots have is taken from its row.
 CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_progress() IS 'up to where the collector at work in this database has read the WAL';
+COMMENT ON FUNCTION dyn_stream_progress() IS 'internal: up to where the collector at work in this database has read the WAL';
 
 CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 	SELECT d.slot_name,
@@ -669,7 +669,7 @@ GRANT SELECT ON dyn_stream_status TO PUBLIC;
 CREATE FUNCTION dyn_stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
 		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_tables() IS 'change streams of the tables that the caller may read';
+COMMENT ON FUNCTION dyn_stream_tables() IS 'internal: change streams of the tables that the caller may read';
 
 CREATE VIEW dyn_streams AS SELECT * FROM dyn_stream_tables();
 COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may read';
@@ -794,19 +794,19 @@ COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attri
 
 CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'what the planner is told of dyn_is_entity()';
+COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'internal: what the planner is told of dyn_is_entity()';
 
 CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
-COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'internal: whether an item is one of an entity''s; in views that dyn_entity_view() makes';
 
 CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'internal: what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
 
 CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view_change() IS 'write to a view that dyn_entity_view() has made';
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'internal: write to a view that dyn_entity_view() has made';
 
 CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
 	RETURNS regclass
@@ -1049,6 +1049,10 @@ CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
 COMMENT ON FUNCTION dyn_request(text, json) IS 'DynamoDB''s low-level API, word for word';
 
 -- rights
+
+-- These the server alone calls, and asks nobody's privileges then.  Other internal functions, which comments call so, are for
+-- PUBLIC: constraints, triggers, views and statements of the store are executed with the privileges of whoever uses a table.
+REVOKE EXECUTE ON FUNCTION dynamo_table_am_handler(internal), dyn_is_entity_support(internal) FROM PUBLIC;
 
 -- The tables above are nobody's but their owner's.  Default privileges have given some to others by now; and whoever is
 -- given some later, with all tables of a schema, finds no row: there is no policy, and the owner needs none.

@@ -27,11 +27,14 @@ typedef struct ListTables
  * ours need not know.  Arguments matter where a name may have been too long for a relation.
  */
 static const char *const query =
-	"SELECT c.relname::pg_catalog.text, CASE WHEN pg_catalog.octet_length(c.relname::"
-	"pg_catalog.text) = 63 THEN t.tgargs END FROM pg_catalog.pg_trigger t JOIN "
-	"pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid "
-	"WHERE t.tgname = '" DYN_DERIVE_TRIGGER "' AND p.prosrc = 'dyn_derive_keys' AND "
-	"p.probin IS NOT NULL AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid) "
+	"SELECT c.relname::pg_catalog.text, "
+	"CASE WHEN pg_catalog.octet_length(c.relname::pg_catalog.text) OPERATOR(pg_catalog.=) 63 "
+	"THEN t.tgargs END FROM pg_catalog.pg_trigger t "
+	"JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid "
+	"JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
+	"WHERE t.tgname OPERATOR(pg_catalog.=) '" DYN_DERIVE_TRIGGER "' "
+	"AND p.prosrc OPERATOR(pg_catalog.=) 'dyn_derive_keys' AND p.probin IS NOT NULL "
+	"AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid) "
 	"AND pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, "
 	"REFERENCES, TRIGGER')";
 

@@ -1,0 +1,74 @@
+-- Who may execute what of the extension.  A new function is a new line here: PUBLIC gets what is for everybody, and of what is
+-- internal only what constraints, triggers, views and the statements of stores and planner call with a user's privileges.
+CREATE ROLE regress_nobody;
+CREATE TEMP VIEW ours AS SELECT p.oid, p.oid::regprocedure::text AS routine, obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
+		p.prorettype = 'trigger'::regtype AS trigger, has_function_privilege('regress_nobody', p.oid, 'EXECUTE') AS public
+	FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+		JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'dynamo_table';
+SELECT routine FROM ours WHERE NOT public ORDER BY routine COLLATE "C";
+SELECT routine, trigger FROM ours WHERE public AND internal ORDER BY routine COLLATE "C";
+-- for everybody: what is no type's or operator's own
+SELECT DISTINCT split_part(routine, '(', 1) COLLATE "C" AS name FROM ours WHERE public AND internal IS NOT TRUE AND routine !~ '^dyn_(item|value)_' ORDER BY 1;
+
+-- an owner who is no superuser, and one who may write: tables, views and lists work for both, with what PUBLIC may execute
+CREATE ROLE regress_rights_owner;
+CREATE ROLE regress_rights_writer;
+CREATE SCHEMA rights AUTHORIZATION regress_rights_owner;
+GRANT USAGE ON SCHEMA rights TO PUBLIC;
+SET ROLE regress_rights_owner;
+SET search_path = rights, public;
+SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
+SELECT dyn_entity('app', 'Org', '{"pk": "ORG#<OrgId>", "sk": "ORG"}', '{"OrgId": "S", "Name": "S"}');
+SELECT dyn_entity_view('app', 'Org');
+SELECT dyn_entity_enforce('app');
+GRANT SELECT, INSERT, UPDATE, DELETE ON app, "Org" TO regress_rights_writer;
+SET ROLE regress_rights_writer;
+SELECT dyn_put_entity('app', 'Org', '{"OrgId": "1", "Name": "one"}'::jsonb);
+INSERT INTO app (item) VALUES ('{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"},"OrgId":{"S":"2"},"Type":{"S":"Org"}}');
+INSERT INTO "Org" ("OrgId", "Name") VALUES ('3', 'three');
+UPDATE "Org" SET "Name" = 'ONE' WHERE "OrgId" = '1';
+SET enable_seqscan = off;
+SELECT "OrgId", "Name" FROM (VALUES ('1'), ('3')) v (id) JOIN "Org" ON "OrgId" = id;
+RESET enable_seqscan;
+SELECT "OrgId", "Name" FROM "Org" ORDER BY 1;
+BEGIN;
+SET LOCAL dynamo_table.direct_store = off;
+SELECT dyn_update('app', '{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"}}', 'SET #n = :n', names => '{"#n": "Name"}', vals => '{":n":{"S":"two"}}', return_values => 'ALL_NEW');
+COMMIT;
+-- nobody is told anything of it by what is internal
+SET ROLE regress_nobody;
+SELECT * FROM dyn_ttl_due('app', 0);
+SELECT * FROM dyn_ttl_tables() WHERE relation = 'app'::regclass;
+SELECT * FROM dyn_stream_tables() WHERE relation = 'app'::regclass;
+SELECT dyn_migration_key('nothing', '{}', true);
+SELECT dyn_store_change(1, '{}');
+SELECT dyn_derive_keys();
+SELECT dyn_model();
+SELECT dyn_model_check();
+SELECT dyn_entity_view_change();
+SELECT dyn_migration_changed();
+SELECT dyn_migration_truncated();
+SELECT dyn_is_entity_support(NULL);
+SELECT dynamo_table_am_handler(NULL);
+SELECT dyn_item_recv(NULL);
+-- what stands before pg_catalog on the search_path has no say
+RESET ROLE;
+CREATE SCHEMA hostile;
+CREATE FUNCTION hostile.taken() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'an operator was looked up on the search_path'; END $$;
+CREATE FUNCTION hostile.eq(oid, oid) RETURNS boolean LANGUAGE sql AS 'SELECT hostile.taken()';
+CREATE FUNCTION hostile.eq(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT hostile.taken()';
+CREATE FUNCTION hostile.eq(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT hostile.taken()';
+CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.eq);
+CREATE OPERATOR hostile.= (LEFTARG = name, RIGHTARG = name, FUNCTION = hostile.eq);
+CREATE OPERATOR hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.eq);
+SET client_min_messages = error;
+SET search_path = hostile, rights, pg_catalog;
+SELECT public.dyn_request('ListTables', '{}');
+SELECT public.dyn_query('app', 'pk = :p', vals => '{":p":{"S":"ORG#2"}}');
+SELECT "Name" FROM "Org" WHERE "OrgId" OPERATOR(pg_catalog.=) '3';
+SELECT count(*) FROM public.dyn_entity_check('app');
+DROP SCHEMA hostile CASCADE;
+RESET search_path;
+DROP SCHEMA rights CASCADE;
+RESET client_min_messages;
+DROP ROLE regress_rights_owner, regress_rights_writer, regress_nobody;
