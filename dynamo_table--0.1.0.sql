@@ -573,11 +573,13 @@ CREATE TABLE dyn_stream_state (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE dyn_stream_state IS 'how far changes of items were collected';
 
--- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed.
+-- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed; of
+-- one table's streams, if that says so.
 CREATE TABLE dyn_stream_gaps (
 	after_lsn pg_lsn NOT NULL,
 	before_lsn pg_lsn PRIMARY KEY,
-	noticed timestamptz NOT NULL
+	noticed timestamptz NOT NULL,
+	relation oid
 );
 COMMENT ON TABLE dyn_stream_gaps IS 'where changes of items were not collected';
 

@@ -22,6 +22,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "replication/slot.h"
+#include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -173,6 +174,31 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
+/* Readers of what was passed over are told so, as of any gap. */
+static void
+write_gaps(StreamCollector *collector, TimestampTz noticed)
+{
+	ListCell *cell;
+
+	foreach (cell, collector->decoder->round.passed)
+	{
+		const StreamSpot *spot = lfirst(cell);
+		char *table = OidIsValid(spot->relid) ? get_rel_name(spot->relid) : NULL;
+
+		stream_gap_write(collector->schema, spot->lsn, spot->lsn + 1, noticed, spot->relid);
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 OidIsValid(spot->relid)
+					 ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
+							  "%X/%X are in no stream, since collectors have died there",
+							  table == NULL ? "?" : table, spot->relid, LSN_FORMAT_ARGS(spot->lsn))
+					 : errmsg("changes in the transaction committed at %X/%X are in no stream, "
+							  "since collectors have died there",
+							  LSN_FORMAT_ARGS(spot->lsn)),
+				 errhint("Readers of streams that were enabled then are told so.")));
+	}
+}
+
 static void
 write_ends(StreamCollector *collector)
 {
@@ -200,11 +226,20 @@ store_round(StreamCollector *collector, const StreamState *next)
 		stream_notify(round);
 	}
 	write_ends(collector);
+	write_gaps(collector, next->records_at);
 	stream_decoder_end_round(collector->decoder);
 	commit_writing(collector);
 	collector->state = *next;
 	collector->noted = next->records_at;
 	collector->decoder->others = false;
+}
+
+/* Whatever those before died of is behind. */
+static void
+note_success(StreamDecoder *decoder, XLogRecPtr limit)
+{
+	if (decoder->seen >= limit)
+		stream_attempt_went_well(&decoder->attempt);
 }
 
 /*
@@ -225,11 +260,12 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 	next.last_commit = decoder->round.last_commit;
 	records = decoder->round.records;
 	note &= next.collected > collector->state.collected;
-	note |= decoder->round.ends != NIL;
+	note |= decoder->round.ends != NIL || decoder->round.passed != NIL;
 	if (records == 0 && !note && !is_to_be_noted(collector, next.records_at))
 	{
 		stream_decoder_end_round(decoder);
 		collector->commit();
+		note_success(decoder, limit);
 		stream_collector_reaches(decoder->seen, 0);
 		return 0;
 	}
@@ -237,6 +273,7 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 	/* what a crash could take back is collected again with the same places, so readers may have it */
 	stream_collector_reaches(decoder->seen, records);
 	make_safe(collector);
+	note_success(decoder, limit);
 	return records;
 }
 

@@ -39,17 +39,102 @@
  * What the plugin calls
  */
 
+static StreamDecoder *
+decoder_of(LogicalDecodingContext *decoding)
+{
+	return ((StreamPlugin *) decoding->output_plugin_private)->deliver_arg;
+}
+
 /* A transaction of this database is decoded from here on. */
 static void
 begin_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn)
 {
-	StreamPlugin *plugin = decoding->output_plugin_private;
-	StreamDecoder *decoder = plugin->deliver_arg;
+	StreamDecoder *decoder = decoder_of(decoding);
 
 	if (!decoder->historic)
 		InvalidateSystemCaches();
 	decoder->historic = true;
-	decoder->begin(decoding, txn);
+	stream_attempt_at(&decoder->attempt, txn->final_lsn, InvalidOid);
+	decoder->plugin.begin_cb(decoding, txn);
+}
+
+static void
+commit_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLogRecPtr lsn)
+{
+	StreamDecoder *decoder = decoder_of(decoding);
+
+	decoder->plugin.commit_cb(decoding, txn, lsn);
+	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
+}
+
+/* Once for a transaction and a table; InvalidOid: for all tables. */
+static void
+pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid)
+{
+	StreamRound *round = &decoder->round;
+	const StreamSpot *last = round->passed == NIL ? NULL : llast(round->passed);
+	MemoryContext old;
+	StreamSpot *spot;
+
+	if (last != NULL && last->lsn == lsn && last->relid == relid)
+		return;
+	old = MemoryContextSwitchTo(decoder->round_context);
+	spot = palloc(sizeof(StreamSpot));
+	*spot = (StreamSpot){lsn, relid};
+	round->passed = lappend(round->passed, spot);
+	MemoryContextSwitchTo(old);
+}
+
+/* Whether collectors have died at changes of the table in this transaction; or this one will have. */
+static bool
+passes(StreamDecoder *decoder, const ReorderBufferTXN *txn, Oid relid)
+{
+	bool passed;
+
+	stream_attempt_at(&decoder->attempt, txn->final_lsn, relid);
+	passed = stream_attempt_passes_table(&decoder->attempt, relid);
+	if (passed)
+		pass_over(decoder, txn->final_lsn, relid);
+	return passed;
+}
+
+static void
+change_row(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, Relation rel,
+		   ReorderBufferChange *change)
+{
+	StreamDecoder *decoder = decoder_of(decoding);
+
+	if (!passes(decoder, txn, RelationGetRelid(rel)))
+		decoder->plugin.change_cb(decoding, txn, rel, change);
+}
+
+static void
+truncate_tables(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, int nrelations,
+				Relation relations[], ReorderBufferChange *change)
+{
+	StreamDecoder *decoder = decoder_of(decoding);
+	Relation *rest = palloc(nrelations * sizeof(Relation));
+	int n = 0;
+
+	for (int i = 0; i < nrelations; i++)
+	{
+		if (!passes(decoder, txn, RelationGetRelid(relations[i])))
+			rest[n++] = relations[i];
+	}
+	decoder->plugin.truncate_cb(decoding, txn, n, rest, change);
+	pfree(rest);
+}
+
+static void
+take_message(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLogRecPtr lsn,
+			 bool transactional, const char *prefix, Size size, const char *text)
+{
+	StreamDecoder *decoder = decoder_of(decoding);
+
+	/* others are looked at when they come, before any transaction begins */
+	if (transactional)
+		stream_attempt_at(&decoder->attempt, txn->final_lsn, InvalidOid);
+	decoder->plugin.message_cb(decoding, txn, lsn, transactional, prefix, size, text);
 }
 
 static void
@@ -183,6 +268,22 @@ stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid)
 	decoder->own[0] = xid;
 }
 
+/* A transaction at which collectors die is forgotten by its commit, as if it were another database's. */
+static void
+process_record(StreamDecoder *decoder)
+{
+	LogicalDecodingContext *decoding = decoder->decoding;
+	XLogRecPtr lsn = decoding->reader->ReadRecPtr;
+
+	if (stream_attempt_passes_transaction(&decoder->attempt, lsn))
+	{
+		pass_over(decoder, lsn, InvalidOid);
+		decoding->fast_forward = true;
+	}
+	LogicalDecodingProcessRecord(decoding, decoding->reader);
+	decoding->fast_forward = false;
+}
+
 /* False if the next one is not there as a whole. */
 static bool
 read_record(StreamDecoder *decoder)
@@ -201,7 +302,7 @@ read_record(StreamDecoder *decoder)
 	if (record == NULL)
 		return false;
 	decoder->others |= is_of_others(decoder);
-	LogicalDecodingProcessRecord(decoding, decoding->reader);
+	process_record(decoder);
 	return true;
 }
 
@@ -218,12 +319,9 @@ begin_round(StreamDecoder *decoder, TimestampTz collected)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * In a transaction that has no XID, read until a place or until there is enough for a round.  All records
- * get the same time of collection.
- */
-void
-stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected)
+/* Returns whether there may be more before the limit. */
+static bool
+read_round(StreamDecoder *decoder, XLogRecPtr limit)
 {
 	XLogReaderState *reader = decoder->decoding->reader;
 	XLogRecPtr from = reader->EndRecPtr;
@@ -231,7 +329,6 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collec
 	ResourceOwner owner = CurrentResourceOwner;
 	bool more = true;
 
-	begin_round(decoder, collected);
 	while (more && !round_is_full(decoder, from))
 	{
 		more = reader->EndRecPtr < limit && read_record(decoder);
@@ -240,6 +337,30 @@ stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collec
 		CurrentResourceOwner = owner;
 		CHECK_FOR_INTERRUPTS();
 	}
+	return more;
+}
+
+/*
+ * In a transaction that has no XID, read until a place or until there is enough for a round.  All records
+ * get the same time of collection.
+ */
+void
+stream_decoder_read(StreamDecoder *decoder, XLogRecPtr limit, TimestampTz collected)
+{
+	XLogReaderState *reader = decoder->decoding->reader;
+	volatile bool more = true;
+
+	begin_round(decoder, collected);
+	PG_TRY();
+	{
+		more = read_round(decoder, limit);
+	}
+	PG_CATCH();
+	{
+		stream_attempt_fail(&decoder->attempt, geterrcode());
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	/* at first, what was collected before is read once more */
 	decoder->reached = Max(decoder->reached, reader->EndRecPtr);
 	decoder->seen = Max(decoder->seen, more ? reader->EndRecPtr : limit);
@@ -283,8 +404,12 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	StreamPlugin *plugin = decoding->output_plugin_private;
 
 	decoder->decoding = decoding;
-	decoder->begin = decoding->callbacks.begin_cb;
+	decoder->plugin = decoding->callbacks;
 	decoding->callbacks.begin_cb = begin_transaction;
+	decoding->callbacks.commit_cb = commit_transaction;
+	decoding->callbacks.change_cb = change_row;
+	decoding->callbacks.truncate_cb = truncate_tables;
+	decoding->callbacks.message_cb = take_message;
 	plugin->deliver = take_record;
 	plugin->close = take_end;
 	plugin->deliver_arg = decoder;
@@ -301,6 +426,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 	StreamDecoder *decoder = palloc0(sizeof(StreamDecoder));
 
 	decoder->context = context;
+	decoder->attempt.file = -1;
 	decoder->round_context =
 		AllocSetContextCreate(context, "dynamo_table round", ALLOCSET_DEFAULT_SIZES);
 	decoder->row = CreateTupleDescCopy(row);
@@ -315,6 +441,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 		/* what is behind the confirmed place cannot be decoded any more */
 		if (MyReplicationSlot->data.confirmed_flush > collected)
 			stream_fail_slot(STREAM_SLOT_AHEAD);
+		stream_attempt_begin(&decoder->attempt);
 		MemoryContextSwitchTo(context);
 		open_decoding(decoder, collected);
 		MemoryContextSwitchTo(old);
@@ -332,6 +459,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 void
 stream_decoder_close(StreamDecoder *decoder)
 {
+	stream_attempt_end(&decoder->attempt);
 	FreeDecodingContext(decoder->decoding);
 	ReplicationSlotRelease();
 	MemoryContextDelete(decoder->context);
@@ -341,6 +469,7 @@ stream_decoder_close(StreamDecoder *decoder)
 void
 stream_decoder_abandon(StreamDecoder *decoder)
 {
+	stream_attempt_end(&decoder->attempt);
 	/* the slot takes some */
 	LWLockReleaseAll();
 	if (MyReplicationSlot != NULL)

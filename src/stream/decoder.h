@@ -9,6 +9,7 @@
 #include "replication/logical.h"
 #include "utils/tuplestore.h"
 
+#include "stream/attempt.h"
 #include "stream/stream.h"
 
 /* What one round has read: transactions as a whole, in the order of their commits. */
@@ -21,6 +22,7 @@ typedef struct StreamRound
 	TimestampTz last_commit;
 	List *relations; /* that have records in it */
 	List *ends; /* of StreamEnd */
+	List *passed; /* of StreamSpot */
 } StreamRound;
 
 /* A stream that was disabled in the round. */
@@ -38,7 +40,8 @@ typedef struct StreamDecoder
 {
 	MemoryContext context;
 	LogicalDecodingContext *decoding;
-	LogicalDecodeBeginCB begin; /* the plugin's */
+	OutputPluginCallbacks plugin; /* its own callbacks */
+	StreamAttempt attempt;
 	TupleDesc row; /* of dyn_stream_records */
 	XLogRecPtr skipped; /* commits before this place were collected before */
 	XLogRecPtr reached; /* all that begins before this place was read */

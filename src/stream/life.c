@@ -182,8 +182,6 @@ clear_tables(const Life *life)
 static void
 write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 {
-	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID};
-	Datum values[3] = {LSNGetDatum(after), LSNGetDatum(before)};
 	TimestampTz noticed = GetCurrentTimestamp();
 	Streams streams;
 	ListCell *cell;
@@ -192,11 +190,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	survey_streams(&streams);
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
-	values[2] = TimestampTzGetDatum(noticed);
-	execute(life, STREAM_GAPS_TABLE,
-			"INSERT INTO %1$s." STREAM_GAPS_TABLE " (after_lsn, before_lsn, noticed)"
-			" VALUES ($1, $2, $3)",
-			lengthof(types), types, values);
+	stream_gap_write(life->schema, after, before, noticed, InvalidOid);
 	/* who disables a stream keeps the slot what it is, so those here were disabled before it */
 	foreach (cell, streams.disabled)
 	{

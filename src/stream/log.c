@@ -54,7 +54,8 @@ enum
 {
 	GAP_AFTER = 1,
 	GAP_BEFORE,
-	GAP_NOTICED
+	GAP_NOTICED,
+	GAP_RELATION
 };
 
 enum
@@ -423,6 +424,8 @@ read_gap(HeapTuple row, TupleDesc desc, void *arg)
 	}
 	list->gaps[list->n].after = get_lsn(row, desc, GAP_AFTER);
 	list->gaps[list->n].before = get_lsn(row, desc, GAP_BEFORE);
+	/* 0 for NULL */
+	list->gaps[list->n].relid = DatumGetObjectId(heap_getattr(row, GAP_RELATION, desc, &isnull));
 	list->gaps[list->n++].noticed =
 		DatumGetTimestampTz(heap_getattr(row, GAP_NOTICED, desc, &isnull));
 }

@@ -57,6 +57,8 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
 {
+	if (OidIsValid(gap->relid) && gap->relid != target->relid)
+		return false;
 	return gap->noticed > stream_time(target->stream.label) ||
 		   !stream_label_is_plausible(target->stream.label);
 }

@@ -82,6 +82,7 @@ typedef struct StreamGap
 	XLogRecPtr after;
 	XLogRecPtr before;
 	TimestampTz noticed;
+	Oid relid; /* InvalidOid: of any table */
 } StreamGap;
 
 /* Of one relation and stream, from after a place. */

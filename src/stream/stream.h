@@ -92,8 +92,10 @@ pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(Oid schema);
 extern void stream_require_slot_to_enable(Oid schema);
 
-/* end.c */
+/* end.c, gap.c */
 extern void stream_end_write(Oid schema, Oid relid, int64 label, XLogRecPtr lsn);
+extern void stream_gap_write(Oid schema, XLogRecPtr after, XLogRecPtr before, TimestampTz noticed,
+							 Oid relid);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

@@ -189,6 +189,25 @@ open_collector(StreamCollector *collector)
 	return opened;
 }
 
+/* Those before died, perhaps with the whole cluster; a call of dyn_stream_collect() may come in between.  False: leave. */
+static bool
+wait_after_death(Worker *worker)
+{
+	long left;
+
+	while ((left = stream_attempt_pause()) > 0)
+	{
+		if (is_to_leave(worker))
+			return false;
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(left, LOOK_AROUND),
+				  custom_wait_event("DynamoStreamCollector"));
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		reload();
+	}
+	return !is_to_leave(worker);
+}
+
 void
 dyn_stream_worker_main(Datum database)
 {
@@ -198,7 +217,7 @@ dyn_stream_worker_main(Datum database)
 	gsi_worker_connect(DatumGetObjectId(database), InvalidOid, InvalidOid);
 	gsi_worker_settings(settings, lengthof(settings));
 	worker.looked = worker.active = GetCurrentTimestamp();
-	if (is_to_leave(&worker) || !open_collector(&worker.collector))
+	if (!wait_after_death(&worker) || !open_collector(&worker.collector))
 		return;
 	pgstat_report_activity(STATE_RUNNING, "collecting changes of items");
 	collect(&worker);

@@ -1,0 +1,160 @@
+# Collectors that die. Where one has died is known to the next one, also after a crash of the cluster; what several have died at is passed over, which readers
+# of that table, or of all if nobody knows which, are told as of any gap. What ends a collector otherwise passes nothing over.
+use strict;
+use warnings;
+
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+allow_plugin($node);
+$node->append_conf('postgresql.conf', q{
+	shared_preload_libraries = dynamo_table
+	wal_level = logical
+	restart_after_crash = on
+	dynamo_table.stream_collector = off
+	dynamo_table.ttl_worker = off
+	autovacuum = off
+	log_statement = none
+});
+$node->start;
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+sub error_of
+{
+	my ($sql) = @_;
+	my ($code, $out, $err) = $node->psql('postgres', $sql);
+	return $err;
+}
+
+sub wait_for { $node->poll_query_until('postgres', $_[0]) or BAIL_OUT("never true: $_[0]"); }
+
+sub keys_of { return value("SELECT string_agg(keys ->> 'pk', ' ' ORDER BY sequence_number) FROM dyn_stream_read('$_[0]')"); }
+
+sub await_server
+{
+	for (1 .. 600)
+	{
+		return if (eval { $node->psql('postgres', 'SELECT 1') } // 1) == 0;
+		select(undef, undef, undef, 0.2);
+	}
+	BAIL_OUT('the server is not back');
+}
+
+value('CREATE EXTENSION dynamo_table');
+value('CALL dyn_stream_setup()');
+for my $table (qw(broken sound))
+{
+	value("SELECT dyn_create_table('$table', 'pk S'); SELECT dyn_stream_enable('$table', 'KEYS_ONLY', 1)");
+}
+value(q{CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$});
+
+#
+# Errors: a catalog that was changed by hand while the table was written to, so that nobody can decode it, and put right again
+#
+
+value(q{SELECT put('broken', 'before'), put('sound', 'before')});
+$node->safe_psql('postgres', q{
+	SET allow_system_table_mods = on;
+	BEGIN;
+	SELECT put('sound', 'same transaction');
+	SELECT put('broken', 'lost');
+	CREATE TEMP TABLE was AS SELECT atttypid FROM pg_attribute WHERE attrelid = 'broken'::regclass AND attname = 'item';
+	UPDATE pg_attribute SET atttypid = 999999 WHERE attrelid = 'broken'::regclass AND attname = 'item';
+	DELETE FROM broken;
+	UPDATE pg_attribute SET atttypid = (TABLE was) WHERE attrelid = 'broken'::regclass AND attname = 'item';
+	COMMIT});
+value(q{SELECT put('broken', 'after'), put('sound', 'after')});
+my $log = -s $node->logfile;
+like(error_of('CALL dyn_stream_collect()'), qr/cache lookup failed for type 999999/, "attempt $_ fails") for 1 .. 3;
+is(error_of('CALL dyn_stream_collect()'), '', 'and three are enough');
+is(keys_of('sound'), 'before same transaction after', 'then the other table has all');
+like(error_of(q{SELECT dyn_stream_read('broken', (SELECT sequence_number FROM dyn_stream_read('broken') LIMIT 1))}), qr/changes after the position were not collected/, 'a reader of the broken one is told');
+my ($next) = error_of(q{SELECT dyn_stream_read('broken', (SELECT sequence_number FROM dyn_stream_read('broken') LIMIT 1))}) =~ /goes on after sequence number (1\d{32})/;
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('broken', '$next')"), 'after', 'and where it goes on');
+is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation = 'broken'::regclass AND after_lsn < before_lsn}), '1', 'the gap is of that table');
+like(substr(slurp_file($node->logfile), $log), qr/changes of table "broken" \(OID \d+\) in the transaction committed at [0-9A-F]+\/[0-9A-F]+ are in no stream, since collectors have died there/,
+	'the log names table and place');
+value(q{SELECT put('broken', 'later')});
+value('CALL dyn_stream_collect()');
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('broken', '$next')"), 'after later', 'and all goes on');
+
+#
+# Crashes: in a transaction in which decoding waits for a lock, where it can be found and killed
+#
+
+value(q{SELECT put('sound', 'one')});
+value(q{SELECT dyn_create_table('closing', 'pk S'); SELECT dyn_stream_enable('closing', 'KEYS_ONLY', 1)});
+# its mark is read with the extension's secret
+value(q{BEGIN; SELECT put('sound', 'fatal'); SELECT dyn_stream_disable('closing'); COMMIT});
+value(q{SELECT put('sound', 'two')});
+
+# Have a call die in that transaction, and the cluster with it; false if it does not come there.
+sub die_there
+{
+	my $blocker = $node->background_psql('postgres', on_error_stop => 0);
+	$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+	my %call = (in => '', out => '', err => '');
+	my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_stream_collect()' ],
+		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
+	my $pid = '';
+	for (1 .. 1800)
+	{
+		$pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'call' AND wait_event_type = 'Lock'});
+		last if $pid ne '' || !$call->pumpable;
+		$call->pump_nb;
+		select(undef, undef, undef, 0.1);
+	}
+	if ($pid eq '')
+	{
+		$call->finish;
+		is($call{err}, '', 'the call ends well');
+		$blocker->quit;
+		return 0;
+	}
+	kill('KILL', $pid);
+	$call->finish;
+	eval { $blocker->quit };
+	await_server();
+	return 1;
+}
+
+# to be told to end is no death
+my $blocker = $node->background_psql('postgres');
+$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+like(error_of(q{SET lock_timeout = '200ms'; CALL dyn_stream_collect()}), qr/lock timeout/, "a lock that is not had, attempt $_") for 1 .. 5;
+$blocker->query_safe('ROLLBACK');
+$blocker->quit;
+
+my $deaths = 0;
+$deaths++ while $deaths < 10 && die_there();
+is($deaths, 4, 'the first death leaves no place, and three more are enough');
+my $after = value(q{SELECT max(sequence_number) FROM dyn_stream_read('sound') WHERE keys ->> 'pk' = 'one'});
+my $err = error_of("SELECT dyn_stream_read('sound', '$after')");
+like($err, qr/changes after the position were not collected/, 'nobody knows of which table, so all readers are told');
+($next) = $err =~ /goes on after sequence number (1\d{32})/;
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('sound', '$next')"), 'two', 'and nothing else is missing');
+is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
+is(value('SELECT state FROM dyn_stream_status'), 'ready', 'the slot is as it was');
+
+# A worker does not come back at once, and leaves the cluster to others; when all is well that is forgotten
+value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
+$node->reload;
+value(q{SELECT put('sound', 'three')});
+wait_for(qq{SELECT count(*) = 2 FROM dyn_stream_read('sound', '$next')});
+pass('a worker goes on');
+is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_status) || '/dynamo_table')}) > 0, 1, 'what is known of deaths is in the folder of the slot');
+value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
+$node->reload;
+wait_for('SELECT active_pid IS NULL FROM dyn_stream_status');
+value('SELECT dyn_stream_disable(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');
+my $slot = value('SELECT slot_name FROM dyn_stream_status');
+value('CALL dyn_stream_teardown()');
+ok(!-e $node->data_dir . "/pg_replslot/$slot", 'and goes with it');
+$node->stop;
+done_testing();
