@@ -46,13 +46,36 @@ begin_child(ItemBuilder *b)
 	b->nchildren++;
 }
 
+/*
+ * What would give bytes that are no value, or be written past what there is room for: parts of an item
+ * that is damaged, or a caller's mistake.  It is looked for in all builds, since what is built is stored,
+ * and read by others.
+ */
+pg_noreturn static void
+fail_use(const char *what)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid item: %s", what)));
+}
+
+/* The innermost open L, M or set; NULL: there is none. */
+static inline const ItemBuildFrame *
+innermost(const ItemBuilder *b)
+{
+	return b->depth == 0 ? NULL : &b->frames[b->depth - 1];
+}
+
 /* Elements of a set have no tag. */
 static void
 begin_value(ItemBuilder *b, ItemType type)
 {
-	if (b->depth > 0 && item_type_is_set(b->frames[b->depth - 1].type))
+	const ItemBuildFrame *frame = innermost(b);
+
+	if (frame != NULL && b->nchildren == frame->first_child)
+		fail_use("a value without a name or an element");
+	if (frame != NULL && item_type_is_set(frame->type))
 	{
-		Assert(type == item_element_type(b->frames[b->depth - 1].type));
+		if (type != item_element_type(frame->type))
+			fail_use("an element of another type than its set");
 		return;
 	}
 	ensure(b, 1);
@@ -79,7 +102,8 @@ item_build_begin(ItemBuilder *b, ItemType type)
 {
 	ItemBuildFrame *frame;
 
-	Assert(item_build_may_begin(b, type) && item_type_has_children(type));
+	if (!item_build_may_begin(b, type) || !item_type_has_children(type))
+		fail_use("a value that cannot be opened here");
 	begin_value(b, type);
 	frame = &b->frames[b->depth++];
 	frame->type = type;
@@ -93,7 +117,10 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 {
 	uint32 len = name.len;
 
-	Assert(b->depth > 0 && b->frames[b->depth - 1].type == ITEM_M);
+	if (b->depth == 0 || innermost(b)->type != ITEM_M)
+		fail_use("a name outside of a map");
+	if (name.len == 0 || name.len > ITEM_MAX_NAME)
+		fail_use("a name of invalid length");
 	begin_child(b);
 	ensure(b, 5);
 	while (len >= 0x80)
@@ -109,13 +136,18 @@ item_build_name(ItemBuilder *b, ItemSpan name)
 void
 item_build_element(ItemBuilder *b)
 {
-	Assert(b->depth > 0 && b->frames[b->depth - 1].type != ITEM_M);
+	if (b->depth == 0 || innermost(b)->type == ITEM_M)
+		fail_use("an element outside of a list or set");
 	begin_child(b);
 }
 
 void
 item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
 {
+	if (type < ITEM_S || type > ITEM_B)
+		fail_use("a scalar of another type");
+	if (type == ITEM_N && !item_number_valid(payload))
+		fail_use("a number that is none");
 	begin_value(b, type);
 	append(b, payload);
 	end_value(b);
@@ -141,6 +173,8 @@ item_build_null(ItemBuilder *b)
 void
 item_build_value(ItemBuilder *b, ItemSpan value)
 {
+	if (b->depth > 0 && item_type_is_set(innermost(b)->type))
+		fail_use("an element of a set with a tag");
 	begin_value(b, item_type(value));
 	b->len--;
 	append(b, value);
@@ -162,6 +196,8 @@ item_build_reserve(ItemBuilder *b, ItemType type, uint32 max)
 void
 item_build_reserved(ItemBuilder *b, uint32 used)
 {
+	if (used > b->size - b->len)
+		fail_use("a scalar longer than its room");
 	b->len += used;
 	end_value(b);
 }
@@ -289,11 +325,15 @@ write_offsets(ItemBuilder *b, uint32 start, const ItemBuildChild *children, int 
 ItemBuildError
 item_build_end(ItemBuilder *b)
 {
-	ItemBuildFrame *frame = &b->frames[b->depth - 1];
-	ItemBuildChild *children = b->children + frame->first_child;
-	int n = b->nchildren - frame->first_child;
+	const ItemBuildFrame *frame = innermost(b);
+	ItemBuildChild *children;
+	int n;
 	bool moved = false;
 
+	if (frame == NULL)
+		fail_use("nothing is open");
+	children = b->children + frame->first_child;
+	n = b->nchildren - frame->first_child;
 	if (item_type_is_set(frame->type) && n == 0)
 		return ITEM_BUILD_EMPTY_SET;
 	if (frame->type != ITEM_L && !sort_children(b, frame->type, children, n, &moved))
@@ -311,7 +351,8 @@ item_build_end(ItemBuilder *b)
 DynItem *
 item_build_finish(ItemBuilder *b)
 {
-	Assert(b->depth == 0);
+	if (b->depth != 0)
+		fail_use("a value that has not ended");
 	SET_VARSIZE(b->data, b->len);
 	return (DynItem *) b->data;
 }

@@ -29,6 +29,10 @@
  *	distinct, numbers and widths have one form.  So two values are equal by DynamoDB's
  *	rules exactly if their bytes are equal, and a hash of the bytes is a hash of the
  *	value.  Whoever builds a value goes through ItemBuilder or item_validate().
+ *
+ *	Bytes that are stored may be damaged nevertheless.  The functions below are the only
+ *	way into a value, and each checks the lengths that it is about to trust: a value that is
+ *	not what it says is ERRCODE_DATA_CORRUPTED, and never read outside its bytes.
  */
 #ifndef DYNAMO_TABLE_ITEM_H
 #define DYNAMO_TABLE_ITEM_H
@@ -85,13 +89,21 @@ typedef struct ItemChildren
 	const char *ends;
 	const char *data;
 	uint32 count;
+	uint32 size; /* of data */
 	int width;
 } ItemChildren;
+
+/* validate.c: the error of a value that is not in the form above */
+pg_noreturn extern void item_fail_invalid(void);
 
 static inline ItemType
 item_type(ItemSpan value)
 {
-	return (ItemType) (value.data[0] & 0x0f);
+	unsigned int code = value.len == 0 ? 0 : (unsigned char) value.data[0] & 0x0f;
+
+	if (unlikely(code - ITEM_S > (unsigned int) (ITEM_TYPE_LAST - ITEM_S)))
+		item_fail_invalid();
+	return (ItemType) code;
 }
 
 static inline bool
@@ -122,12 +134,16 @@ item_element_type(ItemType set)
 static inline ItemSpan
 item_payload(ItemSpan value)
 {
+	if (unlikely(value.len == 0))
+		item_fail_invalid();
 	return (ItemSpan){value.data + 1, value.len - 1};
 }
 
 static inline ItemSpan
 item_root(const DynItem *item)
 {
+	if (unlikely(VARSIZE_ANY_EXHDR(item) < 2))
+		item_fail_invalid();
 	return (ItemSpan){VARDATA_ANY(item) + 1, VARSIZE_ANY_EXHDR(item) - 1};
 }
 
@@ -146,21 +162,31 @@ item_read_uint(const char *at, int width)
 static inline ItemChildren
 item_children(ItemSpan value)
 {
+	int log_width = value.len == 0 ? 0 : ((unsigned char) value.data[0]) >> 4;
 	ItemChildren c;
 
-	c.width = 1 << (((unsigned char) value.data[0]) >> 4);
+	c.width = 1 << log_width;
+	if (unlikely(log_width > 2 || value.len < 1 + (uint32) c.width))
+		item_fail_invalid();
 	c.count = item_read_uint(value.data + 1, c.width);
+	c.size = value.len - 1 - c.width;
+	if (unlikely(c.count > c.size >> log_width))
+		item_fail_invalid();
+	c.size -= c.count << log_width;
 	c.ends = value.data + 1 + c.width;
 	c.data = c.ends + (Size) c.count * c.width;
 	return c;
 }
 
+/* i is less than the count. */
 static inline ItemSpan
 item_child(const ItemChildren *c, uint32 i)
 {
 	uint32 start = i == 0 ? 0 : item_read_uint(c->ends + (Size) (i - 1) * c->width, c->width);
 	uint32 end = item_read_uint(c->ends + (Size) i * c->width, c->width);
 
+	if (unlikely(start > end || end > c->size))
+		item_fail_invalid();
 	return (ItemSpan){c->data + start, end - start};
 }
 
@@ -169,19 +195,27 @@ static inline ItemSpan
 item_entry(ItemSpan child, ItemSpan *name)
 {
 	const unsigned char *p = (const unsigned char *) child.data;
-	uint32 len = *p & 0x7f;
+	uint32 bytes = 0;
+	uint32 len = 0;
 
-	for (int shift = 7; *p++ & 0x80; shift += 7)
-		len |= (uint32) (*p & 0x7f) << shift;
-	name->data = (const char *) p;
-	name->len = len;
-	return (ItemSpan){name->data + len, child.len - (uint32) (name->data + len - child.data)};
+	do
+	{
+		if (unlikely(bytes == child.len || bytes == 3))
+			item_fail_invalid();
+		len |= (uint32) (p[bytes] & 0x7f) << (7 * bytes);
+	} while (p[bytes++] & 0x80);
+	if (unlikely(len > child.len - bytes))
+		item_fail_invalid();
+	*name = (ItemSpan){child.data + bytes, len};
+	return (ItemSpan){name->data + len, child.len - bytes - len};
 }
 
 static inline int
 item_compare_bytes(ItemSpan a, ItemSpan b)
 {
-	int cmp = memcmp(a.data, b.data, Min(a.len, b.len));
+	uint32 len = Min(a.len, b.len);
+	/* nothing may be at NULL, which memcmp() must not be given */
+	int cmp = len == 0 ? 0 : memcmp(a.data, b.data, len);
 
 	if (cmp != 0)
 		return cmp;

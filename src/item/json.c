@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
@@ -320,6 +321,7 @@ push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
 {
 	JsonbValue leaf;
 
+	check_stack_depth();
 	if (item_type(value) == ITEM_M)
 		return push_map(state, value);
 	if (item_type_has_children(item_type(value)))

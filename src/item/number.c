@@ -173,6 +173,8 @@ item_number_digits(ItemSpan number)
 
 	if (number.len == 0)
 		return 0;
+	if (unlikely(n < 1))
+		item_fail_invalid();
 	return 2 * n - (packed_digit(number, 0) < 10) - (packed_digit(number, n - 1) % 10 == 0);
 }
 
@@ -288,6 +290,17 @@ item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE])
 	return pack_pairs(pairs, 10, 10 - places, value < 0, out);
 }
 
+/*
+ * Numbers that are stored may be anything.  Whatever has a buffer for the digits, or makes something
+ * of them that is used elsewhere, asks for their form first.
+ */
+static void
+require_valid(ItemSpan number)
+{
+	if (unlikely(!item_number_valid(number)))
+		item_fail_invalid();
+}
+
 /* number * 100^places; false if that is no integer, or too large. */
 bool
 item_number_to_int64(ItemSpan number, int places, int64 *value)
@@ -299,6 +312,7 @@ item_number_to_int64(ItemSpan number, int places, int64 *value)
 	*value = 0;
 	if (number.len == 0)
 		return true;
+	require_valid(number);
 	exponent = packed_exponent(number) + places;
 	/* the last pair is not 0, and no more than 10 fit */
 	if (exponent < n || exponent > 10)
@@ -367,6 +381,7 @@ item_number_add(ItemSpan a, ItemSpan b, bool subtract, char out[ITEM_NUMBER_SIZE
 
 	for (int i = 0; i < 2; i++)
 	{
+		require_valid(numbers[i]);
 		if (numbers[i].len == 0)
 			continue;
 		high = Max(high, packed_exponent(numbers[i]));
@@ -405,6 +420,7 @@ item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
 		strcpy(out, "0");
 		return 1;
 	}
+	require_valid(number);
 	for (int place = 0; place < (int) number.len - 1; place++)
 	{
 		int pair = packed_digit(number, place);

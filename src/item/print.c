@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "common/base64.h"
+#include "miscadmin.h"
 
 #include "item/item.h"
 
@@ -97,8 +98,9 @@ print_escape(StringInfo out, unsigned char c)
 void
 item_print_string(StringInfo out, ItemSpan s)
 {
-	const char *end = s.data + s.len;
-	const char *p = s.data;
+	/* nothing may be at NULL, as what was not given is */
+	const char *p = s.len == 0 ? "" : s.data;
+	const char *end = p + s.len;
 
 	put_literal(out, "\"");
 	for (;;)
@@ -235,6 +237,7 @@ print_value(StringInfo out, ItemSpan value, bool typed)
 {
 	ItemType type = item_type(value);
 
+	check_stack_depth();
 	if (typed)
 		print_type(out, type);
 	if (type == ITEM_M)

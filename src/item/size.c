@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "errors.h"
 #include "item/item.h"
 
@@ -61,12 +63,14 @@ item_value_size(ItemSpan value)
 		case ITEM_NULL:
 			return 1;
 		case ITEM_M:
+			check_stack_depth();
 			return 3 + attributes_size(value, 1);
 		case ITEM_L:
 		{
 			ItemChildren c = item_children(value);
 			Size size = 3 + c.count;
 
+			check_stack_depth();
 			for (uint32 i = 0; i < c.count; i++)
 				size += item_value_size(item_child(&c, i));
 			return size;

@@ -3,15 +3,27 @@
  *	  Whether bytes from outside are a value in canonical form.
  *
  * Every length is checked before it is used, so no bytes whatever read outside the
- * span.  What passes here is safe for all other code.
+ * span.  What passes here has the meaning that all other code gives it.  Code that reads values which
+ * have not passed here gets item_fail_invalid() from item.h where it would leave their bytes.
  */
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
 
+#include "errors.h"
 #include "item/item.h"
 
 static bool validate_value(ItemSpan value, int depth);
+
+/* What is stored is damaged, or was made past the type's input. */
+void
+item_fail_invalid(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid item"),
+			 errdetail("Its bytes are not in the form that items are stored in."),
+			 errhint("Use dyn_check_table() to find the items of a table that are invalid.")));
+}
 
 /* UTF-8 in which U+0000 is a character like others. */
 static bool
@@ -135,15 +147,17 @@ validate_children(ItemSpan value, int depth)
 static bool
 validate_value(ItemSpan value, int depth)
 {
+	int code;
 	int detail;
 	ItemType type;
 
 	if (value.len == 0)
 		return false;
-	type = item_type(value);
+	code = (unsigned char) value.data[0] & 0x0f;
 	detail = ((unsigned char) value.data[0]) >> 4;
-	if (type < ITEM_S || type > ITEM_TYPE_LAST)
+	if (code < ITEM_S || code > ITEM_TYPE_LAST)
 		return false;
+	type = (ItemType) code;
 	if (item_type_has_children(type))
 		return validate_children(value, depth);
 	if (type == ITEM_BOOL)
@@ -169,5 +183,5 @@ item_is_sound(const DynItem *item)
 	Size len = VARSIZE_ANY_EXHDR(item);
 
 	return len >= 2 && len <= ITEM_MAX_ENCODED && *VARDATA_ANY(item) == ITEM_FORMAT &&
-		   item_type(item_root(item)) == ITEM_M && item_validate(item_root(item));
+		   item_validate(item_root(item)) && item_type(item_root(item)) == ITEM_M;
 }

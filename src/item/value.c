@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "item/item.h"
 
 /* Most names differ in their first byte, which is cheaper to see than to call memcmp(). */
@@ -87,6 +89,7 @@ item_nesting(ItemSpan value)
 
 	if (type != ITEM_L && type != ITEM_M)
 		return 0;
+	check_stack_depth();
 	c = item_children(value);
 	for (uint32 i = 0; i < c.count; i++)
 	{

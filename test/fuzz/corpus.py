@@ -3,7 +3,7 @@
 import os
 import sys
 
-ITEM, VALUE, PLAIN, BINARY, LINE = (bytes([i]) for i in range(5))
+ITEM, VALUE, PLAIN, BINARY, LINE, RAW = (bytes([i]) for i in range(6))
 
 ATTRIBUTES = [
     '"pk":{"S":"ORG#1"}', '"n":{"N":"-0012.50e3"}', '"b":{"B":"AQID/+8="}', '"t":{"BOOL":true}',
@@ -37,6 +37,7 @@ def main(folder):
     seeds += [VALUE + a.split(":", 1)[1].encode() for a in ATTRIBUTES]
     seeds += [PLAIN + p.encode() for p in PLAINS]
     seeds += [BINARY + b for b in BINARIES]
+    seeds += [RAW + b for b in BINARIES]
     seeds += [LINE + s.encode() for s in LINES]
     for i, seed in enumerate(seeds):
         with open(os.path.join(folder, "seed%03d" % i), "wb") as f:
