@@ -18,6 +18,7 @@
 #include "utils/datum.h"
 #include "utils/rel.h"
 
+#include "call_site.h"
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
@@ -466,7 +467,7 @@ dyn_keys_match(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	if (match == NULL && get_fn_expr_arg_stable(fcinfo->flinfo, 1))
+	if (match == NULL && call_argument_is_constant(fcinfo->flinfo, 1))
 		match = fcinfo->flinfo->fn_extra = parse_match_keys(fcinfo, fcinfo->flinfo->fn_mcxt);
 	else if (match == NULL)
 		match = parse_match_keys(fcinfo, CurrentMemoryContext);

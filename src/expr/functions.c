@@ -8,11 +8,11 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
+#include "call_site.h"
 #include "errors.h"
 #include "expr/expr.h"
 
@@ -43,22 +43,13 @@ copy_datum(const void *datum)
 	return datum == NULL ? NULL : memcpy(palloc(VARSIZE_ANY(datum)), datum, VARSIZE_ANY(datum));
 }
 
-/*
- * Whether all arguments but the first are constants.  Parameters would not do: PL/pgSQL
- * changes them between calls that share fn_extra.
- */
+/* Whether all arguments but the first are constants. */
 static bool
 arguments_are_constant(FunctionCallInfo fcinfo)
 {
-	Node *call = fcinfo->flinfo->fn_expr;
-	List *args;
-
-	if (call == NULL || !IsA(call, FuncExpr))
-		return false;
-	args = ((FuncExpr *) call)->args;
-	for (int i = 1; i < list_length(args); i++)
+	for (int i = 1; i < PG_NARGS(); i++)
 	{
-		if (!IsA(list_nth(args, i), Const))
+		if (!call_argument_is_constant(fcinfo->flinfo, i))
 			return false;
 	}
 	return true;

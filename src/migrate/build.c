@@ -158,8 +158,25 @@ fit_length(const ValueType *type, Datum value)
 	return value;
 }
 
+/*
+ * The writer takes what the statement's column has for a value of the attribute's type.  The statement
+ * is text, with expressions and names in it, so what came of it is looked at.
+ */
 static void
-build_value(RowBuilder *builder, const EntityAttribute *attribute, Datum value, bool isnull)
+check_column(const RowBuilder *builder, const EntityAttribute *attribute, int column)
+{
+	Oid type = TupleDescAttr(builder->desc, column - 1)->atttypid;
+
+	if (type != attribute->type.sql)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("attribute \"%s\" is read as %s, and declared as %s",
+							   item_quoted(attribute->name), format_type_be(type),
+							   format_type_be(attribute->type.sql))));
+}
+
+static void
+build_value(RowBuilder *builder, const EntityAttribute *attribute, int column, Datum value,
+			bool isnull)
 {
 	ValueWriter *writer = builder->writers[attribute - builder->step->entity->attributes];
 
@@ -170,6 +187,7 @@ build_value(RowBuilder *builder, const EntityAttribute *attribute, Datum value, 
 						item_quoted(attribute->name))));
 	if (isnull)
 		return;
+	check_column(builder, attribute, column);
 	value = fit_length(&attribute->type, value);
 	if (value_is_absent(writer, value))
 		return;
@@ -195,7 +213,7 @@ build_attributes(RowBuilder *builder, const StepAttributes *attributes)
 		if (builder->keys_only && !step_makes_key(builder->step, attribute))
 			continue;
 		value = next_column(builder, &isnull);
-		build_value(builder, attribute, value, isnull);
+		build_value(builder, attribute, builder->column, value, isnull);
 	}
 }
 
@@ -226,6 +244,7 @@ build_children(RowBuilder *builder)
 		const StepChild *child = &builder->step->children[i];
 		bool isnull;
 		Datum value = next_column(builder, &isnull);
+		int column = builder->column;
 		bool is_twice;
 
 		if (child->form == CHILD_MAP)
@@ -236,7 +255,7 @@ build_children(RowBuilder *builder)
 								errmsg("two rows of %s have the same key in the map \"%s\"",
 									   child->relation.name, item_quoted(child->attribute->name))));
 		}
-		build_value(builder, child->attribute, value, isnull);
+		build_value(builder, child->attribute, column, value, isnull);
 	}
 }
 

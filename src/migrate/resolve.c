@@ -78,12 +78,15 @@ is_bare_select(const SelectStmt *select)
 		   list_length(select->targetList) == 1;
 }
 
+/* By the settings that statements are run with: they say where a string ends. */
 static const SelectStmt *
 parse_select(const char *sql)
 {
+	int nest = migration_enter();
 	List *statements = raw_parser(sql, RAW_PARSE_DEFAULT);
 	Node *statement;
 
+	migration_leave(nest);
 	if (list_length(statements) != 1)
 		return NULL;
 	statement = linitial_node(RawStmt, statements)->stmt;

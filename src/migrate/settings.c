@@ -16,6 +16,7 @@ int
 migration_enter(void)
 {
 	static const char *const values[][2] = {{"search_path", "pg_catalog, pg_temp"},
+											{"standard_conforming_strings", "on"},
 											{"DateStyle", "ISO, MDY"},
 											{"IntervalStyle", "postgres"},
 											{"TimeZone", "UTC"},

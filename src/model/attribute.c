@@ -42,7 +42,6 @@ get_reader(FunctionCallInfo fcinfo, ItemType type)
 	AttributeReader *known = fcinfo->flinfo->fn_extra;
 	MemoryContext context;
 	MemoryContext old;
-	Oid sample;
 
 	if (known != NULL && known->type.type == type)
 		return known->reader;
@@ -52,14 +51,10 @@ get_reader(FunctionCallInfo fcinfo, ItemType type)
 	context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table attribute reader",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
-	sample = get_fn_expr_argtype(fcinfo->flinfo, 3);
-	if (!OidIsValid(sample))
-		elog(ERROR, "could not determine the type of the sample");
 	known = palloc0(sizeof(AttributeReader));
 	known->context = context;
 	/* not by its name: who reads a view need not be allowed to use the type's schema */
-	known->type = (ValueType){type, sample, -1};
-	value_type_check(&known->type);
+	known->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
 	known->reader = value_reader(&known->type);
 	fcinfo->flinfo->fn_extra = known;
 	MemoryContextSwitchTo(old);

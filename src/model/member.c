@@ -5,11 +5,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "actions/arguments.h"
+#include "call_site.h"
 #include "errors.h"
 #include "model/member.h"
 
@@ -325,14 +325,6 @@ typedef struct MemberState
 	MemoryContext scratch; /* of a row */
 } MemberState;
 
-static bool
-is_constant(const FmgrInfo *flinfo, int i)
-{
-	const FuncExpr *call = (const FuncExpr *) flinfo->fn_expr;
-
-	return call != NULL && IsA(call, FuncExpr) && IsA(list_nth(call->args, i), Const);
-}
-
 static MemberState *
 make_state(FunctionCallInfo fcinfo)
 {
@@ -346,7 +338,7 @@ make_state(FunctionCallInfo fcinfo)
 	state->member = member_parse(action_span(definition));
 	state->scratch =
 		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
-	if (!is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
+	if (!call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
 		state->definition = definition;
 	MemoryContextSwitchTo(old);
 	return state;

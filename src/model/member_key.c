@@ -8,10 +8,10 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 
 #include "actions/arguments.h"
+#include "call_site.h"
 #include "errors.h"
 #include "model/member.h"
 
@@ -32,17 +32,17 @@ member_column_type(Oid column)
 	}
 }
 
-/* An item of one attribute; NULL if it cannot hold the value. */
+/* An item of one attribute; NULL if it cannot hold the value.  It can be of that type, or that is an error. */
 static DynItem *
 try_item(ItemSpan name, const ValueType *type, Datum value)
 {
 	MemoryContext context = CurrentMemoryContext;
+	ValueWriter *writer = value_writer(type);
 	DynItem *volatile item = NULL;
 
 	/* writing takes memory and nothing else, so there is nothing to roll back */
 	PG_TRY();
 	{
-		ValueWriter *writer = value_writer(type);
 		ItemBuilder b;
 
 		item_build_init(&b, 0);
@@ -185,13 +185,9 @@ count_placeholders(const Template *t, int nparts)
 static bool
 is_planned(FunctionCallInfo fcinfo)
 {
-	FuncExpr *call = (FuncExpr *) fcinfo->flinfo->fn_expr;
-
-	if (call == NULL || !IsA(call, FuncExpr))
-		return false;
 	for (int i = 0; i < FIRST_VALUE; i++)
 	{
-		if (!IsA(list_nth(call->args, i), Const))
+		if (!call_argument_is_constant(fcinfo->flinfo, i))
 			return false;
 	}
 	return true;

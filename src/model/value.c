@@ -54,6 +54,16 @@ fail_type(ItemSpan text, const char *message, const char *hint)
 					errhint("%s", hint)));
 }
 
+/*
+ * Of arrays alone.  The two vectors subscript like arrays, but code that has them expects one
+ * dimension that begins at 0, and no NULLs: what an array could be is not for it.
+ */
+static Oid
+element_of_base(Oid base)
+{
+	return base == OIDVECTOROID || base == INT2VECTOROID ? InvalidOid : get_element_type(base);
+}
+
 static ItemType
 item_type_of_base(Oid base)
 {
@@ -74,7 +84,7 @@ item_type_of_base(Oid base)
 		case JSONBOID:
 			return ITEM_M;
 		default:
-			return OidIsValid(get_element_type(base)) ? ITEM_L : ITEM_S;
+			return OidIsValid(element_of_base(base)) ? ITEM_L : ITEM_S;
 	}
 }
 
@@ -124,19 +134,103 @@ kind_of_base(Oid base)
 		default:
 			break;
 	}
-	if (OidIsValid(get_element_type(base)))
+	if (OidIsValid(element_of_base(base)))
 		return VALUE_LIST;
 	return get_typtype(base) == TYPTYPE_ENUM ? VALUE_ENUM : VALUE_OUTPUT;
 }
 
+/*
+ * Which go together.  Writers take a Datum for what its kind says, and readers make one, so a pair that
+ * is not here would take bytes of one type for another's.
+ */
+#define KIND(kind) (1 << (kind))
+#define KINDS_OF_NUMBERS \
+	(KIND(VALUE_INT2) | KIND(VALUE_INT4) | KIND(VALUE_INT8) | KIND(VALUE_NUMERIC) | \
+	 KIND(VALUE_FLOAT4) | KIND(VALUE_FLOAT8))
+
+static const struct
+{
+	int kinds; /* that the type of SQL is of by itself */
+	const char *hint;
+} pairs[ITEM_TYPE_LAST + 1] = {
+	[ITEM_S] = {KIND(VALUE_TEXT) | KIND(VALUE_CHAR) | KINDS_OF_NUMBERS | KIND(VALUE_BOOL) |
+					KIND(VALUE_BYTEA) | KIND(VALUE_TIMESTAMP) | KIND(VALUE_DATE) |
+					KIND(VALUE_UUID) | KIND(VALUE_ENUM) | KIND(VALUE_JSON) | KIND(VALUE_OUTPUT),
+				"Arrays are of type L, SS, NS or BS."},
+	[ITEM_N] = {KINDS_OF_NUMBERS | KIND(VALUE_BOOL) | KIND(VALUE_TIMESTAMP) | KIND(VALUE_DATE),
+				"An N is a number, boolean, timestamp or date."},
+	[ITEM_B] = {KIND(VALUE_BYTEA), "A B is bytea."},
+	[ITEM_BOOL] = {KIND(VALUE_BOOL), "A BOOL is boolean."},
+	[ITEM_NULL] = {KIND(VALUE_TEXT), "A NULL is text."},
+	[ITEM_L] = {KIND(VALUE_JSON) | KIND(VALUE_LIST), "An L is json, jsonb or an array."},
+	[ITEM_M] = {KIND(VALUE_JSON), "An M is json or jsonb."},
+	[ITEM_SS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+	[ITEM_NS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+	[ITEM_BS] = {KIND(VALUE_LIST), "A set is an array of what its elements are."},
+};
+
+/* NULL, or what the type of DynamoDB's can be of types of SQL's. */
+static const char *
+mismatch(ItemType type, Oid sql)
+{
+	Oid base = getBaseType(sql);
+	ValueKind kind = kind_of_base(base);
+	Oid element;
+
+	if ((pairs[type].kinds & KIND(kind)) == 0 || (type == ITEM_NULL && base != TEXTOID))
+		return pairs[type].hint;
+	if (!item_type_is_set(type))
+		return NULL;
+	/* none of the elements' types goes with arrays */
+	element = element_of_base(base);
+	return mismatch(item_element_type(type), element) == NULL ? NULL : pairs[type].hint;
+}
+
+static void
+require_values(ItemSpan text, char typtype)
+{
+	if (typtype == TYPTYPE_PSEUDO)
+		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
+}
+
+static ItemSpan
+printed(const ValueType *type)
+{
+	char *text = value_type_print(type);
+
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+void
+value_type_require_values(const ValueType *type)
+{
+	require_values(printed(type), get_typtype(type->sql));
+}
+
+static void
+check_pair(const ValueType *type)
+{
+	const char *hint;
+
+	/* where a function is called without its expression, nothing says of what type an argument is */
+	if (!OidIsValid(type->sql))
+		ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
+						errmsg("could not determine the type of SQL of an attribute")));
+	hint = mismatch(type->type, type->sql);
+	if (hint != NULL)
+		fail_type(printed(type), "the two types do not go together", hint);
+}
+
+/* All writers and readers are made of this, so it is here that the pair is checked. */
 void
 value_form(const ValueType *type, ValueForm *form)
 {
+	check_pair(type);
 	form->type = type->type;
 	form->typmod = type->typmod;
 	form->sql = getBaseTypeAndTypmod(type->sql, &form->typmod);
 	form->any_json = false;
-	form->element = get_element_type(form->sql);
+	form->element = element_of_base(form->sql);
 	form->kind = kind_of_base(form->sql);
 	if (item_type_is_set(type->type))
 		form->kind = VALUE_SET;
@@ -162,68 +256,6 @@ int
 value_timestamp_digits(const ValueForm *form)
 {
 	return form->typmod < 0 ? MAX_TIMESTAMP_PRECISION : Min(form->typmod, MAX_TIMESTAMP_PRECISION);
-}
-
-/* NULL, or what a type of DynamoDB's can be of types of SQL's. */
-static const char *
-mismatch(const ValueType *type)
-{
-	ValueForm form;
-
-	value_form(type, &form);
-	switch (type->type)
-	{
-		case ITEM_S:
-			return OidIsValid(form.element) ? "Arrays are of type L, SS, NS or BS." : NULL;
-		case ITEM_N:
-			if (item_type_of_base(form.sql) == ITEM_N || form.kind == VALUE_BOOL ||
-				form.kind == VALUE_TIMESTAMP || form.kind == VALUE_DATE)
-				return NULL;
-			return "An N is a number, boolean, timestamp or date.";
-		case ITEM_B:
-			return form.kind == VALUE_BYTEA ? NULL : "A B is bytea.";
-		case ITEM_BOOL:
-			return form.kind == VALUE_BOOL ? NULL : "A BOOL is boolean.";
-		case ITEM_NULL:
-			return form.sql == TEXTOID ? NULL : "A NULL is text.";
-		case ITEM_M:
-			return form.kind == VALUE_JSON ? NULL : "An M is json or jsonb.";
-		case ITEM_L:
-			return form.kind == VALUE_JSON || form.kind == VALUE_LIST
-					   ? NULL
-					   : "An L is json, jsonb or an array.";
-		default:
-			break;
-	}
-	if (OidIsValid(form.element))
-	{
-		ValueType element;
-
-		value_element_type(&form, &element);
-		if (!OidIsValid(get_element_type(getBaseType(element.sql))) && mismatch(&element) == NULL)
-			return NULL;
-	}
-	return "A set is an array of what its elements are.";
-}
-
-static void
-require_values(ItemSpan text, char typtype)
-{
-	if (typtype == TYPTYPE_PSEUDO)
-		fail_type(text, "no value has this type of SQL", "Use a type that columns can have.");
-}
-
-void
-value_type_check(const ValueType *type)
-{
-	char *text = value_type_print(type);
-	ItemSpan span = {text, (uint32) strlen(text)};
-	const char *problem;
-
-	require_values(span, get_typtype(type->sql));
-	problem = mismatch(type);
-	if (problem != NULL)
-		fail_type(span, "the two types do not go together", problem);
 }
 
 void
@@ -257,7 +289,7 @@ value_type_parse(ItemSpan text, ValueType *type)
 							 ? ((Form_pg_type) GETSTRUCT(tuple))->typtype
 							 : TYPTYPE_PSEUDO);
 	ReleaseSysCache(tuple);
-	problem = mismatch(type);
+	problem = mismatch(type->type, type->sql);
 	if (problem != NULL)
 		fail_type(text, "the two types do not go together", problem);
 }

@@ -42,9 +42,6 @@ typedef struct ValueType
 /* "N integer"; what is wrong is ERRCODE_DYN_VALIDATION.  Types of SQL are looked up by search_path. */
 extern void value_type_parse(ItemSpan text, ValueType *type);
 
-/* An error unless the two go together. */
-extern void value_type_check(const ValueType *type);
-
 /* As it is declared for good: "N integer", "S public.mood": the type with its schema, or pg_catalog's. */
 extern char *value_type_print(const ValueType *type);
 
@@ -56,7 +53,8 @@ extern bool value_type_is_open(const ValueType *type);
 
 /*
  * A way from SQL values of a type to attributes, made once and used for many: *converter lives in
- * the memory context that it was made in.
+ * the memory context that it was made in.  It is an error if the two types do not go together: no
+ * value of one is ever taken for one of the other.
  */
 typedef struct ValueWriter ValueWriter;
 extern ValueWriter *value_writer(const ValueType *type);

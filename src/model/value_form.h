@@ -41,7 +41,11 @@ typedef struct ValueForm
 	Oid element; /* of an array */
 } ValueForm;
 
+/* An error unless the two types go together. */
 extern void value_form(const ValueType *type, ValueForm *form);
+
+/* An error if no value is of the type of SQL, a pseudo-type. */
+extern void value_type_require_values(const ValueType *type);
 extern void value_element_type(const ValueForm *form, ValueType *type);
 
 /* Days since 2000: of 1970, and of the years that ISO 8601 has. */

@@ -13,6 +13,7 @@
 #include "common/base64.h"
 #include "common/int.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -51,6 +52,7 @@ value_reader(const ValueType *type)
 	reader->context = CurrentMemoryContext;
 	reader->declared = type->sql;
 	value_form(type, &reader->form);
+	value_type_require_values(type);
 	if (reader->form.kind == VALUE_LIST || reader->form.kind == VALUE_SET)
 	{
 		ValueType element;
@@ -559,6 +561,7 @@ is_json(ItemSpan value)
 		return !has_nul(item_payload(value));
 	if (!item_type_has_children(type))
 		return true;
+	check_stack_depth();
 	c = item_children(value);
 	for (uint32 i = 0; i < c.count; i++)
 	{

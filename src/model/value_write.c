@@ -24,6 +24,7 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "call_site.h"
 #include "errors.h"
 #include "model/value_form.h"
 
@@ -486,8 +487,10 @@ static ValueWriter *
 make_writer(FunctionCallInfo fcinfo)
 {
 	Oid sql = get_fn_expr_argtype(fcinfo->flinfo, 0);
-	ValueType type = {value_item_type(sql), sql, -1};
+	ValueType type = {ITEM_S, sql, -1};
 
+	if (OidIsValid(sql))
+		type.type = value_item_type(sql);
 	if (!PG_ARGISNULL(1))
 	{
 		text *given = PG_GETARG_TEXT_PP(1);
@@ -515,7 +518,7 @@ PG_FUNCTION_INFO_V1(dyn_to_value);
 Datum
 dyn_to_value(PG_FUNCTION_ARGS)
 {
-	bool constant = PG_ARGISNULL(1) || get_fn_expr_arg_stable(fcinfo->flinfo, 1);
+	bool constant = PG_ARGISNULL(1) || call_argument_is_constant(fcinfo->flinfo, 1);
 	ValueWriter *writer = constant ? fcinfo->flinfo->fn_extra : NULL;
 	ItemBuilder b;
 
