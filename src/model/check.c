@@ -186,6 +186,27 @@ check_items(Check *check, text *table)
  */
 
 static void
+check_view_state(Check *check, const Entity *entity, const EntityView *view, const char *name)
+{
+	const EntityAttribute *changed;
+	EntityViewState state = entity_view_state(entity, view, &changed);
+
+	if (state == ENTITY_VIEW_CURRENT)
+		return;
+	if (changed == NULL)
+		report(check, NULL, entity->name, "view out of date",
+			   psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
+						name));
+	else
+		report(check, NULL, entity->name, "view out of date",
+			   psprintf("view \"%s\" shows attribute \"%s\" as of another type than %s: %s", name,
+						item_quoted(changed->name), value_type_print(&changed->type),
+						state == ENTITY_VIEW_OTHER_COLUMN
+							? "drop it, and call dyn_entity_view() again"
+							: "call dyn_entity_view() again"));
+}
+
+static void
 check_view(Check *check, Relation rel)
 {
 	EntityView *view = entity_view_read(rel);
@@ -204,10 +225,8 @@ check_view(Check *check, Relation rel)
 	if (entity == NULL)
 		report(check, NULL, name, "view out of date",
 			   psprintf("the entity of view \"%s\" is not declared", RelationGetRelationName(rel)));
-	else if (!entity_view_is_current(entity, view))
-		report(check, NULL, name, "view out of date",
-			   psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
-						RelationGetRelationName(rel)));
+	else
+		check_view_state(check, entity, view, RelationGetRelationName(rel));
 }
 
 static void

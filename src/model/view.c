@@ -116,12 +116,9 @@ view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
 	return keys;
 }
 
-/*
- * Whether a view's definitions are those that it would have today.  Each names the key that it is
- * about.
- */
-bool
-entity_view_is_current(const Entity *entity, const EntityView *view)
+/* Whether a view's definitions are those that it would have today.  Each names the key that it is about. */
+static bool
+has_keys_of(const Entity *entity, const EntityView *view)
 {
 	for (int i = 0; i < view->nkeys; i++)
 	{
@@ -134,6 +131,38 @@ entity_view_is_current(const Entity *entity, const EntityView *view)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Whether a view is what it would be made today.  A column whose attribute is not declared any more does
+ * no harm: it shows what there is, and cannot be written to.  *changed: the attribute whose type is
+ * another one, or NULL.
+ */
+EntityViewState
+entity_view_state(const Entity *entity, const EntityView *view, const EntityAttribute **changed)
+{
+	EntityViewState state = ENTITY_VIEW_CURRENT;
+
+	*changed = NULL;
+	for (int i = 0; i < view->ncolumns; i++)
+	{
+		const ViewColumn *column = &view->columns[i];
+		const EntityAttribute *attribute =
+			column->stored.len == 0 ? NULL : entity_stored_attribute(entity, column->stored);
+
+		if (attribute == NULL ||
+			(column->type.type == attribute->type.type && column->type.sql == attribute->type.sql))
+			continue;
+		if (column->type.sql != attribute->type.sql)
+			state = ENTITY_VIEW_OTHER_COLUMN;
+		else if (state == ENTITY_VIEW_CURRENT)
+			state = ENTITY_VIEW_OTHER_TYPE;
+		if (*changed == NULL)
+			*changed = attribute;
+	}
+	if (state == ENTITY_VIEW_CURRENT && !has_keys_of(entity, view))
+		return ENTITY_VIEW_OTHER_KEYS;
+	return state;
 }
 
 /*
@@ -193,6 +222,12 @@ columns_of(const NewView *view, Relation rel)
 		const EntityAttribute *attribute =
 			entity_stored_attribute(view->entity, old->columns[i].stored);
 
+		if (attribute != NULL && attribute->type.sql != old->columns[i].type.sql)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+							errmsg("view \"%s\" cannot get another type for attribute \"%s\"",
+								   RelationGetRelationName(rel), item_quoted(attribute->name)),
+							errdetail("Columns of a view keep their types."),
+							errhint("Drop the view, and call dyn_entity_view() again.")));
 		if (attribute != NULL)
 			attributes = list_append_unique_ptr(attributes, (void *) attribute);
 	}

@@ -39,6 +39,15 @@ extern EntityView *entity_view_read(Relation view);
 extern List *entity_views_of(Oid table); /* of Oid */
 
 /* view.c: whether a view was made of what the entity is now */
-extern bool entity_view_is_current(const Entity *entity, const EntityView *view);
+typedef enum EntityViewState
+{
+	ENTITY_VIEW_CURRENT,
+	ENTITY_VIEW_OTHER_KEYS,
+	ENTITY_VIEW_OTHER_TYPE, /* of DynamoDB's: the view can be made anew */
+	ENTITY_VIEW_OTHER_COLUMN /* another type of SQL, which a view's column cannot get */
+} EntityViewState;
+
+extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
+										 const EntityAttribute **changed);
 
 #endif

@@ -77,16 +77,29 @@ prepare_call(Relation rel)
 	return call;
 }
 
-/* Keys are made by the declaration: those of items that an older view shows would be others. */
+/*
+ * Keys are made by the declaration: those of items that an older view shows would be others.  Attributes
+ * are written as they are declared, so a column has to be of what is declared.
+ */
 static void
 require_current(const ViewCall *call)
 {
-	if (!entity_view_is_current(call->entity, call->view))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("view \"%s\" is out of date", RelationGetRelationName(call->rel)),
-						errdetail("It was made of another declaration of entity \"%s\".",
-								  item_quoted(call->entity->name)),
-						errhint("Call dyn_entity_view() again.")));
+	const EntityAttribute *changed;
+	EntityViewState state = entity_view_state(call->entity, call->view, &changed);
+
+	if (state == ENTITY_VIEW_CURRENT)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("view \"%s\" is out of date", RelationGetRelationName(call->rel)),
+					changed == NULL
+						? errdetail("It was made of another declaration of entity \"%s\".",
+									item_quoted(call->entity->name))
+						: errdetail("Attribute \"%s\" of entity \"%s\" is of type %s by now.",
+									item_quoted(changed->name), item_quoted(call->entity->name),
+									value_type_print(&changed->type)),
+					errhint(state == ENTITY_VIEW_OTHER_COLUMN
+								? "Drop the view, and call dyn_entity_view() again."
+								: "Call dyn_entity_view() again.")));
 }
 
 static void
@@ -133,16 +146,14 @@ static bool
 write_column(const ViewCall *call, int i, const EntityAttribute *attribute, HeapTuple row,
 			 ItemBuilder *b)
 {
-	ValueType type = {attribute->type.type, call->view->columns[i].type.sql, -1};
 	ValueWriter *writer;
 	bool isnull;
 	Datum value = heap_getattr(row, i + 1, columns_of(call), &isnull);
 
 	if (isnull)
 		return false;
-	if (type.sql == attribute->type.sql)
-		type.typmod = attribute->type.typmod;
-	writer = value_writer(&type);
+	/* require_current() has seen that the column is of that type */
+	writer = value_writer(&attribute->type);
 	if (value_is_absent(writer, value))
 		return false;
 	item_build_name(b, attribute->name);
@@ -157,6 +168,18 @@ fail_column(const ViewCall *call, int i)
 					errmsg("column \"%s\" of view \"%s\" cannot be written to",
 						   column_name(call, i), RelationGetRelationName(call->rel)),
 					errdetail("It shows no attribute that is declared.")));
+}
+
+/* Who makes a view by hand may show an attribute in several columns. */
+static DynItem *
+finish_item(const ViewCall *call, ItemBuilder *b)
+{
+	if (item_build_end(b) != ITEM_BUILD_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("view \"%s\" cannot be written to", RelationGetRelationName(call->rel)),
+				 errdetail("Two of its columns show one attribute.")));
+	return item_build_finish(b);
 }
 
 /* All attributes of a row, by their declared names. */
@@ -176,8 +199,7 @@ logical_item(const ViewCall *call, HeapTuple row, bool to_write)
 		else if (to_write && !heap_attisnull(row, i + 1, columns_of(call)))
 			fail_column(call, i);
 	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
+	return finish_item(call, &b);
 }
 
 static bool
@@ -436,8 +458,7 @@ changed_item(const ViewCall *call, const DynItem *old)
 		item_build_name(&b, name);
 		item_build_value(&b, value);
 	}
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
+	return finish_item(call, &b);
 }
 
 static DynItem *

@@ -84,12 +84,12 @@ read_conditions(EntityView *view, const Query *query, Node *quals)
 }
 
 static void
-read_column(const TargetEntry *entry, ViewColumn *column)
+read_column(const TargetEntry *entry, Oid type_of_column, ViewColumn *column)
 {
 	FuncExpr *call = call_of((Node *) entry->expr, dyn_attribute_value);
 	ItemSpan type;
 
-	if (call == NULL || !IsA(linitial(call->args), Var) ||
+	if (call == NULL || call->funcresulttype != type_of_column || !IsA(linitial(call->args), Var) ||
 		!read_text(lsecond(call->args), &column->stored) || !read_text(lthird(call->args), &type) ||
 		item_type_from_code(type) == 0)
 	{
@@ -123,7 +123,8 @@ entity_view_read(Relation rel)
 		const TargetEntry *entry = lfirst(cell);
 
 		if (!entry->resjunk && entry->resno <= view->ncolumns)
-			read_column(entry, &view->columns[entry->resno - 1]);
+			read_column(entry, get_atttype(RelationGetRelid(rel), entry->resno),
+						&view->columns[entry->resno - 1]);
 	}
 	return view;
 }
