@@ -88,6 +88,19 @@ read_string(const char *name, ItemSpan value)
 	return item_payload(value);
 }
 
+/* The name of an attribute, as dyn_settings_check_ttl() lets it in. */
+static ItemSpan
+read_attribute(const char *name, ItemSpan value)
+{
+	ItemSpan string = read_string(name, value);
+
+	if (string.len == 0 || string.len > DYN_MAX_TTL_ATTRIBUTE ||
+		memchr(string.data, '\0', string.len) != NULL)
+		fail_member(name,
+					psprintf("must have 1 to %d bytes, and no U+0000", DYN_MAX_TTL_ATTRIBUTE));
+	return string;
+}
+
 static int
 read_choice(const char *name, ItemSpan value, const char *const *choices)
 {
@@ -191,7 +204,7 @@ read_member(DynSettings *settings, const char *name, ItemSpan value)
 	else if (strcmp(name, "table_class") == 0)
 		settings->table_class = (DynTableClass) read_choice(name, value, dyn_table_class_names);
 	else if (strcmp(name, "ttl_attribute") == 0)
-		settings->ttl = read_string(name, value);
+		settings->ttl = read_attribute(name, value);
 	else if (strcmp(name, "placement") == 0)
 		settings->no_placement = !read_bool(name, value);
 	else if (strcmp(name, "ttl_status") == 0)

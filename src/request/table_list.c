@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/json.h"
 
+#include "attempt.h"
 #include "catalog/derive.h"
 #include "errors.h"
 #include "request/request.h"
@@ -38,20 +39,43 @@ static const char *const query =
 	"AND pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, "
 	"REFERENCES, TRIGGER')";
 
-/* The name that the settings have, of arguments that end with a zero byte each. */
+typedef struct ReadSettings
+{
+	const char *argument;
+	DynSettings settings;
+} ReadSettings;
+
+static void
+read_settings(void *arg)
+{
+	ReadSettings *read = arg;
+
+	dyn_settings_parse(read->argument, &read->settings);
+}
+
+static bool
+is_invalid(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
+}
+
+/*
+ * The name that the settings have, of arguments that end with a zero byte each.  Somebody else may have
+ * written what is none: that is no reason to list nothing.
+ */
 static ItemSpan
 name_in_settings(bytea *arguments, const char *name)
 {
 	const char *at = VARDATA_ANY(arguments);
 	const char *end = at + VARSIZE_ANY_EXHDR(arguments);
-	DynSettings settings;
+	ReadSettings read;
 
 	while (at < end && !dyn_settings_is_argument(at))
 		at += strlen(at) + 1;
-	if (at >= end)
+	read.argument = at;
+	if (at >= end || attempt_to_compute(read_settings, &read, is_invalid) != NULL)
 		return dyn_name_of_relation(name, NULL);
-	dyn_settings_parse(at, &settings);
-	return dyn_name_of_relation(name, &settings);
+	return dyn_name_of_relation(name, &read.settings);
 }
 
 static int
