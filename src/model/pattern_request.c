@@ -343,10 +343,7 @@ refuse_unknown(const Rendering *r)
 static void
 render(Rendering *r)
 {
-	StringInfoData out;
-
-	initStringInfo(&out);
-	r->out = &out;
+	r->out = makeStringInfo();
 	render_object(r, &r->pattern->request->root, LEVEL_REQUEST);
 }
 
