@@ -88,16 +88,15 @@ read_string(const char *name, ItemSpan value)
 	return item_payload(value);
 }
 
-/* The name of an attribute, as dyn_settings_check_ttl() lets it in. */
+/* The name of an attribute, as dyn_settings_check_ttl() lets it in; empty: there is none. */
 static ItemSpan
 read_attribute(const char *name, ItemSpan value)
 {
 	ItemSpan string = read_string(name, value);
 
-	if (string.len == 0 || string.len > DYN_MAX_TTL_ATTRIBUTE ||
-		memchr(string.data, '\0', string.len) != NULL)
+	if (string.len > DYN_MAX_TTL_ATTRIBUTE || memchr(string.data, '\0', string.len) != NULL)
 		fail_member(name,
-					psprintf("must have 1 to %d bytes, and no U+0000", DYN_MAX_TTL_ATTRIBUTE));
+					psprintf("must have at most %d bytes, and no U+0000", DYN_MAX_TTL_ATTRIBUTE));
 	return string;
 }
 
