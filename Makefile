@@ -25,7 +25,8 @@ OBJS = $(SOURCES:.c=.o)
 SOURCE_HEADERS = $(filter-out src/expr/gram.h,$(wildcard src/*.h src/*/*.h))
 
 PG_CPPFLAGS = -Isrc -include export.h
-PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	-Werror=format -Werror=format-security -Werror=format-nonliteral
 
 REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
 REGRESS_OPTS = --load-extension=$(EXTENSION)

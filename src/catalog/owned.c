@@ -110,15 +110,18 @@ owned_end(const OwnedRights *before)
 	AtEOXact_GUC(true, before->nest);
 }
 
-/*
- * One statement as the owner of a table, the only one that it changes, connected to SPI, which has the result.  Where the statement says
- * %1$s, it gets the extension's schema, quoted.
- */
-uint64
-owned_execute(Oid schema, const char *name, const char *statement, int nargs, Oid *types,
-			  Datum *values, const char *nulls)
+/* The extension's schema for a statement. */
+const char *
+owned_schema_name(Oid schema)
 {
-	char *sql = psprintf(statement, quote_identifier(get_namespace_name(schema)));
+	return quote_identifier(get_namespace_name(schema));
+}
+
+/* One statement as the owner of a table, the only one that it changes, connected to SPI, which has the result. */
+uint64
+owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid *types,
+				  Datum *values, const char *nulls)
+{
 	OwnedRights before;
 	int result;
 

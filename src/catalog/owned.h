@@ -17,8 +17,16 @@ extern Oid owned_table(Oid schema, const char *name);
 extern void owned_refuse_triggers(Oid relid);
 extern void owned_begin(Oid relid, OwnedRights *before);
 extern void owned_end(const OwnedRights *before);
-extern uint64 owned_execute(Oid schema, const char *name, const char *statement, int nargs,
-							Oid *types, Datum *values, const char *nulls);
+extern const char *owned_schema_name(Oid schema);
+extern uint64 owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs,
+								Oid *types, Datum *values, const char *nulls);
 extern Datum owned_value(int column);
+
+/*
+ * The same of a literal, where %1$s is the extension's schema, quoted.  It is a format, so nothing is ever
+ * put into it before; what has other names in it is made by psprintf() and goes to owned_execute_sql().
+ */
+#define owned_execute(schema, name, statement, ...) \
+	owned_execute_sql((schema), (name), psprintf(statement, owned_schema_name(schema)), __VA_ARGS__)
 
 #endif

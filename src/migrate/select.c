@@ -82,13 +82,10 @@ step_makes_key(const MigrationStep *step, const EntityAttribute *attribute)
  */
 
 static void
-append_key_list(StringInfo sql, const MigrationStep *step, const char *format)
+append_key_list(StringInfo sql, const MigrationStep *step)
 {
 	for (int i = 0; i < step->nkeys; i++)
-	{
-		appendStringInfoString(sql, i > 0 ? ", " : "");
-		appendStringInfo(sql, format, step->keys[i].column);
-	}
+		appendStringInfo(sql, "%ssrc.%s", i > 0 ? ", " : "", step->keys[i].column);
 }
 
 static void
@@ -103,7 +100,7 @@ static void
 append_bound(StringInfo sql, const MigrationStep *step, const char *operator, int first)
 {
 	appendStringInfoString(sql, " AND ROW(");
-	append_key_list(sql, step, "src.%s");
+	append_key_list(sql, step);
 	appendStringInfo(sql, ") %s ROW(", operator);
 	append_parameters(sql, step, first);
 	appendStringInfoChar(sql, ')');
@@ -208,7 +205,7 @@ append_inner(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 	if (options->which == SELECT_KEY || options->which == SELECT_SAME)
 		return;
 	appendStringInfoString(sql, " ORDER BY ");
-	append_key_list(sql, step, "src.%s");
+	append_key_list(sql, step);
 	if (options->limit > 0)
 		appendStringInfo(sql, " LIMIT " INT64_FORMAT, options->limit);
 }
@@ -474,7 +471,7 @@ step_select_cut(const MigrationStep *step, bool lower, int64 rows)
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
-	append_key_list(&sql, step, "src.%s");
+	append_key_list(&sql, step);
 	append_source(&sql, step);
 	if (lower)
 	{
@@ -482,7 +479,7 @@ step_select_cut(const MigrationStep *step, bool lower, int64 rows)
 		append_bound(&sql, step, ">", 1);
 	}
 	appendStringInfoString(&sql, " ORDER BY ");
-	append_key_list(&sql, step, "src.%s");
+	append_key_list(&sql, step);
 	appendStringInfo(&sql, " OFFSET " INT64_FORMAT " LIMIT 1", rows - 1);
 	return sql.data;
 }
@@ -495,10 +492,10 @@ step_select_twice(const MigrationStep *step)
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
-	append_key_list(&sql, step, "src.%s");
+	append_key_list(&sql, step);
 	append_source(&sql, step);
 	appendStringInfoString(&sql, " GROUP BY ");
-	append_key_list(&sql, step, "src.%s");
+	append_key_list(&sql, step);
 	appendStringInfoString(&sql, " HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1");
 	for (int i = 0; i < step->nkeys; i++)
 		appendStringInfo(&sql, " OR src.%s IS NULL", step->keys[i].column);

@@ -36,16 +36,6 @@ enum
 	STATEMENTS
 };
 
-/* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
-static const char *const statements[STATEMENTS] = {
-	"INSERT INTO %s AS t (role, token, request, expires) VALUES ($1, $2, $3, $5)"
-	" ON CONFLICT (role, token) DO UPDATE SET request = EXCLUDED.request, expires = "
-	"EXCLUDED.expires"
-	" WHERE t.expires <= $4",
-	"SELECT request FROM %s WHERE role = $1 AND token = $2",
-	"DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s WHERE expires <= $4"
-	" ORDER BY expires LIMIT " CLEAR_AT_ONCE " FOR UPDATE SKIP LOCKED)"};
-
 /* Kept for the session, as long as the extension stays where it is. */
 static SPIPlanPtr plans[STATEMENTS];
 static char plans_table[4 * NAMEDATALEN]; /* quoted, with its schema */
@@ -69,6 +59,30 @@ forget_plans(void)
 	}
 }
 
+/* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
+static char *
+make_statement(const char *table, int statement)
+{
+	switch (statement)
+	{
+		case CLAIM:
+			return psprintf("INSERT INTO %s AS t (role, token, request, expires)"
+							" VALUES ($1, $2, $3, $5)"
+							" ON CONFLICT (role, token) DO UPDATE SET request = EXCLUDED.request,"
+							" expires = EXCLUDED.expires WHERE t.expires <= $4",
+							table);
+		case LOOK:
+			return psprintf("SELECT request FROM %s WHERE role = $1 AND token = $2", table);
+		case CLEAR:
+			return psprintf("DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s"
+							" WHERE expires <= $4 ORDER BY expires LIMIT " CLEAR_AT_ONCE
+							" FOR UPDATE SKIP LOCKED)",
+							table, table);
+		default:
+			elog(ERROR, "unrecognized statement: %d", statement);
+	}
+}
+
 static SPIPlanPtr
 get_plan(const char *table, int statement)
 {
@@ -76,8 +90,8 @@ get_plan(const char *table, int statement)
 		forget_plans();
 	if (plans[statement] == NULL)
 	{
-		char *sql = psprintf(statements[statement], table, table);
-		SPIPlanPtr plan = SPI_prepare(sql, lengthof(argument_types), argument_types);
+		SPIPlanPtr plan =
+			SPI_prepare(make_statement(table, statement), lengthof(argument_types), argument_types);
 
 		if (plan == NULL)
 			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));

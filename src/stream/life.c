@@ -146,13 +146,6 @@ drop_slot(void)
  */
 
 static void
-execute(const Life *life, const char *table, const char *statement, int nargs, Oid *types,
-		Datum *values)
-{
-	owned_execute(life->schema, table, statement, nargs, types, values, NULL);
-}
-
-static void
 truncate_records(const Life *life)
 {
 	Oid parent = owned_table(life->schema, STREAM_RECORDS_TABLE);
@@ -160,7 +153,8 @@ truncate_records(const Life *life)
 
 	foreach (cell, find_inheritance_children(parent, NoLock))
 		owned_refuse_triggers(lfirst_oid(cell));
-	execute(life, STREAM_RECORDS_TABLE, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0, NULL, NULL);
+	owned_execute(life->schema, STREAM_RECORDS_TABLE, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0,
+				  NULL, NULL, NULL);
 }
 
 /* All that was collected, also of another database, of which this is a copy. */
@@ -172,7 +166,9 @@ clear_tables(const Life *life)
 
 	truncate_records(life);
 	for (int i = 0; i < lengthof(tables); i++)
-		execute(life, tables[i], psprintf("DELETE FROM %%1$s.%s", tables[i]), 0, NULL, NULL);
+		owned_execute_sql(life->schema, tables[i],
+						  psprintf("DELETE FROM %s.%s", owned_schema_name(life->schema), tables[i]),
+						  0, NULL, NULL, NULL);
 }
 
 /*
@@ -209,13 +205,13 @@ write_state(const Life *life, XLogRecPtr collected)
 					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
 
-	execute(life, STREAM_STATE_TABLE,
-			"INSERT INTO %1$s." STREAM_STATE_TABLE
-			" AS s (database, slot, collected, collected_at, records_at)"
-			" VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
-			" SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
-			" records_at = greatest(s.records_at, EXCLUDED.records_at)",
-			lengthof(types), types, values);
+	owned_execute(life->schema, STREAM_STATE_TABLE,
+				  "INSERT INTO %1$s." STREAM_STATE_TABLE
+				  " AS s (database, slot, collected, collected_at, records_at)"
+				  " VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
+				  " SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
+				  " records_at = greatest(s.records_at, EXCLUDED.records_at)",
+				  lengthof(types), types, values, NULL);
 }
 
 /*

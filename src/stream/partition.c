@@ -156,16 +156,21 @@ choose_name(Oid schema, TimestampTz lower)
 	return chosen;
 }
 
-/* %1$s stands for the extension's schema. */
-static void
-execute(Oid schema, const char *statement)
+static const char *
+in_schema(Oid schema, const char *name)
 {
-	(void) owned_execute(schema, STREAM_RECORDS_TABLE, statement, 0, NULL, NULL, NULL);
+	return quote_qualified_identifier(get_namespace_name(schema), name);
+}
+
+static void
+execute(Oid schema, const char *sql)
+{
+	(void) owned_execute_sql(schema, STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
 }
 
 /* Default privileges may have given some to others. */
 static void
-revoke_rights(Oid schema, Oid relid, const char *name)
+revoke_rights(Oid schema, Oid relid, const char *table)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
@@ -173,12 +178,12 @@ revoke_rights(Oid schema, Oid relid, const char *name)
 						   " ELSE quote_ident(pg_get_userbyid(a.grantee)) END"
 						   " FROM pg_class c, aclexplode(c.relacl) a"
 						   " WHERE c.oid = $1 AND a.grantee <> c.relowner";
-	uint64 n = owned_execute(schema, STREAM_RECORDS_TABLE, grantees, 1, types, values, NULL);
-	SPITupleTable *table = SPI_tuptable;
+	uint64 n = owned_execute_sql(schema, STREAM_RECORDS_TABLE, grantees, 1, types, values, NULL);
+	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
-		execute(schema, psprintf("REVOKE ALL ON %%1$s.%s FROM %s CASCADE", name,
-								 SPI_getvalue(table->vals[i], table->tupdesc, 1)));
+		execute(schema, psprintf("REVOKE ALL ON %s FROM %s CASCADE", table,
+								 SPI_getvalue(found->vals[i], found->tupdesc, 1)));
 }
 
 /* Both bounds are whole seconds. */
@@ -186,22 +191,24 @@ static void
 create_partition(Oid schema, StreamPartition *partition)
 {
 	char *name = choose_name(schema, partition->lower);
+	const char *table = in_schema(schema, name);
+	const char *records = in_schema(schema, STREAM_RECORDS_TABLE);
 
-	execute(schema, psprintf("CREATE TABLE %%1$s.%s (LIKE %%1$s." STREAM_RECORDS_TABLE
-							 " INCLUDING STORAGE INCLUDING COMPRESSION) USING heap",
-							 name));
+	execute(schema, psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
+							 " USING heap",
+							 table, records));
 	CommandCounterIncrement();
 	partition->relid = owned_table(schema, name);
-	revoke_rights(schema, partition->relid, name);
-	execute(schema, psprintf("ALTER TABLE %%1$s.%s ENABLE ROW LEVEL SECURITY", name));
+	revoke_rights(schema, partition->relid, table);
+	execute(schema, psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
 	/* no lock that keeps readers out */
-	execute(schema,
-			psprintf("ALTER TABLE %%1$s." STREAM_RECORDS_TABLE
-					 " ATTACH PARTITION %%1$s.%s FOR VALUES FROM (to_timestamp(" INT64_FORMAT
-					 ")) TO (to_timestamp(" INT64_FORMAT "))",
-					 name, (int64) timestamptz_to_time_t(partition->lower),
-					 (int64) timestamptz_to_time_t(partition->upper)));
-	execute(schema, psprintf("ALTER EXTENSION dynamo_table ADD TABLE %%1$s.%s", name));
+	execute(
+		schema,
+		psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (to_timestamp(" INT64_FORMAT
+				 ")) TO (to_timestamp(" INT64_FORMAT "))",
+				 records, table, (int64) timestamptz_to_time_t(partition->lower),
+				 (int64) timestamptz_to_time_t(partition->upper)));
+	execute(schema, psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
 }
 
 static bool
@@ -269,12 +276,6 @@ oldest_expired(Oid parent, TimestampTz time)
 	return oldest;
 }
 
-static void
-change_trimmed(Oid schema, const char *statement)
-{
-	(void) owned_execute(schema, STREAM_TRIMMED_TABLE, statement, 0, NULL, NULL, NULL);
-}
-
 /*
  * Note the last record of each stream in a partition.  From stream to stream by the index: there may be
  * very many records, and few streams.
@@ -282,28 +283,33 @@ change_trimmed(Oid schema, const char *statement)
 static void
 note_last_records(Oid schema, const char *name)
 {
-	change_trimmed(
-		schema,
-		psprintf("INSERT INTO %%1$s." STREAM_TRIMMED_TABLE " AS t (relation, stream, lsn, ordinal)"
-				 " WITH RECURSIVE last AS ((SELECT relation, stream, lsn, ordinal FROM %%1$s.%s"
+	const char *table = in_schema(schema, name);
+
+	(void) owned_execute_sql(
+		schema, STREAM_TRIMMED_TABLE,
+		psprintf("INSERT INTO %s AS t (relation, stream, lsn, ordinal)"
+				 " WITH RECURSIVE last AS ((SELECT relation, stream, lsn, ordinal FROM %s"
 				 " ORDER BY relation DESC, stream DESC, lsn DESC, ordinal DESC LIMIT 1)"
 				 " UNION ALL SELECT n.* FROM last l CROSS JOIN LATERAL"
-				 " (SELECT r.relation, r.stream, r.lsn, r.ordinal FROM %%1$s.%s r"
+				 " (SELECT r.relation, r.stream, r.lsn, r.ordinal FROM %s r"
 				 " WHERE (r.relation, r.stream) < (l.relation, l.stream)"
 				 " ORDER BY r.relation DESC, r.stream DESC, r.lsn DESC, r.ordinal DESC LIMIT 1) n)"
 				 " SELECT relation, stream, lsn, ordinal FROM last"
 				 " ON CONFLICT (relation, stream) DO UPDATE SET lsn = EXCLUDED.lsn, ordinal = "
 				 "EXCLUDED.ordinal"
 				 " WHERE (EXCLUDED.lsn, EXCLUDED.ordinal) > (t.lsn, t.ordinal)",
-				 name, name));
+				 in_schema(schema, STREAM_TRIMMED_TABLE), table, table),
+		0, NULL, NULL, NULL);
 }
 
 /* A member of an extension cannot be dropped, so it leaves that first. */
 static void
 drop_partition(Oid schema, const char *name)
 {
-	execute(schema, psprintf("ALTER EXTENSION dynamo_table DROP TABLE %%1$s.%s", name));
-	execute(schema, psprintf("DROP TABLE %%1$s.%s", name));
+	const char *table = in_schema(schema, name);
+
+	execute(schema, psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
+	execute(schema, psprintf("DROP TABLE %s", table));
 }
 
 /*
@@ -312,9 +318,10 @@ drop_partition(Oid schema, const char *name)
 static void
 forget_what_is_over(Oid schema)
 {
-	change_trimmed(schema, "DELETE FROM %1$s." STREAM_TRIMMED_TABLE
-						   " t WHERE NOT EXISTS (SELECT FROM pg_class c"
-						   " WHERE c.oid = t.relation)");
+	(void) owned_execute(schema, STREAM_TRIMMED_TABLE,
+						 "DELETE FROM %1$s." STREAM_TRIMMED_TABLE
+						 " t WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = t.relation)",
+						 0, NULL, NULL, NULL);
 	(void) owned_execute(schema, STREAM_ENDS_TABLE,
 						 "DELETE FROM %1$s." STREAM_ENDS_TABLE
 						 " e WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation)",

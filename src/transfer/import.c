@@ -135,9 +135,10 @@ is_text(Oid type)
 }
 
 static void
-fail_column(const Source *source, const char *message)
+fail_column(const Source *source, const char *fault)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg(message, source->name),
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("table \"%s\" has %s that can hold lines", source->name, fault),
 					errhint("Name a column of type text, json or jsonb as column_name.")));
 }
 
@@ -156,12 +157,11 @@ choose_column(const Source *source, Relation rel, const char *name)
 			(name != NULL && strcmp(name, NameStr(column->attname)) != 0))
 			continue;
 		if (found != NULL)
-			fail_column(source, "table \"%s\" has several columns that can hold lines");
+			fail_column(source, "several columns");
 		found = pstrdup(NameStr(column->attname));
 	}
 	if (found == NULL)
-		fail_column(source, name == NULL ? "table \"%s\" has no column that can hold lines"
-										 : "table \"%s\" has no such column that can hold lines");
+		fail_column(source, name == NULL ? "no column" : "no such column");
 	return found;
 }
 
