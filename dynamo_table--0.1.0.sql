@@ -304,6 +304,12 @@ CREATE FUNCTION dyn_collection_pages(table_name text, sample integer DEFAULT 100
 COMMENT ON FUNCTION dyn_collection_pages(text, integer) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
+CREATE FUNCTION dyn_check_table(table_name text, max_items integer DEFAULT 100)
+	RETURNS TABLE (relation regclass, object text, problem text, advice text, key dyn_item, place tid)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION dyn_check_table(text, integer) IS
+	'what of a table of items is damaged, in its triggers, constraints, columns, indexes and items, and what to do about it';
+
 CREATE FUNCTION dyn_model() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_model() IS

@@ -114,6 +114,12 @@ ALTER TABLE tab REPLICA IDENTITY DEFAULT;
 SELECT dyn_stream_enable('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
 ALTER TABLE tab REPLICA IDENTITY NOTHING;
 SELECT status, identity_suffices FROM dyn_streams WHERE relation = 'tab'::regclass AND status = 'ENABLED';
+SELECT object, problem, advice FROM dyn_check_table('tab');
+BEGIN;
+ALTER TABLE tab REPLICA IDENTITY FULL;
+ALTER TABLE tab SET UNLOGGED;
+SELECT object, problem, advice FROM dyn_check_table('tab');
+ROLLBACK;
 SELECT dyn_stream_disable('tab'), identity('tab');
 -- what the setting says may be anything
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S',

@@ -71,7 +71,9 @@ extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSp
 extern void dyn_create(DynShape *shape, ItemSpan given, int fillfactor);
 
 /* shape.c: the DDL of a table of that shape */
+extern DynShape *dyn_shape_read(List *arguments, int nkeys);
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
+extern bool dyn_shape_is_filled(const DynShape *shape);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
 extern List *dyn_shape_columns(const DynShape *shape); /* these, and time to live's */

@@ -139,9 +139,16 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 
 	if (type == ITEM_N)
 	{
+		int len;
+
 		at = item_build_reserve(builder, ITEM_N, ITEM_NUMBER_SIZE);
-		item_build_reserved(builder,
-							(uint32) item_number_from_numeric(DatumGetNumeric(column), at));
+		len = item_number_from_numeric(DatumGetNumeric(column), at);
+		/* its owner can put anything into a column where he has taken trigger and constraint away */
+		if (len < 0)
+			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+							errmsg("a key column holds a number that no item can have"),
+							errhint("Call dyn_check_table to find the row.")));
+		item_build_reserved(builder, (uint32) len);
 		return;
 	}
 	value = PG_DETOAST_DATUM_PACKED(column);

@@ -130,6 +130,13 @@ lookup_table(ItemSpan name, LOCKMODE lockmode)
 	return RangeVarGetRelid(makeRangeVar(schema, relation, -1), lockmode, true);
 }
 
+/* The relation of a table's name, neither opened nor locked; it may be anything. */
+Oid
+dyn_table_lookup(ItemSpan name)
+{
+	return lookup_table(name, NoLock);
+}
+
 /* Open and lock the table of that name or ARN; NULL if there is no such table of items. */
 Relation
 dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)

@@ -169,6 +169,23 @@ constraint_fits(const DynTable *table, const char *expression)
 		   specs_fit(table, lsecond(call->args), list_copy_tail(call->args, 2));
 }
 
+/* The same of one that covers all columns. */
+bool
+dyn_constraint_covers(const DynTable *table, const char *expression)
+{
+	bool covered[DYN_MAX_COLUMNS] = {false};
+	bool all = constraint_fits(table, expression);
+	List *columns =
+		all ? list_copy_tail(((const FuncExpr *) stringToNode(expression))->args, 2) : NIL;
+	ListCell *cell;
+
+	foreach (cell, columns)
+		covered[column_place(table, ((const Var *) lfirst(cell))->varattno)] = true;
+	for (int i = 0; i < table->ncolumns; i++)
+		all = all && covered[i];
+	return all;
+}
+
 static bool
 has_only_our_constraint(Relation rel, const DynTable *table)
 {

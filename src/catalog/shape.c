@@ -14,22 +14,18 @@
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
 
-/* The shape that an open table has. */
+/* What the derive trigger's arguments say, of which the first ones are the table's keys. */
 DynShape *
-dyn_shape_of(Relation rel, const DynTable *table)
+dyn_shape_read(List *arguments, int nkeys)
 {
 	DynShape *shape = palloc0(sizeof(DynShape));
-	List *arguments = dyn_derive_arguments(rel);
 
-	shape->relid = table->relid;
-	shape->qualified = pstrdup(table->qualified);
-	shape->extension = pstrdup(table->extension);
-	shape->nkeys = table->nkeys;
+	shape->nkeys = nkeys;
 	for (int i = 0; i < list_length(arguments); i++)
 	{
 		char *argument = list_nth(arguments, i);
 
-		if (i < table->nkeys)
+		if (i < nkeys)
 			shape->keys[i] = (ItemSpan){argument, (uint32) strlen(argument)};
 		else if (dyn_settings_is_argument(argument))
 			dyn_settings_parse(argument, &shape->settings);
@@ -37,6 +33,35 @@ dyn_shape_of(Relation rel, const DynTable *table)
 			shape->indexes = lappend(shape->indexes, dyn_index_spec_parse_argument(argument));
 	}
 	return shape;
+}
+
+/* The shape that an open table has. */
+DynShape *
+dyn_shape_of(Relation rel, const DynTable *table)
+{
+	DynShape *shape = dyn_shape_read(dyn_derive_arguments(rel), table->nkeys);
+
+	shape->relid = table->relid;
+	shape->qualified = pstrdup(table->qualified);
+	shape->extension = pstrdup(table->extension);
+	return shape;
+}
+
+/*
+ * Whether all rows have all columns, as far as is known: not while an index is in the making, which
+ * a procedure may have left in the middle, or that one was given up.
+ */
+bool
+dyn_shape_is_filled(const DynShape *shape)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		if (((const DynIndexSpec *) lfirst(cell))->status != DYN_INDEX_ACTIVE)
+			return false;
+	}
+	return shape->settings.ttl.len == 0 || shape->settings.ttl_status == DYN_INDEX_ACTIVE;
 }
 
 DynIndexSpec *

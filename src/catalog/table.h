@@ -121,6 +121,7 @@ extern bool dyn_is_distributed(Relation rel);
 extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */
+extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_open_given(Oid relid);
@@ -136,6 +137,7 @@ extern Relation dyn_open_listed(Oid relid, DynTable **table);
 
 /* plain.c */
 extern void dyn_read_plainness(Relation rel, DynTable *table);
+extern bool dyn_constraint_covers(const DynTable *table, const char *expression);
 
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);

@@ -14,9 +14,10 @@
 #include "catalog/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
-	{DYN_DERIVE_TRIGGER, dyn_derive_keys, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
-	{DYN_MODEL_TRIGGER, dyn_model, TRIGGER_DISABLED, "DISABLE"},
-	{DYN_ENFORCE_TRIGGER, dyn_model_check, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
+	{DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
+	{DYN_MODEL_TRIGGER, "dyn_model", dyn_model, TRIGGER_DISABLED, "DISABLE"},
+	{DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check, TRIGGER_FIRES_ALWAYS,
+	 "ENABLE ALWAYS"}};
 
 /* A copy: the look-up of the function may rebuild rel. */
 const Trigger *

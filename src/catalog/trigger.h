@@ -26,6 +26,7 @@
 typedef struct DynTriggerState
 {
 	const char *name;
+	const char *function_name;
 	PGFunction function;
 	char enabled;
 	const char *command;

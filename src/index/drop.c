@@ -65,23 +65,6 @@ append_dropped(StringInfo sql, List *old, List *new)
 }
 
 /*
- * Whether all rows have all columns, as far as is known: not while an index is in the making, which
- * a procedure may have left in the middle, or that one was given up.
- */
-static bool
-is_filled(const DynShape *shape)
-{
-	ListCell *cell;
-
-	foreach (cell, shape->indexes)
-	{
-		if (((const DynIndexSpec *) lfirst(cell))->status != DYN_INDEX_ACTIVE)
-			return false;
-	}
-	return shape->settings.ttl.len == 0 || shape->settings.ttl_status == DYN_INDEX_ACTIVE;
-}
-
-/*
  * Take it from what the table is, in a transaction that has locked the table so that nobody else
  * uses it.  Closes the relation.  Returns whether the constraint can be expected to hold for all rows.
  */
@@ -101,7 +84,7 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape, true);
 	dyn_execute(sql.data);
-	return is_filled(shape);
+	return dyn_shape_is_filled(shape);
 }
 
 /*

@@ -68,9 +68,13 @@ my ($code, $out, $err) = $node->psql('data', q{SELECT dyn_put('models.enforced',
 like($err, qr/none of the entities/, 'enforced as before');
 ($code, $out, $err) = $node->psql('data', q{SET session_replication_role = replica; INSERT INTO models.told (item, "PK", "SK") VALUES ('{"PK": "a", "SK": "b"}'::jsonb, 'b', 'a')});
 like($err, qr/violates check constraint "dynamo_keys"/, 'and the constraint guards rows that the trigger does not see');
+is($node->safe_psql('data', q{SELECT string_agg(object, ', ') FROM dyn_check_table('models.enforced')}),
+	'trigger "~dynamo_keys", trigger "~dynamo_model", trigger "~dynamo_model_check"', 'what the check says');
 # Every call that changes a table makes its triggers fire as they did.
 $node->safe_psql('data', q{SELECT dyn_set_placement(t, true) FROM (VALUES ('models.told'), ('models.enforced')) v(t)});
 restored('data', 'data alone');
+is($node->safe_psql('data', q{SELECT count(*) FROM (VALUES ('models.told'), ('models.enforced')) v(t), dyn_check_table(t)}), '0',
+	'nothing to mend');
 
 # Names may change; what is declared stays.
 $node->safe_psql('plain', 'ALTER TABLE models.enforced RENAME TO other; ALTER TABLE models.other SET SCHEMA public');

@@ -1,0 +1,59 @@
+/*
+ * check.h
+ *	  What is wrong with a table of items: rows of dyn_check_table().
+ *
+ * A table is checked that nobody can trust: anybody who may alter it has had a hand in it.  So what
+ * can fail is tried, and an error is a row like others; and bytes of items are validated before
+ * anything else looks at them.
+ */
+#ifndef DYNAMO_TABLE_CHECK_CHECK_H
+#define DYNAMO_TABLE_CHECK_CHECK_H
+
+#include "nodes/execnodes.h"
+#include "storage/itemptr.h"
+
+#include "catalog/indexspec.h"
+
+typedef struct TableCheck
+{
+	ReturnSetInfo *result;
+	const char *extension; /* quoted schema of its functions */
+	/* the table, or a partition of it */
+	Relation rel;
+	const char *qualified;
+	DynTable *table; /* NULL: its schema cannot be read */
+	DynShape *shape; /* by the derive trigger's arguments; NULL: these cannot be read */
+	Oid primary; /* the btree, valid or not */
+	int nkeys; /* of the table */
+} TableCheck;
+
+/* A problem of one row. */
+typedef struct RowProblem
+{
+	Oid relid;
+	ItemPointer place;
+	Datum key; /* dyn_item; 0: unknown */
+	const char *problem;
+	const char *advice;
+} RowProblem;
+
+/* table.c */
+extern void check_report(TableCheck *check, const char *object, const char *problem,
+						 const char *advice);
+extern void check_report_row(TableCheck *check, const RowProblem *row);
+extern const char *check_try(void (*step)(void *arg), void *arg);
+
+/* what is checked, each of the relation as it is in the catalogs */
+extern void check_triggers(TableCheck *check);
+extern void check_columns(TableCheck *check);
+extern void check_constraint(TableCheck *check);
+extern Oid check_find_primary(Relation rel);
+extern void check_primary_key(TableCheck *check);
+extern void check_indexes(TableCheck *check);
+extern void check_model(TableCheck *check);
+extern void check_stream(TableCheck *check);
+
+/* items.c: rows of the table and its partitions, connected to SPI; at most so many problems, -1: all */
+extern void check_items(TableCheck *check, int max);
+
+#endif

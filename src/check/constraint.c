@@ -1,0 +1,181 @@
+/*
+ * constraint.c
+ *	  The table's columns, and the constraint that guards them.
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "catalog/pg_collation.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/derive.h"
+#include "catalog/key.h"
+#include "check/check.h"
+#include "compat.h"
+
+static char *
+object_name(const char *column)
+{
+	return psprintf("column \"%s\"", column);
+}
+
+static char *
+alter(const TableCheck *check, const char *column, const char *change)
+{
+	return psprintf("ALTER TABLE %s ALTER COLUMN %s %s;", check->qualified,
+					quote_identifier(column), change);
+}
+
+/* What derives a column of all rows anew. */
+static char *
+fill_sql(const TableCheck *check)
+{
+	return psprintf("UPDATE %s SET %s = %s;", check->qualified, DYN_ITEM_COLUMN, DYN_ITEM_COLUMN);
+}
+
+static void
+check_item_column(TableCheck *check)
+{
+	AttrNumber attnum = get_attnum(RelationGetRelid(check->rel), DYN_ITEM_COLUMN);
+	const char *object = object_name(DYN_ITEM_COLUMN);
+	Oid type;
+
+	if (attnum == InvalidAttrNumber)
+	{
+		check_report(check, object, "it is missing",
+					 "Rename it back if it has another name; otherwise restore the table.");
+		return;
+	}
+	type = get_atttype(RelationGetRelid(check->rel), attnum);
+	if (!dyn_is_item_type(getBaseType(type)))
+		check_report(
+			check, object, psprintf("its type is %s, not dyn_item", format_type_be(type)),
+			alter(check, DYN_ITEM_COLUMN, psprintf("TYPE %s.dyn_item USING …", check->extension)));
+	if (!TupleDescAttr(RelationGetDescr(check->rel), attnum - 1)->attnotnull)
+		check_report(check, object, "it is not NOT NULL",
+					 alter(check, DYN_ITEM_COLUMN, "SET NOT NULL"));
+}
+
+/* A column that indexes or time to live need; those of the table's keys are the primary key's. */
+static void
+check_column(TableCheck *check, int i)
+{
+	const DynShapeColumn *made = list_nth(dyn_shape_columns(check->shape), i);
+	const char *object = object_name(made->column);
+	AttrNumber attnum = get_attnum(RelationGetRelid(check->rel), made->column);
+	const char *add =
+		psprintf("ALTER TABLE %s ADD COLUMN %s; %s -- then call again", check->qualified,
+				 dyn_shape_column_sql(check->shape, i), fill_sql(check));
+	const char *replace = psprintf("ALTER TABLE %s DROP COLUMN %s CASCADE; %s Then call again.",
+								   check->qualified, quote_identifier(made->column), add);
+	Form_pg_attribute column;
+
+	if (attnum <= 0)
+	{
+		check_report(check, object, "it is missing", add);
+		return;
+	}
+	column = TupleDescAttr(RelationGetDescr(check->rel), attnum - 1);
+	if (column->atttypid != dyn_key_column_type(made->type) || column->atttypmod != -1)
+		check_report(check, object,
+					 psprintf("its type is %s, not %s",
+							  format_type_with_typemod(column->atttypid, column->atttypmod),
+							  format_type_be(dyn_key_column_type(made->type))),
+					 replace);
+	else if (made->type == ITEM_S && column->attcollation != C_COLLATION_OID)
+		check_report(check, object, "its collation is not \"C\"", replace);
+	if (column->attnotnull)
+		check_report(check, object, "it is NOT NULL, and so refuses items without the attribute",
+					 alter(check, made->column, "DROP NOT NULL"));
+}
+
+void
+check_columns(TableCheck *check)
+{
+	check_item_column(check);
+	if (check->shape == NULL)
+		return;
+	for (int i = check->nkeys; i < list_length(dyn_shape_columns(check->shape)); i++)
+		check_column(check, i);
+}
+
+/*
+ * The constraint
+ */
+
+typedef struct Covering
+{
+	const DynTable *table;
+	const char *expression;
+	bool covers;
+} Covering;
+
+static void
+see_covering(void *arg)
+{
+	Covering *covering = arg;
+
+	covering->covers = dyn_constraint_covers(covering->table, covering->expression);
+}
+
+static bool
+is_enforced(const ConstrCheck *constraint)
+{
+#if PG18_GE
+	return constraint->ccenforced;
+#else
+	return true;
+#endif
+}
+
+static const ConstrCheck *
+find_constraint(TupleDesc desc)
+{
+	for (int i = 0; desc->constr != NULL && i < desc->constr->num_check; i++)
+	{
+		if (strcmp(desc->constr->check[i].ccname, DYN_KEYS_CONSTRAINT) == 0)
+			return &desc->constr->check[i];
+	}
+	return NULL;
+}
+
+/* For rows to come: whether the others obey it is for the next call, when they have been mended. */
+static char *
+advise_constraint(const TableCheck *check, bool exists)
+{
+	const char *name = quote_identifier(DYN_KEYS_CONSTRAINT);
+
+	if (check->shape == NULL)
+		return pstrdup("Mend the trigger first, and call again.");
+	return psprintf("ALTER TABLE %s %sADD %s NOT VALID; -- then call again", check->qualified,
+					exists ? psprintf("DROP CONSTRAINT %s, ", name) : "",
+					dyn_shape_constraint_sql(check->shape));
+}
+
+void
+check_constraint(TableCheck *check)
+{
+	static const char *const object = "constraint \"" DYN_KEYS_CONSTRAINT "\"";
+	TupleDesc desc = CreateTupleDescCopyConstr(RelationGetDescr(check->rel));
+	const ConstrCheck *constraint = find_constraint(desc);
+	Covering covering = {check->table};
+
+	if (constraint == NULL)
+	{
+		check_report(check, object, "it is missing: nothing guards the columns",
+					 advise_constraint(check, false));
+		return;
+	}
+	covering.expression = constraint->ccbin;
+	if (check->table != NULL && (check_try(see_covering, &covering) != NULL || !covering.covers))
+		check_report(check, object, "it does not compare all columns with the item",
+					 advise_constraint(check, true));
+	else if (!is_enforced(constraint))
+		check_report(check, object, "it is not enforced", advise_constraint(check, true));
+	else if (!constraint->ccvalid && check->shape != NULL && dyn_shape_is_filled(check->shape))
+		check_report(check, object, "it is not validated",
+					 psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s;", check->qualified,
+							  quote_identifier(DYN_KEYS_CONSTRAINT)));
+}

@@ -1,0 +1,342 @@
+/*
+ * items.c
+ *	  The rows of the table: items that are valid, and columns that are what the item says.
+ *
+ * The executor reads them, with the caller's privileges and policies, and never looks into an item.
+ * Nothing here does before its bytes were validated.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "catalog/derive.h"
+#include "catalog/key.h"
+#include "check/check.h"
+
+#define ROWS_AT_ONCE 200
+
+/* Columns of the query: where the row is, the item, then the derived columns. */
+enum
+{
+	RESULT_RELATION = 1,
+	RESULT_PLACE,
+	RESULT_ITEM,
+	RESULT_COLUMNS
+};
+
+typedef struct ItemScan
+{
+	TableCheck *check;
+	int left; /* problems that may be reported; -1: any number */
+	bool filled[DYN_MAX_COLUMNS]; /* nobody is about to fill the column */
+	/* of the row */
+	Oid relid;
+	ItemPointer place;
+	Datum values[DYN_MAX_COLUMNS];
+	bool nulls[DYN_MAX_COLUMNS];
+	Datum key;
+} ItemScan;
+
+/*
+ * Reporting
+ */
+
+/* The row as a condition of a statement. */
+static char *
+where_sql(const ItemScan *scan)
+{
+	char *place = DatumGetCString(DirectFunctionCall1(tidout, PointerGetDatum(scan->place)));
+
+	return psprintf("WHERE ctid = '%s'", place);
+}
+
+static char *
+relation_sql(const ItemScan *scan)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(scan->relid)),
+									  get_rel_name(scan->relid));
+}
+
+static void
+build_key(void *arg)
+{
+	ItemScan *scan = arg;
+	const DynTable *table = scan->check->table;
+	ItemBuilder builder;
+
+	item_build_init(&builder, 64);
+	item_build_begin(&builder, ITEM_M);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		item_build_name(&builder, table->keys[i].attribute);
+		dyn_key_build(&builder, table->keys[i].type, scan->values[i]);
+	}
+	if (item_build_end(&builder) == ITEM_BUILD_OK)
+		scan->key = PointerGetDatum(item_build_finish(&builder));
+}
+
+/* The key by its columns, since the item may be anything; unknown where they can be no key. */
+static Datum
+key_of(ItemScan *scan)
+{
+	const DynTable *table = scan->check->table;
+
+	scan->key = (Datum) 0;
+	if (table == NULL)
+		return scan->key;
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		if (scan->nulls[i])
+			return scan->key;
+	}
+	(void) check_try(build_key, scan);
+	return scan->key;
+}
+
+static void
+report(ItemScan *scan, const char *problem, const char *advice)
+{
+	RowProblem row = {scan->relid, scan->place, 0, problem, advice};
+
+	if (scan->left == 0)
+		return;
+	row.key = key_of(scan);
+	check_report_row(scan->check, &row);
+	if (scan->left > 0)
+		scan->left--;
+}
+
+static void
+report_invalid(ItemScan *scan, const char *problem)
+{
+	report(scan, problem,
+		   psprintf("Put the item again, perhaps from a backup, after DELETE FROM %s %s;",
+					relation_sql(scan), where_sql(scan)));
+}
+
+/* Of an item that is what is stored under the wrong key: plain SQL can put it again, but not into partitions. */
+static void
+report_moved(ItemScan *scan, const DynKey *key)
+{
+	const char *problem =
+		psprintf("column \"%s\" of the key is not what the item has", key->column);
+	const char *relation = relation_sql(scan);
+
+	if (scan->relid != scan->check->table->relid)
+		report_invalid(scan, problem);
+	else
+		report(scan, problem,
+			   psprintf("WITH moved AS (DELETE FROM %s %s RETURNING %s) INSERT INTO %s (%s) TABLE "
+						"moved;",
+						relation, where_sql(scan), DYN_ITEM_COLUMN, relation, DYN_ITEM_COLUMN));
+}
+
+static void
+report_column(ItemScan *scan, const DynKey *key, const char *problem)
+{
+	report(scan, psprintf("column \"%s\" %s", key->column, problem),
+		   psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
+					DYN_ITEM_COLUMN, where_sql(scan)));
+}
+
+/*
+ * A row
+ */
+
+static bool
+is_same(const ItemScan *scan, int i, const DynKey *key, ItemSpan value)
+{
+	return datum_image_eq(scan->values[i], dyn_key_datum(key->type, item_payload(value)), false,
+						  -1);
+}
+
+/* Whether the table's own keys are in order; the others are not looked at before. */
+static bool
+check_keys(ItemScan *scan, const ItemChildren *attributes)
+{
+	const DynTable *table = scan->check->table;
+
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		const DynKey *key = &table->keys[i];
+		ItemSpan value = {NULL, 0};
+		const char *problem = item_find(attributes, key->attribute, &value)
+								  ? dyn_key_problem(key, i == 0, value)
+								  : "is missing";
+
+		if (problem == NULL && !scan->nulls[i] && is_same(scan, i, key, value))
+			continue;
+		if (problem == NULL)
+			report_moved(scan, key);
+		else
+			report_invalid(
+				scan, psprintf("key attribute \"%s\" %s", item_quoted(key->attribute), problem));
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Columns of indexes.  One that an index leaves the item out of may be there or not, but never with
+ * another value.
+ */
+static void
+check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *item)
+{
+	const DynTable *table = scan->check->table;
+	DynDerived derived;
+
+	dyn_derive(scan->check->rel, table, item, &derived);
+	for (int i = table->nkeys; i < table->ncolumns; i++)
+	{
+		const DynKey *key = &table->keys[i];
+		ItemSpan value = {NULL, 0};
+
+		if (scan->nulls[i])
+		{
+			if (!derived.nulls[i] && !derived.troubled[i] && scan->filled[i])
+				report_column(scan, key, "is empty, and the item has its attribute");
+		}
+		else if (!item_find(attributes, key->attribute, &value) ||
+				 dyn_key_problem(key, true, value) != NULL || !is_same(scan, i, key, value))
+			report_column(scan, key, "is not what the item has");
+	}
+}
+
+static bool
+is_valid(const DynItem *item)
+{
+	ItemSpan root = {VARDATA_ANY(item) + 1, VARSIZE_ANY_EXHDR(item) - 1};
+
+	return VARSIZE_ANY_EXHDR(item) >= 2 && *VARDATA_ANY(item) == ITEM_FORMAT &&
+		   item_validate(root) && item_type(root) == ITEM_M;
+}
+
+static void
+check_row(ItemScan *scan, Datum datum, bool isnull)
+{
+	ItemChildren attributes;
+	DynItem *item;
+
+	if (isnull)
+	{
+		report_invalid(scan, "the item is null");
+		return;
+	}
+	item = DatumGetDynItem(datum);
+	if (!is_valid(item))
+	{
+		report_invalid(scan, "its bytes are not those of an item");
+		return;
+	}
+	if (scan->check->table == NULL)
+		return;
+	attributes = item_children(item_root(item));
+	if (check_keys(scan, &attributes))
+		check_derived(scan, &attributes, item);
+}
+
+/*
+ * All rows
+ */
+
+/* Columns of which a procedure says that it is done with them; those of keys always are. */
+static void
+find_filled(ItemScan *scan)
+{
+	const TableCheck *check = scan->check;
+
+	for (int i = 0; i < check->table->nindexes; i++)
+	{
+		const DynIndex *index = &check->table->indexes[i];
+		const DynIndexSpec *spec =
+			check->shape == NULL ? NULL : dyn_shape_index(check->shape, index->name);
+
+		for (int k = 0; k < index->ncolumns; k++)
+			scan->filled[index->columns[k]] |= spec != NULL && spec->status == DYN_INDEX_ACTIVE;
+	}
+	if (check->table->ttl != NULL)
+		scan->filled[check->table->ttl->columns[0]] =
+			check->table->settings.ttl_status == DYN_INDEX_ACTIVE;
+}
+
+static void
+read_row(ItemScan *scan, HeapTuple tuple, TupleDesc desc)
+{
+	int ncolumns = scan->check->table == NULL ? 0 : scan->check->table->ncolumns;
+	bool isnull;
+	Datum item;
+
+	scan->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, RESULT_RELATION, &isnull));
+	scan->place = (ItemPointer) DatumGetPointer(SPI_getbinval(tuple, desc, RESULT_PLACE, &isnull));
+	for (int i = 0; i < ncolumns; i++)
+		scan->values[i] = SPI_getbinval(tuple, desc, RESULT_COLUMNS + i, &scan->nulls[i]);
+	item = SPI_getbinval(tuple, desc, RESULT_ITEM, &isnull);
+	check_row(scan, item, isnull);
+}
+
+static void
+read_rows(ItemScan *scan, const char *sql)
+{
+	Portal cursor = SPI_cursor_open_with_args(NULL, sql, 0, NULL, NULL, NULL, true, 0);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dyn_check_table", ALLOCSET_DEFAULT_SIZES);
+	SPITupleTable *rows;
+	uint64 n;
+
+	do
+	{
+		SPI_cursor_fetch(cursor, true, ROWS_AT_ONCE);
+		n = SPI_processed;
+		rows = SPI_tuptable;
+		for (uint64 i = 0; i < n && scan->left != 0; i++)
+		{
+			MemoryContext old = MemoryContextSwitchTo(context);
+
+			CHECK_FOR_INTERRUPTS();
+			read_row(scan, rows->vals[i], rows->tupdesc);
+			MemoryContextSwitchTo(old);
+			MemoryContextReset(context);
+		}
+		SPI_freetuptable(rows);
+	} while (n > 0 && scan->left != 0);
+	SPI_cursor_close(cursor);
+	MemoryContextDelete(context);
+}
+
+static bool
+has_items(Relation rel)
+{
+	AttrNumber attnum = get_attnum(RelationGetRelid(rel), DYN_ITEM_COLUMN);
+
+	return attnum != InvalidAttrNumber &&
+		   dyn_is_item_type(getBaseType(get_atttype(RelationGetRelid(rel), attnum)));
+}
+
+void
+check_items(TableCheck *check, int max)
+{
+	ItemScan scan = {check, max};
+	StringInfoData sql;
+
+	if (max == 0 || !has_items(check->rel))
+		return;
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT tableoid, ctid, %s", quote_identifier(DYN_ITEM_COLUMN));
+	for (int i = 0; check->table != NULL && i < check->table->ncolumns; i++)
+		appendStringInfo(&sql, ", %s", quote_identifier(check->table->keys[i].column));
+	appendStringInfo(&sql, " FROM %s", check->qualified);
+	if (check->table != NULL)
+		find_filled(&scan);
+	read_rows(&scan, sql.data);
+	if (scan.left == 0)
+		ereport(NOTICE, (errmsg("stopped after %d problems of items", max)));
+}

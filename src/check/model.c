@@ -1,0 +1,81 @@
+/*
+ * model.c
+ *	  What is declared of the table, and what its stream needs.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "check/check.h"
+#include "model/entity.h"
+#include "stream/stream.h"
+
+typedef struct Declared
+{
+	Relation rel;
+	const DynTable *table;
+	List *entities;
+} Declared;
+
+static void
+read_entities(void *arg)
+{
+	Declared *declared = arg;
+
+	declared->entities = entities_of(declared->rel, declared->table);
+}
+
+/* As functions take it. */
+static char *
+table_name(Relation rel)
+{
+	return psprintf("%s.%s", get_namespace_name(RelationGetNamespace(rel)),
+					RelationGetRelationName(rel));
+}
+
+void
+check_model(TableCheck *check)
+{
+	Declared declared = {check->rel, check->table, NIL};
+	const char *problem;
+
+	if (check->table == NULL)
+		return;
+	problem = check_try(read_entities, &declared);
+	if (problem != NULL)
+		check_report(check, "trigger \"" DYN_MODEL_TRIGGER "\"",
+					 psprintf("its declarations cannot be read: %s", problem),
+					 psprintf("Declare what is wrong again with %s.dyn_entity(), or restore the "
+							  "trigger from a dump.",
+							  check->extension));
+	else if (model_enforced(check->rel) && declared.entities == NIL)
+		check_report(check, "trigger \"" DYN_ENFORCE_TRIGGER "\"",
+					 "no entity is declared, so it refuses all items",
+					 psprintf("Declare entities, or SELECT %s.dyn_entity_enforce(%s, false);",
+							  check->extension, quote_literal_cstr(table_name(check->rel))));
+}
+
+/* A stream has in its records what the WAL has of old rows. */
+void
+check_stream(TableCheck *check)
+{
+	const DynStream *stream =
+		check->table == NULL ? NULL : dyn_settings_stream(&check->table->settings);
+	DynSettings settings;
+
+	if (stream == NULL)
+		return;
+	if (check->rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		check_report(check, "stream", "changes of the table are not in the WAL",
+					 psprintf("ALTER TABLE %s SET LOGGED;", check->qualified));
+	if (stream_identity_suffices(check->rel, stream->view))
+		return;
+	settings = check->table->settings;
+	check_report(check, "stream",
+				 psprintf("the table's replica identity leaves out what view %s has",
+						  dyn_stream_view_names[stream->view]),
+				 psprintf("%s;", stream_identity_change(check->rel, stream->view, &settings)));
+}
