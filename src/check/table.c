@@ -209,8 +209,7 @@ require_remains(Relation rel)
 	if (!found || !is_table(rel))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
-						errdetail("It is not a table that has a column \"%s\" of type dyn_item, or "
-								  "a trigger \"%s\".",
+						errdetail("It is no table with a column \"%s\" of items or trigger \"%s\".",
 								  DYN_ITEM_COLUMN, DYN_DERIVE_TRIGGER)));
 }
 

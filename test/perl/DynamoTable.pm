@@ -27,6 +27,21 @@ sub check_storage
 		UNION ALL
 		SELECT f FROM ours, check_storage(ours.oid) f});
 	is($found, 'true', "$name: tables and indexes are sound");
+	check_tables($node, $name, $dbname);
+}
+
+# Whatever a test has done to its tables of items, they are what they were made as.
+sub check_tables
+{
+	my ($node, $name, $dbname) = @_;
+	return if $node->safe_psql($dbname, q{SELECT to_regproc('dyn_check_table') IS NULL}) eq 't';
+	# schemas may have any names, so each is the search_path
+	my $checks = $node->safe_psql($dbname, q{
+		SELECT format('SET search_path = %I; SELECT * FROM %I.dyn_check_table(%L);', n.nspname,
+			(SELECT pronamespace::regnamespace FROM pg_proc WHERE proname = 'dyn_check_table'), c.relname)
+		FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE t.tgname = '~dynamo_keys' AND t.tgparentid = 0});
+	is($node->safe_psql($dbname, $checks), '', "$name: nothing is wrong with tables of items");
 }
 
 # Let a cluster that was made use the output plugin. Newer minors ask for it, older ones do not know
