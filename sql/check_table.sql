@@ -228,6 +228,12 @@ UPDATE part0 SET sk = 100 WHERE sk = (SELECT min(sk) FROM part0);
 SELECT relation, object, problem, key, advice ~ 'part0' AS there FROM dyn_check_table('whole');
 DROP TABLE whole;
 
+-- children
+CREATE TABLE child (CHECK (sk > 1000)) INHERITS (app);
+SELECT damage('app');
+DROP TABLE child;
+SELECT damage('app');
+
 -- rights: SELECT, of all of it; no lock without it; policies hold
 CREATE ROLE check_reader;
 SET ROLE check_reader;

@@ -211,15 +211,6 @@ check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *ite
 	}
 }
 
-static bool
-is_valid(const DynItem *item)
-{
-	ItemSpan root = {VARDATA_ANY(item) + 1, VARSIZE_ANY_EXHDR(item) - 1};
-
-	return VARSIZE_ANY_EXHDR(item) >= 2 && *VARDATA_ANY(item) == ITEM_FORMAT &&
-		   item_validate(root) && item_type(root) == ITEM_M;
-}
-
 static void
 check_row(ItemScan *scan, Datum datum, bool isnull)
 {
@@ -232,7 +223,7 @@ check_row(ItemScan *scan, Datum datum, bool isnull)
 		return;
 	}
 	item = DatumGetDynItem(datum);
-	if (!is_valid(item))
+	if (!item_is_sound(item))
 	{
 		report_invalid(scan, "its bytes are not those of an item");
 		return;
@@ -333,7 +324,10 @@ check_items(TableCheck *check, int max)
 	appendStringInfo(&sql, "SELECT tableoid, ctid, %s", quote_identifier(DYN_ITEM_COLUMN));
 	for (int i = 0; check->table != NULL && i < check->table->ncolumns; i++)
 		appendStringInfo(&sql, ", %s", quote_identifier(check->table->keys[i].column));
-	appendStringInfo(&sql, " FROM %s", check->qualified);
+	/* of children, which a table of items must not have, the keys are others' */
+	appendStringInfo(&sql, " FROM %s%s",
+					 check->rel->rd_rel->relkind == RELKIND_RELATION ? "ONLY " : "",
+					 check->qualified);
 	if (check->table != NULL)
 		find_filled(&scan);
 	read_rows(&scan, sql.data);

@@ -93,7 +93,7 @@ read_table(void *arg)
 {
 	TableCheck *check = arg;
 
-	check->table = dyn_schema(check->rel);
+	check->table = dyn_schema_any(check->rel);
 }
 
 /* The primary key says how many keys the table has; without one, the arguments that are no objects. */
@@ -154,6 +154,10 @@ check_structure(TableCheck *check, Relation rel)
 			check, "table", unreadable != NULL ? unreadable : unshaped,
 			"Do what is advised below. If that is nothing, make the table what the arguments "
 			"of trigger \"" DYN_DERIVE_TRIGGER "\" say, or restore its definition from a dump.");
+	if (dyn_unsupported(rel) != NULL)
+		check_report(check, "table", dyn_unsupported(rel),
+					 "No function uses such a table. Move its items into one without: "
+					 "dyn_create_table() and INSERT … SELECT item.");
 	check_triggers(check);
 	check_columns(check);
 	check_primary_key(check);
@@ -176,9 +180,10 @@ open_table(ItemSpan name)
 
 	if (OidIsValid(relid))
 	{
-		AclResult result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+		bool missing = false;
+		AclResult result = pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing);
 
-		if (result != ACLCHECK_OK)
+		if (!missing && result != ACLCHECK_OK)
 			aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)),
 						   get_rel_name(relid));
 		rel = try_relation_open(relid, AccessShareLock);
