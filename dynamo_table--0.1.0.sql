@@ -642,7 +642,8 @@ COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of ch
 -- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
 -- shown to some.  A collector that is at work confirms what it has committed
 -- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
--- pg_replication_slots have is taken from its row.
+-- pg_replication_slots have is taken from its row.  Whether a standby has the slot is known there, and to the primary by what the
+-- standby has reserved of the catalogs.
 CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_stream_progress() IS 'internal: up to where the collector at work in this database has read the WAL';
@@ -659,7 +660,11 @@ CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 			WHEN r.confirmed_flush_lsn > s.collected AND r.active_pid IS NULL THEN 'slot ahead'
 			ELSE 'ready' END AS state,
 		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
-		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover, r.confirmed_flush_lsn AS confirmed_lsn,
+		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover,
+		CASE WHEN pg_catalog.pg_is_in_recovery() THEN (pg_catalog.to_jsonb(r) ->> 'synced')::boolean AND NOT r.temporary
+			WHEN (pg_catalog.to_jsonb(r) ->> 'failover')::boolean THEN EXISTS (SELECT FROM pg_catalog.pg_replication_slots y WHERE y.slot_type = 'physical'
+				AND pg_catalog.age(y.catalog_xmin) >= pg_catalog.age(r.catalog_xmin)) END AS synced,
+		r.confirmed_flush_lsn AS confirmed_lsn,
 		s.collected AS collected_lsn,
 		CASE WHEN s.database IS NOT NULL THEN greatest((d.wal - greatest(s.collected, p.reached))::bigint, 0) END AS lag_bytes,
 		s.collected_at, s.last_commit,

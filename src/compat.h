@@ -189,9 +189,11 @@ struct Node;
 
 /* 17 has slots that standbys take over; they may not be ahead of any that does. */
 #if PG17_GE
+#define slot_is_failover(slot) ((slot)->data.failover)
 #define slot_may_confirm(slot, lsn) \
-	(!(slot)->data.failover || StandbySlotsHaveCaughtup((lsn), DEBUG1))
+	(!slot_is_failover(slot) || StandbySlotsHaveCaughtup((lsn), DEBUG1))
 #else
+#define slot_is_failover(slot) false
 #define slot_may_confirm(slot, lsn) true
 #endif
 

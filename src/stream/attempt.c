@@ -14,9 +14,11 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
+#include "libpq/pqsignal.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
@@ -121,6 +123,28 @@ end_at_exit(int code, Datum arg)
 {
 	if (current != NULL)
 		stream_attempt_end(current);
+}
+
+/*
+ * The server stops at once, or another process has crashed: that is no death of this one.  Nothing may be called here that
+ * is not safe in a handler of signals.
+ */
+static void
+quit(SIGNAL_ARGS)
+{
+	if (current != NULL && current->file >= 0)
+	{
+		current->state.at_work = false;
+		(void) pg_pwrite(current->file, &current->state, sizeof(current->state), 0);
+	}
+	_exit(2);
+}
+
+/* Of a background worker; sessions have something to tell their clients. */
+void
+stream_attempt_worker_init(void)
+{
+	pqsignal(SIGQUIT, quit);
 }
 
 /* The slot is acquired. */

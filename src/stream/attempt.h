@@ -36,6 +36,7 @@ typedef struct StreamAttempt
 	StreamAttemptState state;
 } StreamAttempt;
 
+extern void stream_attempt_worker_init(void);
 extern long stream_attempt_pause(void);
 extern void stream_attempt_begin(StreamAttempt *attempt);
 extern void stream_attempt_at(StreamAttempt *attempt, XLogRecPtr lsn, Oid relid);

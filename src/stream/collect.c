@@ -171,6 +171,8 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 	const StreamDecoder *decoder = collector->decoder;
 
 	return decoder->reached - collector->state.collected >= IDLE_BYTES ||
+		   (!XLogRecPtrIsInvalid(collector->help.running) &&
+			decoder->reached >= collector->help.running) ||
 		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
@@ -231,7 +233,11 @@ store_round(StreamCollector *collector, const StreamState *next)
 	commit_writing(collector);
 	collector->state = *next;
 	collector->noted = next->records_at;
+	if (collector->decoder->others)
+		stream_help_reset(&collector->help);
 	collector->decoder->others = false;
+	if (next->collected >= collector->help.running)
+		collector->help.running = InvalidXLogRecPtr;
 }
 
 /* Whatever those before died of is behind. */
@@ -277,7 +283,10 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 	return records;
 }
 
-/* What is not for a round: drop what has expired, now and then, and confirm what was not safe yet. */
+/*
+ * What is not for a round: drop what has expired, now and then, confirm what was not safe yet, and let standbys take
+ * the slot over.
+ */
 void
 stream_collect_rest(StreamCollector *collector)
 {
@@ -287,6 +296,7 @@ stream_collect_rest(StreamCollector *collector)
 	bool dropped = true;
 
 	confirm(collector);
+	stream_help_standbys(&collector->help);
 	if (!TimestampDifferenceExceeds(collector->trimmed, time, pause))
 		return;
 	while (dropped)

@@ -31,6 +31,14 @@ typedef struct StreamSafety
 	XLogRecPtr stored;
 } StreamSafety;
 
+/* For standbys that cannot take the slot over before it has moved on. */
+typedef struct StreamHelp
+{
+	TimestampTz given;
+	int pause; /* milliseconds until it may be given again */
+	XLogRecPtr running; /* a record of what was running; Invalid: the slot has passed it */
+} StreamHelp;
+
 typedef struct StreamCollector
 {
 	/* how the caller's transactions begin and end */
@@ -46,6 +54,7 @@ typedef struct StreamCollector
 	/* by the time that never goes back */
 	TimestampTz noted; /* when the state was written */
 	TimestampTz trimmed; /* when it was last looked for what has expired */
+	StreamHelp help;
 } StreamCollector;
 
 /* collect.c */
@@ -54,6 +63,10 @@ extern uint64 stream_collect_round(StreamCollector *collector, XLogRecPtr limit,
 extern void stream_collect_rest(StreamCollector *collector);
 extern void stream_collector_close(StreamCollector *collector);
 extern void stream_collector_abandon(StreamCollector *collector);
+
+/* standby.c */
+extern void stream_help_standbys(StreamHelp *help);
+extern void stream_help_reset(StreamHelp *help);
 
 /* append.c */
 extern void stream_append(Oid partition, StreamDecoder *decoder);

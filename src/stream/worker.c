@@ -216,6 +216,7 @@ dyn_stream_worker_main(Datum database)
 	gsi_worker_start();
 	gsi_worker_connect(DatumGetObjectId(database), InvalidOid, InvalidOid);
 	gsi_worker_settings(settings, lengthof(settings));
+	stream_attempt_worker_init();
 	worker.looked = worker.active = GetCurrentTimestamp();
 	if (!wait_after_death(&worker) || !open_collector(&worker.collector))
 		return;

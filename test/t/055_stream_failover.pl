@@ -121,15 +121,25 @@ $standby->stop;
 
 SKIP:
 {
-	skip 'failover slots came with 17', 4 if $primary->pg_version < 17;
+	skip 'failover slots came with 17', 9 if $primary->pg_version < 17;
 
 	my ($old, $new) = start_pair('failover', "synchronized_standby_slots = 'physical'",
-		"sync_replication_slots = on\nhot_standby_feedback = on", 'physical');
+		"sync_replication_slots = off\nhot_standby_feedback = on", 'physical');
 	declare_table($old, 'failover => true');
 	put_items($old, 1, 20);
 	is_collected($old, 1, 20, 'the worker collects by a failover slot');
-	$new->poll_query_until('postgres',
-		q{SELECT bool_or(synced AND NOT temporary) FROM pg_replication_slots WHERE plugin = 'dynamo_table'});
+	is($old->safe_psql('postgres', 'SELECT failover, synced FROM dyn_stream_status'), 't|f', 'no standby has the slot yet');
+	is($new->safe_psql('postgres', 'SELECT state, synced IS NULL FROM dyn_stream_status'), 'standby|t', 'as the standby says');
+	# nobody writes any more, and the standby begins to synchronize: the slot moves on for it all the same
+	$new->append_conf('postgresql.conf', 'sync_replication_slots = on');
+	$new->reload;
+	ok($new->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_status'), 'a standby takes the slot over on an idle server');
+	ok($old->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_status'), 'and the primary knows');
+	# what came last is noted by now
+	$old->poll_query_until('postgres', 'SELECT confirmed_lsn = collected_lsn FROM dyn_stream_status');
+	my $here = $old->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+	sleep 5;
+	cmp_ok($old->safe_psql('postgres', "SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'then the server is idle');
 	$old->safe_psql('postgres', 'ALTER SYSTEM SET dynamo_table.stream_collector = off');
 	$old->reload;
 	$old->poll_query_until('postgres',

@@ -142,6 +142,30 @@ is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('sound', '$
 is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
 is(value('SELECT state FROM dyn_stream_status'), 'ready', 'the slot is as it was');
 
+# A worker that ends because another process has crashed has not died of what it decodes
+my $file = q{pg_read_binary_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_status) || '/dynamo_table')};
+value(q{SELECT dyn_create_table('others', 'pk S'); SELECT dyn_stream_enable('others', 'KEYS_ONLY', 1)});
+value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
+$node->reload;
+wait_for('SELECT active_pid IS NOT NULL FROM dyn_stream_status');
+my $victim = $node->background_psql('postgres', on_error_stop => 0);
+my $pid = $victim->query('SELECT pg_backend_pid()');
+$victim->query_safe(q{BEGIN; SELECT dyn_stream_disable('others')});
+$blocker = $node->background_psql('postgres', on_error_stop => 0);
+$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+$victim->query_safe('COMMIT');
+wait_for(q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_status)});
+is(value("SELECT substring($file FROM 5 FOR 4) <> '\\x00000000'"), 't', 'a worker is at work');
+# none is to begin after the crash
+value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
+$node->reload;
+kill('KILL', $pid);
+eval { $victim->quit };
+eval { $blocker->quit };
+await_server();
+is(value("SELECT substring($file FROM 5 FOR 8) = '\\x0000000000000000'"), 't', 'and has not died when another process crashed');
+value('CALL dyn_stream_collect()');
+
 # A worker does not come back at once, and leaves the cluster to others; when all is well that is forgotten
 value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
 $node->reload;
