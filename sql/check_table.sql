@@ -222,6 +222,17 @@ CREATE TABLE part1 PARTITION OF whole FOR VALUES WITH (MODULUS 2, REMAINDER 1) U
 ALTER TABLE whole ENABLE ALWAYS TRIGGER "~dynamo_keys";
 INSERT INTO whole (item, pk, sk) SELECT jsonb_build_object('pk', 'p' || i, 'sk', i), 'p' || i, i FROM generate_series(1, 20) i;
 SELECT damage('whole'), damage('part0');
+-- a restore of data is at each partition for itself; a call that changes the table is for all of them
+SELECT dyn_entity('whole', 'E', '{"pk": "p<n>", "sk": "<n>"}', '{"n": "N"}'), dyn_entity_enforce('whole');
+ALTER TABLE part1 DISABLE TRIGGER ALL;
+ALTER TABLE part1 ENABLE TRIGGER ALL;
+SELECT relation, object, problem FROM dyn_check_table('whole');
+SELECT dyn_entity_enforce('whole');
+SELECT damage('whole');
+INSERT INTO whole (item, pk, sk) VALUES ('{"pk":{"S":"q"},"sk":{"N":"1"}}', 'q', 1);
+SELECT dyn_entity_enforce('whole', false);
+INSERT INTO whole (item, pk, sk) VALUES ('{"pk":{"S":"q"},"sk":{"N":"1"}}', 'q', 1);
+SELECT damage('whole');
 ALTER TABLE part0 DISABLE TRIGGER "~dynamo_keys";
 ALTER TABLE whole DROP CONSTRAINT dynamo_keys;
 UPDATE part0 SET sk = 100 WHERE sk = (SELECT min(sk) FROM part0);

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "utils/builtins.h"
@@ -55,10 +56,14 @@ dyn_derive_arguments(Relation rel)
 	return dyn_trigger_arguments(rel, DYN_DERIVE_TRIGGER, dyn_derive_keys);
 }
 
-/* The ALTER TABLE that makes those that are there fire as they were made to; NULL if they do. */
+/*
+ * The ALTER TABLE that makes those that are there fire as they were made to; NULL if they do.  Of a
+ * partitioned table it is for the partitions too, each of which a restore has for itself.
+ */
 char *
 dyn_trigger_command(Relation rel, const char *qualified)
 {
+	bool partitioned = rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
 	StringInfoData sql;
 	int n = 0;
 
@@ -69,7 +74,7 @@ dyn_trigger_command(Relation rel, const char *qualified)
 		const DynTriggerState *made = &dyn_triggers[i];
 		const Trigger *trigger = dyn_trigger_find(rel, made->name, made->function);
 
-		if (trigger != NULL && trigger->tgenabled != made->enabled)
+		if (trigger != NULL && (trigger->tgenabled != made->enabled || partitioned))
 			appendStringInfo(&sql, "%s %s TRIGGER %s", n++ > 0 ? "," : "", made->command,
 							 quote_identifier(made->name));
 	}

@@ -78,7 +78,8 @@ check_try(void (*step)(void *arg), void *arg)
 	if (error == NULL)
 		return NULL;
 	category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-	if (category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_INSUFFICIENT_RESOURCES)
+	if (category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_INSUFFICIENT_RESOURCES ||
+		category == ERRCODE_TRANSACTION_ROLLBACK || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
 		ReThrowError(error);
 	return error->detail == NULL ? psprintf("%s", error->message)
 								 : psprintf("%s: %s", error->message, error->detail);
