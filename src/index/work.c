@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
@@ -147,7 +148,7 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 
 	if (!by_oid)
 		return dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
-	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	rel = rights_open(PG_GETARG_OID(0), AccessShareLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
