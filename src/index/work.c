@@ -22,7 +22,6 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "catalog/rights.h"
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
@@ -90,9 +89,8 @@ gsi_require_plain_table(Relation rel, const char *what)
 						errdetail("It is partitioned, or a partition.")));
 }
 
-/* The lock by which procedures on a table keep apart. */
-void
-gsi_set_lock_tag(LOCKTAG *lock, Oid relid)
+static void
+set_lock_tag(LOCKTAG *lock, Oid relid)
 {
 	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, GSI_LOCK_CLASS);
 }
@@ -100,7 +98,7 @@ gsi_set_lock_tag(LOCKTAG *lock, Oid relid)
 static void
 take_session_lock(GsiWork *work)
 {
-	gsi_set_lock_tag(&work->lock, work->relid);
+	set_lock_tag(&work->lock, work->relid);
 	if (LockAcquire(&work->lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("an index of table \"%s\" is being created or dropped by another "
@@ -118,7 +116,7 @@ gsi_keep_away(Oid relid)
 {
 	LOCKTAG lock;
 
-	gsi_set_lock_tag(&lock, relid);
+	set_lock_tag(&lock, relid);
 	for (int i = 0; i < AWAY_ATTEMPTS; i++)
 	{
 		if (i > 0)
@@ -130,23 +128,16 @@ gsi_keep_away(Oid relid)
 }
 
 /*
- * Keep all others away for as long as the session lasts: in a gap before ours begins, one who only asks
- * would send it away.  A procedure that is about to end may do so; false if one goes on.
+ * Wait until no procedure is at work, and keep all others away for as long as the session lasts: in a gap
+ * before ours begins, one who only asks would send it away.
  */
-bool
-gsi_take_turn(Oid relid)
+void
+gsi_await_turn(Oid relid)
 {
 	LOCKTAG lock;
 
-	gsi_set_lock_tag(&lock, relid);
-	for (int i = 0; i < AWAY_ATTEMPTS; i++)
-	{
-		if (i > 0)
-			work_sleep(AWAY_PAUSE);
-		if (LockAcquire(&lock, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL)
-			return true;
-	}
-	return false;
+	set_lock_tag(&lock, relid);
+	LockAcquire(&lock, ExclusiveLock, true, false);
 }
 
 static Relation
@@ -156,7 +147,7 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 
 	if (!by_oid)
 		return dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
-	rel = rights_open(PG_GETARG_OID(0), AccessShareLock);
+	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
@@ -194,7 +185,6 @@ gsi_end(GsiWork *work)
 	if (work->locked)
 		LockRelease(&work->lock, ExclusiveLock, true);
 	work->locked = false;
-	gsi_leave_place(&work->place);
 	pgstat_progress_end_command();
 }
 

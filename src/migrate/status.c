@@ -19,7 +19,6 @@
 #include "actions/actions.h"
 #include "actions/arguments.h"
 #include "catalog/owned.h"
-#include "catalog/rights.h"
 #include "migrate/migrate.h"
 #include "store/plan.h"
 
@@ -55,11 +54,11 @@ parse(void *arg)
 }
 
 static void
-put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
+put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declaration)
 {
 	char *name = pnstrdup(declaration->name.data, declaration->name.len);
 	Parsing parsing = {declaration->json};
-	bool followed = migration_followers(name, relid) != NIL;
+	bool followed = migration_followers(name, RelationGetRelid(rel)) != NIL;
 	ItemChildren members;
 	ItemSpan value;
 	ItemChildren steps;
@@ -80,7 +79,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 			continue;
 		members = item_children(step);
 		values[0] = CStringGetTextDatum(name);
-		values[1] = ObjectIdGetDatum(relid);
+		values[1] = ObjectIdGetDatum(RelationGetRelid(rel));
 		values[2] = Int32GetDatum((int32) i + 1);
 		values[3] = member_text(&members, "name", &nulls[3]);
 		values[4] = member_text(&members, "entity", &nulls[4]);
@@ -90,7 +89,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	}
 }
 
-/* Those of tables that the caller may read, or see the state of. */
+/* Those of tables that the caller may read. */
 PG_FUNCTION_INFO_V1(dyn_migration_steps);
 Datum
 dyn_migration_steps(PG_FUNCTION_ARGS)
@@ -103,18 +102,23 @@ dyn_migration_steps(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	foreach (cell, migration_tables())
 	{
-		const MigrationTable *table = lfirst(cell);
+		DynTable *table;
+		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
 
-		if (!rights_to_list(table->relid))
+		if (rel == NULL)
 			continue;
-		foreach (other, table->declarations)
+		if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		{
-			const ModelDeclaration *declaration = lfirst(other);
+			foreach (other, migration_declarations(rel))
+			{
+				const ModelDeclaration *declaration = lfirst(other);
 
-			if (declaration->kind == MODEL_MIGRATION &&
-				(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
-				put_steps(result, table->relid, declaration);
+				if (declaration->kind == MODEL_MIGRATION &&
+					(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
+					put_steps(result, rel, declaration);
+			}
 		}
+		relation_close(rel, AccessShareLock);
 	}
 	return (Datum) 0;
 }
