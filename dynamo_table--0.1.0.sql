@@ -525,6 +525,17 @@ CREATE TABLE dyn_ttl_sweeps (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
 
+-- What UpdateTable and UpdateTimeToLive have begun, and background workers go on with: for whom, and since when.
+CREATE TABLE dyn_index_requests (
+	relation oid PRIMARY KEY,
+	session_role oid NOT NULL,
+	role oid NOT NULL,
+	requested_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+	attempts integer NOT NULL DEFAULT 0,
+	begun_at timestamptz
+);
+COMMENT ON TABLE dyn_index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
+
 CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_ttl_tables() IS 'internal: tables with time to live that the caller may read';

@@ -108,6 +108,7 @@ SELECT * FROM dyn_migration_verify('users2');
 -- rights: those of who calls
 CREATE ROLE regress_migrator;
 GRANT USAGE ON SCHEMA trouble TO regress_migrator;
+GRANT TRIGGER ON others TO regress_migrator;
 SET ROLE regress_migrator;
 SELECT dyn_migration('mine', 'others', '[{"entity": "User", "from": "trouble.users"}]');
 SELECT dyn_migration_drop('users2');

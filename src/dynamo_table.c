@@ -12,6 +12,7 @@
 
 #include "am/am.h"
 #include "catalog/table.h"
+#include "index/index.h"
 #include "invalidate.h"
 #include "settings.h"
 #include "store/store.h"
@@ -34,6 +35,7 @@ _PG_init(void)
 	dyn_settings_init();
 	dyn_arn_init();
 	store_init();
+	gsi_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();
 	if (dyn_preloaded)

@@ -242,7 +242,7 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 {
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
-	Relation rel = dyn_table_open(name, AccessShareLock, &table);
+	Relation rel = dyn_table_open_state(name, &table);
 	StringInfoData json;
 
 	initStringInfo(&json);

@@ -4,41 +4,175 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
-#include "executor/spi.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_trigger.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
 #include "attempt.h"
 #include "catalog/table.h"
 #include "catalog/trigger.h"
+#include "errors.h"
 
 /*
- * OIDs of all that may have a setting, as far as a trigger's name and arguments tell; connected to
- * SPI, in the current memory context.
+ * Triggers
  */
+
+/* By the name in the library, which only a superuser gives to a function; nothing is loaded for that. */
+static bool
+is_function(Oid oid, const char *name)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(oid));
+	bool same = false;
+	bool isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+		same = strcmp(TextDatumGetCString(
+						  SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull)),
+					  name) == 0;
+	ReleaseSysCache(tuple);
+	return same;
+}
+
+/* Nobody else can use the others'. */
+static bool
+is_temporary_of_others(Oid relid)
+{
+	return get_rel_persistence(relid) == RELPERSISTENCE_TEMP &&
+		   isOtherTempNamespace(get_rel_namespace(relid));
+}
+
+static DynListedTrigger *
+listed(Relation rel, HeapTuple tuple)
+{
+	DynListedTrigger *trigger = palloc(sizeof(DynListedTrigger));
+	bool isnull;
+	Datum arguments = heap_getattr(tuple, Anum_pg_trigger_tgargs, RelationGetDescr(rel), &isnull);
+
+	trigger->relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+	trigger->arguments = DatumGetByteaPCopy(arguments);
+	return trigger;
+}
+
+/*
+ * The triggers of that name and C function, of one table or of all, in the current memory context.  Seen under a snapshot
+ * of the catalogs, and not the transaction's, which may be older.
+ */
+List *
+dyn_listed_triggers(Oid relid, const char *name, const char *function)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	List *triggers = NIL;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_trigger_tgname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(name));
+	ScanKeyInit(&keys[1], Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(relid) ? 2 : 1, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+
+		if (is_function(form->tgfoid, function) && !is_temporary_of_others(form->tgrelid))
+			triggers = lappend(triggers, listed(rel, tuple));
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return triggers;
+}
+
+static bool
+contains(const DynListedTrigger *trigger, const char *text)
+{
+	return memmem(VARDATA_ANY(trigger->arguments), VARSIZE_ANY_EXHDR(trigger->arguments), text,
+				  strlen(text)) != NULL;
+}
+
+/* OIDs of all that may have a setting, as far as a trigger's arguments tell, in the current memory context. */
 List *
 dyn_tables_with_setting(const char *member)
 {
-	MemoryContext context = CurrentMemoryContext;
+	MemoryContext work =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table list", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	char *quoted = psprintf("\"%s\"", member);
+	List *triggers = dyn_listed_triggers(InvalidOid, DYN_DERIVE_TRIGGER, "dyn_derive_keys");
 	List *tables = NIL;
-	bool isnull;
-	int result = SPI_execute(
-		psprintf("SELECT tgrelid FROM pg_catalog.pg_trigger WHERE tgname OPERATOR(pg_catalog.=) %s"
-				 " AND pg_catalog.\"position\"(tgargs, '\"%s\"'::pg_catalog.bytea)"
-				 " OPERATOR(pg_catalog.>) 0 ORDER BY tgrelid",
-				 quote_literal_cstr(DYN_DERIVE_TRIGGER), member),
-		true, 0);
+	ListCell *cell;
 
-	if (result < 0)
-		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-	MemoryContextSwitchTo(context);
-	for (uint64 i = 0; i < SPI_processed; i++)
-		tables =
-			lappend_oid(tables, DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i],
-															   SPI_tuptable->tupdesc, 1, &isnull)));
-	SPI_freetuptable(SPI_tuptable);
+	MemoryContextSwitchTo(old);
+	foreach (cell, triggers)
+	{
+		const DynListedTrigger *trigger = lfirst(cell);
+
+		if (contains(trigger, quoted))
+			tables = lappend_oid(tables, trigger->relid);
+	}
+	list_sort(tables, list_oid_cmp);
+	MemoryContextDelete(work);
 	return tables;
+}
+
+/*
+ * Settings
+ */
+
+typedef struct SettingsRead
+{
+	bytea *arguments;
+	DynSettings *settings;
+} SettingsRead;
+
+/* Of arguments that end with a zero byte each. */
+static void
+read_settings(void *arg)
+{
+	SettingsRead *read = arg;
+	const char *at = VARDATA_ANY(read->arguments);
+	const char *end = at + VARSIZE_ANY_EXHDR(read->arguments);
+
+	while (at < end && !dyn_settings_is_argument(at))
+		at += strlen(at) + 1;
+	if (at < end)
+		dyn_settings_parse(at, read->settings);
+}
+
+static bool
+is_unreadable(const ErrorData *error)
+{
+	int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_DATA_EXCEPTION || category == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		   category == ERRCODE_TO_CATEGORY(ERRCODE_DYN_VALIDATION) ||
+		   error->sqlerrcode == ERRCODE_INVALID_TABLE_DEFINITION;
+}
+
+/*
+ * The settings in a derive trigger's arguments as pg_trigger has them, so that the table needs no lock; they point into it.
+ * False if they cannot be read: anybody can make such a trigger on a table of his own.
+ */
+bool
+dyn_listed_settings(bytea *arguments, DynSettings *settings)
+{
+	SettingsRead read = {arguments, settings};
+
+	*settings = (DynSettings){0};
+	return attempt_to_compute(read_settings, &read, is_unreadable) == NULL;
 }
 
 typedef struct SchemaRead

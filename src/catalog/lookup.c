@@ -8,13 +8,11 @@
 #include "catalog/namespace.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "catalog/table.h"
 #include "catalog/trigger.h"
 #include "errors.h"
@@ -115,34 +113,38 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 
 /* The whole name on the search_path comes first, then "schema.table". */
 static Oid
-lookup_table(ItemSpan name, LOCKMODE lockmode)
+lookup_table(ItemSpan name, RightsWanted *wanted)
 {
 	char *schema;
 	char *relation;
 	Oid relid;
 
-	relid = RangeVarGetRelid(makeRangeVar(NULL, dyn_identifier(name), -1), lockmode, true);
+	Assert(wanted->mode <= RowExclusiveLock);
+	relid = RangeVarGetRelidExtended(makeRangeVar(NULL, dyn_identifier(name), -1), wanted->mode,
+									 RVR_MISSING_OK, rights_check_name, wanted);
 	if (OidIsValid(relid))
 		return relid;
 	dyn_split_name(name, &schema, &relation);
 	if (schema == NULL)
 		return InvalidOid;
-	return RangeVarGetRelid(makeRangeVar(schema, relation, -1), lockmode, true);
+	return RangeVarGetRelidExtended(makeRangeVar(schema, relation, -1), wanted->mode,
+									RVR_MISSING_OK, rights_check_name, wanted);
 }
 
 /* The relation of a table's name, neither opened nor locked; it may be anything. */
 Oid
 dyn_table_lookup(ItemSpan name)
 {
-	return lookup_table(name, NoLock);
+	RightsWanted wanted = {.mode = NoLock};
+
+	return lookup_table(name, &wanted);
 }
 
-/* Open and lock the table of that name or ARN; NULL if there is no such table of items. */
-Relation
-dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
+static Relation
+find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 {
 	ItemSpan span = dyn_table_name(name);
-	Oid relid = lookup_table(span, lockmode);
+	Oid relid = lookup_table(span, &wanted);
 	Relation rel;
 
 	if (!OidIsValid(relid))
@@ -154,16 +156,32 @@ dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	*table = dyn_schema(rel);
 	if (*table != NULL)
 		return rel;
-	relation_close(rel, lockmode);
+	relation_close(rel, wanted.mode);
 	return NULL;
 }
 
-/* The same, or an error that says more. */
+/*
+ * Open and lock the table of that name or ARN; NULL if there is no such table of items.  An error for
+ * whoever has no privilege on it, and so no business with it.
+ */
 Relation
-dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
+dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
+{
+	return find_table(name, (RightsWanted){.mode = lockmode}, table);
+}
+
+/* The same to show no more than the state of the table. */
+Relation
+dyn_table_find_state(ItemSpan name, DynTable **table)
+{
+	return find_table(name, (RightsWanted){.mode = AccessShareLock, .state = true}, table);
+}
+
+static Relation
+open_table(text *name, RightsWanted wanted, DynTable **table)
 {
 	ItemSpan span = dyn_table_name((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)});
-	Oid relid = lookup_table(span, lockmode);
+	Oid relid = lookup_table(span, &wanted);
 	Relation rel;
 
 	if (!OidIsValid(relid))
@@ -181,34 +199,28 @@ dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 	return rel;
 }
 
-pg_noreturn static void
-fail_no_relation(Oid relid)
-{
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-					errmsg("relation with OID %u does not exist", relid)));
-}
-
-/*
- * A relation by an OID that a caller gives, which may be that of nothing.  Whoever may read nothing
- * of it gets no lock on it either.
- */
+/* A relation by an OID that a caller gives, which may be that of nothing. */
 Relation
 dyn_open_given(Oid relid)
 {
-	bool missing = false;
-	bool readable =
-		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
-		(!missing &&
-		 pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK);
-	char *name = get_rel_name(relid);
-	Relation rel;
+	Relation rel = rights_open(relid, AccessShareLock);
 
-	if (missing || name == NULL)
-		fail_no_relation(relid);
-	if (!readable)
-		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
-	rel = try_relation_open(relid, AccessShareLock);
 	if (rel == NULL)
-		fail_no_relation(relid);
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relid)));
 	return rel;
+}
+
+/* As dyn_table_find(), or an error that says more. */
+Relation
+dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
+{
+	return open_table(name, (RightsWanted){.mode = lockmode}, table);
+}
+
+/* The same to show no more than the state of the table. */
+Relation
+dyn_table_open_state(text *name, DynTable **table)
+{
+	return open_table(name, (RightsWanted){.mode = AccessShareLock, .state = true}, table);
 }

@@ -125,6 +125,8 @@ extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_open_given(Oid relid);
+extern Relation dyn_table_open_state(text *name, DynTable **table);
+extern Relation dyn_table_find_state(ItemSpan name, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
@@ -133,6 +135,16 @@ extern void dyn_check_name(const char *kind, ItemSpan name);
 
 /* listing.c */
 extern List *dyn_tables_with_setting(const char *member);
+
+/* A trigger as pg_trigger has it: tables of others are looked through without a lock on them. */
+typedef struct DynListedTrigger
+{
+	Oid relid;
+	bytea *arguments; /* they end with a zero byte each */
+} DynListedTrigger;
+
+extern List *dyn_listed_triggers(Oid relid, const char *name, const char *function);
+extern bool dyn_listed_settings(bytea *arguments, DynSettings *settings);
 extern Relation dyn_open_listed(Oid relid, DynTable **table);
 
 /* plain.c */

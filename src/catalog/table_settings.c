@@ -22,11 +22,21 @@ const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAG
  * Read: an argument may be anything that somebody has written there.
  */
 
+/* An attribute's name may begin and end as JSON does, but a key ends with its type. */
+bool
+dyn_argument_is_json(const char *argument)
+{
+	size_t len = strlen(argument);
+
+	return len > 1 && argument[0] == '{' && argument[len - 1] == '}';
+}
+
 /* An index has a name as well, so no index begins like this. */
 bool
 dyn_settings_is_argument(const char *argument)
 {
-	return strncmp(argument, ARGUMENT_START, strlen(ARGUMENT_START)) == 0;
+	return dyn_argument_is_json(argument) &&
+		   strncmp(argument, ARGUMENT_START, strlen(ARGUMENT_START)) == 0;
 }
 
 pg_noreturn static void

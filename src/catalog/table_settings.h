@@ -104,6 +104,7 @@ extern const char *const dyn_billing_names[]; /* these end with NULL */
 extern const char *const dyn_table_class_names[];
 extern const char *const dyn_stream_view_names[];
 
+extern bool dyn_argument_is_json(const char *argument);
 extern bool dyn_settings_is_argument(const char *argument);
 extern void dyn_settings_parse(const char *json, DynSettings *settings);
 extern char *dyn_settings_print(const DynSettings *settings);

@@ -177,16 +177,17 @@ static Relation
 open_table(ItemSpan name)
 {
 	Oid relid = dyn_table_lookup(dyn_table_name(name));
+	char *relation = get_rel_name(relid);
 	Relation rel = NULL;
 
-	if (OidIsValid(relid))
+	/* it may be dropped at any moment before it is locked */
+	if (relation != NULL)
 	{
 		bool missing = false;
 		AclResult result = pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing);
 
 		if (!missing && result != ACLCHECK_OK)
-			aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)),
-						   get_rel_name(relid));
+			aclcheck_error(result, OBJECT_TABLE, relation);
 		rel = try_relation_open(relid, AccessShareLock);
 	}
 	if (rel == NULL)

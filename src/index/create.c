@@ -15,6 +15,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "actions/options.h"
@@ -188,12 +189,27 @@ gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynI
 	gsi_declare(rel, table, shape_with(work, rel, table, spec), false);
 }
 
+/*
+ * A worker that runs statements by itself comes here again after each.  It keeps others away from the table for as long
+ * as it lives, so what it has filled in stays so.
+ */
+static void
+fill_columns(GsiWork *work)
+{
+	static char *filled = NULL;
+
+	if (gsi_runs_statements() && filled != NULL && strcmp(filled, work->what) == 0)
+		return;
+	gsi_backfill(work);
+	gsi_validate(work);
+	filled = MemoryContextStrdup(TopMemoryContext, work->what);
+}
+
 /* The rest, of an index that is declared. */
 void
 gsi_build_index(GsiWork *work)
 {
-	gsi_backfill(work);
-	gsi_validate(work);
+	fill_columns(work);
 	gsi_build_btree(work);
 	activate_index(work);
 	gsi_next_transaction(work);

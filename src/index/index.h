@@ -37,6 +37,14 @@ typedef enum GsiPhase
 	GSI_DROP
 } GsiPhase;
 
+/* A place among the workers of a database, see place.c. */
+typedef struct GsiPlace
+{
+	bool taken;
+	LOCKTAG database;
+	LOCKTAG role;
+} GsiPlace;
+
 /* What a procedure knows from one transaction to the next. */
 typedef struct GsiWork
 {
@@ -52,6 +60,7 @@ typedef struct GsiWork
 	const char *what; /* "index "GSI1"" */
 	LOCKTAG lock;
 	bool locked;
+	GsiPlace place; /* of the worker that runs a statement for it */
 	GsiPhase phase;
 	int64 blocks_done;
 	int64 blocks_total;
@@ -77,7 +86,8 @@ extern void gsi_next_transaction(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern bool gsi_keep_away(Oid relid);
-extern void gsi_await_turn(Oid relid);
+extern void gsi_set_lock_tag(LOCKTAG *lock, Oid relid);
+extern bool gsi_take_turn(Oid relid);
 extern void gsi_require_plain_table(Relation rel, const char *what);
 
 /* create.c, drop.c */
@@ -88,6 +98,16 @@ extern void gsi_disown_index(GsiWork *work);
 extern void gsi_remove_index(GsiWork *work);
 extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
 							 bool validate);
+
+/* place.c */
+extern int dyn_max_index_workers;
+extern void gsi_settings_init(void);
+extern bool gsi_try_place(Oid role, GsiPlace *place);
+extern void gsi_leave_place(GsiPlace *place);
+extern bool gsi_take_own_place(void);
+
+/* queue.c */
+extern bool gsi_start_waiting(void);
 
 /* later.c */
 extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
@@ -110,6 +130,8 @@ extern void gsi_drop_btree(GsiWork *work);
 /* worker.c */
 extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
 extern void gsi_run_in_worker(GsiWork *work, const char *sql);
+extern bool gsi_runs_statements(void);
+extern bool gsi_worker_call(const char *sql, char **statement);
 extern void gsi_worker_user(Oid *session_user, Oid *role);
 extern void gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
 								Datum argument);

@@ -6,7 +6,8 @@
  * a background worker, a session like the caller's.  The worker is registered when the transaction
  * has committed, at a moment at which nothing may fail: all that it is given fits into its slot.
  * What it has to do it finds in the table's schema, as any later call does if there is no worker,
- * or if it fails.
+ * or if it fails.  If there is no place for it, it ends at once; the request waits (queue.c), and
+ * each worker that gives up its place has those that wait started.
  */
 #include "postgres.h"
 
@@ -14,43 +15,43 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
+#include "storage/ipc.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "index/index.h"
-
-/* In the slot's own space. */
-typedef struct Later
-{
-	Oid database;
-	Oid session_user;
-	Oid role; /* InvalidOid: the session user itself */
-	Oid relid;
-} Later;
+#include "index/queue.h"
 
 typedef struct Pending
 {
-	Later later;
+	GsiRequest request;
 	char *table;
 	const char *what;
 	char *statement; /* which does the same */
 } Pending;
 
-StaticAssertDecl(sizeof(Later) <= BGW_EXTRALEN, "a worker's slot is too small");
+StaticAssertDecl(sizeof(GsiRequest) <= BGW_EXTRALEN, "a worker's slot is too small");
 
 static List *pending = NIL; /* of the transaction, in its memory */
 
-static bool
-start_worker(const Pending *what)
+/* False if there is no worker to be had. */
+bool
+gsi_start_request(const GsiRequest *request, const char *table)
 {
 	BackgroundWorker worker;
 
 	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_later_main", (Datum) 0);
-	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", what->table);
-	memcpy(worker.bgw_extra, &what->later, sizeof(Later));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", table);
+	memcpy(worker.bgw_extra, request, sizeof(GsiRequest));
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+static bool
+start_worker(const Pending *what)
+{
+	return gsi_start_request(&what->request, what->table);
 }
 
 static void
@@ -89,26 +90,27 @@ resume_call(const DynTable *table, const char *relation, const char *index)
 					quote_literal_cstr(index));
 }
 
-/* After the transaction's commit go on with an index that it has declared or disowned. */
+/* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
 void
 gsi_resume_later(const GsiWork *work, const DynTable *table)
 {
 	static bool registered = false;
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
-	Pending *what = palloc(sizeof(Pending));
+	Pending *what = palloc0(sizeof(Pending));
 
 	if (!registered)
 		RegisterXactCallback(end_of_transaction, NULL);
 	registered = true;
-	what->later.database = MyDatabaseId;
-	gsi_worker_user(&what->later.session_user, &what->later.role);
-	what->later.relid = table->relid;
+	what->request.database = MyDatabaseId;
+	gsi_worker_user(&what->request.session_user, &what->request.role);
+	what->request.relid = table->relid;
 	what->table = pstrdup(work->table);
 	what->what = work->ttl ? "time to live" : "the index";
 	what->statement =
 		resume_call(table, quote_literal_cstr(table->qualified), work->ttl ? NULL : work->index);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
+	gsi_enqueue(table->extension_namespace, &what->request);
 }
 
 /*
@@ -144,8 +146,6 @@ find_calls(Oid relid, MemoryContext context)
 	Relation rel;
 
 	StartTransactionCommand();
-	/* the transaction that started us has committed, but may hold its locks for a moment more */
-	gsi_await_turn(relid);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	rel = try_relation_open(relid, AccessShareLock);
 	table = rel == NULL ? NULL : dyn_schema(rel);
@@ -163,17 +163,93 @@ find_calls(Oid relid, MemoryContext context)
 	return calls;
 }
 
-void
-dyn_index_later_main(Datum unused)
+/* Each statement of its own that a call needs comes before the next attempt of the call. */
+static void
+go_on(const char *call)
+{
+	char *statement;
+
+	while (!gsi_worker_call(call, &statement))
+		gsi_worker_run(statement);
+}
+
+/* An error that ends the request: it would come again. */
+static void
+fail(Oid relid)
+{
+	HOLD_INTERRUPTS();
+	EmitErrorReport();
+	AbortOutOfAnyTransaction();
+	FlushErrorState();
+	RESUME_INTERRUPTS();
+	gsi_dequeue(relid);
+	proc_exit(1);
+}
+
+static void
+work_on(const GsiRequest *request)
 {
 	List *calls;
 	ListCell *cell;
-	Later later;
+
+	PG_TRY();
+	{
+		calls = find_calls(request->relid, TopMemoryContext);
+		foreach (cell, calls)
+			go_on(lfirst(cell));
+	}
+	PG_CATCH();
+	{
+		fail(request->relid);
+	}
+	PG_END_TRY();
+	gsi_dequeue(request->relid);
+}
+
+/* Once the locks are gone, whatever ends the worker but a crash. */
+static void
+start_next(int code, Datum database)
+{
+	GsiRequest next = {.database = DatumGetObjectId(database)};
+
+	(void) gsi_start_request(&next, "requests that wait");
+}
+
+/* False if others have all places, or somebody the table, who are looked after when that is over. */
+static bool
+begin(const GsiRequest *request)
+{
+	if (!gsi_take_own_place())
+	{
+		if (request->noted)
+			gsi_forget_attempt(request->relid);
+		return false;
+	}
+	on_shmem_exit(start_next, ObjectIdGetDatum(MyDatabaseId));
+	/* the transaction that started us has committed, but may hold its locks for a moment more */
+	if (!gsi_take_turn(request->relid))
+		return false;
+	if (!request->noted)
+		gsi_note_attempt(request->relid);
+	return true;
+}
+
+void
+dyn_index_later_main(Datum unused)
+{
+	static const char *const settings[][2] = {{"lock_timeout", "0"}};
+	GsiRequest request;
 
 	gsi_worker_start();
-	memcpy(&later, MyBgworkerEntry->bgw_extra, sizeof(Later));
-	gsi_worker_connect(later.database, later.session_user, later.role);
-	calls = find_calls(later.relid, TopMemoryContext);
-	foreach (cell, calls)
-		gsi_worker_run(lfirst(cell));
+	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(GsiRequest));
+	gsi_worker_connect(request.database, request.session_user, request.role);
+	if (!OidIsValid(request.session_user))
+		(void) gsi_start_waiting();
+	else
+	{
+		/* waiting is what a concurrent build does */
+		gsi_worker_settings(settings, lengthof(settings));
+		if (begin(&request))
+			work_on(&request);
+	}
 }

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
@@ -89,8 +90,9 @@ gsi_require_plain_table(Relation rel, const char *what)
 						errdetail("It is partitioned, or a partition.")));
 }
 
-static void
-set_lock_tag(LOCKTAG *lock, Oid relid)
+/* The lock by which procedures on a table keep apart. */
+void
+gsi_set_lock_tag(LOCKTAG *lock, Oid relid)
 {
 	SET_LOCKTAG_ADVISORY(*lock, MyDatabaseId, 0, relid, GSI_LOCK_CLASS);
 }
@@ -98,7 +100,7 @@ set_lock_tag(LOCKTAG *lock, Oid relid)
 static void
 take_session_lock(GsiWork *work)
 {
-	set_lock_tag(&work->lock, work->relid);
+	gsi_set_lock_tag(&work->lock, work->relid);
 	if (LockAcquire(&work->lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("an index of table \"%s\" is being created or dropped by another "
@@ -116,7 +118,7 @@ gsi_keep_away(Oid relid)
 {
 	LOCKTAG lock;
 
-	set_lock_tag(&lock, relid);
+	gsi_set_lock_tag(&lock, relid);
 	for (int i = 0; i < AWAY_ATTEMPTS; i++)
 	{
 		if (i > 0)
@@ -128,16 +130,23 @@ gsi_keep_away(Oid relid)
 }
 
 /*
- * Wait until no procedure is at work, and keep all others away for as long as the session lasts: in a gap
- * before ours begins, one who only asks would send it away.
+ * Keep all others away for as long as the session lasts: in a gap before ours begins, one who only asks
+ * would send it away.  A procedure that is about to end may do so; false if one goes on.
  */
-void
-gsi_await_turn(Oid relid)
+bool
+gsi_take_turn(Oid relid)
 {
 	LOCKTAG lock;
 
-	set_lock_tag(&lock, relid);
-	LockAcquire(&lock, ExclusiveLock, true, false);
+	gsi_set_lock_tag(&lock, relid);
+	for (int i = 0; i < AWAY_ATTEMPTS; i++)
+	{
+		if (i > 0)
+			work_sleep(AWAY_PAUSE);
+		if (LockAcquire(&lock, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL)
+			return true;
+	}
+	return false;
 }
 
 static Relation
@@ -147,7 +156,7 @@ open_argument(FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 
 	if (!by_oid)
 		return dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, table);
-	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	rel = rights_open(PG_GETARG_OID(0), AccessShareLock);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
@@ -185,6 +194,7 @@ gsi_end(GsiWork *work)
 	if (work->locked)
 		LockRelease(&work->lock, ExclusiveLock, true);
 	work->locked = false;
+	gsi_leave_place(&work->place);
 	pgstat_progress_end_command();
 }
 

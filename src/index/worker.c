@@ -34,10 +34,14 @@
 #include "compat.h"
 #include "errors.h"
 #include "index/index.h"
+#include "work/brief_lock.h"
 
 #define QUEUE_SIZE 16384
 #define MESSAGE_DONE 'Z'
 #define MAX_SETTING 256
+
+/* Milliseconds between two looks whether there is a place. */
+#define PLACE_PAUSE 200
 
 /* What matters to the statements that are run, and is the caller's to choose. */
 static const char *const settings[] = {"maintenance_work_mem", "max_parallel_maintenance_workers",
@@ -198,12 +202,9 @@ listen_to_worker(const GsiWork *work, shm_mq_handle *queue)
 						errhint("See the server's log, and call %s again.", work->procedure)));
 }
 
-/*
- * Run a statement in a worker and wait for its end; false if there is no worker to be had.  In a
- * transaction that has no lock and no snapshot.
- */
-bool
-gsi_try_in_worker(GsiWork *work, const char *sql)
+/* In a place. */
+static bool
+run_in_worker(GsiWork *work, const char *sql)
 {
 	dsm_segment *segment = make_request(sql);
 	BackgroundWorkerHandle *handle = start_worker(work, segment);
@@ -230,11 +231,64 @@ gsi_try_in_worker(GsiWork *work, const char *sql)
 	return true;
 }
 
-/* The same, where there is no other way but to run the statement by hand. */
+static bool
+run_in_place(GsiWork *work, const char *sql)
+{
+	bool done = run_in_worker(work, sql);
+
+	gsi_leave_place(&work->place);
+	return done;
+}
+
+/*
+ * Run a statement in a worker and wait for its end; false if there is no place, or no worker, to be had.  In
+ * a transaction that has no lock and no snapshot.  After an error gsi_end() gives up the place.
+ */
+bool
+gsi_try_in_worker(GsiWork *work, const char *sql)
+{
+	return gsi_try_place(GetUserId(), &work->place) && run_in_place(work, sql);
+}
+
+/* Wait for a place, holding nothing but the session's lock. */
+static void
+await_place(GsiWork *work)
+{
+	bool told = false;
+
+	while (!gsi_try_place(GetUserId(), &work->place))
+	{
+		if (!told)
+			ereport(NOTICE, (errmsg("%s: waiting for one of the %d workers for indexes", work->what,
+									dyn_max_index_workers)));
+		told = true;
+		InvalidateCatalogSnapshot();
+		work_sleep(PLACE_PAUSE);
+	}
+}
+
+/* Whether this is a background worker that runs such statements by itself, and the one that comes next. */
+static bool runs_statements = false;
+static char *next_statement = NULL;
+
+bool
+gsi_runs_statements(void)
+{
+	return runs_statements;
+}
+
+/* The same, where there is no other way but to run the statement by hand.  Waits for a place. */
 void
 gsi_run_in_worker(GsiWork *work, const char *sql)
 {
-	if (!gsi_try_in_worker(work, sql))
+	if (runs_statements)
+	{
+		next_statement = MemoryContextStrdup(TopMemoryContext, sql);
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("%s needs a statement of its own", work->procedure)));
+	}
+	await_place(work);
+	if (!run_in_place(work, sql))
 		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 						errmsg("no background worker is free for index \"%s\"", work->index),
 						errhint("Increase max_worker_processes, or run this and call %s again: %s",
@@ -324,6 +378,34 @@ gsi_worker_run(const char *sql)
 	run_statement(sql);
 	CommitTransactionCommand();
 	pgstat_report_activity(STATE_IDLE, NULL);
+}
+
+/*
+ * Call a procedure in a worker that runs by itself what would take another one.  False if there is such a statement,
+ * which is to be run before the procedure is called again; that finds what it has done.
+ */
+bool
+gsi_worker_call(const char *sql, char **statement)
+{
+	runs_statements = true;
+	next_statement = NULL;
+	PG_TRY();
+	{
+		gsi_worker_run(sql);
+	}
+	PG_CATCH();
+	{
+		if (next_statement == NULL)
+			PG_RE_THROW();
+		HOLD_INTERRUPTS();
+		AbortOutOfAnyTransaction();
+		MemoryContextSwitchTo(TopMemoryContext);
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	*statement = next_statement;
+	return next_statement == NULL;
 }
 
 void

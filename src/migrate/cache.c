@@ -25,6 +25,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/rights.h"
 #include "errors.h"
 #include "invalidate.h"
 #include "migrate/migrate.h"
@@ -92,26 +93,6 @@ create_cache(void)
  * Looking up
  */
 
-/* Under a snapshot of the catalogs, and not the transaction's, which may be older than a migration. */
-List *
-migration_tables(void)
-{
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	List *tables = NIL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_tgname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(DYN_MODEL_TRIGGER));
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		tables = lappend_oid(tables, ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid);
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return tables;
-}
-
 pg_noreturn static void
 fail_missing(ItemSpan name)
 {
@@ -151,7 +132,7 @@ migration_try_read(void (*read)(void *arg), void *arg)
 
 typedef struct Reading
 {
-	Relation rel;
+	const DynListedTrigger *trigger;
 	List *declarations;
 } Reading;
 
@@ -160,33 +141,33 @@ read_declarations(void *arg)
 {
 	Reading *reading = arg;
 
-	reading->declarations = model_declarations(reading->rel);
+	reading->declarations = model_listed_declarations(reading->trigger);
 }
 
+/* Without a lock: nobody waits for a table of others, which he has no business with. */
 List *
-migration_declarations(Relation rel)
+migration_tables(void)
 {
-	Reading reading = {rel, NIL};
+	List *tables = NIL;
+	ListCell *cell;
 
-	return migration_try_read(read_declarations, &reading) ? reading.declarations : NIL;
+	foreach (cell, dyn_listed_triggers(InvalidOid, DYN_MODEL_TRIGGER, "dyn_model"))
+	{
+		Reading reading = {lfirst(cell), NIL};
+		MigrationTable *table;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!migration_try_read(read_declarations, &reading))
+			continue;
+		table = palloc(sizeof(MigrationTable));
+		*table = (MigrationTable){reading.trigger->relid, reading.declarations};
+		tables = lappend(tables, table);
+	}
+	return tables;
 }
 
-static bool
-table_has(Oid relid, ItemSpan name)
-{
-	DynTable *table;
-	Relation rel = dyn_open_listed(relid, &table);
-	bool has;
-
-	if (rel == NULL)
-		return false;
-	has = model_find(migration_declarations(rel), MODEL_MIGRATION, name) != NULL;
-	relation_close(rel, AccessShareLock);
-	return has;
-}
-
-static Oid
-table_owner(Oid relid)
+Oid
+migration_owner(Oid relid)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid owner = InvalidOid;
@@ -206,10 +187,53 @@ table_owner(Oid relid)
 bool
 migration_may_follow(Oid relid, Oid followed)
 {
-	Oid owner = table_owner(relid);
-	Oid other = table_owner(followed);
+	Oid owner = migration_owner(relid);
+	Oid other = migration_owner(followed);
 
 	return OidIsValid(owner) && OidIsValid(other) && has_privs_of_role(owner, other);
+}
+
+static List *
+tables_with(ItemSpan name, Oid followed)
+{
+	List *found = NIL;
+	ListCell *cell;
+
+	foreach (cell, migration_tables())
+	{
+		const MigrationTable *table = lfirst(cell);
+
+		if (model_find(table->declarations, MODEL_MIGRATION, name) != NULL &&
+			(!OidIsValid(followed) || migration_may_follow(table->relid, followed)))
+			found = lappend_oid(found, table->relid);
+	}
+	return found;
+}
+
+/* The caller's own ones if there are any, or else those that he has a privilege on. */
+static List *
+preferred(List *found)
+{
+	List *own = NIL;
+	List *usable = NIL;
+	ListCell *cell;
+
+	foreach (cell, found)
+	{
+		if (is_member_of_role_nosuper(GetUserId(), migration_owner(lfirst_oid(cell))))
+			own = lappend_oid(own, lfirst_oid(cell));
+		if (rights_any(lfirst_oid(cell), GetUserId()))
+			usable = lappend_oid(usable, lfirst_oid(cell));
+	}
+	return own != NIL ? own : usable != NIL ? usable : found;
+}
+
+static const char *
+table_name(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	return name == NULL ? "?" : quote_identifier(name);
 }
 
 /*
@@ -219,30 +243,15 @@ migration_may_follow(Oid relid, Oid followed)
 static Oid
 find_table(ItemSpan name, Oid followed)
 {
-	List *found = NIL;
-	List *own = NIL;
-	ListCell *cell;
+	List *found = tables_with(name, followed);
 
-	foreach (cell, migration_tables())
-	{
-		Oid relid = lfirst_oid(cell);
-
-		/* looked at first: a lock on somebody's table is to stop no other */
-		if ((OidIsValid(followed) && !migration_may_follow(relid, followed)) ||
-			!table_has(relid, name))
-			continue;
-		found = lappend_oid(found, relid);
-		if (is_member_of_role_nosuper(GetUserId(), table_owner(relid)))
-			own = lappend_oid(own, relid);
-	}
-	if (list_length(found) > 1 && list_length(own) == 1)
-		found = own;
+	if (list_length(found) > 1)
+		found = preferred(found);
 	if (list_length(found) > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
 						errmsg("two tables have a migration \"%s\"", item_quoted(name)),
-						errdetail("They are %s and %s.",
-								  quote_identifier(get_rel_name(linitial_oid(found))),
-								  quote_identifier(get_rel_name(lsecond_oid(found)))),
+						errdetail("They are %s and %s.", table_name(linitial_oid(found)),
+								  table_name(lsecond_oid(found))),
 						errhint("Remove one of them with dyn_migration_drop().")));
 	return found == NIL ? InvalidOid : linitial_oid(found);
 }
@@ -325,7 +334,7 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 Relation
 migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 {
-	Relation rel = try_relation_open(require_table(name, InvalidOid), lockmode);
+	Relation rel = rights_open(require_table(name, InvalidOid), lockmode);
 
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
@@ -345,7 +354,8 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 		create_cache();
 	*migration = find_entry(name, followed);
 	relid = *migration != NULL ? (*migration)->relid : require_table(name, followed);
-	rel = try_relation_open(relid, lockmode);
+	/* triggers take their locks on behalf of who made them, as those of foreign keys do */
+	rel = OidIsValid(followed) ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		fail_missing(name);

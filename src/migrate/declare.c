@@ -6,6 +6,7 @@
 
 #include "access/relation.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
 
@@ -33,19 +34,14 @@ refuse_taken(ItemSpan name, Oid relid)
 
 	foreach (cell, migration_tables())
 	{
-		DynTable *table;
-		Relation rel;
+		const MigrationTable *table = lfirst(cell);
+		const char *other = get_rel_name(table->relid);
 
-		if (lfirst_oid(cell) == relid)
-			continue;
-		rel = dyn_open_listed(lfirst_oid(cell), &table);
-		if (rel == NULL)
-			continue;
-		if (model_find(migration_declarations(rel), MODEL_MIGRATION, name) != NULL)
-			ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-							errmsg("table \"%s\" has a migration \"%s\"", table->name,
-								   item_quoted(name))));
-		relation_close(rel, AccessShareLock);
+		if (table->relid != relid && other != NULL &&
+			model_find(table->declarations, MODEL_MIGRATION, name) != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("table \"%s\" has a migration \"%s\"", other, item_quoted(name))));
 	}
 }
 

@@ -161,7 +161,8 @@ extern Migration *migration_parse(Relation rel, const DynTable *table, const cha
 extern char *migration_print(const Migration *migration);
 
 /* resolve.c */
-extern void step_open_relation(StepRelation *relation, ItemSpan name, const char *step);
+extern void step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan name,
+							   const char *where);
 extern void step_open_query(StepRelation *relation, ItemSpan query, const char *step);
 extern AttrNumber step_find_column(const StepRelation *relation, ItemSpan name);
 extern const char *step_column(const StepRelation *relation, AttrNumber attnum); /* quoted */
@@ -175,6 +176,13 @@ extern List *step_default_order(const StepRelation *relation);
 extern List *step_relations(const MigrationStep *step); /* of StepRelation */
 extern char *step_expression(ItemSpan text, const char *step);
 
+/* A table that has declarations which can be read. */
+typedef struct MigrationTable
+{
+	Oid relid;
+	List *declarations; /* of ModelDeclaration, of all kinds */
+} MigrationTable;
+
 /*
  * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if
  * it goes out of date; what is not there is 42704.
@@ -184,11 +192,11 @@ extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **tabl
 extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **table,
 										Migration **migration);
-extern List *migration_tables(void); /* OIDs of tables that may have migrations */
+extern List *migration_tables(void); /* of MigrationTable */
 extern Oid migration_table(ItemSpan name); /* InvalidOid: none has it */
 extern bool migration_may_follow(Oid relid, Oid followed);
+extern Oid migration_owner(Oid relid); /* of a table; InvalidOid: it is gone */
 extern bool migration_try_read(void (*read)(void *arg), void *arg);
-extern List *migration_declarations(Relation rel); /* of model.h; what cannot be read is none */
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 
 /*

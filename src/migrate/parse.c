@@ -248,7 +248,7 @@ read_parent(MigrationStep *step, const char *where, ItemSpan name, ItemSpan valu
 	Object object = open_object(where, value, known);
 	ItemSpan attributes;
 
-	step_open_relation(&parent->relation, require_string(&object, "from"), where);
+	step_open_relation(step, &parent->relation, require_string(&object, "from"), where);
 	parent->name = name;
 	parent->relation.alias = quote_identifier(text_of(name));
 	read_pairs(where, &parent->relation, require_member(&object, "on"), &step->source);
@@ -287,7 +287,7 @@ read_parents(MigrationStep *step, const char *where, const Object *object, bool 
  */
 
 static void
-read_joins(const char *where, StepChild *child, const Object *object)
+read_joins(const char *where, const MigrationStep *step, StepChild *child, const Object *object)
 {
 	ItemSpan value;
 	Object joins;
@@ -302,7 +302,7 @@ read_joins(const char *where, StepChild *child, const Object *object)
 		ItemSpan name;
 		ItemSpan on = item_entry(item_child(&joins.members, i), &name);
 
-		step_open_relation(&child->joins[i], name, where);
+		step_open_relation(step, &child->joins[i], name, where);
 		read_pairs(where, &child->joins[i], on, &child->relation);
 		if (!step_pairs_are_unique(&child->joins[i]))
 			fail(where, psprintf("the columns of %s in \"join\" must be its primary key or unique",
@@ -417,9 +417,9 @@ read_child(MigrationStep *step, const char *where, ItemSpan name, ItemSpan value
 		fail(where, psprintf("entity \"%s\" has no attribute \"%s\"",
 							 item_quoted(step->entity->name), item_quoted(name)));
 	claim(where, step->entity, child->attribute, named);
-	step_open_relation(&child->relation, require_string(&object, "from"), where);
+	step_open_relation(step, &child->relation, require_string(&object, "from"), where);
 	read_pairs(where, &child->relation, require_member(&object, "on"), &step->source);
-	read_joins(where, child, &object);
+	read_joins(where, step, child, &object);
 	child->form = (ChildForm) get_choice(&object, "as", forms, -1);
 	if ((int) child->form == -1)
 		fail(where, "\"as\" must be given");
@@ -469,7 +469,7 @@ read_source(MigrationStep *step, const char *where, const Object *object)
 	if (has_from == has_query)
 		fail(where, "either \"from\" or \"query\" must be given");
 	if (has_from)
-		step_open_relation(&step->source, from, where);
+		step_open_relation(step, &step->source, from, where);
 	else
 	{
 		step_open_query(&step->source, query, where);

@@ -20,6 +20,7 @@
 #include "utils/varlena.h"
 
 #include "errors.h"
+#include "catalog/rights.h"
 #include "migrate/migrate.h"
 
 /*
@@ -48,14 +49,21 @@ check_relation(Relation rel, const char *where)
 							   RelationGetRelationName(rel))));
 }
 
-/* By a name as SQL has it.  The lock lets nobody change it until the transaction ends. */
+/*
+ * By a name as SQL has it.  The lock lets nobody change it until the transaction ends; that may be
+ * of somebody who writes a table that is followed, and has no rights on others: then the owner's are enough.
+ */
 void
-step_open_relation(StepRelation *relation, ItemSpan name, const char *where)
+step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan name,
+				   const char *where)
 {
+	RightsWanted wanted = {.mode = AccessShareLock,
+						   .owner = migration_owner(step->migration->relid)};
 	List *names = qualified_name_list(pnstrdup(name.data, name.len));
 	Relation rel;
 
-	relation->relid = RangeVarGetRelid(makeRangeVarFromNameList(names), AccessShareLock, false);
+	relation->relid = RangeVarGetRelidExtended(makeRangeVarFromNameList(names), AccessShareLock, 0,
+											   rights_check_name, &wanted);
 	rel = relation_open(relation->relid, NoLock);
 	check_relation(rel, where);
 	relation->name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),

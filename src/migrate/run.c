@@ -296,7 +296,7 @@ tell_end(MigrationJob *work, bool finished, bool same_followers)
 	if (total.problems > 0)
 		ereport(WARNING, (errmsg("%lld rows of migration \"%s\" have problems",
 								 (long long) total.problems, name),
-						  errhint("See dyn_migration_problems('%s').", name)));
+						  errhint("See dyn_migration_problems(%s).", quote_literal_cstr(name))));
 }
 
 /* Names of the steps that were asked for, and their numbers. */

@@ -19,6 +19,7 @@
 #include "actions/actions.h"
 #include "actions/arguments.h"
 #include "catalog/owned.h"
+#include "catalog/rights.h"
 #include "migrate/migrate.h"
 #include "store/plan.h"
 
@@ -54,11 +55,11 @@ parse(void *arg)
 }
 
 static void
-put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declaration)
+put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 {
 	char *name = pnstrdup(declaration->name.data, declaration->name.len);
 	Parsing parsing = {declaration->json};
-	bool followed = migration_followers(name, RelationGetRelid(rel)) != NIL;
+	bool followed = migration_followers(name, relid) != NIL;
 	ItemChildren members;
 	ItemSpan value;
 	ItemChildren steps;
@@ -79,7 +80,7 @@ put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declarati
 			continue;
 		members = item_children(step);
 		values[0] = CStringGetTextDatum(name);
-		values[1] = ObjectIdGetDatum(RelationGetRelid(rel));
+		values[1] = ObjectIdGetDatum(relid);
 		values[2] = Int32GetDatum((int32) i + 1);
 		values[3] = member_text(&members, "name", &nulls[3]);
 		values[4] = member_text(&members, "entity", &nulls[4]);
@@ -89,7 +90,7 @@ put_steps(ReturnSetInfo *result, Relation rel, const ModelDeclaration *declarati
 	}
 }
 
-/* Those of tables that the caller may read. */
+/* Those of tables that the caller may read, or see the state of. */
 PG_FUNCTION_INFO_V1(dyn_migration_steps);
 Datum
 dyn_migration_steps(PG_FUNCTION_ARGS)
@@ -102,23 +103,18 @@ dyn_migration_steps(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	foreach (cell, migration_tables())
 	{
-		DynTable *table;
-		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
+		const MigrationTable *table = lfirst(cell);
 
-		if (rel == NULL)
+		if (!rights_to_list(table->relid))
 			continue;
-		if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		foreach (other, table->declarations)
 		{
-			foreach (other, migration_declarations(rel))
-			{
-				const ModelDeclaration *declaration = lfirst(other);
+			const ModelDeclaration *declaration = lfirst(other);
 
-				if (declaration->kind == MODEL_MIGRATION &&
-					(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
-					put_steps(result, rel, declaration);
-			}
+			if (declaration->kind == MODEL_MIGRATION &&
+				(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
+				put_steps(result, table->relid, declaration);
 		}
-		relation_close(rel, AccessShareLock);
 	}
 	return (Datum) 0;
 }

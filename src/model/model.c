@@ -30,7 +30,7 @@ const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
  */
 
 static ModelDeclaration *
-read_declaration(Relation rel, const char *json)
+read_declaration(const char *table, const char *json)
 {
 	ModelDeclaration *declaration = palloc(sizeof(ModelDeclaration));
 	JsonReader reader;
@@ -52,7 +52,7 @@ read_declaration(Relation rel, const char *json)
 	}
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 					errmsg("an argument of trigger \"%s\" of table \"%s\" declares nothing",
-						   DYN_MODEL_TRIGGER, RelationGetRelationName(rel)),
+						   DYN_MODEL_TRIGGER, table),
 					errdetail("It is: %s", json)));
 }
 
@@ -63,7 +63,20 @@ model_declarations(Relation rel)
 	ListCell *cell;
 
 	foreach (cell, dyn_trigger_arguments(rel, DYN_MODEL_TRIGGER, dyn_model))
-		declarations = lappend(declarations, read_declaration(rel, lfirst(cell)));
+		declarations =
+			lappend(declarations, read_declaration(RelationGetRelationName(rel), lfirst(cell)));
+	return declarations;
+}
+
+List *
+model_listed_declarations(const DynListedTrigger *trigger)
+{
+	const char *at = VARDATA_ANY(trigger->arguments);
+	const char *end = at + VARSIZE_ANY_EXHDR(trigger->arguments);
+	List *declarations = NIL;
+
+	for (; at < end; at += strlen(at) + 1)
+		declarations = lappend(declarations, read_declaration(psprintf("%u", trigger->relid), at));
 	return declarations;
 }
 
@@ -153,7 +166,9 @@ model_open_to_remove(text *name, DynTable **table)
 Relation
 model_open_to_allow(text *name, DynTable **table)
 {
-	return lock_table(dyn_table_open(name, AccessShareLock, table), AccessExclusiveLock, table);
+	Relation rel = dyn_table_open(name, AccessShareLock, table);
+
+	return lock_table(rel, AccessExclusiveLock, table);
 }
 
 /* A change on its way.  The schema goes out of date in it. */

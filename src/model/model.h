@@ -43,6 +43,8 @@ typedef struct ModelDeclaration
 
 /* Read by the relation cache, copied into the current memory context, in the order declared. */
 extern List *model_declarations(Relation rel); /* of ModelDeclaration */
+extern List *
+model_listed_declarations(const DynListedTrigger *trigger); /* the same without the table */
 extern const ModelDeclaration *model_find(List *declarations, ModelKind kind, ItemSpan name);
 extern bool model_enforced(Relation rel);
 

@@ -36,6 +36,17 @@ request_open_table(ItemSpan name, DynTable **table)
 	return rel;
 }
 
+/* The same to describe it. */
+Relation
+request_open_state(ItemSpan name, DynTable **table)
+{
+	Relation rel = dyn_table_find_state(name, table);
+
+	if (rel == NULL)
+		fail_not_found(name);
+	return rel;
+}
+
 void
 request_check_owner(Relation rel)
 {

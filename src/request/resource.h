@@ -10,6 +10,7 @@
 #include "request/members.h"
 
 extern Relation request_open_table(ItemSpan name, DynTable **table);
+extern Relation request_open_state(ItemSpan name, DynTable **table);
 extern Relation request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table);
 extern void request_check_owner(Relation rel);
 extern void request_keep_procedures_away(ItemSpan name);

@@ -9,8 +9,8 @@
 #include "utils/builtins.h"
 #include "utils/json.h"
 
-#include "attempt.h"
 #include "catalog/derive.h"
+#include "catalog/rights.h"
 #include "errors.h"
 #include "request/request.h"
 #include "request/resource.h"
@@ -28,55 +28,14 @@ typedef struct ListTables
  * ours need not know.  Arguments matter where a name may have been too long for a relation.
  */
 static const char *const query =
-	"SELECT c.relname::pg_catalog.text, "
+	"SELECT c.oid, c.relname::pg_catalog.text, "
 	"CASE WHEN pg_catalog.octet_length(c.relname::pg_catalog.text) OPERATOR(pg_catalog.=) 63 "
 	"THEN t.tgargs END FROM pg_catalog.pg_trigger t "
 	"JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid "
 	"JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
 	"WHERE t.tgname OPERATOR(pg_catalog.=) '" DYN_DERIVE_TRIGGER "' "
 	"AND p.prosrc OPERATOR(pg_catalog.=) 'dyn_derive_keys' AND p.probin IS NOT NULL "
-	"AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid) "
-	"AND pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, "
-	"REFERENCES, TRIGGER')";
-
-typedef struct ReadSettings
-{
-	const char *argument;
-	DynSettings settings;
-} ReadSettings;
-
-static void
-read_settings(void *arg)
-{
-	ReadSettings *read = arg;
-
-	dyn_settings_parse(read->argument, &read->settings);
-}
-
-static bool
-is_invalid(const ErrorData *error)
-{
-	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
-}
-
-/*
- * The name that the settings have, of arguments that end with a zero byte each.  Somebody else may have
- * written what is none: that is no reason to list nothing.
- */
-static ItemSpan
-name_in_settings(bytea *arguments, const char *name)
-{
-	const char *at = VARDATA_ANY(arguments);
-	const char *end = at + VARSIZE_ANY_EXHDR(arguments);
-	ReadSettings read;
-
-	while (at < end && !dyn_settings_is_argument(at))
-		at += strlen(at) + 1;
-	read.argument = at;
-	if (at >= end || attempt_to_compute(read_settings, &read, is_invalid) != NULL)
-		return dyn_name_of_relation(name, NULL);
-	return dyn_name_of_relation(name, &read.settings);
-}
+	"AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid)";
 
 static int
 compare_names(const void *a, const void *b)
@@ -89,6 +48,7 @@ static int
 find_names(ItemSpan **names)
 {
 	int result = SPI_execute(query, false, 0);
+	int n = 0;
 
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
@@ -96,15 +56,22 @@ find_names(ItemSpan **names)
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		HeapTuple row = SPI_tuptable->vals[i];
-		char *name = SPI_getvalue(row, SPI_tuptable->tupdesc, 1);
 		bool isnull;
-		Datum arguments = SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull);
+		Oid relid = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull));
+		char *name = SPI_getvalue(row, SPI_tuptable->tupdesc, 2);
+		Datum arguments = SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull);
+		DynSettings settings;
 
-		(*names)[i] = isnull ? dyn_name_of_relation(name, NULL)
-							 : name_in_settings(DatumGetByteaPP(arguments), name);
+		if (!rights_to_see(relid))
+			continue;
+		/* somebody may have written what is no settings: then the relation's name has to do */
+		if (isnull || !dyn_listed_settings(DatumGetByteaPP(arguments), &settings))
+			(*names)[n++] = dyn_name_of_relation(name, NULL);
+		else
+			(*names)[n++] = dyn_name_of_relation(name, &settings);
 	}
-	qsort(*names, SPI_processed, sizeof(ItemSpan), compare_names);
-	return (int) SPI_processed;
+	qsort(*names, n, sizeof(ItemSpan), compare_names);
+	return n;
 }
 
 void

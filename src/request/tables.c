@@ -134,7 +134,7 @@ request_describe_table(JsonReader *reader, StringInfo response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = request_open_state(name, &table);
 
 	appendStringInfoString(response, "{\"Table\":");
 	dyn_describe(response, rel, table, name, "ACTIVE");
@@ -162,7 +162,7 @@ request_describe_continuous_backups(JsonReader *reader, StringInfo response)
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 
-	relation_close(request_open_table(name, &table), NoLock);
+	relation_close(request_open_state(name, &table), NoLock);
 	appendStringInfoString(
 		response, "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
 				  "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"

@@ -140,7 +140,7 @@ request_describe_time_to_live(JsonReader *reader, StringInfo response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = request_open_state(name, &table);
 
 	appendStringInfoString(response, "{\"TimeToLiveDescription\":");
 	dyn_describe_ttl(response, table);

@@ -42,7 +42,7 @@ complain_of_item(const StreamPlugin *plugin, StreamSubject *subject)
 						 (int) subject->table.len, subject->table.data),
 				  errdetail("The first one is in the transaction committed at %X/%X.",
 							LSN_FORMAT_ARGS(plugin->place.lsn)),
-				  errhint("dyn_check_table() finds those that are stored.")));
+				  errhint("Call dyn_check_table() to find those that are stored.")));
 }
 
 static bool

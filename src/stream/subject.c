@@ -197,7 +197,7 @@ parse_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
 
 		if (dyn_settings_is_argument(argument))
 			dyn_settings_parse(argument, settings);
-		else if (*argument == '{')
+		else if (dyn_argument_is_json(argument))
 			continue;
 		else if (i < DYN_MAX_KEYS)
 			dyn_parse_key_spec((ItemSpan){argument, (uint32) strlen(argument)},

@@ -30,9 +30,12 @@ static int file = -1;
 static bool
 open_file(void)
 {
-	if (file < 0)
-		file = BasicOpenFile(TRACE_FILE, O_RDWR | O_CREAT | PG_BINARY);
-	if (file < 0)
+	if (file >= 0)
+		return true;
+	file = BasicOpenFile(TRACE_FILE, O_RDWR | O_CREAT | PG_BINARY);
+	if (file >= 0)
+		ReserveExternalFD();
+	else
 		ereport(LOG,
 				(errcode_for_file_access(), errmsg("could not open file \"%s\": %m", TRACE_FILE)));
 	return file >= 0;

@@ -426,7 +426,11 @@ visit(Worker *worker)
 
 	/* who lets nobody write by default means us as well */
 	if (!DefaultXactReadOnly)
+	{
 		look_around(worker);
+		if (OidIsValid(worker->schema) && gsi_start_waiting())
+			answer = TTL_DONE;
+	}
 	note_culprits(worker);
 	MemoryContextSwitchTo(worker->context);
 	if (worker->tables != NIL)

@@ -269,6 +269,8 @@ check_item(const DynItem *item, ItemSyntax syntax)
 	CHECK(item_size(root) <= ITEM_MAX_SIZE);
 	initStringInfo(&plain);
 	item_print_plain(&plain, root);
+	/* what was not given is at no address */
+	item_print_string(&plain, (ItemSpan){NULL, 0});
 }
 
 static void

@@ -73,6 +73,8 @@ for my $read (@reads)
 	like($err, qr/55000: consistent reads are not possible on a standby.*HINT/s, 'consistent on the standby');
 }
 
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM dyn_check_table('app')}), '0', 'the check of a table on the standby');
+
 for my $setting ('on', 'off')
 {
 	my ($status, $out, $err) = $standby->psql('postgres', qq{SET dynamo_table.direct_store = $setting; SELECT dyn_get('unlogged', '{"pk":{"S":"a"}}')});

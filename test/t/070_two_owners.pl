@@ -132,4 +132,79 @@ $node->safe_psql('postgres', q{ROLLBACK PREPARED 'p'});
 is(as('one', q{SELECT dyn_access_pattern_drop('app', 'all')}), '', 'and waited for');
 $writer->quit;
 
+# Whoever has no privilege on a table gets no answer about it, and no lock on it, whether the table is locked or not.
+my $arn = 'arn:aws:dynamodb:local:000000000000:table/app';
+$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION one;
+	SELECT dyn_access_pattern('app', 'all', 'Scan', '{}'); SELECT dyn_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
+my $relid = $node->safe_psql('postgres', q{SELECT 'app'::regclass::oid});
+my @questions = (
+	q{SELECT dyn_describe_table('app')},
+	q{SELECT * FROM dyn_entities('app')},
+	q{SELECT dyn_access_patterns('app')},
+	q{SELECT dyn_entity_chart('app')},
+	q{SELECT dyn_run_pattern('app', 'all')},
+	q{SELECT * FROM dyn_entity_check('app')},
+	q{SELECT * FROM dyn_collection_pages('app')},
+	q{SELECT * FROM dyn_index_violations('app')},
+	q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')},
+	q{SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')},
+	q{SELECT * FROM dyn_scan('app')},
+	q{SELECT dyn_show('app')},
+	q{SELECT dyn_put_entity('app', 'Thing', '{"Id":{"S":"1"}}')},
+	q{SELECT * FROM dyn_stream_read('app')},
+	q{SELECT dyn_entity_view('app', 'Thing')},
+	q{SELECT dyn_access_pattern('app', 'other', 'Scan', '{}')},
+	q{SELECT dyn_drop_table('app')},
+	q{CALL dyn_ttl_sweep('app')},
+	q{CALL dyn_ttl_enable('app', 'expires')},
+	q{CALL dyn_create_index('app', 'i', 'pk S')},
+	qq{CALL dyn_resume_index('app'::regclass, 'i')},
+	q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')},
+	q{SELECT dyn_export('app')},
+	q{SELECT dyn_import_lines('app', '{}')},
+	q{CALL dyn_import('theirs', 'source'::regclass)},
+	qq{SELECT dyn_keys_missing(${relid}::oid, '{"pk":{"S":"1"}}', 1)},
+	q{SELECT dyn_migration_follow('m')},
+	q{SELECT * FROM dyn_migration_verify('m')},
+	q{CALL dyn_migrate('m')},
+	q{SELECT dyn_migration_drop('m')},
+	(map { qq{SELECT dyn_request('$_', '{"TableName": "app"}')} } qw(DescribeTable DescribeTimeToLive DescribeContinuousBackups DeleteTable Scan)),
+	(map { qq{SELECT dyn_request('$_', '{"TableName": "app", "Key": {"pk": {"S": "1"}, "sk": {"S": "#"}}}')} } qw(GetItem DeleteItem UpdateItem)),
+	qq{SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "$arn"}')},
+	qq{SELECT dyn_request('TagResource', '{"ResourceArn": "$arn", "Tags": [{"Key": "a", "Value": "b"}]}')},
+	qq{SELECT dyn_request('BatchGetItem', '{"RequestItems": {"app": {"Keys": [{"pk": {"S": "1"}, "sk": {"S": "#"}}]}}}')},
+	q{SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true}')});
+$node->safe_psql('postgres', q{GRANT SELECT, INSERT ON theirs TO stranger});
+my $locker = connect_as('one');
+foreach my $locked (0, 1)
+{
+	$locker->query_safe('BEGIN; LOCK TABLE app, source IN ACCESS EXCLUSIVE MODE') if $locked;
+	foreach my $question (@questions)
+	{
+		my ($name) = $question =~ /(dyn_request\('\w+'|dyn_\w+)/;
+		my $answer = as('stranger', "SET lock_timeout = 250; $question");
+		like($answer, qr/ERROR:  (permission denied for|must be owner of) (table|relation)/i, "$name says nothing to a stranger" . ($locked ? ', and waits for nothing' : ''));
+	}
+	$locker->query_safe('ROLLBACK') if $locked;
+}
+
+# An error that is caught keeps what its subtransaction had locked until that ends, and no longer.
+is(as('stranger', qq{BEGIN; DO \$\$BEGIN PERFORM dyn_describe_table('app'); EXCEPTION WHEN insufficient_privilege THEN NULL; END\$\$;
+	SELECT count(*) FROM pg_locks WHERE relation = $relid AND pid = pg_backend_pid(); ROLLBACK}), '0', 'no lock is left');
+
+# Any privilege will do to read what is declared, and a lock that writers conflict with takes one to write.
+foreach my $privilege ('SELECT', 'INSERT', 'DELETE', 'TRIGGER', 'SELECT (pk)', 'UPDATE (item)')
+{
+	$node->safe_psql('postgres', "GRANT $privilege ON app TO stranger");
+	like(as('stranger', q{SELECT dyn_describe_table('app') ->> 'TableName'}), qr/^app$/, "$privilege lets a role describe a table");
+	is(as('stranger', q{SELECT dyn_request('ListTables', '{}') -> 'TableNames' ->> 0}), 'app', 'and list it');
+	$node->safe_psql('postgres', "REVOKE $privilege ON app FROM stranger");
+}
+is(as('stranger', q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["theirs"]', 'without any it is not listed');
+$node->safe_psql('postgres', q{GRANT SELECT ON app TO stranger});
+$locker->query_safe('BEGIN; LOCK TABLE app IN SHARE MODE');
+like(as('stranger', q{SET lock_timeout = 250; SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}), qr/permission denied for table app/, 'who may read only does not wait for a lock to write');
+$locker->query_safe('ROLLBACK');
+$node->safe_psql('postgres', q{REVOKE ALL ON app, theirs FROM stranger});
+
 done_testing();

@@ -151,5 +151,85 @@ like(value(q{SELECT last_error FROM dyn_ttl_sweeps WHERE relation = 'forged'::re
 add_due('good', 10);
 wait_for(q{SELECT count(*) = 0 FROM good});
 
+# Index builds that wait for an old snapshot: as many workers of a database as may be, of which a role has all but one; the others queue.
+sub table_with_item
+{
+	my ($owner, $name) = @_;
+	value(qq{SET SESSION AUTHORIZATION $owner; SELECT dyn_create_table('$name', 'id S'); SELECT dyn_put('$name', '{"id":{"S":"i"},"k":{"S":"v"}}')});
+}
+
+sub update_table
+{
+	my ($owner, $name) = @_;
+	value(qq{SET SESSION AUTHORIZATION $owner; SELECT dyn_request('UpdateTable', '{"TableName": "$name", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
+		"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
+}
+
+sub active
+{
+	my ($name) = @_;
+	return qq{SELECT coalesce(bool_and(i ->> 'IndexStatus' = 'ACTIVE'), false) FROM jsonb_array_elements(dyn_describe_table('$name') -> 'GlobalSecondaryIndexes') i};
+}
+
+my $requests = q{SELECT count(*) FROM dyn_index_requests};
+my $index_workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'};
+my @tables = map { "index$_" } 1 .. 5;
+table_with_item('bad', $_) for @tables;
+table_with_item('good', 'goods');
+my $old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+update_table('bad', $_) for @tables;
+update_table('good', 'goods');
+is(value($requests), '6', 'each request is noted');
+wait_for(qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event_type = 'Lock' AND wait_event = 'virtualxid'});
+is(value(q{SELECT count(DISTINCT usename) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}), '2', 'each owner has a worker that waits');
+cmp_ok(value($index_workers), '<=', 2, 'of two, however many requests there are');
+is(value(q{SELECT max(most) FROM (SELECT pg_sleep(0.1), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND application_name LIKE '%table %') AS most FROM generate_series(1, 5)) s}) <= 2, 1, 'and stays so');
+
+# One that holds a place dies: its request waits for another time, and the next one has the place. A call waits as well.
+my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND usename = 'bad'});
+value("SELECT pg_terminate_backend($pid)");
+wait_for(qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND pid <> $pid});
+is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dyn_index_requests WHERE attempts > 0}), 'index1 index2 goods', 'when a worker is ended the next request has its place, and no other');
+table_with_item('bad', 'forth');
+my %call = (out => '', err => '');
+$call{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET SESSION AUTHORIZATION bad}, '-c', q{CALL dyn_create_index('forth', 'by-k', 'k S')} ],
+	'>', \$call{out}, '2>', \$call{err});
+$call{harness}->pump until $call{err} =~ /waiting for one of the 2 workers for indexes/;
+pass('a call waits as well');
+$old->query_safe('COMMIT');
+wait_for(active($_)) for ('goods', @tables);
+$call{harness}->finish;
+is($call{harness}->result(0), 0, 'the call has its turn');
+wait_for("$requests" =~ s/count\(\*\)/count(*) = 0/r);
+pass('all requests are done');
+
+# What was declared is found again after a restart, and after a crash
+table_with_item('bad', $_) for ('held', 'queued');
+for my $stop (sub { $node->restart }, sub { crash($node) })
+{
+	$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	update_table('bad', $_) for ('held', 'queued');
+	wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
+	$stop->();
+	wait_for('SELECT true');
+	wait_for(active($_)) for ('held', 'queued');
+	pass('requests are found again');
+	$old->quit;
+	$old = $node->background_psql('postgres');
+	value(qq{SET SESSION AUTHORIZATION bad; CALL dyn_drop_index('$_', 'by-k')}) for ('held', 'queued');
+}
+$old->quit;
+
+# A build that fails is over, and not begun again and again
+table_with_item('bad', 'refusing');
+value(q{CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
+	CREATE TRIGGER refuse BEFORE UPDATE ON refusing FOR EACH ROW EXECUTE FUNCTION refuse()});
+my $log_before = -s $node->logfile;
+update_table('bad', 'refusing');
+$node->wait_for_log(qr/ERROR:  not this one/, $log_before);
+wait_for("$requests" =~ s/count\(\*\)/count(*) = 0/r);
+is(scalar(() = slurp_file($node->logfile, $log_before) =~ /ERROR:  not this one/g), 1, 'a build that fails is not repeated');
+
 $node->stop;
 done_testing();

@@ -1,0 +1,110 @@
+/*
+ * rights.c
+ *	  Looking at rights before locks.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "catalog/rights.h"
+
+#define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
+
+static bool
+owns(Oid relid, Oid role)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool result = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		result = has_privs_of_role(role, ((Form_pg_class) GETSTRUCT(tuple))->relowner);
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
+static bool
+has_one(Oid relid, Oid role, AclMode rights)
+{
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, role, rights, &missing) == ACLCHECK_OK ||
+		   (!missing && pg_attribute_aclcheck_all(relid, role, rights & ACL_ALL_RIGHTS_COLUMN,
+												  ACLMASK_ANY) == ACLCHECK_OK);
+}
+
+bool
+rights_any(Oid relid, Oid role)
+{
+	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || owns(relid, role);
+}
+
+static bool
+is_monitor(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+bool
+rights_to_see(Oid relid)
+{
+	return is_monitor() || rights_any(relid, GetUserId());
+}
+
+bool
+rights_to_list(Oid relid)
+{
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		   (!missing && is_monitor());
+}
+
+static bool
+may_lock(Oid relid, Oid role, LOCKMODE mode)
+{
+	if (mode < RowExclusiveLock)
+		return rights_any(relid, role);
+	return has_one(relid, role, WRITE_RIGHTS) || owns(relid, role);
+}
+
+void
+rights_check(Oid relid, const char *name, const RightsWanted *wanted)
+{
+	char kind = get_rel_relkind(relid);
+
+	if (kind == '\0' || may_lock(relid, GetUserId(), wanted->mode) ||
+		(wanted->state && is_monitor()) ||
+		(OidIsValid(wanted->owner) && may_lock(relid, wanted->owner, wanted->mode)))
+		return;
+	aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(kind), name);
+}
+
+void
+rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted)
+{
+	if (OidIsValid(relid))
+		rights_check(relid, name->relname, wanted);
+}
+
+Relation
+rights_open(Oid relid, LOCKMODE mode)
+{
+	RightsWanted wanted = {.mode = mode};
+	char *name = get_rel_name(relid);
+
+	Assert(mode <= RowExclusiveLock);
+	if (name == NULL)
+		return NULL;
+	rights_check(relid, name, &wanted);
+	return try_relation_open(relid, mode);
+}

@@ -1,0 +1,42 @@
+/*
+ * rights.h
+ *	  Who may know of a relation, and lock it.
+ *
+ * Whoever has no privilege on a relation gets no lock on it and no answer about it: a lock that is
+ * waited for, or held until a transaction ends, stops others.  So rights are looked at first, wherever a
+ * relation is named, by name or OID, by somebody who calls.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_RIGHTS_H
+#define DYNAMO_TABLE_CATALOG_RIGHTS_H
+
+#include "nodes/primnodes.h"
+#include "storage/lock.h"
+#include "utils/relcache.h"
+
+/* Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if it is gone. */
+extern bool rights_any(Oid relid, Oid role);
+
+/* Whether the caller has, or may see the state of all tables, as members of pg_monitor may. */
+extern bool rights_to_see(Oid relid);
+
+/* Whether lists show it: the caller may read it, or see the state of all tables. */
+extern bool rights_to_list(Oid relid);
+
+/* What a relation is locked for. */
+typedef struct RightsWanted
+{
+	LOCKMODE mode; /* from RowExclusiveLock on a privilege to write is needed */
+	bool state; /* members of pg_monitor may, too */
+	Oid owner; /* who has rights if this role has; InvalidOid: only the caller */
+} RightsWanted;
+
+/* An error if the caller may not.  The name is for the message; a relation that is gone is nobody's. */
+extern void rights_check(Oid relid, const char *name, const RightsWanted *wanted);
+
+/* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
+extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted);
+
+/* Open a relation that the caller has named by its OID; NULL if there is none. */
+extern Relation rights_open(Oid relid, LOCKMODE mode);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * queue.c
+ *	  What transactions have begun and background workers are to go on with.
+ *
+ * It is a row for each table in a table of the extension's own (catalog/owned.c), written by the
+ * transaction itself: it says for whom a worker is to work.  What is to be done is in the table's
+ * schema.  The row is there until the worker has ended its work, by success or by an error, so what
+ * waits for a place, or was cut off by a crash, is found again: by each worker that gives up its
+ * place, and where the library is preloaded by those that remove expired items, too.
+ *
+ * A worker that was cut off is started again later each time: it may be what has taken the server
+ * down.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "catalog/owned.h"
+#include "index/index.h"
+#include "index/queue.h"
+
+#define QUEUE_TABLE "dyn_index_requests"
+
+/* In the transaction that has declared it, connected to SPI. */
+void
+gsi_enqueue(Oid schema, const GsiRequest *request)
+{
+	Oid types[] = {OIDOID, OIDOID, OIDOID};
+	Datum values[] = {ObjectIdGetDatum(request->relid), ObjectIdGetDatum(request->session_user),
+					  ObjectIdGetDatum(request->role)};
+
+	owned_execute(schema, QUEUE_TABLE,
+				  "INSERT INTO %1$s." QUEUE_TABLE " (relation, session_role, role)"
+				  " VALUES ($1, $2, $3) ON CONFLICT (relation) DO UPDATE SET"
+				  " session_role = EXCLUDED.session_role, role = EXCLUDED.role, attempts = 0,"
+				  " requested_at = EXCLUDED.requested_at, begun_at = NULL",
+				  lengthof(types), types, values, NULL);
+}
+
+/*
+ * Each in a transaction of its own
+ */
+
+/* Returns the extension's schema, or InvalidOid. */
+static Oid
+begin_change(void)
+{
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	SPI_connect();
+	return owned_extension_schema();
+}
+
+static void
+end_change(void)
+{
+	SPI_finish();
+	PopActiveSnapshot();
+	/* what comes next may take the server down */
+	ForceSyncCommit();
+	CommitTransactionCommand();
+}
+
+/* A row that is locked is being requested anew. */
+#define OF_TABLE \
+	" WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM %1$s." QUEUE_TABLE \
+	" WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)"
+
+void
+gsi_note_attempt(Oid relid)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(relid)};
+	Oid schema = begin_change();
+
+	if (OidIsValid(schema))
+		owned_execute(schema, QUEUE_TABLE,
+					  "UPDATE %1$s." QUEUE_TABLE
+					  " SET attempts = attempts OPERATOR(pg_catalog.+) 1,"
+					  " begun_at = pg_catalog.clock_timestamp()" OF_TABLE,
+					  lengthof(types), types, values, NULL);
+	end_change();
+}
+
+/* It found no place, so it was none. */
+void
+gsi_forget_attempt(Oid relid)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(relid)};
+	Oid schema = begin_change();
+
+	if (OidIsValid(schema))
+		owned_execute(schema, QUEUE_TABLE,
+					  "UPDATE %1$s." QUEUE_TABLE " SET attempts ="
+					  " GREATEST(attempts OPERATOR(pg_catalog.-) 1, 0), begun_at = NULL" OF_TABLE,
+					  lengthof(types), types, values, NULL);
+	end_change();
+}
+
+void
+gsi_dequeue(Oid relid)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(relid)};
+	Oid schema = begin_change();
+
+	if (OidIsValid(schema))
+		owned_execute(schema, QUEUE_TABLE,
+					  "DELETE FROM %1$s." QUEUE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
+					  lengthof(types), types, values, NULL);
+	end_change();
+}
+
+/* Whose table, or role, is gone. */
+static void
+forget_lost(Oid schema)
+{
+	owned_execute(schema, QUEUE_TABLE,
+				  "DELETE FROM %1$s." QUEUE_TABLE
+				  " WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY("
+				  "SELECT r.relation FROM %1$s." QUEUE_TABLE " r WHERE NOT EXISTS (SELECT FROM"
+				  " pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) r.relation)"
+				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles a"
+				  " WHERE a.oid OPERATOR(pg_catalog.=) r.session_role) FOR UPDATE SKIP LOCKED))",
+				  0, NULL, NULL, NULL);
+}
+
+/* The requests that nobody is at work on, the oldest first, in context; waiting: how many there are in all. */
+static List *
+read_requests(Oid schema, MemoryContext context, int *waiting)
+{
+	MemoryContext old;
+	List *requests = NIL;
+
+	owned_execute(schema, QUEUE_TABLE,
+				  "SELECT relation, session_role, role, attempts OPERATOR(pg_catalog.=) 0 OR"
+				  " begun_at OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 5.0"
+				  " OPERATOR(pg_catalog.*) pg_catalog.pow(2.0, LEAST(attempts, 15)"
+				  " OPERATOR(pg_catalog.-) 1)) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()"
+				  " FROM %1$s." QUEUE_TABLE " ORDER BY requested_at, relation",
+				  0, NULL, NULL, NULL);
+	*waiting = (int) SPI_processed;
+	old = MemoryContextSwitchTo(context);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple tuple = SPI_tuptable->vals[i];
+		TupleDesc desc = SPI_tuptable->tupdesc;
+		GsiRequest *request = palloc0(sizeof(GsiRequest));
+		bool isnull;
+
+		request->database = MyDatabaseId;
+		request->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, 1, &isnull));
+		request->session_user = DatumGetObjectId(SPI_getbinval(tuple, desc, 2, &isnull));
+		request->role = DatumGetObjectId(SPI_getbinval(tuple, desc, 3, &isnull));
+		request->noted = true;
+		if (DatumGetBool(SPI_getbinval(tuple, desc, 4, &isnull)) || isnull)
+			requests = lappend(requests, request);
+	}
+	MemoryContextSwitchTo(old);
+	if (*waiting > 0)
+		forget_lost(schema);
+	return requests;
+}
+
+/* Whoever it is that has the table in work would be waited for. */
+static bool
+is_idle(Oid relid)
+{
+	LOCKTAG lock;
+
+	gsi_set_lock_tag(&lock, relid);
+	if (LockAcquire(&lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	LockRelease(&lock, ExclusiveLock, true);
+	return true;
+}
+
+/* Those that there are places for, which are taken meanwhile so that each is counted once. */
+static List *
+choose(List *requests)
+{
+	List *chosen = NIL;
+	List *places = NIL;
+	ListCell *cell;
+
+	foreach (cell, requests)
+	{
+		GsiRequest *request = lfirst(cell);
+		GsiPlace *place = palloc0(sizeof(GsiPlace));
+		Oid role = OidIsValid(request->role) ? request->role : request->session_user;
+
+		if (!is_idle(request->relid) || !gsi_try_place(role, place))
+			continue;
+		places = lappend(places, place);
+		chosen = lappend(chosen, request);
+	}
+	foreach (cell, places)
+		gsi_leave_place(lfirst(cell));
+	return chosen;
+}
+
+/*
+ * Start workers for requests that wait, as far as there are places, in a session of a superuser and outside of a
+ * transaction.  Returns whether there are requests.
+ */
+bool
+gsi_start_waiting(void)
+{
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "dynamo_table requests", ALLOCSET_SMALL_SIZES);
+	List *requests = NIL;
+	int waiting = 0;
+	ListCell *cell;
+	Oid schema;
+
+	schema = begin_change();
+	if (OidIsValid(schema))
+		requests = read_requests(schema, context, &waiting);
+	end_change();
+	MemoryContextSwitchTo(context);
+	foreach (cell, choose(requests))
+	{
+		GsiRequest *request = lfirst(cell);
+
+		gsi_note_attempt(request->relid);
+		MemoryContextSwitchTo(context);
+		(void) gsi_start_request(request, psprintf("%u", request->relid));
+	}
+	MemoryContextSwitchTo(TopMemoryContext);
+	MemoryContextDelete(context);
+	return waiting > 0;
+}

@@ -1,0 +1,151 @@
+-- Every feature with one name for all that has a name: psql's variable n.  Names of relations that must differ from the table's begin with v and s.
+\set QUIET on
+\set ON_ERROR_STOP on
+\pset format unaligned
+\pset tuples_only on
+SET client_min_messages = error;
+SELECT 'v' || :'n' AS v, 's' || :'n' AS s, quote_ident('i' || :'n') AS i \gset
+CREATE ROLE :"n" LOGIN;
+GRANT CREATE ON DATABASE :"DBNAME" TO :"n";
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO :"n";
+SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(nspname), 'public'), false) AS path
+	FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dynamo_table' \gset
+CALL dyn_stream_setup();
+-- so that one is made while the role is given rights on what is created
+SELECT format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', inhrelid::regclass) FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass \gexec
+SET SESSION AUTHORIZATION :"n";
+CREATE SCHEMA :"n";
+
+-- tables and indexes
+SELECT dyn_create_table('fresh', :'n' || ' S', :'s' || ' S',
+	global_indexes => jsonb_build_object('GSI', jsonb_build_object('partition_key', :'v' || ' S', 'projection', 'INCLUDE', 'non_key_attributes', jsonb_build_array('a' || :'n'))),
+	local_indexes => jsonb_build_object('LSI', jsonb_build_object('sort_key', :'v' || ' S'))) AS done \gset
+ALTER TABLE fresh RENAME TO :"n";
+CALL dyn_create_index(:'n', 'NEW', 'a' || :'n' || ' S', :'v' || ' S');
+SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = quote_ident(:'n')::regclass AND indisprimary \gset
+ALTER INDEX :index RENAME TO :i;
+SELECT dyn_stream_enable(:'n', 'NEW_AND_OLD_IMAGES') AS done \gset
+SELECT dyn_describe_table(:'n') IS NOT NULL AS described;
+SELECT dyn_set_placement(:'n', false), dyn_set_placement(:'n', true);
+SELECT dyn_request('DescribeTable', json_build_object('TableName', :'n')) -> 'Table' ->> 'TableName' = :'n' AS request;
+SELECT dyn_request('TagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', json_build_object('TableName', :'n')) -> 'Table' ->> 'TableArn',
+	'Tags', json_build_array(json_build_object('Key', 'k', 'Value', 'v')))) IS NOT NULL AS tagged;
+
+-- items: one of each, by its number
+CREATE FUNCTION key_of(i int, name text) RETURNS jsonb LANGUAGE sql AS $$ SELECT jsonb_build_object(name, 'ROW#' || i, 's' || name, '#') $$;
+CREATE FUNCTION item_of(i int, name text) RETURNS jsonb LANGUAGE sql AS $$ SELECT key_of(i, name) || jsonb_build_object('v' || name, 'w' || i, 'a' || name, name, 'Id', i, 'Type', name) $$;
+SELECT count(dyn_put(:'n', item_of(i, :'n'))) FROM generate_series(1, 3) i;
+SELECT dyn_get(:'n', key_of(1, :'n')) ->> ('a' || :'n') = :'n' AS got;
+SELECT dyn_update(:'n', key_of(1, :'n'), 'SET #a = :v', condition => '#a = :v', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':v', :'n'), return_values => 'ALL_NEW') ->> ('a' || :'n') = :'n' AS updated;
+SELECT count(*) AS by_key FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', :'n', '#a', 'a' || :'n'), jsonb_build_object(':k', 'ROW#2', ':a', :'n'), filter => '#a = :a', projection => '#a');
+SELECT count(*) AS by_global FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', :'v'), '{":k": {"S": "w2"}}', index => 'GSI');
+SELECT count(*) AS by_local FROM dyn_query(:'n', '#p = :p AND #k = :k', jsonb_build_object('#p', :'n', '#k', :'v'), '{":p": {"S": "ROW#2"}, ":k": {"S": "w2"}}', index => 'LSI');
+SELECT count(*) AS by_new FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', 'a' || :'n'), jsonb_build_object(':k', :'n'), index => 'NEW');
+SELECT count(*) AS scanned FROM dyn_scan(:'n', index => 'GSI');
+SELECT item_count AS page FROM dyn_query_page(:'n', '#k = :k', jsonb_build_object('#k', 'a' || :'n'), jsonb_build_object(':k', :'n'), index => 'NEW', page_size => 1);
+SELECT item_count AS page FROM dyn_scan_page(:'n', page_size => 2);
+SELECT index_name AS explained, postgres_index IS NOT NULL FROM dyn_explain(:'n', '#k = :k', jsonb_build_object('#k', :'v'), '{":k": {"S": "w2"}}', index => 'GSI');
+SELECT count(*) > 0 AS shown FROM dyn_show(:'n') a, dyn_show(:'n', 'GSI') b;
+SELECT count(*) AS pages FROM dyn_collection_pages(:'n');
+SELECT count(*) AS violations FROM dyn_index_violations(:'n');
+SELECT dyn_batch_write(:'n', ARRAY[item_of(4, :'n'), item_of(5, :'n')]::dyn_item[], ARRAY[key_of(3, :'n')]::dyn_item[]) AS done \gset
+SELECT count(*) AS batch FROM dyn_batch_get(:'n', ARRAY[key_of(4, :'n'), key_of(3, :'n')]::dyn_item[], '#a', jsonb_build_object('#a', 'a' || :'n'));
+SELECT dyn_transact(json_build_array(json_build_object('Put', json_build_object('TableName', :'n', 'Item', item_of(3, :'n')::dyn_item::text::json)),
+	json_build_object('ConditionCheck', json_build_object('TableName', :'n', 'Key', key_of(1, :'n')::dyn_item::text::json, 'ConditionExpression', 'attribute_exists(#a)', 'ExpressionAttributeNames', json_build_object('#a', :'n')))), :'n') AS transacted;
+SELECT count(*) AS transact_get FROM dyn_transact_get(json_build_array(json_build_object('Get', json_build_object('TableName', :'n', 'Key', key_of(3, :'n')::dyn_item::text::json))));
+SELECT dyn_request('GetItem', json_build_object('TableName', :'n', 'Key', key_of(3, :'n')::dyn_item::text::json)) -> 'Item' IS NOT NULL AS request;
+SELECT dyn_delete(:'n', key_of(3, :'n'), return_values => 'ALL_OLD') IS NOT NULL AS deleted;
+SELECT count(*) AS rows FROM :"n" WHERE :"n" LIKE 'ROW#%' AND item ->> ('a' || :'n') = :'n';
+
+-- time to live
+SELECT dyn_put(:'n', item_of(9, :'n') || jsonb_build_object('t' || :'n', 1000000000 + extract(epoch FROM now())::bigint * 0)) AS done \gset
+CALL dyn_ttl_enable(:'n', 't' || :'n', hide_expired => true);
+SELECT due_items FROM dyn_ttl_status WHERE relation = quote_ident(:'n')::regclass;
+SELECT dyn_put(:'n', item_of(9, :'n') || jsonb_build_object('t' || :'n', extract(epoch FROM now())::bigint - 60)) AS done \gset
+CALL dyn_ttl_sweep(:'n');
+CALL dyn_ttl_disable(:'n');
+
+-- entities, their views, access patterns
+SELECT dyn_entity(:'n', :'n', jsonb_build_object(:'n', 'ROW#<Id>', :'s', '#', :'v', 'w<Id:03>'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S')) AS done \gset
+SELECT dyn_entity_enforce(:'n') AS done \gset
+SELECT dyn_put_entity(:'n', :'n', jsonb_build_object('Id', 6, 'a' || :'n', :'n')) AS done \gset
+SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "6"}}') ->> :'n' AS entity;
+SELECT dyn_update_entity(:'n', :'n', '{"Id": {"N": "6"}}', 'SET #a = :v', names => jsonb_build_object('#a', 'a' || :'n'), vals => '{":v": {"S": "x"}}', return_values => 'ALL_NEW') ->> ('a' || :'n') AS updated;
+SELECT name = :'n' AS entities FROM dyn_entities(:'n');
+SELECT dyn_entity_keys(:'n', :'n', '{"Id": {"N": "7"}}')::text LIKE '%ROW#7%' AS keys;
+SELECT dyn_entity_view(:'n', :'n', :'v') IS NOT NULL AS view;
+SELECT column_name = 'a' || :'n' AS a_column FROM information_schema.columns WHERE table_schema = :'n' AND table_name = :'v' AND column_name LIKE 'a%';
+SELECT quote_ident('a' || :'n') AS a \gset
+INSERT INTO :"v" ("Id", :a) VALUES (7, :'n');
+UPDATE :"v" SET :a = :a || '!' WHERE "Id" = 7;
+SELECT :a = :'n' || '!' AS in_view FROM :"v" WHERE "Id" = 7;
+DELETE FROM :"v" WHERE "Id" = 7;
+SELECT count(*) AS problems FROM dyn_entity_check(:'n');
+SELECT dyn_entity_chart(:'n') IS NOT NULL AS chart, dyn_entity_chart(:'n', 'markdown') IS NOT NULL AS markdown;
+SELECT dyn_access_pattern(:'n', :'n', 'Query', json_build_object('IndexName', 'GSI', 'KeyConditionExpression', '#k = :k', 'ExpressionAttributeNames', json_build_object('#k', :'v'),
+	'ExpressionAttributeValues', '{":k": {"S": "w<i>"}}'::json)::jsonb, :'n', :'n') AS done \gset
+SELECT count(*) AS pattern FROM dyn_run_pattern(:'n', :'n', '{"i": {"S": "2"}}');
+SELECT dyn_access_patterns(:'n') IS NOT NULL AS patterns;
+CALL dyn_entity_refresh(:'n', :'n');
+
+-- backfill, exports and imports
+CALL dyn_backfill(:'n', '#a = :a', 'SET #b = :a', names => jsonb_build_object('#a', 'a' || :'n', '#b', 'b' || :'n'), vals => jsonb_build_object(':a', :'n'));
+SELECT count(*) AS filled FROM dyn_scan(:'n', '#b = :a', jsonb_build_object('#b', 'b' || :'n'), jsonb_build_object(':a', :'n'));
+SELECT bool_and(finished_at IS NOT NULL) AS finished FROM dyn_job_progress WHERE relation = quote_ident(:'n')::regclass;
+CREATE TABLE :"s" (:"n" text);
+INSERT INTO :"s" SELECT dyn_export(:'n', :'n', filter => '#a = :a', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':a', :'n'));
+CALL dyn_import(:'n', quote_ident(:'s')::regclass, column_name => :'n');
+SELECT dyn_workbench_import(json_build_object('ModelName', :'n', 'DataModel', json_build_array(json_build_object('TableName', 'Workbench',
+	'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'n', 'AttributeType', 'S')),
+	'NonKeyAttributes', '[]'::json, 'TableData', json_build_array(json_build_object(:'n', json_build_object('S', :'n'))),
+	'GlobalSecondaryIndexes', json_build_array(json_build_object('IndexName', 'GSI', 'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'v', 'AttributeType', 'S')), 'Projection', '{"ProjectionType": "ALL"}'::json)))))) IS NOT NULL AS workbench;
+CALL dyn_drop_index(:'n', 'NEW');
+SELECT dyn_request('UpdateTable', json_build_object('TableName', 'Workbench', 'GlobalSecondaryIndexUpdates', json_build_array(json_build_object('Delete', json_build_object('IndexName', 'GSI'))))) IS NOT NULL AS index_deleted;
+
+-- migrations: source tables in a schema of the name
+CREATE SCHEMA :"s";
+CREATE TABLE :"s".:"n" (:"n" int PRIMARY KEY, :a text);
+CREATE TABLE :"s".:"v" (:"v" int PRIMARY KEY, :"n" int REFERENCES :"s".:"n", :a text);
+INSERT INTO :"s".:"n" VALUES (21, :'n'), (22, :'n');
+INSERT INTO :"s".:"v" VALUES (31, 21, :'n');
+SELECT dyn_entity(:'n', :'v', jsonb_build_object(:'n', 'CHILD#<Id>', :'s', '#'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S', 'p' || :'n', 'S')) AS done \gset
+SELECT dyn_migration(:'n', :'n', jsonb_build_array(
+	jsonb_build_object('entity', :'n', 'from', quote_ident(:'s') || '.' || quote_ident(:'n'), 'attributes', jsonb_build_object('Id', quote_ident(:'n'), 'a' || :'n', :'a')),
+	jsonb_build_object('entity', :'v', 'name', 'c' || :'n', 'from', quote_ident(:'s') || '.' || quote_ident(:'v'), 'attributes', jsonb_build_object('Id', quote_ident(:'v'), 'a' || :'n', 'src.' || :'a'),
+		'parents', jsonb_build_object(:'n', jsonb_build_object('from', quote_ident(:'s') || '.' || quote_ident(:'n'), 'on', jsonb_build_object(:'n', :'n'), 'attributes', jsonb_build_object('p' || :'n', :'a')))))) AS done \gset
+SELECT count(*) AS dry FROM dyn_migration_dry_run(:'n') WHERE problem IS NULL;
+CALL dyn_migrate(:'n');
+SELECT count(*) AS verified FROM dyn_migration_verify(:'n');
+SELECT dyn_migration_follow(:'n') AS done \gset
+UPDATE :"s".:"n" SET :a = 'changed' WHERE :"n" = 21;
+INSERT INTO :"s".:"v" VALUES (32, 22, :'n');
+DELETE FROM :"s".:"v" WHERE :"v" = 31;
+SELECT count(*) AS verified FROM dyn_migration_verify(:'n');
+SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "21"}}') ->> ('a' || :'n') AS followed, dyn_get_entity(:'n', :'v', '{"Id": {"N": "32"}}') ->> ('p' || :'n') = :'n' AS parent;
+SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_migration_progress WHERE name = :'n';
+SELECT count(*) AS problems FROM dyn_migration_problems(:'n');
+DELETE FROM :"s".:"v";
+SELECT count(*) AS items FROM dyn_migration_items(:'n');
+
+-- streams
+RESET SESSION AUTHORIZATION;
+CALL dyn_stream_collect() \gset
+SET SESSION AUTHORIZATION :"n";
+SELECT count(*) > 0 AS read, bool_and(keys ? :'n') AS keys FROM dyn_stream_read(:'n');
+SELECT count(*) > 0 AS read_json FROM dyn_stream_read_json(:'n');
+SELECT relation = quote_ident(:'n')::regclass AS streams FROM dyn_streams WHERE relation = quote_ident(:'n')::regclass;
+SELECT json_array_length(dyn_request('ListStreams', json_build_object('TableName', :'n')) -> 'Streams') AS streams;
+SELECT dyn_stream_disable(:'n') AS done \gset
+-- what names the migration can be called as it is
+DO $$ BEGIN EXECUTE (SELECT format('TRUNCATE %s', tgrelid::regclass) FROM pg_trigger WHERE tgtype & 32 > 0 AND tgrelid IN (SELECT c.oid FROM pg_class c WHERE pg_get_userbyid(relowner) = current_user) ORDER BY tgrelid DESC LIMIT 1);
+EXCEPTION WHEN feature_not_supported THEN
+	DECLARE hint text;
+	BEGIN
+		GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+		EXECUTE 'SELECT ' || substring(hint FROM '(?s)call (.*) first');
+	END;
+END $$;
+SELECT count(*) AS followed FROM dyn_migration_progress WHERE name = :'n' AND followed;
+RESET SESSION AUTHORIZATION;
+SELECT count(DISTINCT c.oid) AS partitions, count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"n";
