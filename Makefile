@@ -56,6 +56,13 @@ src/expr/scan.c: src/expr/scan.l
 GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan
 $(GRAMMAR_USERS:=.o): src/expr/gram.h
 
+# PGXS installs SCRIPTS by their last name, and removes them by their path.
+uninstall: uninstall-scripts
+
+.PHONY: uninstall-scripts
+uninstall-scripts:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
+
 .PHONY: dist
 dist:
 	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD

@@ -190,17 +190,6 @@ CALL dyn_backfill('app', 'Seq = :n', 'SET Lvl = :n', vals => '{":n":{"N":"3"}}')
 RESET dynamo_table.direct_store;
 SELECT item ->> 'Lvl' AS lvl FROM app WHERE item ? 'Lvl' ORDER BY "PK";
 
--- streams have records of changes, and none of what stays as it is
-SET client_min_messages = warning;
-CALL dyn_stream_setup();
-SELECT count(dyn_stream_enable('app', 'KEYS_ONLY'));
-CALL dyn_backfill('app', 'Seq <= :n', 'SET Streamed = :n', vals => '{":n":{"N":"4"}}');
-CALL dyn_backfill('app', 'Seq <= :n', 'SET Streamed = :n', vals => '{":n":{"N":"4"}}');
-CALL dyn_stream_collect();
-SELECT event_name, count(*) FROM dyn_stream_read('app') GROUP BY 1;
-SELECT dyn_stream_disable('app');
-CALL dyn_stream_teardown();
-RESET client_min_messages;
 DROP TABLE app;
 DROP SCHEMA evil CASCADE;
 DROP FUNCTION refuse, stop;

@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- ListStreams, DescribeStream, GetShardIterator, GetRecords; rows ST05, ST08, ST09, ST10, ST16.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse

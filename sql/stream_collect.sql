@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- dyn_stream_collect(): records move from the slot into the extension's tables, exactly once.
 \set VERBOSITY terse
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset

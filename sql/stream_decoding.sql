@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- What a collector writes, beside how far it has come, is in nobody's decoding: it would give changes
 -- of changes, and a subscriber of all tables would stop at a partition that it lacks.
 \set VERBOSITY terse

@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- Change streams of tables: ST04 as far as declaring goes, ST10; the slot itself is in test/t/051_stream_slot.pl.
 \set SHOW_CONTEXT never
 CREATE SCHEMA stream_enable;

@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- What an owner can store past the check of a table of items: bytes that are no item, and a trigger that says what is not so. Who decodes leaves that out,
 -- and goes on with all else.
 \set VERBOSITY terse

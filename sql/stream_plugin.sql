@@ -1,3 +1,9 @@
+-- Needs logical decoding, and prepared transactions.
+SELECT current_setting('wal_level') <> 'logical' OR current_setting('max_prepared_transactions') = '0' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical, or max_prepared_transactions is 0
+\quit
+\endif
 -- The output plugin: rows ST01 to ST07, ST11 to ST13, ST15.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -325,7 +331,8 @@ SELECT odd('settings 4', arguments('pk S', '{"settings":{"streams":[{"label":253
 SELECT odd('settings 5', arguments('pk S', '{"settings":{"streams":[{"label":9223372036854775807,"shards":1}]}}'));
 SELECT odd('settings 6', arguments('pk S', '{"settings":{"streams":[{"label":1,"shards":1,"disabled":9223372036854775807}]}}'));
 SELECT odd('nesting', arguments('pk S', '{"settings":' || repeat('[', 20000)));
-SELECT odd('an index', arguments('pk S', '{"nonsense'));
+SELECT odd('an index', arguments('pk S', '{"nonsense"}'));
+SELECT odd('neither', arguments('pk S', '{"nonsense'));
 SELECT odd('swapped', arguments('pk S', '{"settings":{}}', 'pk S'));
 SELECT odd('fine 2', arguments('pk S'));
 SELECT odd('no key', 'ALTER TABLE odd DROP CONSTRAINT odd_pkey');

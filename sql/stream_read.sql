@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- dyn_stream_read(), dyn_stream_read_json(), positions: what they read of records that are put there by hand, so that
 -- their places are known; rows ST05, ST06, ST08, ST09, ST10.
 \set SHOW_CONTEXT never

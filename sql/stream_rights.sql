@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- Rights around change streams: whose code runs, who sees what, and who can stand in everybody's way.  Rows ST01, ST09, ST10.
 \set VERBOSITY terse
 SET client_min_messages = warning;

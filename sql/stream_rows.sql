@@ -1,3 +1,9 @@
+-- Needs logical decoding.
+SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
+\if :skipped
+\echo skipped: wal_level is not logical
+\quit
+\endif
 -- Rows ST01 to ST16 of change streams from end to end: writes, the collector, and GetRecords.
 \set VERBOSITY terse
 SET client_min_messages = warning;
