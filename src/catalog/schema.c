@@ -301,7 +301,7 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 			dyn_settings_parse(argument, &table->settings);
 			continue;
 		}
-		if (!dyn_argument_is_json(argument))
+		if (*argument != '{')
 			fail_shape(rel, psprintf("The primary key has %d columns, and argument %d of trigger "
 									 "\"%s\" is no definition of an index.",
 									 table->nkeys, table->nkeys + i + 1, DYN_DERIVE_TRIGGER));
