@@ -286,6 +286,8 @@ class Arguments:
             return "%s::%s" % (quote(self.text(name)), kind)
         if kind == "anyelement" and name == "sample" and rng.random() < 0.8:
             return rng.choice(EMPTY)
+        if name == "max_rate":
+            return rng.choice(["0", "-1", "1000", "2147483647"])
         if kind in ("integer", "bigint") and name in SMALL and rng.random() < 0.8:
             return "%d::%s" % (rng.randint(0, 4), kind)
         if kind in ("integer", "bigint"):

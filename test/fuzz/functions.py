@@ -10,6 +10,7 @@ name is looked up where the caller has put another.  The server's log says what 
     FUZZ_IGNORE=regex test/fuzz/functions  to go on where a finding is known
 """
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -187,6 +188,7 @@ class Log:
 class Fuzzer:
     def __init__(self, number, seed, seconds, database):
         self.number = number
+        self.seed = seed
         self.rng = random.Random(seed)
         self.end = time.time() + seconds
         self.database = database
@@ -556,7 +558,11 @@ class Fuzzer:
     def scripts(self):
         yield from self.first()
         ways = [w for w, weight in self.ways for _ in range(weight)]
-        while time.time() < self.end:
+        for n in itertools.count():
+            if time.time() > self.end:
+                return
+            # a script is the same whatever became of those before it
+            self.rng.seed("%d %d" % (self.seed, n))
             yield self.rng.choice(ROLES), self.rng.choice(ways)()
 
     def main(self):
