@@ -536,7 +536,7 @@ CREATE TABLE dyn_index_requests (
 );
 COMMENT ON TABLE dyn_index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
 
-CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean)
+CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_ttl_tables() IS 'internal: tables with time to live that the caller may read';
 
@@ -547,10 +547,11 @@ COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'internal: how many items o
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_status WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
-		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors, s.last_error, s.retry_at
+		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors,
+		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN s.last_error END AS last_error, s.retry_at, t.locked
 	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
 		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
-COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read: what is due, and what was removed';
+COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed';
 GRANT SELECT ON dyn_ttl_status TO PUBLIC;
 
 -- streams
@@ -691,12 +692,12 @@ COMMENT ON VIEW dyn_stream_status IS 'whether changes of items are collected in 
 GRANT SELECT ON dyn_stream_status TO PUBLIC;
 
 CREATE FUNCTION dyn_stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
-		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean)
+		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean, locked boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_stream_tables() IS 'internal: change streams of the tables that the caller may read';
 
 CREATE VIEW dyn_streams AS SELECT * FROM dyn_stream_tables();
-COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may read';
+COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may read, or of all for pg_monitor';
 GRANT SELECT ON dyn_streams TO PUBLIC;
 
 -- streams: the collector
@@ -943,7 +944,8 @@ CREATE VIEW dyn_job_progress WITH (security_barrier) AS
 			GROUP BY k.job, k.step) w ON w.job = j.job AND w.step = s.step
 		LEFT JOIN (SELECT n.job, n.step, pg_catalog.count(*) AS problems FROM dyn_job_notes n GROUP BY n.job, n.step) p
 			ON p.job = j.job AND p.step = s.step
-	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
+	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
+		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 COMMENT ON VIEW dyn_job_progress IS 'backfills, refreshes and migrations: how far they are';
 GRANT SELECT ON dyn_job_progress TO PUBLIC;
 

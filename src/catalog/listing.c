@@ -12,6 +12,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
+#include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -206,17 +207,111 @@ try_schema(Relation rel)
 	return NULL;
 }
 
-/* A table that was listed, under the lock of a reader; NULL if it is gone, broken, or none of ours. */
-Relation
-dyn_open_listed(Oid relid, DynTable **table)
-{
-	Relation rel = try_relation_open(relid, AccessShareLock);
+/*
+ * Locks without waiting
+ */
 
+static void
+unlock_all(List *relids, LOCKMODE mode)
+{
+	ListCell *cell;
+
+	foreach (cell, relids)
+		UnlockRelationOid(lfirst_oid(cell), mode);
+}
+
+/* In the order in which they are taken: the table comes first. */
+static bool
+lock_all(List *relids, LOCKMODE mode)
+{
+	ListCell *cell;
+
+	foreach (cell, relids)
+	{
+		if (ConditionalLockRelationOid(lfirst_oid(cell), mode))
+			continue;
+		unlock_all(list_truncate(list_copy(relids), foreach_current_index(cell)), mode);
+		return false;
+	}
+	return true;
+}
+
+bool
+dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
+{
+	Relation rel;
+	bool locked;
+
+	*indexes = NIL;
+	Assert(mode <= RowExclusiveLock);
+	if (!ConditionalLockRelationOid(relid, mode))
+		return false;
+	rel = try_relation_open(relid, NoLock);
+	/* it is gone: who opens it finds that */
 	if (rel == NULL)
-		return NULL;
-	*table = try_schema(rel);
-	if (*table != NULL && !RELATION_IS_OTHER_TEMP(rel))
-		return rel;
-	relation_close(rel, AccessShareLock);
-	return NULL;
+		return true;
+	*indexes = RelationGetIndexList(rel);
+	locked = lock_all(*indexes, mode);
+	relation_close(rel, NoLock);
+	if (!locked)
+		UnlockRelationOid(relid, mode);
+	return locked;
+}
+
+/*
+ * Opening
+ */
+
+/* What pg_trigger tells without a lock. */
+static bool
+read_locked(DynListed *listed)
+{
+	List *triggers = dyn_listed_triggers(listed->relid, DYN_DERIVE_TRIGGER, "dyn_derive_keys");
+
+	return triggers != NIL && get_rel_name(listed->relid) != NULL &&
+		   dyn_listed_settings(((DynListedTrigger *) linitial(triggers))->arguments,
+							   &listed->settings);
+}
+
+bool
+dyn_open_listed(Oid relid, DynListed *listed)
+{
+	*listed = (DynListed){.relid = relid};
+	if (!dyn_try_locks(relid, AccessShareLock, &listed->indexes))
+		return read_locked(listed);
+	listed->rel = try_relation_open(relid, NoLock);
+	if (listed->rel == NULL)
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		return false;
+	}
+	if (!RELATION_IS_OTHER_TEMP(listed->rel))
+		listed->table = try_schema(listed->rel);
+	if (listed->table == NULL)
+	{
+		dyn_close_listed(listed);
+		return false;
+	}
+	listed->settings = listed->table->settings;
+	return true;
+}
+
+void
+dyn_close_listed(DynListed *listed)
+{
+	if (listed->rel == NULL)
+		return;
+	unlock_all(listed->indexes, AccessShareLock);
+	relation_close(listed->rel, AccessShareLock);
+	listed->rel = NULL;
+}
+
+/* A name for SQL; it may be gone by now. */
+char *
+dyn_listed_name(const DynListed *listed)
+{
+	char *name = get_rel_name(listed->relid);
+	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(listed->relid));
+
+	return schema == NULL ? pstrdup("?") : quote_qualified_identifier(schema, name);
 }

@@ -48,8 +48,8 @@ rights_any(Oid relid, Oid role)
 	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || owns(relid, role);
 }
 
-static bool
-is_monitor(void)
+bool
+rights_of_monitor(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
@@ -57,7 +57,7 @@ is_monitor(void)
 bool
 rights_to_see(Oid relid)
 {
-	return is_monitor() || rights_any(relid, GetUserId());
+	return rights_of_monitor() || rights_any(relid, GetUserId());
 }
 
 bool
@@ -66,7 +66,7 @@ rights_to_list(Oid relid)
 	bool missing = false;
 
 	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
-		   (!missing && is_monitor());
+		   (!missing && rights_of_monitor());
 }
 
 static bool
@@ -83,7 +83,7 @@ rights_check(Oid relid, const char *name, const RightsWanted *wanted)
 	char kind = get_rel_relkind(relid);
 
 	if (kind == '\0' || may_lock(relid, GetUserId(), wanted->mode) ||
-		(wanted->state && is_monitor()) ||
+		(wanted->state && rights_of_monitor()) ||
 		(OidIsValid(wanted->owner) && may_lock(relid, wanted->owner, wanted->mode)))
 		return;
 	aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(kind), name);

@@ -19,6 +19,9 @@ extern bool rights_any(Oid relid, Oid role);
 /* Whether the caller has, or may see the state of all tables, as members of pg_monitor may. */
 extern bool rights_to_see(Oid relid);
 
+/* Whether the caller may see the state of all tables, as members of pg_monitor may. */
+extern bool rights_of_monitor(void);
+
 /* Whether lists show it: the caller may read it, or see the state of all tables. */
 extern bool rights_to_list(Oid relid);
 

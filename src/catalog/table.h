@@ -145,7 +145,28 @@ typedef struct DynListedTrigger
 
 extern List *dyn_listed_triggers(Oid relid, const char *name, const char *function);
 extern bool dyn_listed_settings(bytea *arguments, DynSettings *settings);
-extern Relation dyn_open_listed(Oid relid, DynTable **table);
+
+/* A table in a list, which waits for nobody. */
+typedef struct DynListed
+{
+	Oid relid;
+	Relation
+		rel; /* under the lock of a reader; NULL: somebody has locked the table or an index of it */
+	DynTable *table; /* likewise */
+	DynSettings settings; /* in any case */
+	List *indexes; /* that are locked with it */
+} DynListed;
+
+/* False if it is gone, broken, or none of ours. */
+extern bool dyn_open_listed(Oid relid, DynListed *listed);
+extern void dyn_close_listed(DynListed *listed);
+extern char *dyn_listed_name(const DynListed *listed); /* quoted */
+
+/*
+ * Lock a table and its indexes, which reading its schema and planning lock too, without waiting; false and nothing is locked
+ * if one of them is not to be had.
+ */
+extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);
 
 /* plain.c */
 extern void dyn_read_plainness(Relation rel, DynTable *table);

@@ -10,11 +10,14 @@
 #include "access/relation.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "actions/arguments.h"
+#include "attempt.h"
 #include "errors.h"
 #include "model/view.h"
 
@@ -185,50 +188,76 @@ check_items(Check *check, text *table)
  * Views
  */
 
-static void
-check_view_state(Check *check, const Entity *entity, const EntityView *view, const char *name)
+/* What is read of a view, which may be anybody's. */
+typedef struct ViewCheck
+{
+	const Check *check;
+	Relation rel;
+	ItemSpan entity;
+	char *problem; /* NULL: none */
+} ViewCheck;
+
+static char *
+view_state_problem(const Entity *entity, const EntityView *view, const char *name)
 {
 	const EntityAttribute *changed;
 	EntityViewState state = entity_view_state(entity, view, &changed);
 
 	if (state == ENTITY_VIEW_CURRENT)
-		return;
+		return NULL;
 	if (changed == NULL)
-		report(check, NULL, entity->name, "view out of date",
-			   psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
-						name));
-	else
-		report(check, NULL, entity->name, "view out of date",
-			   psprintf("view \"%s\" shows attribute \"%s\" as of another type than %s: %s", name,
-						item_quoted(changed->name), value_type_print(&changed->type),
-						state == ENTITY_VIEW_OTHER_COLUMN
-							? "drop it, and call dyn_entity_view() again"
-							: "call dyn_entity_view() again"));
+		return psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
+						name);
+	return psprintf("view \"%s\" shows attribute \"%s\" as of another type than %s: %s", name,
+					item_quoted(changed->name), value_type_print(&changed->type),
+					state == ENTITY_VIEW_OTHER_COLUMN ? "drop it, and call dyn_entity_view() again"
+													  : "call dyn_entity_view() again");
 }
 
 static void
-check_view(Check *check, Relation rel)
+read_view(void *arg)
 {
-	EntityView *view = entity_view_read(rel);
+	ViewCheck *read = arg;
+	EntityView *view = entity_view_read(read->rel);
+	const char *name = RelationGetRelationName(read->rel);
 	const Entity *entity = NULL;
-	ItemSpan name;
 	ListCell *cell;
 
-	if (view == NULL || view->table != check->table->relid)
+	if (view == NULL || view->table != read->check->table->relid)
 		return;
-	name = member_parse(view->definitions[0])->entity->name;
-	foreach (cell, check->entities)
+	read->entity = member_parse(view->definitions[0])->entity->name;
+	foreach (cell, read->check->entities)
 	{
-		if (item_compare_bytes(((Entity *) lfirst(cell))->name, name) == 0)
+		if (item_compare_bytes(((Entity *) lfirst(cell))->name, read->entity) == 0)
 			entity = lfirst(cell);
 	}
 	if (entity == NULL)
-		report(check, NULL, name, "view out of date",
-			   psprintf("the entity of view \"%s\" is not declared", RelationGetRelationName(rel)));
+		read->problem = psprintf("the entity of view \"%s\" is not declared", name);
 	else
-		check_view_state(check, entity, view, RelationGetRelationName(rel));
+		read->problem = view_state_problem(entity, view, name);
 }
 
+/* Anybody can make a view of the table, and write what he likes into it. */
+static void
+check_view(Check *check, Relation rel)
+{
+	ViewCheck read = {.check = check, .rel = rel};
+	ErrorData *error = attempt(read_view, &read);
+
+	if (error == NULL)
+	{
+		if (read.problem != NULL)
+			report(check, NULL, read.entity, "view out of date", read.problem);
+		return;
+	}
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+		ReThrowError(error);
+	report(check, NULL, (ItemSpan){0}, "view unreadable",
+		   psprintf("view \"%s\" is not as dyn_entity_view() makes it: %s",
+					RelationGetRelationName(rel), error->message));
+}
+
+/* Somebody else's lock on his view is not waited for. */
 static void
 check_views(Check *check)
 {
@@ -236,13 +265,27 @@ check_views(Check *check)
 
 	foreach (cell, entity_views_of(check->table->relid))
 	{
-		/* it may be gone by now */
-		Relation rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		Oid relid = lfirst_oid(cell);
+		char *name = get_rel_name(relid);
+		Relation rel;
 
-		if (rel == NULL)
+		if (name == NULL)
 			continue;
+		if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		{
+			report(check, NULL, (ItemSpan){0}, "view locked",
+				   psprintf("view \"%s\" is locked by another session", name));
+			continue;
+		}
+		/* it may be gone by now */
+		rel = try_relation_open(relid, NoLock);
+		if (rel == NULL)
+		{
+			UnlockRelationOid(relid, AccessShareLock);
+			continue;
+		}
 		check_view(check, rel);
-		relation_close(rel, NoLock);
+		relation_close(rel, AccessShareLock);
 	}
 }
 

@@ -107,7 +107,7 @@ append_one_table(StringInfo response, const ListStreams *list, int64 *room, char
 typedef struct ListedTable
 {
 	ItemSpan name;
-	const DynSettings *settings;
+	DynSettings settings;
 } ListedTable;
 
 static int
@@ -120,20 +120,15 @@ compare_tables(const void *a, const void *b)
 static bool
 find_table(Oid relid, ListedTable *listed)
 {
-	DynTable *table;
-	Relation rel;
-	bool named;
+	DynListed table;
 
-	if (!stream_may_read(relid))
+	if (!stream_may_read(relid) || get_rel_relispartition(relid) || !RelationIsVisible(relid) ||
+		!dyn_open_listed(relid, &table))
 		return false;
-	rel = dyn_open_listed(relid, &table);
-	if (rel == NULL)
-		return false;
-	named = !rel->rd_rel->relispartition && RelationIsVisible(relid);
-	listed->settings = &table->settings;
-	listed->name = dyn_name_of_relation(pstrdup(RelationGetRelationName(rel)), &table->settings);
-	relation_close(rel, AccessShareLock);
-	return named;
+	listed->settings = table.settings;
+	listed->name = dyn_name_of_relation(get_rel_name(relid), &listed->settings);
+	dyn_close_listed(&table);
+	return true;
 }
 
 static bool
@@ -149,7 +144,7 @@ append_all_tables(StringInfo response, const ListStreams *list, int64 *room, cha
 		n += find_table(lfirst_oid(cell), &tables[n]);
 	qsort(tables, n, sizeof(ListedTable), compare_tables);
 	for (int i = 0; i < n && complete; i++)
-		complete = append_streams(response, list, tables[i].name, tables[i].settings, room, last);
+		complete = append_streams(response, list, tables[i].name, &tables[i].settings, room, last);
 	return complete;
 }
 

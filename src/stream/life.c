@@ -62,7 +62,7 @@ typedef struct StreamOfTable
 } StreamOfTable;
 
 static void
-add_disabled(Streams *streams, const DynTable *table)
+add_disabled(Streams *streams, const DynListed *table)
 {
 	for (int i = 0; i < table->settings.nstreams; i++)
 	{
@@ -86,21 +86,20 @@ survey_streams(Streams *streams)
 	initStringInfo(&streams->names);
 	foreach (cell, tables)
 	{
-		DynTable *table;
-		Relation rel = dyn_open_listed(lfirst_oid(cell), &table);
+		DynListed table;
 		int n;
 
 		CHECK_FOR_INTERRUPTS();
-		if (rel == NULL)
+		if (!dyn_open_listed(lfirst_oid(cell), &table))
 			continue;
-		n = table->settings.nstreams;
-		if (n > 0 && stream_label_is_plausible(table->settings.streams[n - 1].label))
-			streams->newest = Max(streams->newest, table->settings.streams[n - 1].label);
-		if (dyn_settings_stream(&table->settings) != NULL)
+		n = table.settings.nstreams;
+		if (n > 0 && stream_label_is_plausible(table.settings.streams[n - 1].label))
+			streams->newest = Max(streams->newest, table.settings.streams[n - 1].label);
+		if (dyn_settings_stream(&table.settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
-							 table->qualified);
-		add_disabled(streams, table);
-		relation_close(rel, AccessShareLock);
+							 dyn_listed_name(&table));
+		add_disabled(streams, &table);
+		dyn_close_listed(&table);
 	}
 }
 

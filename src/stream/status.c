@@ -17,66 +17,72 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "stream/background.h"
 #include "stream/stream.h"
 
-/* A name that finds the table. */
+/* A name that finds the table, whose relation is called so. */
 static ItemSpan
-table_name(Relation rel, const DynTable *table)
+table_name(const DynListed *listed, const char *relation)
 {
-	ItemSpan name = dyn_name_of_relation(RelationGetRelationName(rel), &table->settings);
+	ItemSpan name = dyn_name_of_relation(relation, &listed->settings);
+	char *schema;
 	char *qualified;
 
-	if (RelationIsVisible(table->relid))
+	if (RelationIsVisible(listed->relid))
 		return name;
-	qualified = psprintf("%s.%.*s", get_namespace_name(RelationGetNamespace(rel)), (int) name.len,
-						 name.data);
+	schema = get_namespace_name(get_rel_namespace(listed->relid));
+	qualified = psprintf("%s.%.*s", schema == NULL ? "?" : schema, (int) name.len, name.data);
 	return (ItemSpan){qualified, (uint32) strlen(qualified)};
 }
 
+static bool
+identity_suffices(const DynListed *listed, const DynStream *stream)
+{
+	return RelationNeedsWAL(listed->rel) && stream_identity_suffices(listed->rel, stream->view);
+}
+
 static void
-put_stream(ReturnSetInfo *result, Relation rel, const DynTable *table, const DynStream *stream)
+put_stream(ReturnSetInfo *result, const DynListed *listed, ItemSpan name, const DynStream *stream)
 {
 	bool enabled = stream->disabled == 0;
+	bool locked = listed->rel == NULL;
 	char label[STREAM_LABEL_LENGTH + 1];
-	bool nulls[9] = {false};
-	Datum values[9] = {
-		ObjectIdGetDatum(table->relid),
-		CStringGetTextDatum(dyn_stream_arn(table_name(rel, table), stream->label)),
+	bool nulls[10] = {false};
+	Datum values[10] = {
+		ObjectIdGetDatum(listed->relid),
+		CStringGetTextDatum(dyn_stream_arn(name, stream->label)),
 		CStringGetTextDatum(stream_label_print(stream->label, label)),
 		CStringGetTextDatum(dyn_stream_view_names[stream->view]),
 		Int32GetDatum(stream->shards),
 		CStringGetTextDatum(enabled ? "ENABLED" : "DISABLED"),
 		TimestampTzGetDatum(stream_time(stream->label)),
 		TimestampTzGetDatum(stream_time(stream->disabled)),
-		BoolGetDatum(enabled && RelationNeedsWAL(rel) &&
-					 stream_identity_suffices(rel, stream->view)),
+		BoolGetDatum(enabled && !locked && identity_suffices(listed, stream)),
+		BoolGetDatum(locked),
 	};
 
 	nulls[7] = enabled;
-	nulls[8] = !enabled;
+	nulls[8] = !enabled || locked;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Looks at rights before all else, so that nobody waits for, or fails at, a table of others. */
+/* Rights are looked at before all else, so that nobody fails at a table of others. */
 static void
 put_table(ReturnSetInfo *result, Oid relid)
 {
-	bool missing = false;
-	DynTable *table;
-	Relation rel;
+	DynListed listed;
+	char *relation;
 
-	if (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) != ACLCHECK_OK)
+	if (!rights_to_list(relid) || !dyn_open_listed(relid, &listed))
 		return;
-	rel = dyn_open_listed(relid, &table);
-	if (rel == NULL)
-		return;
-	for (int i = 0; i < table->settings.nstreams; i++)
-		put_stream(result, rel, table, &table->settings.streams[i]);
-	relation_close(rel, AccessShareLock);
+	relation = get_rel_name(relid);
+	for (int i = 0; relation != NULL && i < listed.settings.nstreams; i++)
+		put_stream(result, &listed, table_name(&listed, relation), &listed.settings.streams[i]);
+	dyn_close_listed(&listed);
 }
 
-/* dyn_stream_tables(): relation, arn, label, view_type, shards, status, enabled_at, disabled_at, identity_suffices */
+/* dyn_stream_tables(): relation, arn, label, view_type, shards, status, enabled_at, disabled_at, identity_suffices, locked */
 PG_FUNCTION_INFO_V1(dyn_stream_tables);
 Datum
 dyn_stream_tables(PG_FUNCTION_ARGS)

@@ -94,6 +94,16 @@ tell_error(const TtlSweep *sweep)
 					  sweep->error->detail == NULL ? 0 : errdetail("%s", sweep->error->detail)));
 }
 
+static void
+tell_locked(const TtlSweep *sweep)
+{
+	char *name = get_rel_name(sweep->relid);
+
+	ereport(WARNING, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					  errmsg("expired items of table \"%s\" were left: it is locked",
+							 name == NULL ? "?" : name)));
+}
+
 static int64
 sweep_table(Oid relid, TtlLimits limits, bool alone)
 {
@@ -104,6 +114,8 @@ sweep_table(Oid relid, TtlLimits limits, bool alone)
 		ThrowErrorData(sweep.error);
 	if (sweep.error != NULL)
 		tell_error(&sweep);
+	else if (sweep.locked)
+		tell_locked(&sweep);
 	return sweep.deleted;
 }
 
@@ -126,6 +138,8 @@ sweep_all(TtlLimits limits)
 			break;
 		if (!may_sweep(lfirst_oid(cell)))
 			continue;
+		/* nobody else's lock stops the rest */
+		limits.nowait = true;
 		limits.budget = budget > 0 ? budget - (int) used : 0;
 		deleted += sweep_table(lfirst_oid(cell), limits, false);
 	}

@@ -15,65 +15,68 @@
 #include "utils/rls.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "ttl/ttl.h"
 
 /* Due items beyond these are not counted. */
 #define COUNT_DUE 10000
 
-/* Looks at rights before all else, so that nobody waits for, or fails at, a table of others. */
-static Relation
-open_readable(Oid relid, DynTable **table)
+/* Rights are looked at before all else, so that nobody fails at a table of others. */
+static bool
+open_readable(Oid relid, DynListed *listed)
 {
-	bool missing = false;
-	Relation rel;
-
-	if (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) != ACLCHECK_OK)
-		return NULL;
-	rel = dyn_open_listed(relid, table);
-	if (rel == NULL || (*table)->ttl != NULL)
-		return rel;
-	relation_close(rel, AccessShareLock);
-	return NULL;
+	if (!rights_to_list(relid) || !dyn_open_listed(relid, listed))
+		return false;
+	if (listed->rel == NULL ? listed->settings.ttl.len > 0 : listed->table->ttl != NULL)
+		return true;
+	dyn_close_listed(listed);
+	return false;
 }
 
 static void
-put_table(ReturnSetInfo *result, const DynTable *table)
+put_table(ReturnSetInfo *result, const DynListed *listed)
 {
-	Datum values[4];
-	bool nulls[4] = {false};
-	ItemSpan attribute = table->ttl->name;
+	Datum values[5];
+	bool nulls[5] = {false};
+	ItemSpan attribute = listed->settings.ttl;
+	DynIndexStatus status =
+		listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
 
-	values[0] = ObjectIdGetDatum(table->relid);
+	values[0] = ObjectIdGetDatum(listed->relid);
 	values[1] = PointerGetDatum(cstring_to_text_with_len(attribute.data, (int) attribute.len));
-	values[2] = CStringGetTextDatum(dyn_ttl_status_names[table->ttl->status]);
-	values[3] = BoolGetDatum(table->settings.hide_expired);
+	values[2] = CStringGetTextDatum(dyn_ttl_status_names[status]);
+	values[3] = BoolGetDatum(listed->settings.hide_expired);
+	values[4] = BoolGetDatum(listed->rel == NULL);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* dyn_ttl_tables(): relation, attribute, status, hide_expired */
+/* dyn_ttl_tables(): relation, attribute, status, hide_expired, locked */
 PG_FUNCTION_INFO_V1(dyn_ttl_tables);
 Datum
 dyn_ttl_tables(PG_FUNCTION_ARGS)
 {
-	List *tables;
 	ListCell *cell;
 
 	InitMaterializedSRF(fcinfo, 0);
-	SPI_connect();
-	tables = dyn_tables_with_setting("ttl_attribute");
-	foreach (cell, tables)
+	foreach (cell, dyn_tables_with_setting("ttl_attribute"))
 	{
-		DynTable *table;
-		Relation rel = open_readable(lfirst_oid(cell), &table);
+		DynListed listed;
 
 		CHECK_FOR_INTERRUPTS();
-		if (rel == NULL)
+		if (!open_readable(lfirst_oid(cell), &listed))
 			continue;
-		put_table((ReturnSetInfo *) fcinfo->resultinfo, table);
-		relation_close(rel, AccessShareLock);
+		put_table((ReturnSetInfo *) fcinfo->resultinfo, &listed);
+		dyn_close_listed(&listed);
 	}
-	SPI_finish();
 	PG_RETURN_NULL();
+}
+
+/* A number and a time are no items, so policies are not for who sees the state of all tables. */
+static bool
+may_count(Relation rel)
+{
+	return rights_of_monitor() ||
+		   check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED;
 }
 
 /* How many are due, and since when the first is; false if there is nothing to say. */
@@ -82,18 +85,18 @@ count_due(Oid relid, int64 from, int *count, int64 *oldest)
 {
 	TtlDue *due = palloc(COUNT_DUE * sizeof(TtlDue));
 	TimestampTz now = GetCurrentStatementStartTimestamp();
-	DynTable *table;
-	Relation rel = open_readable(relid, &table);
+	DynListed listed;
 	bool known;
 
-	if (rel == NULL)
+	if (!open_readable(relid, &listed))
 		return false;
-	known = ttl_has_items(rel, table) && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+	known = listed.rel != NULL && ttl_has_items(listed.rel, listed.table) && may_count(listed.rel);
 	if (known)
-		*count = ttl_find_due(rel, table, ttl_oldest(from, now), ttl_number(now), due, COUNT_DUE);
+		*count = ttl_find_due(listed.rel, listed.table, ttl_oldest(from, now), ttl_number(now), due,
+							  COUNT_DUE);
 	if (known && *count > 0)
 		*oldest = due[0].second;
-	relation_close(rel, AccessShareLock);
+	dyn_close_listed(&listed);
 	return known;
 }
 

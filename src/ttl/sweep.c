@@ -63,10 +63,14 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 {
 	Relation rel = NULL;
 
-	if (!sweep->limits.background)
+	List *indexes;
+
+	if (!sweep->limits.background && !sweep->limits.nowait)
 		rel = try_relation_open(sweep->relid, mode);
-	else if (ConditionalLockRelationOid(sweep->relid, mode))
+	else if (dyn_try_locks(sweep->relid, mode, &indexes))
 		rel = try_relation_open(sweep->relid, NoLock);
+	else
+		sweep->locked = true;
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	sweep->absent = *table == NULL || !ttl_has_items(rel, *table) ||
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);

@@ -36,6 +36,7 @@ typedef struct TtlLimits
 	int pause; /* between transactions, as a percentage of the time that they take */
 	bool from_start; /* look at all that is due, wherever the last sweep has come to */
 	bool background; /* it is a background worker's, see run.c */
+	bool nowait; /* leave a table that is locked */
 } TtlLimits;
 
 /* One sweep of one table. */
@@ -46,6 +47,7 @@ typedef struct TtlSweep
 	int64 from; /* second to begin with; 0: the oldest that counts */
 
 	/* what comes out */
+	bool locked; /* the table was left, since somebody else has locked it */
 	bool absent; /* it is no table with time to live, or that is in the making, or it was left */
 	int64 deleted;
 	int64 next; /* second that the next sweep can begin with */

@@ -10,7 +10,8 @@ use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\nclient_min_messages = warning");
+$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\nclient_min_messages = warning\nwal_level = logical\nmax_replication_slots = 4");
+allow_plugin($node);
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
@@ -206,5 +207,62 @@ $locker->query_safe('BEGIN; LOCK TABLE app IN SHARE MODE');
 like(as('stranger', q{SET lock_timeout = 250; SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}), qr/permission denied for table app/, 'who may read only does not wait for a lock to write');
 $locker->query_safe('ROLLBACK');
 $node->safe_psql('postgres', q{REVOKE ALL ON app, theirs FROM stranger});
+
+# A table that is locked, or an index of it, stops no list: it is there, as locked.  Names of migrations are found without it.
+$node->safe_psql('postgres', q{CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CALL dyn_stream_setup()});
+as('one', q{CALL dyn_ttl_enable('app', 'expires')});
+as('one', q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')});
+as('one', q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')});
+$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_ttl_enable('theirs', 'expires'); SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
+my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+my %lists = (
+	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_status WHERE relation = 'app'::regclass},
+	streams => q{SELECT relation, view_type, status, identity_suffices, locked FROM dyn_streams},
+	steps => q{SELECT name, relation, entity FROM dyn_migration_steps()},
+	migrations => q{SELECT name, relation, state FROM dyn_migration_progress},
+	jobs => q{SELECT kind, relation, state FROM dyn_job_progress});
+my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
+my %closed = (%open, ttl => 'app|expires|ENABLED|t|t', streams => 'app|KEYS_ONLY|ENABLED||t');
+foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX app_pkey')
+{
+	my $how = $lock eq '' ? 'open' : $lock;
+	$locker->query_safe("BEGIN; $lock") if $lock ne '';
+	foreach my $role ($superuser, 'watcher')
+	{
+		is(as($role, $lists{$_}), $lock eq '' ? $open{$_} : $closed{$_}, "$_, $how, as $role") foreach sort keys %lists;
+	}
+	is(as('stranger', $lists{$_}), '', "$_, $how, as a stranger") foreach sort keys %lists;
+	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_index_progress) + (SELECT count(*) FROM dyn_ttl_status)}), '0', "the others, $how");
+	like(as('stranger', q{CALL dyn_migrate('nothing')}), qr/migration "nothing" does not exist/, "a migration's name is looked up, $how");
+	is(as($superuser, q{SELECT dyn_request('ListStreams', '{}') -> 'Streams' -> 0 ->> 'TableName'}), 'app', "ListStreams, $how");
+	is(as($superuser, q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["app","theirs"]', "ListTables, $how");
+	if ($lock ne '')
+	{
+		like(as($superuser, 'CALL dyn_ttl_sweep()'), qr/WARNING:  expired items of table "app" were left: it is locked/, "a sweep of all tables leaves one, $how");
+		is(as('other', q{SELECT count(*) FROM theirs WHERE pk = '2'}), '0', 'and sweeps the others');
+		$locker->query_safe('ROLLBACK');
+	}
+}
+
+# Who watches sees no items, and nothing that is declared.
+foreach my $question (q{SELECT * FROM dyn_entities('app')}, q{SELECT dyn_access_patterns('app')}, q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}, q{SELECT * FROM dyn_stream_read('app')},
+	qq{SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "$arn"}')})
+{
+	like(as('watcher', $question), qr/permission denied for table app/i, "a monitor does not get: $question");
+}
+is(as('watcher', q{SELECT dyn_describe_table('app') ->> 'TableStatus'}), 'ACTIVE', 'but a description');
+is(as('watcher', q{SELECT state FROM dyn_stream_status}), 'ready', 'and the state of streams');
+is(as('watcher', q{SELECT count(*) FROM dyn_job_problems}), '0', 'and no rows that jobs had trouble with');
+
+# Views of others are reported, whatever is in them, and whether they are locked or not.
+my $extension = $node->safe_psql('postgres', q{SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'dynamo_table'});
+as('stranger', "CREATE VIEW garbage AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, 'garbage', t.pk)");
+as('stranger', "CREATE VIEW worse AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, '{\"entity\": 1, \"keys\": {}}', t.pk)");
+my $views = q{SELECT problem, substring(detail FROM 'view "\w+"') FROM dyn_entity_check('app') WHERE problem LIKE 'view %' ORDER BY 1, 2};
+like(as('one', $views), qr/^view unreadable\|view "garbage"\nview unreadable\|view "worse"/m, 'views that cannot be read');
+my $viewer = connect_as('stranger');
+$viewer->query_safe('BEGIN; ALTER VIEW garbage SET (security_barrier = true)');
+like(as('one', $views), qr/^view locked\|view "garbage"\nview/m, 'a view that is locked');
+$viewer->query_safe('ROLLBACK');
 
 done_testing();
