@@ -1,13 +1,18 @@
 /*
  * backend_fuzz.c
- *	  libFuzzer inside a server: for what needs more of one than stubs can give.
+ *	  libFuzzer inside a server: for what needs more of one than stubs can
+ *give.
  *
- * The extension's sources are built with this file into one instrumented library.  A single-user server loads it and
- * calls backend_fuzz(target, arguments), which does not come back: LLVMFuzzerRunDriver() exits.  Each run is a
- * subtransaction that is rolled back.  On 15 the memory contexts in which the code under test works give each chunk
- * a malloc() of its own, so AddressSanitizer sees its bounds; later versions do not let anybody bring contexts.
+ * The extension's sources are built with this file into one instrumented
+ *library.  A single-user server loads it and calls backend_fuzz(target,
+ *arguments), which does not come back: LLVMFuzzerRunDriver() exits.  Each run
+ *is a subtransaction that is rolled back.  On 15 the memory contexts in which
+ *the code under test works give each chunk a malloc() of its own, so
+ *AddressSanitizer sees its bounds; later versions do not let anybody bring
+ *contexts.
  *
- * An input is pieces of text with \x1f between them.  Internal errors (SQLSTATE XX…) end a target like a crash does.
+ * An input is pieces of text with \x1f between them.  Internal errors (SQLSTATE
+ *XX…) end a target like a crash does.
  */
 #include "postgres.h"
 
@@ -31,6 +36,7 @@
 #include "utils/snapmgr.h"
 
 #include "catalog/indexspec.h"
+#include "compat.h"
 #include "errors.h"
 #include "expr/expr.h"
 #include "migrate/migrate.h"
@@ -38,15 +44,8 @@
 #include "request/request.h"
 #include "stream/subject.h"
 
-/* What the tables of a model become are requests, which are not carried out here but must be JSON. */
-static void
-check_request(const char *operation, const char *request, int len, StringInfo response)
-{
-	DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(request, len)));
-}
-#define request_run check_request
+/* for what is static in it */
 #include "../../src/transfer/workbench.c"
-#undef request_run
 
 extern int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*callback)(const uint8_t *, size_t));
 
@@ -188,7 +187,8 @@ static const MemoryContextMethods chunk_methods = {
 #endif
 };
 
-/* In the place of AllocSetContextCreateInternal() in all that is built here: see test/fuzz/backend. */
+/* In the place of AllocSetContextCreateInternal() in all that is built here:
+ * see test/fuzz/backend. */
 MemoryContext
 fuzz_context_create(MemoryContext parent, const char *name, Size min, Size initial, Size max)
 {
@@ -247,7 +247,8 @@ open_table(const char *name, DynTable **table)
  * Targets
  */
 
-/* What an expression makes of an item: a kind, an expression, names, values, an item. */
+/* What an expression makes of an item: a kind, an expression, names, values, an
+ * item. */
 static void
 fuzz_expression(const Input *input)
 {
@@ -285,7 +286,8 @@ fuzz_expression(const Input *input)
 		CHECK(item_validate(item_root(result)));
 }
 
-/* Requests on tables that are there, with expressions and with legacy parameters: an operation, a request. */
+/* Requests on tables that are there, with expressions and with legacy
+ * parameters: an operation, a request. */
 static void
 fuzz_request(const Input *input)
 {
@@ -355,7 +357,8 @@ fuzz_entity(const Input *input)
 	relation_close(rel, AccessShareLock);
 }
 
-/* What dyn_is_entity() and the planner's conditions are given: a definition, an item, how many values, texts. */
+/* What dyn_is_entity() and the planner's conditions are given: a definition, an
+ * item, how many values, texts. */
 static void
 fuzz_member(const Input *input)
 {
@@ -399,7 +402,8 @@ fuzz_member(const Input *input)
 	}
 }
 
-/* Steps of a migration, as they are declared and kept; what is printed of them is read the same. */
+/* Steps of a migration, as they are declared and kept; what is printed of them
+ * is read the same. */
 static void
 fuzz_migration(const Input *input)
 {
@@ -412,6 +416,7 @@ fuzz_migration(const Input *input)
 	relation_close(rel, AccessShareLock);
 }
 
+/* A model, whose tables are made. */
 static void
 fuzz_model(const Input *input)
 {
@@ -422,7 +427,8 @@ fuzz_model(const Input *input)
 		create_table(lfirst(cell), ((const ModelTable *) lfirst(cell))->name);
 }
 
-/* A condition on a view of an entity, which the planner derives conditions on keys from. */
+/* A condition on a view of an entity, which the planner derives conditions on
+ * keys from. */
 static void
 fuzz_plan(const Input *input)
 {
@@ -497,17 +503,24 @@ print_everyhow(StreamPlugin *plugin, const StreamRecord *record)
 	}
 }
 
-static ReorderBufferTupleBuf *
+/* 17 has decoded tuples as such, without a buffer around them. */
+#if PG17_GE
+typedef HeapTupleData DecodedRow;
+#else
+typedef ReorderBufferTupleBuf DecodedRow;
+#endif
+
+static DecodedRow *
 make_row(TupleDesc desc, ItemSpan bytes, int item)
 {
-	ReorderBufferTupleBuf *row = palloc0(sizeof(ReorderBufferTupleBuf));
+	DecodedRow *row = palloc0(sizeof(DecodedRow));
 	Datum *values = palloc0(desc->natts * sizeof(Datum));
 	bool *nulls = palloc(desc->natts * sizeof(bool));
 
 	memset(nulls, true, desc->natts * sizeof(bool));
 	values[item] = PointerGetDatum(cstring_to_text_with_len(bytes.data, (int) bytes.len));
 	nulls[item] = false;
-	row->tuple = *heap_form_tuple(desc, values, nulls);
+	*decoded_tuple(row) = *heap_form_tuple(desc, values, nulls);
 	return row;
 }
 
@@ -559,7 +572,7 @@ static const struct
 	{"entity", fuzz_entity},
 	{"member", fuzz_member},
 	{"migration", fuzz_migration},
-	{"model", fuzz_model, .pure = true},
+	{"model", fuzz_model},
 	{"plan", fuzz_plan},
 	{"options", fuzz_options, .pure = true},
 	{"arguments", fuzz_arguments, .pure = true},
@@ -652,7 +665,8 @@ run_one(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* backend_fuzz(target, options): libFuzzer's options, with blanks between them */
+/* backend_fuzz(target, options): libFuzzer's options, with blanks between them
+ */
 PG_FUNCTION_INFO_V1(backend_fuzz);
 Datum
 backend_fuzz(PG_FUNCTION_ARGS)
