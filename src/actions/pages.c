@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "catalog/pg_inherits.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -33,7 +34,9 @@ count_blocks(Relation rel)
 	{
 		Relation part = relation_open(lfirst_oid(cell), NoLock);
 
-		if (RELKIND_HAS_STORAGE(part->rd_rel->relkind))
+		/* an unlogged one has no files on a standby, which the query says */
+		if (RELKIND_HAS_STORAGE(part->rd_rel->relkind) &&
+			(RelationIsPermanent(part) || !RecoveryInProgress()))
 			blocks += RelationGetNumberOfBlocks(part);
 		relation_close(part, NoLock);
 	}

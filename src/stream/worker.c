@@ -216,6 +216,8 @@ dyn_stream_worker_main(Datum database)
 	gsi_worker_start();
 	gsi_worker_connect(DatumGetObjectId(database), InvalidOid, InvalidOid);
 	gsi_worker_settings(settings, lengthof(settings));
+	/* a round holds a transaction as a whole, and whoever writes a large one must not stop all collecting */
+	SetConfigOption("temp_file_limit", "-1", PGC_SUSET, PGC_S_SESSION);
 	stream_attempt_worker_init();
 	worker.looked = worker.active = GetCurrentTimestamp();
 	if (!wait_after_death(&worker) || !open_collector(&worker.collector))

@@ -7,6 +7,7 @@
 #include "access/genam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
@@ -53,12 +54,16 @@ ttl_second(Datum number)
 		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
 }
 
-/* Whether a table has items that expire and a btree that can be read: of a partitioned table, the partitions have. */
+/*
+ * Whether a table has items that expire and a btree that can be read: of a partitioned table, the partitions have; an unlogged
+ * one has no files on a standby.
+ */
 bool
 ttl_has_items(Relation rel, const DynTable *table)
 {
 	return table->ttl != NULL && OidIsValid(table->ttl->relid) &&
-		   rel->rd_rel->relkind == RELKIND_RELATION;
+		   rel->rd_rel->relkind == RELKIND_RELATION &&
+		   (RelationIsPermanent(rel) || !RecoveryInProgress());
 }
 
 /*

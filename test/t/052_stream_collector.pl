@@ -93,6 +93,13 @@ value("SELECT pg_terminate_backend($pid)");
 wait_for("SELECT count(*) = 1 $collectors AND pid <> $pid");
 pass('a collector that was ended is followed by another');
 
+# A transaction is collected as a whole, whatever temporary files others may have
+configure("work_mem = 64kB\ntemp_file_limit = 1MB");
+value(q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'large ' || i, 'v', repeat('x', 1000)))) FROM generate_series(1, 3000) i});
+wait_for(q{SELECT count(*) = 3000 FROM dyn_stream_records WHERE keys ->> 'pk' LIKE 'large %'});
+configure("work_mem = 4MB\ntemp_file_limit = -1");
+pass('a transaction with more records than fit into temporary files of a session');
+
 # A collector that begins has the lock before anybody can know how far it is; a call waits for it
 my $blocker = $node->background_psql('postgres');
 $blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_state');
