@@ -135,7 +135,9 @@ quit(SIGNAL_ARGS)
 	if (current != NULL && current->file >= 0)
 	{
 		current->state.at_work = false;
-		(void) pg_pwrite(current->file, &current->state, sizeof(current->state), 0);
+		/* nothing can be done about a failure, which looks like a death then */
+		if (pg_pwrite(current->file, &current->state, sizeof(current->state), 0) < 0)
+			_exit(2);
 	}
 	_exit(2);
 }
