@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "settings.h"
 
-/* Spec row B07. */
+/* The number of keys is limited (docs/semantics.md, B07). */
 static int
 count_keys(const BatchGetRequest *request)
 {

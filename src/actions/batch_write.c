@@ -22,7 +22,7 @@ typedef struct BatchWrite
 	DynItem *item; /* or the key */
 } BatchWrite;
 
-/* Spec row B07. */
+/* The number of writes and their size are limited (docs/semantics.md, B07). */
 static int
 count_writes(const BatchWriteRequest *request)
 {
@@ -50,7 +50,7 @@ count_writes(const BatchWriteRequest *request)
 	return (int) n;
 }
 
-/* Spec row B06: what one of them may not be, none is done for. */
+/* If one of them is refused, none is done (docs/semantics.md, B06). */
 static void
 add_write(TargetTables *tables, int part, text *name, bool put, DynItem *item, BatchWrite *write)
 {

@@ -58,7 +58,7 @@ reasons_json(const CancelReason *reasons, int n)
 	return out.data;
 }
 
-/* Spec row X04, in DynamoDB's words, which programs look into. */
+/* Reasons in DynamoDB's words, which programs look into (docs/semantics.md, X04). */
 void
 action_cancel(const CancelReason *reasons, int n)
 {
@@ -77,7 +77,7 @@ action_cancel(const CancelReason *reasons, int n)
 	pg_unreachable();
 }
 
-/* Spec row X14: one action does not fit its table. */
+/* One action does not fit its table, so it alone has a reason (docs/semantics.md, X14). */
 void
 action_cancel_invalid(int number, int n, const ErrorData *error)
 {

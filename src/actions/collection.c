@@ -107,7 +107,10 @@ keep_slack(const DynTable *table, const DynKeyValues *key, Size size)
 		(Slack){collection, (int64) ((limit_bytes() - size) / MaxConnections)};
 }
 
-/* At least the size of an item with its copies, which have a limit of their own (spec row L14). */
+/*
+ * At least the size of an item with its copies, which have a limit of their own
+ * (docs/semantics.md, L14).
+ */
 static int64
 size_bound(int local_indexes, const DynItem *item)
 {
@@ -152,7 +155,7 @@ collection_spend(const DynTable *table, const DynKeyValues *key, const DynItem *
 		unseen += (double) bytes;
 }
 
-/* Spec row R18: an item and its copies. */
+/* The size of an item and its copies in local indexes (docs/semantics.md, R18). */
 static Size
 size_with_copies(const DynTable *table, const DynItem *item)
 {
@@ -210,7 +213,7 @@ collection_grows(const DynTable *table, const DynItem *old, const DynItem *new)
 	return size_with_copies(table, new) > size_with_copies(table, old);
 }
 
-/* Spec row L05: after a write, whether the collection is larger than it may be. */
+/* Whether after a write the collection is larger than it may be (docs/semantics.md, L05). */
 bool
 collection_is_full(DynTable *table, const DynKeyValues *key, Size *size)
 {

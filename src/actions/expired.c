@@ -46,7 +46,10 @@ limits_at(TimestampTz at)
 	return &limits;
 }
 
-/* Of an item of a table that hides what has expired.  Spec rows TT02 to TT06. */
+/*
+ * Whether an item of a table that hides what has expired is to be hidden: its time is a number that
+ * has passed, and not by five years (docs/semantics.md, TT02, TT03, TT04).
+ */
 bool
 action_expired(const DynTable *table, const DynItem *item)
 {

@@ -20,7 +20,10 @@ action_measure(const ItemRequest *request, const DynTable *table, const DynItem 
 	measure->collection_key = NULL;
 }
 
-/* After the write, inside store_begin().  Spec row R17: only tables with local indexes have it. */
+/*
+ * After the write, inside store_begin().  Only tables with local indexes have collections that are
+ * measured (docs/semantics.md, R17).
+ */
 void
 action_measure_collection(const ItemRequest *request, DynTable *table, const DynKeyValues *key)
 {

@@ -7,12 +7,15 @@
 #include "actions/options.h"
 #include "errors.h"
 
-/* Spec rows R05 to R10, and R12, which has the first ones. */
+/*
+ * What ReturnValues may be: of puts and deletes, and of updates (docs/semantics.md, R07).  The
+ * first ones are also those of ReturnValuesOnConditionCheckFailure (docs/semantics.md, R12).
+ */
 const char *const option_return_old[] = {"NONE", "ALL_OLD", NULL};
 const char *const option_return_any[] = {"NONE",    "ALL_OLD",     "UPDATED_OLD",
 										 "ALL_NEW", "UPDATED_NEW", NULL};
 
-/* Spec row Q17. */
+/* What Select may be (docs/semantics.md, Q17). */
 const char *const option_select[] = {"ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
 									 "SPECIFIC_ATTRIBUTES", "COUNT", NULL};
 
@@ -46,7 +49,7 @@ option_choice(const char *parameter, ItemSpan value, const char *const *choices)
 					errhint("Use %s.", list_choices(choices))));
 }
 
-/* Spec row L13. */
+/* A limit is 1 at least (docs/semantics.md, L13). */
 int64
 option_positive(const char *parameter, int64 value)
 {
@@ -56,7 +59,7 @@ option_positive(const char *parameter, int64 value)
 	return value;
 }
 
-/* Spec row S06.  What is not given is NULL. */
+/* The two are given together (docs/semantics.md, S06).  What is not given is NULL. */
 void
 option_segment(ScanRequest *request, const int64 *segment, const int64 *total)
 {

@@ -11,7 +11,7 @@
 
 /*
  * Continue after the start key, which must be a full key in the collection that is read, if it is
- * one that is read.  Spec rows Q13 and Q14: no item needs to be there.
+ * one that is read.  No item needs to be there (docs/semantics.md, Q13, Q14).
  */
 void
 read_start(const Read *read, StoreRange *range)

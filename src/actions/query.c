@@ -156,7 +156,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 	match_terms(read, condition, terms);
 	check_values(read, terms);
 	check_terms(read, condition, terms);
-	/* Spec row F03: what the key condition decides is none of the filter's business. */
+	/* keys are for the key condition, and not for the filter (docs/semantics.md, F03) */
 	if (read->filter != NULL)
 		action_forbid_keys(read->table, read->index, read->filter,
 						   "Conditions on keys belong into the key condition.");

@@ -26,7 +26,7 @@ fail_select(const char *message)
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
 }
 
-/* Spec row Q17, as far as it needs no table. */
+/* What Select has to say of the projection, without the table (docs/semantics.md, Q17). */
 static void
 check_select(const ReadRequest *request)
 {
@@ -72,7 +72,7 @@ find_unprojected(const Read *read, const Expr *expr)
 	return NULL;
 }
 
-/* Spec row I15. */
+/* A global index refuses attributes that it does not project (docs/semantics.md, I15). */
 static void
 check_projected(const Read *read, const Expr *expr)
 {
@@ -90,7 +90,7 @@ check_projected(const Read *read, const Expr *expr)
 
 /*
  * A global index has what it projects and no more.  A local one fetches the rest from the table,
- * where it is wanted (spec row I16).
+ * where it is wanted (docs/semantics.md, I16).
  */
 static void
 check_attributes(Read *read)
@@ -192,8 +192,8 @@ read_close(Read *read)
 }
 
 /*
- * Whether the page ends with this item, which is the last one evaluated then (spec rows Q08 to
- * Q11): whether another one follows, nobody has looked.
+ * Whether the page ends with this item, which is the last one evaluated then: whether another one
+ * follows, nobody has looked (docs/semantics.md, Q08, Q09, Q10, Q11).
  */
 static bool
 page_ends(Read *read, const DynItem *item)

@@ -40,7 +40,7 @@ typedef struct Segment
 	bool again; /* the statement was given up, to go on behind the current collection */
 } Segment;
 
-/* Spec row S06. */
+/* Segments are numbered from 0, and at most a million (docs/semantics.md, S06). */
 static void
 check_segment(const ScanRequest *request)
 {
@@ -205,7 +205,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 		read_range(&read, &range);
 	else
 	{
-		/* Spec row S07. */
+		/* a start key lies in its segment (docs/semantics.md, S07) */
 		if (range.nposition > 0 && !is_own(&segment, range.position))
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("the start key lies in another segment")));

@@ -122,7 +122,7 @@ same_collection(const ItemTarget *a, const ItemTarget *b)
 	return true;
 }
 
-/* After all writes.  Spec row R17. */
+/* After all writes: the collections of tables with local indexes (docs/semantics.md, R17). */
 void
 target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n)
 {

@@ -68,7 +68,7 @@ parse_expressions(Step *step)
 	expr_request_done(request->expressions);
 }
 
-/* What the action's table has to say about it: spec row X14. */
+/* What does not fit the action's table cancels the transaction (docs/semantics.md, X14). */
 static void
 check_target(void *arg)
 {
@@ -367,7 +367,7 @@ watch_collections(Transact *t)
 	}
 }
 
-/* Spec row L05, of what all actions together have made of a collection. */
+/* The limit of a collection, after all actions together (docs/semantics.md, L05). */
 static void
 check_collections(Transact *t)
 {

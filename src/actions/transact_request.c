@@ -13,7 +13,7 @@
 #include "errors.h"
 #include "settings.h"
 
-/* Spec row X09: characters. */
+/* Characters of a token, and not bytes (docs/semantics.md, X09). */
 #define DYN_MAX_TOKEN 36
 
 static Size
@@ -38,7 +38,7 @@ action_size(const TransactAction *action)
 	return size;
 }
 
-/* Spec rows X07, X08 and X09. */
+/* The number of actions, their size and the token (docs/semantics.md, X07, X08, X09). */
 void
 transact_check_request(const TransactRequest *request)
 {

@@ -103,7 +103,7 @@ action_update(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	dyn_key_exact(table, &table->primary, request->item, &key);
-	/* Spec row K18. */
+	/* an item's key does not change (docs/semantics.md, K18) */
 	if (u.update != NULL)
 		action_forbid_keys(table, &table->primary, u.update,
 						   "Delete the item and put it with its new key.");

@@ -45,8 +45,8 @@ add_problem(DynDerived *derived, const DynIndex *index, const DynKey *key, const
 }
 
 /*
- * The keys of one index: spec rows I06 to I09.  The attributes that an item lacks keep it out; all
- * others must be able to be what they are in the index.
+ * The keys of one index.  An attribute that an item lacks keeps it out; all others must be able to
+ * be what they are in the index, or the write is refused (docs/semantics.md, I06, I07, I08, I09).
  */
 static void
 check_index(Relation rel, const DynTable *table, const DynIndex *index, const ItemSpan *values,
@@ -131,7 +131,7 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 					(int) problem->index->name.len, problem->index->name.data, problem->reason)));
 }
 
-/* Spec row L14: an item and its copies in local indexes together. */
+/* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
 static void
 check_local_copies(const DynTable *table, const DynItem *item, const DynDerived *derived)
 {
@@ -239,7 +239,7 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDer
 	return heap_modify_tuple_by_cols(tuple, desc, changed, attnums, values, nulls);
 }
 
-/* Spec row K18, for plain SQL: an item's key is what it is. */
+/* An update by plain SQL does not change an item's key either (docs/semantics.md, K18). */
 static void
 check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynDerived *derived)
 {

@@ -189,7 +189,7 @@ dyn_find_index(const DynTable *table, ItemSpan name)
 	return NULL;
 }
 
-/* An index that can be read.  Spec rows Q20, I05. */
+/* The index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
 const DynIndex *
 dyn_active_index(const DynTable *table, ItemSpan name)
 {
@@ -214,7 +214,7 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 						   "dyn_create_index to build it again.")));
 }
 
-/* Spec rows I12 to I14: whether an index has an attribute of its items. */
+/* Whether an index projects an attribute of its items (docs/semantics.md, I12, I13, I14). */
 bool
 dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute)
 {
@@ -253,7 +253,7 @@ dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem
 	return size;
 }
 
-/* What an index has of an item.  Spec rows I12 to I14. */
+/* The part of an item that an index projects (docs/semantics.md, I12, I13, I14). */
 DynItem *
 dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item)
 {
@@ -276,7 +276,10 @@ dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item
 	return item_build_finish(&b);
 }
 
-/* Spec rows I06, I07, I10: whether an item is in an index, as far as its attributes say. */
+/*
+ * Whether an item is in an index, as far as its attributes say: it has all of the keys, and they
+ * can be keys (docs/semantics.md, I06, I07, I10).
+ */
 bool
 dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item)
 {

@@ -211,7 +211,7 @@ compare_spans(const void *a, const void *b)
 	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
 }
 
-/* Spec rows I13, I17. */
+/* Non-key attributes go with INCLUDE, each once (docs/semantics.md, I13, I17). */
 static void
 check_projection(DynIndexSpec *spec)
 {
@@ -268,7 +268,7 @@ fail_limit(const char *message)
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
 }
 
-/* Spec rows I25, L07, L08, L09. */
+/* Names are unique, and numbers limited (docs/semantics.md, I25, L07, L08, L09). */
 static void
 check_counts(const DynShape *shape)
 {

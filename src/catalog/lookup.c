@@ -61,7 +61,7 @@ dyn_column_identifier(ItemSpan name)
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
-/* Spec row K22, of a table or an index. */
+/* The length and the characters of the name of a table or an index (docs/semantics.md, K22). */
 void
 dyn_check_name(const char *kind, ItemSpan name)
 {

@@ -39,7 +39,7 @@ forbid_keys(ItemJob *work, Relation rel, DynTable *table)
 {
 	const Backfill *backfill = work->arg;
 
-	/* Spec row K18. */
+	/* an item's key does not change (docs/semantics.md, K18) */
 	action_forbid_keys(table, &table->primary, backfill->update,
 					   "Delete the item and put it with its new key.");
 }

@@ -1,6 +1,6 @@
 /*
  * entity_chart.c
- *	  dyn_entity_chart(): the keys of a table's entities, as people draw them (spec row M02).
+ *	  dyn_entity_chart(): the keys of a table's entities as a chart (docs/semantics.md, M02).
  */
 #include "postgres.h"
 

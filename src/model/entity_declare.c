@@ -37,7 +37,7 @@ keys_overlap(const EntityKey *a, const EntityKey *b)
 	return false;
 }
 
-/* Spec row M07. */
+/* Two entities whose items could have the same key are told of (docs/semantics.md, M07). */
 static void
 warn_same_key(const DynTable *table, const Entity *entity, const Entity *other)
 {
@@ -70,8 +70,9 @@ other_user(const DynTable *table, const DynIndex *index, int place)
 }
 
 /*
- * Spec rows M11, I26.  An index of the table's own keys in another order shares them on purpose, and
- * a local index has its partition key from the table.
+ * An attribute that is in two keys cannot be changed in one alone (docs/semantics.md, M11, I26).
+ * An index of the table's own keys in another order shares them on purpose, and a local index has
+ * its partition key from the table.
  */
 static void
 warn_shared_attribute(const DynTable *table, const DynIndex *index)
@@ -127,7 +128,7 @@ is_sort_key(const DynIndex *index, int place)
 	return false;
 }
 
-/* Spec row M22. */
+/* A number in a string sorts by its value only if it is padded (docs/semantics.md, M22). */
 static void
 warn_unpadded(const Entity *entity, const EntityKey *key)
 {

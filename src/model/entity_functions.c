@@ -132,7 +132,7 @@ entity_of(List *entities, const DynItem *item)
 	return NULL;
 }
 
-/* dyn_entity_attributes(table_name, item): spec row M10 */
+/* dyn_entity_attributes(table_name, item): what is not made (docs/semantics.md, M10) */
 PG_FUNCTION_INFO_V1(dyn_entity_attributes);
 Datum
 dyn_entity_attributes(PG_FUNCTION_ARGS)

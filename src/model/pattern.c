@@ -179,7 +179,7 @@ check_request(Pattern *pattern, const char *table)
 	error_context_stack = callback.previous;
 }
 
-/* Spec row M08. */
+/* Several items are wanted of a table that has one for each key (docs/semantics.md, M08). */
 static void
 warn_of_key(const Pattern *pattern, const DynTable *table)
 {
@@ -248,7 +248,7 @@ dyn_access_pattern_drop(PG_FUNCTION_ARGS)
 }
 
 /*
- * The chart: spec row M01
+ * The chart of access patterns (docs/semantics.md, M01)
  */
 
 static List *

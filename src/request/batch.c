@@ -40,7 +40,7 @@ read_table(List *tables, ItemSpan name)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
-/* Spec row B07: a table that is named is asked something of. */
+/* A table that is named is asked something of (docs/semantics.md, B07). */
 static void
 check_any(text *table, int n)
 {
@@ -158,7 +158,7 @@ print_unprocessed_table(StringInfo response, const GetTable *table, int first)
 	response_end(response);
 }
 
-/* Spec row B05. */
+/* The keys that were not read, in a form that can be sent again (docs/semantics.md, B05). */
 static void
 print_unprocessed(StringInfo response, const List *tables, const BatchGetRest *rest)
 {

@@ -44,7 +44,10 @@ static const int halves[] = {[CAPACITY_READ] = 1,
 							 [CAPACITY_WRITE] = 2,
 							 [CAPACITY_TRANSACTION_WRITE] = 4};
 
-/* Spec rows R03, R14, X16. */
+/*
+ * A consistent read counts twice what another one does, and one in a transaction four times
+ * (docs/semantics.md, R03, R14, X16).
+ */
 void
 capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
 {
@@ -81,7 +84,7 @@ same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const 
 	return true;
 }
 
-/* Spec row R16: an entry with another key is deleted and written anew. */
+/* An entry with another key is deleted and written anew (docs/semantics.md, R16). */
 static int64
 index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
 {
@@ -105,7 +108,7 @@ index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, c
 	return Max(write_blocks(before), write_blocks(after));
 }
 
-/* Spec rows R15, R16, X16. */
+/* The larger one of old and new item counts, and so in each index (docs/semantics.md, R15, R16). */
 static void
 add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
 {
@@ -138,7 +141,7 @@ print_units(StringInfo out, int64 n)
 	appendStringInfo(out, INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5);
 }
 
-/* Spec row R19: the indexes of one kind that were touched. */
+/* The indexes of one kind that were touched (docs/semantics.md, R19). */
 static void
 print_indexes(StringInfo out, const char *name, bool local, const Capacity *capacity)
 {
@@ -162,7 +165,7 @@ print_indexes(StringInfo out, const char *name, bool local, const Capacity *capa
 		response_end(out);
 }
 
-/* Spec row R13. */
+/* The sum, or also the table and each index that was touched (docs/semantics.md, R13). */
 void
 capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail detail,
 			   const Capacity *capacity)
@@ -187,7 +190,10 @@ capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail 
 
 const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
 
-/* Spec rows R17, R18.  DynamoDB estimates: it counts in the background. */
+/*
+ * The size of the collection lies between two numbers of GB (docs/semantics.md, R17, R18).
+ * DynamoDB estimates: it counts in the background.
+ */
 void
 metrics_print(StringInfo out, const char *name, const ItemMeasure *measure)
 {

@@ -43,7 +43,10 @@ request_rethrow(MemoryContext context)
 	ReThrowError(error);
 }
 
-/* Spec row R12: the item is in the detail already, alone. */
+/*
+ * A failed condition: the item that was asked for is in the detail already, alone
+ * (docs/semantics.md, R12).
+ */
 void
 request_rethrow_condition(MemoryContext context, FailurePrinter print, void *arg)
 {

@@ -116,7 +116,7 @@ print_capacity(StringInfo response, const ReadCall *call, const ReadResult *resu
 		return;
 	capacity_init(&capacity, result->table);
 	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), kind);
-	/* Spec row I16. */
+	/* what a local index has fetched from the table (docs/semantics.md, I16) */
 	capacity_add_read(&capacity, &result->table->primary, call->fetched, kind);
 	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
 				   &capacity);

@@ -56,7 +56,7 @@ static const RequestMember delete_members[] = {
 	 .choices = option_return_old},
 };
 
-/* Spec row X02: a check without a condition would check nothing. */
+/* A check without a condition would check nothing (docs/semantics.md, X02). */
 static const RequestMember check_members[] = {
 	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},

@@ -95,7 +95,7 @@ request_disable_ttl(ItemSpan name, const char *procedure)
 	SPI_finish();
 }
 
-/* The attribute of a request that disables it must be the right one.  Spec row TT13. */
+/* A request that disables it must name the right attribute (docs/semantics.md, TT13). */
 static void
 check_disabled(const UpdateTimeToLive *update)
 {

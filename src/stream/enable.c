@@ -142,7 +142,11 @@ fail_stream(ItemSpan given, const char *problem)
 	dyn_error(ERRCODE_DYN_VALIDATION, "%s: TableName: %.*s", problem, (int) name.len, name.data);
 }
 
-/* Spec rows ST04, ST10.  Of so many shards, 0: as the setting has it; returns the label. */
+/*
+ * Enable a stream of a view, which is fixed, on a table that has no enabled one
+ * (docs/semantics.md, ST04, ST10).  Of so many shards, 0: as the setting has it.  Returns the
+ * label.
+ */
 int64
 stream_enable(ItemSpan name, DynStreamView view, int shards)
 {

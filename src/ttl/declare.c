@@ -27,7 +27,7 @@ ttl_begin_work(GsiWork *work, const char *procedure)
 	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
 }
 
-/* Spec row TT13. */
+/* Another attribute comes only after the first was disabled (docs/semantics.md, TT13). */
 void
 ttl_check_attribute(const DynTable *table, ItemSpan attribute)
 {

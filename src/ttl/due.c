@@ -35,7 +35,7 @@ ttl_time(int64 second)
 	return second * USECS_PER_SEC + UNIX_EPOCH;
 }
 
-/* The earliest time that is looked for: a second, or five years ago.  Spec row TT04. */
+/* The earliest time that is looked for: a second, or five years ago (docs/semantics.md, TT04). */
 Datum
 ttl_oldest(int64 from, TimestampTz now)
 {

@@ -5,7 +5,7 @@
  * The index is read some thousand entries at a time, and these are removed in batches, in the order
  * of the table's pages, a transaction each.  By then an item may have changed: whether it is due is
  * looked at again when it is locked, and who has it locked or has changed it wins; the next sweep
- * sees what became of it.  Spec row TT10.
+ * sees what became of it (docs/semantics.md, TT10).
  *
  * It runs with the rights of the table's owner, whoever calls, as VACUUM and ANALYZE run what is in
  * a table: its triggers are not to have a superuser's rights, nor the caller's ways into the

@@ -18,7 +18,10 @@
 #include "catalog/table.h"
 #include "index/index.h"
 
-/* Spec row TT04: five years of 365.25 days, in seconds.  What is older is taken for an error. */
+/*
+ * Five years of 365.25 days, in seconds.  A time that is older is taken for an error
+ * (docs/semantics.md, TT04).
+ */
 #define TTL_OLDEST INT64CONST(157788000)
 
 /* An item that was due when the index was read. */
