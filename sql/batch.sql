@@ -1,4 +1,4 @@
--- Batches through the typed functions: rows B01 to B10, L10.
+-- Batches through the typed functions: docs/semantics.md, B01 to B10, L10.
 SELECT dyn_create_table('tab', 'p S', 'n N', global_indexes => '{"GSI": {"partition_key": "g S"}}');
 SELECT dyn_create_table('other', 'p S', 'n N');
 CREATE FUNCTION key(p text, n int) RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('p', p, 'n', n)::dyn_item $$;

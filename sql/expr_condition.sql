@@ -1,4 +1,4 @@
--- Conditions and filters: rows C04-C37 and F07-F10 of the checklist, P23 and P24. Each line names its row, the
+-- Conditions and filters: docs/semantics.md, C04 to C37, F07 to F10, P23, P24. Each line names its row, the
 -- expression and what must come of it; "wrong" would stand where something else does.
 \set ECHO none
 \getenv abs_srcdir PG_ABS_SRCDIR

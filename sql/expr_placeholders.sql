@@ -1,4 +1,4 @@
--- Placeholders, names and limits: rows P01-P22 and P25 of the checklist.
+-- Placeholders, names and limits: docs/semantics.md, P01 to P22, P25.
 \set ECHO none
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set fixture :abs_srcdir '/test/expr/fixture.sql'

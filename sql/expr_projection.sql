@@ -1,4 +1,4 @@
--- Projections: rows J02-J08, P08, P09 and P24 of the checklist.
+-- Projections: docs/semantics.md, J02 to J08, P08, P09, P24.
 \set ECHO none
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set fixture :abs_srcdir '/test/expr/fixture.sql'

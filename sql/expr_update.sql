@@ -1,4 +1,4 @@
--- Updates: rows U01-U33, U37, U38, R08-R11, T07, T17, W10-W13, W21 of the checklist.
+-- Updates: docs/semantics.md, U01 to U33, U37, U38, R08 to R11, T07, T17, W10 to W13, W21.
 \set ECHO none
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set fixture :abs_srcdir '/test/expr/fixture.sql'

@@ -1,4 +1,4 @@
--- Secondary indexes of a new table: rows I02 to I04, I12 to I14, I17, I25, I26, K04, L07 to L09.
+-- Secondary indexes of a new table: docs/semantics.md, I02 to I04, I12 to I14, I17, I25, I26, K04, L07 to L09.
 SELECT dyn_create_table('app', 'pk S', 'sk S',
   global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK N"},
     "inverted": {"partition_key": "sk S", "sort_key": "pk S", "projection": "KEYS_ONLY"},

@@ -1,4 +1,4 @@
--- Models on overloaded, sparse and inverted indexes: data sets D04 to D08, D15, example E08 to E24, rows I21, I22, I24, I28, I29, M20 to M26, R04.
+-- Models on overloaded, sparse and inverted indexes: docs/semantics.md, D04 to D08, D15, E08 to E24, I21, I22, I24, I28, I29, M20 to M26, R04.
 \set SHOW_CONTEXT never
 CREATE FUNCTION list(table_name text, condition text, vals jsonb, index text DEFAULT NULL, attribute text DEFAULT 'SK', names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL) RETURNS text LANGUAGE sql AS
   $$ SELECT coalesce(string_agg(item ->> attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names, vals, forward => forward, max_items => max_items, index => index) item $$;

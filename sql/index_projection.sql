@@ -1,4 +1,4 @@
--- What reads of indexes return: rows I12 to I18, Q17, F07; reads of keys alone.
+-- What reads of indexes return: docs/semantics.md, I12 to I18, Q17, F07; reads of keys alone.
 CREATE FUNCTION why(call text, OUT state text, OUT message text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT ' || call;

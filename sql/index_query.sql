@@ -1,4 +1,4 @@
--- Query on indexes: rows Q01 to Q24, KC01 to KC17, I03, I11, I17, I22, I26, I27, R02, N03, N04, on global and local indexes.
+-- Query on indexes: docs/semantics.md, Q01 to Q24, KC01 to KC17, I03, I11, I17, I22, I26, I27, R02, N03, N04, on global and local indexes.
 CREATE FUNCTION sks(table_name text, index text, condition text, vals dyn_item, names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL,
   start_key dyn_item DEFAULT NULL, attribute text DEFAULT 'sk') RETURNS text LANGUAGE sql AS
   $$ SELECT coalesce(string_agg(item->>attribute, ' '), '(none)') FROM dyn_query(table_name, condition, names, vals, NULL, NULL, forward, max_items, start_key, index) AS item $$;
@@ -37,7 +37,7 @@ SELECT dyn_query('mov', 'Genre = :g', NULL, '{":g":{"S":"Drama"},":a":{"S":"Tom"
 SELECT dyn_query('mov', 'Actor = :g', NULL, '{":g":{"S":"Tom Hanks"},":a":{"S":"Toy"}}', 'begins_with(Movie, :a)', index => 'Years') AS f05;
 SELECT (why('mov', 'Genres', 'Genre = :a', '{":a":{"S":"Nobody"},":n":{"N":"5"}}', ', filter => ''begins_with(Actor, :n)''')).* AS f10;
 
--- I11, Q10 to Q14, P2, P3: equal index keys, one item a page, both ways
+-- I11, Q10 to Q14: equal index keys, one item a page, both ways
 SELECT dyn_create_table('ties', 'pk S', 'sk N', global_indexes => '{"ByG":{"partition_key":"g S","sort_key":"h N","projection":"ALL"},"HashG":{"partition_key":"g S","projection":"ALL"}}',
   local_indexes => '{"LocH":{"sort_key":"h N","projection":"ALL"}}');
 SELECT count(dyn_put('ties', jsonb_build_object('pk', p, 'sk', s, 'g', 'x', 'h', s / 3, 'id', p || s))) FROM unnest(ARRAY['a', 'b', 'c']) p, generate_series(1, 5) s;

@@ -1,4 +1,4 @@
--- What writes do to secondary indexes: rows I06 to I09, I18 to I22, I26, I28, K09, L03, L14, M26, T13.
+-- What writes do to secondary indexes: docs/semantics.md, I06 to I09, I18 to I22, I26, I28, K09, L03, L14, M26, T13.
 SELECT dyn_create_table('app', 'pk S', 'sk S',
   global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "number": {"partition_key": "GSI1PK S", "sort_key": "n N"},
     "bytes": {"partition_key": "b B"}, "inverted": {"partition_key": "sk S", "sort_key": "pk S"}}',

@@ -1,4 +1,4 @@
--- The ten attribute types; rows T01 to T24 of the semantics.
+-- The ten attribute types: docs/semantics.md, T01 to T24.
 
 -- T01 ten types go in and come out
 SELECT '{"s":{"S":"text"},"n":{"N":"5"},"b":{"B":"AQID"},"t":{"BOOL":true},"f":{"BOOL":false},"z":{"NULL":true},

@@ -1,4 +1,4 @@
--- "For items where …, set …": M29, strategies 15.1, 15.4, 15.5, 15.6.
+-- "For items where …, set …": a backfill of new attributes and keys; docs/semantics.md, M29.
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'PK S', 'SK S');
 INSERT INTO app (item) SELECT jsonb_build_object('PK', 'POST#' || lpad(i::text, 3, '0'), 'SK', 'POST#' || lpad(i::text, 3, '0'), 'Type', 'Post', 'Seq', i) FROM generate_series(1, 100) i;

@@ -1,4 +1,4 @@
--- A new access pattern by templates: M29, strategies 15.4, 15.5.
+-- A new access pattern by templates: docs/semantics.md, M29.
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('app', 'PK S', 'SK S');
 SELECT dyn_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<PostId>"}', '{"PostId": "S", "Owner": "S", "At": "S"}');

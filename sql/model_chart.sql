@@ -1,4 +1,4 @@
--- dyn_entity_chart(): the keys of entities as people draw them, spec row M02.
+-- dyn_entity_chart(): the keys of entities as a chart; docs/semantics.md, M02.
 \pset format unaligned
 \pset tuples_only on
 SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Total N"}, "Turned": {"partition_key": "SK S", "sort_key": "PK S"},

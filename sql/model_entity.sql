@@ -4,7 +4,7 @@ SELECT dyn_create_table('hub', 'PK S', 'SK S', global_indexes => '{"GSI1": {"par
 	"GSI2": {"partition_key": "GSI2PK S", "sort_key": "GSI2SK S"}, "GSI3": {"partition_key": "GSI3PK S", "sort_key": "GSI3SK S"},
 	"GSI4": {"partition_key": "GSI4PK S", "sort_key": "GSI4SK S"}}');
 
--- The charts of worked-examples.md 4 and 5 (M02): a repository, original or fork, in four indexes.
+-- Charts of keys (M02): a repository, original or fork, in four indexes.
 SELECT dyn_entity('hub', 'Repo', '{"PK": "REPO#<Owner>#<Name>", "SK": "REPO#<Owner>#<Name>",
 		"GSI1PK": "REPO#<Owner>#<Name>", "GSI1SK": "REPO#<Owner>#<Name>",
 		"GSI2PK": [{"when": {"Original": null}, "template": "REPO#<Owner>#<Name>"}, {"template": "REPO#<Original>#<Name>"}],
@@ -62,7 +62,7 @@ SELECT dyn_update_entity('hub', 'User', jsonb '{"Name": "acme"}', 'SET x = :x', 
 SELECT dyn_delete_entity('hub', 'User', jsonb '{"Name": "acme"}');
 SELECT dyn_put_entity('hub', 'User', jsonb '{"Name": "acme"}', 'attribute_not_exists(PK)');
 
--- worked-examples.md 5, M25: the repository between its issues: open ones forward, newest first; closed ones backward, newest first
+-- M25: the repository between its issues: open ones forward, newest first; closed ones backward, newest first
 SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK >= :r', index => 'GSI4', max_items => 4, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#"}}') i;
 SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK <= :r', index => 'GSI4', forward => false, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#o#n"}}') i;
 -- the original before its forks

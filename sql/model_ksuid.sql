@@ -1,4 +1,4 @@
--- KSUIDs: strategies 14.1.3.
+-- KSUIDs: identifiers that sort by their time.
 SET timezone = 'UTC';
 -- the vector
 SELECT dyn_ksuid_from_bytes('\x0AF14D665D6068ACBE766CF717E210D69C94D115'), dyn_ksuid_bytes('1YnlHOfSSk3DhX4BR6lMAceAo1V'),

@@ -1,4 +1,4 @@
--- Access patterns of a project-management tool, declared, drawn and run by name: spec rows E02 to E20, M01, M13.
+-- Access patterns of a project-management tool, declared, drawn and run by name: docs/semantics.md, E02 to E20, M01, M13.
 \pset format unaligned
 SELECT dyn_create_table('projects', 'PK S', 'SK S', global_indexes => '{"project-employee-index": {"partition_key": "SK S", "sort_key": "PK S"},
   "filter-by-name": {"partition_key": "PK S", "sort_key": "data S"}, "on-hold": {"partition_key": "isOnHold S"}}');

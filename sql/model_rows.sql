@@ -1,4 +1,4 @@
--- Modelling practice: rows M15 to M19, M21, M23, M26, M30, M31, M34, M35.  M33 is test/t/054_stream_example.pl.
+-- Modelling practice: docs/semantics.md, M15 to M19, M21, M23, M26, M30, M31, M34, M35.  M33 is test/t/054_stream_example.pl.
 \set SHOW_CONTEXT never
 CREATE SCHEMA model_rows;
 SET search_path = model_rows, public;

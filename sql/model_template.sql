@@ -11,7 +11,7 @@ SELECT dyn_render('#METADATA#<Id>', jsonb '{"Id": "a"}'), dyn_render('a<<b>c<Id>
 SELECT dyn_render('<Address.City>#<Address.Street.No>', jsonb '{"Address": {"City": "London", "Street": {"No": 10}}}'),
 	dyn_render('<Address.City>', jsonb '{"Address": "London"}'), dyn_render('<Address.City>', jsonb '{"Address": {}}');
 
--- M22, strategies 14.5: padded numbers sort by value, and refuse what does not fit
+-- M22: padded numbers sort by value, and refuse what does not fit
 SELECT i, k FROM unnest(ARRAY[1, 2, 10, 99999, 0]) i, dyn_render('READING#<N:05>', jsonb_build_object('N', i)) k ORDER BY k COLLATE "C";
 SELECT dyn_render('parrot:words:<N:06>', jsonb_build_object('N', i)) FROM unnest(ARRAY[3, 101, 201]) i;
 SELECT dyn_render('READING#<N:05>', jsonb '{"N": 100000}');
@@ -21,7 +21,7 @@ SELECT dyn_render('READING#<N:05>', jsonb '{"N": 1.5}');
 SELECT dyn_render('READING#<N:05>', jsonb '{"N": "1"}');
 SELECT dyn_render('READING#<N:038>', jsonb '{"N": 99999999999999999999999999999999999999}');
 SELECT dyn_render('READING#<N:05>', jsonb '{"N": 1e100}');
--- strategies 14.6: the difference, so that ascending keys are descending numbers
+-- the difference, so that ascending keys are descending numbers
 SELECT i, k FROM unnest(ARRAY[1, 2, 10, 11, 100]) i, dyn_render('READING#<N:-05>', jsonb_build_object('N', i)) k ORDER BY k COLLATE "C";
 SELECT dyn_render('ISSUE#OPEN#<N:-08>', jsonb '{"N": 99999999}'), dyn_render('ISSUE#OPEN#<N:-08>', jsonb '{"N": 0}');
 SELECT dyn_render('READING#<N:-05>', jsonb '{"N": 100000}');
@@ -49,7 +49,7 @@ SELECT dyn_render('<At:day>', jsonb '{"At": -62135596801}');
 SELECT dyn_render('<At:day>', jsonb '{"At": 1e20}');
 SELECT dyn_render('<At:day>', jsonb '{"At": true}');
 
--- strategies 11.5: a part may not hold what divides it from others
+-- a part may not hold what divides it from others
 SELECT dyn_render('ORG#<OrgId>', jsonb '{"OrgId": "1#PRO#2"}');
 SELECT dyn_render('<State>#<City>#<Zip>', jsonb '{"State": "NE", "City": "A#B", "Zip": "1"}');
 SELECT dyn_render('<City>#', jsonb '{"City": "A#B"}');

@@ -1,4 +1,4 @@
--- Views of entities, spec row M28: attributes as values of SQL, columns, lists, indexes, rights.
+-- Views of entities: attributes as values of SQL, columns, lists, indexes, rights; docs/semantics.md, M28.
 \pset format unaligned
 -- dyn_attribute(): by the stored name, as the type of the sample; what is not of the type is NULL
 CREATE TYPE mood AS ENUM ('calm', 'cross');

@@ -1,4 +1,4 @@
--- Spec row ST03: a write by the functions that leaves an item as it is locks its row, and writes none.
+-- A write by the functions that leaves an item as it is locks its row, and writes none: docs/semantics.md, ST03.
 \set SHOW_CONTEXT never
 -- what a call says, and whether it has left all rows where they were
 CREATE FUNCTION try(call text, relation text DEFAULT 'app') RETURNS text LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
--- dyn_query_page(), dyn_scan_page(): rows Q08 to Q12, Q16, Q17, S02, S03, L02, L13.
+-- dyn_query_page(), dyn_scan_page(): docs/semantics.md, Q08 to Q12, Q16, Q17, S02, S03, L02, L13.
 -- Q08, Q11, Q16: page_size counts what is evaluated
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"Keys":{"partition_key":"g S","sort_key":"h S","projection":"KEYS_ONLY"},"Some":{"partition_key":"g S","sort_key":"h S","projection":"INCLUDE","non_key_attributes":["k"]},"All":{"partition_key":"g S","sort_key":"h S","projection":"ALL"}}',
   local_indexes => '{"Local":{"sort_key":"h S","projection":"KEYS_ONLY"}}');

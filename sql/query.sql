@@ -1,4 +1,4 @@
--- dyn_query(): rows Q01 to Q07, Q18, Q21, Q23, KC01 to KC17, KC14 and the like; data sets D and E.
+-- dyn_query(): docs/semantics.md, Q01 to Q07, Q18, Q21, Q23, KC01 to KC17; its data sets D and E.
 CREATE FUNCTION sks(table_name text, condition text, vals dyn_item, names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL,
   start_key dyn_item DEFAULT NULL, attribute text DEFAULT 'sk') RETURNS text LANGUAGE sql AS
   $$ SELECT coalesce(string_agg(item->>attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names, vals, NULL, NULL, forward, max_items, start_key) AS item $$;

@@ -4,7 +4,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \echo skipped: wal_level is not logical
 \quit
 \endif
--- ListStreams, DescribeStream, GetShardIterator, GetRecords; rows ST05, ST08, ST09, ST10, ST16.
+-- ListStreams, DescribeStream, GetShardIterator, GetRecords; docs/semantics.md, ST05, ST08, ST09, ST10, ST16.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 SET timezone = 'UTC';

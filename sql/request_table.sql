@@ -1,4 +1,4 @@
--- dyn_request(): CreateTable, DescribeTable, DeleteTable, ListTables, tags, TTL: rows K04, K21, K22, I03, I04, I13, I25, L07 to L09, TT01.
+-- dyn_request(): CreateTable, DescribeTable, DeleteTable, ListTables, tags, TTL: docs/semantics.md, K04, K21, K22, I03, I04, I13, I25, L07 to L09, TT01.
 \set SHOW_CONTEXT never
 CREATE SCHEMA request_table;
 SET search_path = request_table, public;
@@ -142,7 +142,7 @@ SELECT attempt('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000
 SELECT attempt('ListTagsOfResource', '{"ResourceArn": "shop"}'), attempt('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/nope"}');
 SELECT attempt('TagResource', (SELECT json_build_object('ResourceArn', 'arn:aws:dynamodb:local:000000000000:table/shop', 'Tags', json_agg(json_build_object('Key', 'k' || i, 'Value', i::text)))::text FROM generate_series(1, n) i)) FROM unnest(ARRAY[50, 49]) n;
 
--- TTL: rows TT01, TT13; of a table without items, it is enabled and disabled at once
+-- TTL: TT01, TT13; of a table without items, it is enabled and disabled at once
 SELECT dyn_create_table('session', 'id S');
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "session"}');
 SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "expires"}}');

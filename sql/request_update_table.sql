@@ -1,4 +1,4 @@
--- dyn_request(): UpdateTable: rows K21, I05, I10, L08.
+-- dyn_request(): UpdateTable: docs/semantics.md, K21, I05, I10, L08.
 \set SHOW_CONTEXT never
 CREATE SCHEMA request_update;
 SET search_path = request_update, public;

@@ -1,4 +1,4 @@
--- dyn_scan(), dyn_scan_page(): rows S01 to S10, Q07, F04, L13, N03, R02, I01.
+-- dyn_scan(), dyn_scan_page(): docs/semantics.md, S01 to S10, Q07, F04, L13, N03, R02, I01.
 CREATE FUNCTION why(call text, OUT state text, OUT message text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT ' || call;

@@ -1,4 +1,4 @@
--- dyn_put(), dyn_get(), dyn_delete(): rows K06 to K19, W01 to W08, W14, W20, R05 to R07, L03.
+-- dyn_put(), dyn_get(), dyn_delete(): docs/semantics.md, K06 to K19, W01 to W08, W14, W20, R05 to R07, L03.
 SELECT dyn_create_table('mov', 'Actor S', 'Movie S');
 SELECT dyn_create_table('nums', 'p S', 'c N');
 SELECT dyn_create_table('bins', 'p B', 'c B');

@@ -4,7 +4,7 @@ SELECT current_setting('wal_level') <> 'logical' OR current_setting('max_prepare
 \echo skipped: wal_level is not logical, or max_prepared_transactions is 0
 \quit
 \endif
--- The output plugin: rows ST01 to ST07, ST11 to ST13, ST15.
+-- The output plugin: docs/semantics.md, ST01 to ST07, ST11 to ST13, ST15.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 CREATE SCHEMA stream;

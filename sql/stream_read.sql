@@ -5,7 +5,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \quit
 \endif
 -- dyn_stream_read(), dyn_stream_read_json(), positions: what they read of records that are put there by hand, so that
--- their places are known; rows ST05, ST06, ST08, ST09, ST10.
+-- their places are known; docs/semantics.md, ST05, ST06, ST08, ST09, ST10.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 SET timezone = 'UTC';

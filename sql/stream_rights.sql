@@ -4,7 +4,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \echo skipped: wal_level is not logical
 \quit
 \endif
--- Rights around change streams: whose code runs, who sees what, and who can stand in everybody's way.  Rows ST01, ST09, ST10.
+-- Rights around change streams: whose code runs, who sees what, and who can stand in everybody's way; docs/semantics.md, ST01, ST09, ST10.
 \set VERBOSITY terse
 SET client_min_messages = warning;
 

@@ -4,7 +4,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \echo skipped: wal_level is not logical
 \quit
 \endif
--- Rows ST01 to ST16 of change streams from end to end: writes, the collector, and GetRecords.
+-- Change streams from end to end: writes, the collector, and GetRecords; docs/semantics.md, ST01 to ST16.
 \set VERBOSITY terse
 SET client_min_messages = warning;
 SET dynamo_table.stream_shards = 1;

@@ -1,4 +1,4 @@
--- dyn_create_table(), dyn_drop_table(), dyn_describe_table(): rows K01 to K05, K20 to K23.
+-- dyn_create_table(), dyn_drop_table(), dyn_describe_table(): docs/semantics.md, K01 to K05, K20 to K23.
 SELECT dyn_create_table('app', 'pk S', 'sk S');
 \d app
 SELECT reloptions, amname FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE relname = 'app';

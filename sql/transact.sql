@@ -1,4 +1,4 @@
--- Transactions through the typed functions: rows X01 to X15, L10, T1 to T3 of the strategies.
+-- Transactions through the typed functions: docs/semantics.md, X01 to X15, L10.
 SELECT dyn_create_table('tab', 'p S', 'sk S', global_indexes => '{"GSI": {"partition_key": "g S"}}');
 SELECT dyn_create_table('other', 'p S');
 CREATE FUNCTION key(p text, sk text DEFAULT 'a') RETURNS json LANGUAGE sql IMMUTABLE AS $$ SELECT json_build_object('p', json_build_object('S', p), 'sk', json_build_object('S', sk)) $$;
@@ -41,14 +41,14 @@ EXECUTE by_text('[{"Delete":{"TableName":"tab","Key":{"p":{"S":"built"},"sk":{"S
 -- X02 a condition check writes nothing, and must have a condition
 SELECT (why($$transact(NULL, act('ConditionCheck', 'upd', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Delete', 'upd2'))$$)).*;
 SELECT (why($$transact(NULL, act('ConditionCheck', 'upd'))$$)).*;
--- X04, X05, T2 all reasons, in order, with the item that is asked for
+-- X04, X05 all reasons, in order, with the item that is asked for
 DELETE FROM tab;
 SELECT transact(NULL, act('Put', 'one', item => '{"n":{"N":"1"}}'), act('Put', 'two', item => '{"n":{"S":"x"}}'));
 SELECT (why($$transact(NULL, act('Put', 'new'), act('Put', 'one', '{"ConditionExpression":"attribute_not_exists(p)"}'), act('Put', 'new2'), act('Delete', 'two', '{"ConditionExpression":"attribute_not_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
 SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"REMOVE a","ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'))$$)).*;
 SELECT (why($$transact(NULL, act('ConditionCheck', 'one', '{"ConditionExpression":"n > :two","ExpressionAttributeValues":{":two":{"N":"2"}},"ReturnValuesOnConditionCheckFailure":"NONE"}'))$$)).*;
 SELECT (why($$transact(NULL, act('ConditionCheck', 'one', '{"ConditionExpression":"attribute_exists(p)","ReturnValuesOnConditionCheckFailure":"UPDATED_OLD"}'))$$)).*;
--- T2 what an update finds wrong: a missing operand, a bad path, a wrong type, an index key of another type, a large item, beside a failed condition
+-- X04 what an update finds wrong: a missing operand, a bad path, a wrong type, an index key of another type, a large item, beside a failed condition
 SELECT (why($$transact(NULL, act('Update', 'none', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'), act('Update', 'one', '{"UpdateExpression":"SET m.a = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
   act('Update', 'two', '{"UpdateExpression":"SET n = n + :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'), act('Update', 'three', '{"UpdateExpression":"SET g = :i","ExpressionAttributeValues":{":i":{"N":"1"}}}'),
   act('Put', 'four', '{"ConditionExpression":"attribute_exists(p)"}'))$$)).*;
@@ -110,7 +110,7 @@ END $$;
 SELECT count(*) FROM plain;
 SELECT state();
 
--- X09, T3 tokens
+-- X09 tokens
 CREATE FUNCTION add_one(token text) RETURNS boolean LANGUAGE sql AS $$ SELECT transact(token, act('Update', 'sum', '{"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}')) $$;
 SELECT add_one('token'), add_one('token');
 SELECT add_one('token');

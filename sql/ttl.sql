@@ -1,4 +1,4 @@
--- Time to live: rows TT01 to TT09, TT11 to TT16, ST11 as far as removal goes.
+-- Time to live: docs/semantics.md, TT01 to TT09, TT11 to TT16, ST11 as far as removal goes.
 \set SHOW_CONTEXT never
 CREATE SCHEMA ttl;
 SET search_path = ttl, public;

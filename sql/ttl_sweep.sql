@@ -1,4 +1,4 @@
--- dyn_ttl_sweep(): batches, limits, rights, errors; rows TT08, TT10, TT14.
+-- dyn_ttl_sweep(): batches, limits, rights, errors; docs/semantics.md, TT08, TT10, TT14.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 CREATE SCHEMA ttl_sweep;

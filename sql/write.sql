@@ -1,4 +1,4 @@
--- Conditions and updates through the functions: rows W09 to W21, C01 to C03, C38 to C44, K18, R05 to R12, U35 to U38.
+-- Conditions and updates through the functions: docs/semantics.md, W09 to W21, C01 to C03, C38 to C44, K18, R05 to R12, U35 to U38.
 -- (What expressions mean is tested in expr_*.sql.)
 SELECT dyn_create_table('tab', 'p S', 'sk S');
 CREATE FUNCTION key(p text, sk text DEFAULT 'a') RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('p', p, 'sk', sk)::dyn_item $$;

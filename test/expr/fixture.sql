@@ -1,4 +1,4 @@
--- What the tests of expressions share: the item BX of the checklist, and functions that call dyn_matches,
+-- What the tests of expressions share: the item BX, and functions that call dyn_matches,
 -- dyn_project and dyn_apply with just the names and values that the expression uses, from two dictionaries.
 -- The result is a value, or "V: " and the message of a ValidationException.
 SET client_min_messages = warning;

@@ -55,7 +55,7 @@ like($ours, qr/TRUNCATE/, 'TRUNCATE is there');
 is(scalar(() = $ours =~ /INSERT:/g), 6, 'rewrites give no records');
 check_storage($node, 'publisher');
 
-# Spec row ST03: a write by the functions that leaves an item as it is gives no record; plain SQL does.
+# A write by the functions that leaves an item as it is gives no record; plain SQL does: docs/semantics.md, ST03.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION IF NOT EXISTS dynamo_table;
 	SELECT dyn_create_table('items', 'pk S');

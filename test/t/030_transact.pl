@@ -1,4 +1,4 @@
-# T-1 to T-4, X11, X12: 16 sessions move amounts between 20 accounts in random order; every reader sees the same total, no
+# docs/semantics.md, X11, X12: 16 sessions move amounts between 20 accounts in random order; every reader sees the same total, no
 # deadlock comes out, a crash leaves no half transaction (X01), and a token is not used up twice (X09).
 use strict;
 use warnings;

@@ -1,4 +1,4 @@
-# The slot of change streams: made, lost, replaced, removed.  Spec rows ST04, ST09, ST10.
+# The slot of change streams: made, lost, replaced, removed: docs/semantics.md, ST04, ST09, ST10.
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
-# M29, strategies 15.4 and 15.6, C6: a backfill by two sessions while others write, through kills of a session and of the server.
+# docs/semantics.md, M29: a backfill by two sessions while others write, through kills of a session and of the server.
 # It has no guard, so an item that was changed twice would show it.
 use strict;
 use warnings;
