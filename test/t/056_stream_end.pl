@@ -143,7 +143,7 @@ value('CALL dyn_stream_reset()');
 is(value(q{SELECT has_end(latest('held'))}), 't', 'so none is missed');
 
 # The rights that disabling needs are looked at before any lock
-value(q{SELECT dyn_create_table('mine', 'pk S'); SELECT dyn_stream_enable('mine', 'NEW_IMAGE', 1); CREATE ROLE stranger});
+value(q{SELECT dyn_create_table('mine', 'pk S'); SELECT dyn_stream_enable('mine', 'NEW_IMAGE', 1); CREATE ROLE stranger; GRANT SELECT ON mine TO stranger});
 ($rc, $out, $err) = $node->psql('postgres', q{SET ROLE stranger; BEGIN; SELECT dyn_stream_disable('mine')});
 like($err, qr/must be owner of table mine/, 'not by others');
 

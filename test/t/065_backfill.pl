@@ -135,8 +135,7 @@ value(sprintf($call, 'NULL'));
 is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'user' AND item ->> 'Touched' <> '2'}), '0', 'the same call after the end is another one');
 
 # Whoever has nothing left to begin waits for the others, and does what one of them leaves behind.
-value(q{CREATE TABLE few (LIKE app INCLUDING ALL) USING dynamo_table;
-	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON few FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+value(q{SELECT dyn_create_table('few', 'pk S', 'sk N');
 	INSERT INTO few (item) SELECT jsonb_build_object('pk', 'a', 'sk', i) FROM generate_series(1, 10) i});
 my $holder = $node->background_psql('postgres', on_error_die => 1);
 $holder->query_safe(q{BEGIN; SELECT item FROM few WHERE sk = 7 FOR UPDATE});
