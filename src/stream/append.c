@@ -21,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
 #include "compat.h"
@@ -86,19 +87,36 @@ require_same_row(Relation rel, TupleDesc row)
 							   RelationGetRelationName(rel))));
 }
 
+/* Whether it is of a transaction that could not be decoded to its end; both come in the order of commits. */
+static bool
+is_torn(const List *spots, TupleTableSlot *row, int *next)
+{
+	bool isnull;
+	XLogRecPtr lsn;
+
+	if (*next >= list_length(spots))
+		return false;
+	lsn = DatumGetLSN(slot_getattr(row, RECORD_LSN + 1, &isnull));
+	while (*next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn < lsn)
+		(*next)++;
+	return *next < list_length(spots) && ((StreamSpot *) list_nth(spots, *next))->lsn == lsn;
+}
+
 /* In a transaction that has a snapshot. */
 void
 stream_append(Oid partition, StreamDecoder *decoder)
 {
 	TupleTableSlot *row = MakeSingleTupleTableSlot(decoder->row, &TTSOpsMinimalTuple);
 	Target target;
+	int torn = 0;
 
 	begin(&target, partition);
 	require_same_row(target.rel, decoder->row);
 	while (tuplestore_gettupleslot(decoder->round.tuples, true, false, row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add(&target, row);
+		if (!is_torn(decoder->round.torn, row, &torn))
+			add(&target, row);
 	}
 	ExecDropSingleTupleTableSlot(row);
 	end(&target);

@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "stream/decoder.h"
 #include "stream/plugin.h"
+#include "stream/subject.h"
 
 /* A round ends after so much, with the transaction that it is in: of records, of bytes of them, of WAL. */
 #define ROUND_RECORDS 20000
@@ -54,8 +55,10 @@ begin_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn)
 	if (!decoder->historic)
 		InvalidateSystemCaches();
 	decoder->historic = true;
+	decoder->inside = true;
 	stream_attempt_at(&decoder->attempt, txn->final_lsn, InvalidOid);
 	decoder->plugin.begin_cb(decoding, txn);
+	decoder->inside = false;
 }
 
 static void
@@ -63,7 +66,9 @@ commit_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLog
 {
 	StreamDecoder *decoder = decoder_of(decoding);
 
+	decoder->inside = true;
 	decoder->plugin.commit_cb(decoding, txn, lsn);
+	decoder->inside = false;
 	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
 }
 
@@ -104,8 +109,10 @@ change_row(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, Relation rel
 {
 	StreamDecoder *decoder = decoder_of(decoding);
 
+	decoder->inside = true;
 	if (!passes(decoder, txn, RelationGetRelid(rel)))
 		decoder->plugin.change_cb(decoding, txn, rel, change);
+	decoder->inside = false;
 }
 
 static void
@@ -116,6 +123,7 @@ truncate_tables(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, int nre
 	Relation *rest = palloc(nrelations * sizeof(Relation));
 	int n = 0;
 
+	decoder->inside = true;
 	for (int i = 0; i < nrelations; i++)
 	{
 		if (!passes(decoder, txn, RelationGetRelid(relations[i])))
@@ -123,6 +131,7 @@ truncate_tables(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, int nre
 	}
 	decoder->plugin.truncate_cb(decoding, txn, n, rest, change);
 	pfree(rest);
+	decoder->inside = false;
 }
 
 static void
@@ -131,10 +140,12 @@ take_message(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLogRecPtr
 {
 	StreamDecoder *decoder = decoder_of(decoding);
 
+	decoder->inside = true;
 	/* others are looked at when they come, before any transaction begins */
 	if (transactional)
 		stream_attempt_at(&decoder->attempt, txn->final_lsn, InvalidOid);
 	decoder->plugin.message_cb(decoding, txn, lsn, transactional, prefix, size, text);
+	decoder->inside = false;
 }
 
 static void
@@ -268,6 +279,69 @@ stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid)
 	decoder->own[0] = xid;
 }
 
+/*
+ * The server itself cannot decode a transaction: it never will, and has thrown it away, with the subtransaction that
+ * it was decoded in.  Anybody can write such ones as often as he likes, by an index whose function writes, under INSERT …
+ * ON CONFLICT.  So that is no reason to begin again.
+ */
+static bool
+is_undecodable(const StreamDecoder *decoder, XLogRecPtr lsn)
+{
+	return geterrcode() == ERRCODE_INTERNAL_ERROR && !decoder->inside &&
+		   decoder->attempt.spot.lsn == lsn;
+}
+
+/* What was taken of it before must not be stored. */
+static void
+tear(StreamDecoder *decoder, XLogRecPtr lsn, const StreamRound *before)
+{
+	StreamPlugin *plugin = decoder->decoding->output_plugin_private;
+	StreamRound *round = &decoder->round;
+	ErrorData *error = CopyErrorData();
+
+	FlushErrorState();
+	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
+				  errmsg("the transaction committed at %X/%X cannot be decoded: %s",
+						 LSN_FORMAT_ARGS(lsn), error->message)));
+	FreeErrorData(error);
+	stream_subjects_clear(plugin->subjects);
+	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
+	pass_over(decoder, lsn, InvalidOid);
+	if (round->records > before->records)
+	{
+		MemoryContext old = MemoryContextSwitchTo(decoder->round_context);
+
+		round->torn = lappend(round->torn, llast(round->passed));
+		MemoryContextSwitchTo(old);
+	}
+	round->records = before->records;
+	round->last_commit = before->last_commit;
+}
+
+static void
+decode_record(StreamDecoder *decoder)
+{
+	LogicalDecodingContext *decoding = decoder->decoding;
+	XLogRecPtr lsn = decoding->reader->ReadRecPtr;
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	StreamRound before = decoder->round;
+
+	PG_TRY();
+	{
+		LogicalDecodingProcessRecord(decoding, decoding->reader);
+	}
+	PG_CATCH();
+	{
+		if (!is_undecodable(decoder, lsn))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		tear(decoder, lsn, &before);
+	}
+	PG_END_TRY();
+}
+
 /* A transaction at which collectors die is forgotten by its commit, as if it were another database's. */
 static void
 process_record(StreamDecoder *decoder)
@@ -280,7 +354,7 @@ process_record(StreamDecoder *decoder)
 		pass_over(decoder, lsn, InvalidOid);
 		decoding->fast_forward = true;
 	}
-	LogicalDecodingProcessRecord(decoding, decoding->reader);
+	decode_record(decoder);
 	decoding->fast_forward = false;
 }
 

@@ -23,6 +23,7 @@ typedef struct StreamRound
 	List *relations; /* that have records in it */
 	List *ends; /* of StreamEnd */
 	List *passed; /* of StreamSpot */
+	List *torn; /* those of them that have left records, which are not to be stored */
 } StreamRound;
 
 /* A stream that was disabled in the round. */
@@ -49,6 +50,7 @@ typedef struct StreamDecoder
 	bool others; /* something was read that others wrote; for the caller to reset */
 	TransactionId own[DECODER_OWN]; /* transactions that the caller wrote lately */
 	bool historic; /* caches are of the time of a change */
+	bool inside; /* the plugin is at work, not the server */
 	MemoryContext round_context;
 	StreamRound round;
 } StreamDecoder;

@@ -176,6 +176,25 @@ is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FRO
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
 wait_for('SELECT active_pid IS NULL FROM dyn_stream_status');
+
+#
+# Transactions that the server cannot decode, and anybody can write: an index whose function writes, and INSERT … ON CONFLICT
+#
+
+value(q{
+	CREATE TABLE written (t text);
+	CREATE FUNCTION write(t text) RETURNS void LANGUAGE sql VOLATILE AS $$ INSERT INTO written VALUES (t) $$;
+	CREATE FUNCTION writes(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM write(t); RETURN t; END $$;
+	CREATE TABLE hostile (id int PRIMARY KEY, t text);
+	CREATE INDEX ON hostile (writes(t))});
+my $gaps = value('SELECT count(*) FROM dyn_stream_gaps');
+value(qq{SELECT put('sound', 'h$_'); BEGIN; SELECT put('sound', 'hostile'); INSERT INTO hostile VALUES ($_, 'x') ON CONFLICT DO NOTHING; COMMIT}) for 1 .. 10;
+value(q{SELECT put('sound', 'h last')});
+is(value('CALL dyn_stream_collect()'), '11', 'what cannot be decoded holds nobody up');
+is(value('SELECT count(*) FROM dyn_stream_gaps') - $gaps, '10', 'and readers are told of each');
+is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dyn_stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
+	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
+
 value('SELECT dyn_stream_disable(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');
 my $slot = value('SELECT slot_name FROM dyn_stream_status');
 value('CALL dyn_stream_teardown()');
