@@ -61,8 +61,11 @@ CREATE FUNCTION hostile.eq(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT h
 CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.eq);
 CREATE OPERATOR hostile.= (LEFTARG = name, RIGHTARG = name, FUNCTION = hostile.eq);
 CREATE OPERATOR hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.eq);
+CREATE FUNCTION hostile.plus(integer, integer) RETURNS integer LANGUAGE sql AS 'SELECT hostile.taken()::integer';
+CREATE OPERATOR hostile.+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.plus);
 SET client_min_messages = error;
 SET search_path = hostile, rights, pg_catalog;
+SELECT count(*) FROM public.dyn_collection_pages('app');
 SELECT public.dyn_request('ListTables', '{}');
 SELECT public.dyn_query('app', 'pk = :p', vals => '{":p":{"S":"ORG#2"}}');
 SELECT "Name" FROM "Org" WHERE "OrgId" OPERATOR(pg_catalog.=) '3';

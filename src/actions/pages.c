@@ -59,7 +59,8 @@ append_row_size(StringInfo sql, Relation rel)
 		if (column->attisdropped)
 			continue;
 		appendStringInfo(sql,
-						 " + CASE WHEN pg_catalog.pg_column_size(%s) OPERATOR(pg_catalog.>) %zu "
+						 " OPERATOR(pg_catalog.+) CASE WHEN pg_catalog.pg_column_size(%s) "
+						 "OPERATOR(pg_catalog.>) %zu "
 						 "THEN %zu ELSE COALESCE(pg_catalog.pg_column_size(%s), 0) END",
 						 name, MaxHeapTupleSize, sizeof(varatt_external) + VARHDRSZ_EXTERNAL, name);
 	}
