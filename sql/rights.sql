@@ -48,9 +48,6 @@ SELECT dyn_model_check();
 SELECT dyn_entity_view_change();
 SELECT dyn_migration_changed();
 SELECT dyn_migration_truncated();
-SELECT dyn_is_entity_support(NULL);
-SELECT dynamo_table_am_handler(NULL);
-SELECT dyn_item_recv(NULL);
 -- what stands before pg_catalog on the search_path has no say
 RESET ROLE;
 CREATE SCHEMA hostile;
