@@ -199,7 +199,7 @@ check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {
 	const EntityKey *key = call->member->key;
 
-	if (call->type == 0 || !is_planned(fcinfo) || key->ntemplates != 1 || call->nparts < 0 ||
+	if (call->type == 0 || !is_planned(fcinfo) || key->ntemplates != 1 || call->nparts < 1 ||
 		call->nparts > key->templates[0].template->nparts ||
 		count_placeholders(key->templates[0].template, call->nparts) != PG_NARGS() - FIRST_VALUE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),

@@ -45,6 +45,7 @@ def seeds(corpus, rng):
     for keys, attributes in [(c["keys"], c["attributes"]) for calls in corpus.calls.values() for c in calls if "keys" in c and "attributes" in c]:
         out["entity"].append(('{"entity":"X","type_attribute":"Type","type":"X","keys":%s,"attributes":%s}' % (keys, attributes), item(), item()))
         out["member"].append(('{"entity":"X","keys":%s,"attributes":%s}' % (keys, attributes), item(), "2", "7"))
+    out["member"] += [(d, item(), "0") for d in DEFINITIONS]
     out["member"] += [(d, item(), "2", v) for d in DEFINITIONS for v in ("7", "2024-05-01", "a")]
     out["migration"] = [('{"migration":"m","steps":%s}' % s,) for s in texts("steps")]
     out["model"] = [(m,) for m in texts("model") + [j for j in corpus.json if "DataModel" in j]]
