@@ -47,12 +47,21 @@ is_function(Oid oid, const char *name)
 	return same;
 }
 
-/* Nobody else can use the others'. */
+/* Not one that has gone since its trigger was read, and no temporary one of others, which nobody else can use. */
 static bool
-is_temporary_of_others(Oid relid)
+is_within_reach(Oid relid)
 {
-	return get_rel_persistence(relid) == RELPERSISTENCE_TEMP &&
-		   isOtherTempNamespace(get_rel_namespace(relid));
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+	bool within;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	within =
+		form->relpersistence != RELPERSISTENCE_TEMP || !isOtherTempNamespace(form->relnamespace);
+	ReleaseSysCache(tuple);
+	return within;
 }
 
 static DynListedTrigger *
@@ -89,7 +98,7 @@ dyn_listed_triggers(Oid relid, const char *name, const char *function)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (is_function(form->tgfoid, function) && !is_temporary_of_others(form->tgrelid))
+		if (is_function(form->tgfoid, function) && is_within_reach(form->tgrelid))
 			triggers = lappend(triggers, listed(rel, tuple));
 	}
 	systable_endscan(scan);
