@@ -70,3 +70,8 @@ SELECT request('GetItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{
 
 DROP FUNCTION request;
 DROP TABLE mov;
+
+-- strings of requests that are no text
+SELECT dyn_request('Scan', E'{"TableName":"\\ud800"}');
+SELECT dyn_request('Query', E'{"TableName":"a\\udfac\\"","IndexName":"x"}');
+SELECT dyn_request('GetItem', E'{"Key":{"a\\udc00":{"S":"x"}}}');

@@ -600,6 +600,8 @@ item_parse_string(struct JsonLexContext *lex)
 
 	p.lex = lex;
 	p.escontext = NULL;
+	/* errors look where in an item they are */
+	p.b.depth = 0;
 	initStringInfo(&p.scratch);
 	(void) token_string(&p, &string);
 	copy = palloc(string.len + 1);
