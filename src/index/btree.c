@@ -24,16 +24,6 @@ look(GsiWork *work, DynTable **table)
 	return gsi_open(work, AccessShareLock, table);
 }
 
-static const DynIndex *
-find_index(const GsiWork *work, const DynTable *table)
-{
-	const DynIndex *index = gsi_find(work, table);
-
-	if (index == NULL)
-		gsi_fail_dropped(work);
-	return index;
-}
-
 /*
  * Run a statement about the index.  While it runs nothing is held here: it waits for every
  * transaction that has the table locked or a snapshot.
@@ -84,7 +74,7 @@ drop_remains_sql(GsiWork *work)
 {
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
-	const DynIndex *index = find_index(work, table);
+	const DynIndex *index = gsi_find(work, table);
 	Oid types[3] = {OIDOID, TEXTOID, TEXTOID};
 	Datum values[3];
 	char *sql = NULL;
@@ -132,7 +122,7 @@ build_sql(GsiWork *work)
 	Relation rel = look(work, &table);
 	char *sql = NULL;
 
-	if (!OidIsValid(find_index(work, table)->relid))
+	if (!OidIsValid(gsi_find(work, table)->relid))
 		sql = gsi_btree_sql(work, dyn_shape_of(rel, table), rel, !work->temporary);
 	relation_close(rel, NoLock);
 	return sql;
@@ -185,7 +175,7 @@ gsi_drop_btree(GsiWork *work)
 
 	drop_remains(work);
 	rel = look(work, &table);
-	index = find_index(work, table);
+	index = gsi_find(work, table);
 	if (OidIsValid(index->relid) && !is_shared(table, index))
 		sql = drop_sql(work, index->relid);
 	relation_close(rel, NoLock);

@@ -19,11 +19,18 @@ gsi_name(GsiWork *work, ItemSpan name)
 	work->what = work->ttl ? "time to live" : psprintf("index \"%s\"", work->index);
 }
 
-/* NULL if the table has none. */
+/*
+ * What the table has of it.  It may be gone after each transaction: nothing keeps the table's owner
+ * from replacing the derive trigger by plain SQL.
+ */
 const DynIndex *
 gsi_find(const GsiWork *work, const DynTable *table)
 {
-	return work->ttl ? table->ttl : dyn_find_index(table, work->name);
+	const DynIndex *index = work->ttl ? table->ttl : dyn_find_index(table, work->name);
+
+	if (index == NULL)
+		gsi_fail_dropped(work);
+	return index;
 }
 
 /* Its status in a shape, which is there to be changed; NULL if the shape has none. */
