@@ -9,6 +9,7 @@
 #include "actions/arguments.h"
 #include "errors.h"
 
+/* Raise ERRCODE_DYN_VALIDATION if argument i is null.  The message calls the argument by name. */
 void
 argument_require(FunctionCallInfo fcinfo, int i, const char *name)
 {
@@ -16,12 +17,14 @@ argument_require(FunctionCallInfo fcinfo, int i, const char *name)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must not be null", name)));
 }
 
+/* Returns argument i, detoasted if need be, or NULL if the argument is null. */
 text *
 argument_text(FunctionCallInfo fcinfo, int i)
 {
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_TEXT_PP(i);
 }
 
+/* Returns argument i, detoasted if need be, or NULL if the argument is null. */
 DynItem *
 argument_item(FunctionCallInfo fcinfo, int i)
 {
@@ -37,6 +40,10 @@ argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 	return option_positive(name, PG_GETARG_INT64(i));
 }
 
+/*
+ * Returns the number of the choice that argument i, of type text, names, or missing if the argument
+ * is null.  The list of choices ends with NULL.  Any other text is ERRCODE_DYN_VALIDATION.
+ */
 int
 argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 				const char *const *choices)

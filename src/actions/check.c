@@ -9,6 +9,11 @@
 #include "actions/several.h"
 #include "catalog/derive.h"
 
+/*
+ * Raise an error if the request is invalid for its table: its expressions, its item or key, and the
+ * attributes that its update changes are checked.  No item is read.  The table stays locked in
+ * AccessShareLock mode until the transaction ends.
+ */
 void
 action_check(TransactKind kind, const ItemRequest *request)
 {

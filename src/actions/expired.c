@@ -22,6 +22,10 @@ typedef struct Limits
 	char now_bytes[ITEM_NUMBER_SIZE];
 } Limits;
 
+/*
+ * Returns whether reads leave out expired items of the table.  They no longer do while time to live
+ * is being disabled.
+ */
 bool
 action_hides(const DynTable *table)
 {

@@ -6,6 +6,10 @@
 
 #include "actions/actions.h"
 
+/*
+ * Returns a stored item as conditions and updates of the request see it.  NULL gives NULL; a
+ * request without a form gives the item itself, not a copy.
+ */
 DynItem *
 action_shown(const ItemRequest *request, const DynItem *stored)
 {
@@ -14,6 +18,10 @@ action_shown(const ItemRequest *request, const DynItem *stored)
 	return request->form->shown(stored, request->form->arg);
 }
 
+/*
+ * Returns a stored item as the result of the request has it.  NULL gives NULL; a request without a
+ * form gives the item itself, not a copy.
+ */
 DynItem *
 action_returned(const ItemRequest *request, const DynItem *stored)
 {

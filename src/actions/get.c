@@ -8,6 +8,11 @@
 
 #include "actions/actions.h"
 
+/*
+ * Returns the item with the key of the request, projected, as the active snapshot shows it.  NULL
+ * means that there is no such item, or that it has expired and the table hides it.  The request is
+ * checked before the item is read.
+ */
 DynItem *
 action_get(const ItemRequest *request)
 {

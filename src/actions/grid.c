@@ -10,6 +10,10 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
+/*
+ * Returns a grid without rows, allocated in the current memory context.  Cells wider than
+ * max_width, in columns of the terminal, are cut.
+ */
 Grid *
 grid_create(int ncolumns, int max_width)
 {
@@ -38,6 +42,7 @@ grid_add_row(Grid *grid)
 	grid->rules[grid->nrows++] = false;
 }
 
+/* Append a row that is a horizontal line between the rows around it. */
 void
 grid_add_rule(Grid *grid)
 {
@@ -60,6 +65,10 @@ append_character(StringInfo out, const char *s)
 	return Max(pg_encoding_dsplen(PG_UTF8, s), 0);
 }
 
+/*
+ * Set a cell of the last row to a copy of a text in UTF-8, allocated in the current memory context.
+ * Control characters are escaped; a text that is too wide is cut and ends with an ellipsis.
+ */
 void
 grid_set_text(Grid *grid, int column, ItemSpan text)
 {

@@ -6,6 +6,11 @@
 
 #include "actions/actions.h"
 
+/*
+ * Record in request->measure, if there is one, the item before and after the action; NULL means
+ * that there is none.  The pointers are stored as they are, so what they point to must outlive the
+ * measure.  The measure of the collection is reset.
+ */
 void
 action_measure(const ItemRequest *request, const DynTable *table, const DynItem *old,
 			   const DynItem *new)

@@ -48,6 +48,10 @@ replace_item(const ItemRequest *request, const Expr *condition, DynTable *table,
 	return put.old;
 }
 
+/*
+ * Put an item without a condition, and return the item that it replaces, or NULL if there was none.
+ * The caller has checked item and key, and calls this between store_begin() and store_end().
+ */
 DynItem *
 action_replace(DynTable *table, const DynKeyValues *key, DynItem *item)
 {
@@ -113,6 +117,11 @@ watch_many(Relation rel, const DynTable *table, int n, const DynKeyValues *const
 	return many;
 }
 
+/*
+ * Put n items, replacing those that are there.  The keys are distinct and in the order of the
+ * primary key, and rel is open under RowExclusiveLock.  An item collection that becomes too large
+ * is ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT.
+ */
 void
 action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
 				const DynItem *const *items)

@@ -162,6 +162,11 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 						   "Conditions on keys belong into the key condition.");
 }
 
+/*
+ * Run a Query: call callback for each item that it returns, in the order that the request asks for,
+ * and fill in *result, whose last key is allocated in the current memory context.  The callback is
+ * not called if only the count is selected.  The request is checked before anything is read.
+ */
 void
 action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
 {

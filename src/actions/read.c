@@ -185,6 +185,9 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->keys_only = keys_suffice(read);
 }
 
+/*
+ * Close the table that read_open() has opened.  The table stays locked until the transaction ends.
+ */
 void
 read_close(Read *read)
 {

@@ -19,6 +19,10 @@ struct TargetTables
 	List *tables;
 };
 
+/*
+ * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
+ * the current memory context.
+ */
 TargetTables *
 target_tables(LOCKMODE lockmode)
 {
@@ -28,6 +32,11 @@ target_tables(LOCKMODE lockmode)
 	return tables;
 }
 
+/*
+ * Set the relation and table of a target to those with the given name or ARN, which is opened once
+ * for all targets that name it alike.  Raises an error if there is no such table.  The pointer to
+ * the name is kept.
+ */
 void
 target_open(TargetTables *tables, text *name, ItemTarget *target)
 {
@@ -99,6 +108,10 @@ target_sort(ItemTarget *targets, int n, const char *what)
  * Counting
  */
 
+/*
+ * Report an item that was read or written to the meter, which may be NULL.  old and new are the
+ * item before and after the action; NULL means that there is none.
+ */
 void
 target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
 			   const DynItem *new)

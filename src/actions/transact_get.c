@@ -78,6 +78,12 @@ get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
 	return item;
 }
 
+/*
+ * Call callback for each action, in the order of the request, with the item that the active
+ * snapshot shows, projected.  NULL stands for an item that does not exist, or that has expired and
+ * is hidden.  An item lives until the callback returns.  The request is checked before anything is
+ * read.
+ */
 void
 action_transact_get(const TransactRequest *request, TransactGetCallback callback, void *arg)
 {

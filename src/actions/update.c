@@ -86,6 +86,11 @@ returned_item(const Update *u)
 	}
 }
 
+/*
+ * Update the item with the key of the request, or create it if there is none; an update that only
+ * removes attributes creates none.  Returns what return_values asks for, or NULL if that is
+ * nothing.  If the condition is not met, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED is raised.
+ */
 DynItem *
 action_update(const ItemRequest *request)
 {
