@@ -91,6 +91,10 @@ check_column(TableCheck *check, int i)
 					 alter(check, made->column, "DROP NOT NULL"));
 }
 
+/*
+ * Report what is wrong with the column of items, and with derived columns other than those of the
+ * primary key.  Without check->shape, only the column of items is checked.
+ */
 void
 check_columns(TableCheck *check)
 {
@@ -154,6 +158,10 @@ advise_constraint(const TableCheck *check, bool exists)
 					dyn_shape_constraint_sql(check->shape));
 }
 
+/*
+ * Report if the constraint that compares the columns with the item is missing, is not enforced or
+ * validated, or does not cover all columns.
+ */
 void
 check_constraint(TableCheck *check)
 {

@@ -65,6 +65,10 @@ add_primary_key(const TableCheck *check)
 	return sql.data;
 }
 
+/*
+ * Report if the primary key is missing, deferrable, or has a btree that is not valid.
+ * check->primary must be set.
+ */
 void
 check_primary_key(TableCheck *check)
 {
@@ -206,6 +210,10 @@ check_ttl(TableCheck *check)
 					 advise_resuming(check, "dyn_ttl_resume", NULL));
 }
 
+/*
+ * Report secondary indexes and time to live that have no usable btree, or whose creation or removal
+ * has not finished.  Does nothing unless check->table and check->shape are set.
+ */
 void
 check_indexes(TableCheck *check)
 {

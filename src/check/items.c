@@ -312,6 +312,11 @@ has_items(Relation rel)
 		   dyn_is_item_type(getBaseType(get_atttype(RelationGetRelid(rel), attnum)));
 }
 
+/*
+ * Validate the rows of the table and of its partitions, and report at most max problems; -1 means
+ * all.  The caller is connected to SPI.  Privileges and row-level security of the current user
+ * apply, so rows that policies hide are not checked.
+ */
 void
 check_items(TableCheck *check, int max)
 {

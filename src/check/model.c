@@ -36,6 +36,10 @@ table_name(Relation rel)
 					RelationGetRelationName(rel));
 }
 
+/*
+ * Report if the declarations of entities cannot be read, or if entities are enforced and none is
+ * declared.  Does nothing unless check->table is set.
+ */
 void
 check_model(TableCheck *check)
 {

@@ -40,6 +40,7 @@ enum
 	COLUMNS
 };
 
+/* Add a problem of the relation check->rel to the result.  The strings are copied. */
 void
 check_report(TableCheck *check, const char *object, const char *problem, const char *advice)
 {
@@ -53,6 +54,7 @@ check_report(TableCheck *check, const char *object, const char *problem, const c
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
 }
 
+/* Add a problem of one row to the result.  All values are copied. */
 void
 check_report_row(TableCheck *check, const RowProblem *row)
 {

@@ -221,6 +221,11 @@ check_one(TableCheck *check, const Trigger *trigger)
 		check_arguments(check, arguments_of(trigger));
 }
 
+/*
+ * Report triggers of the extension that call another function, fire at other events, are enabled or
+ * disabled wrongly, or have unreadable arguments; a missing derive trigger; and triggers of users
+ * that fire after it.
+ */
 void
 check_triggers(TableCheck *check)
 {
