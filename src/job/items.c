@@ -75,6 +75,10 @@ typedef struct Change
  * Arguments, rights
  */
 
+/*
+ * Set the batch size, the rate, restart and wait from the arguments from the i-th on; a null one
+ * gives its default.  Raises ERRCODE_DYN_VALIDATION if a number is out of range.
+ */
 void
 item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i)
 {
@@ -99,6 +103,11 @@ require_rights(Relation rel)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(rel));
 }
 
+/*
+ * Open work->table_name under AccessShareLock, and set the table's OID and name in work.  Raises an
+ * error unless the current user has SELECT and UPDATE privileges on the whole table.  The caller
+ * closes the relation.
+ */
 Relation
 item_job_open(ItemJob *work, DynTable **table)
 {
@@ -527,6 +536,11 @@ run(ItemJob *work)
 	tell_end(work, work->job);
 }
 
+/*
+ * Run the job to its end, in many transactions, and report its totals as a NOTICE.  The caller is a
+ * procedure that may commit, connected to SPI, and has no relation open.  After an error too, the
+ * session's locks on the job are released.
+ */
 void
 item_job_run(ItemJob *work)
 {

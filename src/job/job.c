@@ -46,6 +46,7 @@
  * Transactions
  */
 
+/* Raise ERRCODE_ACTIVE_SQL_TRANSACTION unless the procedure was called so that it may commit. */
 void
 job_require_nonatomic(FunctionCallInfo fcinfo, const char *procedure)
 {
@@ -65,6 +66,10 @@ next_transaction(Job *job)
 	MemoryContextSwitchTo(job->transient);
 }
 
+/*
+ * Commit, and begin a transaction that is READ COMMITTED and whose own commit does not wait for the
+ * disk.  job->transient is emptied, and becomes the current memory context.
+ */
 void
 job_commit(Job *job)
 {
@@ -119,6 +124,10 @@ drop_chunk(Job *job)
 	job->claimed = 0;
 }
 
+/*
+ * Release the locks that the session has on the job.  The job may be NULL.  This must be called
+ * after an error too, since locks of the session outlive the transaction.
+ */
 void
 job_leave(Job *job)
 {
@@ -295,6 +304,12 @@ enter_job(Job *job, const char *fingerprint, int nsteps, bool restart)
 		restart_job(job);
 }
 
+/*
+ * Find or create a job, and take part in it.  Commits twice.  The job is allocated in the current
+ * memory context, which must outlive it.  Raises an error if the current user lacks the rights of
+ * the role that began the job, unless the table's owner restarts it, or if it is to be restarted
+ * while other sessions work on it.
+ */
 Job *
 job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint, int nsteps,
 		  bool restart)
@@ -318,6 +333,7 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	return job;
 }
 
+/* Set how many rows a step is expected to have, unless that is set already.  Does not commit. */
 void
 job_expect(Job *job, int step, int64 rows)
 {
@@ -463,6 +479,10 @@ cut_chunk(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 	return true;
 }
 
+/*
+ * Take a chunk of the step that no session works on, or else cut a new one.  The bounds of the
+ * chunk are allocated in job->context.  Returns false if there is nothing to take.  Commits twice.
+ */
 bool
 job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 {
@@ -494,6 +514,11 @@ await_chunk(Job *job, int64 number, bool wait)
 	job_tell(job);
 }
 
+/*
+ * Take a chunk that another session leaves unfinished, waiting for the sessions that work on the
+ * step; if wait is false, ERRCODE_OBJECT_IN_USE is raised instead of waiting.  Returns false if all
+ * chunks of the step are done.  Commits twice each time it looks.
+ */
 bool
 job_await(Job *job, int step, bool wait, JobChunk *chunk)
 {
@@ -567,6 +592,11 @@ job_complete(JobChunk *chunk)
 	chunk->lower = chunk->upper = NULL;
 }
 
+/*
+ * Mark the job as finished if all chunks of all steps are done, and return whether they are.
+ * Commits twice; the last commit waits for the disk, unless the session's synchronous_commit is
+ * off.
+ */
 bool
 job_end(Job *job)
 {
@@ -605,6 +635,10 @@ shortened(const char *text)
 		psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_NOTE - 3), text));
 }
 
+/*
+ * Add a problem to those that the job has found: its kind, the row that has it, in a form for
+ * people, and the error message, which is cut if it is long.  Does not commit.
+ */
 void
 job_problem(Job *job, int step, const char *what, const char *row, const char *message)
 {
@@ -618,6 +652,7 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 				  lengthof(types), types, values, NULL);
 }
 
+/* Delete the problems of a step.  Does not commit. */
 void
 job_forget_problems(Job *job, int step)
 {
@@ -629,6 +664,10 @@ job_forget_problems(Job *job, int step)
 				  types, values, NULL);
 }
 
+/*
+ * Set *total to the numbers of rows done, rows skipped and problems, of all sessions, as far as
+ * they are committed or written by the current transaction.
+ */
 void
 job_total(Job *job, JobTotal *total)
 {
@@ -679,6 +718,10 @@ tell(const Job *job)
 	SPI_freetuptable(SPI_tuptable);
 }
 
+/*
+ * Report the job's progress as a NOTICE, unless the last one is less than TELL_AFTER milliseconds
+ * old.  A transaction is in progress, and the caller is connected to SPI.
+ */
 void
 job_tell(Job *job)
 {
