@@ -202,6 +202,10 @@ prepare_get(const BatchGetCall *call, BatchGetRequest *request, RequestMeter *me
 	request->meter = meter_wanted(meter);
 }
 
+/*
+ * Run BatchGetItem, and append the response.  Keys are returned as UnprocessedKeys once the items
+ * read exceed dyn_max_batch_size bytes.
+ */
 void
 request_batch_get_item(JsonReader *reader, StringInfo response)
 {

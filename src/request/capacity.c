@@ -16,6 +16,10 @@
 
 const char *const capacity_details[] = {"NONE", "TOTAL", "INDEXES", NULL};
 
+/*
+ * Set all counters to zero.  They are allocated in the current memory context; the table must
+ * outlive them.
+ */
 void
 capacity_init(Capacity *capacity, const DynTable *table)
 {
@@ -31,6 +35,7 @@ blocks(Size bytes, Size block)
 	return Max((int64) ((bytes + block - 1) / block), 1);
 }
 
+/* Returns how many blocks of 4 kB a read of so many bytes counts as; at least 1. */
 int64
 capacity_read_blocks(Size bytes)
 {
@@ -123,6 +128,11 @@ add_write(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKi
 	}
 }
 
+/*
+ * Count the read or the write of one item in the table, and a write in the table's indexes too.
+ * old and new are the item before and after it; NULL means that there is none.  For a read, only
+ * old counts.
+ */
 void
 capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, CapacityKind kind)
 {

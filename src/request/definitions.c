@@ -22,6 +22,7 @@ static const char *const attribute_types[] = {"S", "N", "B", NULL};
  * Read
  */
 
+/* Read AttributeDefinitions: append an AttributeDefinition for each element to a List *. */
 void
 request_read_attributes(JsonReader *reader, void *list)
 {
@@ -39,6 +40,7 @@ request_read_attributes(JsonReader *reader, void *list)
 	}
 }
 
+/* Read KeySchema: append a KeyElement for each element to a List *. */
 void
 request_read_key_schema(JsonReader *reader, void *list)
 {
@@ -55,6 +57,7 @@ request_read_key_schema(JsonReader *reader, void *list)
 	}
 }
 
+/* Read ProvisionedThroughput into a Throughput.  A number below 1 is ERRCODE_DYN_VALIDATION. */
 void
 request_read_throughput(JsonReader *reader, void *throughput)
 {
@@ -101,6 +104,7 @@ read_index(JsonReader *reader, IndexDefinition *definition, bool local)
 	request_read_members(reader, index_members, lengthof(index_members) - local, definition);
 }
 
+/* Read the definition of one global index; an IndexDefinition * is set to it, newly allocated. */
 void
 request_read_global_index(JsonReader *reader, void *definition)
 {
@@ -123,18 +127,30 @@ read_indexes(JsonReader *reader, List **list, bool local)
 				  local ? "Local" : "Global");
 }
 
+/*
+ * Read GlobalSecondaryIndexes: append an IndexDefinition for each element to a List *.  An empty
+ * array is ERRCODE_DYN_VALIDATION.
+ */
 void
 request_read_global_indexes(JsonReader *reader, void *list)
 {
 	read_indexes(reader, list, false);
 }
 
+/*
+ * Read LocalSecondaryIndexes: append an IndexDefinition for each element to a List *.  An empty
+ * array, or an element with ProvisionedThroughput, is ERRCODE_DYN_VALIDATION.
+ */
 void
 request_read_local_indexes(JsonReader *reader, void *list)
 {
 	read_indexes(reader, list, true);
 }
 
+/*
+ * Read StreamSpecification into a StreamSpecification.  Raises ERRCODE_DYN_VALIDATION if the stream
+ * is enabled without StreamViewType, or if StreamViewType is given and the stream is not enabled.
+ */
 void
 request_read_stream(JsonReader *reader, void *specification)
 {
@@ -154,8 +170,10 @@ request_read_stream(JsonReader *reader, void *specification)
 				  INVALID "If stream is being disabled, then UpdateViewType must not be specified");
 }
 
-/* It is refused where it is asked for, and accepted where it is not. */
-
+/*
+ * Read SSESpecification, and raise ERRCODE_DYN_VALIDATION if it enables encryption, or names a type
+ * or a key: encryption is not supported.  Nothing is stored.
+ */
 void
 request_read_encryption(JsonReader *reader, void *unused)
 {
@@ -396,6 +414,7 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	return spec;
 }
 
+/* Returns the capacity that a ProvisionedThroughput asks for; zero units if it is not given. */
 DynCapacity
 request_capacity(const Throughput *throughput)
 {

@@ -29,6 +29,10 @@ take_error(MemoryContext context)
 	return error;
 }
 
+/*
+ * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own, and
+ * unchanged otherwise.  Called in PG_CATCH(); the context is the one that was current at PG_TRY().
+ */
 void
 request_rethrow(MemoryContext context)
 {

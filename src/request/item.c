@@ -114,6 +114,7 @@ print_capacity(StringInfo response, const ItemCall *call, CapacityKind kind)
 				   &capacity);
 }
 
+/* Run GetItem, and append the response.  With a NULL response, only check the request. */
 void
 request_get_item(JsonReader *reader, StringInfo response)
 {
@@ -172,6 +173,7 @@ run_write(TransactKind kind, DynItem *(*action)(const ItemRequest *), ItemCall *
 	response_end(response);
 }
 
+/* Run PutItem, and append the response.  With a NULL response, only check the request. */
 void
 request_put_item(JsonReader *reader, StringInfo response)
 {
@@ -181,6 +183,7 @@ request_put_item(JsonReader *reader, StringInfo response)
 	run_write(TRANSACT_PUT, action_put, &call, response);
 }
 
+/* Run UpdateItem, and append the response.  With a NULL response, only check the request. */
 void
 request_update_item(JsonReader *reader, StringInfo response)
 {
@@ -190,6 +193,7 @@ request_update_item(JsonReader *reader, StringInfo response)
 	run_write(TRANSACT_UPDATE, action_update, &call, response);
 }
 
+/* Run DeleteItem, and append the response.  With a NULL response, only check the request. */
 void
 request_delete_item(JsonReader *reader, StringInfo response)
 {

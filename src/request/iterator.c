@@ -19,12 +19,17 @@
 
 #define ITERATOR_MINUTES 15
 
+/* Returns the current time, not that of the transaction's start, in milliseconds since 1970. */
 int64
 request_now(void)
 {
 	return stream_milliseconds(GetCurrentTimestamp());
 }
 
+/*
+ * Set *table to the table's name, which points into arn, and *label to the stream's label.  Returns
+ * false if arn is not the ARN of a stream.  The stream need not exist.
+ */
 bool
 request_parse_stream_arn(ItemSpan arn, ItemSpan *table, int64 *label)
 {
@@ -52,6 +57,7 @@ request_parse_shard_id(ItemSpan id, const DynStream *stream)
 	return -1;
 }
 
+/* Returns the iterator as text, allocated in the current memory context. */
 char *
 request_print_iterator(const ShardIterator *iterator)
 {
@@ -122,6 +128,11 @@ read_iterator(ItemSpan text, ShardIterator *iterator)
 	return true;
 }
 
+/*
+ * Read an iterator from its text, which it points into.  A malformed text is
+ * ERRCODE_DYN_VALIDATION, and one that was issued too long ago ERRCODE_DYN_EXPIRED_ITERATOR.  The
+ * caller has to check the ARN and the number of the shard.
+ */
 void
 request_parse_iterator(ItemSpan text, ShardIterator *iterator)
 {

@@ -91,24 +91,28 @@ read_attributes(JsonReader *reader, const RequestMember *members, int n, LegacyL
 	}
 }
 
+/* Read QueryFilter, ScanFilter or KeyConditions into a LegacyList of LegacyAttribute. */
 void
 legacy_read_conditions(JsonReader *reader, void *to)
 {
 	read_attributes(reader, condition_members, lengthof(condition_members), to);
 }
 
+/* Read Expected into a LegacyList of LegacyAttribute. */
 void
 legacy_read_expected(JsonReader *reader, void *to)
 {
 	read_attributes(reader, expected_members, lengthof(expected_members), to);
 }
 
+/* Read AttributeUpdates into a LegacyList of LegacyAttribute. */
 void
 legacy_read_updates(JsonReader *reader, void *to)
 {
 	read_attributes(reader, update_members, lengthof(update_members), to);
 }
 
+/* Read AttributesToGet into a LegacyList of ItemSpan. */
 void
 legacy_read_names(JsonReader *reader, void *to)
 {
@@ -124,6 +128,10 @@ legacy_read_names(JsonReader *reader, void *to)
 	}
 }
 
+/*
+ * Read ConditionalOperator into a LegacyOperator.  What is neither AND nor OR is
+ * ERRCODE_DYN_VALIDATION.
+ */
 void
 legacy_read_operator(JsonReader *reader, void *to)
 {

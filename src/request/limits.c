@@ -9,6 +9,7 @@
 /* Capacity is counted, and not limited: what an account of DynamoDB's begins with. */
 #define CAPACITY_UNITS 40000
 
+/* Run DescribeLimits.  The response is the same for all users, since no capacity is limited. */
 void
 request_describe_limits(JsonReader *reader, StringInfo response)
 {

@@ -59,6 +59,11 @@ add_collection(int part, const ItemMeasure *measure, void *arg)
 	metrics_print(out, NULL, measure);
 }
 
+/*
+ * Begin to count for a request of nparts parts, which the caller sets in meter->parts.  detail is a
+ * CapacityDetail, and metrics a number among metrics_choices.  All is allocated in the current
+ * memory context.  The meter has a pointer to itself, so it must not be moved or copied.
+ */
 void
 meter_init(RequestMeter *meter, int detail, int metrics, int nparts)
 {
@@ -70,12 +75,17 @@ meter_init(RequestMeter *meter, int detail, int metrics, int nparts)
 	initStringInfo(&meter->collections);
 }
 
+/* Returns the callbacks for the action, or NULL if the request asks for no numbers. */
 const ItemMeter *
 meter_wanted(const RequestMeter *meter)
 {
 	return meter->detail != CAPACITY_NONE || meter->meter.collection != NULL ? &meter->meter : NULL;
 }
 
+/*
+ * Append the members ConsumedCapacity and ItemCollectionMetrics to the response, as far as they are
+ * asked for.
+ */
 void
 meter_print(StringInfo response, RequestMeter *meter)
 {

@@ -142,6 +142,7 @@ end_items(StringInfo response, const ReadCall *call, const ReadResult *result)
 	response_end(response);
 }
 
+/* Run Query, and append the response.  With a NULL response, only check the request. */
 void
 request_query(JsonReader *reader, StringInfo response)
 {
@@ -164,6 +165,7 @@ request_query(JsonReader *reader, StringInfo response)
 	end_items(response, &call, &result);
 }
 
+/* Run Scan, and append the response.  With a NULL response, only check the request. */
 void
 request_scan(JsonReader *reader, StringInfo response)
 {

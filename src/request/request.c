@@ -55,6 +55,11 @@ find_operation(const char *name)
 			(errcode(ERRCODE_DYN_UNKNOWN_OPERATION), errmsg("unknown operation \"%s\"", name)));
 }
 
+/*
+ * Run an operation, and append its response to the string.  A NULL response, with which the request
+ * is only checked, is allowed only for operations that an access pattern can have.  An unknown name
+ * is ERRCODE_DYN_UNKNOWN_OPERATION.
+ */
 void
 request_run(const char *operation, const char *request, int len, StringInfo response)
 {

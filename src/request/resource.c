@@ -47,6 +47,7 @@ request_open_state(ItemSpan name, DynTable **table)
 	return rel;
 }
 
+/* Raise an error unless the current user has the rights of the table's owner. */
 void
 request_check_owner(Relation rel)
 {

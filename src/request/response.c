@@ -6,6 +6,10 @@
 
 #include "request/response.h"
 
+/*
+ * Append the name of a member and a colon, after a comma unless the object or array has just begun.
+ * The name is not escaped.  NULL appends no name, for an element of an array.
+ */
 void
 response_name(StringInfo out, const char *name)
 {
@@ -15,6 +19,7 @@ response_name(StringInfo out, const char *name)
 		appendStringInfo(out, "\"%s\":", name);
 }
 
+/* The same as response_name() for a name that is data, which is escaped. */
 void
 response_member(StringInfo out, ItemSpan name)
 {
@@ -23,6 +28,9 @@ response_member(StringInfo out, ItemSpan name)
 	appendStringInfoChar(out, ':');
 }
 
+/*
+ * Begin an object, as a member with the given name or, if name is NULL, as an element of an array.
+ */
 void
 response_begin(StringInfo out, const char *name)
 {
@@ -30,12 +38,16 @@ response_begin(StringInfo out, const char *name)
 	appendStringInfoChar(out, '{');
 }
 
+/* End the object that was begun last. */
 void
 response_end(StringInfo out)
 {
 	appendStringInfoChar(out, '}');
 }
 
+/*
+ * Begin an array, as a member with the given name or, if name is NULL, as an element of an array.
+ */
 void
 response_begin_array(StringInfo out, const char *name)
 {
@@ -43,12 +55,14 @@ response_begin_array(StringInfo out, const char *name)
 	appendStringInfoChar(out, '[');
 }
 
+/* End the array that was begun last. */
 void
 response_end_array(StringInfo out)
 {
 	appendStringInfoChar(out, ']');
 }
 
+/* Append a string, which is escaped, as a member; as an element of an array if name is NULL. */
 void
 response_string(StringInfo out, const char *name, ItemSpan string)
 {
@@ -56,6 +70,7 @@ response_string(StringInfo out, const char *name, ItemSpan string)
 	item_print_string(out, string);
 }
 
+/* Append a number as a member; as an element of an array if name is NULL. */
 void
 response_integer(StringInfo out, const char *name, int64 value)
 {
@@ -63,6 +78,10 @@ response_integer(StringInfo out, const char *name, int64 value)
 	appendStringInfo(out, INT64_FORMAT, value);
 }
 
+/*
+ * Append an item in DynamoDB JSON as a member; as an element of an array if name is NULL.  Nothing
+ * is appended if the item is NULL.
+ */
 void
 response_item(StringInfo out, const char *name, const DynItem *item)
 {

@@ -148,6 +148,10 @@ append_all_tables(StringInfo response, const ListStreams *list, int64 *room, cha
 	return complete;
 }
 
+/*
+ * Run ListStreams: list the streams of one table, or those of all tables that are visible in the
+ * search_path and whose streams the current user may read.
+ */
 void
 request_list_streams(JsonReader *reader, StringInfo response)
 {
@@ -305,6 +309,7 @@ append_description(StringInfo response, const DescribeStream *describe, const Dy
 	response_end(response);
 }
 
+/* Run DescribeStream.  Raises an error if the current user may not read the table's streams. */
 void
 request_describe_stream(JsonReader *reader, StringInfo response)
 {
@@ -367,6 +372,7 @@ get_position(const GetShardIterator *get)
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 
+/* Run GetShardIterator.  Raises an error if the current user may not read the table's streams. */
 void
 request_get_shard_iterator(JsonReader *reader, StringInfo response)
 {
@@ -424,6 +430,10 @@ find_target(const ShardIterator *iterator, StreamTarget *target)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
 }
 
+/*
+ * Run GetRecords, which does not wait for records.  The response has no NextShardIterator if the
+ * stream has ended.
+ */
 void
 request_get_records(JsonReader *reader, StringInfo response)
 {

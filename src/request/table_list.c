@@ -74,6 +74,7 @@ find_names(ItemSpan **names)
 	return n;
 }
 
+/* Raise ERRCODE_DYN_VALIDATION unless limit is between 1 and max. */
 void
 request_check_limit(int64 limit, int max)
 {
@@ -109,6 +110,10 @@ append_page(StringInfo response, const ListTables *list, const ItemSpan *names, 
 	appendStringInfoChar(response, '}');
 }
 
+/*
+ * Run ListTables: list the tables that are visible in the search_path and that the current user has
+ * a privilege on, by name in byte order.  Members of pg_monitor see all visible tables.
+ */
 void
 request_list_tables(JsonReader *reader, StringInfo response)
 {

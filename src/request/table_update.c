@@ -399,6 +399,10 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
 	return stream_lock_mode(update->name, update->stream.view);
 }
 
+/*
+ * Run UpdateTable, which only the table's owner may do.  The creation or deletion of an index is
+ * only begun here; a background worker does the rest after the transaction has committed.
+ */
 void
 request_update_table(JsonReader *reader, StringInfo response)
 {

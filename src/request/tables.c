@@ -101,6 +101,7 @@ add_indexes(DynShape *shape, List *definitions, bool local, List *attributes)
 			lappend(shape->indexes, request_index_spec(lfirst(cell), local, shape, attributes));
 }
 
+/* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
 void
 request_create_table(JsonReader *reader, StringInfo response)
 {
@@ -129,6 +130,9 @@ request_create_table(JsonReader *reader, StringInfo response)
 	relation_close(rel, NoLock);
 }
 
+/*
+ * Run DescribeTable, for which any privilege on the table, or membership in pg_monitor, suffices.
+ */
 void
 request_describe_table(JsonReader *reader, StringInfo response)
 {
@@ -142,6 +146,10 @@ request_describe_table(JsonReader *reader, StringInfo response)
 	relation_close(rel, NoLock);
 }
 
+/*
+ * Run DeleteTable.  Raises an error if the current user may not drop the table, or if it has
+ * deletion protection.
+ */
 void
 request_delete_table(JsonReader *reader, StringInfo response)
 {

@@ -22,6 +22,10 @@ typedef struct TagRequest
 	ItemSpan next;
 } TagRequest;
 
+/*
+ * Read Tags: append a DynTag for each element to a List *.  A key that is there twice is
+ * ERRCODE_DYN_VALIDATION.
+ */
 void
 request_read_tags(JsonReader *reader, void *list)
 {
@@ -59,6 +63,7 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 			  item_quoted(request->arn));
 }
 
+/* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
 void
 request_tag_resource(JsonReader *reader, StringInfo response)
 {
@@ -84,6 +89,10 @@ request_tag_resource(JsonReader *reader, StringInfo response)
 	appendStringInfoString(response, "{}");
 }
 
+/*
+ * Run UntagResource, which only the table's owner may do.  Keys of tags that do not exist are
+ * ignored.
+ */
 void
 request_untag_resource(JsonReader *reader, StringInfo response)
 {

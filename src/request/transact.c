@@ -247,6 +247,10 @@ check_actions(const TransactRequest *request)
 		action_check(request->actions[i].kind, &request->actions[i].request);
 }
 
+/*
+ * Run TransactWriteItems, and append the response.  Nothing is written if a transaction with the
+ * same ClientRequestToken was done before.  With a NULL response, only check the request.
+ */
 void
 request_transact_write_items(JsonReader *reader, StringInfo response)
 {
@@ -274,6 +278,7 @@ print_gotten(DynItem *item, void *arg)
 	response_end(arg);
 }
 
+/* Run TransactGetItems, and append the response.  With a NULL response, only check the request. */
 void
 request_transact_get_items(JsonReader *reader, StringInfo response)
 {

@@ -67,6 +67,11 @@ request_enable_ttl(ItemSpan name, ItemSpan attribute, bool hide_expired, const c
 	SPI_finish();
 }
 
+/*
+ * Disable time to live in the caller's transaction.  Raises an error unless the current user owns
+ * the table.  If the table has pages, a background worker does the rest after the commit, so it
+ * must not be a temporary table.  procedure is the name of what the user called, for messages.
+ */
 void
 request_disable_ttl(ItemSpan name, const char *procedure)
 {
@@ -109,6 +114,7 @@ check_disabled(const UpdateTimeToLive *update)
 	relation_close(rel, AccessShareLock);
 }
 
+/* Run UpdateTimeToLive, which only the table's owner may do. */
 void
 request_update_time_to_live(JsonReader *reader, StringInfo response)
 {
@@ -135,6 +141,10 @@ request_update_time_to_live(JsonReader *reader, StringInfo response)
 	appendStringInfoString(response, "}}");
 }
 
+/*
+ * Run DescribeTimeToLive, for which any privilege on the table, or membership in pg_monitor,
+ * suffices.
+ */
 void
 request_describe_time_to_live(JsonReader *reader, StringInfo response)
 {
