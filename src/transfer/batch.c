@@ -199,6 +199,10 @@ take(Transfer *transfer, const Input *input)
 		transfer_write(transfer);
 }
 
+/*
+ * Take in a line, and write the batch if it is full.  The line is not kept.  An error that the line
+ * is to blame for is noted if transfer->skip is set, and raised otherwise.
+ */
 void
 transfer_take(Transfer *transfer, const char *line, int len)
 {
@@ -207,6 +211,7 @@ transfer_take(Transfer *transfer, const char *line, int len)
 	take(transfer, &input);
 }
 
+/* The same as transfer_take() for an item instead of a line.  The item is copied. */
 void
 transfer_take_item(Transfer *transfer, DynItem *item)
 {
@@ -215,6 +220,7 @@ transfer_take_item(Transfer *transfer, DynItem *item)
 	take(transfer, &input);
 }
 
+/* Count a line without content, so that the numbers of the lines after it are right. */
 void
 transfer_blank(Transfer *transfer)
 {
@@ -387,6 +393,10 @@ write_part(Transfer *transfer, int first, int n)
 	}
 }
 
+/*
+ * Write the lines that were taken in, and begin a new batch.  transfer->rel and transfer->table
+ * must be those of the current transaction.  Errors are noted or raised as in transfer_take().
+ */
 void
 transfer_write(Transfer *transfer)
 {

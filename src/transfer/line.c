@@ -212,6 +212,11 @@ is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/*
+ * Parse a line, and set *item to the item, allocated in the current memory context; for
+ * TRANSFER_DELETE it is the key, and for TRANSFER_BLANK it is not set.  Raises an error if the line
+ * is malformed.
+ */
 TransferKind
 transfer_parse_line(const char *line, int len, DynItem **item)
 {
