@@ -19,6 +19,10 @@
 /* Its btree is named after the table and this. */
 #define NAME "ttl"
 
+/*
+ * Set up work, which is all zeros, as work on time to live instead of an index.  procedure is the
+ * name of what the user called; the pointer is kept.
+ */
 void
 ttl_begin_work(GsiWork *work, const char *procedure)
 {
@@ -50,6 +54,10 @@ ttl_check_enable(const DynTable *table, ItemSpan attribute)
 		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
 }
 
+/*
+ * Raise ERRCODE_DYN_VALIDATION if the table has no time to live.  One that is being enabled or
+ * disabled is no error.
+ */
 void
 ttl_check_disable(const DynTable *table)
 {

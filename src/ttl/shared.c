@@ -218,6 +218,10 @@ ttl_publish_visit(const TtlVisit *visit)
 	return current;
 }
 
+/*
+ * Copy the visit in a slot to *visit.  Its number is 0 if the slot was never used; a visit that has
+ * ended stays there until the next one begins.  The library must be preloaded.
+ */
 void
 ttl_read_visit(int slot, TtlVisit *visit)
 {
@@ -311,6 +315,10 @@ ttl_claim(Oid relid, TimestampTz now, TimestampTz until)
 	return claimed;
 }
 
+/*
+ * Remember when a table of this database is due for its next sweep.  This may be forgotten if there
+ * are many tables.  The library must be preloaded.
+ */
 void
 ttl_set_due(Oid relid, TimestampTz due)
 {

@@ -25,6 +25,10 @@ state_of(Oid schema, Oid relid)
 	return (TtlState){.relid = relid, .extension_namespace = schema};
 }
 
+/*
+ * Set *state to what is remembered of a table's sweeps; zeros if there is nothing.  schema is the
+ * extension's.  The caller is connected to SPI.
+ */
 void
 ttl_read_state(Oid schema, Oid relid, TtlState *state)
 {
