@@ -434,6 +434,11 @@ tell(Backfill *fill)
 					(int) (100.0 * fill->next / Max(fill->end, 1)), work->table, work->items)));
 }
 
+/*
+ * Fills in the index's columns in all rows of the table that lack them, in many transactions.  It
+ * commits the caller's transaction and leaves the last one open.  gsi_begin() and gsi_connect()
+ * were called before.
+ */
 void
 gsi_backfill(GsiWork *work)
 {

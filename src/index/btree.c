@@ -128,6 +128,11 @@ build_sql(GsiWork *work)
 	return sql;
 }
 
+/*
+ * Builds the index's btree unless there is a valid one, after it has dropped those that interrupted
+ * builds or drops have left.  It commits the caller's transaction, and waits for a background
+ * worker unless the table is temporary (see gsi_run_in_worker()).
+ */
 void
 gsi_build_btree(GsiWork *work)
 {
@@ -165,6 +170,10 @@ is_shared(const DynTable *table, const DynIndex *index)
 	return false;
 }
 
+/*
+ * Drops the index's btree, unless it is that of the primary key or of another index too, and what
+ * interrupted builds or drops have left of it.  It commits and waits like gsi_build_btree().
+ */
 void
 gsi_drop_btree(GsiWork *work)
 {

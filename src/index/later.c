@@ -234,6 +234,10 @@ begin(const GsiRequest *request)
 	return true;
 }
 
+/*
+ * Entry point of the background worker that goes on with a request, which is in its slot's extra
+ * data.  A request without a session user only has the workers of other requests started.
+ */
 void
 dyn_index_later_main(Datum unused)
 {

@@ -52,6 +52,7 @@ lock_one(LOCKTAG *tag, Oid role, int n)
 	return false;
 }
 
+/* Defines dynamo_table.max_index_workers.  To be called once, when the library is loaded. */
 void
 gsi_settings_init(void)
 {

@@ -22,6 +22,7 @@ place_plan_begin(PlaceSwitches *before)
 	enable_tidscan = true;
 }
 
+/* Restores the planner's switches that place_plan_begin() has saved. */
 void
 place_plan_end(const PlaceSwitches *before)
 {

@@ -30,6 +30,10 @@ is_shown(const GsiWork *work)
 		   MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] == PROGRESS_MARKER;
 }
 
+/*
+ * Writes the state of the work into the session's progress entry, which dyn_index_progress reads.
+ * The rollback of a subtransaction clears the entry, so each new transaction shows the state again.
+ */
 void
 gsi_progress_show(const GsiWork *work)
 {
@@ -44,6 +48,7 @@ gsi_progress_show(const GsiWork *work)
 	pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
+/* Enters a phase of the work and shows it. */
 void
 gsi_progress(GsiWork *work, GsiPhase phase)
 {

@@ -72,6 +72,11 @@ end_change(void)
 	" WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM %1$s." QUEUE_TABLE \
 	" WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)"
 
+/*
+ * Counts an attempt at the request of a table, and notes when it began.  If there is no request, or
+ * if it is locked because somebody makes it anew, nothing is done.  Called outside of a
+ * transaction; commits one of its own.
+ */
 void
 gsi_note_attempt(Oid relid)
 {
@@ -104,6 +109,10 @@ gsi_forget_attempt(Oid relid)
 	end_change();
 }
 
+/*
+ * Deletes the request of a table, if there is one, and waits for it if it is locked.  Called
+ * outside of a transaction; commits one of its own.
+ */
 void
 gsi_dequeue(Oid relid)
 {

@@ -45,6 +45,10 @@ gsi_status(const GsiWork *work, const DynShape *shape)
 	return spec == NULL ? NULL : &spec->status;
 }
 
+/*
+ * Raises ERRCODE_DYN_RESOURCE_NOT_FOUND: the index, or time to live, is not declared any more.
+ * Does not return.
+ */
 void
 gsi_fail_dropped(const GsiWork *work)
 {

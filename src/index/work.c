@@ -39,6 +39,10 @@
  * Begin and end
  */
 
+/*
+ * Returns whether an SQL procedure may commit: it runs by CALL, outside of a transaction block and
+ * of a subtransaction.
+ */
 bool
 gsi_can_commit(FunctionCallInfo fcinfo)
 {

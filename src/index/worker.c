@@ -271,6 +271,11 @@ await_place(GsiWork *work)
 static bool runs_statements = false;
 static char *next_statement = NULL;
 
+/*
+ * Returns whether this process is a background worker that calls procedures by gsi_worker_call().
+ * There gsi_run_in_worker() raises an error, after which the worker runs the statement and calls
+ * again.
+ */
 bool
 gsi_runs_statements(void)
 {
@@ -363,6 +368,10 @@ run_statement(const char *sql)
 	PortalDrop(portal, false);
 }
 
+/*
+ * Runs one SQL statement in a background worker as if a client had sent it, in a transaction that
+ * begins and commits here.  sql must outlive that transaction; it stays as debug_query_string.
+ */
 void
 gsi_worker_run(const char *sql)
 {
@@ -408,6 +417,11 @@ gsi_worker_call(const char *sql, char **statement)
 	return next_statement == NULL;
 }
 
+/*
+ * Entry point of the background worker that runs one statement for a session, with that session's
+ * role and settings.  handle names the shared memory that holds the statement and a queue for the
+ * messages.
+ */
 void
 dyn_index_worker_main(Datum handle)
 {
