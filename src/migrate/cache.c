@@ -166,6 +166,7 @@ migration_tables(void)
 	return tables;
 }
 
+/* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
 Oid
 migration_owner(Oid relid)
 {
@@ -266,6 +267,11 @@ require_table(ItemSpan name, Oid followed)
 	return relid;
 }
 
+/*
+ * Returns the table of items that has a migration of this name, or InvalidOid if none has.  Raises
+ * ERRCODE_AMBIGUOUS_ALIAS if several have one and neither ownership nor privileges of the caller
+ * single one out.  The table is not locked.
+ */
 Oid
 migration_table(ItemSpan name)
 {
@@ -373,12 +379,19 @@ migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **m
 	return open_migration(name, InvalidOid, lockmode, table, migration);
 }
 
+/*
+ * Opens a migration for a trigger of the relation "followed", which it must be allowed to follow
+ * (see migration_may_follow()); raises ERRCODE_UNDEFINED_OBJECT if there is none.  The table of
+ * items is returned under RowExclusiveLock, for which the caller needs no privilege.  The caller is
+ * connected to SPI.
+ */
 Relation
 migration_open_followed(ItemSpan name, Oid followed, DynTable **table, Migration **migration)
 {
 	return open_migration(name, followed, RowExclusiveLock, table, migration);
 }
 
+/* Returns the step of a migration that has this name, or raises ERRCODE_UNDEFINED_OBJECT. */
 MigrationStep *
 migration_step(Migration *migration, ItemSpan name)
 {

@@ -144,12 +144,20 @@ step_key_is_told(const MigrationStep *step)
 	return true;
 }
 
+/*
+ * Returns whether the templates of the table's keys make different keys whenever the attributes in
+ * them are different.  False is no proof that they do not.
+ */
 bool
 step_key_is_injective(const MigrationStep *step)
 {
 	return keys_are_injective(step->entity);
 }
 
+/*
+ * Returns whether two rows of the step may make the same item.  False is a proof that no two do:
+ * the item's key tells the row's key, or the columns of a unique index.
+ */
 bool
 step_collides_itself(const MigrationStep *step)
 {
@@ -176,6 +184,10 @@ keys_overlap(const EntityKey *a, const EntityKey *b)
 	return false;
 }
 
+/*
+ * Returns whether a row of one step and a row of another one may make the same item.  False is a
+ * proof that none do: the templates of a key of the table have no string in common.
+ */
 bool
 steps_may_collide(const MigrationStep *a, const MigrationStep *b)
 {
@@ -189,6 +201,10 @@ steps_may_collide(const MigrationStep *a, const MigrationStep *b)
 	return true;
 }
 
+/*
+ * Returns whether a row of the step may make the item of any other row of the migration.  False is
+ * a proof that none does.
+ */
 bool
 step_may_collide(const Migration *migration, const MigrationStep *step)
 {
@@ -354,6 +370,10 @@ collision_of_row(HTAB *collisions, const char *step, const char *row)
 	return hash_search(collisions, &hash, HASH_FIND, NULL);
 }
 
+/*
+ * Returns the collision of a row, or NULL if it has none.  collisions is what collisions_find() has
+ * returned, NULL included, and owns the result.
+ */
 const Collision *
 collision_of(HTAB *collisions, const MigrationRow *row)
 {

@@ -33,6 +33,7 @@ typedef struct ItemsOutput
 	ReturnSetInfo *result;
 } ItemsOutput;
 
+/* Returns a new item of the key attributes of the table alone.  The given item has all of them. */
 DynItem *
 item_key(const DynTable *table, const DynItem *item)
 {

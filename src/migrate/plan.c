@@ -150,6 +150,7 @@ step_plan(MigrationStep *step, const SelectOptions *options)
 	return plan->plan;
 }
 
+/* Frees the prepared statements that step_plan() has kept with a step. */
 void
 step_free_plans(MigrationStep *step)
 {

@@ -195,6 +195,10 @@ append_step(StringInfo out, const MigrationStep *step)
 	appendStringInfoChar(out, '}');
 }
 
+/*
+ * Returns a migration as the JSON text that the model's trigger keeps: names of relations with
+ * their schemas, default keys and attributes written out.
+ */
 char *
 migration_print(const Migration *migration)
 {

@@ -124,6 +124,11 @@ step_expression(ItemSpan text, const char *where)
 					errmsg("invalid migration: %s: \"%s\" is not one expression", where, sql)));
 }
 
+/*
+ * Sets the columns (desc) of a relation that is a query.  The query is analysed, not run; raises
+ * ERRCODE_DYN_VALIDATION if it is not one SELECT without a semicolon.  "where" names the step in
+ * messages.  The caller is connected to SPI.
+ */
 void
 step_open_query(StepRelation *relation, ItemSpan query, const char *where)
 {
@@ -155,6 +160,9 @@ step_open_query(StepRelation *relation, ItemSpan query, const char *where)
  * Columns
  */
 
+/*
+ * Returns the number of the column with exactly this name, or InvalidAttrNumber if there is none.
+ */
 AttrNumber
 step_find_column(const StepRelation *relation, ItemSpan name)
 {
@@ -168,6 +176,7 @@ step_find_column(const StepRelation *relation, ItemSpan name)
 	return InvalidAttrNumber;
 }
 
+/* Returns the name of a column, quoted as SQL needs it. */
 const char *
 step_column(const StepRelation *relation, AttrNumber attnum)
 {
@@ -264,6 +273,10 @@ step_key_is_unique(const MigrationStep *step)
 	return step_columns_are_unique(&step->source, columns);
 }
 
+/*
+ * Returns whether a unique index proves that at most one row of the relation matches by its pairs
+ * of columns.  The relation is not a query.
+ */
 bool
 step_pairs_are_unique(const StepRelation *relation)
 {
@@ -323,6 +336,10 @@ step_default_attributes(MigrationStep *step, bool *named)
 	}
 }
 
+/*
+ * Returns the columns of the relation's primary key in ascending order, as a list of StepOrder.
+ * NIL: it has no primary key, or is a query.
+ */
 List *
 step_default_order(const StepRelation *relation)
 {

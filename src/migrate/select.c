@@ -441,6 +441,10 @@ append_lock(StringInfo sql, const StepRelation *relation)
 	appendStringInfoString(sql, " FOR SHARE OF x");
 }
 
+/*
+ * Returns the text of a statement that reads rows of a step, or locks one.  It is to be analysed
+ * between migration_enter() and migration_leave(), like all SQL of a migration.
+ */
 char *
 step_select(const MigrationStep *step, const SelectOptions *options)
 {

@@ -12,6 +12,10 @@
 
 #include "migrate/migrate.h"
 
+/*
+ * Sets all settings on which the SQL of migrations depends, until migration_leave() gets the nest
+ * level that is returned.
+ */
 int
 migration_enter(void)
 {
@@ -33,6 +37,7 @@ migration_enter(void)
 	return nest;
 }
 
+/* Restores the settings that were in force before the migration_enter() that has returned nest. */
 void
 migration_leave(int nest)
 {

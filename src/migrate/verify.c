@@ -60,6 +60,10 @@ append_difference(StringInfo out, ItemSpan name, const char *what)
 	appendStringInfo(out, "%s\"%s\" %s", out->len > 0 ? ", " : "", item_quoted(name), what);
 }
 
+/*
+ * Returns a text on the attributes in which two items differ, like: "a" is missing, "b" differs.
+ * NULL if they are equal.
+ */
 char *
 item_difference(const DynItem *made, const DynItem *there)
 {
