@@ -15,12 +15,20 @@
 
 static const char *const formats[] = {"text", "markdown", NULL};
 
+/*
+ * Returns the format that argument i of an SQL function names, "text" or "markdown"; NULL is text,
+ * and any other value raises an error.
+ */
 ChartFormat
 chart_format(FunctionCallInfo fcinfo, int i)
 {
 	return (ChartFormat) argument_choice(fcinfo, i, "format", CHART_TEXT, formats);
 }
 
+/*
+ * Returns a new chart in the current memory context.  The strings of the header are not copied, and
+ * must live as long as the chart.
+ */
 Chart *
 chart_create(ChartFormat format, int ncolumns, char **header)
 {
@@ -32,6 +40,10 @@ chart_create(ChartFormat format, int ncolumns, char **header)
 	return chart;
 }
 
+/*
+ * Adds a row of as many cells as the chart has columns; NULL is an empty cell.  The strings are not
+ * copied, and must live as long as the chart.
+ */
 void
 chart_add(Chart *chart, char **cells)
 {

@@ -174,6 +174,7 @@ parse_attributes(Entity *entity, const ItemChildren *members)
 	}
 }
 
+/* Returns the attribute that is declared by this name, or NULL. */
 const EntityAttribute *
 entity_attribute(const Entity *entity, ItemSpan name)
 {
@@ -185,6 +186,7 @@ entity_attribute(const Entity *entity, ItemSpan name)
 	return NULL;
 }
 
+/* Returns the attribute that has this name in stored items, or NULL. */
 const EntityAttribute *
 entity_stored_attribute(const Entity *entity, ItemSpan stored)
 {
@@ -200,6 +202,7 @@ entity_stored_attribute(const Entity *entity, ItemSpan stored)
  * Keys
  */
 
+/* Returns the key whose attribute in stored items has this name, or NULL if there is none. */
 const EntityKey *
 entity_key(const Entity *entity, ItemSpan attribute)
 {
@@ -211,6 +214,10 @@ entity_key(const Entity *entity, ItemSpan attribute)
 	return NULL;
 }
 
+/*
+ * Returns the declared attribute that a template consists of, or NULL if the template has anything
+ * else in it, or a path.
+ */
 const EntityAttribute *
 entity_whole(const Entity *entity, const Template *t)
 {
@@ -483,6 +490,11 @@ check_names(const Entity *entity)
 			 psprintf("the type attribute \"%s\" is a key", item_quoted(entity->type_attribute)));
 }
 
+/*
+ * Returns the entity that a declaration describes, in the current memory context, or raises
+ * ERRCODE_DYN_VALIDATION.  is_new: its keys must be keys of the table or of its indexes now.  Types
+ * of SQL are looked up by search_path.
+ */
 Entity *
 entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 {
@@ -612,6 +624,11 @@ read_entity(Relation rel, const DynTable *table, const ModelDeclaration *declara
 	return entity;
 }
 
+/*
+ * Reads the entities of an open table into the current memory context, in the order in which they
+ * were declared; NIL if there are none.  Their types are looked up with the rights of the table's
+ * owner.
+ */
 List *
 entities_of(Relation rel, const DynTable *table)
 {
@@ -628,6 +645,11 @@ entities_of(Relation rel, const DynTable *table)
 	return entities;
 }
 
+/*
+ * Reads the entity of an open table that has this name into the current memory context, as
+ * entities_of() does.  If there is none, returns NULL with missing_ok, and otherwise raises
+ * ERRCODE_UNDEFINED_OBJECT.
+ */
 Entity *
 entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok)
 {

@@ -113,6 +113,11 @@ read_entry(Relation rel, const DynTable *table)
 	return entry;
 }
 
+/*
+ * Returns the entities of an open table from the session's cache, in the order in which they were
+ * declared.  The list belongs to the cache, must not be changed, and is good until the transaction
+ * ends.
+ */
 List *
 entities_cached(Relation rel, const DynTable *table)
 {
@@ -142,6 +147,10 @@ list_problems(const Entity *entity, List *problems)
 	return out.data;
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION unless an item that is to be stored fits one of the entities of the
+ * table.
+ */
 void
 entity_enforce(Relation rel, const DynTable *table, const DynItem *item)
 {

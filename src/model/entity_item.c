@@ -401,12 +401,21 @@ stored_item(const Entity *entity, const DynItem *logical)
 	return item;
 }
 
+/*
+ * Returns the item to be stored for logical attributes: with defaults, the type attribute and all
+ * keys.  Raises ERRCODE_DYN_VALIDATION if they do not fit the entity or the item is too large.
+ */
 DynItem *
 entity_item(const Entity *entity, const DynItem *logical)
 {
 	return stored_item(entity, completed(entity, logical, true));
 }
 
+/*
+ * Returns an item of the keys that logical attributes make; table_only leaves out those of indexes.
+ * Other attributes may be missing, and defaults are not filled in.  Raises ERRCODE_DYN_VALIDATION
+ * if a key of the table cannot be made or a value is not of its type.
+ */
 DynItem *
 entity_keys(const Entity *entity, const DynItem *logical, bool table_only)
 {
@@ -473,12 +482,20 @@ renamed(const Entity *entity, const DynItem *stored, bool made_too)
 	return item_build_finish(&b);
 }
 
+/*
+ * Returns the attributes of a stored item by their declared names, without the type attribute and
+ * without keys that are made of other attributes.  The item need not fit the entity.
+ */
 DynItem *
 entity_logical(const Entity *entity, const DynItem *stored)
 {
 	return renamed(entity, stored, false);
 }
 
+/*
+ * Returns a stored item with its attributes by their declared names.  Where no attribute is stored
+ * by another name, that is the given item itself, and no copy.
+ */
 DynItem *
 entity_shown(const Entity *entity, const DynItem *stored)
 {
@@ -540,6 +557,11 @@ without_made(const Entity *entity, const DynItem *shown)
 	return item_build_finish(&b);
 }
 
+/*
+ * Returns the item to be stored for what entity_shown() has returned and the caller has changed,
+ * with keys made anew and without defaults.  Raises ERRCODE_DYN_VALIDATION if a key of the table is
+ * no longer that of key, or if the item does not fit the entity.
+ */
 DynItem *
 entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key)
 {
@@ -549,6 +571,10 @@ entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key)
 	return item;
 }
 
+/*
+ * Returns a stored item with keys made anew from its attributes.  Raises ERRCODE_DYN_VALIDATION if
+ * a key of the table would change, or if the item does not fit the entity.
+ */
 DynItem *
 entity_rekeyed(const Entity *entity, const DynItem *stored)
 {
@@ -559,6 +585,10 @@ entity_rekeyed(const Entity *entity, const DynItem *stored)
  * Checking
  */
 
+/*
+ * Returns whether a stored item is of the entity: by its type attribute or, if the entity has none,
+ * by the form of the table's keys.  That the rest of the item fits is for entity_problems().
+ */
 bool
 entity_has(const Entity *entity, const DynItem *stored)
 {
@@ -635,6 +665,10 @@ key_problem(const Entity *entity, const EntityKey *key, const DynItem *logical, 
 	return NULL;
 }
 
+/*
+ * Returns what does not fit the entity in a stored item, as a list of messages (char *) in the
+ * current memory context; NIL if all fits.
+ */
 List *
 entity_problems(const Entity *entity, const DynItem *stored)
 {

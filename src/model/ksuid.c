@@ -96,6 +96,7 @@ make(TimestampTz at, char out[KSUID_LENGTH])
 	encode(bytes, out);
 }
 
+/* Writes a new KSUID of the clock's time: KSUID_LENGTH characters, without a terminating zero. */
 void
 ksuid_make(char out[KSUID_LENGTH])
 {

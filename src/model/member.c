@@ -297,6 +297,11 @@ key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
 		   same((ItemSpan){out.data, (uint32) out.len}, item_payload(value));
 }
 
+/*
+ * Returns whether a stored item is of the member's entity: by its type attribute, and by the
+ * member's one key, which must be what the templates make of the item's attributes.  root is the
+ * item's root value.
+ */
 bool
 member_matches(const Member *member, ItemSpan root)
 {

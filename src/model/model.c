@@ -56,6 +56,11 @@ read_declaration(const char *table, const char *json)
 					errdetail("It is: %s", json)));
 }
 
+/*
+ * Returns the declarations of the table (ModelDeclaration) in the order declared, copied into the
+ * current memory context; NIL if there are none.  Raises an error if an argument of the trigger is
+ * no declaration.
+ */
 List *
 model_declarations(Relation rel)
 {
@@ -68,6 +73,10 @@ model_declarations(Relation rel)
 	return declarations;
 }
 
+/*
+ * Returns the declarations in the arguments of a trigger found without opening its table.  Their
+ * texts point into the arguments.  Raises an error if an argument is no declaration.
+ */
 List *
 model_listed_declarations(const DynListedTrigger *trigger)
 {
@@ -80,6 +89,7 @@ model_listed_declarations(const DynListedTrigger *trigger)
 	return declarations;
 }
 
+/* Returns the declaration in a list that has this kind and name, or NULL. */
 const ModelDeclaration *
 model_find(List *declarations, ModelKind kind, ItemSpan name)
 {
@@ -95,6 +105,10 @@ model_find(List *declarations, ModelKind kind, ItemSpan name)
 	return NULL;
 }
 
+/*
+ * Returns whether the table has the trigger that refuses items of no declared entity, whether or
+ * not it is enabled.
+ */
 bool
 model_enforced(Relation rel)
 {
@@ -105,6 +119,7 @@ model_enforced(Relation rel)
  * Changing
  */
 
+/* Raises an error unless the current user has the rights of the owner of the relation. */
 void
 model_require_owner(Relation rel)
 {
@@ -135,6 +150,11 @@ lock_table(Relation rel, LOCKMODE mode, DynTable **table)
 	return rel;
 }
 
+/*
+ * Closes a table that is open under AccessShareLock, and opens it again under ShareRowExclusiveLock
+ * to change its declarations.  Raises an error if the caller does not own it, if the lock is not to
+ * be had soon (ERRCODE_DYN_RESOURCE_IN_USE), or if it is no table of items any more.
+ */
 Relation
 model_lock_table(Relation rel, DynTable **table)
 {
@@ -150,12 +170,19 @@ model_lock_to_remove(Relation rel, DynTable **table)
 	return lock_table(rel, last ? AccessExclusiveLock : ShareRowExclusiveLock, table);
 }
 
+/*
+ * Opens a table of items by its name to add or replace a declaration, locked as by
+ * model_lock_table().
+ */
 Relation
 model_open(text *name, DynTable **table)
 {
 	return model_lock_table(dyn_table_open(name, AccessShareLock, table), table);
 }
 
+/*
+ * Opens a table of items by its name to remove a declaration, locked as by model_lock_to_remove().
+ */
 Relation
 model_open_to_remove(text *name, DynTable **table)
 {
@@ -268,6 +295,11 @@ replaced(List *declarations, const ModelDeclaration *old, ModelDeclaration *new)
 	return declarations;
 }
 
+/*
+ * Adds a declaration of the table, or replaces the one of its kind and name; json is all of it.
+ * The caller has opened the table by model_open() or model_lock_table().  rel is closed, its lock
+ * stays, and table is out of date.
+ */
 void
 model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name, const char *json)
 {
@@ -281,6 +313,11 @@ model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name, co
 	end_change(&change);
 }
 
+/*
+ * Removes a declaration of the table, or raises ERRCODE_UNDEFINED_OBJECT if there is none.  With
+ * the last one the triggers of the model are dropped.  The caller has opened the table by
+ * model_open_to_remove() or model_lock_to_remove(); rel is closed as by model_set().
+ */
 void
 model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name)
 {
@@ -298,6 +335,11 @@ model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name)
 	end_change(&change);
 }
 
+/*
+ * Switches on or off that only items of declared entities may be written.  The caller has opened
+ * the table by model_open(), or by model_open_to_allow() to switch it off; rel is closed as by
+ * model_set().
+ */
 void
 model_enforce(Relation rel, const DynTable *table, bool enforced)
 {

@@ -45,12 +45,14 @@ find_operation(const char *name)
 		 errhint("Use an operation that reads or writes items, or a transaction of such ones.")));
 }
 
+/* Returns whether the pattern is a transaction: its request then is a list of actions. */
 bool
 pattern_transacts(const Pattern *pattern)
 {
 	return operations[find_operation(pattern->operation)].transacts;
 }
 
+/* Returns whether the pattern reads any number of items, page by page: a Query or a Scan. */
 bool
 pattern_reads_range(const Pattern *pattern)
 {
@@ -73,6 +75,10 @@ string_member(Jsonb *object, const char *name)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
+/*
+ * Returns a member of the pattern's request, such as "IndexName", or NULL if it is missing or no
+ * string.
+ */
 char *
 pattern_member(const Pattern *pattern, const char *member)
 {
@@ -83,6 +89,11 @@ pattern_member(const Pattern *pattern, const char *member)
  * Reading
  */
 
+/*
+ * Returns the access pattern that a declaration describes, in the current memory context; its name
+ * is the declaration's.  Raises ERRCODE_DYN_VALIDATION if the operation or the request is missing,
+ * or the operation is none of those that a pattern can have.
+ */
 Pattern *
 pattern_parse(const ModelDeclaration *declaration)
 {
@@ -105,6 +116,10 @@ pattern_parse(const ModelDeclaration *declaration)
 	return pattern;
 }
 
+/*
+ * Reads the access patterns of an open table, in the order in which they were declared.  NIL: there
+ * are none.
+ */
 List *
 patterns_of(Relation rel)
 {

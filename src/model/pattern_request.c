@@ -347,6 +347,12 @@ render(Rendering *r)
 	render_object(r, &r->pattern->request->root, LEVEL_REQUEST);
 }
 
+/*
+ * Returns the request of a pattern as JSON for dyn_request(), with values in the place of
+ * templates.  parameters: NULL takes samples, to check the request.  start_key: where the next page
+ * begins, NULL for the first one.  Raises ERRCODE_DYN_VALIDATION if a parameter is missing or, for
+ * the first page, unknown.
+ */
 char *
 pattern_request(const Pattern *pattern, const char *table, const DynItem *parameters,
 				const DynItem *start_key)
@@ -359,6 +365,10 @@ pattern_request(const Pattern *pattern, const char *table, const DynItem *parame
 	return r.out->data;
 }
 
+/*
+ * Returns the names of a pattern's parameters (ItemSpan *), each once, in the order of their first
+ * use; NIL if there are none.
+ */
 List *
 pattern_parameters(const Pattern *pattern)
 {

@@ -273,6 +273,10 @@ make_steps(Template *t)
 	Assert(t->nsteps == n);
 }
 
+/*
+ * Returns the template that a text describes, in the current memory context, or raises
+ * ERRCODE_DYN_VALIDATION.  The text is copied.
+ */
 Template *
 template_parse(ItemSpan text)
 {
@@ -306,6 +310,10 @@ template_parse(ItemSpan text)
  * Rendering
  */
 
+/*
+ * Finds the value that a placeholder stands for in the root value of an item, and points *value at
+ * it.  False: the attribute or a part of its path is not there, and *value means nothing.
+ */
 bool
 template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value)
 {
@@ -556,6 +564,10 @@ fail_render(const char *message)
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
 }
 
+/*
+ * Appends what a placeholder renders of a value.  Raises ERRCODE_DYN_VALIDATION if the value cannot
+ * be in the key.
+ */
 void
 template_render_part(const TemplatePart *part, ItemSpan value, StringInfo out)
 {
@@ -565,6 +577,11 @@ template_render_part(const TemplatePart *part, ItemSpan value, StringInfo out)
 		fail_render(attribute_problem(part, problem));
 }
 
+/*
+ * Appends what a template renders.  Returns NULL, or a message about an attribute that cannot be in
+ * the key.  *missing is the first placeholder whose attribute is not there, or NULL.  In both cases
+ * out may end with a part of the key, which the caller cuts off.
+ */
 const char *
 template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 					const TemplatePart **missing)
@@ -594,6 +611,10 @@ template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 	return NULL;
 }
 
+/*
+ * Does the same as template_try_render(), but raises the message as ERRCODE_DYN_VALIDATION.  False:
+ * an attribute is missing.
+ */
 bool
 template_render(const Template *t, ItemSpan attributes, StringInfo out,
 				const TemplatePart **missing)
@@ -622,6 +643,7 @@ mark_from(const Template *t, bool *marked, int i)
 	}
 }
 
+/* Returns whether a string has the form of what the template renders. */
 bool
 template_fits(const Template *t, ItemSpan string)
 {
@@ -649,6 +671,10 @@ template_fits(const Template *t, ItemSpan string)
 	return fits;
 }
 
+/*
+ * Returns the literal that a template begins with, which is part of the template; of length 0 if it
+ * begins with a placeholder.
+ */
 ItemSpan
 template_prefix(const Template *t)
 {
@@ -710,6 +736,10 @@ template_overlaps(const Template *a, const Template *b)
 	return overlaps;
 }
 
+/*
+ * Returns whether no placeholder changes the case of letters or cuts a timestamp, so that different
+ * attributes make different strings.  False is no proof that they do not.
+ */
 bool
 template_is_injective(const Template *t)
 {

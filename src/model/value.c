@@ -88,6 +88,10 @@ item_type_of_base(Oid base)
 	}
 }
 
+/*
+ * Returns the type of attribute that stores a type of SQL if a declaration does not name one: N, S,
+ * B, BOOL, L or M.  Domains are stored as their base types.
+ */
 ItemType
 value_item_type(Oid sql)
 {
@@ -201,6 +205,9 @@ printed(const ValueType *type)
 	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if the type of SQL is a pseudo-type, of which there are no values.
+ */
 void
 value_type_require_values(const ValueType *type)
 {
@@ -252,12 +259,18 @@ value_element_type(const ValueForm *form, ValueType *type)
 		form->kind == VALUE_SET ? item_element_type(form->type) : value_item_type(form->element);
 }
 
+/* Returns how many digits of the second a timestamp is printed with, from 0 to 6. */
 int
 value_timestamp_digits(const ValueForm *form)
 {
 	return form->typmod < 0 ? MAX_TIMESTAMP_PRECISION : Min(form->typmod, MAX_TIMESTAMP_PRECISION);
 }
 
+/*
+ * Reads the two types of an attribute, such as "N integer" or "N" alone, and raises
+ * ERRCODE_DYN_VALIDATION if there is no such type or they do not go together.  A type of SQL
+ * without a schema is looked up by search_path.
+ */
 void
 value_type_parse(ItemSpan text, ValueType *type)
 {
@@ -294,6 +307,10 @@ value_type_parse(ItemSpan text, ValueType *type)
 		fail_type(text, "the two types do not go together", problem);
 }
 
+/*
+ * Returns the two types of an attribute as a declaration keeps them: the type of SQL with its
+ * schema, or none if it is the default one.
+ */
 char *
 value_type_print(const ValueType *type)
 {
@@ -304,6 +321,10 @@ value_type_print(const ValueType *type)
 										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 }
 
+/*
+ * Returns whether all attributes of the DynamoDB type can be read as the SQL type, so that none has
+ * to be checked.  Strings with U+0000, which SQL cannot hold, are not considered.
+ */
 bool
 value_type_is_open(const ValueType *type)
 {

@@ -43,6 +43,10 @@ struct ValueReader
 	MemoryContext context;
 };
 
+/*
+ * Returns a reader of attributes of a type, which lives in the current memory context.  Raises an
+ * error if the two types do not go together, or if the type of SQL is a pseudo-type.
+ */
 ValueReader *
 value_reader(const ValueType *type)
 {
@@ -770,6 +774,11 @@ fail_read(const ValueReader *reader, ItemSpan attribute)
 					format_type_with_typemod(reader->form.sql, reader->form.typmod))));
 }
 
+/*
+ * Converts an attribute to a value of SQL in the current memory context.  False: the attribute is
+ * NULL or, with lenient, not of the type (but see value.h on parallel queries).  Without lenient
+ * the latter raises ERRCODE_DYN_VALIDATION or an error of the type's own functions.
+ */
 bool
 value_read(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value)
 {

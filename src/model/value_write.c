@@ -40,6 +40,10 @@ struct ValueWriter
 	char number[ITEM_NUMBER_SIZE];
 };
 
+/*
+ * Returns a writer of attributes of a type, which lives in the current memory context.  Raises an
+ * error if the two types do not go together.
+ */
 ValueWriter *
 value_writer(const ValueType *type)
 {
@@ -449,6 +453,11 @@ value_is_absent(const ValueWriter *writer, Datum value)
 	return AARR_NDIM(array) == 0;
 }
 
+/*
+ * Adds a value to an item under construction, after its name or as an element.  The value is not
+ * NULL, and value_is_absent() is false of it.  Raises ERRCODE_DYN_VALIDATION if an attribute of the
+ * writer's type cannot hold it.
+ */
 void
 value_write(ValueWriter *writer, ItemBuilder *b, Datum value)
 {

@@ -99,6 +99,10 @@ read_column(const TargetEntry *entry, Oid type_of_column, ViewColumn *column)
 	column->type = (ValueType){item_type_from_code(type), call->funcresulttype, -1};
 }
 
+/*
+ * Returns what the rule of an open view says of its entity, in the current memory context.  NULL if
+ * the relation is no view of an entity.
+ */
 EntityView *
 entity_view_read(Relation rel)
 {
@@ -152,6 +156,10 @@ view_of_rule(Oid rule)
 	return view;
 }
 
+/*
+ * Returns the OIDs of all views whose rules depend on a table, in ascending order; not all need be
+ * views of entities.  None is locked.
+ */
 List *
 entity_views_of(Oid table)
 {
