@@ -200,6 +200,10 @@ stream_attempt_passes_table(const StreamAttempt *attempt, Oid relid)
 		   OidIsValid(relid) && state->tries >= TRIES_FOR_TABLE;
 }
 
+/*
+ * Returns whether the transaction whose commit record begins at lsn is passed over, because
+ * collectors have died or failed at it too often.
+ */
 bool
 stream_attempt_passes_transaction(const StreamAttempt *attempt, XLogRecPtr lsn)
 {

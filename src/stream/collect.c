@@ -372,6 +372,10 @@ leave(StreamCollector *collector)
 	stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
 }
 
+/*
+ * Releases the slot and lets others collect, at the end of a round that was stored.  After an error
+ * it is stream_collector_abandon() that does so.
+ */
 void
 stream_collector_close(StreamCollector *collector)
 {

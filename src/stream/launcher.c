@@ -189,6 +189,10 @@ do_round(MemoryContext context)
 	MemoryContextReset(context);
 }
 
+/*
+ * Entry point of the background worker that starts a collector in each database that needs one.  It
+ * is connected to no database.
+ */
 void
 dyn_stream_launcher_main(Datum unused)
 {

@@ -109,6 +109,11 @@ list_partitions(StreamLog *log)
 	list_free(children);
 }
 
+/*
+ * Opens the records for reading: AccessShareLock on their table, and snapshots, of which the
+ * transaction's becomes the active one.  schema is the extension's.  The caller has checked the
+ * right to read, and ends with stream_log_close().
+ */
 void
 stream_log_open(StreamLog *log, Oid schema)
 {
@@ -130,6 +135,7 @@ stream_log_open(StreamLog *log, Oid schema)
 	list_partitions(log);
 }
 
+/* Releases the snapshots and the lock that stream_log_open() has taken. */
 void
 stream_log_close(StreamLog *log)
 {

@@ -24,12 +24,16 @@ stream_wal_position(void)
 	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogInsertRecPtr();
 }
 
+/* Returns the position just behind a place, at which there need not be a record. */
 StreamPosition
 stream_position_after(StreamPlace place)
 {
 	return (StreamPosition){false, place};
 }
 
+/*
+ * Returns the position just before the record at a place, which is the first to be read from there.
+ */
 StreamPosition
 stream_position_at(StreamPlace place)
 {
@@ -38,6 +42,7 @@ stream_position_at(StreamPlace place)
 	return stream_position_after(place);
 }
 
+/* Returns the position at the present end of the WAL: all that commits later is behind it. */
 StreamPosition
 stream_position_latest(void)
 {
@@ -65,6 +70,10 @@ skip_word(ItemSpan *text, const char *word)
 	return true;
 }
 
+/*
+ * Reads a position: TRIM_HORIZON, LATEST, or a sequence number, after AT_SEQUENCE_NUMBER or
+ * AFTER_SEQUENCE_NUMBER (the same as none).  Raises ERRCODE_DYN_VALIDATION for anything else.
+ */
 StreamPosition
 stream_position_parse(ItemSpan text)
 {

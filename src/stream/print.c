@@ -10,6 +10,9 @@
 #include "catalog/table.h"
 #include "stream/record.h"
 
+/*
+ * Returns the name of an event as records have it, DynamoDB's or "TRUNCATE", as a constant string.
+ */
 const char *
 stream_event_name(StreamEvent event)
 {

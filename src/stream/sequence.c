@@ -26,6 +26,7 @@ write_digits(char *digits, int n, uint64 value)
 	}
 }
 
+/* Writes the sequence number of a place into text, with a terminating zero, and returns text. */
 char *
 stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1])
 {
@@ -52,6 +53,7 @@ read_digits(const char *digits, int n, uint64 *value)
 	return true;
 }
 
+/* Reads a sequence number.  False if the text is none; *place may have been changed even so. */
 bool
 stream_sequence_parse(ItemSpan text, StreamPlace *place)
 {
@@ -67,6 +69,10 @@ stream_milliseconds(TimestampTz time)
 	return time / 1000 + EPOCH_DIFFERENCE;
 }
 
+/*
+ * Returns a timestamp from milliseconds since 1970, as labels of streams count them: the reverse of
+ * stream_milliseconds().
+ */
 TimestampTz
 stream_time(int64 milliseconds)
 {

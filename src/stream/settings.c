@@ -13,6 +13,7 @@ int dyn_stream_poll_interval;
 int dyn_stream_retention;
 int dyn_stream_shards;
 
+/* Defines the settings of change streams.  To be called once, when the library is loaded. */
 void
 dyn_stream_init(void)
 {

@@ -151,6 +151,10 @@ find_collector(Oid database)
 	return NULL;
 }
 
+/*
+ * Takes this process out of the list of collectors in shared memory, and wakes all who wait for its
+ * progress.  Does nothing if it is not in the list.
+ */
 void
 stream_collector_leaves(void)
 {

@@ -20,6 +20,10 @@ static const char *const state_names[] = {
 	"wal_level too low", "plugin not allowed", "not set up", "standby",
 	"slot missing",      "slot lost",          "slot ahead", "ready"};
 
+/*
+ * Returns the name of the current database's replication slot, which need not exist, as a new
+ * string.
+ */
 char *
 stream_slot_name(void)
 {
@@ -97,6 +101,10 @@ describe_problem(StreamSlotState state)
 		"CALL dyn_stream_reset() as a role with the REPLICATION attribute."};
 }
 
+/*
+ * Raises an error that says why streams do not work in this state, which is not STREAM_READY, and
+ * what helps.  Does not return.
+ */
 void
 stream_fail_slot(StreamSlotState state)
 {
@@ -106,6 +114,10 @@ stream_fail_slot(StreamSlotState state)
 					errmsg_internal("%s", problem.message), errhint("%s", problem.hint)));
 }
 
+/*
+ * Raises an error unless change streams are ready in the current database.  schema is the
+ * extension's; the caller is connected to SPI.
+ */
 void
 stream_require_slot(Oid schema)
 {

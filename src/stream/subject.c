@@ -95,6 +95,10 @@ forget(void *arg)
 		current = NULL;
 }
 
+/*
+ * Gives the plugin an empty cache of what is known of tables, which lives as long as its decoding
+ * context.  Of several in a process, only the one created last hears of invalidations.
+ */
 void
 stream_subjects_create(StreamPlugin *plugin)
 {

@@ -27,6 +27,10 @@ stream_is_kept(const DynStream *stream)
 		   stream->disabled + dyn_stream_retention * INT64CONST(1000) > now;
 }
 
+/*
+ * Raises an error unless the current user may read all of an open table: SELECT on the table, and
+ * no row-level security that applies.
+ */
 void
 stream_check_reader(Relation rel)
 {

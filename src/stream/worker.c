@@ -208,6 +208,11 @@ wait_after_death(Worker *worker)
 	return !is_to_leave(worker);
 }
 
+/*
+ * Entry point of the background worker that collects changes in a database, given by its OID.  It
+ * ends if another process collects or collecting is switched off; the launcher starts it again
+ * where it is needed.
+ */
 void
 dyn_stream_worker_main(Datum database)
 {
