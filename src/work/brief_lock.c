@@ -28,6 +28,10 @@
 
 #define MAX_NAMED 5
 
+/*
+ * Sleeps for this many milliseconds.  Raises an error at once if the statement is cancelled or the
+ * session is terminated.
+ */
 void
 work_sleep(long milliseconds)
 {
@@ -100,6 +104,11 @@ try_lock(Wait *wait)
 	return error == NULL;
 }
 
+/*
+ * Waits for a lock on a relation for at most LOCK_PATIENCE; it is held until the transaction ends.
+ * False: it was not to be had in that time.  Other errors, such as a deadlock, are raised.  The
+ * relation may be gone.
+ */
 bool
 brief_lock_try(Oid relid, LOCKMODE mode)
 {
@@ -108,6 +117,7 @@ brief_lock_try(Oid relid, LOCKMODE mode)
 	return try_lock(&wait);
 }
 
+/* Does the same as brief_lock_try() for a lock that is named by its tag. */
 bool
 brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode)
 {
@@ -151,6 +161,10 @@ blocking_processes(List *relids, LOCKMODE mode)
 	return processes;
 }
 
+/*
+ * Returns a sentence, for the detail of a message, that names processes whose locks on any of the
+ * relations conflict with the mode; NULL if there are none.
+ */
 char *
 brief_lock_blockers(List *relids, LOCKMODE mode)
 {
@@ -207,6 +221,11 @@ fail(List *relids, LOCKMODE mode)
  * Attempts
  */
 
+/*
+ * Locks all of the relations until the transaction ends.  Raises ERRCODE_DYN_RESOURCE_IN_USE after
+ * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
+ * and nobody queues behind.  The caller has checked the user's rights; relations may be gone.
+ */
 void
 brief_lock_all(List *relids, LOCKMODE mode)
 {
@@ -226,6 +245,7 @@ brief_lock_all(List *relids, LOCKMODE mode)
 	}
 }
 
+/* Locks one relation in the way of brief_lock_all(). */
 void
 brief_lock(Oid relid, LOCKMODE mode)
 {
