@@ -66,6 +66,7 @@ dynamo_table_am_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine());
 }
 
+/* Defines the access method's settings and registers its callbacks.  Called once by _PG_init(). */
 void
 dyn_am_init(void)
 {

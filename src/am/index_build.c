@@ -74,6 +74,10 @@ swap_again(Oid relid)
 	}
 }
 
+/*
+ * Subscribes to relcache invalidations, so that a rebuilt entry gets heap's routine again while
+ * heap's code runs.  Called once by dyn_am_init().
+ */
 void
 dyn_index_build_init(void)
 {
@@ -82,6 +86,10 @@ dyn_index_build_init(void)
 	invalidation_subscribe(&subscriber);
 }
 
+/*
+ * The callback index_build_range_scan: heap's, run while the table's relcache entry has heap's
+ * routine.  Returns the number of live rows, as heap's does.
+ */
 double
 dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,
 						   bool allow_sync, bool anyvisible, bool progress,
@@ -106,6 +114,10 @@ dyn_index_build_range_scan(Relation table_rel, Relation index_rel, struct IndexI
 	return reltuples;
 }
 
+/*
+ * The callback index_validate_scan: heap's, run while the table's relcache entry has heap's
+ * routine.
+ */
 void
 dyn_index_validate_scan(Relation table_rel, Relation index_rel, struct IndexInfo *index_info,
 						Snapshot snapshot, struct ValidateIndexState *state)

@@ -234,6 +234,11 @@ note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber 
 	note_sibling(index, collection, right, false, max_blocks, found);
 }
 
+/*
+ * Finds by one descent of a btree the entries that have a key and, if max_blocks is above 0, table
+ * pages of rows near it that share its first column.  key has a value for each key column, none of
+ * them null or out of line.  neighbour.h says which locks the caller holds.
+ */
 void
 dyn_neighbours(Relation table, Relation index, const Datum *key, int max_blocks,
 			   DynNeighbours *found)

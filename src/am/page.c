@@ -119,6 +119,10 @@ page_space(Relation rel, BlockNumber block)
 	return space;
 }
 
+/*
+ * Returns whether a page has the needed bytes free.  Unlike dyn_page_room() it waits for those who
+ * write the page.
+ */
 bool
 dyn_page_takes(Relation rel, BlockNumber block, Size needed)
 {

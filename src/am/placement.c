@@ -149,6 +149,11 @@ close_index(Relation index)
 	UnlockRelationOid(oid, RowExclusiveLock);
 }
 
+/*
+ * Looks up a key in the primary key's btree and fills the probe with what it finds.  Returns false,
+ * with the probe unset, if the index is being rebuilt by this backend.  The caller holds
+ * RowExclusiveLock on both relations.
+ */
 bool
 dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *probe)
 {
@@ -162,6 +167,11 @@ dyn_placement_probe(Relation rel, Relation index, const Datum *key, DynProbe *pr
 	return true;
 }
 
+/*
+ * Keeps a copy of a probe for the next insert into its relation, which uses it if it inserts the
+ * same key in the same transaction, with no end of a subtransaction in between.  Any other insert
+ * into the relation drops it.
+ */
 void
 dyn_placement_offer(const DynProbe *probe)
 {
@@ -352,6 +362,10 @@ aim_insert(Relation rel, TupleTableSlot *slot, int options, BulkInsertState bist
 	aim(rel, state, slot, aimed);
 }
 
+/*
+ * The callback tuple_insert: heap's, with the relation's target block set to a page for the row's
+ * collection if placement applies to the table.
+ */
 void
 dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 				 BulkInsertState bistate)
@@ -363,6 +377,10 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 	finish(rel, &aimed, &slot->tts_tid);
 }
 
+/*
+ * The callback tuple_insert_speculative: heap's, with the target block set as by
+ * dyn_tuple_insert().
+ */
 void
 dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 							 BulkInsertState bistate, uint32 token)
@@ -393,6 +411,10 @@ aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 		aim(rel, state, slot, aimed);
 }
 
+/*
+ * The callback tuple_update: heap's, with the target block set as by dyn_tuple_insert() if the old
+ * version's page has no room for the new one.
+ */
 TM_Result
 dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId cid,
 				 Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *failure,

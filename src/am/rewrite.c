@@ -76,6 +76,10 @@ open_sort_index(Relation table)
 	return NULL;
 }
 
+/*
+ * The callback relation_copy_for_cluster: heap's.  For VACUUM FULL, which passes no index, it sorts
+ * by the clustered index or else the primary key, if dynamo_table.sort_on_vacuum_full is on.
+ */
 void
 dyn_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
 							  bool use_sort, TransactionId oldest_xmin, TransactionId *xid_cutoff,

@@ -21,6 +21,10 @@
 /* How fast what was learned gives way. */
 #define WEIGHT 0.25f
 
+/*
+ * Returns the length in bytes of the slot's row as a heap tuple with its header, before the table
+ * compresses columns or moves them out of line.
+ */
 Size
 dyn_row_size(TupleTableSlot *slot)
 {
@@ -54,6 +58,10 @@ size_class(Size size)
 	return size <= MaxHeapTupleSize ? 0 : 1;
 }
 
+/*
+ * Estimates how many bytes a row of the given length, as dyn_row_size() returns it, has on its page
+ * after columns were compressed or moved out of line.
+ */
 Size
 dyn_stored_size(const DynPlaceState *state, Size size)
 {
@@ -78,6 +86,10 @@ stored_length(Relation rel, ItemPointer tid)
 	return length;
 }
 
+/*
+ * Corrects the estimate of dyn_stored_size() by the row at tid, which has just been stored and had
+ * the given length before.  Reads the row's page.
+ */
 void
 dyn_learn_size(DynPlaceState *state, Relation rel, ItemPointer tid, Size size)
 {

@@ -60,12 +60,17 @@ end_of_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId
 		age++;
 }
 
+/*
+ * Returns the number of subtransactions that this backend has ended so far.  What was noted under
+ * another number may be out of date, because the end of a subtransaction can release locks.
+ */
 uint32
 dyn_place_age(void)
 {
 	return age;
 }
 
+/* Registers the callback that counts ends of subtransactions.  Called once by dyn_am_init(). */
 void
 dyn_place_init(void)
 {
@@ -205,12 +210,17 @@ dyn_place_emptied(Relation rel)
 		forget_pages(state, rel->rd_rel->relfilenode);
 }
 
+/* Returns what the backend knows of a table, even if it was invalidated; NULL if nothing. */
 DynPlaceState *
 dyn_place_find(Oid relid)
 {
 	return states == NULL ? NULL : hash_search(states, &relid, HASH_FIND, NULL);
 }
 
+/*
+ * Returns what the backend knows of a table, after reading the catalogs if that is missing or was
+ * invalidated.  The caller has the table open and locked.
+ */
 DynPlaceState *
 dyn_place_state(Relation rel)
 {
@@ -237,6 +247,10 @@ dyn_place_check_blocks(DynPlaceState *state, Relation rel)
 	state->age = age;
 }
 
+/*
+ * Returns whether a block is known to exist in the table.  The caller has called
+ * dyn_place_check_blocks() under its present lock.
+ */
 bool
 dyn_place_block_is_good(const DynPlaceState *state, BlockNumber block)
 {
@@ -277,6 +291,10 @@ grow_recent(DynPlaceState *state)
 	state->noted = 0;
 }
 
+/*
+ * Remembers the block that has just got a row of a collection, so that the next row of it is aimed
+ * there.  The collection is given by its hash.
+ */
 void
 dyn_place_note(DynPlaceState *state, uint32 collection, BlockNumber block)
 {
