@@ -23,6 +23,10 @@ check_part(char **value, void **extra, GucSource source)
 		   **value != '\0';
 }
 
+/*
+ * Defines the settings dynamo_table.arn_region and dynamo_table.arn_account.  Called once by
+ * _PG_init().
+ */
 void
 dyn_arn_init(void)
 {
@@ -105,6 +109,7 @@ dyn_table_name(ItemSpan given)
 	return dyn_parse_table_arn(given, &name) ? name : given;
 }
 
+/* Returns the ARN of the table with that name, palloc'd. */
 char *
 dyn_table_arn(ItemSpan name)
 {
@@ -112,6 +117,7 @@ dyn_table_arn(ItemSpan name)
 					name.data);
 }
 
+/* Returns the ARN of a stream, palloc'd.  The label is in milliseconds since 1970. */
 char *
 dyn_stream_arn(ItemSpan table, int64 label)
 {
@@ -136,6 +142,7 @@ dyn_print_table_arn(StringInfo out, ItemSpan name)
 	out->data[start] = '/';
 }
 
+/* Returns the value of dynamo_table.arn_region, which is good until the setting changes. */
 const char *
 dyn_arn_region(void)
 {

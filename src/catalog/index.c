@@ -145,6 +145,10 @@ find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 	return found;
 }
 
+/*
+ * Sets relid and status of an index.  relid becomes the table's valid btree that has the entries of
+ * the index, or InvalidOid; without a btree, DYN_INDEX_ACTIVE becomes DYN_INDEX_DELETING.
+ */
 void
 dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status, DynIndex *index)
 {
@@ -297,6 +301,7 @@ dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item)
 	return true;
 }
 
+/* Returns the number of local indexes of a table. */
 int
 dyn_local_indexes(const DynTable *table)
 {

@@ -18,6 +18,7 @@
 #include "catalog/key.h"
 #include "errors.h"
 
+/* Returns the type of the column derived from a key attribute of type S, N or B. */
 Oid
 dyn_key_column_type(ItemType type)
 {
@@ -200,6 +201,10 @@ fail_key(const DynKey *key, const char *message)
 					errmsg("key attribute \"%s\" %s", item_quoted(key->attribute), message)));
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a value, given with its tag, cannot be that key attribute: it
+ * has another type, is empty, or is too long for a partition or sort key.
+ */
 void
 dyn_key_check(const DynKey *key, bool partition, ItemSpan value)
 {
@@ -237,6 +242,10 @@ index_key_of_item(const DynTable *table, const DynIndex *index, const DynItem *i
 									   item_payload(dyn_key_attribute(table, index, item, i)));
 }
 
+/*
+ * Sets *key to the primary key's columns of an item, palloc'd.  Raises ERRCODE_DYN_VALIDATION if a
+ * key attribute is missing or has a value that no key can have.  Other attributes are ignored.
+ */
 void
 dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 {
@@ -322,6 +331,10 @@ dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *ind
 	return total > MAX_INDEX_ENTRY ? total : 0;
 }
 
+/*
+ * Raises the error for a primary key whose index entry would have the given size in bytes, as
+ * dyn_key_entry_too_large() returns it.
+ */
 void
 dyn_key_fail_too_large(const DynTable *table, Size size)
 {

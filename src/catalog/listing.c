@@ -245,6 +245,11 @@ lock_all(List *relids, LOCKMODE mode)
 	return true;
 }
 
+/*
+ * Locks a table, and then its indexes, without waiting; mode is RowExclusiveLock at most.  Returns
+ * false, with nothing locked, if one of the locks is not available at once.  *indexes becomes the
+ * list of locked indexes; it is empty for a table that is gone, whose OID is locked nevertheless.
+ */
 bool
 dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
 {
@@ -282,6 +287,11 @@ read_locked(DynListed *listed)
 							   &listed->settings);
 }
 
+/*
+ * Opens a table for a list without waiting for locks.  If another session's lock is in the way,
+ * only relid and settings are filled, from pg_trigger.  Returns false, with nothing locked, if the
+ * table is gone, broken, no table of items, or a temporary table of another session.
+ */
 bool
 dyn_open_listed(Oid relid, DynListed *listed)
 {
@@ -305,6 +315,10 @@ dyn_open_listed(Oid relid, DynListed *listed)
 	return true;
 }
 
+/*
+ * Closes a table that dyn_open_listed() has opened and releases its locks.  Does nothing if rel is
+ * NULL.
+ */
 void
 dyn_close_listed(DynListed *listed)
 {

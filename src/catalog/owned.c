@@ -49,6 +49,10 @@ owned_extension_schema(void)
 	return schema;
 }
 
+/*
+ * Returns the OID of a table of the extension in the extension's schema.  Raises
+ * ERRCODE_UNDEFINED_TABLE if it does not exist.  Takes no lock.
+ */
 Oid
 owned_table(Oid schema, const char *name)
 {
@@ -103,6 +107,7 @@ owned_begin(Oid relid, OwnedRights *before)
 									  SECURITY_RESTRICTED_OPERATION);
 }
 
+/* Restores the user, the security context and the settings that owned_begin() has saved. */
 void
 owned_end(const OwnedRights *before)
 {

@@ -42,24 +42,40 @@ has_one(Oid relid, Oid role, AclMode rights)
 												  ACLMASK_ANY) == ACLCHECK_OK);
 }
 
+/*
+ * Returns whether a role owns a relation or has any privilege on it or on one of its columns.
+ * False if the relation is gone.
+ */
 bool
 rights_any(Oid relid, Oid role)
 {
 	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || owns(relid, role);
 }
 
+/*
+ * Returns whether the current user has the privileges of pg_monitor, and may see the state of all
+ * tables.
+ */
 bool
 rights_of_monitor(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
 
+/*
+ * Returns whether the current user may see the state of a relation: it has any privilege on it, or
+ * those of pg_monitor.
+ */
 bool
 rights_to_see(Oid relid)
 {
 	return rights_of_monitor() || rights_any(relid, GetUserId());
 }
 
+/*
+ * Returns whether the current user may see a table in lists: it has SELECT on the table, or the
+ * privileges of pg_monitor.  False if the table is gone.
+ */
 bool
 rights_to_list(Oid relid)
 {
@@ -77,6 +93,11 @@ may_lock(Oid relid, Oid role, LOCKMODE mode)
 	return has_one(relid, role, WRITE_RIGHTS) || owns(relid, role);
 }
 
+/*
+ * Raises an error unless the current user, or the role wanted->owner, may lock the relation in the
+ * wanted mode; with wanted->state, members of pg_monitor may too.  The name is for the message.
+ * Returns if the relation is gone.
+ */
 void
 rights_check(Oid relid, const char *name, const RightsWanted *wanted)
 {
@@ -89,6 +110,10 @@ rights_check(Oid relid, const char *name, const RightsWanted *wanted)
 	aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(kind), name);
 }
 
+/*
+ * A RangeVarGetRelidCallback that calls rights_check() before the relation is locked.  Its argument
+ * is a RightsWanted.
+ */
 void
 rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted)
 {
@@ -96,6 +121,10 @@ rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted)
 		rights_check(relid, name->relname, wanted);
 }
 
+/*
+ * Opens a relation by its OID and locks it, after rights_check().  mode is RowExclusiveLock at
+ * most.  Returns NULL, with nothing locked, if the relation does not exist.
+ */
 Relation
 rights_open(Oid relid, LOCKMODE mode)
 {

@@ -64,6 +64,10 @@ dyn_shape_is_filled(const DynShape *shape)
 	return shape->settings.ttl.len == 0 || shape->settings.ttl_status == DYN_INDEX_ACTIVE;
 }
 
+/*
+ * Returns the index of that name in a shape, which the caller may change there; NULL if there is
+ * none.
+ */
 DynIndexSpec *
 dyn_shape_index(const DynShape *shape, ItemSpan name)
 {
@@ -154,6 +158,10 @@ column_type(ItemType type)
 							: "pg_catalog.bytea";
 }
 
+/*
+ * Returns the definition of the i-th column of dyn_shape_columns() for CREATE TABLE or ADD COLUMN,
+ * palloc'd.
+ */
 char *
 dyn_shape_column_sql(const DynShape *shape, int i)
 {
@@ -216,6 +224,10 @@ dyn_shape_match_sql(const DynShape *shape)
 	return sql.data;
 }
 
+/*
+ * Returns the definition of the constraint that columns match the item, palloc'd: CONSTRAINT …
+ * CHECK (…).
+ */
 char *
 dyn_shape_constraint_sql(const DynShape *shape)
 {
@@ -223,6 +235,10 @@ dyn_shape_constraint_sql(const DynShape *shape)
 					dyn_shape_match_sql(shape));
 }
 
+/*
+ * Returns the CREATE TRIGGER statement of the derive trigger, whose arguments hold the shape,
+ * palloc'd.
+ */
 char *
 dyn_shape_trigger_sql(const DynShape *shape, bool replace)
 {

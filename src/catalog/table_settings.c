@@ -230,6 +230,10 @@ read_member(DynSettings *settings, const char *name, ItemSpan value)
 		fail_member(name, "is not known");
 }
 
+/*
+ * Reads settings from a derive trigger's argument.  They point into memory of the current context.
+ * Raises an error if the argument has another form than table_settings.h describes.
+ */
 void
 dyn_settings_parse(const char *json, DynSettings *settings)
 {
@@ -417,6 +421,9 @@ has_nul(ItemSpan span)
 	return memchr(span.data, '\0', span.len) != NULL;
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a table cannot have time to live by an attribute of that name.
+ */
 void
 dyn_settings_check_ttl(ItemSpan attribute)
 {
@@ -472,6 +479,11 @@ copy_tags(DynSettings *settings)
 	settings->tags = tags;
 }
 
+/*
+ * Adds a tag, or replaces the one of the same key.  Key and value are not copied.  Raises
+ * ERRCODE_DYN_VALIDATION if the tag is not valid, ERRCODE_DYN_LIMIT_EXCEEDED if there are
+ * DYN_MAX_TAGS others.
+ */
 void
 dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value)
 {
@@ -490,6 +502,7 @@ dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value)
 	settings->tags[i] = (DynTag){key, value};
 }
 
+/* Removes the tag of that key.  Does nothing if there is none. */
 void
 dyn_settings_remove_tag(DynSettings *settings, ItemSpan key)
 {

@@ -38,6 +38,10 @@ dyn_trigger_find(Relation rel, const char *name, PGFunction function)
 	return NULL;
 }
 
+/*
+ * Returns the arguments, as C strings in the current memory context, of the trigger that has this
+ * name and function.  NIL if there is no such trigger.
+ */
 List *
 dyn_trigger_arguments(Relation rel, const char *name, PGFunction function)
 {

@@ -21,6 +21,10 @@
 
 #include "catalog/unchanged.h"
 
+/*
+ * Returns whether two versions of a row have the same bytes in every column, after detoasting;
+ * dropped columns are ignored.
+ */
 bool
 dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls, const Datum *new,
 				  const bool *new_nulls)
@@ -96,6 +100,10 @@ dyn_statement_begin(DynStatement *statement, const DynTable *table)
 	statements = statement;
 }
 
+/*
+ * Ends what dyn_statement_begin() has begun.  The caller calls it after an error too, because the
+ * list of statements points to the caller's stack.
+ */
 void
 dyn_statement_end(const DynStatement *statement)
 {

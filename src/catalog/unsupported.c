@@ -40,6 +40,7 @@ is_child(Relation rel)
 	return !rel->rd_rel->relispartition && has_superclass(RelationGetRelid(rel));
 }
 
+/* Returns whether Citus manages the relation.  False if Citus is not installed in the database. */
 bool
 dyn_is_distributed(Relation rel)
 {
