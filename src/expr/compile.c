@@ -194,6 +194,10 @@ expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan
 	return c;
 }
 
+/*
+ * Gives back a pin that expr_compile() took.  The last one frees an expression that is no longer in
+ * the cache.
+ */
 void
 expr_unpin(ExprCompiled *c)
 {
@@ -202,6 +206,10 @@ expr_unpin(ExprCompiled *c)
 		MemoryContextDelete(c->cxt);
 }
 
+/*
+ * Parses a condition or filter expression, or finds it in the cache, and binds the request's values
+ * to it.  Raises ERRCODE_DYN_VALIDATION if it is not valid.
+ */
 Expr *
 expr_condition(ExprRequest *request, ExprKind kind, ItemSpan text)
 {
@@ -209,12 +217,20 @@ expr_condition(ExprRequest *request, ExprKind kind, ItemSpan text)
 	return expr_bind(request, kind, text);
 }
 
+/*
+ * Parses a projection expression, or finds it in the cache.  Raises ERRCODE_DYN_VALIDATION if it is
+ * not valid.
+ */
 Expr *
 expr_projection(ExprRequest *request, ItemSpan text)
 {
 	return expr_bind(request, EXPR_PROJECTION, text);
 }
 
+/*
+ * Parses an update expression, or finds it in the cache, and binds the request's values to it.
+ * Raises ERRCODE_DYN_VALIDATION if it is not valid.
+ */
 Expr *
 expr_update(ExprRequest *request, ItemSpan text)
 {

@@ -116,6 +116,10 @@ check_container(const Expr *expr, const ExprNode *arg, const char *function, boo
 		fail_type(expr, arg, function);
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a bound value in a condition, or in a part of it, can never be
+ * an operand of its operator or function, whatever the item.
+ */
 void
 expr_check_condition_values(const Expr *expr, const ExprNode *node)
 {
@@ -364,6 +368,7 @@ matches(const Eval *e, const ExprNode *node)
 	}
 }
 
+/* Returns whether an item satisfies a condition.  NULL is an item without attributes. */
 bool
 expr_matches(const Expr *condition, const DynItem *item)
 {

@@ -75,6 +75,11 @@ collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **term
 	return nterms + 1;
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a parsed condition is no key condition.  That is up to
+ * EXPR_MAX_KEY_TERMS conditions joined by AND, each of which compares another top-level attribute
+ * with values of the request.
+ */
 void
 expr_check_key_condition(const ExprCompiled *c)
 {
@@ -134,6 +139,10 @@ expr_key_terms(const Expr *expr)
 	return result;
 }
 
+/*
+ * Parses a key condition, or finds it in the cache, and returns its terms with the request's
+ * values, in the request's memory context.  Raises ERRCODE_DYN_VALIDATION if it is not valid.
+ */
 ExprKeyCondition *
 expr_key_condition(ExprRequest *request, ItemSpan text)
 {

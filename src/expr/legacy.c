@@ -239,6 +239,11 @@ expr_legacy_condition(ExprKind kind, const char *parameter, ExprLegacyCondition 
 	return b.expr;
 }
 
+/*
+ * Returns the terms of the legacy parameter KeyConditions, in the current memory context.  Sorts
+ * the array by attribute name.  Raises ERRCODE_DYN_VALIDATION if the conditions are not valid or
+ * not possible on a key.
+ */
 ExprKeyCondition *
 expr_legacy_key_condition(ExprLegacyCondition *conditions, int n)
 {

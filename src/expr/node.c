@@ -150,6 +150,11 @@ argument_fits(const ExprNode *arg, ArgRule rule)
 	return false;
 }
 
+/*
+ * Returns the node of a function call and frees the list of arguments.  Raises
+ * ERRCODE_DYN_VALIDATION if the function is unknown or not allowed in this kind of expression, or
+ * if an argument does not fit.
+ */
 ExprNode *
 expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 {
@@ -200,6 +205,10 @@ expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 	return node;
 }
 
+/*
+ * Returns the node of a document path as an operand.  Except in an update, its first name is
+ * recorded for expr_attributes().
+ */
 ExprNode *
 expr_make_path_node(ExprParse *parse, ExprPath *path)
 {
@@ -222,6 +231,9 @@ expr_make_parens(ExprParse *parse, ExprNode *node, int location)
 	return node;
 }
 
+/*
+ * Makes a node the root of the parsed condition.  Raises ERRCODE_DYN_VALIDATION if it is a value.
+ */
 void
 expr_set_condition(ExprParse *parse, ExprNode *root)
 {

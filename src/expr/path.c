@@ -76,6 +76,10 @@ expr_make_path(ExprParse *parse, ItemSpan name, int location)
 	return expr_path_name(parse, new_path(location), name, location);
 }
 
+/*
+ * Begins a path with the name that a placeholder stands for, which may be a reserved word.  Raises
+ * ERRCODE_DYN_VALIDATION if the request does not define the placeholder.
+ */
 ExprPath *
 expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location)
 {
@@ -91,6 +95,10 @@ expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 	return path;
 }
 
+/*
+ * Appends the name that a placeholder stands for, which may be a reserved word.  Raises
+ * ERRCODE_DYN_VALIDATION if the request does not define the placeholder.
+ */
 ExprPath *
 expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int location)
 {
@@ -100,6 +108,10 @@ expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int locati
 	return path;
 }
 
+/*
+ * Appends a list index, given by its decimal digits.  Raises ERRCODE_DYN_VALIDATION if it is above
+ * PG_INT32_MAX.
+ */
 ExprPath *
 expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 {
@@ -123,6 +135,7 @@ compare_steps(const ExprStep *a, const ExprStep *b)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
+/* Returns whether two paths have the same names and indexes. */
 bool
 expr_path_equal(const ExprPath *a, const ExprPath *b)
 {

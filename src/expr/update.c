@@ -69,6 +69,10 @@ check_value(const Expr *expr, const ExprNode *node)
 	}
 }
 
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a bound value in an update, or in a part of it, can never be an
+ * operand of its clause, operator or function, whatever the item.
+ */
 void
 expr_check_update_values(const Expr *expr, const ExprTree *tree)
 {
