@@ -20,6 +20,10 @@ ensure(ItemBuilder *b, Size more)
 	b->data = repalloc(b->data, b->size);
 }
 
+/*
+ * Prepares a builder for one value, in the current memory context.  hint is the expected length of
+ * the encoding in bytes; the builder grows beyond it as needed.
+ */
 void
 item_build_init(ItemBuilder *b, Size hint)
 {
@@ -97,6 +101,10 @@ append(ItemBuilder *b, ItemSpan bytes)
 	b->len += bytes.len;
 }
 
+/*
+ * Opens a list, map or set, which item_build_end() closes.  Raises ERRCODE_DATA_CORRUPTED if none
+ * may stand here, so the caller checks the depth with item_build_may_begin() first.
+ */
 void
 item_build_begin(ItemBuilder *b, ItemType type)
 {
@@ -141,6 +149,10 @@ item_build_element(ItemBuilder *b)
 	begin_child(b);
 }
 
+/*
+ * Adds an S, N or B, or an element of a set of that type.  The payload has no tag; that of an N is
+ * a packed number.
+ */
 void
 item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
 {
@@ -153,6 +165,7 @@ item_build_scalar(ItemBuilder *b, ItemType type, ItemSpan payload)
 	end_value(b);
 }
 
+/* Adds a value of type BOOL. */
 void
 item_build_bool(ItemBuilder *b, bool value)
 {
@@ -162,6 +175,7 @@ item_build_bool(ItemBuilder *b, bool value)
 	end_value(b);
 }
 
+/* Adds a value of type NULL. */
 void
 item_build_null(ItemBuilder *b)
 {
@@ -193,6 +207,7 @@ item_build_reserve(ItemBuilder *b, ItemType type, uint32 max)
 	return b->data + b->len;
 }
 
+/* Completes the scalar of item_build_reserve(), of which the caller has written that many bytes. */
 void
 item_build_reserved(ItemBuilder *b, uint32 used)
 {

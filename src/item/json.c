@@ -330,6 +330,10 @@ push_value(JsonbParseState **state, JsonbIteratorToken token, ItemSpan value)
 	return pushJsonbValue(state, token, &leaf);
 }
 
+/*
+ * Returns a value as plain jsonb, without type codes: sets become arrays, B becomes a string in
+ * base64.  Raises an error if a name or string contains U+0000, which jsonb cannot hold.
+ */
 Datum
 item_to_jsonb(ItemSpan value)
 {

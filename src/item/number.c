@@ -141,6 +141,7 @@ item_number_parse(const char *text, Size len, char out[ITEM_NUMBER_SIZE])
 	return error != 0 ? error : pack_decimal(&d, out);
 }
 
+/* Returns whether a packed number is below zero. */
 bool
 item_number_is_negative(ItemSpan number)
 {
@@ -178,6 +179,10 @@ item_number_digits(ItemSpan number)
 	return 2 * n - (packed_digit(number, 0) < 10) - (packed_digit(number, n - 1) % 10 == 0);
 }
 
+/*
+ * Returns whether bytes are a packed number in canonical form, with ITEM_NUMBER_DIGITS digits at
+ * most.  Zero has no bytes.
+ */
 bool
 item_number_valid(ItemSpan number)
 {

@@ -9,6 +9,7 @@
 
 #include "item/item.h"
 
+/* Returns a packed number as a numeric, palloc'd. */
 Numeric
 item_number_to_numeric(ItemSpan number)
 {

@@ -270,6 +270,10 @@ item_print_attributes(StringInfo out, ItemSpan map)
 	print_map(out, map, true);
 }
 
+/*
+ * Appends a value as plain JSON, without type codes: sets become arrays, B becomes a string in
+ * base64.
+ */
 void
 item_print_plain(StringInfo out, ItemSpan value)
 {

@@ -73,6 +73,10 @@ expect(JsonReader *reader, JsonTokenType type, const char *what)
 		fail(reader, at(reader, JSON_TOKEN_END) ? "malformed JSON" : what);
 }
 
+/*
+ * Begins to read JSON of len bytes, in UTF-8.  The text is not copied.  Raises
+ * ERRCODE_DYN_SERIALIZATION if the first token is malformed.
+ */
 void
 json_reader_init(JsonReader *reader, const char *json, int len)
 {
@@ -124,6 +128,7 @@ more(JsonReader *reader, JsonTokenType end)
 	return true;
 }
 
+/* Enters the object that comes next.  Raises ERRCODE_DYN_SERIALIZATION if another value comes. */
 void
 json_read_object(JsonReader *reader)
 {
@@ -131,6 +136,10 @@ json_read_object(JsonReader *reader)
 	enter(reader);
 }
 
+/*
+ * Goes to the next member of the object that was entered.  *name becomes its name, palloc'd, and
+ * its value is to be read next.  Returns false, with the object left, if there are no more members.
+ */
 bool
 json_read_member(JsonReader *reader, ItemSpan *name)
 {
@@ -143,6 +152,7 @@ json_read_member(JsonReader *reader, ItemSpan *name)
 	return true;
 }
 
+/* Enters the array that comes next.  Raises ERRCODE_DYN_SERIALIZATION if another value comes. */
 void
 json_read_array(JsonReader *reader)
 {
@@ -150,6 +160,10 @@ json_read_array(JsonReader *reader)
 	enter(reader);
 }
 
+/*
+ * Goes to the next element of the array that was entered, which is to be read next.  Returns false,
+ * with the array left, if there are no more elements.
+ */
 bool
 json_read_element(JsonReader *reader)
 {
@@ -163,6 +177,7 @@ json_read_element(JsonReader *reader)
  * Values
  */
 
+/* Reads a null.  Returns false, with nothing read, if another value comes. */
 bool
 json_read_null(JsonReader *reader)
 {
@@ -184,6 +199,7 @@ json_read_string(JsonReader *reader)
 	return string;
 }
 
+/* Reads a boolean.  Raises ERRCODE_DYN_SERIALIZATION if another value comes. */
 bool
 json_read_bool(JsonReader *reader)
 {
@@ -195,6 +211,10 @@ json_read_bool(JsonReader *reader)
 	return value;
 }
 
+/*
+ * Reads an integer.  Raises ERRCODE_DYN_SERIALIZATION if another value comes, or a number that has
+ * a fraction or exponent or is out of range for int64.
+ */
 int64
 json_read_integer(JsonReader *reader)
 {

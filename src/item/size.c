@@ -49,6 +49,7 @@ attributes_size(ItemSpan map, Size per_child)
 	return size;
 }
 
+/* Returns the size of a value by DynamoDB's rules, in bytes, without its attribute's name. */
 Size
 item_value_size(ItemSpan value)
 {

@@ -9,6 +9,7 @@
 static const char *const type_codes[] = {NULL, "S", "N",  "B",  "BOOL", "NULL",
 										 "L",  "M", "SS", "NS", "BS"};
 
+/* Returns DynamoDB's code of a type, such as "S", a constant string. */
 const char *
 item_type_code(ItemType type)
 {

@@ -167,6 +167,10 @@ validate_value(ItemSpan value, int depth)
 	return detail == 0 && valid_scalar(type, item_payload(value));
 }
 
+/*
+ * Returns whether bytes are a value, with its tag, in the canonical encoding, nested no deeper than
+ * ITEM_MAX_NESTING allows.
+ */
 bool
 item_validate(ItemSpan value)
 {

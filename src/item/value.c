@@ -44,6 +44,7 @@ item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return -1;
 }
 
+/* Returns whether a map has a value of that name, and sets *value to it if so. */
 bool
 item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 {
@@ -57,6 +58,10 @@ item_element_compare(ItemType type, ItemSpan a, ItemSpan b)
 	return type == ITEM_NS ? item_number_compare(a, b) : item_compare_bytes(a, b);
 }
 
+/*
+ * Returns whether a set has an element.  The element is a payload without a tag, and has the type
+ * of the set's elements.
+ */
 bool
 item_set_contains(ItemSpan set, ItemSpan element)
 {
