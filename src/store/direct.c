@@ -21,6 +21,11 @@ may(const DynTable *table, AclMode privileges)
 		   pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL) == privileges;
 }
 
+/*
+ * Returns whether the direct store may read a table: dynamo_table.direct_store is on, the current
+ * user has SELECT on the whole table, reads of it are plain (see plain.c), and no module has a hook
+ * that checks permissions.
+ */
 bool
 direct_may_read(const DynTable *table)
 {
@@ -38,6 +43,7 @@ direct_may_write(const DynTable *table, AclMode privileges)
 		   (!IsolationUsesXactSnapshot() || direct_reads(table, &table->primary));
 }
 
+/* Defines the setting dynamo_table.direct_store.  Called once by store_init(). */
 void
 direct_init(void)
 {

@@ -184,6 +184,7 @@ struct StoreReader
 	RowFinder at; /* of no table: nothing is open */
 };
 
+/* Returns a reader in the current memory context, with nothing open yet. */
 StoreReader *
 direct_reader(void)
 {
@@ -193,6 +194,7 @@ direct_reader(void)
 	return reader;
 }
 
+/* Closes what a reader has open.  Locks stay until the transaction ends. */
 void
 direct_reader_close(StoreReader *reader)
 {
@@ -230,6 +232,10 @@ direct_read(StoreReader *reader, const DynTable *table, const DynKeyValues *key,
 	return open;
 }
 
+/*
+ * Sets *item to the item of a key that the active snapshot shows, palloc'd, or to NULL if there is
+ * none.  Returns false if the read is for the SPI store.
+ */
 bool
 direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item)
 {

@@ -38,6 +38,10 @@ put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 	}
 }
 
+/*
+ * Inserts an item, or replaces the one of its key.  As for all writes of this file,
+ * direct_may_write() has allowed it, and the caller has the table open and locked.
+ */
 void
 direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
@@ -48,6 +52,10 @@ direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	writer_close(&w);
 }
 
+/*
+ * Inserts items, or replaces those of their keys.  The keys are distinct and in the order of the
+ * primary key, so that concurrent calls do not deadlock.
+ */
 void
 direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
 				const DynItem *const *items)
@@ -92,6 +100,10 @@ change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 	return result == WRITE_DONE;
 }
 
+/*
+ * Replaces the item of a key by what change() returns for it; change() is called again if another
+ * transaction has replaced the item meanwhile.  Returns false if there is no item of that key.
+ */
 bool
 direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
@@ -104,6 +116,7 @@ direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void
 	return done;
 }
 
+/* Replaces an item that this transaction has locked; it is an internal error if there is none. */
 void
 direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
@@ -145,6 +158,10 @@ lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 	return false;
 }
 
+/*
+ * Locks the item of a key, waiting for other transactions if needed, and returns its newest
+ * version, palloc'd.  NULL if there is none.
+ */
 DynItem *
 direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
 {
@@ -181,6 +198,10 @@ insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 	}
 }
 
+/*
+ * Inserts an item.  Returns false if there is an item of its key, which is then locked for a
+ * replacement.
+ */
 bool
 direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 {
@@ -193,6 +214,10 @@ direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
 	return done;
 }
 
+/*
+ * Inserts items, and sets inserted[i] to what direct_insert() would return for each.  The keys are
+ * distinct and in the order of the primary key.
+ */
 void
 direct_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
 				   const DynItem *const *items, bool *inserted)
@@ -234,6 +259,10 @@ delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
 	return false;
 }
 
+/*
+ * Deletes the item of a key.  Returns the item, palloc'd, if want_old and there was one; otherwise
+ * NULL.
+ */
 DynItem *
 direct_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {

@@ -61,6 +61,11 @@ find_row_has_key(const RowFinder *finder, const DynKeyValues *key)
 	return true;
 }
 
+/*
+ * Sets the finder's row to the row that one of the entries leads to and the snapshot shows.
+ * Returns FIND_NONE if there is none, and FIND_UNSURE if the entries are not complete or have led
+ * to a row of another key.
+ */
 FindResult
 find_row_by_entries(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key,
 					const DynNeighbours *entries)
@@ -89,6 +94,10 @@ find_row_by_entries(const RowFinder *finder, Snapshot snapshot, const DynKeyValu
 	return find_row_has_key(finder, key) ? FIND_ROW : FIND_UNSURE;
 }
 
+/*
+ * Sets the finder's row to the row of a key that the snapshot shows, by an index scan.  Returns
+ * false if there is none.
+ */
 bool
 find_row_by_scan(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 {

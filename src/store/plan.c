@@ -38,6 +38,10 @@ store_connect(void)
 	MemoryContextSwitchTo(context);
 }
 
+/*
+ * Returns the kept plan of a statement on a table, or NULL if it has not been prepared.  shape
+ * identifies the statement among those on that table.
+ */
 StorePlan *
 store_find_plan(DynTable *table, int shape)
 {
@@ -49,6 +53,10 @@ store_find_plan(DynTable *table, int shape)
 	return NULL;
 }
 
+/*
+ * Prepares a statement and keeps its plan for store_find_plan(), as long as the table's schema is
+ * cached.  The plan is to use only the given index of the table.  The caller is connected to SPI.
+ */
 StorePlan *
 store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types)
 {
@@ -221,6 +229,10 @@ store_planned(StorePlan *plan)
 	return linitial_node(PlannedStmt, source->gplan->stmt_list);
 }
 
+/*
+ * Frees the plans of a table whose schema leaves the cache.  The list itself is part of the
+ * schema's memory context.
+ */
 void
 store_free_plans(StorePlan *plans)
 {

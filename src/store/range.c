@@ -11,12 +11,14 @@
 
 #include "store/range.h"
 
+/* Returns whether entries of a range are wanted with the whole item. */
 bool
 store_wants_item(StoreWant want)
 {
 	return want == STORE_WANT_ITEM || want == STORE_WANT_ITEM_PARTITION;
 }
 
+/* Returns whether entries of a range are wanted with an item made of the index's columns. */
 bool
 store_wants_keys(StoreWant want)
 {

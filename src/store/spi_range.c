@@ -305,6 +305,10 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 	SPI_finish();
 }
 
+/*
+ * Reads a narrowed range by a SELECT and calls back for each entry, in a memory context that is
+ * reset after each call.
+ */
 void
 spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {

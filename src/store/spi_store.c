@@ -258,6 +258,10 @@ run(DynTable *table, int shape, Datum first, const DynKeyValues *key, DynItem **
  * Single items
  */
 
+/*
+ * Returns the item of a key by a SELECT, palloc'd; NULL if there is none that the current user may
+ * see.
+ */
 DynItem *
 spi_get(DynTable *table, const DynKeyValues *key)
 {

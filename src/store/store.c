@@ -29,12 +29,14 @@ store_begin(ErrorContextCallback *callback)
 	error_context_stack = callback;
 }
 
+/* Takes back the error context callback of store_begin(). */
 void
 store_end(const ErrorContextCallback *callback)
 {
 	error_context_stack = callback->previous;
 }
 
+/* Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none. */
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key)
 {
@@ -43,6 +45,10 @@ store_get(DynTable *table, const DynKeyValues *key)
 	return direct_get(table, key, &item) ? item : spi_get(table, key);
 }
 
+/*
+ * Returns a reader for store_read() in the current memory context.  The caller closes it with
+ * store_reader_close().
+ */
 StoreReader *
 store_reader(void)
 {
@@ -58,12 +64,17 @@ store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key)
 	return direct_read(reader, table, key, &item) ? item : spi_get(table, key);
 }
 
+/* Closes what a reader has open.  Locks stay until the transaction ends. */
 void
 store_reader_close(StoreReader *reader)
 {
 	direct_reader_close(reader);
 }
 
+/*
+ * Reads a range that store_range_narrow() has narrowed, by the direct store if it can, otherwise by
+ * the SPI store, and calls back for each entry, in order.
+ */
 void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
@@ -164,6 +175,7 @@ store_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
 	}
 }
 
+/* Defines the settings of the stores.  Called once by _PG_init(). */
 void
 store_init(void)
 {
