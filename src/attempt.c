@@ -11,6 +11,11 @@
 #include "attempt.h"
 #include "errors.h"
 
+/*
+ * Runs a step in a subtransaction.  Returns NULL if it succeeded; otherwise it rolls the
+ * subtransaction back and returns the error, copied into the current memory context.  Every error
+ * is caught, so the caller raises again those that it does not expect, such as a query cancel.
+ */
 ErrorData *
 attempt(void (*step)(void *arg), void *arg)
 {
@@ -38,6 +43,11 @@ attempt(void (*step)(void *arg), void *arg)
 	return error;
 }
 
+/*
+ * Runs a step without a subtransaction, so the step must not acquire locks or other resources.
+ * Returns NULL if it succeeded, or the error, copied into the current memory context, if catches()
+ * returns true for it.  Other errors are raised again.
+ */
 ErrorData *
 attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
 {
@@ -60,6 +70,10 @@ attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const Err
 	return error;
 }
 
+/*
+ * Returns whether an error may be due to the values of one item, so that other items can still be
+ * processed.  With row_security, missing privileges count too, since policies report them.
+ */
 bool
 item_is_to_blame(const ErrorData *error, bool row_security)
 {

@@ -19,6 +19,10 @@ typedef struct ErrorName
 #define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
 static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
 
+/*
+ * Raises an error in DynamoDB's own words, which clients may compare, so the message is not
+ * translated.  sqlstate is one of ERRCODE_DYN_*.
+ */
 void
 dyn_error(int sqlstate, const char *format, ...)
 {

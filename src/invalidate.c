@@ -49,6 +49,10 @@ invalidation_init(void)
 	CacheRegisterSyscacheCallback(TYPEOID, name_changed, (Datum) 0);
 }
 
+/*
+ * Calls the subscriber at each invalidation from now on until the session ends.  The subscriber is
+ * a static variable.  Subscribing again has no effect.  Does not fail.
+ */
 void
 invalidation_subscribe(Subscriber *subscriber)
 {

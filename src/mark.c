@@ -197,6 +197,7 @@ dyn_mark_start(DynMarked *marked, DynMarkKind kind, Oid relid)
 	write_mark(marked, true);
 }
 
+/* Writes the end of what dyn_mark_start() has marked.  Does nothing if that wrote no mark. */
 void
 dyn_mark_end(DynMarked *marked)
 {

@@ -74,6 +74,7 @@ init_table_limits(void)
 		  &dyn_item_collection_size_limit, 10 * 1024 * 1024, 1, PG_INT32_MAX, GUC_UNIT_KB);
 }
 
+/* Defines the settings of DynamoDB's limits.  Called once by _PG_init(). */
 void
 dyn_settings_init(void)
 {
