@@ -9,12 +9,14 @@
 #include "catalog/objectaddress.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "catalog/rights.h"
+#include "compat.h"
 
 #define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
 
@@ -85,11 +87,20 @@ rights_to_list(Oid relid)
 		   (!missing && rights_of_monitor());
 }
 
+/* The owner of a schema may drop what is in it, and has to look it up for that. */
+static bool
+owns_schema(Oid relid, Oid role)
+{
+	Oid schema = get_rel_namespace(relid);
+
+	return OidIsValid(schema) && schema_ownercheck(schema, role);
+}
+
 static bool
 may_lock(Oid relid, Oid role, LOCKMODE mode)
 {
 	if (mode < RowExclusiveLock)
-		return rights_any(relid, role);
+		return rights_any(relid, role) || owns_schema(relid, role);
 	return has_one(relid, role, WRITE_RIGHTS) || owns(relid, role);
 }
 
