@@ -652,18 +652,6 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 				  lengthof(types), types, values, NULL);
 }
 
-/* Delete the problems of a step.  Does not commit. */
-void
-job_forget_problems(Job *job, int step)
-{
-	Oid types[] = {INT8OID, INT4OID};
-	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
-
-	owned_execute(job->schema, NOTE_TABLE,
-				  "DELETE FROM %1$s." NOTE_TABLE " WHERE job = $1 AND step = $2", lengthof(types),
-				  types, values, NULL);
-}
-
 /*
  * Set *total to the numbers of rows done, rows skipped and problems, of all sessions, as far as
  * they are committed or written by the current transaction.

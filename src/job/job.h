@@ -132,7 +132,6 @@ extern bool job_end(Job *job);
  * shows it.  Does not commit, and neither does what forgets them.
  */
 extern void job_problem(Job *job, int step, const char *what, const char *row, const char *message);
-extern void job_forget_problems(Job *job, int step);
 
 extern void job_total(Job *job, JobTotal *total);
 
