@@ -129,7 +129,7 @@ extern bool job_end(Job *job);
 
 /*
  * Something that people have to look at: a row that was not migrated, and why.  dyn_job_problems
- * shows it.  Does not commit, and neither does what forgets them.
+ * shows it.  Does not commit.
  */
 extern void job_problem(Job *job, int step, const char *what, const char *row, const char *message);
 
