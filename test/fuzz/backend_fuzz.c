@@ -35,6 +35,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "check.h"
 #include "catalog/indexspec.h"
 #include "compat.h"
 #include "errors.h"
@@ -62,16 +63,6 @@ typedef void (*Target)(const Input *input);
 
 static Target target;
 static MemoryContext run_context;
-
-#define CHECK(condition) \
-	do \
-	{ \
-		if (!(condition)) \
-		{ \
-			fprintf(stderr, "property does not hold: %s\n", #condition); \
-			abort(); \
-		} \
-	} while (0)
 
 /*
  * Memory contexts whose chunks are malloc()ed

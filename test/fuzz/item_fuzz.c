@@ -15,6 +15,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/elog.h"
 
+#include "check.h"
 #include "item/build.h"
 #include "transfer/transfer.h"
 
@@ -207,16 +208,6 @@ pg_mbstrlen_with_len(const char *s, int limit)
 /*
  * The properties
  */
-
-#define CHECK(condition) \
-	do \
-	{ \
-		if (!(condition)) \
-		{ \
-			fprintf(stderr, "property does not hold: %s\n", #condition); \
-			abort(); \
-		} \
-	} while (0)
 
 static bool
 same(const DynItem *a, const DynItem *b)
