@@ -134,10 +134,12 @@ quit(SIGNAL_ARGS)
 {
 	if (current != NULL && current->file >= 0)
 	{
+		ssize_t written;
+
 		current->state.at_work = false;
+		written = pg_pwrite(current->file, &current->state, sizeof(current->state), 0);
 		/* nothing can be done about a failure, which looks like a death then */
-		if (pg_pwrite(current->file, &current->state, sizeof(current->state), 0) < 0)
-			_exit(2);
+		(void) written;
 	}
 	_exit(2);
 }
