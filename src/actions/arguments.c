@@ -7,7 +7,7 @@
 #include "utils/jsonb.h"
 
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* Raise ERRCODE_DYN_VALIDATION if argument i is null.  The message calls the argument by name. */
 void

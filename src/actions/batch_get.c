@@ -8,8 +8,8 @@
 #include "utils/memutils.h"
 
 #include "actions/several.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 /* The number of keys is limited (docs/semantics.md, B07). */
 static int

@@ -11,8 +11,8 @@
 
 #include "actions/several.h"
 #include "catalog/derive.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 /* A put or delete of the batch. */
 typedef struct BatchWrite

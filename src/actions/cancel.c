@@ -7,8 +7,8 @@
 #include "utils/json.h"
 
 #include "actions/several.h"
-#include "attempt.h"
-#include "errors.h"
+#include "ground/attempt.h"
+#include "ground/errors.h"
 
 static bool
 is_validation(const ErrorData *error)

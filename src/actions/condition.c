@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "actions/actions.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* The condition of a request, or NULL if it has none. */
 const Expr *

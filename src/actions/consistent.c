@@ -7,7 +7,7 @@
 #include "access/xlog.h"
 
 #include "actions/actions.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /*
  * Raise an error where a consistent read is not to be had.  Of a global index it could be, since

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "actions/actions.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* Raise an error if the expression mentions a key of the index. */
 void

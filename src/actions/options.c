@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /*
  * What ReturnValues may be: of puts and deletes, and of updates (docs/semantics.md, R07).  The

@@ -18,7 +18,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* Sampling leaves pages out, and pages have collections in common. */
 #define PAGES_PER_COLLECTION 2

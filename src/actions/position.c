@@ -7,7 +7,7 @@
 #include "postgres.h"
 
 #include "actions/read.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /*
  * Continue after the start key, which must be a full key in the collection that is read, if it is

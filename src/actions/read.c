@@ -8,8 +8,8 @@
 #include "utils/memutils.h"
 
 #include "actions/read.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 static void
 choose_index(Read *read)

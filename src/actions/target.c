@@ -8,7 +8,7 @@
 #include "utils/rel.h"
 
 #include "actions/several.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* The tables of a request, each opened once for all actions that name it alike. */
 struct TargetTables

@@ -10,8 +10,8 @@
 #include "utils/memutils.h"
 
 #include "actions/several.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 static void
 check_key(void *arg)

@@ -10,8 +10,8 @@
 #include "utils/rel.h"
 
 #include "actions/several.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 /* Characters of a token, and not bytes (docs/semantics.md, X09). */
 #define DYN_MAX_TOKEN 36

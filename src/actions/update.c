@@ -9,7 +9,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* What the item becomes: NULL if there is none and the update makes none. */
 static DynItem *

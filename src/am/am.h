@@ -7,7 +7,7 @@
 
 #include "access/tableam.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 
 /* dynamo_table.sort_on_vacuum_full */
 extern bool dyn_sort_on_vacuum_full;

@@ -26,7 +26,7 @@
 #include "storage/freespace.h"
 
 #include "am/place.h"
-#include "compat.h"
+#include "ground/compat.h"
 
 /* Pages that the free space map may name in vain. */
 #define MAX_TRIES 4

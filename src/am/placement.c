@@ -24,7 +24,7 @@
 #include "am/am.h"
 #include "am/place.h"
 #include "am/placement.h"
-#include "compat.h"
+#include "ground/compat.h"
 
 /* So many rows of one collection, one after the other, are a load in order. */
 #define LONG_RUN 8

@@ -16,8 +16,8 @@
 #include "am/place.h"
 #include "catalog/derive.h"
 #include "catalog/table_settings.h"
-#include "compat.h"
-#include "invalidate.h"
+#include "ground/compat.h"
+#include "ground/invalidate.h"
 
 /* More than so many entries are looked through for those of tables that may be gone. */
 #define MANY_TABLES 256

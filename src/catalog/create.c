@@ -26,8 +26,8 @@
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "work/brief_lock.h"
 
 static void

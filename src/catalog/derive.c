@@ -18,12 +18,12 @@
 #include "utils/datum.h"
 #include "utils/rel.h"
 
-#include "call_site.h"
+#include "ground/call_site.h"
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
 #include "catalog/unchanged.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 static bool
 same_datum(Datum a, Datum b)

@@ -19,7 +19,7 @@
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 const char *const dyn_index_status_names[] = {"ACTIVE", "CREATING", "DELETING", NULL};
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};

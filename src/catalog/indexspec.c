@@ -11,8 +11,8 @@
 
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
-#include "errors.h"
-#include "settings.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)

@@ -16,7 +16,7 @@
 #include "utils/rel.h"
 
 #include "catalog/key.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* Returns the type of the column derived from a key attribute of type S, N or B. */
 Oid

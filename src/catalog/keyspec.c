@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/key.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /* The last word is the type, so that any attribute name can be written. */
 void

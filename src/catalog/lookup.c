@@ -15,7 +15,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "catalog/trigger.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 #define NAME_PREFIX_LENGTH 54
 

@@ -16,7 +16,7 @@
 #include "utils/syscache.h"
 
 #include "catalog/rights.h"
-#include "compat.h"
+#include "ground/compat.h"
 
 #define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
 

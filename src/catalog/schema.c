@@ -29,8 +29,8 @@
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
-#include "errors.h"
-#include "invalidate.h"
+#include "ground/errors.h"
+#include "ground/invalidate.h"
 #include "store/plan.h"
 
 typedef struct SchemaEntry

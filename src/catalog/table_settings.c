@@ -9,7 +9,7 @@
 #include "utils/json.h"
 
 #include "catalog/table.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 #define ARGUMENT_START "{\"settings\":"
 

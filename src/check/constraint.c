@@ -13,7 +13,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "check/check.h"
-#include "compat.h"
+#include "ground/compat.h"
 
 static char *
 object_name(const char *column)

@@ -10,7 +10,7 @@
 #include "utils/rel.h"
 
 #include "check/check.h"
-#include "model/entity.h"
+#include "entity/entity.h"
 #include "stream/stream.h"
 
 typedef struct Declared

@@ -20,10 +20,10 @@
 #include "utils/rls.h"
 
 #include "actions/options.h"
-#include "attempt.h"
+#include "ground/attempt.h"
 #include "catalog/derive.h"
 #include "check/check.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 /*
  * Rows

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "expr/tree.h"
 
 /* Bytes to characters, counted from 1. */

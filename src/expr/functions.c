@@ -12,8 +12,8 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "call_site.h"
-#include "errors.h"
+#include "ground/call_site.h"
+#include "ground/errors.h"
 #include "expr/expr.h"
 
 /* Arguments as they were in the last call, and what was made of them. */

@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "expr/tree.h"
 
 #define TYPE(type) (1 << (type))

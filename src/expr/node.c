@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "expr/tree.h"
 
 /* What an argument of a function may be. */

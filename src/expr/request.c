@@ -6,7 +6,7 @@
 
 #include "utils/memutils.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "expr/tree.h"
 
 typedef struct RequestName

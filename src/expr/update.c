@@ -10,7 +10,7 @@
 
 #include "miscadmin.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "expr/tree.h"
 #include "item/build.h"
 

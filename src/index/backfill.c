@@ -25,10 +25,10 @@
 #include "utils/rls.h"
 #include "utils/timestamp.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "index/place_plan.h"
-#include "mark.h"
+#include "ground/mark.h"
 
 #define FIRST_BATCH 16 /* blocks */
 #define LARGEST_BATCH 128

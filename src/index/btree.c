@@ -14,7 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 
 /* The table as it is at the moment; nothing stays locked once the transaction ends. */

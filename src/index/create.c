@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "ttl/ttl.h"
 

@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 
 static void

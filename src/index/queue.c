@@ -2,7 +2,7 @@
  * queue.c
  *	  What transactions have begun and background workers are to go on with.
  *
- * It is a row for each table in a table of the extension's own (catalog/owned.c), written by the
+ * It is a row for each table in a table of the extension's own (work/owned.c), written by the
  * transaction itself: it says for whom a worker is to work.  What is to be done is in the table's
  * schema.  The row is there until the worker has ended its work, by success or by an error, so what
  * waits for a place, or was cut off by a crash, is found again: by each worker that gives up its
@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "index/index.h"
 #include "index/queue.h"
 

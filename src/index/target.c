@@ -7,7 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 
 /* Time to live has a name too, for its btree. */

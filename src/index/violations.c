@@ -16,7 +16,7 @@
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "catalog/key.h"
-#include "errors.h"
+#include "ground/errors.h"
 
 #define ROWS_AT_ONCE 1000
 

@@ -23,8 +23,8 @@
 #include "utils/timestamp.h"
 
 #include "catalog/rights.h"
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "work/brief_lock.h"
 

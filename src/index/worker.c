@@ -31,8 +31,8 @@
 #include "utils/portal.h"
 #include "utils/snapmgr.h"
 
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "work/brief_lock.h"
 

@@ -9,7 +9,7 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/item.h"
 
 #define WIRE_VERSION 1

@@ -41,7 +41,7 @@
 #include "lib/stringinfo.h"
 #include "utils/numeric.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 
 typedef enum ItemType
 {

@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/build.h"
 
 /* text and jsonb cannot hold U+0000. */

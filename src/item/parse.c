@@ -12,7 +12,7 @@
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/build.h"
 
 #define PLAIN_JSON_HINT \

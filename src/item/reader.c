@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/reader.h"
 
 static int

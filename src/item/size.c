@@ -7,7 +7,7 @@
 
 #include "miscadmin.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/item.h"
 
 /* 1 byte and one more for two digits, and one for the sign of a negative number. */

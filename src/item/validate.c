@@ -10,7 +10,7 @@
 
 #include "mb/pg_wchar.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/item.h"
 
 static bool validate_value(ItemSpan value, int depth);

@@ -6,7 +6,7 @@
 #define DYNAMO_TABLE_JOB_ITEMS_H
 
 #include "actions/actions.h"
-#include "job/job.h"
+#include "work/job.h"
 
 typedef struct ItemJob
 {

@@ -14,9 +14,9 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "attempt.h"
+#include "ground/attempt.h"
 #include "catalog/derive.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "migrate/migrate.h"
 
 const char *const row_problem_names[] = {NULL, "error", "orphan", "collision"};

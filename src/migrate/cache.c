@@ -26,8 +26,8 @@
 #include "utils/syscache.h"
 
 #include "catalog/rights.h"
-#include "errors.h"
-#include "invalidate.h"
+#include "ground/errors.h"
+#include "ground/invalidate.h"
 #include "migrate/migrate.h"
 
 static List *entries = NIL; /* of Migration */

@@ -34,8 +34,8 @@
 
 #include "actions/actions.h"
 #include "catalog/indexspec.h"
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
 #include "work/brief_lock.h"

@@ -10,7 +10,7 @@
 
 #include "actions/actions.h"
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "migrate/check.h"
 #include "store/plan.h"
 

@@ -28,7 +28,7 @@
 #include "storage/lock.h"
 #include "utils/array.h"
 
-#include "model/entity.h"
+#include "entity/entity.h"
 
 /* Of advisory locks: of one migration each; SQL's and those of indexes are of other classes. */
 #define MIGRATION_LOCK_CLASS 0x445B

@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "migrate/migrate.h"
 
 /* An object in a step. */

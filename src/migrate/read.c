@@ -14,8 +14,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "attempt.h"
-#include "errors.h"
+#include "ground/attempt.h"
+#include "ground/errors.h"
 #include "migrate/migrate.h"
 
 #define READ_ROWS 1000

@@ -33,7 +33,7 @@
 #include "utils/snapmgr.h"
 
 #include "actions/actions.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
 #include "store/plan.h"

@@ -19,7 +19,7 @@
 #include "utils/relcache.h"
 #include "utils/varlena.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
 

@@ -16,8 +16,8 @@
 
 #include "actions/actions.h"
 #include "actions/arguments.h"
-#include "errors.h"
-#include "job/job.h"
+#include "ground/errors.h"
+#include "work/job.h"
 #include "migrate/collide.h"
 #include "migrate/write.h"
 

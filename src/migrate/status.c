@@ -18,7 +18,7 @@
 
 #include "actions/actions.h"
 #include "actions/arguments.h"
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
 #include "store/plan.h"

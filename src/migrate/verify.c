@@ -14,7 +14,7 @@
 
 #include "actions/actions.h"
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
 #include "store/plan.h"

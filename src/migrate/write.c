@@ -9,7 +9,7 @@
 
 #include "miscadmin.h"
 
-#include "attempt.h"
+#include "ground/attempt.h"
 #include "actions/actions.h"
 #include "migrate/write.h"
 

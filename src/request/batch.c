@@ -6,12 +6,12 @@
 
 #include "utils/builtins.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/legacy.h"
 #include "request/meter.h"
 #include "request/request.h"
 #include "request/response.h"
-#include "settings.h"
+#include "ground/settings.h"
 
 /* An item, or key, more. */
 static void

@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/request.h"
 #include "request/response.h"
 

@@ -14,7 +14,7 @@
 
 #include "utils/timestamp.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/iterator.h"
 
 #define ITERATOR_MINUTES 15

@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/legacy.h"
 
 typedef enum Exists

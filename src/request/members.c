@@ -8,7 +8,7 @@
 #include "utils/builtins.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/members.h"
 
 pg_noreturn static void

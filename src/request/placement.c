@@ -6,7 +6,7 @@
 
 #include "fmgr.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/resource.h"
 
 PG_FUNCTION_INFO_V1(dyn_set_placement);

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
 #include "request/request.h"

@@ -6,7 +6,7 @@
 
 #include "utils/builtins.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/request.h"
 
 static const struct

@@ -11,8 +11,8 @@
 #include "utils/acl.h"
 #include "utils/rel.h"
 
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "request/resource.h"
 #include "work/brief_lock.h"

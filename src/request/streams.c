@@ -10,7 +10,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/iterator.h"
 #include "request/request.h"
 #include "request/resource.h"

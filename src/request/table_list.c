@@ -11,7 +11,7 @@
 
 #include "catalog/derive.h"
 #include "catalog/rights.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/request.h"
 #include "request/resource.h"
 

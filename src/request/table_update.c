@@ -11,7 +11,7 @@
 #include "executor/spi.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "request/definitions.h"
 #include "request/request.h"

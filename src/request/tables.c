@@ -11,7 +11,7 @@
 #include "utils/uuid.h"
 
 #include "catalog/indexspec.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/definitions.h"
 #include "request/request.h"
 #include "request/resource.h"

@@ -9,7 +9,7 @@
 #include "utils/json.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/request.h"
 #include "request/resource.h"
 #include "request/tags.h"

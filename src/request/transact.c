@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "request/meter.h"
 #include "request/request.h"
 #include "request/response.h"

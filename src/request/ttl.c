@@ -10,7 +10,7 @@
 #include "utils/json.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "request/request.h"
 #include "request/resource.h"

@@ -21,7 +21,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "store/direct.h"
 #include "store/find.h"
 #include "store/plan.h"

@@ -22,7 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "store/find.h"
 #include "store/plan.h"
 #include "store/range.h"

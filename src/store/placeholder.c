@@ -24,8 +24,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "attempt.h"
-#include "mark.h"
+#include "ground/attempt.h"
+#include "ground/mark.h"
 #include "store/store.h"
 
 static DynItem *

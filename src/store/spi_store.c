@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 
 #include "catalog/unchanged.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "store/spi_store.h"
 
 /* Statement shapes; those of ranges are in spi_range.c. */

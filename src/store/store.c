@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "store/direct.h"
 #include "store/spi_store.h"
 

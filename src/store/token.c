@@ -6,7 +6,7 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the table but its owner, so these statements run as him (catalog/owned.c).
+ * Nobody has rights on the table but its owner, so these statements run as him (work/owned.c).
  */
 #include "postgres.h"
 
@@ -17,8 +17,8 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
-#include "errors.h"
+#include "work/owned.h"
+#include "ground/errors.h"
 #include "store/plan.h"
 #include "store/store.h"
 #include "store/token.h"

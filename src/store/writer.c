@@ -23,7 +23,7 @@
 #include "utils/snapmgr.h"
 
 #include "catalog/unchanged.h"
-#include "compat.h"
+#include "ground/compat.h"
 #include "store/writer.h"
 
 /* The command is the worst that may be done to a row; the name is what the statement would be called. */

@@ -24,7 +24,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/collect.h"
 
 /* A queue of notifications that is fuller is left to those who notify about something else. */

@@ -13,7 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/key.h"
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/subject.h"
 
 /* What the WAL has of a row. */

@@ -28,8 +28,8 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
-#include "compat.h"
+#include "work/owned.h"
+#include "ground/compat.h"
 #include "stream/background.h"
 #include "stream/collect.h"
 

@@ -26,7 +26,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/decoder.h"
 #include "stream/plugin.h"
 #include "stream/subject.h"

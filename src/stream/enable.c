@@ -21,9 +21,9 @@
 
 #include "actions/options.h"
 #include "catalog/indexspec.h"
-#include "catalog/owned.h"
-#include "errors.h"
-#include "mark.h"
+#include "work/owned.h"
+#include "ground/errors.h"
+#include "ground/mark.h"
 #include "request/resource.h"
 #include "stream/read.h"
 #include "stream/stream.h"

@@ -12,7 +12,7 @@
 #include "catalog/pg_type.h"
 #include "utils/pg_lsn.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "stream/stream.h"
 
 /* Connected to SPI.  The first end that is written stays. */

@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/snapmgr.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "index/index.h"
 #include "stream/background.h"
 #include "stream/collect.h"

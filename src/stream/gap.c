@@ -8,7 +8,7 @@
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "stream/stream.h"
 
 /*

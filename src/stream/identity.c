@@ -14,7 +14,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/stream.h"
 
 #define INDEX "INDEX "

@@ -20,7 +20,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "index/index.h"
 #include "stream/background.h"
 #include "stream/stream.h"

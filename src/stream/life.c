@@ -26,9 +26,9 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
-#include "compat.h"
-#include "errors.h"
+#include "work/owned.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "stream/stream.h"
 #include "ttl/ttl.h"

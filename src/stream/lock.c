@@ -19,8 +19,8 @@
 #include "storage/proc.h"
 #include "storage/procarray.h"
 
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "stream/stream.h"
 #include "work/brief_lock.h"

@@ -35,8 +35,8 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
-#include "compat.h"
+#include "work/owned.h"
+#include "ground/compat.h"
 #include "stream/read.h"
 
 /* Columns of the index of dyn_stream_records. */

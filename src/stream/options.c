@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/regproc.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/plugin.h"
 
 static const char *const format_names[] = {"typed", "plain", NULL}; /* by StreamFormat */

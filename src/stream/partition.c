@@ -25,7 +25,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "stream/collect.h"
 #include "work/brief_lock.h"
 

@@ -14,8 +14,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "compat.h"
-#include "mark.h"
+#include "ground/compat.h"
+#include "ground/mark.h"
 #include "stream/subject.h"
 
 /* As often as the server itself does it. */

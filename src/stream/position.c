@@ -11,7 +11,7 @@
 #include "access/xlogrecovery.h"
 #include "utils/builtins.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "stream/read.h"
 
 #define AFTER_WORD "AFTER_SEQUENCE_NUMBER "

@@ -12,7 +12,7 @@
 #include "access/xlog.h"
 #include "utils/timestamp.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "stream/read.h"
 
 pg_noreturn static void

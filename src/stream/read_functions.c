@@ -16,7 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "stream/read.h"
 
 #define MAX_WAIT (60 * USECS_PER_SEC)

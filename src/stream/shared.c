@@ -22,7 +22,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/background.h"
 #include "stream/stream.h"
 #include "work/brief_lock.h"

@@ -11,8 +11,8 @@
 #include "miscadmin.h"
 #include "utils/pg_lsn.h"
 
-#include "catalog/owned.h"
-#include "errors.h"
+#include "work/owned.h"
+#include "ground/errors.h"
 #include "stream/stream.h"
 
 /* As the view names them, by StreamSlotState. */

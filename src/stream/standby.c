@@ -22,7 +22,7 @@
 #include "storage/standby.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "stream/collect.h"
 
 /* Milliseconds. */

@@ -25,8 +25,8 @@
 
 #include "catalog/derive.h"
 #include "catalog/key.h"
-#include "compat.h"
-#include "invalidate.h"
+#include "ground/compat.h"
+#include "ground/invalidate.h"
 #include "stream/subject.h"
 
 /* Invalid entries that are kept at most from one transaction to the next. */

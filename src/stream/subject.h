@@ -6,7 +6,7 @@
 #define DYNAMO_TABLE_STREAM_SUBJECT_H
 
 #include "catalog/table.h"
-#include "mark.h"
+#include "ground/mark.h"
 #include "stream/plugin.h"
 
 /* An entry of the cache.  A pointer to one is good for one change. */

@@ -14,7 +14,7 @@
 #include "utils/rls.h"
 #include "utils/timestamp.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "stream/read.h"
 
 /* A disabled stream is there for as long as its records are kept at least. */

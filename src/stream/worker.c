@@ -18,8 +18,8 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "catalog/owned.h"
-#include "compat.h"
+#include "work/owned.h"
+#include "ground/compat.h"
 #include "index/index.h"
 #include "stream/background.h"
 #include "stream/collect.h"

@@ -16,9 +16,9 @@
 #include "utils/json.h"
 #include "utils/memutils.h"
 
-#include "attempt.h"
+#include "ground/attempt.h"
 #include "catalog/derive.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "transfer/transfer.h"
 
 /* Bytes of items that are kept in memory for one batch. */

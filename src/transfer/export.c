@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 
 #include "actions/arguments.h"
-#include "model/entity.h"
+#include "entity/entity.h"
 #include "transfer/transfer.h"
 
 /* Items that a page has at most. */

@@ -26,7 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "index/place_plan.h"
 #include "transfer/transfer.h"

@@ -10,7 +10,7 @@
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "transfer/transfer.h"
 
 /* Members around items. */

@@ -16,7 +16,7 @@
 #include "utils/tuplestore.h"
 
 #include "actions/arguments.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "item/reader.h"
 #include "request/request.h"
 #include "transfer/transfer.h"

@@ -12,7 +12,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "ttl/ttl.h"
 

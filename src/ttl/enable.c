@@ -13,7 +13,7 @@
 #include "utils/rel.h"
 
 #include "actions/options.h"
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "request/resource.h"
 #include "ttl/ttl.h"

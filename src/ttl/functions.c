@@ -15,7 +15,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "errors.h"
+#include "ground/errors.h"
 #include "index/index.h"
 #include "ttl/ttl.h"
 

@@ -30,7 +30,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "index/index.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"

@@ -2,7 +2,7 @@
  * state.c
  *	  What is remembered of sweeps: how far they came, and what they did.
  *
- * It is a row for each table in a table of the extension's own (catalog/owned.c).  A transaction of its
+ * It is a row for each table in a table of the extension's own (work/owned.c).  A transaction of its
  * own writes the row: those of sweeps contain nothing else.
  */
 #include "postgres.h"
@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "ttl/ttl.h"
 
 #define STATE_TABLE "dyn_ttl_sweeps"

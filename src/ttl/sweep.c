@@ -35,9 +35,9 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
+#include "ground/compat.h"
 #include "index/place_plan.h"
-#include "mark.h"
+#include "ground/mark.h"
 #include "ttl/ttl.h"
 #include "work/brief_lock.h"
 

@@ -33,7 +33,7 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
-#include "catalog/owned.h"
+#include "work/owned.h"
 #include "index/index.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"

@@ -12,9 +12,9 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "attempt.h"
-#include "compat.h"
-#include "errors.h"
+#include "ground/attempt.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "work/brief_lock.h"
 
 /*

@@ -37,11 +37,11 @@
 
 #include "check.h"
 #include "catalog/indexspec.h"
-#include "compat.h"
-#include "errors.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
 #include "expr/expr.h"
 #include "migrate/migrate.h"
-#include "model/member.h"
+#include "view/member.h"
 #include "request/request.h"
 #include "stream/subject.h"
 

@@ -1,0 +1,352 @@
+/*
+ * entities.c
+ *	  dyn_entity_check(): what in a table is not as it is declared.
+ *
+ * Items are read page by page with the caller's rights, and each is judged in memory that is
+ * reset after it.  What is found is bounded by max_problems.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "actions/arguments.h"
+#include "ground/attempt.h"
+#include "ground/errors.h"
+#include "view/view.h"
+
+#define PAGE_SIZE 1000
+
+typedef struct Check
+{
+	DynTable *table;
+	List *entities; /* of Entity */
+	List *members; /* for each: a list of Member, by the table's keys */
+	ReturnSetInfo *result;
+	int found;
+	int max;
+	MemoryContext item_context;
+} Check;
+
+static bool
+is_full(const Check *check)
+{
+	return check->found == check->max;
+}
+
+static void
+report(Check *check, const DynItem *key, ItemSpan entity, const char *problem, const char *detail)
+{
+	Datum values[4];
+	bool nulls[4] = {key == NULL, entity.len == 0, false, detail == NULL};
+
+	if (is_full(check))
+		return;
+	check->found++;
+	values[0] = PointerGetDatum(key);
+	values[1] = PointerGetDatum(cstring_to_text_with_len(entity.data, (int) entity.len));
+	values[2] = CStringGetTextDatum(problem);
+	values[3] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
+	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
+}
+
+/*
+ * Items
+ */
+
+static DynItem *
+key_of(const Check *check, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	ItemBuilder b;
+
+	item_build_init(&b, 64);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < check->table->nkeys; i++)
+	{
+		ItemSpan attribute = check->table->keys[i].attribute;
+		ItemSpan value;
+
+		if (!item_find(&attributes, attribute, &value))
+			continue;
+		item_build_name(&b, attribute);
+		item_build_value(&b, value);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
+static bool
+is_shown(List *members, const DynItem *item)
+{
+	ListCell *cell;
+
+	foreach (cell, members)
+	{
+		if (!member_matches(lfirst(cell), item_root(item)))
+			return false;
+	}
+	return true;
+}
+
+static void
+check_as_entity(Check *check, int number, const DynItem *item)
+{
+	const Entity *entity = list_nth(check->entities, number);
+	List *problems = entity_problems(entity, item);
+	ListCell *cell;
+
+	foreach (cell, problems)
+		report(check, key_of(check, item), entity->name, "not as declared", lfirst(cell));
+	if (problems == NIL && !is_shown(list_nth(check->members, number), item))
+		report(check, key_of(check, item), entity->name, "not shown by views",
+			   "an attribute of its key is not written as its type writes it");
+}
+
+/* "Org", "Project" */
+static char *
+name_entities(const Check *check, List *numbers)
+{
+	StringInfoData names;
+	ListCell *cell;
+
+	initStringInfo(&names);
+	foreach (cell, numbers)
+	{
+		const Entity *entity = list_nth(check->entities, lfirst_int(cell));
+
+		appendStringInfo(&names, "%s\"%s\"", names.len > 0 ? ", " : "", item_quoted(entity->name));
+	}
+	return names.data;
+}
+
+static void
+check_item(Datum datum, void *arg)
+{
+	Check *check = arg;
+	MemoryContext old = MemoryContextSwitchTo(check->item_context);
+	DynItem *item = DatumGetDynItem(datum);
+	List *numbers = NIL;
+	ListCell *cell;
+
+	if (is_full(check))
+	{
+		MemoryContextSwitchTo(old);
+		return;
+	}
+	foreach (cell, check->entities)
+	{
+		if (entity_has(lfirst(cell), item))
+			numbers = lappend_int(numbers, foreach_current_index(cell));
+	}
+	if (numbers == NIL)
+		report(check, key_of(check, item), (ItemSpan){0}, "no entity", NULL);
+	else if (list_length(numbers) > 1)
+		report(check, key_of(check, item), (ItemSpan){0}, "several entities",
+			   name_entities(check, numbers));
+	else
+		check_as_entity(check, linitial_int(numbers), item);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(check->item_context);
+}
+
+/* A page at a time, so that a check that has found enough ends. */
+static void
+check_items(Check *check, text *table)
+{
+	MemoryContext context = CurrentMemoryContext;
+	MemoryContext page =
+		AllocSetContextCreate(context, "dynamo_table page", ALLOCSET_DEFAULT_SIZES);
+	DynItem *start = NULL;
+
+	do
+	{
+		ScanRequest request = {
+			.read = {.table = table, .start_key = start, .paged = true, .page_size = PAGE_SIZE}};
+		ReadResult result;
+
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextSwitchTo(page);
+		request.read.expressions = expr_request(NULL, NULL);
+		action_scan(&request, check_item, check, &result);
+		MemoryContextSwitchTo(context);
+		if (start != NULL)
+			pfree(start);
+		start = result.last_key == NULL ? NULL : item_from_value(item_root(result.last_key));
+		MemoryContextReset(page);
+	} while (start != NULL && !is_full(check));
+	MemoryContextDelete(page);
+}
+
+/*
+ * Views
+ */
+
+/* What is read of a view, which may be anybody's. */
+typedef struct ViewCheck
+{
+	const Check *check;
+	Relation rel;
+	ItemSpan entity;
+	char *problem; /* NULL: none */
+} ViewCheck;
+
+static char *
+view_state_problem(const Entity *entity, const EntityView *view, const char *name)
+{
+	const EntityAttribute *changed;
+	EntityViewState state = entity_view_state(entity, view, &changed);
+
+	if (state == ENTITY_VIEW_CURRENT)
+		return NULL;
+	if (changed == NULL)
+		return psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
+						name);
+	return psprintf("view \"%s\" shows attribute \"%s\" as of another type than %s: %s", name,
+					item_quoted(changed->name), value_type_print(&changed->type),
+					state == ENTITY_VIEW_OTHER_COLUMN ? "drop it, and call dyn_entity_view() again"
+													  : "call dyn_entity_view() again");
+}
+
+static void
+read_view(void *arg)
+{
+	ViewCheck *read = arg;
+	EntityView *view = entity_view_read(read->rel);
+	const char *name = RelationGetRelationName(read->rel);
+	const Entity *entity = NULL;
+	ListCell *cell;
+
+	if (view == NULL || view->table != read->check->table->relid)
+		return;
+	read->entity = member_parse(view->definitions[0])->entity->name;
+	foreach (cell, read->check->entities)
+	{
+		if (item_compare_bytes(((Entity *) lfirst(cell))->name, read->entity) == 0)
+			entity = lfirst(cell);
+	}
+	if (entity == NULL)
+		read->problem = psprintf("the entity of view \"%s\" is not declared", name);
+	else
+		read->problem = view_state_problem(entity, view, name);
+}
+
+/* Anybody can make a view of the table, and write what he likes into it. */
+static void
+check_view(Check *check, Relation rel)
+{
+	ViewCheck read = {.check = check, .rel = rel};
+	ErrorData *error = attempt(read_view, &read);
+
+	if (error == NULL)
+	{
+		if (read.problem != NULL)
+			report(check, NULL, read.entity, "view out of date", read.problem);
+		return;
+	}
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+		ReThrowError(error);
+	report(check, NULL, (ItemSpan){0}, "view unreadable",
+		   psprintf("view \"%s\" is not as dyn_entity_view() makes it: %s",
+					RelationGetRelationName(rel), error->message));
+}
+
+/* Somebody else's lock on his view is not waited for. */
+static void
+check_views(Check *check)
+{
+	ListCell *cell;
+
+	foreach (cell, entity_views_of(check->table->relid))
+	{
+		Oid relid = lfirst_oid(cell);
+		char *name = get_rel_name(relid);
+		Relation rel;
+
+		if (name == NULL)
+			continue;
+		if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		{
+			report(check, NULL, (ItemSpan){0}, "view locked",
+				   psprintf("view \"%s\" is locked by another session", name));
+			continue;
+		}
+		/* it may be gone by now */
+		rel = try_relation_open(relid, NoLock);
+		if (rel == NULL)
+		{
+			UnlockRelationOid(relid, AccessShareLock);
+			continue;
+		}
+		check_view(check, rel);
+		relation_close(rel, AccessShareLock);
+	}
+}
+
+/*
+ * The function
+ */
+
+static List *
+members_of(const Entity *entity)
+{
+	List *members = NIL;
+
+	for (int i = 0; i < entity->nkeys; i++)
+	{
+		char *definition;
+
+		if (!entity->keys[i].of_table)
+			continue;
+		definition = member_definition(entity, &entity->keys[i]);
+		members =
+			lappend(members, member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
+	}
+	return members;
+}
+
+static void
+prepare(Check *check, Relation rel)
+{
+	ListCell *cell;
+
+	check->entities = entities_of(rel, check->table);
+	if (check->entities == NIL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel))));
+	foreach (cell, check->entities)
+		check->members = lappend(check->members, members_of(lfirst(cell)));
+	check->item_context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table checked item",
+												ALLOCSET_DEFAULT_SIZES);
+}
+
+/* dyn_entity_check(table_name, max_problems): key, entity, problem, detail */
+PG_FUNCTION_INFO_V1(dyn_entity_check);
+Datum
+dyn_entity_check(PG_FUNCTION_ARGS)
+{
+	Check check = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
+	Relation rel;
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "max_problems");
+	check.max = PG_GETARG_INT32(1);
+	(void) option_positive("max_problems", check.max);
+	InitMaterializedSRF(fcinfo, 0);
+	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &check.table);
+	prepare(&check, rel);
+	check_views(&check);
+	if (!is_full(&check))
+		check_items(&check, PG_GETARG_TEXT_PP(0));
+	if (is_full(&check))
+		ereport(NOTICE, (errmsg("the check of table \"%s\" ended after %d problems",
+								RelationGetRelationName(rel), check.max)));
+	relation_close(rel, NoLock);
+	return (Datum) 0;
+}

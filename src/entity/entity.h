@@ -1,0 +1,141 @@
+/*
+ * entity.h
+ *	  Entities: what kinds of items a table holds, and how the keys of each are made.
+ *
+ * As an argument of the model's trigger (see model.h):
+ *
+ *		{"entity": "Project", "type_attribute": "Type", "type": "Project",
+ *		 "keys": {"pk": "ORG#<OrgId>", "sk": "PRO#<Kind>#<ProjectId:05>",
+ *				  "GSI1PK": "ORG#<OrgId>", "GSI1SK": [{"when": {"Status": "OPEN"},
+ *				  "template": "OPEN#<ProjectId:05>"}, {"template": "OTHER#<ProjectId:05>"}]},
+ *		 "attributes": {"OrgId": {"type": "S text", "required": true},
+ *						"ProjectId": {"type": "N integer"}, "Kind": {"type": "S text"},
+ *						"Id": {"type": "S text", "default": "ksuid"},
+ *						"Description": {"type": "S text", "stored": "d"}}}
+ *
+ * "keys" are of the table's key attributes, which must all be there, and of attributes that are
+ * keys of its indexes.  A list of templates is tried in order: the first one whose "when" holds,
+ * attributes equal to plain values (null: not there), is taken.  A key of an index whose template lacks an attribute, or
+ * of which none is taken, is absent: the item is not in the index.  A key of the table must be made.
+ *
+ * The attributes of an application have the names of the declaration; "stored" is the name in
+ * the item, where that is to be shorter.  Templates use the declared names.  Attributes that are not declared may be there too;
+ * they keep their names and types.
+ *
+ * "logical" below: by the names of the declaration, without the attributes that keys make and without the type attribute.
+ * "stored": the item in the table.
+ */
+#ifndef DYNAMO_TABLE_MODEL_ENTITY_H
+#define DYNAMO_TABLE_MODEL_ENTITY_H
+
+#include "catalog/key.h"
+#include "entity/model.h"
+#include "template/template.h"
+#include "value/value.h"
+
+typedef enum EntityDefault
+{
+	ENTITY_NO_DEFAULT,
+	ENTITY_KSUID, /* S */
+	ENTITY_NOW /* timestamps and dates */
+} EntityDefault;
+
+typedef struct EntityAttribute
+{
+	ItemSpan name;
+	ItemSpan stored; /* the same, or shorter */
+	ValueType type;
+	bool required; /* declared so, or the table's key is never made without it */
+	EntityDefault missing;
+	ValueReader *reader; /* NULL: the type of DynamoDB's says all */
+} EntityAttribute;
+
+/* One of the templates of a key. */
+typedef struct EntityTemplate
+{
+	const DynItem *when; /* attributes that must equal these; NULL: always */
+	Template *template;
+} EntityTemplate;
+
+typedef struct EntityKey
+{
+	ItemSpan attribute;
+	ItemType type; /* S, N, B */
+	int place; /* in the table's keys, see DynTable; -1: an index that had it is gone */
+	bool of_table; /* of its primary key: it must be made */
+	int ntemplates;
+	EntityTemplate *templates;
+} EntityKey;
+
+typedef struct Entity
+{
+	ItemSpan name;
+	ItemSpan type_attribute; /* of length 0: none */
+	ItemSpan type; /* its value */
+	int nkeys;
+	EntityKey *keys; /* those of the table first, in their order */
+	int nattributes;
+	EntityAttribute *attributes; /* as declared */
+} Entity;
+
+/*
+ * What a declaration says, in the current memory context.  A new one is checked for keys as well, which the
+ * table may lose later.
+ */
+extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
+extern char *entity_print(const Entity *entity, const DynItem *declaration);
+extern void entity_print_begin(StringInfo out, const Entity *entity);
+
+/* Of an open table; in the current memory context. */
+extern List *entities_of(Relation rel,
+						 const DynTable *table); /* of Entity, in the order declared */
+/* The same, kept: good until the transaction ends. */
+extern List *entities_cached(Relation rel, const DynTable *table);
+extern Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok);
+extern const EntityAttribute *entity_attribute(const Entity *entity, ItemSpan name);
+extern const EntityAttribute *entity_stored_attribute(const Entity *entity, ItemSpan stored);
+extern const EntityKey *entity_key(const Entity *entity, ItemSpan attribute);
+
+/* The attribute that a whole template stands for; NULL: it is not whole. */
+extern const EntityAttribute *entity_whole(const Entity *entity, const Template *t);
+
+/*
+ * "Shown" is the stored item by the names of the declaration, keys and type attribute included:
+ * what conditions and updates speak of.  entity_restored() is the way back, with the keys that the
+ * attributes make; those of the table must be what they are in key.
+ */
+extern DynItem *entity_shown(const Entity *entity, const DynItem *stored);
+extern DynItem *entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key);
+
+/*
+ * The stored item of logical attributes: NULLs left out, defaults filled in, types and required ones checked, the
+ * type attribute and all keys added.  What does not fit is ERRCODE_DYN_VALIDATION.  Key attributes
+ * may be among what is given if they are what the templates make.
+ */
+extern DynItem *entity_item(const Entity *entity, const DynItem *logical);
+
+/* The key attributes alone, of attributes that need not be more than these take. */
+extern DynItem *entity_keys(const Entity *entity, const DynItem *logical, bool table_only);
+
+/*
+ * The stored item with the keys that its attributes make now: those of indexes made anew, added,
+ * or removed; those of the table must not change.
+ */
+extern DynItem *entity_rekeyed(const Entity *entity, const DynItem *stored);
+
+/* The logical attributes of a stored item. */
+extern DynItem *entity_logical(const Entity *entity, const DynItem *stored);
+
+/* Whether an item is one by its type attribute, or without one by the form of its keys. */
+extern bool entity_has(const Entity *entity, const DynItem *stored);
+
+/*
+ * What is wrong with an item that is one of the entity, as a list of texts ("\"GSI1SK\" is \"x\", its template makes
+ * \"y\""); NIL: nothing.
+ */
+extern List *entity_problems(const Entity *entity, const DynItem *stored);
+
+/* An item that is about to be written to a table with the trigger enabled: it must be of one entity, and right. */
+extern void entity_enforce(Relation rel, const DynTable *table, const DynItem *item);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * refresh.c
+ *	  dyn_entity_refresh(): the keys that the templates of an entity make now, for items that are there.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+
+#include "actions/arguments.h"
+#include "job/items.h"
+#include "entity/entity.h"
+
+typedef struct Refresh
+{
+	ItemSpan name;
+	Entity *entity; /* of the transaction */
+} Refresh;
+
+static const char *
+declaration(Relation rel, ItemSpan name)
+{
+	const ModelDeclaration *found = model_find(model_declarations(rel), MODEL_ENTITY, name);
+
+	return found == NULL ? NULL : found->json;
+}
+
+/* One job does not make keys by two declarations: what it has passed would be left as it is. */
+static void
+find_entity(ItemJob *work, Relation rel, DynTable *table)
+{
+	Refresh *refresh = work->arg;
+
+	refresh->entity = entity_find(rel, table, refresh->name, false);
+	if (strcmp(declaration(rel, refresh->name), work->fingerprint) != 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("entity \"%s\" of table \"%s\" was declared anew meanwhile",
+							   work->name, work->table),
+						errhint("Call dyn_entity_refresh again.")));
+}
+
+static bool
+is_of_entity(ItemJob *work, const DynItem *item)
+{
+	return entity_has(((Refresh *) work->arg)->entity, item);
+}
+
+static DynItem *
+rekeyed(ItemJob *work, const DynItem *item)
+{
+	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
+}
+
+PG_FUNCTION_INFO_V1(dyn_entity_refresh);
+Datum
+dyn_entity_refresh(PG_FUNCTION_ARGS)
+{
+	Refresh refresh = {0};
+	ItemJob work = {.procedure = "dyn_entity_refresh",
+					.kind = "refresh",
+					.arg = &refresh,
+					.open = find_entity,
+					.wants = is_of_entity,
+					.change = rekeyed};
+	DynTable *table;
+	Relation rel;
+
+	job_require_nonatomic(fcinfo, work.procedure);
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "entity");
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	work.table_name = PG_GETARG_TEXT_PP(0);
+	work.name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	refresh.name = (ItemSpan){work.name, strlen(work.name)};
+	item_job_arguments(&work, fcinfo, 2);
+	rel = item_job_open(&work, &table);
+	(void) entity_find(rel, table, refresh.name, false);
+	work.fingerprint = declaration(rel, refresh.name);
+	relation_close(rel, AccessShareLock);
+	item_job_run(&work);
+	SPI_finish();
+	PG_RETURN_VOID();
+}

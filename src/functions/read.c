@@ -1,0 +1,298 @@
+/*
+ * read.c
+ *	  The typed SQL functions of Query and Scan: a front end over the actions.
+ *
+ * dyn_query() and dyn_query_page() have their arguments in one order, and so have dyn_scan() and
+ * dyn_scan_page(); where the first says how many items to return, the second says how many to
+ * evaluate.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "actions/arguments.h"
+#include "ground/errors.h"
+
+static ReadSelect
+get_select(FunctionCallInfo fcinfo, int i)
+{
+	if (PG_ARGISNULL(i))
+		return SELECT_DEFAULT;
+	return (ReadSelect) (SELECT_ALL_ATTRIBUTES +
+						 argument_choice(fcinfo, i, "select_mode", 0, option_select));
+}
+
+static bool
+is_true(FunctionCallInfo fcinfo, int i)
+{
+	return !PG_ARGISNULL(i) && PG_GETARG_BOOL(i);
+}
+
+static void
+set_limit(FunctionCallInfo fcinfo, int i, bool paged, ReadRequest *request)
+{
+	request->paged = paged;
+	if (paged)
+		request->page_size = argument_positive(fcinfo, i, "page_size");
+	else
+		request->max_items = argument_positive(fcinfo, i, "max_items");
+}
+
+/*
+ * table_name, key_condition, names, vals, filter, projection, forward, max_items or page_size,
+ * start_key, index, select_mode, consistent_read
+ */
+static void
+get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
+{
+	ReadRequest *read = &request->read;
+
+	memset(request, 0, sizeof(*request));
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "key_condition");
+	read->table = PG_GETARG_TEXT_PP(0);
+	request->key_condition = PG_GETARG_TEXT_PP(1);
+	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->filter = argument_text(fcinfo, 4);
+	read->projection = argument_text(fcinfo, 5);
+	request->forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	set_limit(fcinfo, 7, paged, read);
+	read->start_key = argument_item(fcinfo, 8);
+	read->index = argument_text(fcinfo, 9);
+	read->select = get_select(fcinfo, 10);
+	read->consistent = is_true(fcinfo, 11);
+}
+
+static void
+get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
+{
+	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT32(i);
+	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT32(i + 1);
+
+	option_segment(request, PG_ARGISNULL(i) ? NULL : &segment, PG_ARGISNULL(i + 1) ? NULL : &total);
+}
+
+/*
+ * table_name, filter, names, vals, projection, index, segment, total_segments, max_items or
+ * page_size, start_key, select_mode, consistent_read
+ */
+static void
+get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
+{
+	ReadRequest *read = &request->read;
+
+	memset(request, 0, sizeof(*request));
+	argument_require(fcinfo, 0, "table_name");
+	read->table = PG_GETARG_TEXT_PP(0);
+	read->filter = argument_text(fcinfo, 1);
+	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->projection = argument_text(fcinfo, 4);
+	read->index = argument_text(fcinfo, 5);
+	get_segment(fcinfo, 6, request);
+	set_limit(fcinfo, 8, paged, read);
+	read->start_key = argument_item(fcinfo, 9);
+	read->select = get_select(fcinfo, 10);
+	read->consistent = is_true(fcinfo, 11);
+}
+
+/*
+ * Complete results
+ */
+
+static void
+forbid_count(const ReadRequest *request)
+{
+	if (request->select == SELECT_COUNT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("select_mode COUNT returns no items"),
+				 errhint("Use SELECT count(*) FROM this function, or its _page form.")));
+}
+
+static void
+return_next(Datum item, void *arg)
+{
+	ReturnSetInfo *result = arg;
+	bool isnull = false;
+
+	tuplestore_putvalues(result->setResult, result->setDesc, &item, &isnull);
+}
+
+PG_FUNCTION_INFO_V1(dyn_query);
+Datum
+dyn_query(PG_FUNCTION_ARGS)
+{
+	QueryRequest request;
+	ReadResult result;
+
+	get_query(fcinfo, false, &request);
+	forbid_count(&request.read);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	action_query(&request, return_next, fcinfo->resultinfo, &result);
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(dyn_scan);
+Datum
+dyn_scan(PG_FUNCTION_ARGS)
+{
+	ScanRequest request;
+	ReadResult result;
+
+	get_scan(fcinfo, false, &request);
+	forbid_count(&request.read);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	action_scan(&request, return_next, fcinfo->resultinfo, &result);
+	return (Datum) 0;
+}
+
+/*
+ * Pages: items, item_count, scanned_count, last_evaluated_key
+ */
+
+typedef struct ResultPage
+{
+	TupleDesc desc;
+	Oid item_type;
+	MemoryContext context;
+	ArrayBuildState *items;
+} ResultPage;
+
+static void
+init_page(FunctionCallInfo fcinfo, ResultPage *page)
+{
+	if (get_call_result_type(fcinfo, NULL, &page->desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	page->desc = BlessTupleDesc(page->desc);
+	page->item_type = TupleDescAttr(page->desc, 3)->atttypid;
+	page->context = CurrentMemoryContext;
+	page->items = initArrayResult(page->item_type, page->context, false);
+}
+
+static void
+append_item(Datum item, void *arg)
+{
+	ResultPage *page = arg;
+
+	(void) accumArrayResult(page->items, item, false, page->item_type, page->context);
+}
+
+static Datum
+make_page(const ReadRequest *request, const ReadResult *result, ResultPage *page)
+{
+	Datum values[4] = {0};
+	bool nulls[4] = {false};
+
+	nulls[0] = request->select == SELECT_COUNT;
+	if (!nulls[0])
+		values[0] = result->count == 0 ? PointerGetDatum(construct_empty_array(page->item_type))
+									   : makeArrayResult(page->items, page->context);
+	values[1] = Int64GetDatum(result->count);
+	values[2] = Int64GetDatum(result->scanned);
+	nulls[3] = result->last_key == NULL;
+	values[3] = PointerGetDatum(result->last_key);
+	return HeapTupleGetDatum(heap_form_tuple(page->desc, values, nulls));
+}
+
+PG_FUNCTION_INFO_V1(dyn_query_page);
+Datum
+dyn_query_page(PG_FUNCTION_ARGS)
+{
+	QueryRequest request;
+	ReadResult result;
+	ResultPage page;
+
+	get_query(fcinfo, true, &request);
+	init_page(fcinfo, &page);
+	action_query(&request, append_item, &page, &result);
+	return make_page(&request.read, &result, &page);
+}
+
+PG_FUNCTION_INFO_V1(dyn_scan_page);
+Datum
+dyn_scan_page(PG_FUNCTION_ARGS)
+{
+	ScanRequest request;
+	ReadResult result;
+	ResultPage page;
+
+	get_scan(fcinfo, true, &request);
+	init_page(fcinfo, &page);
+	action_scan(&request, append_item, &page, &result);
+	return make_page(&request.read, &result, &page);
+}
+
+/*
+ * Explanations
+ */
+
+static void
+drop_item(Datum item, void *arg)
+{
+}
+
+/*
+ * table_name, key_condition or NULL to scan, names, vals, filter, projection, forward, max_items,
+ * start_key, index, select_mode, page_size
+ */
+static void
+explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
+{
+	QueryRequest query = {0};
+	ScanRequest scan = {0};
+	ReadRequest *read = PG_ARGISNULL(1) ? &scan.read : &query.read;
+
+	argument_require(fcinfo, 0, "table_name");
+	read->table = PG_GETARG_TEXT_PP(0);
+	query.key_condition = argument_text(fcinfo, 1);
+	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->filter = argument_text(fcinfo, 4);
+	read->projection = argument_text(fcinfo, 5);
+	query.forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	set_limit(fcinfo, 7, false, read);
+	read->start_key = argument_item(fcinfo, 8);
+	read->index = argument_text(fcinfo, 9);
+	read->select = get_select(fcinfo, 10);
+	if (!PG_ARGISNULL(11))
+		set_limit(fcinfo, 11, true, read);
+	read->explanation = explanation;
+	if (query.key_condition != NULL)
+		action_query(&query, drop_item, NULL, result);
+	else if (query.forward)
+		action_scan(&scan, drop_item, NULL, result);
+	else
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a scan has no direction: forward goes with a key condition")));
+}
+
+/* index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, … */
+PG_FUNCTION_INFO_V1(dyn_explain);
+Datum
+dyn_explain(PG_FUNCTION_ARGS)
+{
+	bool forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	StoreExplanation explanation;
+	ReadResult result;
+	Datum values[10] = {0};
+	bool nulls[10] = {false};
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	explain(fcinfo, &explanation, &result);
+	nulls[0] = PG_ARGISNULL(9);
+	values[0] = PG_GETARG_DATUM(9);
+	nulls[1] = !OidIsValid(explanation.index);
+	values[1] = ObjectIdGetDatum(explanation.index);
+	values[2] = CStringGetTextDatum(explanation.words);
+	values[3] = CStringGetTextDatum(forward ? "forward" : "backward");
+	values[4] = Int64GetDatum(result.scanned);
+	values[5] = Int64GetDatum(result.count);
+	values[6] = Int64GetDatum(result.bytes);
+	values[7] = Int64GetDatum(explanation.pages);
+	values[8] = BoolGetDatum(explanation.index_only);
+	values[9] = CStringGetTextDatum(explanation.direct ? "direct" : "sql");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}

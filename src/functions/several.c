@@ -1,0 +1,155 @@
+/*
+ * several.c
+ *	  The typed SQL functions of batches and transactions: a front end over the actions.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "utils/array.h"
+
+#include "actions/arguments.h"
+#include "actions/several.h"
+#include "ground/errors.h"
+#include "request/transact.h"
+
+/*
+ * Batches
+ */
+
+/* An array of items or keys; none if it is not given. */
+static DynItem **
+argument_items(FunctionCallInfo fcinfo, int i, const char *name, int *n)
+{
+	ArrayType *array;
+	DynItem **items;
+	Datum *elements;
+	bool *nulls;
+
+	*n = 0;
+	if (PG_ARGISNULL(i))
+		return NULL;
+	array = PG_GETARG_ARRAYTYPE_P(i);
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &elements, &nulls, n);
+	items = palloc(*n * sizeof(DynItem *));
+	for (int k = 0; k < *n; k++)
+	{
+		if (nulls[k])
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("element %d of %s must not be null", k + 1, name)));
+		items[k] = DatumGetDynItem(elements[k]);
+	}
+	return items;
+}
+
+static void
+return_batch_item(int table, Datum item, void *arg)
+{
+	ReturnSetInfo *result = arg;
+	bool isnull = false;
+
+	tuplestore_putvalues(result->setResult, result->setDesc, &item, &isnull);
+}
+
+/* dyn_batch_get(table_name, keys, projection, names, consistent_read) */
+PG_FUNCTION_INFO_V1(dyn_batch_get);
+Datum
+dyn_batch_get(PG_FUNCTION_ARGS)
+{
+	BatchGetTable table = {0};
+	BatchGetRequest request = {1, &table, 0};
+	BatchGetRest rest;
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "keys");
+	table.table = PG_GETARG_TEXT_PP(0);
+	table.keys = argument_items(fcinfo, 1, "keys", &table.nkeys);
+	table.projection = argument_text(fcinfo, 2);
+	table.expressions = argument_expressions(fcinfo, 3, -1);
+	table.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	action_batch_get(&request, return_batch_item, fcinfo->resultinfo, &rest);
+	return (Datum) 0;
+}
+
+/* dyn_batch_write(table_name, puts, deletes) */
+PG_FUNCTION_INFO_V1(dyn_batch_write);
+Datum
+dyn_batch_write(PG_FUNCTION_ARGS)
+{
+	BatchWriteTable table = {0};
+	BatchWriteRequest request = {1, &table};
+
+	argument_require(fcinfo, 0, "table_name");
+	table.table = PG_GETARG_TEXT_PP(0);
+	table.puts = argument_items(fcinfo, 1, "puts", &table.nputs);
+	table.deletes = argument_items(fcinfo, 2, "deletes", &table.ndeletes);
+	action_batch_write(&request);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Transactions
+ */
+
+/*
+ * The JSON is an argument like others here, and what is wrong with arguments is a
+ * ValidationException, be it only the JSON type of a member.
+ */
+static void
+name_validation(void *arg)
+{
+	if (geterrcode() == ERRCODE_DYN_SERIALIZATION)
+		errcode(ERRCODE_DYN_VALIDATION);
+}
+
+static void
+read_actions(FunctionCallInfo fcinfo, const char *name,
+			 void (*read)(JsonReader *reader, TransactRequest *request), TransactRequest *request)
+{
+	ErrorContextCallback callback = {error_context_stack, name_validation, NULL};
+	JsonReader reader;
+	text *json;
+
+	argument_require(fcinfo, 0, name);
+	json = PG_GETARG_TEXT_PP(0);
+	error_context_stack = &callback;
+	json_reader_init(&reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json));
+	read(&reader, request);
+	json_reader_done(&reader);
+	error_context_stack = callback.previous;
+}
+
+/* dyn_transact(actions, token) */
+PG_FUNCTION_INFO_V1(dyn_transact);
+Datum
+dyn_transact(PG_FUNCTION_ARGS)
+{
+	TransactRequest request = {0};
+
+	read_actions(fcinfo, "actions", request_transact_writes, &request);
+	request.token = argument_text(fcinfo, 1);
+	PG_RETURN_BOOL(action_transact(&request));
+}
+
+static void
+return_gotten_item(DynItem *item, void *arg)
+{
+	ReturnSetInfo *result = arg;
+	Datum datum = PointerGetDatum(item);
+	bool isnull = item == NULL;
+
+	tuplestore_putvalues(result->setResult, result->setDesc, &datum, &isnull);
+}
+
+/* dyn_transact_get(gets) */
+PG_FUNCTION_INFO_V1(dyn_transact_get);
+Datum
+dyn_transact_get(PG_FUNCTION_ARGS)
+{
+	TransactRequest request = {0};
+
+	read_actions(fcinfo, "gets", request_transact_gets, &request);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	action_transact_get(&request, return_gotten_item, fcinfo->resultinfo);
+	return (Datum) 0;
+}

@@ -1,0 +1,59 @@
+/*
+ * errors.c
+ *	  dyn_error_name(): from an SQLSTATE to the DynamoDB exception it stands for; raising one.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+
+#include "ground/errors.h"
+
+typedef struct ErrorName
+{
+	const char *sqlstate;
+	const char *name;
+} ErrorName;
+
+#define DYN_ERROR_ROW(symbol, a, b, c, name) {(const char[]){'Y', 'D', a, b, c, '\0'}, name},
+static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
+
+/*
+ * Raises an error in DynamoDB's own words, which clients may compare, so the message is not
+ * translated.  sqlstate is one of ERRCODE_DYN_*.
+ */
+void
+dyn_error(int sqlstate, const char *format, ...)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	for (;;)
+	{
+		va_list args;
+		int needed;
+
+		va_start(args, format);
+		needed = appendStringInfoVA(&message, format, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&message, needed);
+	}
+	ereport(ERROR, (errcode(sqlstate), errmsg("%s", message.data)));
+}
+
+PG_FUNCTION_INFO_V1(dyn_error_name);
+Datum
+dyn_error_name(PG_FUNCTION_ARGS)
+{
+	char *sqlstate = text_to_cstring(PG_GETARG_TEXT_PP(0));
+
+	for (int i = 0; i < lengthof(error_names); i++)
+	{
+		if (strcmp(error_names[i].sqlstate, sqlstate) == 0)
+			PG_RETURN_TEXT_P(cstring_to_text(error_names[i].name));
+	}
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,383 @@
+/*
+ * pattern.c
+ *	  Access patterns: declaring and removing them, the chart.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "actions/arguments.h"
+#include "ground/errors.h"
+#include "entity/chart.h"
+#include "pattern/pattern.h"
+#include "request/request.h"
+
+static const struct
+{
+	const char *name;
+	bool transacts;
+	bool range; /* gives any number of items, page by page */
+} operations[] = {{"GetItem", false, false},
+				  {"Query", false, true},
+				  {"Scan", false, true},
+				  {"PutItem", false, false},
+				  {"UpdateItem", false, false},
+				  {"DeleteItem", false, false},
+				  {"TransactGetItems", true, false},
+				  {"TransactWriteItems", true, false}};
+
+static int
+find_operation(const char *name)
+{
+	for (int i = 0; i < lengthof(operations); i++)
+	{
+		if (strcmp(operations[i].name, name) == 0)
+			return i;
+	}
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_VALIDATION),
+		 errmsg("an access pattern cannot be operation \"%s\"", name),
+		 errhint("Use an operation that reads or writes items, or a transaction of such ones.")));
+}
+
+/* Returns whether the pattern is a transaction: its request then is a list of actions. */
+bool
+pattern_transacts(const Pattern *pattern)
+{
+	return operations[find_operation(pattern->operation)].transacts;
+}
+
+/* Returns whether the pattern reads any number of items, page by page: a Query or a Scan. */
+bool
+pattern_reads_range(const Pattern *pattern)
+{
+	return operations[find_operation(pattern->operation)].range;
+}
+
+static JsonbValue *
+find_member(Jsonb *object, const char *name)
+{
+	return getKeyJsonValueFromContainer(&object->root, name, (int) strlen(name), NULL);
+}
+
+static char *
+string_member(Jsonb *object, const char *name)
+{
+	JsonbValue *value = find_member(object, name);
+
+	if (value == NULL || value->type != jbvString)
+		return NULL;
+	return pnstrdup(value->val.string.val, value->val.string.len);
+}
+
+/*
+ * Returns a member of the pattern's request, such as "IndexName", or NULL if it is missing or no
+ * string.
+ */
+char *
+pattern_member(const Pattern *pattern, const char *member)
+{
+	return string_member(pattern->request, member);
+}
+
+/*
+ * Reading
+ */
+
+/*
+ * Returns the access pattern that a declaration describes, in the current memory context; its name
+ * is the declaration's.  Raises ERRCODE_DYN_VALIDATION if the operation or the request is missing,
+ * or the operation is none of those that a pattern can have.
+ */
+Pattern *
+pattern_parse(const ModelDeclaration *declaration)
+{
+	Jsonb *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(declaration->json)));
+	JsonbValue *request = find_member(json, "request");
+	Pattern *pattern = palloc0(sizeof(Pattern));
+
+	pattern->name = declaration->name;
+	pattern->operation = string_member(json, "operation");
+	pattern->entity = string_member(json, "entity");
+	pattern->notes = string_member(json, "notes");
+	if (pattern->operation == NULL || request == NULL || request->type != jbvBinary ||
+		!JsonContainerIsObject(request->val.binary.data))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("access pattern \"%s\" is not declared as one",
+							   item_quoted(declaration->name)),
+						errdetail("It is: %s", declaration->json)));
+	(void) find_operation(pattern->operation);
+	pattern->request = JsonbValueToJsonb(request);
+	return pattern;
+}
+
+/*
+ * Reads the access patterns of an open table, in the order in which they were declared.  NIL: there
+ * are none.
+ */
+List *
+patterns_of(Relation rel)
+{
+	List *patterns = NIL;
+	ListCell *cell;
+
+	foreach (cell, model_declarations(rel))
+	{
+		const ModelDeclaration *declaration = lfirst(cell);
+
+		if (declaration->kind == MODEL_PATTERN)
+			patterns = lappend(patterns, pattern_parse(declaration));
+	}
+	return patterns;
+}
+
+/*
+ * Declaring
+ */
+
+static void
+append_string(StringInfo out, const char *member, const char *string)
+{
+	if (string == NULL)
+		return;
+	appendStringInfo(out, ", \"%s\": ", member);
+	item_print_string(out, (ItemSpan){string, (uint32) strlen(string)});
+}
+
+static char *
+print_pattern(const Pattern *pattern)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	appendStringInfoString(&out, "{\"pattern\": ");
+	item_print_string(&out, pattern->name);
+	append_string(&out, "operation", pattern->operation);
+	append_string(&out, "entity", pattern->entity);
+	append_string(&out, "notes", pattern->notes);
+	appendStringInfoString(&out, ", \"request\": ");
+	JsonbToCString(&out, &pattern->request->root, VARSIZE(pattern->request));
+	appendStringInfoChar(&out, '}');
+	return out.data;
+}
+
+static void
+name_pattern(void *arg)
+{
+	errcontext("access pattern \"%s\"", item_quoted(*(ItemSpan *) arg));
+}
+
+/*
+ * Whatever can be said of the request without the parameters: values that stand for any are in
+ * their place.
+ */
+static void
+check_request(Pattern *pattern, const char *table)
+{
+	ErrorContextCallback callback = {error_context_stack, name_pattern, &pattern->name};
+	char *request;
+
+	if (!JB_ROOT_IS_OBJECT(pattern->request))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("request must be a JSON object")));
+	if (!pattern_transacts(pattern) && find_member(pattern->request, "TableName") != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the request of an access pattern has no \"TableName\""),
+						errdetail("It is about the table that it is declared for.")));
+	error_context_stack = &callback;
+	request = pattern_request(pattern, table, NULL, NULL);
+	request_run(pattern->operation, request, (int) strlen(request), NULL);
+	error_context_stack = callback.previous;
+}
+
+/* Several items are wanted of a table that has one for each key (docs/semantics.md, M08). */
+static void
+warn_of_key(const Pattern *pattern, const DynTable *table)
+{
+	if (strcmp(pattern->operation, "Query") != 0 || table->nkeys > 1 ||
+		find_member(pattern->request, "IndexName") != NULL)
+		return;
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("access pattern \"%s\" reads several items, but table \"%s\" has no sort key",
+					item_quoted(pattern->name), table->name),
+			 errdetail("Each partition key has one item.")));
+}
+
+static ItemSpan
+name_argument(FunctionCallInfo fcinfo, int i, const char *what)
+{
+	ItemSpan name;
+
+	argument_require(fcinfo, i, what);
+	name = action_span(PG_GETARG_TEXT_PP(i));
+	if (name.len == 0 || name.len > 255)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the name of an access pattern must have 1 to 255 bytes")));
+	return name;
+}
+
+/* dyn_access_pattern(table_name, name, operation, request, entity, notes) */
+PG_FUNCTION_INFO_V1(dyn_access_pattern);
+Datum
+dyn_access_pattern(PG_FUNCTION_ARGS)
+{
+	Pattern pattern = {0};
+	DynTable *table;
+	Relation rel;
+
+	argument_require(fcinfo, 0, "table_name");
+	pattern.name = name_argument(fcinfo, 1, "name");
+	argument_require(fcinfo, 2, "operation");
+	argument_require(fcinfo, 3, "request");
+	pattern.operation = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	pattern.request = PG_GETARG_JSONB_P(3);
+	pattern.entity = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
+	pattern.notes = PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5));
+	(void) find_operation(pattern.operation);
+	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	check_request(&pattern, text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	warn_of_key(&pattern, table);
+	model_set(rel, table, MODEL_PATTERN, pattern.name, print_pattern(&pattern));
+	PG_RETURN_VOID();
+}
+
+/* dyn_access_pattern_drop(table_name, name) */
+PG_FUNCTION_INFO_V1(dyn_access_pattern_drop);
+Datum
+dyn_access_pattern_drop(PG_FUNCTION_ARGS)
+{
+	DynTable *table;
+	Relation rel;
+	ItemSpan name;
+
+	argument_require(fcinfo, 0, "table_name");
+	name = name_argument(fcinfo, 1, "name");
+	rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
+	model_remove(rel, table, MODEL_PATTERN, name);
+	PG_RETURN_VOID();
+}
+
+/*
+ * The chart of access patterns (docs/semantics.md, M01)
+ */
+
+static List *
+read_patterns(text *name)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(name, AccessShareLock, &table);
+	List *patterns = patterns_of(rel);
+
+	relation_close(rel, NoLock);
+	return patterns;
+}
+
+static ItemSpan
+span_of(const char *string)
+{
+	return string == NULL ? (ItemSpan){"", 0} : (ItemSpan){string, (uint32) strlen(string)};
+}
+
+static char *
+list_parameters(const Pattern *pattern)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	foreach (cell, pattern_parameters(pattern))
+	{
+		const ItemSpan *name = lfirst(cell);
+
+		appendStringInfo(&out, "%s%.*s", out.len > 0 ? ", " : "", (int) name->len, name->data);
+	}
+	return out.data;
+}
+
+/* dyn_access_patterns(table_name, format) */
+PG_FUNCTION_INFO_V1(dyn_access_patterns);
+Datum
+dyn_access_patterns(PG_FUNCTION_ARGS)
+{
+	char *header[] = {"Entity", "Access pattern", "Index", "Parameters", "Notes"};
+	StringInfoData out;
+	ListCell *cell;
+	Chart *chart;
+
+	argument_require(fcinfo, 0, "table_name");
+	chart = chart_create(chart_format(fcinfo, 1), lengthof(header), header);
+	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
+	{
+		const Pattern *pattern = lfirst(cell);
+		char *index = pattern_member(pattern, "IndexName");
+		char *cells[] = {chart_words(chart, span_of(pattern->entity)),
+						 chart_words(chart, pattern->name),
+						 chart_words(chart, span_of(index != NULL ? index : "Main table")),
+						 chart_words(chart, span_of(list_parameters(pattern))),
+						 chart_words(chart, span_of(pattern->notes))};
+
+		chart_add(chart, cells);
+	}
+	initStringInfo(&out);
+	chart_print(chart, NULL, &out);
+	PG_RETURN_TEXT_P(chart_text(&out));
+}
+
+static Datum
+parameter_array(const Pattern *pattern)
+{
+	List *names = pattern_parameters(pattern);
+	Datum *texts = palloc((list_length(names) + 1) * sizeof(Datum));
+	ListCell *cell;
+
+	foreach (cell, names)
+	{
+		const ItemSpan *name = lfirst(cell);
+
+		texts[foreach_current_index(cell)] =
+			PointerGetDatum(cstring_to_text_with_len(name->data, (int) name->len));
+	}
+	return PointerGetDatum(
+		construct_array(texts, list_length(names), TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+static Datum
+text_or_null(const char *string, bool *isnull)
+{
+	*isnull = string == NULL;
+	return *isnull ? (Datum) 0 : CStringGetTextDatum(string);
+}
+
+/* dyn_access_pattern_list(table_name): entity, name, operation, index_name, parameters, notes, request */
+PG_FUNCTION_INFO_V1(dyn_access_pattern_list);
+Datum
+dyn_access_pattern_list(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell *cell;
+
+	argument_require(fcinfo, 0, "table_name");
+	InitMaterializedSRF(fcinfo, 0);
+	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
+	{
+		const Pattern *pattern = lfirst(cell);
+		bool nulls[7] = {false};
+		Datum values[7];
+
+		values[0] = text_or_null(pattern->entity, &nulls[0]);
+		values[1] =
+			PointerGetDatum(cstring_to_text_with_len(pattern->name.data, (int) pattern->name.len));
+		values[2] = CStringGetTextDatum(pattern->operation);
+		values[3] = text_or_null(pattern_member(pattern, "IndexName"), &nulls[3]);
+		values[4] = parameter_array(pattern);
+		values[5] = text_or_null(pattern->notes, &nulls[5]);
+		values[6] = JsonbPGetDatum(pattern->request);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * pattern.h
+ *	  Access patterns: requests with names, and with templates where they have parameters.
+ *
+ * As an argument of the model's trigger (see model.h):
+ *
+ *		{"pattern": "projects_of_org", "operation": "Query", "entity": "Project", "notes": "…",
+ *		 "request": {"KeyConditionExpression": "pk = :p AND begins_with(sk, :s)",
+ *					 "ExpressionAttributeValues": {":p": {"S": "ORG#<OrgId>"}, ":s": {"S": "PRO#"}}}}
+ *
+ * The request is one of dyn_request() without the table.  Strings that are values, {"S": "…"},
+ * are templates (template.h) of the parameters; one that is a placeholder and nothing else takes
+ * the parameter with its own type.  "<<" is one "<" there.
+ */
+#ifndef DYNAMO_TABLE_MODEL_PATTERN_H
+#define DYNAMO_TABLE_MODEL_PATTERN_H
+
+#include "utils/jsonb.h"
+
+#include "entity/model.h"
+
+typedef struct Pattern
+{
+	ItemSpan name;
+	char *operation;
+	char *entity; /* or NULL, as are the notes */
+	char *notes;
+	Jsonb *request;
+} Pattern;
+
+/* pattern.c */
+extern Pattern *pattern_parse(const ModelDeclaration *declaration);
+extern List *patterns_of(Relation rel); /* of Pattern, in the order declared */
+extern bool pattern_transacts(const Pattern *pattern);
+extern bool pattern_reads_range(const Pattern *pattern);
+extern char *pattern_member(const Pattern *pattern, const char *member); /* a string, or NULL */
+
+/* pattern_request.c: without parameters, with values that stand for any */
+extern char *pattern_request(const Pattern *pattern, const char *table, const DynItem *parameters,
+							 const DynItem *start_key);
+extern List *pattern_parameters(const Pattern *pattern); /* of ItemSpan *: their names */
+
+#endif

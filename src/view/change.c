@@ -1,0 +1,554 @@
+/*
+ * change.c
+ *	  Writing to views of entities: their INSTEAD OF trigger.
+ *
+ * Rows of a view become items by the declaration of the entity as it is now, and are written by
+ * the store with the caller's rights.  An UPDATE writes the attributes whose columns it changes and
+ * leaves the others as they are, whether they are declared or not.
+ *
+ * The executor has read the row under its snapshot, and calls a trigger of a view without
+ * locking anything or looking again.  So after locking the item it is compared with the row: if
+ * somebody else has changed what the view shows of it, the statement knows nothing of that, and
+ * ends with a serialization failure, whatever the isolation level.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "commands/trigger.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "actions/actions.h"
+#include "catalog/derive.h"
+#include "ground/errors.h"
+#include "view/view.h"
+
+typedef struct ViewCall
+{
+	Relation rel; /* the view */
+	EntityView *view;
+	Member **members; /* of its keys */
+	Relation items; /* the table */
+	DynTable *table;
+	Entity *entity;
+	HeapTuple old_row;
+	HeapTuple new_row;
+	DynItem *key; /* of the item */
+	bool gone; /* somebody has deleted it meanwhile */
+	DynItem *new;
+	DynItem *old;
+} ViewCall;
+
+static TupleDesc
+columns_of(const ViewCall *call)
+{
+	return RelationGetDescr(call->rel);
+}
+
+static const char *
+column_name(const ViewCall *call, int i)
+{
+	return NameStr(TupleDescAttr(columns_of(call), i)->attname);
+}
+
+/*
+ * Opening
+ */
+
+/* What is the same for all rows of a statement. */
+static ViewCall *
+prepare_call(Relation rel)
+{
+	ViewCall *call = palloc0(sizeof(ViewCall));
+
+	call->view = entity_view_read(rel);
+	if (call->view == NULL || !call->view->plain)
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("\"%s\" is no view of an entity that can be written to",
+							   RelationGetRelationName(rel))));
+	call->members = palloc(call->view->nkeys * sizeof(Member *));
+	for (int i = 0; i < call->view->nkeys; i++)
+		call->members[i] = member_parse(call->view->definitions[i]);
+	return call;
+}
+
+/*
+ * Keys are made by the declaration: those of items that an older view shows would be others.  Attributes
+ * are written as they are declared, so a column has to be of what is declared.
+ */
+static void
+require_current(const ViewCall *call)
+{
+	const EntityAttribute *changed;
+	EntityViewState state = entity_view_state(call->entity, call->view, &changed);
+
+	if (state == ENTITY_VIEW_CURRENT)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("view \"%s\" is out of date", RelationGetRelationName(call->rel)),
+					changed == NULL
+						? errdetail("It was made of another declaration of entity \"%s\".",
+									item_quoted(call->entity->name))
+						: errdetail("Attribute \"%s\" of entity \"%s\" is of type %s by now.",
+									item_quoted(changed->name), item_quoted(call->entity->name),
+									value_type_print(&changed->type)),
+					errhint(state == ENTITY_VIEW_OTHER_COLUMN
+								? "Drop the view, and call dyn_entity_view() again."
+								: "Call dyn_entity_view() again.")));
+}
+
+static void
+open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
+{
+	ViewCall *known = fcinfo->flinfo->fn_extra;
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+
+	if (known == NULL)
+		known = prepare_call(rel);
+	*call = *known;
+	call->rel = rel;
+	call->items = table_open(call->view->table, RowExclusiveLock);
+	call->table = dyn_schema(call->items);
+	if (call->table == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->items))));
+	/* the lock on the table keeps others from declaring it anew */
+	if (call->entity == NULL)
+	{
+		call->entity = known->entity =
+			entity_find(call->items, call->table, call->members[0]->entity->name, false);
+		require_current(call);
+	}
+	fcinfo->flinfo->fn_extra = known;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Rows
+ */
+
+static const EntityAttribute *
+attribute_of(const ViewCall *call, int i)
+{
+	const ViewColumn *column = &call->view->columns[i];
+
+	return column->stored.len == 0 ? NULL : entity_stored_attribute(call->entity, column->stored);
+}
+
+/* A column's value as the attribute is declared; false: it is to be absent. */
+static bool
+write_column(const ViewCall *call, int i, const EntityAttribute *attribute, HeapTuple row,
+			 ItemBuilder *b)
+{
+	ValueWriter *writer;
+	bool isnull;
+	Datum value = heap_getattr(row, i + 1, columns_of(call), &isnull);
+
+	if (isnull)
+		return false;
+	/* require_current() has seen that the column is of that type */
+	writer = value_writer(&attribute->type);
+	if (value_is_absent(writer, value))
+		return false;
+	item_build_name(b, attribute->name);
+	value_write(writer, b, value);
+	return true;
+}
+
+pg_noreturn static void
+fail_column(const ViewCall *call, int i)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("column \"%s\" of view \"%s\" cannot be written to",
+						   column_name(call, i), RelationGetRelationName(call->rel)),
+					errdetail("It shows no attribute that is declared.")));
+}
+
+/* Who makes a view by hand may show an attribute in several columns. */
+static DynItem *
+finish_item(const ViewCall *call, ItemBuilder *b)
+{
+	if (item_build_end(b) != ITEM_BUILD_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("view \"%s\" cannot be written to", RelationGetRelationName(call->rel)),
+				 errdetail("Two of its columns show one attribute.")));
+	return item_build_finish(b);
+}
+
+/* All attributes of a row, by their declared names. */
+static DynItem *
+logical_item(const ViewCall *call, HeapTuple row, bool to_write)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		const EntityAttribute *attribute = attribute_of(call, i);
+
+		if (attribute != NULL)
+			write_column(call, i, attribute, row, &b);
+		else if (to_write && !heap_attisnull(row, i + 1, columns_of(call)))
+			fail_column(call, i);
+	}
+	return finish_item(call, &b);
+}
+
+static bool
+same_value(const ViewCall *call, int i, bool isnull, Datum value, HeapTuple row)
+{
+	Form_pg_attribute column = TupleDescAttr(columns_of(call), i);
+	bool row_null;
+	Datum in_row = heap_getattr(row, i + 1, columns_of(call), &row_null);
+
+	return isnull == row_null &&
+		   (isnull || datum_image_eq(value, in_row, column->attbyval, column->attlen));
+}
+
+/* What a column shows of an item; false: NULL. */
+static bool
+read_column(const ViewCall *call, int i, const DynItem *item, Datum *value)
+{
+	const ViewColumn *column = &call->view->columns[i];
+	ItemChildren attributes = item_children(item_root(item));
+	ItemSpan attribute;
+
+	return column->stored.len > 0 && item_find(&attributes, column->stored, &attribute) &&
+		   value_read(value_reader(&column->type), attribute, true, value);
+}
+
+/* What the view shows of an item now. */
+static HeapTuple
+row_of(const ViewCall *call, const DynItem *item, HeapTuple given)
+{
+	int n = call->view->ncolumns;
+	Datum *values = palloc0((n + 1) * sizeof(Datum));
+	bool *nulls = palloc((n + 1) * sizeof(bool));
+
+	for (int i = 0; i < n; i++)
+	{
+		if (call->view->columns[i].stored.len > 0)
+			nulls[i] = !read_column(call, i, item, &values[i]);
+		else
+			values[i] = heap_getattr(given, i + 1, columns_of(call), &nulls[i]);
+	}
+	return heap_form_tuple(columns_of(call), values, nulls);
+}
+
+/*
+ * What is there
+ */
+
+/* Whether the view would show of the item what the statement has seen. */
+static void
+check_unchanged(const ViewCall *call, const DynItem *item)
+{
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		Datum value = (Datum) 0;
+		bool isnull = !read_column(call, i, item, &value);
+
+		if (call->view->columns[i].stored.len == 0 ||
+			same_value(call, i, isnull, value, call->old_row))
+			continue;
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("could not serialize access to view \"%s\" due to concurrent update",
+							   RelationGetRelationName(call->rel)),
+						errdetail("Column \"%s\" has changed since the statement began.",
+								  column_name(call, i)),
+						errhint("Run it again, unless it changes a row twice by itself.")));
+	}
+}
+
+/* As WITH CHECK OPTION has it. */
+static void
+check_visible(const ViewCall *call, const DynItem *item)
+{
+	bool visible = true;
+
+	for (int i = 0; i < call->view->nkeys && visible; i++)
+		visible = member_matches(call->members[i], item_root(item));
+	if (!visible)
+		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
+						errmsg("new row violates check option for view \"%s\"",
+							   RelationGetRelationName(call->rel)),
+						errdetail("The view would not show it.")));
+}
+
+static void
+name_key(const ViewCall *call, StringInfo detail)
+{
+	ItemChildren attributes = item_children(item_root(call->key));
+
+	for (int pass = 0; pass < 2; pass++)
+	{
+		appendStringInfoString(detail, pass == 0 ? "Key (" : ")=(");
+		for (int i = 0; i < call->table->nkeys; i++)
+		{
+			ItemSpan value = call->table->keys[i].attribute;
+
+			if (i > 0)
+				appendStringInfoString(detail, ", ");
+			if (pass == 0)
+				item_quote(detail, value);
+			else if (item_find(&attributes, call->table->keys[i].attribute, &value))
+			{
+				StringInfoData text;
+
+				initStringInfo(&text);
+				if (item_type(value) == ITEM_S)
+					item_quote(detail, item_payload(value));
+				else
+				{
+					item_print_plain(&text, value);
+					item_quote(detail, (ItemSpan){text.data, (uint32) text.len});
+				}
+			}
+		}
+	}
+	appendStringInfoString(detail, ") already exists.");
+}
+
+/*
+ * INSERT
+ */
+
+static HeapTuple
+insert_row(ViewCall *call)
+{
+	ErrorContextCallback callback;
+	CollectionWatch watch;
+	DynKeyValues key;
+	bool inserted;
+
+	call->new = entity_item(call->entity, logical_item(call, call->new_row, true));
+	call->key = call->new;
+	check_visible(call, call->new);
+	dyn_key_of_item(call->table, call->new, &key);
+	dyn_check_index_keys(call->items, call->table, NULL, call->new);
+	watch = collection_watch(call->items, call->table, &key, call->new);
+	store_begin(&callback);
+	inserted = store_insert(call->table, &key, call->new);
+	if (inserted)
+		collection_written(watch, call->table, &key, NULL, call->new);
+	store_end(&callback);
+	if (!inserted)
+	{
+		StringInfoData detail;
+
+		initStringInfo(&detail);
+		name_key(call, &detail);
+		ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION),
+						errmsg("duplicate key value violates unique constraint \"%s\"",
+							   get_rel_name(call->table->primary.relid)),
+						errdetail("%s", detail.data)));
+	}
+	return row_of(call, call->new, call->new_row);
+}
+
+/*
+ * UPDATE and DELETE
+ */
+
+/* The key of the item that a row shows: the view shows no items that are not where they belong. */
+static void
+find_key(ViewCall *call, DynKeyValues *key)
+{
+	call->key = entity_keys(call->entity, logical_item(call, call->old_row, false), true);
+	dyn_key_exact(call->table, &call->table->primary, call->key, key);
+}
+
+static bool
+key_uses(const ViewCall *call, ItemSpan stored)
+{
+	for (int i = 0; i < call->entity->nkeys; i++)
+	{
+		const EntityKey *key = &call->entity->keys[i];
+
+		for (int k = 0; key->of_table && k < key->ntemplates; k++)
+		{
+			const Template *t = key->templates[k].template;
+
+			for (int p = 0; p < t->nparts; p++)
+			{
+				if (t->parts[p].npath > 0 && entity_attribute(call->entity, t->parts[p].path[0]) ==
+												 entity_stored_attribute(call->entity, stored))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/*
+ * No item has the key that the row's values make.  It has been deleted since, or its key is made
+ * of an attribute that is written in another way than its type prints, like a timestamp with
+ * fewer digits: then nothing would ever be done, which must not pass for success.
+ */
+static void
+check_gone(const ViewCall *call)
+{
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		const ViewColumn *column = &call->view->columns[i];
+
+		/* numbers and strings in a map are what they are */
+		if (column->stored.len > 0 && column->type.type != ITEM_M &&
+			!member_is_determined(&column->type) && key_uses(call, column->stored))
+			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+							errmsg("could not find the item of a row of view \"%s\" by its key",
+								   RelationGetRelationName(call->rel)),
+							errdetail("The key has column \"%s\" in another form, or is deleted.",
+									  column_name(call, i)),
+							errhint("Use dyn_update() or dyn_delete() with the key of the item.")));
+	}
+}
+
+static void
+refuse_other_columns(const ViewCall *call)
+{
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		bool isnull;
+		Datum value = heap_getattr(call->new_row, i + 1, columns_of(call), &isnull);
+
+		if (attribute_of(call, i) == NULL && !same_value(call, i, isnull, value, call->old_row))
+			fail_column(call, i);
+	}
+}
+
+/* The item with the columns that have changed, by the names of the declaration. */
+static DynItem *
+changed_item(const ViewCall *call, const DynItem *old)
+{
+	DynItem *shown = entity_shown(call->entity, old);
+	ItemChildren attributes = item_children(item_root(shown));
+	bool *changed = palloc0(Max(call->entity->nattributes, 1) * sizeof(bool));
+	ItemBuilder b;
+
+	item_build_init(&b, item_root(shown).len + 64);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < call->view->ncolumns; i++)
+	{
+		const EntityAttribute *attribute = attribute_of(call, i);
+		bool isnull;
+		Datum value = heap_getattr(call->new_row, i + 1, columns_of(call), &isnull);
+
+		if (attribute == NULL || same_value(call, i, isnull, value, call->old_row))
+			continue;
+		changed[attribute - call->entity->attributes] = true;
+		write_column(call, i, attribute, call->new_row, &b);
+	}
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+		const EntityAttribute *attribute = entity_attribute(call->entity, name);
+
+		if (attribute != NULL && changed[attribute - call->entity->attributes])
+			continue;
+		item_build_name(&b, name);
+		item_build_value(&b, value);
+	}
+	return finish_item(call, &b);
+}
+
+static DynItem *
+update_item(DynItem *old, void *arg)
+{
+	ViewCall *call = arg;
+
+	call->gone = old == NULL;
+	if (call->gone)
+		return NULL;
+	call->old = old;
+	check_unchanged(call, old);
+	call->new = entity_restored(call->entity, changed_item(call, old), old);
+	check_visible(call, call->new);
+	return call->new;
+}
+
+static HeapTuple
+update_row(ViewCall *call)
+{
+	ErrorContextCallback callback;
+	CollectionWatch watch;
+	DynKeyValues key;
+
+	find_key(call, &key);
+	refuse_other_columns(call);
+	watch = collection_watch(call->items, call->table, &key, NULL);
+	store_begin(&callback);
+	if (!store_change(call->table, &key, update_item, call))
+		action_change_locked(call->table, &key, update_item, call);
+	if (call->gone)
+		check_gone(call);
+	else
+		collection_written(watch, call->table, &key, call->old, call->new);
+	store_end(&callback);
+	return call->gone ? NULL : row_of(call, call->new, call->new_row);
+}
+
+static HeapTuple
+delete_row(ViewCall *call)
+{
+	ErrorContextCallback callback;
+	DynKeyValues key;
+	DynItem *item;
+
+	find_key(call, &key);
+	store_begin(&callback);
+	item = store_lock(call->table, &key, STORE_LOCK_DELETE);
+	if (item != NULL)
+	{
+		check_unchanged(call, item);
+		(void) store_delete(call->table, &key, false);
+	}
+	else
+		check_gone(call);
+	store_end(&callback);
+	return item == NULL ? NULL : call->old_row;
+}
+
+/* What the trigger returns is the row of RETURNING; none: nothing was done, and is not counted. */
+PG_FUNCTION_INFO_V1(dyn_entity_view_change);
+Datum
+dyn_entity_view_change(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	HeapTuple row;
+	ViewCall call;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_INSTEAD(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("function \"%s\" must be called by an INSTEAD OF row trigger",
+							   "dyn_entity_view_change")));
+	open_call(fcinfo, trigger->tg_relation, &call);
+	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+	{
+		call.new_row = trigger->tg_trigtuple;
+		row = insert_row(&call);
+	}
+	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+	{
+		call.old_row = trigger->tg_trigtuple;
+		call.new_row = trigger->tg_newtuple;
+		row = update_row(&call);
+	}
+	else
+	{
+		call.old_row = trigger->tg_trigtuple;
+		row = delete_row(&call);
+	}
+	table_close(call.items, NoLock);
+	return PointerGetDatum(row);
+}

@@ -1,0 +1,389 @@
+/*
+ * member.c
+ *	  dyn_is_entity(): whether an item is one of an entity's; see member.h.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "actions/arguments.h"
+#include "ground/call_site.h"
+#include "ground/errors.h"
+#include "view/member.h"
+
+/*
+ * Read in more ways than one, but written in one way by nearly everybody.  Timestamps are not
+ * among them: how many digits of the second they have is a matter of taste.
+ */
+bool
+member_is_canonical(const ValueType *type)
+{
+	return type->type == ITEM_S && (type->sql == UUIDOID || type->sql == DATEOID);
+}
+
+/* Written in one way only, so that the value says what is stored, or so by what dyn_is_entity() asks for. */
+bool
+member_is_determined(const ValueType *type)
+{
+	switch (type->sql)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return type->type == ITEM_S;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+			return type->type == ITEM_N;
+		case BYTEAOID:
+			return type->type == ITEM_B;
+		default:
+			break;
+	}
+	if (get_typtype(type->sql) == TYPTYPE_ENUM)
+		return type->type == ITEM_S;
+	return member_is_canonical(type);
+}
+
+/*
+ * The definition: a declaration with what matters here alone
+ */
+
+static bool
+same(ItemSpan a, ItemSpan b)
+{
+	return item_compare_bytes(a, b) == 0;
+}
+
+static bool
+template_uses(const EntityTemplate *choice, ItemSpan name)
+{
+	ItemChildren when;
+	ItemSpan value;
+
+	for (int i = 0; i < choice->template->nparts; i++)
+	{
+		const TemplatePart *part = &choice->template->parts[i];
+
+		if (part->npath > 0 && same(part->path[0], name))
+			return true;
+	}
+	if (choice->when == NULL)
+		return false;
+	when = item_children(item_root(choice->when));
+	return item_find(&when, name, &value);
+}
+
+static bool
+key_uses(const EntityKey *key, const EntityAttribute *attribute)
+{
+	for (int i = 0; i < key->ntemplates; i++)
+	{
+		if (template_uses(&key->templates[i], attribute->name))
+			return true;
+	}
+	return false;
+}
+
+/* Types of SQL that do not matter are left out: they may be dropped or renamed. */
+static void
+print_attribute(StringInfo out, const EntityAttribute *attribute)
+{
+	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
+															 : item_type_code(attribute->type.type);
+
+	item_print_string(out, attribute->name);
+	if (same(attribute->name, attribute->stored))
+	{
+		appendStringInfo(out, ": \"%s\"", type);
+		return;
+	}
+	appendStringInfo(out, ": {\"type\": \"%s\", \"stored\": ", type);
+	item_print_string(out, attribute->stored);
+	appendStringInfoChar(out, '}');
+}
+
+static void
+print_key(StringInfo out, const EntityKey *key)
+{
+	item_print_string(out, key->attribute);
+	appendStringInfoString(out, ": ");
+	if (key->ntemplates == 1 && key->templates[0].when == NULL)
+	{
+		item_print_string(out, key->templates[0].template->text);
+		return;
+	}
+	for (int i = 0; i < key->ntemplates; i++)
+	{
+		appendStringInfoString(out, i == 0 ? "[{" : ", {");
+		if (key->templates[i].when != NULL)
+		{
+			appendStringInfoString(out, "\"when\": ");
+			item_print_plain(out, item_root(key->templates[i].when));
+			appendStringInfoString(out, ", ");
+		}
+		appendStringInfoString(out, "\"template\": ");
+		item_print_string(out, key->templates[i].template->text);
+		appendStringInfoChar(out, '}');
+	}
+	appendStringInfoChar(out, ']');
+}
+
+/* What a view that looks at this key has as its definition. */
+char *
+member_definition(const Entity *entity, const EntityKey *key)
+{
+	const char *comma = "";
+	StringInfoData out;
+
+	initStringInfo(&out);
+	entity_print_begin(&out, entity);
+	appendStringInfoString(&out, ", \"keys\": {");
+	print_key(&out, key);
+	appendStringInfoString(&out, "}, \"attributes\": {");
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		if (!key_uses(key, &entity->attributes[i]))
+			continue;
+		appendStringInfoString(&out, comma);
+		print_attribute(&out, &entity->attributes[i]);
+		comma = ", ";
+	}
+	appendStringInfoString(&out, "}}");
+	return out.data;
+}
+
+/* Placeholders are looked for in items. */
+static void
+use_stored_names(const Entity *entity)
+{
+	for (int i = 0; i < entity->nkeys; i++)
+	{
+		for (int k = 0; k < entity->keys[i].ntemplates; k++)
+		{
+			Template *t = entity->keys[i].templates[k].template;
+
+			for (int p = 0; p < t->nparts; p++)
+			{
+				if (t->parts[p].npath > 0)
+					t->parts[p].path[0] = entity_attribute(entity, t->parts[p].path[0])->stored;
+			}
+		}
+	}
+}
+
+static void
+collect_exact(Member *member)
+{
+	const Entity *entity = member->entity;
+
+	member->exact = palloc(Max(entity->nattributes, 1) * sizeof(MemberExact));
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		const EntityAttribute *attribute = &entity->attributes[i];
+
+		if (member_is_canonical(&attribute->type))
+			member->exact[member->nexact++] = (MemberExact){
+				attribute->stored, value_reader(&attribute->type), value_writer(&attribute->type)};
+	}
+}
+
+/* All in the current memory context. */
+Member *
+member_parse(ItemSpan definition)
+{
+	Member *member = palloc0(sizeof(Member));
+	DynTable none = {0}; /* its keys are named where they are needed */
+
+	member->entity = entity_parse(
+		&none, item_parse(definition.data, (int) definition.len, ITEM_SYNTAX_PLAIN_ITEM, NULL),
+		false);
+	if (member->entity->nkeys != 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("the definition of an entity's items must have one key")));
+	member->key = &member->entity->keys[0];
+	use_stored_names(member->entity);
+	collect_exact(member);
+	return member;
+}
+
+/*
+ * Items
+ */
+
+static bool
+has_type(const Entity *entity, const ItemChildren *attributes)
+{
+	ItemSpan value;
+
+	if (entity->type_attribute.len == 0)
+		return true;
+	return item_find(attributes, entity->type_attribute, &value) && item_type(value) == ITEM_S &&
+		   same(item_payload(value), entity->type);
+}
+
+static bool
+is_exact(const MemberExact *exact, const ItemChildren *attributes)
+{
+	ItemChildren written;
+	ItemSpan stored;
+	ItemSpan again;
+	ItemBuilder b;
+	Datum value;
+
+	if (!item_find(attributes, exact->stored, &stored))
+		return true;
+	if (!value_read(exact->reader, stored, true, &value))
+		return false;
+	item_build_init(&b, 0);
+	item_build_begin(&b, ITEM_M);
+	item_build_name(&b, exact->stored);
+	value_write(exact->writer, &b, value);
+	(void) item_build_end(&b);
+	written = item_children(item_root(item_build_finish(&b)));
+	return item_find(&written, exact->stored, &again) && same(stored, again);
+}
+
+/* Null stands for an attribute that is not there. */
+static bool
+when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attributes)
+{
+	ItemChildren conditions;
+
+	if (when == NULL)
+		return true;
+	conditions = item_children(item_root(when));
+	for (uint32 i = 0; i < conditions.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan expected = item_entry(item_child(&conditions, i), &name);
+		ItemSpan value;
+		bool found = item_find(attributes, entity_attribute(entity, name)->stored, &value);
+
+		if (item_type(expected) == ITEM_NULL ? found && item_type(value) != ITEM_NULL
+											 : !found || !same(expected, value))
+			return false;
+	}
+	return true;
+}
+
+static bool
+key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
+			const ItemChildren *attributes)
+{
+	const TemplatePart *missing;
+	const Template *t = NULL;
+	StringInfoData out;
+	ItemSpan value;
+	ItemSpan whole;
+
+	if (!item_find(attributes, key->attribute, &value))
+		return false;
+	for (int i = 0; i < key->ntemplates && t == NULL; i++)
+	{
+		if (when_holds(entity, key->templates[i].when, attributes))
+			t = key->templates[i].template;
+	}
+	if (t == NULL)
+		return false;
+	if (t->whole)
+		return template_find(t->parts, root, &whole) && same(whole, value);
+	if (item_type(value) != ITEM_S)
+		return false;
+	initStringInfo(&out);
+	return template_try_render(t, root, &out, &missing) == NULL && missing == NULL &&
+		   same((ItemSpan){out.data, (uint32) out.len}, item_payload(value));
+}
+
+/*
+ * Returns whether a stored item is of the member's entity: by its type attribute, and by the
+ * member's one key, which must be what the templates make of the item's attributes.  root is the
+ * item's root value.
+ */
+bool
+member_matches(const Member *member, ItemSpan root)
+{
+	ItemChildren attributes = item_children(root);
+
+	if (!has_type(member->entity, &attributes) ||
+		!key_matches(member->entity, member->key, root, &attributes))
+		return false;
+	for (int i = 0; i < member->nexact; i++)
+	{
+		if (!is_exact(&member->exact[i], &attributes))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The function
+ */
+
+typedef struct MemberState
+{
+	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
+	Member *member;
+	MemoryContext context; /* all of it */
+	MemoryContext scratch; /* of a row */
+} MemberState;
+
+static MemberState *
+make_state(FunctionCallInfo fcinfo)
+{
+	MemoryContext context =
+		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemberState *state = palloc0(sizeof(MemberState));
+	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
+
+	state->context = context;
+	state->member = member_parse(action_span(definition));
+	state->scratch =
+		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
+	if (!call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
+		state->definition = definition;
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+static MemberState *
+get_state(FunctionCallInfo fcinfo)
+{
+	MemberState *state = fcinfo->flinfo->fn_extra;
+
+	if (state != NULL && state->definition == NULL)
+		return state;
+	argument_require(fcinfo, MEMBER_DEFINITION_ARGUMENT, "definition");
+	if (state != NULL)
+	{
+		if (same(action_span(state->definition),
+				 action_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+			return state;
+		fcinfo->flinfo->fn_extra = NULL;
+		MemoryContextDelete(state->context);
+	}
+	state = make_state(fcinfo);
+	fcinfo->flinfo->fn_extra = state;
+	return state;
+}
+
+/* dyn_is_entity(item, definition, key) */
+PG_FUNCTION_INFO_V1(dyn_is_entity);
+Datum
+dyn_is_entity(PG_FUNCTION_ARGS)
+{
+	MemberState *state = get_state(fcinfo);
+	MemoryContext old;
+	bool result;
+
+	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT))
+		PG_RETURN_NULL();
+	MemoryContextReset(state->scratch);
+	old = MemoryContextSwitchTo(state->scratch);
+	result = member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)));
+	MemoryContextSwitchTo(old);
+	PG_RETURN_BOOL(result);
+}

@@ -1,0 +1,69 @@
+/*
+ * member.h
+ *	  Whether an item is one of an entity's, as views ask it: dyn_is_entity().
+ *
+ *		dyn_is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
+ *
+ * is true if the type attribute says so, and the one key of the definition is what its templates make
+ * of the item's attributes.  The key's column is there for the planner alone, which asks functions
+ * about conditions on the columns that they are given, and takes one column's from each call: so a
+ * view has a call for each key.
+ *
+ * The definition is part of the view, and not looked up: what the planner concludes from the
+ * templates is right only if the rows are judged by the same ones, and a declaration may change
+ * while a statement runs.  So the function is immutable, a view needs no table to be what it is, and
+ * a dump has all of it.  Who changes an entity makes its views anew; dyn_entity_check() names
+ * those that are out of date.
+ *
+ * Attributes in templates must determine their keys by their SQL values, since these are what
+ * queries give.  Most types are read in one way only; those that are not (is_canonical() in
+ * member.c) must be written as they would be by us.
+ */
+#ifndef DYNAMO_TABLE_MODEL_MEMBER_H
+#define DYNAMO_TABLE_MODEL_MEMBER_H
+
+#include "entity/entity.h"
+
+/* Arguments of dyn_is_entity() */
+#define MEMBER_ITEM_ARGUMENT 0
+#define MEMBER_DEFINITION_ARGUMENT 1
+#define MEMBER_COLUMN_ARGUMENT 2
+#define MEMBER_ARGUMENTS 3
+
+/* An attribute that has to be written as its SQL value would be. */
+typedef struct MemberExact
+{
+	ItemSpan stored;
+	ValueReader *reader;
+	ValueWriter *writer;
+} MemberExact;
+
+typedef struct Member
+{
+	Entity *entity; /* its templates have the stored names */
+	const EntityKey *key; /* the one that it has */
+	int nexact;
+	MemberExact *exact;
+} Member;
+
+/* member.c */
+extern Member *member_parse(ItemSpan definition);
+extern bool member_matches(const Member *member, ItemSpan root);
+extern char *member_definition(const Entity *entity, const EntityKey *key);
+extern bool member_is_determined(const ValueType *type);
+extern bool member_is_canonical(const ValueType *type);
+
+/* member_key.c: what the first parts of the key's only template make of values */
+typedef struct MemberValues
+{
+	int n;
+	Oid *types;
+	Datum *values;
+	bool *nulls;
+} MemberValues;
+
+extern ItemType member_column_type(Oid column);
+extern bool member_render(const Member *member, ItemType type, int nparts, bool upper,
+						  const MemberValues *values, Datum *result);
+
+#endif

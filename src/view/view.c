@@ -1,0 +1,470 @@
+/*
+ * view.c
+ *	  dyn_entity_view(): a relational view of an entity's items.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "actions/arguments.h"
+#include "catalog/derive.h"
+#include "catalog/indexspec.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
+#include "view/view.h"
+#include "work/brief_lock.h"
+
+#define VIEW_TRIGGER "dynamo_entity"
+
+/* A view on its way. */
+typedef struct NewView
+{
+	const DynTable *table;
+	const Entity *entity;
+	const DynIndex *index; /* or NULL */
+	const EntityAttribute *unnested; /* or NULL */
+	char *schema;
+	char *name;
+	List *keys; /* of EntityKey: what its items are known by */
+	List *attributes; /* of EntityAttribute: its columns */
+	bool exists;
+} NewView;
+
+static bool
+same(ItemSpan a, ItemSpan b)
+{
+	return item_compare_bytes(a, b) == 0;
+}
+
+static char *
+literal(ItemSpan text)
+{
+	return quote_literal_cstr(pnstrdup(text.data, text.len));
+}
+
+/*
+ * Keys
+ */
+
+/* An index's key that is an attribute as it is needs no template, but is one all the same. */
+static EntityKey *
+natural_key(const Entity *entity, ItemSpan attribute)
+{
+	const EntityAttribute *natural = entity_stored_attribute(entity, attribute);
+	EntityKey *key;
+	char *text;
+
+	/* a name that cannot be in a placeholder: the index is of no use to the planner then */
+	if (natural == NULL || strpbrk(pnstrdup(natural->name.data, natural->name.len), "<>:.") != NULL)
+		return NULL;
+	text = psprintf("<%.*s>", (int) natural->name.len, natural->name.data);
+	key = palloc0(sizeof(EntityKey));
+	key->attribute = attribute;
+	key->type = natural->type.type;
+	key->ntemplates = 1;
+	key->templates = palloc0(sizeof(EntityTemplate));
+	key->templates[0].template = template_parse((ItemSpan){text, (uint32) strlen(text)});
+	return key;
+}
+
+static List *
+add_key(List *keys, const EntityKey *new)
+{
+	ListCell *cell;
+
+	foreach (cell, keys)
+	{
+		if (same(((EntityKey *) lfirst(cell))->attribute, new->attribute))
+			return keys;
+	}
+	return lappend(keys, (void *) new);
+}
+
+/* The table's keys always; those of an index too, where the view is of what is in it. */
+static List *
+view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
+{
+	List *keys = NIL;
+
+	for (int i = 0; i < table->nkeys; i++)
+		keys = add_key(keys, entity_key(entity, table->keys[i].attribute));
+	for (int i = 0; index != NULL && i < index->nkeys; i++)
+	{
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
+		const EntityKey *key = entity_key(entity, attribute);
+
+		if (key == NULL && entity_stored_attribute(entity, attribute) == NULL)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("entity \"%s\" has no key \"%s\" of index \"%s\"",
+								   item_quoted(entity->name), item_quoted(attribute),
+								   item_quoted(index->name)),
+							errdetail("None of its items is in that index.")));
+		if (key == NULL)
+			key = natural_key(entity, attribute);
+		if (key != NULL)
+			keys = add_key(keys, key);
+	}
+	return keys;
+}
+
+/* Whether a view's definitions are those that it would have today.  Each names the key that it is about. */
+static bool
+has_keys_of(const Entity *entity, const EntityView *view)
+{
+	for (int i = 0; i < view->nkeys; i++)
+	{
+		ItemSpan attribute = member_parse(view->definitions[i])->key->attribute;
+		const EntityKey *key = entity_key(entity, attribute);
+
+		if (key == NULL)
+			key = natural_key(entity, attribute);
+		if (key == NULL || !item_span_is(view->definitions[i], member_definition(entity, key)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether a view is what it would be made today.  A column whose attribute is not declared any more does
+ * no harm: it shows what there is, and cannot be written to.  *changed: the attribute whose type is
+ * another one, or NULL.
+ */
+EntityViewState
+entity_view_state(const Entity *entity, const EntityView *view, const EntityAttribute **changed)
+{
+	EntityViewState state = ENTITY_VIEW_CURRENT;
+
+	*changed = NULL;
+	for (int i = 0; i < view->ncolumns; i++)
+	{
+		const ViewColumn *column = &view->columns[i];
+		const EntityAttribute *attribute =
+			column->stored.len == 0 ? NULL : entity_stored_attribute(entity, column->stored);
+
+		if (attribute == NULL ||
+			(column->type.type == attribute->type.type && column->type.sql == attribute->type.sql))
+			continue;
+		if (column->type.sql != attribute->type.sql)
+			state = ENTITY_VIEW_OTHER_COLUMN;
+		else if (state == ENTITY_VIEW_CURRENT)
+			state = ENTITY_VIEW_OTHER_TYPE;
+		if (*changed == NULL)
+			*changed = attribute;
+	}
+	if (state == ENTITY_VIEW_CURRENT && !has_keys_of(entity, view))
+		return ENTITY_VIEW_OTHER_KEYS;
+	return state;
+}
+
+/*
+ * Columns
+ */
+
+static bool
+in_list(List *attributes, const EntityAttribute *attribute)
+{
+	return list_member_ptr(attributes, attribute);
+}
+
+/* What the table's key is made of, in its order. */
+static List *
+key_attributes(const NewView *view)
+{
+	List *attributes = NIL;
+
+	for (int i = 0; i < view->entity->nkeys; i++)
+	{
+		const EntityKey *key = &view->entity->keys[i];
+
+		for (int k = 0; key->of_table && k < key->ntemplates; k++)
+		{
+			const Template *t = key->templates[k].template;
+
+			for (int p = 0; p < t->nparts; p++)
+			{
+				const EntityAttribute *attribute =
+					t->parts[p].npath > 0 ? entity_attribute(view->entity, t->parts[p].path[0])
+										  : NULL;
+
+				if (attribute != NULL)
+					attributes = list_append_unique_ptr(attributes, (void *) attribute);
+			}
+		}
+	}
+	return attributes;
+}
+
+/* Columns that a view has can only stay where they are. */
+static List *
+columns_of(const NewView *view, Relation rel)
+{
+	EntityView *old = entity_view_read(rel);
+	List *attributes = NIL;
+
+	if (old == NULL || old->table != view->table->relid ||
+		!same(member_parse(old->definitions[0])->entity->name, view->entity->name))
+		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_TABLE),
+						errmsg("relation \"%s\" already exists", RelationGetRelationName(rel)),
+						errdetail("It is no view of entity \"%s\" of table \"%s\".",
+								  item_quoted(view->entity->name), view->table->name),
+						errhint("Give another name as view_name.")));
+	for (int i = 0; i < old->ncolumns; i++)
+	{
+		const EntityAttribute *attribute =
+			entity_stored_attribute(view->entity, old->columns[i].stored);
+
+		if (attribute != NULL && attribute->type.sql != old->columns[i].type.sql)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+							errmsg("view \"%s\" cannot get another type for attribute \"%s\"",
+								   RelationGetRelationName(rel), item_quoted(attribute->name)),
+							errdetail("Columns of a view keep their types."),
+							errhint("Drop the view, and call dyn_entity_view() again.")));
+		if (attribute != NULL)
+			attributes = list_append_unique_ptr(attributes, (void *) attribute);
+	}
+	return attributes;
+}
+
+/*
+ * For CREATE OR REPLACE VIEW, which would wait for its lock while readers of the view wait behind it.
+ * What is no view is looked at only.
+ */
+static Relation
+open_old(const NewView *view, Oid relid)
+{
+	char kind = get_rel_relkind(relid);
+
+	if (kind != '\0' && !object_ownercheck(RelationRelationId, relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind), view->name);
+	if (kind != RELKIND_VIEW)
+		return relation_open(relid, AccessShareLock);
+	brief_lock(relid, AccessExclusiveLock);
+	return relation_open(relid, NoLock);
+}
+
+static List *
+old_columns(NewView *view)
+{
+	Oid relid = get_relname_relid(view->name, get_namespace_oid(view->schema, false));
+	List *attributes;
+	Relation rel;
+
+	view->exists = OidIsValid(relid);
+	if (!view->exists)
+		return NIL;
+	rel = open_old(view, relid);
+	attributes = columns_of(view, rel);
+	relation_close(rel, NoLock);
+	return attributes;
+}
+
+static void
+choose_columns(NewView *view)
+{
+	List *keys = key_attributes(view);
+
+	view->attributes = list_concat_unique_ptr(old_columns(view), keys);
+	if (view->unnested != NULL)
+	{
+		view->attributes = keys;
+		return;
+	}
+	for (int i = 0; i < view->entity->nattributes; i++)
+	{
+		EntityAttribute *attribute = &view->entity->attributes[i];
+
+		if (!in_list(view->attributes, attribute))
+			view->attributes = lappend(view->attributes, attribute);
+	}
+}
+
+/* Types without their modifiers, which would be taken for those of NULL. */
+static char *
+attribute_value(const NewView *view, const EntityAttribute *attribute)
+{
+	return psprintf("%s.dyn_attribute(t.item, %s, '%s', NULL::%s)", view->table->extension,
+					literal(attribute->stored), item_type_code(attribute->type.type),
+					format_type_extended(attribute->type.sql, -1,
+										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+static void
+append_columns(StringInfo sql, const NewView *view)
+{
+	const char *comma = "";
+	ListCell *cell;
+
+	foreach (cell, view->attributes)
+	{
+		const EntityAttribute *attribute = lfirst(cell);
+
+		appendStringInfo(sql, "%s%s AS %s", comma, attribute_value(view, attribute),
+						 quote_identifier(dyn_identifier(attribute->name)));
+		comma = ", ";
+	}
+	if (view->unnested != NULL)
+		appendStringInfo(sql, "%su.\"position\", u.element", comma);
+}
+
+/* The elements of a list or set, with their numbers from 1 on. */
+static void
+append_elements(StringInfo sql, const NewView *view)
+{
+	Oid type = getBaseType(view->unnested->type.sql);
+
+	appendStringInfo(sql,
+					 " CROSS JOIN LATERAL pg_catalog.%s(%s) WITH ORDINALITY AS"
+					 " u (element, \"position\")",
+					 type == JSONBOID  ? "jsonb_array_elements"
+					 : type == JSONOID ? "json_array_elements"
+									   : "unnest",
+					 attribute_value(view, view->unnested));
+}
+
+/*
+ * The statements
+ */
+
+static const char *
+column_of(const DynTable *table, ItemSpan attribute)
+{
+	for (int i = 0; i < table->nattributes; i++)
+	{
+		if (same(table->keys[i].attribute, attribute))
+			return quote_identifier(table->keys[i].column);
+	}
+	elog(ERROR, "key \"%s\" has no column", item_quoted(attribute));
+}
+
+static char *
+qualified_name(const NewView *view)
+{
+	return quote_qualified_identifier(view->schema, view->name);
+}
+
+static char *
+view_statement(const NewView *view)
+{
+	StringInfoData sql;
+	ListCell *cell;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CREATE OR REPLACE VIEW %s WITH (security_invoker = true) AS SELECT ",
+					 qualified_name(view));
+	append_columns(&sql, view);
+	appendStringInfo(&sql, " FROM %s t", view->table->qualified);
+	if (view->unnested != NULL)
+		append_elements(&sql, view);
+	foreach (cell, view->keys)
+	{
+		const EntityKey *key = lfirst(cell);
+
+		appendStringInfo(&sql, " %s %s.dyn_is_entity(t.item, %s, t.%s)",
+						 foreach_current_index(cell) == 0 ? "WHERE" : "AND", view->table->extension,
+						 quote_literal_cstr(member_definition(view->entity, key)),
+						 column_of(view->table, key->attribute));
+	}
+	/* what the index is restricted to: without it the planner may not use it */
+	for (int i = 0; view->index != NULL && i < view->index->nkeys; i++)
+		appendStringInfo(&sql, " AND t.%s IS NOT NULL",
+						 quote_identifier(dyn_index_key(view->table, view->index, i)->column));
+	return sql.data;
+}
+
+static void
+make_view(const NewView *view)
+{
+	SPI_connect();
+	dyn_execute(view_statement(view));
+	if (view->unnested == NULL)
+		dyn_execute(psprintf("CREATE OR REPLACE TRIGGER %s INSTEAD OF INSERT OR UPDATE OR DELETE"
+							 " ON %s FOR EACH ROW EXECUTE FUNCTION %s.dyn_entity_view_change()",
+							 VIEW_TRIGGER, qualified_name(view), view->table->extension));
+	SPI_finish();
+}
+
+/*
+ * Arguments
+ */
+
+static const EntityAttribute *
+find_list(const Entity *entity, ItemSpan name)
+{
+	const EntityAttribute *attribute = entity_attribute(entity, name);
+
+	if (attribute == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("entity \"%s\" has no attribute \"%s\"", item_quoted(entity->name),
+							   item_quoted(name))));
+	if (attribute->type.type != ITEM_L && !item_type_is_set(attribute->type.type))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("attribute \"%s\" of entity \"%s\" is no list and no set",
+							   item_quoted(name), item_quoted(entity->name))));
+	return attribute;
+}
+
+static const DynIndex *
+find_index(const DynTable *table, ItemSpan name)
+{
+	const DynIndex *index = dyn_find_index(table, name);
+
+	if (index == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table \"%s\" has no index \"%s\"",
+																table->name, item_quoted(name))));
+	return index;
+}
+
+/* As the entity, with what it is a view of beside that. */
+static char *
+default_name(const Entity *entity, const text *unnest, const text *index)
+{
+	StringInfoData name;
+
+	initStringInfo(&name);
+	appendBinaryStringInfo(&name, entity->name.data, (int) entity->name.len);
+	if (unnest != NULL)
+		appendStringInfo(&name, "_%s", text_to_cstring(unnest));
+	if (index != NULL)
+		appendStringInfo(&name, "_%s", text_to_cstring(index));
+	return dyn_identifier((ItemSpan){name.data, (uint32) name.len});
+}
+
+/* dyn_entity_view(table_name, entity, view_name, unnest, index) */
+PG_FUNCTION_INFO_V1(dyn_entity_view);
+Datum
+dyn_entity_view(PG_FUNCTION_ARGS)
+{
+	text *name = argument_text(fcinfo, 2);
+	text *unnest = argument_text(fcinfo, 3);
+	text *index = argument_text(fcinfo, 4);
+	NewView view = {0};
+	DynTable *table;
+	Relation rel;
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "entity");
+	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
+	view.table = table;
+	view.entity = entity_find(rel, table, action_span(PG_GETARG_TEXT_PP(1)), false);
+	view.schema = get_namespace_name(RelationGetNamespace(rel));
+	view.index = index == NULL ? NULL : find_index(table, action_span(index));
+	view.unnested = unnest == NULL ? NULL : find_list(view.entity, action_span(unnest));
+	if (name == NULL)
+		view.name = default_name(view.entity, unnest, index);
+	else
+		view.name = dyn_identifier(action_span(name));
+	view.keys = view_keys(view.entity, table, view.index);
+	choose_columns(&view);
+	make_view(&view);
+	relation_close(rel, NoLock);
+	PG_RETURN_OID(get_relname_relid(view.name, get_namespace_oid(view.schema, false)));
+}

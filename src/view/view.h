@@ -1,0 +1,53 @@
+/*
+ * view.h
+ *	  Views of entities: what dyn_entity_view() has made of a declaration.
+ *
+ *		CREATE VIEW "Project" WITH (security_invoker = true) AS
+ *		SELECT dyn_attribute(t.item, 'OrgId', 'S', NULL::text) AS "OrgId", …
+ *		FROM app t
+ *		WHERE dyn_is_entity(t.item, '{"entity": "Project", …}', t.pk)
+ *			AND dyn_is_entity(t.item, '{"entity": "Project", …}', t.sk)
+ *
+ * The view's rule says all there is to know about it: table, entity, and the attribute behind each
+ * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept
+ * beside them.
+ */
+#ifndef DYNAMO_TABLE_MODEL_VIEW_H
+#define DYNAMO_TABLE_MODEL_VIEW_H
+
+#include "view/member.h"
+
+/* A column: the attribute that it shows; of length 0: something else. */
+typedef struct ViewColumn
+{
+	ItemSpan stored;
+	ValueType type;
+} ViewColumn;
+
+typedef struct EntityView
+{
+	Oid table;
+	int nkeys;
+	ItemSpan *definitions; /* of dyn_is_entity(), one for each key */
+	bool plain; /* of the table alone: no list is unnested */
+	int ncolumns;
+	ViewColumn *columns; /* by their numbers */
+} EntityView;
+
+/* view_rule.c: in the current memory context; NULL: it is none */
+extern EntityView *entity_view_read(Relation view);
+extern List *entity_views_of(Oid table); /* of Oid */
+
+/* view.c: whether a view was made of what the entity is now */
+typedef enum EntityViewState
+{
+	ENTITY_VIEW_CURRENT,
+	ENTITY_VIEW_OTHER_KEYS,
+	ENTITY_VIEW_OTHER_TYPE, /* of DynamoDB's: the view can be made anew */
+	ENTITY_VIEW_OTHER_COLUMN /* another type of SQL, which a view's column cannot get */
+} EntityViewState;
+
+extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
+										 const EntityAttribute **changed);
+
+#endif

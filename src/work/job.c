@@ -1,0 +1,720 @@
+/*
+ * job.c
+ *	  Jobs and their chunks: who works on what, and how far it is.
+ *
+ * How far a chunk is may only be written by who found it where he began.  That is looked at when
+ * it is written, so no row is dealt with twice even if a lock is lost, which a trigger that calls
+ * pg_advisory_unlock_all() would bring about.
+ *
+ * Locks are advisory ones of the session, of a class that SQL functions cannot name: exclusive on a
+ * chunk, share on the job by all who take part.  Lock order: the right to begin jobs, a job, a
+ * chunk; of rows, that of the job.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "work/owned.h"
+#include "ground/compat.h"
+#include "ground/errors.h"
+#include "index/index.h"
+#include "work/job.h"
+
+#define JOB_LOCK_CLASS 0x445A /* the view dyn_job_progress has it, too */
+#define JOB_TABLE "dyn_jobs"
+#define CHUNK_TABLE "dyn_job_chunks"
+#define NOTE_TABLE "dyn_job_notes"
+
+#define KEEP_FINISHED "'7 days'"
+#define TELL_AFTER 5000
+#define LONGEST_NOTE 2000
+
+/*
+ * Transactions
+ */
+
+/* Raise ERRCODE_ACTIVE_SQL_TRANSACTION unless the procedure was called so that it may commit. */
+void
+job_require_nonatomic(FunctionCallInfo fcinfo, const char *procedure)
+{
+	if (!gsi_can_commit(fcinfo))
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("%s cannot run inside a transaction block", procedure),
+						errhint("It commits many times, so it has to be called by itself.")));
+}
+
+/* Each statement has to see what was committed before it, whatever the session's default. */
+static void
+next_transaction(Job *job)
+{
+	SPI_commit();
+	XactIsoLevel = XACT_READ_COMMITTED;
+	MemoryContextReset(job->transient);
+	MemoryContextSwitchTo(job->transient);
+}
+
+/*
+ * Commit, and begin a transaction that is READ COMMITTED and whose own commit does not wait for the
+ * disk.  job->transient is emptied, and becomes the current memory context.
+ */
+void
+job_commit(Job *job)
+{
+	next_transaction(job);
+	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+					  true, 0, false);
+}
+
+/*
+ * Locks
+ */
+
+/* Of a chunk; number 0: the job; of both: the right to begin jobs. */
+static void
+set_tag(LOCKTAG *tag, int64 id, int64 number)
+{
+	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) id, (uint32) number, JOB_LOCK_CLASS);
+}
+
+static bool
+take_lock(int64 id, int64 number, LOCKMODE mode, bool session, bool wait)
+{
+	LOCKTAG tag;
+
+	set_tag(&tag, id, number);
+	return LockAcquire(&tag, mode, session, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+static void
+drop_lock(int64 id, int64 number, LOCKMODE mode)
+{
+	LOCKTAG tag;
+
+	set_tag(&tag, id, number);
+	LockRelease(&tag, mode, true);
+}
+
+static bool
+take_chunk(Job *job, int64 number, bool wait)
+{
+	if (!take_lock(job->id, number, ExclusiveLock, true, wait))
+		return false;
+	job->claimed = number;
+	return true;
+}
+
+static void
+drop_chunk(Job *job)
+{
+	if (job->claimed != 0)
+		drop_lock(job->id, job->claimed, ExclusiveLock);
+	job->claimed = 0;
+}
+
+/*
+ * Release the locks that the session has on the job.  The job may be NULL.  This must be called
+ * after an error too, since locks of the session outlive the transaction.
+ */
+void
+job_leave(Job *job)
+{
+	if (job == NULL)
+		return;
+	drop_chunk(job);
+	if (job->joined)
+		drop_lock(job->id, 0, ShareLock);
+	job->joined = false;
+}
+
+/*
+ * Statements
+ */
+
+static Datum
+result(uint64 row, int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+/* Of the first row found, copied into the job's memory context; NULL for NULL. */
+static ArrayType *
+result_array(const Job *job, int column)
+{
+	MemoryContext old;
+	ArrayType *array;
+	bool isnull;
+	Datum datum = result(0, column, &isnull);
+
+	if (isnull)
+		return NULL;
+	old = MemoryContextSwitchTo(job->context);
+	array = DatumGetArrayTypePCopy(datum);
+	MemoryContextSwitchTo(old);
+	return array;
+}
+
+static Datum
+nullable(const void *pointer, char *null)
+{
+	*null = pointer == NULL ? 'n' : ' ';
+	return PointerGetDatum(pointer);
+}
+
+pg_noreturn static void
+fail_gone(const Job *job)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("job %lld is gone, or another session has done its work", (long long) job->id),
+			 errhint("Call the procedure again.")));
+}
+
+/*
+ * Beginning
+ */
+
+/* Finished jobs of some age, and those of tables that are gone; then what belonged to them. */
+static void
+forget_old(Oid schema)
+{
+	owned_execute(schema, JOB_TABLE,
+				  "DELETE FROM %1$s." JOB_TABLE
+				  " j WHERE j.finished < pg_catalog.now() - interval " KEEP_FINISHED
+				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+				  " WHERE c.oid = j.relation)",
+				  0, NULL, NULL, NULL);
+	if (SPI_processed == 0)
+		return;
+	owned_execute(schema, CHUNK_TABLE,
+				  "DELETE FROM %1$s." CHUNK_TABLE " c WHERE NOT EXISTS (SELECT FROM %1$s." JOB_TABLE
+				  " j WHERE j.job = c.job)",
+				  0, NULL, NULL, NULL);
+	owned_execute(schema, NOTE_TABLE,
+				  "DELETE FROM %1$s." NOTE_TABLE " n WHERE NOT EXISTS (SELECT FROM %1$s." JOB_TABLE
+				  " j WHERE j.job = n.job)",
+				  0, NULL, NULL, NULL);
+}
+
+/*
+ * Make it unless there is one.  Numbers are given out under the lock that all who begin jobs have; a number that
+ * was somebody's before is nobody's by now.
+ */
+static void
+insert_job(Job *job, const char *fingerprint, int nsteps)
+{
+	Oid types[] = {TEXTOID, OIDOID, TEXTOID, TEXTOID, OIDOID, INT4OID};
+	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
+					  CStringGetTextDatum(job->name), CStringGetTextDatum(fingerprint),
+					  ObjectIdGetDatum(GetUserId()),  Int32GetDatum(nsteps)};
+
+	owned_execute(job->schema, JOB_TABLE,
+				  "INSERT INTO %1$s." JOB_TABLE " (job, kind, relation, name, fingerprint, role,"
+				  " steps) SELECT coalesce(pg_catalog.max(j.job), 0) + 1, $1, $2, $3,"
+				  " pg_catalog.sha256(pg_catalog.convert_to($4, 'UTF8')), $5, $6"
+				  " FROM %1$s." JOB_TABLE " j"
+				  " ON CONFLICT (kind, relation, fingerprint) WHERE finished IS NULL DO NOTHING",
+				  lengthof(types), types, values, NULL);
+}
+
+/* False: it was finished in this moment. */
+static bool
+find_job(Job *job, const char *fingerprint, Oid *role)
+{
+	Oid types[] = {TEXTOID, OIDOID, TEXTOID};
+	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
+					  CStringGetTextDatum(fingerprint)};
+	uint64 found = owned_execute(
+		job->schema, JOB_TABLE,
+		"SELECT j.job, j.role FROM %1$s." JOB_TABLE " j WHERE j.kind = $1 AND j.relation = $2"
+		" AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
+		" AND j.finished IS NULL",
+		lengthof(types), types, values, NULL);
+
+	if (found > 0)
+	{
+		job->id = DatumGetInt64(owned_value(1));
+		*role = DatumGetObjectId(owned_value(2));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return found > 0;
+}
+
+static void
+require_member(const Job *job, Oid role, bool restart)
+{
+	char *name = GetUserNameFromId(role, true);
+
+	if (has_privs_of_role(GetUserId(), role) ||
+		(restart && object_ownercheck(RelationRelationId, job->relid, GetUserId())))
+		return;
+	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for job %lld", (long long) job->id),
+					errdetail("It was begun by role \"%s\", and is not finished.",
+							  name == NULL ? "" : name),
+					errhint("The table's owner may restart it.")));
+}
+
+/* Forget what was done, as long as nobody does more. */
+static void
+restart_job(Job *job)
+{
+	Oid types[] = {INT8OID, OIDOID};
+	Datum values[] = {Int64GetDatum(job->id), ObjectIdGetDatum(GetUserId())};
+
+	if (!take_lock(job->id, 0, ExclusiveLock, false, false))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("other sessions are at work on job %lld", (long long) job->id),
+						errhint("Wait until they end, or end them, to restart it.")));
+	owned_execute(job->schema, CHUNK_TABLE, "DELETE FROM %1$s." CHUNK_TABLE " WHERE job = $1", 1,
+				  types, values, NULL);
+	owned_execute(job->schema, NOTE_TABLE, "DELETE FROM %1$s." NOTE_TABLE " WHERE job = $1", 1,
+				  types, values, NULL);
+	owned_execute(job->schema, JOB_TABLE,
+				  "UPDATE %1$s." JOB_TABLE " SET role = $2, started = pg_catalog.clock_timestamp(),"
+				  " expected = '{}', chunks = 0 WHERE job = $1",
+				  lengthof(types), types, values, NULL);
+}
+
+static void
+enter_job(Job *job, const char *fingerprint, int nsteps, bool restart)
+{
+	Oid role;
+
+	take_lock(0, 0, ExclusiveLock, false, true);
+	forget_old(job->schema);
+	do
+	{
+		insert_job(job, fingerprint, nsteps);
+	} while (!find_job(job, fingerprint, &role));
+	require_member(job, role, restart);
+	if (restart)
+		restart_job(job);
+}
+
+/*
+ * Find or create a job, and take part in it.  Commits twice.  The job is allocated in the current
+ * memory context, which must outlive it.  Raises an error if the current user lacks the rights of
+ * the role that began the job, unless the table's owner restarts it, or if it is to be restarted
+ * while other sessions work on it.
+ */
+Job *
+job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint, int nsteps,
+		  bool restart)
+{
+	Job *job = palloc0(sizeof(Job));
+
+	job->context = CurrentMemoryContext;
+	job->transient =
+		AllocSetContextCreate(job->context, "dynamo_table job", ALLOCSET_DEFAULT_SIZES);
+	job->relid = relid;
+	job->kind = pstrdup(kind);
+	job->name = pstrdup(name);
+	fingerprint = pstrdup(fingerprint);
+	job->told = GetCurrentTimestamp();
+	job->schema = owned_extension_schema();
+	next_transaction(job);
+	enter_job(job, fingerprint, nsteps, restart);
+	job_commit(job);
+	/* the last thing, after which nothing fails: who calls cannot let go of it before he has the job */
+	job->joined = take_lock(job->id, 0, ShareLock, true, true);
+	return job;
+}
+
+/* Set how many rows a step is expected to have, unless that is set already.  Does not commit. */
+void
+job_expect(Job *job, int step, int64 rows)
+{
+	Oid types[] = {INT8OID, INT4OID, INT8OID};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(rows)};
+
+	owned_execute(job->schema, JOB_TABLE,
+				  "UPDATE %1$s." JOB_TABLE " SET expected[$2] = $3"
+				  " WHERE job = $1 AND expected[$2] IS NULL",
+				  lengthof(types), types, values, NULL);
+}
+
+/*
+ * Chunks
+ */
+
+/* The chunk as it stands, of which we have the lock; false if somebody has done the rest meanwhile. */
+static bool
+read_chunk(Job *job, int step, JobChunk *chunk)
+{
+	Oid types[] = {INT8OID, INT4OID, INT8OID};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(job->claimed)};
+
+	if (owned_execute(job->schema, CHUNK_TABLE,
+					  "UPDATE %1$s." CHUNK_TABLE " SET updated = pg_catalog.clock_timestamp()"
+					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
+					  " RETURNING position, upper",
+					  lengthof(types), types, values, NULL) == 0)
+		return false;
+	*chunk = (JobChunk){.job = job, .step = step, .number = job->claimed};
+	chunk->lower = result_array(job, 1);
+	chunk->upper = result_array(job, 2);
+	SPI_freetuptable(SPI_tuptable);
+	return true;
+}
+
+/* One that was begun and that nobody holds.  Without any, busy is one that is held; 0: none. */
+static bool
+take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
+{
+	Oid types[] = {INT8OID, INT4OID};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
+	uint64 n = owned_execute(job->schema, CHUNK_TABLE,
+							 "SELECT number FROM %1$s." CHUNK_TABLE
+							 " WHERE job = $1 AND step = $2 AND NOT complete ORDER BY number",
+							 lengthof(types), types, values, NULL);
+	int64 *numbers = palloc(Max(n, 1) * sizeof(int64));
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		bool isnull;
+
+		numbers[i] = DatumGetInt64(result(i, 1, &isnull));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	*busy = 0;
+	for (uint64 i = 0; i < n; i++)
+	{
+		if (!take_chunk(job, numbers[i], false))
+		{
+			*busy = *busy == 0 ? numbers[i] : *busy;
+			continue;
+		}
+		if (read_chunk(job, step, chunk))
+			return true;
+		drop_chunk(job);
+	}
+	return false;
+}
+
+/* Lock the job, and have the number of its next chunk. */
+static int64
+count_chunk(const Job *job)
+{
+	Oid types[] = {INT8OID};
+	Datum values[] = {Int64GetDatum(job->id)};
+	int64 number;
+
+	if (owned_execute(job->schema, JOB_TABLE,
+					  "UPDATE %1$s." JOB_TABLE " SET chunks = chunks + 1 WHERE job = $1"
+					  " RETURNING chunks",
+					  lengthof(types), types, values, NULL) == 0)
+		fail_gone(job);
+	number = DatumGetInt64(owned_value(1));
+	SPI_freetuptable(SPI_tuptable);
+	return number;
+}
+
+/* Where the next chunk begins; false if there is none. */
+static bool
+find_end(const Job *job, int step, ArrayType **end)
+{
+	Oid types[] = {INT8OID, INT4OID};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
+	bool begun = owned_execute(job->schema, CHUNK_TABLE,
+							   "SELECT upper FROM %1$s." CHUNK_TABLE
+							   " WHERE job = $1 AND step = $2 ORDER BY number DESC LIMIT 1",
+							   lengthof(types), types, values, NULL) > 0;
+
+	*end = begun ? result_array(job, 1) : NULL;
+	SPI_freetuptable(SPI_tuptable);
+	return !begun || *end != NULL;
+}
+
+static void
+insert_chunk(const JobChunk *chunk)
+{
+	const Job *job = chunk->job;
+	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID, TEXTARRAYOID};
+	char nulls[] = {' ', ' ', ' ', ' ', ' '};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(chunk->step),
+					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3]),
+					  nullable(chunk->upper, &nulls[4])};
+
+	owned_execute(job->schema, CHUNK_TABLE,
+				  "INSERT INTO %1$s." CHUNK_TABLE " (job, step, number, position, upper)"
+				  " VALUES ($1, $2, $3, $4, $5)",
+				  lengthof(types), types, values, nulls);
+}
+
+static bool
+cut_chunk(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
+{
+	int64 number = count_chunk(job);
+	ArrayType *upper;
+
+	*chunk = (JobChunk){.job = job, .step = step, .number = number};
+	if (!find_end(job, step, &chunk->lower))
+		return false;
+	/* nobody else knows of it before the commit */
+	take_chunk(job, number, false);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	upper = cut(step, chunk->lower, arg);
+	PopActiveSnapshot();
+	if (upper != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(job->context);
+
+		chunk->upper = DatumGetArrayTypePCopy(PointerGetDatum(upper));
+		MemoryContextSwitchTo(old);
+	}
+	insert_chunk(chunk);
+	return true;
+}
+
+/*
+ * Take a chunk of the step that no session works on, or else cut a new one.  The bounds of the
+ * chunk are allocated in job->context.  Returns false if there is nothing to take.  Commits twice.
+ */
+bool
+job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
+{
+	int64 busy;
+	bool found;
+
+	job_commit(job);
+	found = take_open_chunk(job, step, chunk, &busy) || cut_chunk(job, step, cut, arg, chunk);
+	job_commit(job);
+	return found;
+}
+
+/* With no lock but that of the job, and in a transaction that has done nothing. */
+static void
+await_chunk(Job *job, int64 number, bool wait)
+{
+	if (!wait)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("other sessions are at work on %s \"%s\"", job->kind, job->name),
+				 errdetail("What they have not taken is done."),
+				 errhint("To wait until all is done, call the procedure with wait => true.")));
+	if (!job->waited)
+		ereport(NOTICE, (errmsg("%s \"%s\": waiting for other sessions", job->kind, job->name)));
+	job->waited = true;
+	take_chunk(job, number, true);
+	/* it was theirs, and is mostly done: if it is not, it will be found open */
+	drop_chunk(job);
+	job_tell(job);
+}
+
+/*
+ * Take a chunk that another session leaves unfinished, waiting for the sessions that work on the
+ * step; if wait is false, ERRCODE_OBJECT_IN_USE is raised instead of waiting.  Returns false if all
+ * chunks of the step are done.  Commits twice each time it looks.
+ */
+bool
+job_await(Job *job, int step, bool wait, JobChunk *chunk)
+{
+	for (;;)
+	{
+		int64 busy;
+		bool found;
+
+		CHECK_FOR_INTERRUPTS();
+		job_commit(job);
+		found = take_open_chunk(job, step, chunk, &busy);
+		job_commit(job);
+		if (found || busy == 0)
+			return found;
+		await_chunk(job, busy, wait);
+	}
+}
+
+/* The chunk's row is changed by who finds it where he began. */
+void
+job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
+{
+	Job *job = chunk->job;
+	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID, TEXTARRAYOID, INT8OID, INT8OID};
+	char nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', ' '};
+	Datum values[] = {Int64GetDatum(job->id),       Int32GetDatum(chunk->step),
+					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3]),
+					  PointerGetDatum(position),    Int64GetDatum(done),
+					  Int64GetDatum(skipped)};
+	MemoryContext old;
+
+	if (owned_execute(job->schema, CHUNK_TABLE,
+					  "UPDATE %1$s." CHUNK_TABLE " SET position = $5, done = done + $6,"
+					  " skipped = skipped + $7, updated = pg_catalog.clock_timestamp(),"
+					  " worked = worked + pg_catalog.clock_timestamp() - updated"
+					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
+					  " AND position IS NOT DISTINCT FROM $4",
+					  lengthof(types), types, values, nulls) == 0)
+		fail_gone(job);
+	old = MemoryContextSwitchTo(job->context);
+	if (chunk->lower != NULL)
+		pfree(chunk->lower);
+	chunk->lower = DatumGetArrayTypePCopy(PointerGetDatum(position));
+	MemoryContextSwitchTo(old);
+}
+
+/* The lock goes after the commit: who finds the chunk free must find it done. */
+void
+job_complete(JobChunk *chunk)
+{
+	Job *job = chunk->job;
+	Oid types[] = {INT8OID, INT4OID, INT8OID, TEXTARRAYOID};
+	char nulls[] = {' ', ' ', ' ', ' '};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(chunk->step),
+					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3])};
+
+	if (owned_execute(job->schema, CHUNK_TABLE,
+					  "UPDATE %1$s." CHUNK_TABLE " SET complete = true,"
+					  " updated = pg_catalog.clock_timestamp(),"
+					  " worked = worked + pg_catalog.clock_timestamp() - updated"
+					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
+					  " AND position IS NOT DISTINCT FROM $4",
+					  lengthof(types), types, values, nulls) == 0)
+		fail_gone(job);
+	job_commit(job);
+	drop_chunk(job);
+	if (chunk->lower != NULL)
+		pfree(chunk->lower);
+	if (chunk->upper != NULL)
+		pfree(chunk->upper);
+	chunk->lower = chunk->upper = NULL;
+}
+
+/*
+ * Mark the job as finished if all chunks of all steps are done, and return whether they are.
+ * Commits twice; the last commit waits for the disk, unless the session's synchronous_commit is
+ * off.
+ */
+bool
+job_end(Job *job)
+{
+	Oid types[] = {INT8OID};
+	Datum values[] = {Int64GetDatum(job->id)};
+	bool finished;
+
+	next_transaction(job);
+	finished =
+		owned_execute(job->schema, JOB_TABLE,
+					  "UPDATE %1$s." JOB_TABLE
+					  " j SET finished = coalesce(j.finished, pg_catalog.clock_timestamp())"
+					  " WHERE j.job = $1"
+					  " AND NOT EXISTS (SELECT FROM %1$s." CHUNK_TABLE " c"
+					  " WHERE c.job = $1 AND NOT c.complete)"
+					  " AND j.steps = (SELECT pg_catalog.count(*) FROM %1$s." CHUNK_TABLE " c"
+					  " WHERE c.job = $1 AND c.upper IS NULL)",
+					  lengthof(types), types, values, NULL) > 0;
+	next_transaction(job);
+	return finished;
+}
+
+/*
+ * What people are told
+ */
+
+/* Messages have values in them, of which there may be many and large ones. */
+static Datum
+shortened(const char *text)
+{
+	int len = (int) strlen(text);
+
+	if (len <= LONGEST_NOTE)
+		return CStringGetTextDatum(text);
+	return CStringGetTextDatum(
+		psprintf("%.*s...", pg_mbcliplen(text, len, LONGEST_NOTE - 3), text));
+}
+
+/*
+ * Add a problem to those that the job has found: its kind, the row that has it, in a form for
+ * people, and the error message, which is cut if it is long.  Does not commit.
+ */
+void
+job_problem(Job *job, int step, const char *what, const char *row, const char *message)
+{
+	Oid types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
+	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), CStringGetTextDatum(what),
+					  CStringGetTextDatum(row), shortened(message)};
+
+	owned_execute(job->schema, NOTE_TABLE,
+				  "INSERT INTO %1$s." NOTE_TABLE " (job, step, what, \"row\", message)"
+				  " VALUES ($1, $2, $3, $4, $5)",
+				  lengthof(types), types, values, NULL);
+}
+
+/*
+ * Set *total to the numbers of rows done, rows skipped and problems, of all sessions, as far as
+ * they are committed or written by the current transaction.
+ */
+void
+job_total(Job *job, JobTotal *total)
+{
+	Oid types[] = {INT8OID};
+	Datum values[] = {Int64GetDatum(job->id)};
+
+	owned_execute(job->schema, CHUNK_TABLE,
+				  "SELECT coalesce(pg_catalog.sum(done), 0)::pg_catalog.int8,"
+				  " coalesce(pg_catalog.sum(skipped), 0)::pg_catalog.int8,"
+				  " (SELECT pg_catalog.count(*) FROM %1$s." NOTE_TABLE " n WHERE n.job = $1)"
+				  " FROM %1$s." CHUNK_TABLE " WHERE job = $1",
+				  lengthof(types), types, values, NULL);
+	*total = (JobTotal){DatumGetInt64(owned_value(1)), DatumGetInt64(owned_value(2)),
+						DatumGetInt64(owned_value(3))};
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* One line for the step that is being worked on, which has a rate; by the view, so that all say the same. */
+static void
+tell(const Job *job)
+{
+	Oid types[] = {INT8OID};
+	Datum values[] = {Int64GetDatum(job->id)};
+	char *sql =
+		psprintf("SELECT step::pg_catalog.text, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
+				 "::pg_catalog.text, rows_expected::pg_catalog.text,"
+				 " pg_catalog.round(rate::pg_catalog.numeric)::pg_catalog.text,"
+				 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
+				 " FROM %s.dyn_job_progress WHERE job OPERATOR(pg_catalog.=) $1"
+				 " AND rate IS NOT NULL ORDER BY step",
+				 quote_identifier(get_namespace_name(job->schema)));
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(SPI_result));
+	PopActiveSnapshot();
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		char *cells[5];
+
+		for (int c = 0; c < lengthof(cells); c++)
+			cells[c] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, c + 1);
+		ereport(NOTICE,
+				(errmsg("%s \"%s\", step %s: %s of %s rows, %s a second, time left %s", job->kind,
+						job->name, cells[0], cells[1], cells[2] == NULL ? "?" : cells[2], cells[3],
+						cells[4] == NULL ? "unknown" : cells[4])));
+	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/*
+ * Report the job's progress as a NOTICE, unless the last one is less than TELL_AFTER milliseconds
+ * old.  A transaction is in progress, and the caller is connected to SPI.
+ */
+void
+job_tell(Job *job)
+{
+	if (!TimestampDifferenceExceeds(job->told, GetCurrentTimestamp(), TELL_AFTER))
+		return;
+	job->told = GetCurrentTimestamp();
+	tell(job);
+}

@@ -1,0 +1,151 @@
+/*
+ * owned.c
+ *	  Getting at the extension's own tables, which nobody has rights on but their owner.
+ *
+ * What is done with them is done as him, with no way out for what it calls, and a search_path of its
+ * own.  An error leaves these rights by ending the transaction or subtransaction.
+ *
+ * Nobody's code may run with his rights, which are most often a superuser's.  Only he can make a policy,
+ * a rule or an index; but who is given all privileges on all tables of a schema can make a trigger.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "work/owned.h"
+
+/* InvalidOid: it is not installed in this database. */
+Oid
+owned_extension_schema(void)
+{
+	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+	Oid schema = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("dynamo_table"));
+	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return schema;
+}
+
+/*
+ * Returns the OID of a table of the extension in the extension's schema.  Raises
+ * ERRCODE_UNDEFINED_TABLE if it does not exist.  Takes no lock.
+ */
+Oid
+owned_table(Oid schema, const char *name)
+{
+	Oid relid = get_relname_relid(name, schema);
+
+	if (!OidIsValid(relid))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("table \"%s\" of the extension is missing", name)));
+	return relid;
+}
+
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* The lock lets nobody make one until the transaction ends. */
+void
+owned_refuse_triggers(Oid relid)
+{
+	Relation rel = table_open(relid, RowExclusiveLock);
+
+	if (rel->trigdesc != NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("table \"%s\" of the extension has trigger \"%s\"",
+							   RelationGetRelationName(rel), rel->trigdesc->triggers[0].tgname),
+						errdetail("It would run with the rights of the table's owner."),
+						errhint("Drop it, and revoke what others have on the table.")));
+	table_close(rel, NoLock);
+}
+
+/* Have the rights of the owner of a table until owned_end(), to change that table and no other. */
+void
+owned_begin(Oid relid, OwnedRights *before)
+{
+	Oid owner = relation_owner(relid);
+
+	owned_refuse_triggers(relid);
+	before->nest = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	GetUserIdAndSecContext(&before->user, &before->context);
+	SetUserIdAndSecContext(owner, before->context | SECURITY_LOCAL_USERID_CHANGE |
+									  SECURITY_RESTRICTED_OPERATION);
+}
+
+/* Restores the user, the security context and the settings that owned_begin() has saved. */
+void
+owned_end(const OwnedRights *before)
+{
+	SetUserIdAndSecContext(before->user, before->context);
+	AtEOXact_GUC(true, before->nest);
+}
+
+/* The extension's schema for a statement. */
+const char *
+owned_schema_name(Oid schema)
+{
+	return quote_identifier(get_namespace_name(schema));
+}
+
+/* One statement as the owner of a table, the only one that it changes, connected to SPI, which has the result. */
+uint64
+owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid *types,
+				  Datum *values, const char *nulls)
+{
+	OwnedRights before;
+	int result;
+
+	owned_begin(owned_table(schema, name), &before);
+	/* a background worker has no portal that has one */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	result = SPI_execute_with_args(sql, nargs, types, values, nulls, false, 0);
+	PopActiveSnapshot();
+	owned_end(&before);
+	if (result < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	return SPI_processed;
+}
+
+/* Of the first row of what owned_execute() has found, a column from 1 on; 0 for NULL. */
+Datum
+owned_value(int column)
+{
+	bool isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+}
