@@ -438,11 +438,11 @@ CREATE FUNCTION dyn_transact_get(gets json) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order, NULL for one that is not there';
 
-CREATE FUNCTION dyn_show(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
+CREATE FUNCTION dyn_table_chart(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
 		max_width integer DEFAULT 32)
 	RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_show(text, text, bigint, integer, integer) IS
+COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, integer, integer) IS
 	'item collections of a table or an index, drawn as text';
 
 -- indexes
@@ -474,7 +474,7 @@ CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NU
 COMMENT ON FUNCTION dyn_index_violations(text, text) IS
 	'items that an index leaves out although they have its attributes, and why';
 
-CREATE VIEW dyn_index_progress AS
+CREATE VIEW dyn_index_builds AS
 	SELECT s.pid, d.datname, s.relid::regclass AS relid,
 		CASE s.param18 WHEN 1 THEN 'declaring columns' WHEN 2 THEN 'filling columns'
 			WHEN 3 THEN 'filling columns of items that were locked' WHEN 4 THEN 'vacuuming'
@@ -483,30 +483,30 @@ CREATE VIEW dyn_index_progress AS
 		s.param16 AS blocks_total, s.param17 AS blocks_done, s.param13 AS items_done, s.param19 AS items_left_out
 	FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s JOIN pg_catalog.pg_database d ON d.oid = s.datid
 	WHERE s.param1 = 4479310 AND d.datname = pg_catalog.current_database();
-COMMENT ON VIEW dyn_index_progress IS
-	'dyn_create_index, dyn_drop_index, dyn_ttl_enable and dyn_ttl_disable at work in this database; pg_stat_progress_create_index shows the build in their workers';
-GRANT SELECT ON dyn_index_progress TO PUBLIC;
+COMMENT ON VIEW dyn_index_builds IS
+	'dyn_create_index, dyn_drop_index, dyn_enable_ttl and dyn_disable_ttl at work in this database; pg_stat_progress_create_index shows the build in their workers';
+GRANT SELECT ON dyn_index_builds TO PUBLIC;
 
 -- time to live
 
-CREATE PROCEDURE dyn_ttl_enable(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
+CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_ttl_enable(text, text, boolean) IS
+COMMENT ON PROCEDURE dyn_enable_ttl(text, text, boolean) IS
 	'let items of a table expire at the time, in Unix seconds, that an attribute has';
 
-CREATE PROCEDURE dyn_ttl_disable(table_name text)
+CREATE PROCEDURE dyn_disable_ttl(table_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_ttl_disable(text) IS 'let items of a table expire no longer';
+COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no longer';
 
 CREATE PROCEDURE dyn_ttl_resume(relation regclass)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
-	'finish what dyn_ttl_enable, dyn_ttl_disable or UpdateTimeToLive has begun';
+	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun';
 
-CREATE PROCEDURE dyn_ttl_sweep(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
+CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
 		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_ttl_sweep(text, integer, interval, boolean, bigint) IS
+COMMENT ON PROCEDURE dyn_sweep_ttl(text, integer, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables';
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
@@ -536,23 +536,23 @@ CREATE TABLE dyn_index_requests (
 );
 COMMENT ON TABLE dyn_index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
 
-CREATE FUNCTION dyn_ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
+CREATE FUNCTION dyn_ttl_list() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_ttl_tables() IS 'internal: tables with time to live that the caller may read';
+COMMENT ON FUNCTION dyn_ttl_list() IS 'internal: tables with time to live that the caller may read';
 
 CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'internal: how many items of a table have expired, counted up to 10,000, and when the first did';
 
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
-CREATE VIEW dyn_ttl_status WITH (security_barrier) AS
+CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
 		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors,
 		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN s.last_error END AS last_error, s.retry_at, t.locked
-	FROM dyn_ttl_tables() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
+	FROM dyn_ttl_list() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
 		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
-COMMENT ON VIEW dyn_ttl_status IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed';
-GRANT SELECT ON dyn_ttl_status TO PUBLIC;
+COMMENT ON VIEW dyn_ttl_tables IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed';
+GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
 
 -- streams
 
@@ -631,25 +631,25 @@ INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_
 
 -- streams: enabling, the slot
 
-CREATE FUNCTION dyn_stream_enable(table_name text, view_type text, shards integer DEFAULT NULL) RETURNS text
+CREATE FUNCTION dyn_enable_stream(table_name text, view_type text, shards integer DEFAULT NULL) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_enable(text, text, integer) IS 'let changes of a table''s items go to a stream; returns its ARN';
+COMMENT ON FUNCTION dyn_enable_stream(text, text, integer) IS 'let changes of a table''s items go to a stream; returns its ARN';
 
-CREATE FUNCTION dyn_stream_disable(table_name text) RETURNS void
+CREATE FUNCTION dyn_disable_stream(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_disable(text) IS 'let changes of a table''s items go to its stream no longer';
+COMMENT ON FUNCTION dyn_disable_stream(text) IS 'let changes of a table''s items go to its stream no longer';
 
-CREATE PROCEDURE dyn_stream_setup(failover boolean DEFAULT false)
+CREATE PROCEDURE dyn_setup_streams(failover boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_stream_setup(boolean) IS 'make what change streams need in this database: a replication slot';
+COMMENT ON PROCEDURE dyn_setup_streams(boolean) IS 'make what change streams need in this database: a replication slot';
 
-CREATE PROCEDURE dyn_stream_reset(failover boolean DEFAULT NULL)
+CREATE PROCEDURE dyn_reset_streams(failover boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_stream_reset(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams';
+COMMENT ON PROCEDURE dyn_reset_streams(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams';
 
-CREATE PROCEDURE dyn_stream_teardown()
+CREATE PROCEDURE dyn_teardown_streams()
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_stream_teardown() IS 'remove the replication slot of change streams, and all that was collected';
+COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of change streams, and all that was collected';
 
 -- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
 -- shown to some.  A collector that is at work confirms what it has committed
@@ -660,7 +660,7 @@ CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamp
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_stream_progress() IS 'internal: up to where the collector at work in this database has read the WAL';
 
-CREATE VIEW dyn_stream_status WITH (security_barrier) AS
+CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 	SELECT d.slot_name,
 		CASE WHEN pg_catalog.current_setting('wal_level') <> 'logical' THEN 'wal_level too low'
 			WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'output_plugin_libraries'
@@ -688,8 +688,8 @@ CREATE VIEW dyn_stream_status WITH (security_barrier) AS
 		LEFT JOIN dyn_stream_state s ON s.database = d.database
 		LEFT JOIN dyn_stream_progress() p ON s.database IS NOT NULL
 		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
-COMMENT ON VIEW dyn_stream_status IS 'whether changes of items are collected in this database, and how far';
-GRANT SELECT ON dyn_stream_status TO PUBLIC;
+COMMENT ON VIEW dyn_stream_slots IS 'whether changes of items are collected in this database, and how far';
+GRANT SELECT ON dyn_stream_slots TO PUBLIC;
 
 CREATE FUNCTION dyn_stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
 		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean, locked boolean)
@@ -702,9 +702,9 @@ GRANT SELECT ON dyn_streams TO PUBLIC;
 
 -- streams: the collector
 
-CREATE PROCEDURE dyn_stream_collect(INOUT collected bigint DEFAULT NULL)
+CREATE PROCEDURE dyn_collect_streams(INOUT collected bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_stream_collect(bigint) IS 'collect the changes of items that were committed';
+COMMENT ON PROCEDURE dyn_collect_streams(bigint) IS 'collect the changes of items that were committed';
 
 -- streams: reading
 
@@ -712,18 +712,18 @@ CREATE FUNCTION dyn_stream_position() RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_stream_position() IS 'the position in all streams after which comes what commits from now on';
 
-CREATE FUNCTION dyn_stream_read(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+CREATE FUNCTION dyn_read_stream(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
 		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL)
 	RETURNS TABLE (sequence_number text, event_name text, keys dyn_item, new_image dyn_item, old_image dyn_item,
 		committed_at timestamptz, expired boolean, incomplete boolean, shard_number integer, size_bytes integer)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION dyn_stream_read(text, text, integer, integer, text, interval) IS 'records of changes of a table''s items, in the order of commits';
+COMMENT ON FUNCTION dyn_read_stream(text, text, integer, integer, text, interval) IS 'records of changes of a table''s items, in the order of commits';
 
-CREATE FUNCTION dyn_stream_read_json(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
+CREATE FUNCTION dyn_read_stream_json(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
 		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL, plain boolean DEFAULT false)
 	RETURNS TABLE (sequence_number text, record json)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION dyn_stream_read_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
+COMMENT ON FUNCTION dyn_read_stream_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
 
 -- entities
 
@@ -754,22 +754,22 @@ CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
-CREATE FUNCTION dyn_entity(table_name text, name text, keys jsonb, attributes jsonb,
+CREATE FUNCTION dyn_create_entity(table_name text, name text, keys jsonb, attributes jsonb,
 		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-CREATE FUNCTION dyn_entity_drop(table_name text, name text) RETURNS void
+CREATE FUNCTION dyn_drop_entity(table_name text, name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-CREATE FUNCTION dyn_entity_enforce(table_name text, enabled boolean DEFAULT true) RETURNS void
+CREATE FUNCTION dyn_enforce_entities(table_name text, enabled boolean DEFAULT true) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 CREATE FUNCTION dyn_entities(table_name text, OUT name text, OUT type_attribute text, OUT type_value text,
 		OUT keys jsonb, OUT attributes jsonb)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_entity(text, text, jsonb, jsonb, text, text) IS
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, jsonb, text, text) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
-COMMENT ON FUNCTION dyn_entity_drop(text, text) IS 'forget what was declared of a kind of items; the items stay';
-COMMENT ON FUNCTION dyn_entity_enforce(text, boolean) IS
+COMMENT ON FUNCTION dyn_drop_entity(text, text) IS 'forget what was declared of a kind of items; the items stay';
+COMMENT ON FUNCTION dyn_enforce_entities(text, boolean) IS
 	'refuse what is written and is none of the declared entities, or allow it again';
 COMMENT ON FUNCTION dyn_entities(text) IS 'the entities that are declared of a table';
 
@@ -823,7 +823,7 @@ COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'internal: what the plann
 
 CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
-COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'internal: whether an item is one of an entity''s; in views that dyn_entity_view() makes';
+COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'internal: whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
 
 CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
@@ -831,52 +831,52 @@ COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS
 
 CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view_change() IS 'internal: write to a view that dyn_entity_view() has made';
+COMMENT ON FUNCTION dyn_entity_view_change() IS 'internal: write to a view that dyn_create_entity_view() has made';
 
-CREATE FUNCTION dyn_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
 	RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
 CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
 
-CREATE FUNCTION dyn_entity_check(table_name text, max_problems integer DEFAULT 1000)
+CREATE FUNCTION dyn_check_entities(table_name text, max_problems integer DEFAULT 1000)
 	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 100;
-COMMENT ON FUNCTION dyn_entity_check(text, integer) IS 'items that are not what is declared, and views that are out of date';
+COMMENT ON FUNCTION dyn_check_entities(text, integer) IS 'items that are not what is declared, and views that are out of date';
 
 -- access patterns
 
-CREATE FUNCTION dyn_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+CREATE FUNCTION dyn_create_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
+COMMENT ON FUNCTION dyn_create_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
 
-CREATE FUNCTION dyn_access_pattern_drop(table_name text, name text) RETURNS void
+CREATE FUNCTION dyn_drop_access_pattern(table_name text, name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_access_pattern_drop(text, text) IS 'remove an access pattern';
+COMMENT ON FUNCTION dyn_drop_access_pattern(text, text) IS 'remove an access pattern';
 
-CREATE FUNCTION dyn_access_patterns(table_name text, format text DEFAULT 'text') RETURNS text
+CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text') RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_access_patterns(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+COMMENT ON FUNCTION dyn_access_pattern_chart(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
 
-CREATE FUNCTION dyn_access_pattern_list(table_name text)
+CREATE FUNCTION dyn_access_patterns(table_name text)
 	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
-COMMENT ON FUNCTION dyn_access_pattern_list(text) IS 'a table''s access patterns';
+COMMENT ON FUNCTION dyn_access_patterns(text) IS 'a table''s access patterns';
 
-CREATE FUNCTION dyn_run_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+CREATE FUNCTION dyn_run_access_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
-COMMENT ON FUNCTION dyn_run_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
+COMMENT ON FUNCTION dyn_run_access_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
 
 -- jobs
 
 -- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these
 -- tables with the rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a job
 -- that is begun anew changes what is left to change.  A chunk is the keys after "position" up to and with "upper".
-CREATE TABLE dyn_jobs (
+CREATE TABLE dyn_job_table (
 	job bigint PRIMARY KEY,
 	kind text NOT NULL,
 	relation oid NOT NULL,
@@ -889,8 +889,8 @@ CREATE TABLE dyn_jobs (
 	started timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
 	finished timestamptz
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_jobs IS 'backfills, refreshes and migrations, finished ones for some days';
-CREATE UNIQUE INDEX ON dyn_jobs (kind, relation, fingerprint) WHERE finished IS NULL;
+COMMENT ON TABLE dyn_job_table IS 'backfills, refreshes and migrations, finished ones for some days';
+CREATE UNIQUE INDEX ON dyn_job_table (kind, relation, fingerprint) WHERE finished IS NULL;
 
 CREATE TABLE dyn_job_chunks (
 	job bigint NOT NULL,
@@ -921,7 +921,7 @@ CREATE INDEX ON dyn_job_notes (job, step);
 
 -- Those of whoever has the rights of the role that began a job, or owns the table.  A session that takes part has a lock on
 -- the job, and one on the chunk that it works on; 17498 is their class.  The rate is that of the sessions at work.
-CREATE VIEW dyn_job_progress WITH (security_barrier) AS
+CREATE VIEW dyn_jobs WITH (security_barrier) AS
 	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.step,
 		CASE WHEN j.finished IS NOT NULL OR (w.cut AND w.open = 0) THEN 'finished' WHEN w.sessions > 0 THEN 'running'
 			WHEN w.chunks IS NULL THEN 'waiting' ELSE 'interrupted' END AS state,
@@ -930,7 +930,7 @@ CREATE VIEW dyn_job_progress WITH (security_barrier) AS
 		CASE WHEN w.rate > 0 THEN pg_catalog.make_interval(secs => greatest(j.expected[s.step] - w.done - w.skipped, 0) / w.rate) END
 			AS time_left,
 		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
-	FROM dyn_jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation
+	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation
 		CROSS JOIN LATERAL pg_catalog.generate_series(1, j.steps) s (step)
 		LEFT JOIN (SELECT k.job, k.step, pg_catalog.count(*) AS chunks, pg_catalog.bool_or(k.upper IS NULL) AS cut,
 				pg_catalog.count(*) FILTER (WHERE NOT k.complete) AS open,
@@ -946,12 +946,12 @@ CREATE VIEW dyn_job_progress WITH (security_barrier) AS
 			ON p.job = j.job AND p.step = s.step
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
 		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW dyn_job_progress IS 'backfills, refreshes and migrations: how far they are';
-GRANT SELECT ON dyn_job_progress TO PUBLIC;
+COMMENT ON VIEW dyn_jobs IS 'backfills, refreshes and migrations: how far they are';
+GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
 	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, n.step, n.what, n."row", n.message, n.noted AS noted_at
-	FROM dyn_jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dyn_job_notes n ON n.job = j.job
+	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dyn_job_notes n ON n.job = j.job
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
 GRANT SELECT ON dyn_job_problems TO PUBLIC;
@@ -971,10 +971,10 @@ CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text D
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, integer, text, text, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
 
-CREATE FUNCTION dyn_workbench_import(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
+CREATE FUNCTION dyn_import_workbench(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes integer, items bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_workbench_import(json, boolean, text) IS
+COMMENT ON FUNCTION dyn_import_workbench(json, boolean, text) IS
 	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
 
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, wrapped boolean DEFAULT true, filter text DEFAULT NULL,
@@ -991,26 +991,26 @@ CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression te
 COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean, boolean) IS
 	'update all items that a filter takes, in many transactions';
 
-CREATE PROCEDURE dyn_entity_refresh(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
+CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
 		restart boolean DEFAULT false, wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_entity_refresh(text, text, integer, integer, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_refresh_entity(text, text, integer, integer, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
 
 -- migrations
 
-CREATE FUNCTION dyn_migration(name text, table_name text, steps jsonb) RETURNS void
+CREATE FUNCTION dyn_create_migration(name text, table_name text, steps jsonb) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
+COMMENT ON FUNCTION dyn_create_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
 
-CREATE FUNCTION dyn_migration_drop(name text) RETURNS void
+CREATE FUNCTION dyn_drop_migration(name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_drop(text) IS 'declare a migration no longer';
+COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
-CREATE FUNCTION dyn_migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
+CREATE FUNCTION dyn_migration_step_list(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
 		entity text, source text, followed boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
+COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'steps of migrations into the tables that the caller may read';
 
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
@@ -1026,23 +1026,23 @@ CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity bool
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
 
-CREATE FUNCTION dyn_migration_dry_run(migration text, samples integer DEFAULT 3)
+CREATE FUNCTION dyn_preview_migration(migration text, samples integer DEFAULT 3)
 	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_dry_run(text, integer) IS 'samples of the items that a migration would make, and all problems';
+COMMENT ON FUNCTION dyn_preview_migration(text, integer) IS 'samples of the items that a migration would make, and all problems';
 
-CREATE FUNCTION dyn_migration_verify(migration text)
+CREATE FUNCTION dyn_verify_migration(migration text)
 	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_verify(text) IS 'rows whose items are missing or different, and items that no row makes';
+COMMENT ON FUNCTION dyn_verify_migration(text) IS 'rows whose items are missing or different, and items that no row makes';
 
-CREATE FUNCTION dyn_migration_follow(migration text) RETURNS void
+CREATE FUNCTION dyn_follow_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_follow(text) IS 'keep items in step with the tables that a migration reads, by triggers';
+COMMENT ON FUNCTION dyn_follow_migration(text) IS 'keep items in step with the tables that a migration reads, by triggers';
 
-CREATE FUNCTION dyn_migration_unfollow(migration text) RETURNS void
+CREATE FUNCTION dyn_unfollow_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_unfollow(text) IS 'remove these triggers';
+COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove these triggers';
 
 CREATE FUNCTION dyn_migration_changed() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -1058,15 +1058,15 @@ CREATE FUNCTION dyn_migration_problems(migration text)
 COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
 
 -- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
-CREATE VIEW dyn_migration_progress AS
+CREATE VIEW dyn_migration_steps AS
 	SELECT s.name, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
 		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
-	FROM dyn_migration_steps() s
-		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_job_progress l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
+	FROM dyn_migration_step_list() s
+		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
 			ON j.name = s.name AND j.relation = s.relation
-		LEFT JOIN dyn_job_progress p ON p.job = j.job AND p.step = s.number;
-COMMENT ON VIEW dyn_migration_progress IS 'steps of migrations: how far they are';
-GRANT SELECT ON dyn_migration_progress TO PUBLIC;
+		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.number;
+COMMENT ON VIEW dyn_migration_steps IS 'steps of migrations: how far they are';
+GRANT SELECT ON dyn_migration_steps TO PUBLIC;
 
 -- requests
 

@@ -4,13 +4,13 @@
 SELECT dyn_create_table('tracker', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
 
 -- Entities: the templates of their keys, and the types of their attributes
-SELECT dyn_entity('tracker', 'Org', '{"pk": "ORG#<OrgId>", "sk": "#METADATA#"}', '{"OrgId": "S", "Name": {"type": "S", "required": true}, "Plan": "S"}');
-SELECT dyn_entity('tracker', 'Project', '{"pk": "ORG#<OrgId>", "sk": "PRO#<Kind>#<ProjectId:05>", "GSI1PK": "LEAD#<Lead>", "GSI1SK": "PRO#<ProjectId:05>"}',
+SELECT dyn_create_entity('tracker', 'Org', '{"pk": "ORG#<OrgId>", "sk": "#METADATA#"}', '{"OrgId": "S", "Name": {"type": "S", "required": true}, "Plan": "S"}');
+SELECT dyn_create_entity('tracker', 'Project', '{"pk": "ORG#<OrgId>", "sk": "PRO#<Kind>#<ProjectId:05>", "GSI1PK": "LEAD#<Lead>", "GSI1SK": "PRO#<ProjectId:05>"}',
                   '{"OrgId": "S", "Kind": "S", "ProjectId": "N integer", "Name": "S", "Lead": "S", "Due": "S date", "Budget": "N numeric", "Tags": "SS"}');
 SELECT dyn_entity_chart('tracker');
 
 -- Views: written to like tables
-SELECT dyn_entity_view('tracker', 'Org'), dyn_entity_view('tracker', 'Project'), dyn_entity_view('tracker', 'Project', index => 'GSI1'), dyn_entity_view('tracker', 'Project', unnest => 'Tags');
+SELECT dyn_create_entity_view('tracker', 'Org'), dyn_create_entity_view('tracker', 'Project'), dyn_create_entity_view('tracker', 'Project', index => 'GSI1'), dyn_create_entity_view('tracker', 'Project', unnest => 'Tags');
 INSERT INTO "Org" ("OrgId", "Name", "Plan") VALUES ('1', 'Happy Inc', 'pro'), ('2', 'ABC Incorporation', 'free');
 INSERT INTO "Project" ("OrgId", "Kind", "ProjectId", "Name", "Lead", "Due", "Budget", "Tags") VALUES
   ('1', 'agile', 1, 'Project X', 'manoj', '2024-05-01', 1000, '{web,urgent}'), ('1', 'agile', 2, 'Project Y', 'john', NULL, 250.50, '{web}'),
@@ -18,7 +18,7 @@ INSERT INTO "Project" ("OrgId", "Kind", "ProjectId", "Name", "Lead", "Due", "Bud
 UPDATE "Project" SET "Lead" = 'manoj', "Budget" = "Budget" * 2 WHERE "OrgId" = '1' AND "ProjectId" = 2 RETURNING "Name", "Lead", "Budget";
 
 -- What the table has of it
-SELECT dyn_show('tracker');
+SELECT dyn_table_chart('tracker');
 
 -- Reports, with joins of what lies in one table
 SELECT o."Name", p."Kind", count(*), sum(p."Budget") AS budget FROM "Org" o JOIN "Project" p USING ("OrgId") GROUP BY 1, 2 ORDER BY 1, 2;
@@ -31,15 +31,15 @@ EXPLAIN (COSTS OFF) SELECT * FROM "Project_GSI1" WHERE "Lead" = 'manoj';
 RESET enable_seqscan;
 
 -- Access patterns: the requests that the application sends, by name
-SELECT dyn_access_pattern('tracker', 'organization', 'GetItem', '{"Key": {"pk": {"S": "ORG#<OrgId>"}, "sk": {"S": "#METADATA#"}}}', 'Org');
-SELECT dyn_access_pattern('tracker', 'projects_of_kind', 'Query', '{"KeyConditionExpression": "pk = :o AND begins_with(sk, :k)",
+SELECT dyn_create_access_pattern('tracker', 'organization', 'GetItem', '{"Key": {"pk": {"S": "ORG#<OrgId>"}, "sk": {"S": "#METADATA#"}}}', 'Org');
+SELECT dyn_create_access_pattern('tracker', 'projects_of_kind', 'Query', '{"KeyConditionExpression": "pk = :o AND begins_with(sk, :k)",
   "ExpressionAttributeValues": {":o": {"S": "ORG#<OrgId>"}, ":k": {"S": "PRO#<Kind>#"}}}', 'Project', 'in the order of their numbers');
-SELECT dyn_access_pattern('tracker', 'projects_of_lead', 'Query', '{"IndexName": "GSI1", "KeyConditionExpression": "GSI1PK = :l",
+SELECT dyn_create_access_pattern('tracker', 'projects_of_lead', 'Query', '{"IndexName": "GSI1", "KeyConditionExpression": "GSI1PK = :l",
   "ExpressionAttributeValues": {":l": {"S": "LEAD#<Lead>"}}}', 'Project', 'of all organizations');
-SELECT dyn_access_patterns('tracker');
-SELECT item ->> 'Name' AS name FROM dyn_run_pattern('tracker', 'projects_of_kind', '{"OrgId": {"S": "1"}, "Kind": {"S": "agile"}}') item;
-SELECT item ->> 'Name' AS name FROM dyn_run_pattern('tracker', 'projects_of_lead', '{"Lead": {"S": "manoj"}}') item;
+SELECT dyn_access_pattern_chart('tracker');
+SELECT item ->> 'Name' AS name FROM dyn_run_access_pattern('tracker', 'projects_of_kind', '{"OrgId": {"S": "1"}, "Kind": {"S": "agile"}}') item;
+SELECT item ->> 'Name' AS name FROM dyn_run_access_pattern('tracker', 'projects_of_lead', '{"Lead": {"S": "manoj"}}') item;
 
 -- What is not as declared
 SELECT dyn_put('tracker', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#agile#00004"},"Type":{"S":"Project"},"OrgId":{"S":"1"},"Kind":{"S":"agile"},"ProjectId":{"S":"4"}}');
-SELECT entity, problem, detail FROM dyn_entity_check('tracker');
+SELECT entity, problem, detail FROM dyn_check_entities('tracker');

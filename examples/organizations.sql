@@ -34,8 +34,8 @@ SELECT item->>'GSI1SK' AS sk, item->>'CreatedDate' AS created
 
 -- Table and index as people draw them
 \pset tuples_only on
-SELECT dyn_show('app', max_columns => 3, max_width => 30);
-SELECT dyn_show('app', 'GSI1', max_columns => 0, max_width => 40);
+SELECT dyn_table_chart('app', max_columns => 3, max_width => 30);
+SELECT dyn_table_chart('app', 'GSI1', max_columns => 0, max_width => 40);
 \pset tuples_only off
 
 -- The same table in SQL: all tickets by age, which no key serves

@@ -4,9 +4,9 @@
 
 -- What is followed: products, with a status, a text to be found by, and a time to live.
 SELECT dyn_create_table('products', 'id S');
-CALL dyn_ttl_enable('products', 'expires');
-CALL dyn_stream_setup();
-SELECT dyn_stream_enable('products', 'NEW_AND_OLD_IMAGES');
+CALL dyn_enable_ttl('products', 'expires');
+CALL dyn_setup_streams();
+SELECT dyn_enable_stream('products', 'NEW_AND_OLD_IMAGES');
 
 -- What follows: the words of each product, and how many products there are of each status.
 CREATE TABLE product_search (id text PRIMARY KEY, name text, words tsvector);
@@ -71,7 +71,7 @@ BEGIN
     PERFORM products_rebuild();
     RETURN 1;
   END IF;
-  FOR record IN SELECT * FROM dyn_stream_read('products', follower.position, batch, stream => follower.stream) LOOP
+  FOR record IN SELECT * FROM dyn_read_stream('products', follower.position, batch, stream => follower.stream) LOOP
     PERFORM products_apply(record.event_name, record.keys, record.new_image, record.old_image, record.expired);
     follower.position := record.sequence_number;
     n := n + 1;
@@ -98,7 +98,7 @@ BEGIN
     EXIT WHEN clock_timestamp() - last > patience;
     SELECT * INTO STRICT follower FROM stream_positions WHERE consumer = 'products';
     BEGIN
-      PERFORM FROM dyn_stream_read('products', follower.position, 1, stream => follower.stream, wait => least(patience, '10 s'));
+      PERFORM FROM dyn_read_stream('products', follower.position, 1, stream => follower.stream, wait => least(patience, '10 s'));
     EXCEPTION WHEN SQLSTATE 'YD011' OR SQLSTATE 'YD008' THEN
       NULL; -- the next step says what to do
     END;
@@ -126,9 +126,9 @@ TABLE product_counts;
 SELECT dyn_update('products', '{"id":{"S":"P2"}}', 'SET #s = :sold', names => '{"#s":"status"}', vals => '{":sold":{"S":"sold"}}');
 SELECT dyn_put('products', jsonb_build_object('id', 'P4', 'name', 'Green kettle', 'status', 'available', 'expires', floor(extract(epoch FROM now())) - 1));
 SELECT dyn_delete('products', '{"id":{"S":"P3"}}');
-CALL dyn_ttl_sweep('products');
+CALL dyn_sweep_ttl('products');
 -- Changes are collected in the background; this waits until those are that were made before.
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT products_step();
 SELECT id, name FROM product_search WHERE words @@ to_tsquery('simple', 'bicycle | kettle') ORDER BY id;
 SELECT * FROM product_counts ORDER BY status;

@@ -132,7 +132,7 @@ DROP EXTENSION pageinspect;
 
 -- time to live is ours
 SET client_min_messages = error;
-CALL dyn_ttl_enable('app', 'n');
+CALL dyn_enable_ttl('app', 'n');
 RESET client_min_messages;
 SELECT * FROM differences('app');
 SELECT same_by_statements('app'), write_store('app');
@@ -141,7 +141,7 @@ SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'ADD n :n', vals => 
 SET enable_seqscan = off;
 SELECT "~ttl" FROM app WHERE "~ttl" BETWEEN 7 AND 9;
 RESET enable_seqscan;
-CALL dyn_ttl_disable('app');
+CALL dyn_disable_ttl('app');
 DELETE FROM app;
 
 -- a foreign key that refers to the table, and a rule
@@ -168,14 +168,14 @@ SELECT * FROM differences('app');
 SELECT same_by_statements('app'), write_store('app');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
 -- that of the model does nothing, switched on or not, unless it asks something of its owner's
-SELECT dyn_entity('app', 'E', '{"pk": "E#<p>", "sk": "<n>"}', '{"p": "S", "n": "N"}');
+SELECT dyn_create_entity('app', 'E', '{"pk": "E#<p>", "sk": "<n>"}', '{"p": "S", "n": "N"}');
 SELECT write_store('app');
 ALTER TABLE app ENABLE TRIGGER "~dynamo_model";
 SELECT write_store('app');
 CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT ON app FOR EACH ROW WHEN (NEW.pk > '') EXECUTE FUNCTION dyn_model();
 SELECT write_store('app');
 DROP TRIGGER "~dynamo_model" ON app;
-SELECT dyn_entity_enforce('app', false);
+SELECT dyn_enforce_entities('app', false);
 ALTER TABLE app ADD CONSTRAINT other CHECK (dyn_keys_match(item, '{"other S"}', pk));
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}');
 ALTER TABLE app DROP CONSTRAINT other;

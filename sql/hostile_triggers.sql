@@ -34,8 +34,8 @@ BEGIN
 	RETURN QUERY SELECT DISTINCT attempt(statement) FROM unnest(ARRAY['SELECT item FROM forged', 'INSERT INTO forged (item) VALUES (''{"pk":{"S":"b"}}'')', 'SELECT dyn_get(''forged'', ''{"pk":{"S":"a"}}'')',
 		'SELECT dyn_put(''forged'', ''{"pk":{"S":"c"}}'')', 'SELECT dyn_describe_table(''forged'')', 'SELECT dyn_request(''DescribeTable'', ''{"TableName": "forged"}'')',
 		'SELECT dyn_request(''DescribeTimeToLive'', ''{"TableName": "forged"}'')', 'SELECT dyn_request(''ListTagsOfResource'', ''{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/forged"}'')',
-		'SELECT dyn_request(''ListTables'', ''{}'')', 'SELECT dyn_request(''ListStreams'', ''{}'')', 'SELECT * FROM dyn_ttl_status', 'SELECT * FROM dyn_streams',
-		'SELECT dyn_entities(''forged'')', 'SELECT dyn_show(''forged'')']) statement ORDER BY 1;
+		'SELECT dyn_request(''ListTables'', ''{}'')', 'SELECT dyn_request(''ListStreams'', ''{}'')', 'SELECT * FROM dyn_ttl_tables', 'SELECT * FROM dyn_streams',
+		'SELECT dyn_entities(''forged'')', 'SELECT dyn_table_chart(''forged'')']) statement ORDER BY 1;
 END $$;
 SELECT a, o FROM unnest(ARRAY['{"settings": {"ttl_attribute": ""}}', '{"settings": {"ttl_attribute": "a\u0000b"}}', '{"settings": {"ttl_attribute": ["v"]}}', '{"settings": {"ttl_attribute": "v", "ttl_status": "LATER"}}',
 	'{"settings": {"ttl_attribute": "v"}}', '{"settings": 1}', '{"settings": {}, "more": 1}', '{"settings":', '{"settings": {"shards": 1}}', '{"settings": {"streams": [1]}}',
@@ -54,7 +54,7 @@ CALL forge('forged', 'pk S', '{"settings": {"ttl_attribute": "", "streams": [1]}
 SET ROLE hostile_neighbour;
 SELECT dyn_request('ListTables', '{}');
 SELECT dyn_request('ListStreams', '{}');
-SELECT count(*) FROM dyn_ttl_status WHERE relation::text LIKE '%forged%';
+SELECT count(*) FROM dyn_ttl_tables WHERE relation::text LIKE '%forged%';
 SELECT dyn_get('honest', '{"pk":{"S":"a"}}');
 SELECT dyn_get('forged', '{"pk":{"S":"a"}}');
 

@@ -92,13 +92,13 @@ END $$;
 CREATE TABLE hostile_source (id integer PRIMARY KEY, name text);
 INSERT INTO hostile_source VALUES (7, 'x');
 SELECT dyn_create_table('hostile_items', 'pk S');
-SELECT dyn_entity('hostile_items', 'Row', '{"pk":"ROW#<Id>"}', '{"Id":"N integer","N1":"N integer","T1":"S"}');
+SELECT dyn_create_entity('hostile_items', 'Row', '{"pk":"ROW#<Id>"}', '{"Id":"N integer","N1":"N integer","T1":"S"}');
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
-SELECT dyn_migration('shift', 'hostile_items', $$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
-SELECT problem, item ->> 'T1' FROM dyn_migration_dry_run('shift');
+SELECT dyn_create_migration('shift', 'hostile_items', $$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
+SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');
 SET standard_conforming_strings = on;
-SELECT problem, item ->> 'T1' FROM dyn_migration_dry_run('shift');
+SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');
 RESET escape_string_warning;
 
 DROP TABLE hostile_items, hostile_source;

@@ -19,7 +19,7 @@ SELECT count(*) FROM dyn_index_violations('app', 'GSI1');
 SELECT * FROM dyn_index_violations('app', 'GSI2');
 SELECT * FROM dyn_index_violations('nothing');
 SELECT * FROM dyn_index_violations(NULL);
-SELECT * FROM dyn_index_progress;
+SELECT * FROM dyn_index_builds;
 
 -- such an item can be changed in everything else, and enters once it is repaired
 SELECT dyn_update('app', '{"pk":{"S":"bad"},"sk":{"S":"type"}}', 'SET x = :x', vals => '{":x":{"N":"1"}}');
@@ -153,7 +153,7 @@ SELECT dyn_create_table('two', 'pk S');
 SELECT count(dyn_put('two', jsonb_build_object('pk', i::text, 'g', 'x', 'h', 'y', 'until', 4000000000)) IS NULL) FROM generate_series(1, 3) i;
 CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dyn_derive_keys', '') FROM pg_trigger WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
 	(SELECT count(*) FROM pg_attribute WHERE attrelid = conrelid AND attnum > 0 AND NOT attisdropped) AS columns FROM pg_constraint WHERE conrelid = 'two'::regclass AND contype = 'c';
-CALL dyn_ttl_enable('two', 'until');
+CALL dyn_enable_ttl('two', 'until');
 CALL dyn_create_index('two', 'GSI2', 'h S');
 CREATE FUNCTION two_stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stop'; END $$;
 CREATE TRIGGER stop BEFORE UPDATE ON two FOR EACH ROW EXECUTE FUNCTION two_stop();
@@ -161,12 +161,12 @@ CALL dyn_create_index('two', 'GSI1', 'g S');
 ALTER TABLE two DISABLE TRIGGER stop;
 CALL dyn_drop_index('two', 'GSI2');
 TABLE two_state;
-CALL dyn_ttl_disable('two');
+CALL dyn_disable_ttl('two');
 TABLE two_state;
 CALL dyn_create_index('two', 'GSI1', 'g S');
 TABLE two_state;
 -- the same of time to live that is disabled by the rest of a call, and of an index that is given up
-CALL dyn_ttl_enable('two', 'until');
+CALL dyn_enable_ttl('two', 'until');
 ALTER TABLE two ENABLE TRIGGER stop;
 CALL dyn_create_index('two', 'GSI2', 'h S');
 ALTER TABLE two DISABLE TRIGGER stop;

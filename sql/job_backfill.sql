@@ -31,7 +31,7 @@ CALL dyn_backfill('app', 'attribute_exists(Seq)', 'ADD Hits :one', vals => '{":o
 SELECT count(*), sum((item ->> 'Hits')::int) FROM app WHERE item ? 'Hits';
 CALL dyn_backfill('app', 'attribute_exists(Seq)', 'ADD Hits :one', vals => '{":one":{"N":"1"}}', batch_size => 7);
 SELECT count(*), sum((item ->> 'Hits')::int) FROM app WHERE item ? 'Hits';
-SELECT name, step, state, rows_done, rows_skipped, problems, rate, time_left, sessions FROM dyn_job_progress ORDER BY job DESC LIMIT 2;
+SELECT name, step, state, rows_done, rows_skipped, problems, rate, time_left, sessions FROM dyn_jobs ORDER BY job DESC LIMIT 2;
 
 -- a rate keeps a session to that: 30 items at 20 a second
 SELECT clock_timestamp() AS start \gset
@@ -54,7 +54,7 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW."PK
 CREATE TRIGGER refuse BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION refuse();
 CALL dyn_backfill('app', 'begins_with(PK, :p) AND attribute_exists(Seq)', 'SET Hits = :h', vals => '{":h":{"N":"999"},":p":{"S":"POST#04"}}');
 CALL dyn_backfill('app', 'PK = :p AND attribute_exists(Seq)', 'ADD Hits :one', vals => '{":one":{"N":"1"},":p":{"S":"POST#043"}}');
-SELECT p.name, p."row", p.message FROM dyn_job_problems p JOIN dyn_job_progress USING (job) WHERE p.name ~ 'Hits' ORDER BY p.noted_at;
+SELECT p.name, p."row", p.message FROM dyn_job_problems p JOIN dyn_jobs USING (job) WHERE p.name ~ 'Hits' ORDER BY p.noted_at;
 SELECT "PK", item ->> 'Hits' AS hits FROM app WHERE "PK" LIKE 'POST#04%' AND "SK" LIKE 'POST%' ORDER BY 1;
 DROP TRIGGER refuse ON app;
 ALTER TABLE app DROP CONSTRAINT hits;
@@ -107,20 +107,20 @@ GRANT CREATE ON SCHEMA public TO job_owner;
 SET ROLE job_reader;
 CALL dyn_backfill('app', NULL, 'REMOVE b');
 \echo :SQLSTATE
-SELECT count(*) FROM dyn_job_progress;
+SELECT count(*) FROM dyn_jobs;
 SELECT count(*) FROM dyn_job_problems;
-SELECT * FROM dyn_jobs;
+SELECT * FROM dyn_job_table;
 SELECT * FROM dyn_job_chunks;
 SELECT * FROM dyn_job_notes;
 SET ROLE job_writer;
 CALL dyn_backfill('app', 'Seq = :n', 'REMOVE b', vals => '{":n":{"N":"1"}}');
-SELECT kind, relation, name, state FROM dyn_job_progress;
+SELECT kind, relation, name, state FROM dyn_jobs;
 RESET ROLE;
 ALTER TABLE app OWNER TO job_owner;
 SET ROLE job_owner;
-SELECT count(*) > 10 AS of_the_table FROM dyn_job_progress;
+SELECT count(*) > 10 AS of_the_table FROM dyn_jobs;
 SET ROLE job_reader;
-SELECT count(*) FROM dyn_job_progress;
+SELECT count(*) FROM dyn_jobs;
 RESET ROLE;
 
 -- a job that is not finished belongs to who began it; the table's owner can begin it anew
@@ -128,7 +128,7 @@ CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW."PK" 
 CREATE TRIGGER stop BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION stop();
 SET ROLE job_writer;
 CALL dyn_backfill('app', 'attribute_exists(Seq)', 'SET Gone = :g', vals => '{":g":{"BOOL":true}}', batch_size => 10);
-SELECT state, rows_done, rows_skipped, sessions FROM dyn_job_progress WHERE state <> 'finished';
+SELECT state, rows_done, rows_skipped, sessions FROM dyn_jobs WHERE state <> 'finished';
 RESET ROLE;
 CREATE ROLE job_other;
 GRANT SELECT, UPDATE ON app TO job_other;
@@ -172,14 +172,14 @@ CALL dyn_backfill('app', 'Seq = :n', 'SET Evil = :n', vals => '{":n":{"N":"1"}}'
 RESET search_path;
 
 -- jobs of a table that is gone are forgotten; finished ones after some days
-SELECT count(DISTINCT relation) FROM dyn_job_progress;
+SELECT count(DISTINCT relation) FROM dyn_jobs;
 DROP TABLE users, odd, nul, nothing_in_it;
-SELECT count(DISTINCT relation) FROM dyn_job_progress;
-UPDATE dyn_jobs SET finished = finished - interval '8 days' WHERE name LIKE 'ADD%';
+SELECT count(DISTINCT relation) FROM dyn_jobs;
+UPDATE dyn_job_table SET finished = finished - interval '8 days' WHERE name LIKE 'ADD%';
 CALL dyn_backfill('app', NULL, 'REMOVE b');
-SELECT count(*) AS old FROM dyn_jobs j WHERE name LIKE 'ADD%' OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = j.relation);
-SELECT count(*) AS of_none FROM dyn_job_chunks c WHERE NOT EXISTS (SELECT FROM dyn_jobs j WHERE j.job = c.job);
-SELECT count(*) AS of_none FROM dyn_job_notes c WHERE NOT EXISTS (SELECT FROM dyn_jobs j WHERE j.job = c.job);
+SELECT count(*) AS old FROM dyn_job_table j WHERE name LIKE 'ADD%' OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = j.relation);
+SELECT count(*) AS of_none FROM dyn_job_chunks c WHERE NOT EXISTS (SELECT FROM dyn_job_table j WHERE j.job = c.job);
+SELECT count(*) AS of_none FROM dyn_job_notes c WHERE NOT EXISTS (SELECT FROM dyn_job_table j WHERE j.job = c.job);
 
 -- changes are real ones: by the other isolation levels, too
 SET default_transaction_isolation = 'serializable';

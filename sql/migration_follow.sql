@@ -8,11 +8,11 @@ CREATE TABLE fw.orders (id int PRIMARY KEY, customer_id int, code text UNIQUE NO
 CREATE TABLE fw.lines (id int PRIMARY KEY, order_id int, product text);
 CREATE TABLE fw.order_tags (order_id int REFERENCES fw.orders, tag_id int REFERENCES fw.tags, PRIMARY KEY (order_id, tag_id));
 SELECT dyn_create_table('fwt', 'pk S', 'sk S');
-SELECT dyn_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N integer"}}');
-SELECT dyn_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
+SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Orders": {"type": "N integer"}}');
+SELECT dyn_create_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
 	"Products": {"type": "L text[]"}, "Tags": {"type": "SS text[]"}, "Boss": {"type": "S text"}}');
-SELECT dyn_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}', '{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
-SELECT dyn_migration('fw', 'fwt', '[
+SELECT dyn_create_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}', '{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
+SELECT dyn_create_migration('fw', 'fwt', '[
 	{"entity": "Line", "from": "fw.lines"},
 	{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"},
 		"children": {"Orders": {"from": "fw.orders", "on": {"customer_id": "id"}, "as": "count", "where": "NOT archived"}}},
@@ -22,18 +22,18 @@ SELECT dyn_migration('fw', 'fwt', '[
 		"children": {"Products": {"from": "fw.lines", "on": {"order_id": "id"}, "as": "list", "value": "product"},
 			"Tags": {"from": "fw.order_tags", "on": {"order_id": "id"}, "join": {"fw.tags": {"id": "tag_id"}}, "as": "set", "value": "tags.name"}}}]');
 -- a foreign key is needed wherever rows belong to one another
-SELECT dyn_migration_follow('fw');
+SELECT dyn_follow_migration('fw');
 ALTER TABLE fw.orders ADD FOREIGN KEY (customer_id) REFERENCES fw.customers NOT VALID;
 ALTER TABLE fw.orders ADD FOREIGN KEY (boss) REFERENCES fw.orders DEFERRABLE;
-SELECT dyn_migration_follow('fw');
+SELECT dyn_follow_migration('fw');
 ALTER TABLE fw.orders DROP CONSTRAINT orders_boss_fkey, ADD FOREIGN KEY (boss) REFERENCES fw.orders;
 ALTER TABLE fw.lines ADD FOREIGN KEY (order_id) REFERENCES fw.orders ON DELETE CASCADE ON UPDATE CASCADE;
-SELECT dyn_migration_follow('fw');
-SELECT dyn_migration_follow('fw');
-SELECT DISTINCT followed FROM dyn_migration_progress WHERE name = 'fw';
-SELECT dyn_migration('fw', 'fwt', '[]');
+SELECT dyn_follow_migration('fw');
+SELECT dyn_follow_migration('fw');
+SELECT DISTINCT followed FROM dyn_migration_steps WHERE name = 'fw';
+SELECT dyn_create_migration('fw', 'fwt', '[]');
 CREATE FUNCTION fw.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fwt ORDER BY pk, sk';
-CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_migration_verify('fw') $$;
+CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fw') $$;
 INSERT INTO fw.customers VALUES (1, 'Ada'), (2, 'Grace');
 INSERT INTO fw.orders VALUES (10, 1, 'A', 5), (11, 2, 'B', 1.5), (12, NULL, 'C', NULL);
 INSERT INTO fw.lines VALUES (1, 10, 'apple'), (2, 10, 'pear'), (3, 11, 'fig');
@@ -127,39 +127,39 @@ SELECT * FROM fw.wrong();
 ALTER TABLE fwt RENAME TO fwt2;
 INSERT INTO fw.orders VALUES (32, 1, 'renamed', 4);
 ALTER TABLE fwt2 RENAME TO fwt;
-SELECT dyn_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text", "stored": "n"}, "Orders": {"type": "N integer"}}');
+SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text", "stored": "n"}, "Orders": {"type": "N integer"}}');
 UPDATE fw.customers SET name = 'Ada L.' WHERE id = 1;
 SELECT item FROM fwt WHERE pk = 'CUSTOMER#1';
 ALTER TABLE fw.orders ADD COLUMN more int, DROP COLUMN boss;
 INSERT INTO fw.orders VALUES (33, 1, 'broken', 4);
 ALTER TABLE fw.lines RENAME TO rows;
 INSERT INTO fw.customers VALUES (3, 'c');
-SELECT dyn_migration_unfollow('fw');
+SELECT dyn_unfollow_migration('fw');
 INSERT INTO fw.customers VALUES (3, 'c');
-SELECT dyn_migration_unfollow('fw');
+SELECT dyn_unfollow_migration('fw');
 SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%';
 -- what cannot be followed
 ALTER TABLE fw.rows RENAME TO lines;
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "query": "SELECT id AS customer_id FROM fw.customers", "key": ["customer_id"]}]');
-SELECT dyn_migration_follow('no');
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
-SELECT dyn_migration_follow('no');
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Name": "random()::text"}}]');
-SELECT dyn_migration_follow('no');
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}}, {"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
-SELECT dyn_migration_follow('no');
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"}, "parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
-SELECT dyn_migration_follow('no');
-SELECT dyn_entity('fwt', 'Upper', '{"pk": "UPPER#<Code:upper>", "sk": "#"}', '{"Code": {"type": "S text"}}');
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Upper", "from": "fw.orders"}]');
-SELECT dyn_migration_follow('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "query": "SELECT id AS customer_id FROM fw.customers", "key": ["customer_id"]}]');
+SELECT dyn_follow_migration('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
+SELECT dyn_follow_migration('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Name": "random()::text"}}]');
+SELECT dyn_follow_migration('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}}, {"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_follow_migration('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"}, "parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
+SELECT dyn_follow_migration('no');
+SELECT dyn_create_entity('fwt', 'Upper', '{"pk": "UPPER#<Code:upper>", "sk": "#"}', '{"Code": {"type": "S text"}}');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Upper", "from": "fw.orders"}]');
+SELECT dyn_follow_migration('no');
 CREATE TABLE fw.parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.parts", "attributes": {"CustomerId": "id"}}]');
-SELECT dyn_migration_follow('no');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.parts", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_follow_migration('no');
 ALTER TABLE fw.customers OWNER TO regress_writer;
-SELECT dyn_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
 SET ROLE regress_writer;
-SELECT dyn_migration_follow('no');
+SELECT dyn_follow_migration('no');
 RESET ROLE;
 DROP TABLE fwt;
 DROP SCHEMA fw CASCADE;

@@ -5,31 +5,31 @@ CREATE SCHEMA vf;
 CREATE TABLE vf.t (id int PRIMARY KEY, v text, n int);
 INSERT INTO vf.t SELECT i, 'v' || i, i FROM generate_series(1, 2500) i;
 SELECT dyn_create_table('vft', 'pk S', 'sk S');
-SELECT dyn_entity('vft', 'T', '{"pk": "T#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}, "N": {"type": "N integer", "stored": "n"}}');
-SELECT dyn_migration('vf', 'vft', '[{"entity": "T", "from": "vf.t", "where": "n > 0"}]');
-SELECT count(*) FROM dyn_migration_verify('vf');
+SELECT dyn_create_entity('vft', 'T', '{"pk": "T#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}, "N": {"type": "N integer", "stored": "n"}}');
+SELECT dyn_create_migration('vf', 'vft', '[{"entity": "T", "from": "vf.t", "where": "n > 0"}]');
+SELECT count(*) FROM dyn_verify_migration('vf');
 CALL dyn_migrate('vf');
 SET client_min_messages = notice;
-SELECT * FROM dyn_migration_verify('vf');
+SELECT * FROM dyn_verify_migration('vf');
 -- what is missing, different, or not made by any row
 SELECT dyn_delete('vft', '{"pk": {"S": "T#7"}, "sk": {"S": "#"}}');
 SELECT dyn_update('vft', '{"pk": {"S": "T#8"}, "sk": {"S": "#"}}', 'SET V = :v, extra = :v REMOVE n', vals => '{":v": {"S": "other"}}');
 SELECT dyn_put('vft', '{"pk": {"S": "T#9999"}, "sk": {"S": "#"}, "Type": {"S": "T"}, "Id": {"N": "9999"}}');
 SELECT dyn_put('vft', '{"pk": {"S": "X"}, "sk": {"S": "not of the entity"}}');
 UPDATE vf.t SET n = -1 WHERE id = 9;
-SELECT * FROM dyn_migration_verify('vf') ORDER BY key::text;
+SELECT * FROM dyn_verify_migration('vf') ORDER BY key::text;
 -- it does not depend on memory
 SET work_mem = '64kB';
-SELECT count(*) FROM dyn_migration_verify('vf');
+SELECT count(*) FROM dyn_verify_migration('vf');
 RESET work_mem;
 -- migrated again: what is not made by a row stays
 CALL dyn_migrate('vf', batch_size => 100);
-SELECT * FROM dyn_migration_verify('vf') ORDER BY key::text;
+SELECT * FROM dyn_verify_migration('vf') ORDER BY key::text;
 -- one snapshot, whatever others do, and one's own changes are seen
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 DELETE FROM vf.t WHERE id = 10;
-SELECT * FROM dyn_migration_verify('vf') WHERE key ->> 'pk' = 'T#10';
+SELECT * FROM dyn_verify_migration('vf') WHERE key ->> 'pk' = 'T#10';
 ROLLBACK;
 DROP TABLE vft;
-SELECT * FROM dyn_migration_verify('vf');
+SELECT * FROM dyn_verify_migration('vf');
 DROP SCHEMA vf CASCADE;

@@ -2,17 +2,17 @@
 \set SHOW_CONTEXT never
 SELECT dyn_create_table('shop', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
 -- nothing to enforce yet
-SELECT dyn_entity_enforce('shop');
-SELECT dyn_entity_enforce('shop', false);
-SELECT dyn_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S", "Age": "N smallint", "Name": {"type": "S", "stored": "n"}}');
-SELECT dyn_entity('shop', 'Order', '{"PK": "CUSTOMER#<Id>", "SK": "ORDER#<No:05>", "GSI1PK": [{"when": {"Open": true}, "template": "OPEN"}], "GSI1SK": [{"when": {"Open": true}, "template": "<No:05>"}]}',
+SELECT dyn_enforce_entities('shop');
+SELECT dyn_enforce_entities('shop', false);
+SELECT dyn_create_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S", "Age": "N smallint", "Name": {"type": "S", "stored": "n"}}');
+SELECT dyn_create_entity('shop', 'Order', '{"PK": "CUSTOMER#<Id>", "SK": "ORDER#<No:05>", "GSI1PK": [{"when": {"Open": true}, "template": "OPEN"}], "GSI1SK": [{"when": {"Open": true}, "template": "<No:05>"}]}',
 	'{"Id": "S", "No": "N integer", "Open": "BOOL", "Total": {"type": "N numeric(8,2)", "required": true}}');
-SELECT dyn_entity('shop', 'Marker', '{"PK": "EMAIL#<Email>", "SK": "EMAIL#<Email>"}', '{"Email": "S"}', type_attribute => NULL);
+SELECT dyn_create_entity('shop', 'Marker', '{"PK": "EMAIL#<Email>", "SK": "EMAIL#<Email>"}', '{"Email": "S"}', type_attribute => NULL);
 -- off by default
 SELECT dyn_put('shop', '{"PK":{"S":"x"},"SK":{"S":"y"}}');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 -- turning it on looks at no item that is there
-SELECT dyn_entity_enforce('shop');
+SELECT dyn_enforce_entities('shop');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 
 -- what the entities make is accepted, and what a client makes in the same way
@@ -62,12 +62,12 @@ RESET session_replication_role;
 SELECT i ->> 'SK' FROM dyn_scan('shop') i ORDER BY 1;
 
 -- another declaration counts at once, for this session too
-SELECT dyn_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S", "Age": "S"}');
+SELECT dyn_create_entity('shop', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S", "Age": "S"}');
 SELECT dyn_update('shop', jsonb '{"PK": "CUSTOMER#bob", "SK": "CUSTOMER#bob"}', 'SET Age = :a', vals => '{":a":{"S":"old"}}');
-SELECT dyn_entity_drop('shop', 'Marker');
+SELECT dyn_drop_entity('shop', 'Marker');
 SELECT dyn_put('shop', jsonb '{"PK": "EMAIL#a@b.c", "SK": "EMAIL#a@b.c", "Email": "a@b.c"}');
 BEGIN;
-SELECT dyn_entity_enforce('shop', false);
+SELECT dyn_enforce_entities('shop', false);
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 ROLLBACK;
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
@@ -78,9 +78,9 @@ SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
 ALTER TABLE shop ENABLE TRIGGER ALL;
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
-SELECT dyn_entity_enforce('shop');
+SELECT dyn_enforce_entities('shop');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
-SELECT dyn_entity_enforce('shop', false);
+SELECT dyn_enforce_entities('shop', false);
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
 ALTER TABLE shop DISABLE TRIGGER ALL;
@@ -89,18 +89,18 @@ SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER 
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
 -- any change of the table
-CALL dyn_ttl_enable('shop', 'until');
+CALL dyn_enable_ttl('shop', 'until');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 ALTER TABLE shop DISABLE TRIGGER ALL;
 SELECT dyn_set_placement('shop', false);
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 ALTER TABLE shop DISABLE TRIGGER ALL;
-SELECT dyn_entity_enforce('shop', false);
+SELECT dyn_enforce_entities('shop', false);
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
-SELECT dyn_entity_enforce('shop');
+SELECT dyn_enforce_entities('shop');
 -- it goes with the last entity
-SELECT dyn_entity_drop('shop', 'Order');
-SELECT dyn_entity_drop('shop', 'Customer');
+SELECT dyn_drop_entity('shop', 'Order');
+SELECT dyn_drop_entity('shop', 'Customer');
 SELECT dyn_put('shop', jsonb '{"PK": "a", "SK": "f"}');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'shop'::regclass;
 
@@ -109,10 +109,10 @@ CREATE SCHEMA kinds;
 CREATE TYPE kinds.mood AS ENUM ('good', 'bad');
 CREATE DOMAIN kinds.even AS integer CHECK (VALUE % 2 = 0);
 SET search_path = kinds, public;
-SELECT dyn_entity('shop', 'Typed', '{"PK": "T#<Id>", "SK": "T"}', '{"Id": "S", "Mood": "S mood", "Even": "N even", "Net": "S inet", "When": "S timestamptz", "Moods": "SS mood[]", "Evens": "L even[]", "Code": "S varchar(3)"}');
+SELECT dyn_create_entity('shop', 'Typed', '{"PK": "T#<Id>", "SK": "T"}', '{"Id": "S", "Mood": "S mood", "Even": "N even", "Net": "S inet", "When": "S timestamptz", "Moods": "SS mood[]", "Evens": "L even[]", "Code": "S varchar(3)"}');
 RESET search_path;
 SELECT attributes FROM dyn_entities('shop');
-SELECT dyn_entity_enforce('shop');
+SELECT dyn_enforce_entities('shop');
 CREATE SCHEMA evil;
 CREATE TYPE evil.mood AS ENUM ('evil');
 CREATE DOMAIN evil.text AS pg_catalog.text CHECK (VALUE = 'evil');
@@ -127,8 +127,8 @@ SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "2", "When": "evil"}
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "2", "Evens": [2, 3]}');
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "2", "Code": "long"}');
 SELECT dyn_put_entity('public.shop', 'Typed', '{"Id":{"S":"2"},"Moods":{"SS":["good","evil"]}}');
-SELECT dyn_entity_enforce('public.shop', false);
-SELECT dyn_entity_enforce('public.shop');
+SELECT dyn_enforce_entities('public.shop', false);
+SELECT dyn_enforce_entities('public.shop');
 RESET search_path;
 -- the names of schemas and types may change; the declaration has the old ones, which is an error and not another type
 \set SHOW_CONTEXT errors
@@ -142,9 +142,9 @@ SELECT dyn_put('shop', jsonb '{"PK": "T#3", "SK": "T", "Id": "3", "Type": "Typed
 CREATE ROLE model_writer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON shop TO model_writer;
 SET ROLE model_writer;
-SELECT dyn_entity('shop', 'X', '{}', '{}');
-SELECT dyn_entity_drop('shop', 'Typed');
-SELECT dyn_entity_enforce('shop', false);
+SELECT dyn_create_entity('shop', 'X', '{}', '{}');
+SELECT dyn_drop_entity('shop', 'Typed');
+SELECT dyn_enforce_entities('shop', false);
 SELECT count(*) FROM dyn_entities('shop');
 SELECT dyn_put_entity('shop', 'Typed', jsonb '{"Id": "4", "Mood": "bad"}');
 SELECT dyn_put_entity('shop', 'Typed', jsonb '{"Id": "4", "Even": 5}');
@@ -177,7 +177,7 @@ SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model('{"entity": "A", "keys": {"PK": "<B>"}, "attributes": {"B": "S", "C": 1}}');
 SELECT * FROM dyn_entities('forged');
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
-SELECT dyn_entity('forged', 'A', '{"PK": "<PK>"}', '{"PK": "S"}', NULL);
+SELECT dyn_create_entity('forged', 'A', '{"PK": "<PK>"}', '{"PK": "S"}', NULL);
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 DROP TRIGGER "~dynamo_model" ON forged;
 CREATE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model('nonsense');
@@ -193,11 +193,11 @@ DROP SCHEMA kinds, evil CASCADE;
 -- items from before are no obstacle to an index or to time to live, which only fill columns: M32
 SELECT dyn_create_table('before', 'PK S', 'SK S');
 SELECT dyn_put('before', jsonb '{"PK": "x", "SK": "y", "G": "g", "until": 4000000000}');
-SELECT dyn_entity('before', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S"}');
-SELECT dyn_entity_enforce('before');
+SELECT dyn_create_entity('before', 'Customer', '{"PK": "CUSTOMER#<Id>", "SK": "CUSTOMER#<Id>"}', '{"Id": "S"}');
+SELECT dyn_enforce_entities('before');
 SET client_min_messages = warning;
 CALL dyn_create_index('before', 'GSI1', 'G S');
-CALL dyn_ttl_enable('before', 'until');
+CALL dyn_enable_ttl('before', 'until');
 RESET client_min_messages;
 SELECT dyn_query('before', 'G = :g', index => 'GSI1', vals => '{":g":{"S":"g"}}');
 UPDATE before SET item = item;

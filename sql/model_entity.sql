@@ -5,26 +5,26 @@ SELECT dyn_create_table('hub', 'PK S', 'SK S', global_indexes => '{"GSI1": {"par
 	"GSI4": {"partition_key": "GSI4PK S", "sort_key": "GSI4SK S"}}');
 
 -- Charts of keys (M02): a repository, original or fork, in four indexes.
-SELECT dyn_entity('hub', 'Repo', '{"PK": "REPO#<Owner>#<Name>", "SK": "REPO#<Owner>#<Name>",
+SELECT dyn_create_entity('hub', 'Repo', '{"PK": "REPO#<Owner>#<Name>", "SK": "REPO#<Owner>#<Name>",
 		"GSI1PK": "REPO#<Owner>#<Name>", "GSI1SK": "REPO#<Owner>#<Name>",
 		"GSI2PK": [{"when": {"Original": null}, "template": "REPO#<Owner>#<Name>"}, {"template": "REPO#<Original>#<Name>"}],
 		"GSI2SK": [{"when": {"Original": null}, "template": "#REPO#<Owner>#<Name>"}, {"template": "FORK#<Owner>"}],
 		"GSI3PK": "ACCOUNT#<Owner>", "GSI3SK": "#<UpdatedAt>",
 		"GSI4PK": "REPO#<Owner>#<Name>", "GSI4SK": "#REPO#<Owner>#<Name>"}',
 	'{"Owner": "S", "Name": "S", "Original": "S", "UpdatedAt": {"type": "S timestamptz(0)", "default": "now"}, "Stars": "N integer"}');
-SELECT dyn_entity('hub', 'Issue', '{"PK": "REPO#<Owner>#<Name>", "SK": "ISSUE#<Number:07>", "GSI4PK": "REPO#<Owner>#<Name>",
+SELECT dyn_create_entity('hub', 'Issue', '{"PK": "REPO#<Owner>#<Name>", "SK": "ISSUE#<Number:07>", "GSI4PK": "REPO#<Owner>#<Name>",
 		"GSI4SK": [{"when": {"Status": "OPEN"}, "template": "ISSUE#OPEN#<Number:-08>"}, {"when": {"Status": "CLOSED"}, "template": "#ISSUE#CLOSED#<Number:08>"}]}',
 	'{"Owner": "S", "Name": "S", "Number": "N integer", "Status": {"type": "S", "required": true}, "Title": {"type": "S", "stored": "t"}, "Labels": "SS"}');
-SELECT dyn_entity('hub', 'PullRequest', '{"PK": "PR#<Owner>#<Name>#<Number:07>", "SK": "PR#<Owner>#<Name>#<Number:07>",
+SELECT dyn_create_entity('hub', 'PullRequest', '{"PK": "PR#<Owner>#<Name>#<Number:07>", "SK": "PR#<Owner>#<Name>#<Number:07>",
 		"GSI1PK": "REPO#<Owner>#<Name>", "GSI1SK": "PR#<Number:07>"}', '{"Owner": "S", "Name": "S", "Number": "N integer"}');
-SELECT dyn_entity('hub', 'Star', '{"PK": "REPO#<Owner>#<Name>", "SK": "STAR#<User>"}', '{"Owner": "S", "Name": "S", "User": "S"}');
-SELECT dyn_entity('hub', 'Reaction', '{"PK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>", "SK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>"}',
+SELECT dyn_create_entity('hub', 'Star', '{"PK": "REPO#<Owner>#<Name>", "SK": "STAR#<User>"}', '{"Owner": "S", "Name": "S", "User": "S"}');
+SELECT dyn_create_entity('hub', 'Reaction', '{"PK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>", "SK": "<Kind>REACTION#<Owner>#<Name>#<Number:07>#<User>"}',
 	'{"Kind": "S", "Owner": "S", "Name": "S", "Number": "N integer", "User": "S", "Reactions": "SS"}');
 -- M07: users and organizations share their names on purpose, which is told all the same
-SELECT dyn_entity('hub', 'User', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S", "Organizations": "M"}');
-SELECT dyn_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S"}');
-SELECT dyn_entity('hub', 'Membership', '{"PK": "ACCOUNT#<Org>", "SK": "MEMBERSHIP#<User>"}', '{"Org": "S", "User": "S"}');
-SELECT dyn_entity('hub', 'Gist', '{"PK": "ACCOUNT#<User>", "SK": "#GIST#<Id>"}', '{"User": "S", "Id": {"type": "S", "default": "ksuid"}}');
+SELECT dyn_create_entity('hub', 'User', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S", "Organizations": "M"}');
+SELECT dyn_create_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S"}');
+SELECT dyn_create_entity('hub', 'Membership', '{"PK": "ACCOUNT#<Org>", "SK": "MEMBERSHIP#<User>"}', '{"Org": "S", "User": "S"}');
+SELECT dyn_create_entity('hub', 'Gist', '{"PK": "ACCOUNT#<User>", "SK": "#GIST#<Id>"}', '{"User": "S", "Id": {"type": "S", "default": "ksuid"}}');
 SELECT name, type_attribute, type_value FROM dyn_entities('hub');
 SELECT jsonb_pretty(keys), jsonb_pretty(attributes) FROM dyn_entities('hub') WHERE name = 'Issue';
 
@@ -134,7 +134,7 @@ SELECT dyn_entity_item('hub', 'Issue', jsonb_build_object('Owner', 'o', 'Name', 
 
 -- one attribute as a key: a number, or one that is stored as the key
 SELECT dyn_create_table('whole', 'pk S', 'n N', global_indexes => '{"by_date": {"partition_key": "Country S", "sort_key": "At N"}}');
-SELECT dyn_entity('whole', 'Reading', '{"pk": "<Device>", "n": "<Seq>", "Country": "<Country>", "At": "<At>"}',
+SELECT dyn_create_entity('whole', 'Reading', '{"pk": "<Device>", "n": "<Seq>", "Country": "<Country>", "At": "<At>"}',
 	'{"Device": {"type": "S", "stored": "pk"}, "Seq": "N bigint", "Country": "S", "At": "N timestamptz"}', type_attribute => NULL);
 SELECT dyn_put_entity('whole', 'Reading', jsonb '{"Device": "d#1", "Seq": 7, "Country": "UK", "At": 1714558830.5}');
 SELECT i, dyn_entity_attributes('whole', i) FROM dyn_scan('whole') i;
@@ -147,26 +147,26 @@ SELECT dyn_get_entity('whole', 'Reading', jsonb '{"pk": "d#1", "Seq": 7}');
 SELECT dyn_create_table('shared', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "SK S"},
 	"inverted": {"partition_key": "SK S", "sort_key": "PK S"}, "GSI2": {"partition_key": "GSI1PK S", "sort_key": "GSI2SK S"}}');
 -- and M22: a number that does not sort in a sort key
-SELECT dyn_entity('shared', 'A', '{"PK": "A#<Id>", "SK": "A#<N>", "GSI1PK": "G#<N>"}', '{"Id": "S", "N": "N"}');
-SELECT dyn_entity('shared', 'B', '{"PK": "B#<Id>", "SK": "B#<N:05>"}', '{"Id": "S", "N": "N"}');
+SELECT dyn_create_entity('shared', 'A', '{"PK": "A#<Id>", "SK": "A#<N>", "GSI1PK": "G#<N>"}', '{"Id": "S", "N": "N"}');
+SELECT dyn_create_entity('shared', 'B', '{"PK": "B#<Id>", "SK": "B#<N:05>"}', '{"Id": "S", "N": "N"}');
 
 -- M07: which templates could make the same key
 SELECT dyn_create_table('overlap', 'PK S');
-SELECT dyn_entity('overlap', 'a' || n, jsonb_build_object('PK', t), '{"A": "S", "B": "S", "N": "N", "T": "S timestamptz"}')
+SELECT dyn_create_entity('overlap', 'a' || n, jsonb_build_object('PK', t), '{"A": "S", "B": "S", "N": "N", "T": "S timestamptz"}')
 	FROM (VALUES (1, 'USER#<A>')) v(n, t);
-SELECT dyn_entity('overlap', 'b', '{"PK": "USER#<A>#<B>"}', '{"A": "S", "B": "S"}');
-SELECT dyn_entity('overlap', 'c', '{"PK": "USER#1"}', '{}');
-SELECT dyn_entity('overlap', 'd', '{"PK": "USER#<N:03>#<B>"}', '{"N": "N", "B": "S"}');
-SELECT dyn_entity('overlap', 'e', '{"PK": "<T:day>"}', '{"T": "S timestamptz"}');
-SELECT dyn_entity('overlap', 'f', '{"PK": "2024-<B>"}', '{"B": "S"}');
-SELECT dyn_entity('overlap', 'g', '{"PK": "2024_<B>"}', '{"B": "S"}');
-SELECT dyn_entity('overlap', 'h', '{"PK": "<A>"}', '{"A": "S"}');
+SELECT dyn_create_entity('overlap', 'b', '{"PK": "USER#<A>#<B>"}', '{"A": "S", "B": "S"}');
+SELECT dyn_create_entity('overlap', 'c', '{"PK": "USER#1"}', '{}');
+SELECT dyn_create_entity('overlap', 'd', '{"PK": "USER#<N:03>#<B>"}', '{"N": "N", "B": "S"}');
+SELECT dyn_create_entity('overlap', 'e', '{"PK": "<T:day>"}', '{"T": "S timestamptz"}');
+SELECT dyn_create_entity('overlap', 'f', '{"PK": "2024-<B>"}', '{"B": "S"}');
+SELECT dyn_create_entity('overlap', 'g', '{"PK": "2024_<B>"}', '{"B": "S"}');
+SELECT dyn_create_entity('overlap', 'h', '{"PK": "<A>"}', '{"A": "S"}');
 
 -- replacing, dropping
-SELECT dyn_entity('overlap', 'h', '{"PK": "H#<A>"}', '{"A": "S"}', type_attribute => 'kind', type_value => 'hh');
+SELECT dyn_create_entity('overlap', 'h', '{"PK": "H#<A>"}', '{"A": "S"}', type_attribute => 'kind', type_value => 'hh');
 SELECT * FROM dyn_entities('overlap') WHERE name >= 'g';
-SELECT dyn_entity_drop('overlap', 'h');
-SELECT dyn_entity_drop('overlap', 'h');
+SELECT dyn_drop_entity('overlap', 'h');
+SELECT dyn_drop_entity('overlap', 'h');
 SELECT count(*) FROM dyn_entities('overlap');
-SELECT dyn_entity_drop('overlap', name) FROM dyn_entities('overlap') ORDER BY name LIMIT 1;
+SELECT dyn_drop_entity('overlap', name) FROM dyn_entities('overlap') ORDER BY name LIMIT 1;
 DROP TABLE hub, whole, shared, overlap;

@@ -1,21 +1,21 @@
 -- Declarations of entities that are refused, each with what is wrong.
 SELECT dyn_create_table('tab', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "G N", "sort_key": "H B"}}');
-\set decl 'SELECT dyn_entity(''tab'', ''E'', keys => jsonb ''{"PK": "P#<A>", "SK": "S"}'' || :k, attributes => jsonb ''{"A": "S"}'' || :a)'
+\set decl 'SELECT dyn_create_entity(''tab'', ''E'', keys => jsonb ''{"PK": "P#<A>", "SK": "S"}'' || :k, attributes => jsonb ''{"A": "S"}'' || :a)'
 -- arguments
-SELECT dyn_entity(NULL, 'E', '{}', '{}');
-SELECT dyn_entity('tab', NULL, '{}', '{}');
-SELECT dyn_entity('tab', 'E', NULL, '{}');
-SELECT dyn_entity('tab', 'E', '{}', NULL);
-SELECT dyn_entity('tab', 'E', '{}', '{}', NULL, 'E');
-SELECT dyn_entity('none', 'E', '{}', '{}');
-SELECT dyn_entity('tab', '', '{}', '{}');
-SELECT dyn_entity('tab', repeat('x', 256), '{}', '{}');
-SELECT dyn_entity('tab', 'E', '[]', '{}');
-SELECT dyn_entity('tab', 'E', '{}', '"x"');
-SELECT dyn_entity('tab', 'E', '{}', '{}', '');
-SELECT dyn_entity('tab', 'E', '{}', '{}', 'Type', '');
+SELECT dyn_create_entity(NULL, 'E', '{}', '{}');
+SELECT dyn_create_entity('tab', NULL, '{}', '{}');
+SELECT dyn_create_entity('tab', 'E', NULL, '{}');
+SELECT dyn_create_entity('tab', 'E', '{}', NULL);
+SELECT dyn_create_entity('tab', 'E', '{}', '{}', NULL, 'E');
+SELECT dyn_create_entity('none', 'E', '{}', '{}');
+SELECT dyn_create_entity('tab', '', '{}', '{}');
+SELECT dyn_create_entity('tab', repeat('x', 256), '{}', '{}');
+SELECT dyn_create_entity('tab', 'E', '[]', '{}');
+SELECT dyn_create_entity('tab', 'E', '{}', '"x"');
+SELECT dyn_create_entity('tab', 'E', '{}', '{}', '');
+SELECT dyn_create_entity('tab', 'E', '{}', '{}', 'Type', '');
 -- keys: of the table all, of others none; templates of what is declared and suits
-SELECT dyn_entity('tab', 'E', '{"PK": "a"}', '{}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "a"}', '{}');
 \set a '''{}'''
 \set k '''{"X": "a"}'''
 :decl;
@@ -96,32 +96,32 @@ SELECT dyn_entity('tab', 'E', '{"PK": "a"}', '{}');
 :decl;
 \set a '''{"B": {"type": "S", "stored": "Type"}}'''
 :decl;
-SELECT dyn_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S"}', '{"A": "S"}', 'PK');
-SELECT dyn_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S"}', jsonb_build_object('A', 'S', repeat('x', 256), 'S'));
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S"}', '{"A": "S"}', 'PK');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S"}', jsonb_build_object('A', 'S', repeat('x', 256), 'S'));
 -- types
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', jsonb_build_object('A', t)) FROM (VALUES ('X')) v(t);
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "text"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S nothing"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S nowhere.nothing"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S anyelement"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S setof text"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S "}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S text, int"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S text[]"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "N text"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "B text"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "BOOL integer"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "NULL integer"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "M text[]"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "L text"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "NS text[]"}');
-SELECT dyn_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "SS text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', jsonb_build_object('A', t)) FROM (VALUES ('X')) v(t);
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S nothing"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S nowhere.nothing"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S anyelement"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S setof text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S "}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S text, int"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "S text[]"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "N text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "B text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "BOOL integer"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "NULL integer"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "M text[]"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "L text"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "NS text[]"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P", "SK": "S"}', '{"A": "SS text"}');
 -- none of these is there now
 SELECT count(*) FROM dyn_entities('tab');
 -- an index that is gone leaves the declaration readable, and its key is made as before
-SELECT dyn_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S", "G": "<N>"}', '{"A": "S", "N": "N"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S", "G": "<N>"}', '{"A": "S", "N": "N"}');
 CALL dyn_drop_index('tab', 'GSI1');
 SELECT dyn_put_entity('tab', 'E', jsonb '{"A": "a", "N": 7}');
 SELECT i FROM dyn_scan('tab') i;
-SELECT dyn_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S", "G": "<N>"}', '{"A": "S", "N": "N"}');
+SELECT dyn_create_entity('tab', 'E', '{"PK": "P#<A>", "SK": "S", "G": "<N>"}', '{"A": "S", "N": "N"}');
 DROP TABLE tab;

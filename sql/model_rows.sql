@@ -76,13 +76,13 @@ SELECT q ->> 'GSI1SK' AS m34 FROM dyn_query('app', 'GSI1PK = :o AND begins_with(
 -- M35 a session store: put with a time to live, get and delete by token
 SELECT dyn_create_table('sessions', 'token S');
 SET client_min_messages = warning;
-CALL dyn_ttl_enable('sessions', 'expires', hide_expired => true);
+CALL dyn_enable_ttl('sessions', 'expires', hide_expired => true);
 RESET client_min_messages;
 SELECT dyn_put('sessions', jsonb_build_object('token', t, 'user', 'u', 'expires', floor(extract(epoch FROM now())) + s), condition => 'attribute_not_exists(#t)', names => '{"#t": "token"}') FROM (VALUES ('now', 3600), ('past', -10)) v (t, s);
 SELECT dyn_get('sessions', '{"token":"now"}'::jsonb, '#u', '{"#u":"user"}') AS m35, dyn_get('sessions', '{"token":"past"}'::jsonb) IS NULL AS expired;
 SELECT dyn_delete('sessions', '{"token":"now"}'::jsonb);
 SELECT dyn_get('sessions', '{"token":"now"}'::jsonb) IS NULL AS m35;
-CALL dyn_ttl_sweep('sessions');
+CALL dyn_sweep_ttl('sessions');
 
 SET client_min_messages = warning;
 DROP SCHEMA model_rows CASCADE;

@@ -104,7 +104,7 @@ CREATE TEMP TABLE rendered AS SELECT t, a.s AS a, b.s AS b, r FROM unnest(ARRAY[
 	try_render(t, jsonb_build_object('A', a.s, 'B', b.s)) r WHERE length(a.s) < 4 AND length(b.s) < 3 AND r IS NOT NULL;
 SELECT t, count(*), count(*) = count(DISTINCT r) AS injective FROM rendered GROUP BY t ORDER BY t COLLATE "C";
 SELECT dyn_create_table('forms', 'PK S');
-SELECT dyn_entity('forms', 'E', '{"PK": "#<A>##<B>"}', '{"A": "S", "B": "S"}', NULL);
+SELECT dyn_create_entity('forms', 'E', '{"PK": "#<A>##<B>"}', '{"A": "S", "B": "S"}', NULL);
 SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', r)) IS NULL) AS not_recognised FROM rendered WHERE t = '#<A>##<B>';
 SELECT count(*), count(*) FILTER (WHERE dyn_entity_attributes('forms', jsonb_build_object('PK', x)) IS NOT NULL) AS recognised
 	FROM (SELECT a.s || b.s AS x FROM strings a, strings b UNION SELECT s FROM strings) x WHERE x NOT IN (SELECT r FROM rendered WHERE t = '#<A>##<B>') AND length(x) < 6;

@@ -23,9 +23,9 @@ DROP TABLE i;
 
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"},
   "Turned": {"partition_key": "sk S", "sort_key": "pk S"}}');
-SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S","Founded":"S date"}');
-SELECT dyn_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', '{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S mood","Address":"M","Nicks":"L text[]"}');
-SELECT dyn_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S","Founded":"S date"}');
+SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', '{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S mood","Address":"M","Nicks":"L text[]"}');
+SELECT dyn_create_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
   '{"OrgId":"S","Number":"N integer","Title":{"type":"S","stored":"t"},"Status":"S","Priority":"N smallint","Closed":"S timestamptz(0)","Lines":"L","Hours":"NS"}');
 SELECT count(*) FROM (VALUES
   ('Org', '{"OrgId":"1","Name":"Happy Inc","Founded":"2001-02-03"}'::jsonb), ('Org', '{"OrgId":"2","Name":"abc"}'),
@@ -35,7 +35,7 @@ SELECT count(*) FROM (VALUES
   ('Ticket', '{"OrgId":"1","Number":8,"Title":"eight","Closed":"2024-05-01T10:00:00Z"}'),
   ('Ticket', '{"OrgId":"2","Number":9,"Status":"new","Priority":2,"Owner":"not declared"}')) v (e, a), dyn_put_entity('app', e, a);
 SELECT dyn_update('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}', 'SET Emails = :e', vals => '{":e":{"SS":["a@x","b@x"]}}');
-SELECT dyn_entity_view('app', 'Org'), dyn_entity_view('app', 'User'), dyn_entity_view('app', 'Ticket', 'tickets');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'Ticket', 'tickets');
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid IN ('"User"'::regclass, 'tickets'::regclass) AND attnum > 0 ORDER BY attrelid::regclass::text, attnum;
 SELECT reloptions FROM pg_class WHERE oid = 'tickets'::regclass;
 SELECT * FROM "Org" ORDER BY 1;
@@ -45,22 +45,22 @@ SELECT "Number", "Title", "OrgId", "Status", "Priority", "Closed" AT TIME ZONE '
 SELECT o."Name", count(t."Number"), array_agg(t."Title" ORDER BY "Number") FROM "Org" o LEFT JOIN tickets t USING ("OrgId") GROUP BY 1 ORDER BY 1;
 
 -- lists and sets, element by element
-SELECT dyn_entity_view('app', 'User', unnest => 'Emails'), dyn_entity_view('app', 'User', 'nicks', unnest => 'Nicks'), dyn_entity_view('app', 'Ticket', 'lines', 'Lines');
+SELECT dyn_create_entity_view('app', 'User', unnest => 'Emails'), dyn_create_entity_view('app', 'User', 'nicks', unnest => 'Nicks'), dyn_create_entity_view('app', 'Ticket', 'lines', 'Lines');
 SELECT * FROM "User_Emails";
 SELECT "OrgId", "position", element FROM nicks;
 SELECT * FROM lines;
 SELECT "Number", "position", h.ordinality AS nested, h.value FROM lines, jsonb_array_elements(element -> 'hours') WITH ORDINALITY h WHERE jsonb_typeof(element) = 'object';
-SELECT dyn_entity_view('app', 'Ticket', unnest => 'Title');
-SELECT dyn_entity_view('app', 'Ticket', unnest => 'Nope');
+SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Title');
+SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Nope');
 
 -- what is in an index
-SELECT dyn_entity_view('app', 'Org', index => 'GSI1'), dyn_entity_view('app', 'Ticket', index => 'GSI1'), dyn_entity_view('app', 'Ticket', 'by_status', index => 'ByStatus'),
-  dyn_entity_view('app', 'Ticket', index => 'Turned');
+SELECT dyn_create_entity_view('app', 'Org', index => 'GSI1'), dyn_create_entity_view('app', 'Ticket', index => 'GSI1'), dyn_create_entity_view('app', 'Ticket', 'by_status', index => 'ByStatus'),
+  dyn_create_entity_view('app', 'Ticket', index => 'Turned');
 SELECT "Number" FROM by_status ORDER BY 1;
 SELECT "Number" FROM "Ticket_GSI1" ORDER BY 1;
 SELECT "Number" FROM "Ticket_Turned" ORDER BY 1;
-SELECT dyn_entity_view('app', 'User', index => 'GSI1');
-SELECT dyn_entity_view('app', 'User', index => 'Nope');
+SELECT dyn_create_entity_view('app', 'User', index => 'GSI1');
+SELECT dyn_create_entity_view('app', 'User', index => 'Nope');
 
 -- an item is in the view of its entity if its keys are where it belongs; what its other keys are does not matter there
 SELECT dyn_put('app', '{"pk":{"S":"TICKET#10"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"10"}}');
@@ -76,22 +76,22 @@ SELECT "Number", "Hours", "Lines", "Closed" FROM tickets WHERE "Number" = 13;
 SELECT count(*) FROM lines WHERE "Number" = 13;
 
 -- an entity that is declared anew has its view made anew: columns stay where they are, and more come behind them
-SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name>"}', '{"OrgId":"S","Name":"S","Founded":"S date","Address":"M"}');
-SELECT dyn_entity_view('app', 'Org');
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name>"}', '{"OrgId":"S","Name":"S","Founded":"S date","Address":"M"}');
+SELECT dyn_create_entity_view('app', 'Org');
 SELECT attname FROM pg_attribute WHERE attrelid = '"Org"'::regclass ORDER BY attnum;
-SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S"}');
-SELECT dyn_entity_view('app', 'Org');
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S"}');
+SELECT dyn_create_entity_view('app', 'Org');
 DROP VIEW "Org" CASCADE;
-SELECT dyn_entity_view('app', 'Org');
+SELECT dyn_create_entity_view('app', 'Org');
 -- names that are taken
 CREATE VIEW taken AS SELECT 1 AS "OrgId";
-SELECT dyn_entity_view('app', 'Org', 'taken');
-SELECT dyn_entity_view('app', 'Org', 'app');
-SELECT dyn_entity_view('app', 'Org', 'User');
-SELECT dyn_entity_view('app', 'Nope');
-SELECT dyn_entity_view('nope', 'Org');
-SELECT dyn_entity_view(NULL, 'Org');
-SELECT dyn_entity_view('app', 'Org', repeat('n', 80));
+SELECT dyn_create_entity_view('app', 'Org', 'taken');
+SELECT dyn_create_entity_view('app', 'Org', 'app');
+SELECT dyn_create_entity_view('app', 'Org', 'User');
+SELECT dyn_create_entity_view('app', 'Nope');
+SELECT dyn_create_entity_view('nope', 'Org');
+SELECT dyn_create_entity_view(NULL, 'Org');
+SELECT dyn_create_entity_view('app', 'Org', repeat('n', 80));
 -- renamed tables, columns and types are followed
 ALTER TABLE app RENAME TO "the app";
 ALTER TYPE mood RENAME TO temper;
@@ -107,7 +107,7 @@ CREATE FUNCTION hostile.dyn_is_entity(dyn_item, text, text) RETURNS boolean LANG
 CREATE FUNCTION hostile.unnest(text[]) RETURNS SETOF text LANGUAGE sql AS 'SELECT ''no''::text';
 CREATE TYPE hostile.text AS ENUM ('no');
 SET search_path = hostile, public, pg_catalog;
-SELECT dyn_entity_view('app', 'User', 'safe'), dyn_entity_view('app', 'User', 'safe_nicks', unnest => 'Nicks');
+SELECT dyn_create_entity_view('app', 'User', 'safe'), dyn_create_entity_view('app', 'User', 'safe_nicks', unnest => 'Nicks');
 RESET search_path;
 SELECT "OrgId" FROM safe ORDER BY 1;
 SELECT element FROM safe_nicks;
@@ -118,7 +118,7 @@ CREATE ROLE dyn_view_reader;
 GRANT SELECT ON tickets, "Ticket_GSI1" TO dyn_view_reader;
 SET ROLE dyn_view_reader;
 SELECT "Number" FROM tickets;
-SELECT dyn_entity_view('app', 'Ticket');
+SELECT dyn_create_entity_view('app', 'Ticket');
 RESET ROLE;
 GRANT SELECT ON app TO dyn_view_reader;
 ALTER TABLE app ENABLE ROW LEVEL SECURITY;

@@ -5,14 +5,14 @@ SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
 CREATE TYPE color AS ENUM ('red', 'blue');
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"}}');
-SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S"}');
-SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S"}');
+SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<ProjectId:05>"},{"template":"CLOSED#<ProjectId:05>"}]}',
   '{"OrgId":{"type":"S","stored":"o"},"Kind":"S varchar(20)","ProjectId":"N integer","Lead":"S uuid","Closed":"BOOL","Status":"S","Priority":"N bigint","Due":"S date"}');
 -- each type by itself
-SELECT dyn_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
+SELECT dyn_create_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
   '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S char(10)","Map":"M"}');
-SELECT dyn_entity_view('app', 'Org'), dyn_entity_view('app', 'Org', index => 'GSI1'), dyn_entity_view('app', 'Project'), dyn_entity_view('app', 'Project', index => 'GSI1'),
-  dyn_entity_view('app', 'Project', 'by_status', index => 'ByStatus'), dyn_entity_view('app', 'Odd');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'Org', index => 'GSI1'), dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index => 'GSI1'),
+  dyn_create_entity_view('app', 'Project', 'by_status', index => 'ByStatus'), dyn_create_entity_view('app', 'Odd');
 SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"Happy Inc"}'::jsonb), ('Org', '{"OrgId":"2","Name":"ABC"}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":1,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Status":"new","Priority":5}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":2,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Closed":true,"Status":"new","Priority":3}'),
@@ -143,8 +143,8 @@ CREATE SCHEMA shop;
 CREATE SCHEMA types;
 CREATE TYPE types.size AS ENUM ('s', 'm');
 SELECT dyn_create_table('shop.shop', 'pk S');
-SELECT dyn_entity('shop.shop', 'Shirt', '{"pk":"SHIRT#<Id>#<Size>"}', '{"Id":"S","Size":"S types.size"}');
-SELECT dyn_entity_view('shop.shop', 'Shirt');
+SELECT dyn_create_entity('shop.shop', 'Shirt', '{"pk":"SHIRT#<Id>#<Size>"}', '{"Id":"S","Size":"S types.size"}');
+SELECT dyn_create_entity_view('shop.shop', 'Shirt');
 SELECT count(*) FROM dyn_put_entity('shop.shop', 'Shirt', '{"Id":"1","Size":"s"}'::jsonb);
 GRANT USAGE ON SCHEMA shop TO dyn_schemaless;
 GRANT SELECT, UPDATE ON shop.shop, shop."Shirt" TO dyn_schemaless;
@@ -185,7 +185,7 @@ BEGIN
 END $$;
 SELECT estimate('SELECT * FROM "Project"') BETWEEN 15000 AND 20100 AS projects, estimate('SELECT * FROM "Org"') BETWEEN 100 AND 400 AS organizations;
 -- beginnings of both keys come together
-SELECT dyn_entity('app', 'Person', '{"pk": "PERSON#<Name>", "sk": "#PERSON"}', '{"Name": "S"}'), dyn_entity_view('app', 'Person');
+SELECT dyn_create_entity('app', 'Person', '{"pk": "PERSON#<Name>", "sk": "#PERSON"}', '{"Name": "S"}'), dyn_create_entity_view('app', 'Person');
 SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('app', 'Person', jsonb_build_object('Name', 'n' || n));
 ANALYZE app;
 SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;

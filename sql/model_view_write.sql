@@ -5,9 +5,9 @@
 SET TIME ZONE 'UTC';
 SET DATESTYLE = ISO;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}', local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
-SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
+SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
   '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)","Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
-SELECT dyn_entity_view('app', 'Project'), dyn_entity_view('app', 'Project', index => 'GSI1'), dyn_entity_view('app', 'Project', unnest => 'Tags');
+SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index => 'GSI1'), dyn_create_entity_view('app', 'Project', unnest => 'Tags');
 
 -- INSERT: keys, type attribute and defaults are made
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead", "Budget", "Tags", "Lines", "Meta", "Due")
@@ -69,15 +69,15 @@ ROLLBACK;
 SELECT "Budget" FROM "Project" WHERE "ProjectId" = 2;
 
 -- a view that is older than the declaration shows what is written, or it is not written
-SELECT dyn_entity('app', 'Project', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_create_entity('app', 'Project', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name") VALUES ('1', 10, 'x');
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 10, 'x', 'column of an attribute that is gone');
 UPDATE "Project" SET "Name" = 'x';
 -- columns of attributes that are not declared any more, in a view that shows the right items
-SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead") VALUES ('1', 10, 'x', 'column of an attribute that is gone');
-SELECT dyn_entity('app', 'Other', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
-SELECT dyn_entity_drop('app', 'Project');
+SELECT dyn_create_entity('app', 'Other', '{"pk":"O#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_drop_entity('app', 'Project');
 UPDATE "Project" SET "Name" = 'x';
 -- the trigger is for these views alone
 CREATE VIEW plain AS SELECT 1 AS a;
@@ -89,8 +89,8 @@ DROP VIEW plain;
 DROP TRIGGER t ON app;
 
 -- a key of an attribute that is written in another way than its type prints: not found, which is no success
-SELECT dyn_entity('app', 'Event', '{"pk":"EVENT#<Id>","sk":"<At>"}', '{"Id":"S","At":"S timestamptz","Note":"S"}');
-SELECT dyn_entity_view('app', 'Event');
+SELECT dyn_create_entity('app', 'Event', '{"pk":"EVENT#<Id>","sk":"<At>"}', '{"Id":"S","At":"S timestamptz","Note":"S"}');
+SELECT dyn_create_entity_view('app', 'Event');
 SELECT dyn_put('app', '{"Type":"Event","pk":"EVENT#1","sk":"2024-05-01T10:00:00Z","Id":"1","At":"2024-05-01T10:00:00Z"}'::jsonb);
 INSERT INTO "Event" VALUES ('2', '2024-05-01T10:00:00Z');
 UPDATE "Event" SET "Note" = 'x';
@@ -99,8 +99,8 @@ UPDATE "Event" SET "Note" = 'x' WHERE "Id" = '2' RETURNING "Id", "Note";
 DELETE FROM "Event" WHERE "Id" = '2' RETURNING "Id";
 
 -- by the rights of whoever writes, and row-level security
-SELECT dyn_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
-SELECT dyn_entity_view('app', 'Project', 'mine');
+SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
+SELECT dyn_create_entity_view('app', 'Project', 'mine');
 INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 1, 'of another');
 CREATE ROLE dyn_view_writer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON mine TO dyn_view_writer;

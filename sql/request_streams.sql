@@ -10,7 +10,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 SET timezone = 'UTC';
 CREATE SCHEMA request_streams;
 SET search_path = request_streams, public;
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 -- labels are times, and relations' numbers and iterators' times are other ones each time
 CREATE FUNCTION hidden(response text) RETURNS text LANGUAGE sql AS $$
   SELECT regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(response, '\d{4}-\d\d-\d\dT[0-9:.]{12}', 'LABEL', 'g'), 'shardId-\d{20}', 'shardId-TIME', 'g'),
@@ -26,9 +26,9 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT request('ListStreams', '{}');
 SELECT dyn_create_table('beta', 'pk S', 'sk N'), dyn_create_table('alpha', 'pk S'), dyn_create_table('gamma', 'pk S');
-SELECT count(dyn_stream_enable(t, v, n)) FROM (VALUES ('beta', 'NEW_AND_OLD_IMAGES', 2), ('alpha', 'KEYS_ONLY', 3), ('gamma', 'NEW_IMAGE', 1)) v (t, v, n);
-SELECT dyn_stream_disable('gamma');
-SELECT count(dyn_stream_enable('gamma', 'NEW_IMAGE', 1));
+SELECT count(dyn_enable_stream(t, v, n)) FROM (VALUES ('beta', 'NEW_AND_OLD_IMAGES', 2), ('alpha', 'KEYS_ONLY', 3), ('gamma', 'NEW_IMAGE', 1)) v (t, v, n);
+SELECT dyn_disable_stream('gamma');
+SELECT count(dyn_enable_stream('gamma', 'NEW_IMAGE', 1));
 CREATE FUNCTION arn(name text, which text DEFAULT 'ENABLED') RETURNS text LANGUAGE sql AS $$ SELECT stream_arn FROM dyn_streams WHERE relation = name::regclass AND status = which $$;
 CREATE FUNCTION shard(name text, number int, which text DEFAULT 'ENABLED') RETURNS text LANGUAGE sql AS $$
   SELECT 'shardId-' || lpad((extract(epoch FROM enabled_at) * 1000)::bigint::text, 20, '0') || '-' || lpad(number::text, 8, '0') FROM dyn_streams WHERE relation = name::regclass AND status = which $$;
@@ -102,8 +102,8 @@ SELECT * FROM pages(iterator('beta', 0), most => 3);
 SELECT * FROM pages(iterator('beta', 1), 600);
 -- a record, and other types of iterators
 SELECT request('GetRecords', json_build_object('ShardIterator', iterator('beta', 1), 'Limit', 1));
-SELECT p.* FROM dyn_stream_read('beta', max_records => 100) WITH ORDINALITY r, pages(iterator('beta', 1, 'AT_SEQUENCE_NUMBER', sequence_number), 1, 1) p WHERE r.ordinality = 51;
-SELECT p.* FROM dyn_stream_read('beta', max_records => 100) WITH ORDINALITY r, pages(iterator('beta', 1, 'AFTER_SEQUENCE_NUMBER', sequence_number), 1, 1) p WHERE r.ordinality = 51;
+SELECT p.* FROM dyn_read_stream('beta', max_records => 100) WITH ORDINALITY r, pages(iterator('beta', 1, 'AT_SEQUENCE_NUMBER', sequence_number), 1, 1) p WHERE r.ordinality = 51;
+SELECT p.* FROM dyn_read_stream('beta', max_records => 100) WITH ORDINALITY r, pages(iterator('beta', 1, 'AFTER_SEQUENCE_NUMBER', sequence_number), 1, 1) p WHERE r.ordinality = 51;
 SELECT * FROM pages(iterator('beta', 1, 'LATEST'), 1, 1);
 -- where a stream begins, as it is described, all of it is read
 SELECT sum(records) FROM pages(iterator('beta', 1, 'AT_SEQUENCE_NUMBER', dyn_request('DescribeStream', json_build_object('StreamArn', arn('beta'))) #>> '{StreamDescription,Shards,1,SequenceNumberRange,StartingSequenceNumber}'));
@@ -171,7 +171,7 @@ INSERT INTO dyn_stream_records SELECT 'gamma'::regclass, label('gamma', 'DISABLE
   FROM generate_series(1, 3) i, LATERAL (SELECT jsonb_build_object('pk', i, 'sk', i)::dyn_item AS item) v;
 SELECT iterator('gamma', 0, which => 'DISABLED') AS it \gset
 SELECT * FROM pages(:'it', 2);
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT * FROM pages(:'it', 2);
 SELECT jsonb_pretty(hidden(dyn_request('DescribeStream', json_build_object('StreamArn', arn('gamma', 'DISABLED')))::text)::jsonb -> 'StreamDescription' -> 'Shards');
 
@@ -182,14 +182,14 @@ SELECT list_pages(9);
 
 DROP TABLE span;
 DELETE FROM dyn_stream_trimmed;
-SELECT dyn_stream_disable(t) FROM (VALUES ('delta'), ('alpha'), ('gamma')) v (t);
+SELECT dyn_disable_stream(t) FROM (VALUES ('delta'), ('alpha'), ('gamma')) v (t);
 -- a stream that had no records does not end before it begins
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*), bool_and(r ->> 'StartingSequenceNumber' <= r ->> 'EndingSequenceNumber') AS ordered
   FROM dyn_streams s, json_array_elements(dyn_request('DescribeStream', json_build_object('StreamArn', s.stream_arn)) -> 'StreamDescription' -> 'Shards') d, LATERAL (SELECT d -> 'SequenceNumberRange' AS r) v
   WHERE relation::text ~ 'gamma';
 -- nothing more comes when all is taken down
-CALL dyn_stream_teardown();
+CALL dyn_teardown_streams();
 SELECT bool_and(dyn_request('DescribeStream', json_build_object('StreamArn', s.stream_arn)) #>> '{StreamDescription,Shards,0,SequenceNumberRange,EndingSequenceNumber}' IS NOT NULL) AS ended
   FROM dyn_streams s WHERE relation::text ~ 'gamma';
 DROP SCHEMA request_streams CASCADE;

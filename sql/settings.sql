@@ -13,7 +13,7 @@ SELECT dyn_put('app', '{"pk":{"S":"1"},"a":{"S":"x"}}');
 -- some: the last argument; indexes stay what they are
 SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "b", "Value": "it''s"}, {"Key": "a", "Value": "\"\\"}]}');
 \set VERBOSITY terse
-CALL dyn_ttl_enable('app', 'expires');
+CALL dyn_enable_ttl('app', 'expires');
 \set VERBOSITY default
 SELECT arguments('app');
 SELECT * FROM dyn_query('app', 'a = :a', vals => '{":a":{"S":"x"}}', index => 'GSI1');
@@ -39,7 +39,7 @@ SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:loca
 
 -- nothing is left of them when all is as at first
 SELECT dyn_request('UntagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/settings_elsewhere.moved", "TagKeys": ["a", "b"]}');
-CALL dyn_ttl_disable('settings_elsewhere.moved');
+CALL dyn_disable_ttl('settings_elsewhere.moved');
 SELECT arguments('settings_elsewhere.moved');
 
 -- written by hand

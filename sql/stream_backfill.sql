@@ -8,12 +8,12 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 SET client_min_messages = warning;
 SELECT dyn_create_table('filled', 'pk S');
 SELECT count(*) FROM generate_series(1, 6) i, dyn_put('filled', jsonb_build_object('pk', i::text, 'n', i));
-CALL dyn_stream_setup();
-SELECT count(dyn_stream_enable('filled', 'KEYS_ONLY'));
+CALL dyn_setup_streams();
+SELECT count(dyn_enable_stream('filled', 'KEYS_ONLY'));
 CALL dyn_backfill('filled', 'n <= :n', 'SET Streamed = :n', vals => '{":n":{"N":"4"}}');
 CALL dyn_backfill('filled', 'n <= :n', 'SET Streamed = :n', vals => '{":n":{"N":"4"}}');
-CALL dyn_stream_collect();
-SELECT event_name, count(*) FROM dyn_stream_read('filled') GROUP BY 1;
-SELECT dyn_stream_disable('filled');
-CALL dyn_stream_teardown();
+CALL dyn_collect_streams();
+SELECT event_name, count(*) FROM dyn_read_stream('filled') GROUP BY 1;
+SELECT dyn_disable_stream('filled');
+CALL dyn_teardown_streams();
 SELECT dyn_drop_table('filled');

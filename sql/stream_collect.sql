@@ -4,28 +4,28 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \echo skipped: wal_level is not logical
 \quit
 \endif
--- dyn_stream_collect(): records move from the slot into the extension's tables, exactly once.
+-- dyn_collect_streams(): records move from the slot into the extension's tables, exactly once.
 \set VERBOSITY terse
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset
 
 -- who may, and where
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 CREATE ROLE collect_user;
 GRANT CREATE ON SCHEMA public TO collect_user;
 SET ROLE collect_user;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 RESET ROLE;
 BEGIN;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 ROLLBACK;
-DO $$ DECLARE n bigint; BEGIN CALL dyn_stream_collect(n); EXCEPTION WHEN active_sql_transaction THEN RAISE NOTICE '%', SQLERRM; END $$;
+DO $$ DECLARE n bigint; BEGIN CALL dyn_collect_streams(n); EXCEPTION WHEN active_sql_transaction THEN RAISE NOTICE '%', SQLERRM; END $$;
 SET default_transaction_read_only = on;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 RESET default_transaction_read_only;
 SET client_min_messages = warning;
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 RESET client_min_messages;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 
 -- what was collected, by table, in order; places grow
 CREATE FUNCTION collected(name text) RETURNS SETOF text LANGUAGE sql AS $$
@@ -34,7 +34,7 @@ CREATE FUNCTION collected(name text) RETURNS SETOF text LANGUAGE sql AS $$
 CREATE FUNCTION forget() RETURNS void LANGUAGE sql AS 'DELETE FROM dyn_stream_records';
 SELECT dyn_create_table('col_app', 'pk S', 'sk S'), dyn_create_table('col_keys', 'pk S'), dyn_create_table('col_none', 'pk S');
 SELECT dyn_put('col_app', '{"pk":{"S":"before"},"sk":{"S":"enabled"}}');
-SELECT dyn_stream_enable('col_app', 'NEW_AND_OLD_IMAGES') IS NOT NULL, dyn_stream_enable('col_keys', 'KEYS_ONLY', 1) IS NOT NULL;
+SELECT dyn_enable_stream('col_app', 'NEW_AND_OLD_IMAGES') IS NOT NULL, dyn_enable_stream('col_keys', 'KEYS_ONLY', 1) IS NOT NULL;
 
 -- ST01, ST02, ST04: the three events, and tables without a stream
 SELECT dyn_put('col_app', '{"pk":{"S":"a"},"sk":{"S":"1"},"n":{"N":"1"}}');
@@ -42,11 +42,11 @@ SELECT dyn_update('col_app', '{"pk":{"S":"a"},"sk":{"S":"1"}}', 'SET n = n + :on
 SELECT dyn_delete('col_app', '{"pk":{"S":"a"},"sk":{"S":"1"}}');
 SELECT dyn_put('col_keys', '{"pk":{"S":"k"},"big":{"S":"x"}}');
 SELECT dyn_put('col_none', '{"pk":{"S":"k"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT collected('col_app');
 SELECT collected('col_keys');
 SELECT count(*) FROM dyn_stream_records WHERE relation = 'col_none'::regclass;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*), count(*) FILTER (WHERE committed <= collected), count(DISTINCT (lsn, ordinal)) FROM dyn_stream_records;
 
 -- ST07: nothing of what was rolled back
@@ -65,14 +65,14 @@ SAVEPOINT s;
 SELECT dyn_put('col_app', '{"pk":{"S":"kept"},"sk":{"S":"3"}}');
 RELEASE s;
 COMMIT;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT collected('col_app');
 SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dyn_stream_records;
 
 -- ST06: the changes of an item in their order, also by more than one round
 SELECT forget();
 SELECT dyn_put('col_app', '{"pk":{"S":"order"},"sk":{"S":"1"},"n":{"N":"0"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 DO $$
 DECLARE
 	n bigint;
@@ -81,11 +81,11 @@ BEGIN
 		PERFORM dyn_update('col_app', '{"pk":{"S":"order"},"sk":{"S":"1"}}', 'SET n = n + :one', vals => '{":one":{"N":"1"}}');
 		COMMIT;
 		IF i % 25 = 0 THEN
-			CALL dyn_stream_collect(n);
+			CALL dyn_collect_streams(n);
 		END IF;
 	END LOOP;
 END $$;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*), array_agg((new_image ->> 'n')::int ORDER BY lsn, ordinal) = array_agg(i::int ORDER BY i) AS ordered
 	FROM (SELECT *, row_number() OVER (ORDER BY lsn, ordinal) - 1 AS i FROM dyn_stream_records) r;
 
@@ -95,7 +95,7 @@ SELECT dyn_transact('[{"Put":{"TableName":"col_app","Item":{"pk":{"S":"t"},"sk":
 	{"Put":{"TableName":"col_app","Item":{"pk":{"S":"t"},"sk":{"S":"2"}}}},
 	{"Put":{"TableName":"col_keys","Item":{"pk":{"S":"t"}}}},
 	{"ConditionCheck":{"TableName":"col_app","Key":{"pk":{"S":"absent"},"sk":{"S":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}}]');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT event, keys FROM dyn_stream_records ORDER BY keys::text;
 SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dyn_stream_records;
 
@@ -103,13 +103,13 @@ SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dyn_stream_
 SELECT forget();
 TRUNCATE col_keys;
 SELECT dyn_put('col_keys', '{"pk":{"S":"again"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT collected('col_keys');
 SELECT forget();
 SELECT dyn_put('col_keys', '{"pk":{"S":"late"}}');
 SELECT 'col_keys'::regclass::oid AS gone \gset
 DROP TABLE col_keys;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT relation = :gone AS of_it, event, keys FROM dyn_stream_records;
 
 -- a transaction that memory does not hold, and items out of line
@@ -118,7 +118,7 @@ SET work_mem = '64kB';
 INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'many', 'sk', to_char(i, 'FM00000'), 'pad', repeat(md5(i::text), 1 + i % 10)) FROM generate_series(1, 30000) i;
 INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'large', 'sk', i::text, 'pad', (SELECT string_agg(md5((i * 10000 + j)::text), '') FROM generate_series(1, 3000) j))
 	FROM generate_series(1, 3) i;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 RESET work_mem;
 SELECT count(*), count(DISTINCT lsn), min(ordinal), max(ordinal) FROM dyn_stream_records WHERE keys ->> 'pk' = 'many';
 SELECT count(*) FROM dyn_stream_records r JOIN col_app a ON a.pk = r.keys ->> 'pk' AND a.sk = r.keys ->> 'sk' AND a.item = r.new_image;
@@ -127,12 +127,12 @@ SELECT count(*) FROM dyn_stream_records r JOIN col_app a ON a.pk = r.keys ->> 'p
 SELECT forget();
 SELECT slot_name = 'col_copy' FROM pg_copy_logical_replication_slot(:'slot', 'col_copy');
 SELECT dyn_put('col_app', '{"pk":{"S":"once"},"sk":{"S":"1"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
 SELECT slot_name = :'slot' FROM pg_copy_logical_replication_slot('col_copy', :'slot');
 SELECT r.confirmed_flush_lsn < s.collected AS behind FROM pg_replication_slots r, dyn_stream_state s WHERE r.slot_name = :'slot';
 SELECT dyn_put('col_app', '{"pk":{"S":"once"},"sk":{"S":"2"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT collected('col_app');
 SELECT r.confirmed_flush_lsn = s.collected AS in_step FROM pg_replication_slots r, dyn_stream_state s WHERE r.slot_name = :'slot';
 
@@ -140,20 +140,20 @@ SELECT r.confirmed_flush_lsn = s.collected AS in_step FROM pg_replication_slots 
 \set VERBOSITY default
 SELECT dyn_put('col_app', '{"pk":{"S":"lost"},"sk":{"S":"1"}}');
 SELECT end_lsn IS NOT NULL FROM pg_replication_slot_advance(:'slot', pg_current_wal_lsn());
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'lost';
 \set VERBOSITY terse
 SELECT slot_name = :'slot' FROM pg_copy_logical_replication_slot('col_copy', :'slot');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'lost';
 SELECT pg_drop_replication_slot('col_copy');
 
 -- while there is nothing for streams, the slot goes on all the same
 CREATE TABLE col_other AS SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 SELECT pg_current_wal_insert_lsn() AS here \gset
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT confirmed_flush_lsn >= :'here' AS moved FROM pg_replication_slots WHERE slot_name = :'slot';
 DROP TABLE col_other;
 
@@ -185,14 +185,14 @@ BEGIN
 	FOR i IN 1..4 LOOP
 		PERFORM dyn_put('col_app', jsonb_build_object('pk', 'trim', 'sk', i::text));
 		COMMIT;
-		CALL dyn_stream_collect(n);
+		CALL dyn_collect_streams(n);
 		PERFORM pg_sleep(1);
 	END LOOP;
 	COMMIT;
 	PERFORM pg_sleep(1);
 	PERFORM dyn_put('col_app', jsonb_build_object('pk', 'trim', 'sk', 'last'));
 	COMMIT;
-	CALL dyn_stream_collect(n);
+	CALL dyn_collect_streams(n);
 END $$;
 SELECT DISTINCT keys ->> 'sk' IN ('4', 'last') AS late FROM dyn_stream_records;
 SELECT count(*) AS streams, bool_and(t.relation = 'col_app'::regclass) AS of_tables_there,
@@ -209,7 +209,7 @@ SHOW dynamo_table.stream_retention;
 -- what of partitions is made by another width joins what is there
 SELECT dyn_put('col_app', '{"pk":{"S":"wide"},"sk":{"S":"1"}}');
 SELECT pg_sleep(1.1);
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'wide';
 
 -- ST09: a clock that was ahead and is set back; records keep their order and expire all the same, also after a reset
@@ -218,10 +218,10 @@ SELECT pg_reload_conf();
 SELECT pg_sleep(0.5);
 UPDATE dyn_stream_state SET collected_at = collected_at + '300 days', records_at = records_at + '300 days';
 SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"1"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
 SET client_min_messages = error;
-CALL dyn_stream_reset();
+CALL dyn_reset_streams();
 RESET client_min_messages;
 DO $$
 DECLARE
@@ -230,7 +230,7 @@ BEGIN
 	FOR i IN 2..5 LOOP
 		PERFORM dyn_put('col_app', jsonb_build_object('pk', 'ahead', 'sk', i::text));
 		COMMIT;
-		CALL dyn_stream_collect(n);
+		CALL dyn_collect_streams(n);
 		PERFORM pg_sleep(1.1);
 	END LOOP;
 END $$;
@@ -238,14 +238,14 @@ SELECT bool_and(collected > now() + '299 days') AS ahead, bool_and(growing) AS g
 	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead') r;
 SELECT pg_sleep(3.5);
 SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"last"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT keys ->> 'sk' AS sk FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead';
-SELECT collected_at < now() + '1 minute' AS by_the_clock FROM dyn_stream_status;
+SELECT collected_at < now() + '1 minute' AS by_the_clock FROM dyn_stream_slots;
 ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();
 
-SELECT dyn_stream_disable('col_app');
-CALL dyn_stream_teardown();
+SELECT dyn_disable_stream('col_app');
+CALL dyn_teardown_streams();
 SELECT dyn_drop_table('col_app'), dyn_drop_table('col_none');
 REVOKE CREATE ON SCHEMA public FROM collect_user;
 DROP ROLE collect_user;

@@ -8,9 +8,9 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 -- of changes, and a subscriber of all tables would stop at a partition that it lacks.
 \set VERBOSITY terse
 SET client_min_messages = warning;
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 SELECT dyn_create_table('decoded', 'pk S');
-SELECT count(dyn_stream_enable('decoded', 'NEW_AND_OLD_IMAGES'));
+SELECT count(dyn_enable_stream('decoded', 'NEW_AND_OLD_IMAGES'));
 SELECT count(*) FROM pg_create_logical_replication_slot('other', 'test_decoding');
 CREATE PUBLICATION everything FOR ALL TABLES;
 SELECT count(*) FROM pg_create_logical_replication_slot('subscriber', 'pgoutput');
@@ -18,8 +18,8 @@ SELECT count(*) FROM pg_create_logical_replication_slot('subscriber', 'pgoutput'
 -- one of them in the records' TOAST table
 SELECT dyn_put('decoded', jsonb_build_object('pk', 'large', 'v', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 1000) i)));
 SELECT dyn_put('decoded', '{"pk":{"S":"small"}}');
-CALL dyn_stream_collect();
-SELECT count(*) FROM dyn_stream_read('decoded');
+CALL dyn_collect_streams();
+SELECT count(*) FROM dyn_read_stream('decoded');
 SELECT split_part(data, ':', 1) AS change, count(*) FROM pg_logical_slot_get_changes('other', NULL, NULL, 'skip-empty-xacts', '1')
   WHERE data LIKE 'table %' GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 0 AS sent, bool_or(position('dyn_stream_records'::bytea IN data) > 0) AS records
@@ -27,5 +27,5 @@ SELECT count(*) > 0 AS sent, bool_or(position('dyn_stream_records'::bytea IN dat
 
 SELECT pg_drop_replication_slot('other'), pg_drop_replication_slot('subscriber');
 DROP PUBLICATION everything;
-SELECT dyn_stream_disable('decoded'), dyn_drop_table('decoded');
-CALL dyn_stream_teardown();
+SELECT dyn_disable_stream('decoded'), dyn_drop_table('decoded');
+CALL dyn_teardown_streams();

@@ -29,40 +29,40 @@ CREATE FUNCTION streams(t regclass) RETURNS TABLE (relation regclass, stream_arn
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 
 -- no stream without a slot, and no slot that nobody has asked for
-SELECT state, slot_name = 'dynamo_table_' || (SELECT oid FROM pg_database WHERE datname = current_database()) AS named, lag, lag_bytes FROM dyn_stream_status;
-SELECT dyn_stream_enable('app', 'NEW_IMAGE');
+SELECT state, slot_name = 'dynamo_table_' || (SELECT oid FROM pg_database WHERE datname = current_database()) AS named, lag, lag_bytes FROM dyn_stream_slots;
+SELECT dyn_enable_stream('app', 'NEW_IMAGE');
 SELECT attempt($$ SELECT dyn_request('UpdateTable', '{"TableName": "app", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}') $$);
 SELECT attempt($$ SELECT dyn_request('CreateTable', '{"TableName": "created", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
   "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}}') $$), to_regclass('created');
 SELECT count(*) FROM pg_replication_slots WHERE database = current_database();
-SELECT attempt('CALL dyn_stream_setup()');
-CALL dyn_stream_setup();
-SELECT state, wal_status, collected_lsn = confirmed_lsn AS collected_all, coalesce(failover, false) AS failover, active_pid FROM dyn_stream_status;
-SELECT after_lsn, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dyn_stream_gaps, dyn_stream_status;
+SELECT attempt('CALL dyn_setup_streams()');
+CALL dyn_setup_streams();
+SELECT state, wal_status, collected_lsn = confirmed_lsn AS collected_all, coalesce(failover, false) AS failover, active_pid FROM dyn_stream_slots;
+SELECT after_lsn, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dyn_stream_gaps, dyn_stream_slots;
 
 -- ST04: the view types, and the replica identity that each needs
-SELECT masked(dyn_stream_enable('app', 'KEYS_ONLY')), identity('app'), argument('app');
+SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), identity('app'), argument('app');
 SELECT * FROM streams('app');
 SELECT masked((dyn_describe_table('app') - 'KeySchema' - 'AttributeDefinitions' - 'GlobalSecondaryIndexes' - 'ProvisionedThroughput' - 'BillingModeSummary')::text);
 -- ST10: enabled is enabled, whatever the view
-SELECT attempt($$ SELECT dyn_stream_enable('app', 'KEYS_ONLY') $$), attempt($$ SELECT dyn_stream_enable('arn:aws:dynamodb:x:1:table/app', 'NEW_IMAGE') $$);
-SELECT dyn_stream_disable('app'), identity('app'), argument('app');
-SELECT attempt($$ SELECT dyn_stream_disable('app') $$), attempt($$ SELECT dyn_stream_disable('arn:aws:dynamodb:x:1:table/app') $$);
+SELECT attempt($$ SELECT dyn_enable_stream('app', 'KEYS_ONLY') $$), attempt($$ SELECT dyn_enable_stream('arn:aws:dynamodb:x:1:table/app', 'NEW_IMAGE') $$);
+SELECT dyn_disable_stream('app'), identity('app'), argument('app');
+SELECT attempt($$ SELECT dyn_disable_stream('app') $$), attempt($$ SELECT dyn_disable_stream('arn:aws:dynamodb:x:1:table/app') $$);
 SELECT * FROM streams('app');
 SELECT masked((dyn_describe_table('app') -> 'StreamSpecification')::text), masked(dyn_describe_table('app') ->> 'LatestStreamArn'), masked(dyn_describe_table('app') ->> 'LatestStreamLabel');
-SELECT masked(dyn_stream_enable('app', 'NEW_IMAGE', shards => 1)), identity('app'), argument('app');
-SELECT dyn_stream_disable('app');
+SELECT masked(dyn_enable_stream('app', 'NEW_IMAGE', shards => 1)), identity('app'), argument('app');
+SELECT dyn_disable_stream('app');
 SET dynamo_table.stream_shards = 7;
-SELECT masked(dyn_stream_enable('app', 'OLD_IMAGE')), identity('app'), argument('app');
+SELECT masked(dyn_enable_stream('app', 'OLD_IMAGE')), identity('app'), argument('app');
 RESET dynamo_table.stream_shards;
-SELECT dyn_stream_disable('app'), identity('app');
-SELECT masked(dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES', 64)), identity('app');
+SELECT dyn_disable_stream('app'), identity('app');
+SELECT masked(dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES', 64)), identity('app');
 SELECT * FROM streams('app');
 -- labels grow within a transaction too, which can be rolled back
-SELECT dyn_stream_disable('app');
+SELECT dyn_disable_stream('app');
 BEGIN;
 SELECT count(DISTINCT l) AS labels, bool_and(l COLLATE "C" > before) AS later FROM (SELECT max(label) AS before FROM dyn_streams WHERE relation = 'app'::regclass) b,
-  LATERAL (SELECT dyn_stream_enable('app', 'KEYS_ONLY') AS l UNION ALL SELECT dyn_stream_disable('app')::text UNION ALL SELECT dyn_stream_enable('app', 'KEYS_ONLY')) e WHERE l <> '';
+  LATERAL (SELECT dyn_enable_stream('app', 'KEYS_ONLY') AS l UNION ALL SELECT dyn_disable_stream('app')::text UNION ALL SELECT dyn_enable_stream('app', 'KEYS_ONLY')) e WHERE l <> '';
 SELECT count(*) AS streams, bool_and(label COLLATE "C" > before COLLATE "C") AS growing FROM (SELECT label, lag(label, 1, '') OVER () AS before FROM dyn_streams WHERE relation = 'app'::regclass) s;
 ROLLBACK;
 SELECT count(*) AS streams, count(*) FILTER (WHERE status = 'ENABLED') AS enabled FROM dyn_streams WHERE relation = 'app'::regclass;
@@ -75,17 +75,17 @@ CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT label, status, disabled_at AT TIME ZONE 'UTC' AS disabled_at FROM dyn_streams WHERE relation = 'app'::regclass;
 SELECT dyn_describe_table('app') ->> 'LatestStreamArn';
-SELECT masked(dyn_stream_enable('app', 'KEYS_ONLY')), argument('app');
-SELECT dyn_stream_disable('app'), argument('app');
+SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), argument('app');
+SELECT dyn_disable_stream('app'), argument('app');
 -- a label is later than the last one, whatever the clock says, and than a gap that was noticed before
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk S',
   '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}',
   '{"settings": {"streams": [{"label": 4100000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 4100000000000}]}}');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
-SELECT right(dyn_stream_enable('app', 'KEYS_ONLY'), 23), dyn_stream_disable('app'), substring(pg_get_triggerdef(oid) FROM '\{"settings.*\}') FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
+SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23), dyn_disable_stream('app'), substring(pg_get_triggerdef(oid) FROM '\{"settings.*\}') FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
 BEGIN;
 INSERT INTO dyn_stream_gaps VALUES ('FFFFFFFF/0', 'FFFFFFFF/1', '2110-01-01 00:00:00.0005+00');
-SELECT right(dyn_stream_enable('app', 'KEYS_ONLY'), 23);
+SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23);
 ROLLBACK;
 DROP TABLE app;
 
@@ -94,30 +94,30 @@ SELECT dyn_create_table('tab', 'pk S');
 ALTER TABLE tab ADD "other Key" integer NOT NULL DEFAULT 0;
 CREATE UNIQUE INDEX "Other ""key" ON tab ("other Key");
 ALTER TABLE tab REPLICA IDENTITY USING INDEX "Other ""key";
-SELECT dyn_stream_enable('tab', 'NEW_AND_OLD_IMAGES') IS NULL AS enabled, identity('tab'), argument('tab');
-SELECT dyn_stream_disable('tab'), identity('tab'), argument('tab');
-SELECT dyn_stream_enable('tab', 'KEYS_ONLY') IS NULL AS enabled, identity('tab');
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_enable_stream('tab', 'NEW_AND_OLD_IMAGES') IS NULL AS enabled, identity('tab'), argument('tab');
+SELECT dyn_disable_stream('tab'), identity('tab'), argument('tab');
+SELECT dyn_enable_stream('tab', 'KEYS_ONLY') IS NULL AS enabled, identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 -- by an index that is gone
-SELECT dyn_stream_enable('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_enable_stream('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
 DROP INDEX "Other ""key";
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 -- by the index of the primary key
 ALTER TABLE tab REPLICA IDENTITY USING INDEX tab_pkey;
-SELECT dyn_stream_enable('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_enable_stream('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 ALTER TABLE tab REPLICA IDENTITY NOTHING;
-SELECT dyn_stream_enable('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_enable_stream('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 -- full suffices for all
 ALTER TABLE tab REPLICA IDENTITY FULL;
-SELECT dyn_stream_enable('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
-SELECT dyn_stream_disable('tab'), identity('tab');
-SELECT dyn_stream_enable('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_enable_stream('tab', 'NEW_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
+SELECT dyn_enable_stream('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 -- somebody's change in between
 ALTER TABLE tab REPLICA IDENTITY DEFAULT;
-SELECT dyn_stream_enable('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
+SELECT dyn_enable_stream('tab', 'OLD_IMAGE') IS NULL AS enabled, identity('tab');
 ALTER TABLE tab REPLICA IDENTITY NOTHING;
 SELECT status, identity_suffices FROM dyn_streams WHERE relation = 'tab'::regclass AND status = 'ENABLED';
 SELECT object, problem, advice FROM dyn_check_table('tab');
@@ -126,12 +126,12 @@ ALTER TABLE tab REPLICA IDENTITY FULL;
 ALTER TABLE tab SET UNLOGGED;
 SELECT object, problem, advice FROM dyn_check_table('tab');
 ROLLBACK;
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 -- what the setting says may be anything
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S',
   '{"settings": {"streams": [{"label": 1700000000000, "view_type": "OLD_IMAGE", "shards": 2}], "replica_identity": "FULL; DROP TABLE tab"}}');
 ALTER TABLE tab REPLICA IDENTITY FULL;
-SELECT dyn_stream_disable('tab'), identity('tab');
+SELECT dyn_disable_stream('tab'), identity('tab');
 SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'tab'::regclass AND tgname = '~dynamo_keys';
 DROP TABLE tab;
 
@@ -163,35 +163,35 @@ DROP TABLE "Created", without;
 SELECT dyn_create_table('plain', 'pk S');
 SELECT dyn_create_table('parent', 'pk S');
 CREATE TABLE child () INHERITS (parent);
-SELECT dyn_stream_enable('parent', 'KEYS_ONLY');
+SELECT dyn_enable_stream('parent', 'KEYS_ONLY');
 DROP TABLE parent CASCADE;
 ALTER TABLE plain SET UNLOGGED;
-SELECT dyn_stream_enable('plain', 'KEYS_ONLY');
+SELECT dyn_enable_stream('plain', 'KEYS_ONLY');
 ALTER TABLE plain SET LOGGED;
 CREATE TEMP TABLE temporary (LIKE plain INCLUDING ALL);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON temporary FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
-SELECT dyn_stream_enable('temporary', 'KEYS_ONLY');
+SELECT dyn_enable_stream('temporary', 'KEYS_ONLY');
 CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY) PARTITION BY HASH (pk);
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-SELECT dyn_stream_enable('parts', 'KEYS_ONLY');
-SELECT dyn_stream_enable('part', 'KEYS_ONLY');
-SELECT dyn_stream_enable('pg_class', 'KEYS_ONLY');
-SELECT dyn_stream_enable('nothing', 'KEYS_ONLY');
-SELECT dyn_stream_disable('nothing');
-SELECT dyn_stream_enable(NULL, 'KEYS_ONLY');
-SELECT dyn_stream_enable('plain', NULL);
-SELECT dyn_stream_disable(NULL);
-SELECT dyn_stream_enable('plain', 'keys_only');
-SELECT dyn_stream_enable('plain', 'KEYS_ONLY', 0);
-SELECT dyn_stream_enable('plain', 'KEYS_ONLY', 65);
+SELECT dyn_enable_stream('parts', 'KEYS_ONLY');
+SELECT dyn_enable_stream('part', 'KEYS_ONLY');
+SELECT dyn_enable_stream('pg_class', 'KEYS_ONLY');
+SELECT dyn_enable_stream('nothing', 'KEYS_ONLY');
+SELECT dyn_disable_stream('nothing');
+SELECT dyn_enable_stream(NULL, 'KEYS_ONLY');
+SELECT dyn_enable_stream('plain', NULL);
+SELECT dyn_disable_stream(NULL);
+SELECT dyn_enable_stream('plain', 'keys_only');
+SELECT dyn_enable_stream('plain', 'KEYS_ONLY', 0);
+SELECT dyn_enable_stream('plain', 'KEYS_ONLY', 65);
 -- a table that was made unlogged later says so
-SELECT dyn_stream_enable('plain', 'KEYS_ONLY') IS NULL AS enabled;
+SELECT dyn_enable_stream('plain', 'KEYS_ONLY') IS NULL AS enabled;
 ALTER TABLE plain SET UNLOGGED;
 SELECT status, identity_suffices FROM streams('plain');
 ALTER TABLE plain SET LOGGED;
 
-SELECT dyn_stream_disable('plain');
+SELECT dyn_disable_stream('plain');
 
 -- rights: the owner enables, who may read sees it, and nobody sees more
 CREATE ROLE regress_stream_owner;
@@ -201,19 +201,19 @@ GRANT USAGE, CREATE ON SCHEMA stream_enable TO regress_stream_owner;
 GRANT USAGE ON SCHEMA stream_enable TO regress_stream_other, regress_stream_admin;
 SET ROLE regress_stream_owner;
 SELECT dyn_create_table('owned', 'pk S');
-SELECT dyn_stream_enable('owned', 'OLD_IMAGE') IS NULL AS enabled;
-SELECT dyn_stream_enable('plain', 'KEYS_ONLY');
-SELECT dyn_stream_disable('plain');
+SELECT dyn_enable_stream('owned', 'OLD_IMAGE') IS NULL AS enabled;
+SELECT dyn_enable_stream('plain', 'KEYS_ONLY');
+SELECT dyn_disable_stream('plain');
 SELECT relation, status FROM dyn_streams;
-SELECT state FROM dyn_stream_status;
+SELECT state FROM dyn_stream_slots;
 SELECT count(*) FROM dyn_stream_state;
-CALL dyn_stream_setup();
-CALL dyn_stream_reset();
-CALL dyn_stream_teardown();
+CALL dyn_setup_streams();
+CALL dyn_reset_streams();
+CALL dyn_teardown_streams();
 SET ROLE regress_stream_other;
 SELECT relation, status FROM dyn_streams;
-SELECT state FROM dyn_stream_status;
-SELECT attempt($$ SELECT dyn_stream_disable('owned') $$);
+SELECT state FROM dyn_stream_slots;
+SELECT attempt($$ SELECT dyn_disable_stream('owned') $$);
 RESET ROLE;
 GRANT SELECT ON owned TO regress_stream_other;
 SET ROLE regress_stream_other;
@@ -235,18 +235,18 @@ SELECT relation, status FROM dyn_streams ORDER BY relation::text;
 
 -- the slot goes when no stream is enabled any more
 SET ROLE regress_stream_admin;
-CALL dyn_stream_reset();
-CALL dyn_stream_setup();
-CALL dyn_stream_teardown();
+CALL dyn_reset_streams();
+CALL dyn_setup_streams();
+CALL dyn_teardown_streams();
 RESET ROLE;
-SELECT dyn_stream_disable('owned');
+SELECT dyn_disable_stream('owned');
 SET ROLE regress_stream_admin;
-CALL dyn_stream_teardown();
-CALL dyn_stream_teardown();
-CALL dyn_stream_reset();
+CALL dyn_teardown_streams();
+CALL dyn_teardown_streams();
+CALL dyn_reset_streams();
 RESET ROLE;
-SELECT state FROM dyn_stream_status;
+SELECT state FROM dyn_stream_slots;
 SELECT (SELECT count(*) FROM dyn_stream_gaps) + (SELECT count(*) FROM dyn_stream_state) + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database()) AS left_over;
-SELECT attempt($$ SELECT dyn_stream_enable('plain', 'KEYS_ONLY') $$);
+SELECT attempt($$ SELECT dyn_enable_stream('plain', 'KEYS_ONLY') $$);
 DROP SCHEMA stream_enable CASCADE;
 DROP ROLE regress_stream_owner, regress_stream_other, regress_stream_admin;

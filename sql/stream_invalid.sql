@@ -10,12 +10,12 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 SET client_min_messages = warning;
 CREATE SCHEMA stream_invalid;
 SET search_path = stream_invalid, public;
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 SELECT count(*) FROM pg_create_logical_replication_slot('plugin', 'dynamo_table');
 -- as some extension may have it; a text or bytea that is taken for an item
 CREATE CAST (bytea AS dyn_item) WITHOUT FUNCTION;
 SELECT dyn_create_table('poisoned', 'pk S'), dyn_create_table('sound', 'pk S');
-SELECT count(dyn_stream_enable(t, 'NEW_AND_OLD_IMAGES', 1)) FROM (VALUES ('poisoned'), ('sound')) v (t);
+SELECT count(dyn_enable_stream(t, 'NEW_AND_OLD_IMAGES', 1)) FROM (VALUES ('poisoned'), ('sound')) v (t);
 ALTER TABLE poisoned DISABLE TRIGGER ALL;
 DO $$ DECLARE c name; BEGIN
   FOR c IN SELECT conname FROM pg_constraint WHERE conrelid = 'poisoned'::regclass AND contype = 'c' LOOP
@@ -32,9 +32,9 @@ UPDATE poisoned SET item = jsonb_build_object('pk', pk, 'valid', true)::dyn_item
 UPDATE poisoned p SET item = w.bytes::dyn_item FROM wrong w WHERE p.pk = w.what AND length(w.bytes) > 1;
 DELETE FROM poisoned WHERE pk <> 'long n';
 SELECT dyn_put('sound', '{"pk":{"S":"a"}}');
-CALL dyn_stream_collect();
-SELECT keys ->> 'pk' AS pk, event_name, new_image ->> 'valid' AS new, old_image ->> 'valid' AS old, incomplete FROM dyn_stream_read('poisoned') ORDER BY 1, sequence_number;
-SELECT keys, event_name FROM dyn_stream_read('sound');
+CALL dyn_collect_streams();
+SELECT keys ->> 'pk' AS pk, event_name, new_image ->> 'valid' AS new, old_image ->> 'valid' AS old, incomplete FROM dyn_read_stream('poisoned') ORDER BY 1, sequence_number;
+SELECT keys, event_name FROM dyn_read_stream('sound');
 -- the plugin itself, as pg_recvlogical has it
 SELECT data::json -> 'dynamodb' -> 'Keys' ->> 'pk' AS pk, data::json ->> 'eventName' AS event, count(*) FROM pg_logical_slot_get_changes('plugin', NULL, NULL) GROUP BY 1, 2 ORDER BY 1, 2;
 
@@ -80,13 +80,13 @@ SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES ('')
   ('closing end ' || 'poisoned'::regclass::oid), (repeat('%s%n', 20))) v (m);
 SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES ('\x00'::bytea), ('\x657870697279'), ('\xff00ff'), ('\x65787069727920737461727420310020')) v (m);
 SELECT dyn_put('sound', '{"pk":{"S":"b"}}');
-CALL dyn_stream_collect();
-SELECT keys, event_name FROM dyn_stream_read('sound');
+CALL dyn_collect_streams();
+SELECT keys, event_name FROM dyn_read_stream('sound');
 SELECT count(*) >= 1 AS goes_on FROM pg_logical_slot_get_changes('plugin', NULL, NULL) WHERE data::json -> 'dynamodb' -> 'Keys' #>> '{pk,S}' = 'b';
-SELECT state FROM dyn_stream_status;
+SELECT state FROM dyn_stream_slots;
 SELECT pg_drop_replication_slot('plugin');
-SELECT dyn_stream_disable('sound');
+SELECT dyn_disable_stream('sound');
 DROP TABLE poisoned, doubled;
-CALL dyn_stream_teardown();
+CALL dyn_teardown_streams();
 DROP CAST (bytea AS dyn_item);
 DROP SCHEMA stream_invalid CASCADE;

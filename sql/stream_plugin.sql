@@ -147,7 +147,7 @@ SELECT get();
 
 -- ST11: what time to live removes is said to be removed by it, with and without old images
 SELECT dyn_create_table('session', 'id S');
-CALL dyn_ttl_enable('session', 'expires');
+CALL dyn_enable_ttl('session', 'expires');
 CREATE FUNCTION companion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM stream.session WHERE id = OLD.id || ' companion'; RETURN OLD; END $$;
 CREATE TRIGGER companion AFTER DELETE ON session FOR EACH ROW EXECUTE FUNCTION companion();
 CREATE PROCEDURE expire() LANGUAGE plpgsql AS $$ BEGIN
@@ -155,12 +155,12 @@ CREATE PROCEDURE expire() LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CALL expire();
 SELECT regexp_replace(get, '\d{10}', '#', 'g') AS get FROM get();
-CALL dyn_ttl_sweep('session');
+CALL dyn_sweep_ttl('session');
 SELECT get();
 ALTER TABLE session REPLICA IDENTITY FULL;
 CALL expire();
 SELECT dyn_put('session', '{"id":{"S":"user"},"expires":{"N":"1"}}');
-CALL dyn_ttl_sweep('session', from_start => true);
+CALL dyn_sweep_ttl('session', from_start => true);
 SELECT dyn_delete('session', '{"id":{"S":"user"}}');
 SELECT regexp_replace(get, '\d{10}', '#', 'g') AS get FROM get();
 DROP TABLE session;

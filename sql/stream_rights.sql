@@ -25,11 +25,11 @@ SELECT count(*) > 6 AS some, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relac
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, rights_reader, rights_all;
 
 -- who was given all tables of the schema afterwards finds nothing in them, and cannot write
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 SELECT dyn_create_table('rights', 'pk S');
-SELECT dyn_stream_enable('rights', 'NEW_AND_OLD_IMAGES', 1) IS NOT NULL;
+SELECT dyn_enable_stream('rights', 'NEW_AND_OLD_IMAGES', 1) IS NOT NULL;
 SELECT dyn_put('rights', '{"pk":{"S":"secret"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 GRANT ALL ON ALL TABLES IN SCHEMA public TO rights_all;
 REVOKE ALL ON rights FROM rights_all;
 GRANT CREATE ON SCHEMA public TO rights_all;
@@ -39,7 +39,7 @@ SELECT (SELECT count(*) FROM dyn_stream_records), (SELECT count(*) FROM :partiti
 	(SELECT count(*) FROM dyn_stream_gaps), (SELECT count(*) FROM dyn_transact_tokens);
 INSERT INTO dyn_stream_secret VALUES ('x');
 INSERT INTO dyn_stream_gaps VALUES ('0/0', 'FFFFFFFF/0', now());
-SELECT count(*) FROM dyn_stream_read('rights');
+SELECT count(*) FROM dyn_read_stream('rights');
 
 -- nor does his trigger run as the owner
 CREATE FUNCTION rights_take() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'run by %', current_user; RETURN NEW; END $$;
@@ -47,30 +47,30 @@ CREATE TRIGGER taken BEFORE UPDATE ON dyn_stream_state FOR EACH ROW EXECUTE FUNC
 RESET ROLE;
 SELECT dyn_put('rights', '{"pk":{"S":"2"}}');
 \set VERBOSITY default
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 \set VERBOSITY terse
 DROP TRIGGER taken ON dyn_stream_state;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SET ROLE rights_all;
 CREATE TRIGGER taken BEFORE INSERT ON dyn_transact_tokens FOR EACH ROW EXECUTE FUNCTION rights_take();
 CREATE TRIGGER taken BEFORE TRUNCATE ON :partition EXECUTE FUNCTION rights_take();
 CREATE TRIGGER taken BEFORE DELETE ON dyn_stream_gaps EXECUTE FUNCTION rights_take();
 RESET ROLE;
 SELECT dyn_transact('[{"Put":{"TableName":"rights","Item":{"pk":{"S":"t"}}}}]', 'token');
-SELECT dyn_stream_disable('rights');
+SELECT dyn_disable_stream('rights');
 \set VERBOSITY sqlstate
-CALL dyn_stream_teardown();
+CALL dyn_teardown_streams();
 \set VERBOSITY terse
 SELECT count(*) FROM dyn_stream_records;
 DROP TRIGGER taken ON :partition;
-CALL dyn_stream_teardown();
+CALL dyn_teardown_streams();
 DROP TRIGGER taken ON dyn_stream_gaps;
 DROP TRIGGER taken ON dyn_transact_tokens;
-CALL dyn_stream_teardown();
-CALL dyn_stream_setup();
+CALL dyn_teardown_streams();
+CALL dyn_setup_streams();
 
 -- names of partitions that others have taken, as tables and as types; another default access method
-SELECT dyn_stream_enable('rights', 'NEW_AND_OLD_IMAGES', 1) IS NOT NULL;
+SELECT dyn_enable_stream('rights', 'NEW_AND_OLD_IMAGES', 1) IS NOT NULL;
 SELECT dyn_put('rights', '{"pk":{"S":"3"}}');
 DO $$
 DECLARE
@@ -86,11 +86,11 @@ BEGIN
 	END LOOP;
 END $$;
 SET default_table_access_method = dynamo_table;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 RESET default_table_access_method;
 SELECT inhrelid::regclass::text ~ '^dyn_stream_records_\d{14}_1$' AS name, (SELECT amname FROM pg_am WHERE oid = relam), relowner = 'postgres'::regrole AS owned, relrowsecurity
 	FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = 'dyn_stream_records'::regclass;
-SELECT keys FROM dyn_stream_read('rights');
+SELECT keys FROM dyn_read_stream('rights');
 
 -- a label that the owner has made up is no label of a stream, or one that says nothing of others
 SET ROLE rights_all;
@@ -109,18 +109,18 @@ SELECT relation, label FROM dyn_streams WHERE label > '9';
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset
 SELECT pg_drop_replication_slot(:'slot');
 SET client_min_messages = error;
-CALL dyn_stream_reset();
+CALL dyn_reset_streams();
 SET client_min_messages = warning;
 SELECT count(*), bool_and(noticed <= clock_timestamp()) AS past FROM dyn_stream_gaps;
 -- the gap is of the stream that was there, whatever its label is, and not of one that comes after
-SELECT count(*) FROM dyn_stream_read('forged', dyn_stream_position());
-SELECT dyn_stream_read('forged', '1' || repeat('0', 32));
-SELECT dyn_stream_disable('rights');
-SELECT right(dyn_stream_enable('rights', 'KEYS_ONLY'), 23) < '9' AS now;
-SELECT count(*) FROM dyn_stream_read('rights', dyn_stream_position());
+SELECT count(*) FROM dyn_read_stream('forged', dyn_stream_position());
+SELECT dyn_read_stream('forged', '1' || repeat('0', 32));
+SELECT dyn_disable_stream('rights');
+SELECT right(dyn_enable_stream('rights', 'KEYS_ONLY'), 23) < '9' AS now;
+SELECT count(*) FROM dyn_read_stream('rights', dyn_stream_position());
 
 -- a table that is gone, where an old snapshot lists it
-SELECT dyn_stream_disable('rights');
+SELECT dyn_disable_stream('rights');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) > 0 AS some FROM dyn_streams;
 \! psql -X -q -d stream_rights -c 'DROP TABLE forged'
@@ -128,7 +128,7 @@ SELECT dyn_request('ListStreams', '{}')::text ~ 'forged' AS forged;
 SELECT count(*) > 0 AS some FROM dyn_streams WHERE relation::text ~ 'forged|^\d+$';
 COMMIT;
 
-CALL dyn_stream_teardown();
+CALL dyn_teardown_streams();
 \c :here
 DROP DATABASE stream_rights;
 DROP ROLE rights_reader, rights_all;

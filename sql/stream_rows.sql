@@ -10,10 +10,10 @@ SET client_min_messages = warning;
 SET dynamo_table.stream_shards = 1;
 CREATE SCHEMA stream_rows;
 SET search_path = stream_rows, public;
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"First": {"partition_key": "g S"}, "Second": {"partition_key": "g S", "sort_key": "n N"}}');
 SELECT dyn_put('app', '{"pk":{"S":"before"},"sk":{"S":"the stream"}}');
-SELECT count(dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES'));
+SELECT count(dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES'));
 
 -- a reader who asks for what is new since he asked the last time
 CREATE TABLE iterators (reader text PRIMARY KEY, iterator text);
@@ -41,7 +41,7 @@ SELECT * FROM news();
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"1"},"v":{"N":"1"}}');
 SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"S":"1"}}', 'SET v = :v', vals => '{":v":{"N":"2"}}');
 SELECT dyn_delete('app', '{"pk":{"S":"a"},"sk":{"S":"1"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT r ->> 'eventName' AS event, (SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r) k) AS members, (SELECT string_agg(k, ' ' ORDER BY k) FROM json_object_keys(r -> 'dynamodb') k) AS change,
   r ->> 'eventVersion' AS version, r ->> 'eventSource' AS source, length(r ->> 'eventID') AS id, r #>> '{dynamodb,SequenceNumber}' ~ '^1\d{32}$' AS sequence,
   abs((r #>> '{dynamodb,ApproximateCreationDateTime}')::numeric - extract(epoch FROM now())) < 600 AS at, r #>> '{dynamodb,SizeBytes}' AS size, r #>> '{dynamodb,StreamViewType}' AS view
@@ -52,7 +52,7 @@ SELECT * FROM news('b');
 -- ST02: what was there decides, not the action
 SELECT dyn_update('app', '{"pk":{"S":"b"},"sk":{"S":"1"}}', 'SET v = :v', vals => '{":v":{"N":"1"}}');
 SELECT dyn_put('app', '{"pk":{"S":"b"},"sk":{"S":"1"},"v":{"N":"2"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT * FROM news();
 
 -- ST03: nothing, of what changes nothing
@@ -60,7 +60,7 @@ SELECT dyn_put('app', '{"sk":{"S":"1"},"v":{"N":"2.00"},"pk":{"S":"b"}}');
 SELECT dyn_update('app', '{"pk":{"S":"b"},"sk":{"S":"1"}}', 'SET v = v REMOVE absent');
 SELECT dyn_delete('app', '{"pk":{"S":"absent"},"sk":{"S":"1"}}');
 SELECT dyn_put('app', '{"pk":{"S":"b"},"sk":{"S":"1"},"v":{"N":"3"}}', 'attribute_not_exists(pk)');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*) FROM news();
 
 -- ST06, ST07: in order, once; what was rolled back never
@@ -78,53 +78,53 @@ SAVEPOINT s;
 SELECT dyn_put('app', '{"pk":{"S":"c"},"sk":{"S":"rolled back"}}');
 ROLLBACK TO s;
 COMMIT;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*), array_agg(new::json #>> '{v,N}' ORDER BY n) = array_agg((n - 1)::text ORDER BY n) AS ordered FROM (SELECT new, row_number() OVER () AS n FROM news()) r WHERE n <= 101;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT count(*) FROM news();
-SELECT count(*), count(DISTINCT sequence_number), count(*) FILTER (WHERE keys ->> 'sk' = 'rolled back') AS rolled_back FROM dyn_stream_read('app');
+SELECT count(*), count(DISTINCT sequence_number), count(*) FILTER (WHERE keys ->> 'sk' = 'rolled back') AS rolled_back FROM dyn_read_stream('app');
 
 -- ST12: a record of each item of a transaction, and of a batch; none of conditions
 SELECT dyn_transact('[{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"1"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"2"}}}},{"Put":{"TableName":"app","Item":{"pk":{"S":"d"},"sk":{"S":"3"}}}},
   {"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent"}},"ConditionExpression":"attribute_not_exists(pk)"}},{"Delete":{"TableName":"app","Key":{"pk":{"S":"d"},"sk":{"S":"absent too"}}}}]');
 SELECT dyn_request('BatchWriteItem', '{"RequestItems":{"app":[{"PutRequest":{"Item":{"pk":{"S":"d"},"sk":{"S":"4"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"d"},"sk":{"S":"1"}}}}]}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT event, keys FROM news() ORDER BY keys, event;
 
 -- ST13: indexes, and building one, give none
 SELECT dyn_put('app', '{"pk":{"S":"e"},"sk":{"S":"1"},"g":{"S":"g"},"n":{"N":"1"},"h":{"S":"h"}}');
 CALL dyn_create_index('app', 'Third', 'h S');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT event, keys FROM news();
 
 -- ST11: what time to live removes says so, and nobody else can
-CALL dyn_ttl_enable('app', 'expires');
+CALL dyn_enable_ttl('app', 'expires');
 SELECT count(dyn_put('app', jsonb_build_object('pk', 'f', 'sk', i::text, 'expires', extract(epoch FROM now())::bigint - 60))) FROM generate_series(1, 2) i;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT event, keys, by FROM news();
 BEGIN;
 SELECT pg_logical_emit_message(true, 'dynamo_table', 'expiry start ' || 'app'::regclass::oid) IS NOT NULL AS message;
 SELECT dyn_delete('app', '{"pk":{"S":"f"},"sk":{"S":"2"}}');
 COMMIT;
-CALL dyn_ttl_sweep('app');
-CALL dyn_stream_collect();
+CALL dyn_sweep_ttl('app');
+CALL dyn_collect_streams();
 SELECT event, keys, by FROM news() ORDER BY keys DESC;
 
 -- ST15: whole images of large items
 SELECT dyn_put('app', jsonb_build_object('pk', 'g', 'sk', '1', 'v', 1, 'large', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 9000) i)));
 SELECT dyn_update('app', '{"pk":{"S":"g"},"sk":{"S":"1"}}', 'SET v = :v', vals => '{":v":{"N":"2"}}');
 SELECT dyn_delete('app', '{"pk":{"S":"g"},"sk":{"S":"1"}}');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}' AS new_v FROM news();
 -- a page ends where it would have more than 1 MB
 SELECT event, length(old::json #>> '{large,S}') AS old, old::json #>> '{v,N}' AS old_v, length(new::json #>> '{large,S}') AS new, new::json #>> '{v,N}' AS new_v FROM news();
 
 -- ST04: view types; ST10: each in a stream of its own, enabled once
-SELECT dyn_stream_enable('app', 'KEYS_ONLY');
+SELECT dyn_enable_stream('app', 'KEYS_ONLY');
 CREATE PROCEDURE show(view text) LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM dyn_stream_disable('app');
-  PERFORM dyn_stream_enable('app', view);
+  PERFORM dyn_disable_stream('app');
+  PERFORM dyn_enable_stream('app', view);
   PERFORM dyn_put('app', '{"pk":{"S":"h"},"sk":{"S":"1"},"v":{"N":"1"}}');
   PERFORM dyn_put('app', '{"pk":{"S":"h"},"sk":{"S":"1"},"v":{"N":"2"}}');
   PERFORM dyn_delete('app', '{"pk":{"S":"h"},"sk":{"S":"1"}}');
@@ -134,27 +134,27 @@ CALL show('KEYS_ONLY');
 CALL show('NEW_IMAGE');
 CALL show('OLD_IMAGE');
 CALL show('NEW_AND_OLD_IMAGES');
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT view, n.* FROM unnest(ARRAY['KEYS_ONLY', 'NEW_IMAGE', 'OLD_IMAGE', 'NEW_AND_OLD_IMAGES']) view, news(view) n;
 SELECT count(*), count(DISTINCT stream_arn), count(*) FILTER (WHERE status = 'ENABLED') AS enabled FROM dyn_streams WHERE relation = 'app'::regclass;
 
 -- ST09: after disabling it can be read until it is trimmed; and comes to an end
-SELECT dyn_stream_disable('app');
-CALL dyn_stream_collect();
+SELECT dyn_disable_stream('app');
+CALL dyn_collect_streams();
 SELECT begin_at('again', 'TRIM_HORIZON');
 SELECT event FROM news('again');
 -- the end was collected with them
 SELECT iterator IS NULL AS ended FROM iterators WHERE reader = 'again';
 
 -- ST16: pages, and an iterator after the last one
-SELECT count(dyn_stream_enable('app', 'KEYS_ONLY'));
+SELECT count(dyn_enable_stream('app', 'KEYS_ONLY'));
 SELECT begin_at('pages', 'LATEST');
 SELECT count(dyn_put('app', format('{"pk":{"S":"p"},"sk":{"S":"%s"}}', i)::dyn_item)) FROM generate_series(1, 1500) i;
-CALL dyn_stream_collect();
+CALL dyn_collect_streams();
 SELECT (SELECT count(*) FROM get('pages')) AS first, (SELECT count(*) FROM get('pages')) AS second, (SELECT count(*) FROM get('pages')) AS third;
 SELECT iterator IS NOT NULL AS more FROM iterators WHERE reader = 'pages';
 
-SELECT dyn_stream_disable('app');
-CALL dyn_stream_teardown();
+SELECT dyn_disable_stream('app');
+CALL dyn_teardown_streams();
 SELECT dyn_drop_table('app');
 DROP SCHEMA stream_rows CASCADE;

@@ -6,15 +6,15 @@ DECLARE
   statements text[] := ARRAY[
     'dyn_get(%1$L, %2$L)', 'dyn_put(%1$L, %2$L)', 'dyn_update(%1$L, %2$L, ''SET v = pk'')', 'dyn_delete(%1$L, %2$L)',
     'dyn_query(%1$L, ''pk = :a'', vals => ''{":a":{"S":"a"}}'')', 'dyn_query_page(%1$L, ''pk = :a'', vals => ''{":a":{"S":"a"}}'')',
-    'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_show(%1$L)', 'dyn_collection_pages(%1$L)', 'dyn_export(%1$L)',
+    'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_table_chart(%1$L)', 'dyn_collection_pages(%1$L)', 'dyn_export(%1$L)',
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',
     'dyn_import_lines(%1$L, %2$L)', 'dyn_describe_table(%1$L)', 'dyn_set_placement(%1$L, false)', 'dyn_drop_table(%1$L)', 'dyn_index_violations(%1$L)',
-    'dyn_keys_missing(%1$L::regclass, %2$L::dyn_item, NULL::numeric)', 'dyn_stream_enable(%1$L, ''KEYS_ONLY'')', 'dyn_stream_disable(%1$L)', 'dyn_stream_read(%1$L)',
-    'dyn_entity(%1$L, ''E'', ''{"pk":"E#<i>"}'', ''{"i":"S"}'')', 'dyn_entity_drop(%1$L, ''Thing'')', 'dyn_entity_enforce(%1$L)', 'dyn_entities(%1$L)',
+    'dyn_keys_missing(%1$L::regclass, %2$L::dyn_item, NULL::numeric)', 'dyn_enable_stream(%1$L, ''KEYS_ONLY'')', 'dyn_disable_stream(%1$L)', 'dyn_read_stream(%1$L)',
+    'dyn_create_entity(%1$L, ''E'', ''{"pk":"E#<i>"}'', ''{"i":"S"}'')', 'dyn_drop_entity(%1$L, ''Thing'')', 'dyn_enforce_entities(%1$L)', 'dyn_entities(%1$L)',
     'dyn_entity_keys(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_put_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_get_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')',
-    'dyn_entity_view(%1$L, ''Thing'')', 'dyn_entity_chart(%1$L)', 'dyn_entity_check(%1$L)', 'dyn_access_patterns(%1$L)', 'dyn_run_pattern(%1$L, ''P'')',
-    'dyn_access_pattern(%1$L, ''Q'', ''Scan'', ''{}'')', 'dyn_migration(''other'', %1$L, ''[]'')',
+    'dyn_create_entity_view(%1$L, ''Thing'')', 'dyn_entity_chart(%1$L)', 'dyn_check_entities(%1$L)', 'dyn_access_pattern_chart(%1$L)', 'dyn_run_access_pattern(%1$L, ''P'')',
+    'dyn_create_access_pattern(%1$L, ''Q'', ''Scan'', ''{}'')', 'dyn_create_migration(''other'', %1$L, ''[]'')',
     'dyn_request(''PutItem'', ''{"TableName":"%1$s","Item":%2$s}'')', 'dyn_request(''GetItem'', ''{"TableName":"%1$s","Key":%2$s}'')',
     'dyn_request(''UpdateItem'', ''{"TableName":"%1$s","Key":%2$s}'')', 'dyn_request(''DeleteItem'', ''{"TableName":"%1$s","Key":%2$s}'')',
     'dyn_request(''Scan'', ''{"TableName":"%1$s"}'')', 'dyn_request(''Query'', ''{"TableName":"%1$s","KeyConditionExpression":"pk = :a","ExpressionAttributeValues":{":a":{"S":"a"}}}'')',
@@ -48,13 +48,13 @@ BEGIN
 END $$;
 
 SELECT dyn_create_table('apex', 'pk S', 'sk N');
-CALL dyn_ttl_enable('apex', 'expires');
-SELECT dyn_entity('apex', 'Thing', '{"pk":"T#<id>","sk":"<n>"}', '{"id":"S","n":"N"}');
-SELECT dyn_access_pattern('apex', 'P', 'Scan', '{}');
-SELECT dyn_entity_view('apex', 'Thing', 'things');
+CALL dyn_enable_ttl('apex', 'expires');
+SELECT dyn_create_entity('apex', 'Thing', '{"pk":"T#<id>","sk":"<n>"}', '{"id":"S","n":"N"}');
+SELECT dyn_create_access_pattern('apex', 'P', 'Scan', '{}');
+SELECT dyn_create_entity_view('apex', 'Thing', 'things');
 CREATE TABLE origin (id text PRIMARY KEY, n numeric NOT NULL);
-SELECT dyn_migration('moved', 'apex', '[{"from":"origin","entity":"Thing","attributes":{"id":"id","n":"n"}}]');
-SELECT dyn_migration_follow('moved');
+SELECT dyn_create_migration('moved', 'apex', '[{"from":"origin","entity":"Thing","attributes":{"id":"id","n":"n"}}]');
+SELECT dyn_follow_migration('moved');
 SELECT dyn_put('apex', '{"pk":{"S":"a"},"sk":{"N":"1"},"expires":{"N":"1"}}');
 
 -- inherited from
@@ -64,25 +64,25 @@ SELECT * FROM stores('apex');
 CALL dyn_create_index('apex', 'ByV', 'v S');
 CALL dyn_drop_index('apex', 'ByV');
 CALL dyn_resume_index('apex', 'ByV');
-CALL dyn_ttl_enable('apex', 'other');
-CALL dyn_ttl_disable('apex');
-CALL dyn_ttl_sweep('apex');
+CALL dyn_enable_ttl('apex', 'other');
+CALL dyn_disable_ttl('apex');
+CALL dyn_sweep_ttl('apex');
 CALL dyn_import('apex', 'origin');
 CALL dyn_backfill('apex', NULL, 'SET v = pk');
-CALL dyn_entity_refresh('apex', 'Thing');
+CALL dyn_refresh_entity('apex', 'Thing');
 CALL dyn_migrate('moved');
-SELECT dyn_migration_follow('moved');
-SELECT count(*) FROM dyn_migration_verify('moved');
+SELECT dyn_follow_migration('moved');
+SELECT count(*) FROM dyn_verify_migration('moved');
 INSERT INTO things (id, n) VALUES ('1', 1);
 INSERT INTO origin VALUES ('1', 1);
 -- a sweep of all says why, and goes on
 SELECT dyn_create_table('later', 'pk S');
-CALL dyn_ttl_enable('later', 'expires');
+CALL dyn_enable_ttl('later', 'expires');
 SELECT dyn_put('later', jsonb_build_object('pk', 'a', 'expires', extract(epoch FROM now())::bigint - 10)::dyn_item);
-CALL dyn_ttl_sweep();
+CALL dyn_sweep_ttl();
 -- they are in the lists
-SELECT relation, attribute FROM dyn_ttl_status WHERE relation IN ('apex'::regclass, 'later'::regclass) ORDER BY relation;
-SELECT DISTINCT name, relation FROM dyn_migration_steps();
+SELECT relation, attribute FROM dyn_ttl_tables WHERE relation IN ('apex'::regclass, 'later'::regclass) ORDER BY relation;
+SELECT DISTINCT name, relation FROM dyn_migration_step_list();
 -- SQL works as ever
 INSERT INTO apex (item) VALUES ('{"pk":{"S":"a"},"sk":{"N":"2"}}');
 INSERT INTO child (pk, sk, item) VALUES ('a', 2, '{"pk":{"S":"a"},"sk":{"N":"2"}}');
@@ -140,7 +140,7 @@ RESET allow_system_table_mods;
 SELECT dyn_get('below', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
 
 SET client_min_messages = warning;
-SELECT dyn_migration_unfollow('moved'), dyn_migration_drop('moved');
+SELECT dyn_unfollow_migration('moved'), dyn_drop_migration('moved');
 DROP VIEW things;
 DROP TABLE apex, below, above, other, later, origin;
 DROP FUNCTION stores, calls;

@@ -43,8 +43,8 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT * FROM why($$SELECT dyn_export('app', 'User')$$);
 SELECT dyn_create_table('kinds', 'pk S', 'sk S');
-SELECT dyn_entity('kinds', 'User', '{"pk": "USER#<Name>", "sk": "USER#<Name>"}', '{"Name": "S text", "Mail": {"type": "S text", "stored": "m"}}');
-SELECT dyn_entity('kinds', 'Order', '{"pk": "USER#<Name>", "sk": "ORDER#<Id:03>"}', '{"Name": "S text", "Id": "N integer"}');
+SELECT dyn_create_entity('kinds', 'User', '{"pk": "USER#<Name>", "sk": "USER#<Name>"}', '{"Name": "S text", "Mail": {"type": "S text", "stored": "m"}}');
+SELECT dyn_create_entity('kinds', 'Order', '{"pk": "USER#<Name>", "sk": "ORDER#<Id:03>"}', '{"Name": "S text", "Id": "N integer"}');
 SELECT dyn_put_entity('kinds', 'User', '{"Name": "ann", "Mail": "a@x"}'::jsonb);
 SELECT dyn_put_entity('kinds', 'Order', jsonb_build_object('Name', 'ann', 'Id', i)) FROM generate_series(1, 3) i;
 SELECT dyn_export('kinds', 'User');
@@ -71,7 +71,7 @@ DROP OWNED BY transfer_reader;
 DROP ROLE transfer_reader;
 -- expired items are left out where reads leave them out
 SELECT dyn_create_table('session', 'id S');
-CALL dyn_ttl_enable('session', 'expires', true);
+CALL dyn_enable_ttl('session', 'expires', true);
 SELECT written FROM dyn_import_lines('session', e'{"id":{"S":"gone"},"expires":{"N":"1700000000"}}\n{"id":{"S":"there"}}');
 SELECT dyn_export('session');
 SET client_min_messages = warning;

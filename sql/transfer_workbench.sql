@@ -1,4 +1,4 @@
--- dyn_workbench_import(): models of NoSQL Workbench.
+-- dyn_import_workbench(): models of NoSQL Workbench.
 \set SHOW_CONTEXT never
 CREATE SCHEMA transfer_workbench;
 SET search_path = transfer_workbench, public;
@@ -28,7 +28,7 @@ SELECT $model${"ModelName": "Shop", "ModelMetadata": {"Author": "A", "DateCreate
 		"AutoScalingRead": {"ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10, "ServiceRole": "x"}, "ScalingPolicyConfiguration": {"TargetValue": 70}}}},
 	{"TableName": "Employee.x", "KeyAttributes": {"PartitionKey": {"AttributeName": "LoginAlias", "AttributeType": "S"}}, "NonKeyAttributes": []}]}$model$ AS model \gset
 
-SELECT * FROM dyn_workbench_import(:'model');
+SELECT * FROM dyn_import_workbench(:'model');
 SELECT item FROM "OnlineShop" ORDER BY "PK";
 SELECT dyn_describe_table('OnlineShop') -> 'ProvisionedThroughput' ->> 'ReadCapacityUnits' AS units,
 	dyn_describe_table('OnlineShop') -> 'KeySchema' AS keys, dyn_describe_table('OnlineShop') -> 'AttributeDefinitions' AS attributes;
@@ -38,44 +38,44 @@ SELECT dyn_describe_table('Employee.x') -> 'BillingModeSummary' ->> 'BillingMode
 SELECT * FROM dyn_query('OnlineShop', '#p = :p', '{"#p": "GSI1-PK"}', '{":p": {"S": "x"}}', index => 'GSI1');
 
 -- with a prefix, and without data
-SELECT * FROM dyn_workbench_import(:'model', false, 'dev-');
+SELECT * FROM dyn_import_workbench(:'model', false, 'dev-');
 SELECT count(*) FROM "dev-OnlineShop";
 
 -- a table that is there: nothing is made
-SELECT * FROM why(format('dyn_workbench_import(%L)', :'model'));
+SELECT * FROM why(format('dyn_import_workbench(%L)', :'model'));
 SELECT dyn_drop_table('OnlineShop');
-SELECT * FROM why(format('dyn_workbench_import(%L)', :'model'));
+SELECT * FROM why(format('dyn_import_workbench(%L)', :'model'));
 SELECT to_regclass('"OnlineShop"') IS NULL AS nothing;
 
 -- what is wrong
-SELECT * FROM why($$dyn_workbench_import(NULL)$$);
-SELECT * FROM why($$dyn_workbench_import('{}')$$);
-SELECT * FROM why($$dyn_workbench_import('[]')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": {}}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [5]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": 5}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc"}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p"}}}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "BOOL"}}}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "a", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
+SELECT * FROM why($$dyn_import_workbench(NULL)$$);
+SELECT * FROM why($$dyn_import_workbench('{}')$$);
+SELECT * FROM why($$dyn_import_workbench('[]')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": {}}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [5]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": 5}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc"}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p"}}}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "BOOL"}}}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "a", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "N"}}}]}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeyAttributes": {"PartitionKey": {"AttributeName": "q", "AttributeType": "N"}}, "Projection": {"ProjectionType": "SOME"}}]}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"TableData": [{"p": {"S": "1"}}, {"p": {"N": "2"}}]}]}')$$);
-SELECT * FROM why($$dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"TableData": [{"p": "plain"}]}]}')$$);
 SELECT count(*) FROM pg_class WHERE relname = 'abc';
 -- a sort key alone
-SELECT dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"SortKey": {"AttributeName": "s", "AttributeType": "S"}}}]}');
+SELECT dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"SortKey": {"AttributeName": "s", "AttributeType": "S"}}}]}');
 
 -- whoever may not create tables creates none
 CREATE ROLE transfer_nobody;
 GRANT USAGE ON SCHEMA transfer_workbench TO transfer_nobody;
 SET ROLE transfer_nobody;
-SELECT dyn_workbench_import('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}}]}');
+SELECT dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}}]}');
 RESET ROLE;
 DROP OWNED BY transfer_nobody;
 DROP ROLE transfer_nobody;

@@ -14,14 +14,14 @@ END $$;
 
 -- TT01, TT13: one attribute for a table; a table without items has it at once
 SELECT dyn_create_table('session', 'id S', global_indexes => '{"UserIndex": {"partition_key": "user S", "projection": "KEYS_ONLY"}}');
-CALL dyn_ttl_enable('session', 'expires');
+CALL dyn_enable_ttl('session', 'expires');
 SELECT dyn_describe_table('session') -> 'TimeToLiveDescription', dyn_describe_table('session') -> 'HideExpired', dyn_describe_table('session') -> 'AttributeDefinitions';
 \d session
-CALL dyn_ttl_enable('session', 'expires');
-CALL dyn_ttl_enable('session', 'other');
-CALL dyn_ttl_enable('session', '');
-CALL dyn_ttl_enable(NULL, 'other');
-CALL dyn_ttl_enable('nothing', 'other');
+CALL dyn_enable_ttl('session', 'expires');
+CALL dyn_enable_ttl('session', 'other');
+CALL dyn_enable_ttl('session', '');
+CALL dyn_enable_ttl(NULL, 'other');
+CALL dyn_enable_ttl('nothing', 'other');
 SELECT dyn_request('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "other"}}');
 
 -- TT02 to TT07: what is due, and what is not; no value refuses a write
@@ -38,11 +38,11 @@ SELECT dyn_get('session', '{"id":{"S":"past"}}') ->> 'id' AS got, (SELECT count(
   (SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index => 'UserIndex')) AS indexed,
   (SELECT count(*) FROM dyn_scan('session', filter => 'expires > :now', vals => format('{":now":{"N":"%s"}}', ago(0))::dyn_item)) AS filtered;
 SELECT dyn_update('session', '{"id":{"S":"past"}}', 'SET seen = :s', vals => '{":s":{"N":"1"}}', condition => 'attribute_exists(id)', return_values => 'UPDATED_NEW');
-CALL dyn_ttl_sweep('session');
+CALL dyn_sweep_ttl('session');
 SELECT keys('session');
 -- TT11: out of the indexes as well
 SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index => 'UserIndex');
-CALL dyn_ttl_sweep('session');
+CALL dyn_sweep_ttl('session');
 
 -- whatever writes an item: the column follows it, and is nobody's to write
 INSERT INTO session (item, "~ttl") VALUES ('{"id":{"S":"sql"},"expires":{"N":"2e9"}}', 5) RETURNING "~ttl";
@@ -64,28 +64,28 @@ ALTER TABLE session ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT dyn_create_table('old', 'id S');
 SELECT dyn_put('old', jsonb_build_object('id', 'i' || i, 'ends "at"', ago(i * 10)::numeric)) FROM generate_series(-3, 3) i WHERE i <> 0 \g /dev/null
 SELECT dyn_put('old', '{"id":{"S":"text"},"ends \"at\"":{"S":"x"}}');
-CALL dyn_ttl_sweep('old');
-CALL dyn_ttl_enable('old', 'ends "at"');
+CALL dyn_sweep_ttl('old');
+CALL dyn_enable_ttl('old', 'ends "at"');
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'old'::regclass AND contype = 'c';
-CALL dyn_ttl_sweep('old');
+CALL dyn_sweep_ttl('old');
 SELECT keys('old');
 
 -- TT13: another attribute only after the first
-CALL dyn_ttl_enable('old', 'other');
-CALL dyn_ttl_disable('old');
-CALL dyn_ttl_disable('old');
+CALL dyn_enable_ttl('old', 'other');
+CALL dyn_disable_ttl('old');
+CALL dyn_disable_ttl('old');
 SELECT dyn_describe_table('old') -> 'TimeToLiveDescription';
 \d old
 \set VERBOSITY terse
-CALL dyn_ttl_enable('old', 'other');
+CALL dyn_enable_ttl('old', 'other');
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "old"}');
 SELECT dyn_request('UpdateTimeToLive', '{"TableName": "old", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "other"}}');
 
 -- TT15: the attribute may be a key, of the table and of an index, and of any type there
 SELECT dyn_create_table('log', 'id S', 'at N', global_indexes => '{"ByTime": {"partition_key": "kind S", "sort_key": "at N"}}');
-CALL dyn_ttl_enable('log', 'at');
+CALL dyn_enable_ttl('log', 'at');
 SELECT dyn_put('log', format('{"id":{"S":"l"},"kind":{"S":"k"},"at":{"N":"%s"}}', ago(i * 10))::dyn_item) FROM generate_series(-2, 2) i WHERE i <> 0 \g /dev/null
-CALL dyn_ttl_sweep('log');
+CALL dyn_sweep_ttl('log');
 SELECT count(*), count(*) FILTER (WHERE "at" = "~ttl") FROM log;
 SELECT count(*) FROM dyn_query('log', 'kind = :k AND #a > :now', names => '{"#a":"at"}', vals => format('{":k":{"S":"k"},":now":{"N":"%s"}}', ago(0))::dyn_item, index => 'ByTime');
 CALL dyn_create_index('session', 'ByExpiry', 'expires S');
@@ -96,26 +96,26 @@ CALL dyn_drop_index('session', 'ByExpiry');
 SELECT attempt($$ SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"N":"1"}}') $$);
 SELECT dyn_create_table('taken', 'id S');
 ALTER TABLE taken ADD COLUMN "~ttl" numeric;
-CALL dyn_ttl_enable('taken', 'expires');
+CALL dyn_enable_ttl('taken', 'expires');
 SELECT attempt($$ SELECT dyn_create_table('named', '~ttl S', 'id S') $$);
-CALL dyn_ttl_enable('named', 'expires');
+CALL dyn_enable_ttl('named', 'expires');
 
 -- it goes where the table goes
 ALTER TABLE session RENAME TO renamed;
 CREATE SCHEMA ttl_elsewhere;
 ALTER TABLE renamed SET SCHEMA ttl_elsewhere;
 SELECT dyn_put('ttl_elsewhere.renamed', format('{"id":{"S":"due"},"expires":{"N":"%s"}}', ago(1))::dyn_item);
-CALL dyn_ttl_sweep('ttl_elsewhere.renamed');
-SELECT relation, attribute, status, hide_expired, due_items, oldest_due, deleted, errors, last_error FROM dyn_ttl_status WHERE relation = 'ttl_elsewhere.renamed'::regclass;
+CALL dyn_sweep_ttl('ttl_elsewhere.renamed');
+SELECT relation, attribute, status, hide_expired, due_items, oldest_due, deleted, errors, last_error FROM dyn_ttl_tables WHERE relation = 'ttl_elsewhere.renamed'::regclass;
 
 -- TT14: a sweep reads what is due, and an update of another attribute changes no index
 SELECT dyn_create_table('many', 'id S');
-CALL dyn_ttl_enable('many', 'expires');
+CALL dyn_enable_ttl('many', 'expires');
 INSERT INTO many (item) SELECT format('{"id":{"S":"%s"},"n":{"N":"1"},"expires":{"N":"%s"}}', i, ago(CASE WHEN i % 1000 = 0 THEN 60 ELSE -3600 END))::dyn_item FROM generate_series(1, 10000) i;
-SELECT due_items, oldest_due BETWEEN now() - interval '70 s' AND now() - interval '60 s' AS oldest FROM dyn_ttl_status WHERE relation = 'many'::regclass;
+SELECT due_items, oldest_due BETWEEN now() - interval '70 s' AND now() - interval '60 s' AS oldest FROM dyn_ttl_tables WHERE relation = 'many'::regclass;
 SELECT pg_stat_force_next_flush();
 SELECT pg_stat_reset_single_table_counters('many'::regclass), pg_stat_reset_single_table_counters('many_ttl'::regclass);
-CALL dyn_ttl_sweep('many');
+CALL dyn_sweep_ttl('many');
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan, n_tup_del, (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelid = 'many_ttl'::regclass) AS read FROM pg_stat_user_tables WHERE relid = 'many'::regclass;
 SELECT dyn_update('many', jsonb_build_object('id', (i * 50 - 1)::text), 'ADD n :one', vals => '{":one":{"N":"1"}}') FROM generate_series(1, 200) i \g /dev/null
@@ -127,24 +127,24 @@ SELECT dyn_request('PutItem', json_build_object('TableName', 'many', 'Item', ite
 
 -- a btree that somebody dropped: nothing expires, and enabling it again makes it whole
 DROP INDEX many_ttl;
-SELECT status FROM dyn_ttl_status WHERE relation = 'many'::regclass;
-CALL dyn_ttl_sweep('many');
-CALL dyn_ttl_enable('many', 'expires');
-SELECT status FROM dyn_ttl_status WHERE relation = 'many'::regclass;
+SELECT status FROM dyn_ttl_tables WHERE relation = 'many'::regclass;
+CALL dyn_sweep_ttl('many');
+CALL dyn_enable_ttl('many', 'expires');
+SELECT status FROM dyn_ttl_tables WHERE relation = 'many'::regclass;
 
 -- in a transaction it is declared; a worker does the rest
 BEGIN;
 SELECT dyn_create_table('empty', 'id S');
-CALL dyn_ttl_enable('empty', 'expires');
+CALL dyn_enable_ttl('empty', 'expires');
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
 COMMIT;
 BEGIN;
-CALL dyn_ttl_disable('empty');
+CALL dyn_disable_ttl('empty');
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
 ROLLBACK;
 SELECT dyn_put('empty', format('{"id":{"S":"1"},"expires":{"N":"%s"}}', ago(1))::dyn_item);
 BEGIN;
-CALL dyn_ttl_disable('empty');
+CALL dyn_disable_ttl('empty');
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
 COMMIT;
 CREATE PROCEDURE await(name text, wanted text) LANGUAGE plpgsql AS $$
@@ -164,30 +164,30 @@ BEGIN
 END $$;
 CALL await('ttl.empty', 'DISABLED');
 BEGIN;
-CALL dyn_ttl_enable('empty', 'expires', hide_expired => true);
+CALL dyn_enable_ttl('empty', 'expires', hide_expired => true);
 SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
 SELECT attempt($$ SELECT dyn_request('UpdateTimeToLive', '{"TableName": "empty", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}}') $$);
 COMMIT;
 CALL await('ttl.empty', 'ENABLED');
 CALL dyn_ttl_resume('empty');
 CALL dyn_ttl_resume('taken');
-CALL dyn_ttl_sweep('empty');
+CALL dyn_sweep_ttl('empty');
 SELECT count(*) FROM empty;
 
 -- what cannot have it
 CREATE TEMP TABLE plain (id int PRIMARY KEY);
-CALL dyn_ttl_enable('plain', 'expires');
+CALL dyn_enable_ttl('plain', 'expires');
 SET search_path = pg_temp, ttl, public;
 SELECT dyn_create_table('brief', 'id S');
 SET search_path = ttl, public;
-CALL dyn_ttl_enable('brief', 'expires');
+CALL dyn_enable_ttl('brief', 'expires');
 SELECT dyn_put('brief', format('{"id":{"S":"1"},"expires":{"N":"%s"}}', ago(1))::dyn_item);
-CALL dyn_ttl_sweep('brief');
+CALL dyn_sweep_ttl('brief');
 SELECT dyn_put('brief', format('{"id":{"S":"1"},"expires":{"N":"%s"}}', ago(1))::dyn_item);
 BEGIN;
-CALL dyn_ttl_disable('brief');
+CALL dyn_disable_ttl('brief');
 ROLLBACK;
-CALL dyn_ttl_disable('brief');
+CALL dyn_disable_ttl('brief');
 SELECT pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid = 'brief'::regclass AND contype = 'c';
 
 \set VERBOSITY default

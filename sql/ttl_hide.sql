@@ -24,9 +24,9 @@ CREATE FUNCTION reads() RETURNS TABLE (read text, keys text) LANGUAGE sql AS $$
   SELECT read, string_agg(coalesce(item ->> 'sk', '-'), ' ' ORDER BY item ->> 'sk') FROM r GROUP BY n, read ORDER BY n $$;
 
 -- TT09: not unless it is asked for
-CALL dyn_ttl_enable('app', 'expires');
+CALL dyn_enable_ttl('app', 'expires');
 SELECT * FROM reads();
-CALL dyn_ttl_enable('app', 'expires', hide_expired => true);
+CALL dyn_enable_ttl('app', 'expires', hide_expired => true);
 SELECT dyn_describe_table('app') -> 'HideExpired';
 SELECT * FROM reads();
 
@@ -50,14 +50,14 @@ SELECT pg_sleep(2.1);
 SELECT dyn_get('app', '{"pk":{"S":"soon"},"sk":{"S":"s"}}') IS NULL AS hidden, count(*) FROM app WHERE pk = 'soon';
 
 -- no longer
-CALL dyn_ttl_enable('app', 'expires', hide_expired => false);
+CALL dyn_enable_ttl('app', 'expires', hide_expired => false);
 SELECT dyn_get('app', '{"pk":{"S":"soon"},"sk":{"S":"s"}}') IS NULL AS hidden;
 BEGIN;
-CALL dyn_ttl_enable('app', 'expires', hide_expired => true);
+CALL dyn_enable_ttl('app', 'expires', hide_expired => true);
 SELECT dyn_get('app', '{"pk":{"S":"soon"},"sk":{"S":"s"}}') IS NULL AS hidden;
 ROLLBACK;
-CALL dyn_ttl_enable('app', 'expires', hide_expired => true);
-CALL dyn_ttl_disable('app');
+CALL dyn_enable_ttl('app', 'expires', hide_expired => true);
+CALL dyn_disable_ttl('app');
 SELECT dyn_get('app', '{"pk":{"S":"soon"},"sk":{"S":"s"}}') IS NULL AS hidden;
 
 SET client_min_messages = warning;

@@ -1,4 +1,4 @@
--- dyn_ttl_sweep(): batches, limits, rights, errors; docs/semantics.md, TT08, TT10, TT14.
+-- dyn_sweep_ttl(): batches, limits, rights, errors; docs/semantics.md, TT08, TT10, TT14.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 CREATE SCHEMA ttl_sweep;
@@ -12,10 +12,10 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
-CREATE VIEW status AS SELECT relation, due_items, last_sweep > now() - interval '1 min' AS swept, deleted, errors, last_error FROM dyn_ttl_status WHERE relation::text IN ('app', 'other', 'own', 'hidden') ORDER BY relation::text;
+CREATE VIEW status AS SELECT relation, due_items, last_sweep > now() - interval '1 min' AS swept, deleted, errors, last_error FROM dyn_ttl_tables WHERE relation::text IN ('app', 'other', 'own', 'hidden') ORDER BY relation::text;
 SELECT dyn_create_table('app', 'id S'), dyn_create_table('other', 'id S');
-CALL dyn_ttl_enable('app', 'expires');
-CALL dyn_ttl_enable('other', 'expires');
+CALL dyn_enable_ttl('app', 'expires');
+CALL dyn_enable_ttl('other', 'expires');
 TABLE status;
 
 -- batches of one transaction each
@@ -27,20 +27,20 @@ BEGIN
 END $$;
 CREATE TRIGGER remember BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION remember();
 SELECT due('app', 1, 25), due('other', 1, 3);
-CALL dyn_ttl_sweep('app', batch_size => 10);
+CALL dyn_sweep_ttl('app', batch_size => 10);
 SELECT n FROM (SELECT min(transaction::text::bigint) AS t, count(*) AS n FROM removed GROUP BY transaction) t ORDER BY t;
-CALL dyn_ttl_sweep(time_budget => '1 min');
+CALL dyn_sweep_ttl(time_budget => '1 min');
 TABLE status;
-CALL dyn_ttl_sweep('app', batch_size => 0);
-CALL dyn_ttl_sweep('app', time_budget => '0 s');
-CALL dyn_ttl_sweep('app', time_budget => '-1 day');
-CALL dyn_ttl_sweep('nothing');
+CALL dyn_sweep_ttl('app', batch_size => 0);
+CALL dyn_sweep_ttl('app', time_budget => '0 s');
+CALL dyn_sweep_ttl('app', time_budget => '-1 day');
+CALL dyn_sweep_ttl('nothing');
 BEGIN;
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 ROLLBACK;
-SELECT attempt('CALL dyn_ttl_sweep()');
+SELECT attempt('CALL dyn_sweep_ttl()');
 SET default_transaction_read_only = on;
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 RESET default_transaction_read_only;
 -- the budget ends it between two batches
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -50,24 +50,24 @@ BEGIN
 END $$;
 CREATE TRIGGER slow BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION slow();
 SELECT due('app', 1, 3);
-CALL dyn_ttl_sweep('app', batch_size => 1, time_budget => '1 us');
-CALL dyn_ttl_sweep('app', batch_size => 1, time_budget => '9 ms');
+CALL dyn_sweep_ttl('app', batch_size => 1, time_budget => '1 us');
+CALL dyn_sweep_ttl('app', batch_size => 1, time_budget => '9 ms');
 DROP TRIGGER slow ON app;
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 -- whatever the session's isolation level
 SET default_transaction_isolation = serializable;
 SELECT due('app', 1, 3);
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 RESET default_transaction_isolation;
 -- where much was removed, the next sweep begins there: what was written with a time before that waits, unless it is looked for
 SELECT due('app', 1, 300);
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 SELECT due('app', 1, 3);
-CALL dyn_ttl_sweep();
-CALL dyn_ttl_sweep('app', from_start => false);
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl();
+CALL dyn_sweep_ttl('app', from_start => false);
+CALL dyn_sweep_ttl('app');
 SELECT due('app', 1, 3);
-CALL dyn_ttl_sweep(from_start => true);
+CALL dyn_sweep_ttl(from_start => true);
 TRUNCATE removed;
 
 -- rights: who may delete may sweep; whoever calls, triggers run as the owner, with nobody's search_path
@@ -78,25 +78,25 @@ GRANT SELECT ON status TO regress_ttl_owner;
 GRANT INSERT ON removed TO regress_ttl_owner;
 SET ROLE regress_ttl_owner;
 SELECT dyn_create_table('own', 'id S');
-CALL dyn_ttl_enable('own', 'expires');
+CALL dyn_enable_ttl('own', 'expires');
 CREATE TRIGGER remember BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION remember();
 SELECT due('own', 1, 1);
 SET ROLE regress_ttl_caller;
-CALL dyn_ttl_sweep('own');
-CALL dyn_ttl_sweep();
-SELECT relation FROM dyn_ttl_status WHERE relation = 'own'::regclass;
+CALL dyn_sweep_ttl('own');
+CALL dyn_sweep_ttl();
+SELECT relation FROM dyn_ttl_tables WHERE relation = 'own'::regclass;
 SELECT attempt('TABLE public.dyn_ttl_sweeps');
-CALL dyn_ttl_enable('own', 'expires');
-CALL dyn_ttl_disable('own');
+CALL dyn_enable_ttl('own', 'expires');
+CALL dyn_disable_ttl('own');
 CALL dyn_ttl_resume('own');
 SET ROLE regress_ttl_owner;
 GRANT DELETE ON own TO regress_ttl_caller;
 SET ROLE regress_ttl_caller;
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 SET ROLE regress_ttl_owner;
 SELECT due('own', 2, 2);
 RESET ROLE;
-CALL dyn_ttl_sweep();
+CALL dyn_sweep_ttl();
 SELECT id, role FROM removed ORDER BY id;
 -- not the way to a superuser's rights, nor to another's
 SET ROLE regress_ttl_owner;
@@ -113,18 +113,18 @@ END $$;
 CREATE TRIGGER escalate BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION escalate();
 SELECT due('own', 3, 3);
 RESET ROLE;
-CALL dyn_ttl_sweep('own');
-CALL dyn_ttl_sweep();
+CALL dyn_sweep_ttl('own');
+CALL dyn_sweep_ttl();
 SELECT current_user = session_user AS itself, current_setting('search_path');
 DROP TRIGGER escalate ON own;
 CREATE CONSTRAINT TRIGGER later AFTER DELETE ON own DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION escalate_later();
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 SELECT id, role FROM removed WHERE id LIKE 'deferred%';
 TABLE status;
 -- functions in the predicate of an owner's index are not called to find out whether it is the right one
 SET ROLE regress_ttl_owner;
 SELECT dyn_create_table('lure', 'id S');
-CALL dyn_ttl_enable('lure', 'expires');
+CALL dyn_enable_ttl('lure', 'expires');
 CREATE FUNCTION note_caller() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF current_user <> 'regress_ttl_owner' THEN
@@ -140,10 +140,10 @@ SELECT due('lure', 1, 1);
 RESET ROLE;
 \c -
 SET search_path = ttl_sweep, public;
-SELECT due_items FROM dyn_ttl_status WHERE relation = 'lure'::regclass;
+SELECT due_items FROM dyn_ttl_tables WHERE relation = 'lure'::regclass;
 \c -
 SET search_path = ttl_sweep, public;
-CALL dyn_ttl_sweep('lure');
+CALL dyn_sweep_ttl('lure');
 DROP TABLE lure;
 -- a search_path of the caller's leads nowhere
 SET ROLE regress_ttl_owner;
@@ -155,9 +155,9 @@ END $$;
 CREATE TRIGGER unqualified BEFORE DELETE ON own FOR EACH ROW EXECUTE FUNCTION unqualified();
 SELECT due('own', 4, 4);
 RESET ROLE;
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 DROP TRIGGER unqualified ON own;
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 
 -- nor does a temporary table of his, which a name without a schema finds all the same
 SET ROLE regress_ttl_owner;
@@ -174,11 +174,11 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER bait BEFORE INSERT ON removed FOR EACH ROW EXECUTE FUNCTION bait();
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 \c -
 SET search_path = ttl_sweep, public;
 DROP TRIGGER unqualified ON own;
-CALL dyn_ttl_sweep('own');
+CALL dyn_sweep_ttl('own');
 
 -- an error concerns one table, and what was removed before stays so
 CREATE FUNCTION object() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -190,18 +190,18 @@ BEGIN
 END $$;
 CREATE TRIGGER object BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION object();
 SELECT due('app', 1, 5), due('other', 1, 2);
-CALL dyn_ttl_sweep(batch_size => 1);
+CALL dyn_sweep_ttl(batch_size => 1);
 SELECT string_agg(id, ' ' ORDER BY id) FROM app;
-CALL dyn_ttl_sweep('app', batch_size => 1);
+CALL dyn_sweep_ttl('app', batch_size => 1);
 TABLE status;
 DROP TRIGGER object ON app;
 -- a trigger that keeps an item
 CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN OLD.id <> '4' THEN OLD END; END $$;
 CREATE TRIGGER keep BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION keep();
-CALL dyn_ttl_sweep('app');
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
+CALL dyn_sweep_ttl('app');
 DROP TRIGGER keep ON app;
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 TABLE status;
 
 -- what ends the statement ends its transaction as well
@@ -211,27 +211,27 @@ BEGIN
 END $$;
 CREATE TRIGGER cancel BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION cancel();
 SELECT due('app', 1, 1);
-CALL dyn_ttl_sweep();
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl();
+CALL dyn_sweep_ttl('app');
 DROP TRIGGER cancel ON app;
-CALL dyn_ttl_sweep('app');
+CALL dyn_sweep_ttl('app');
 
 -- row-level security that is forced on the owner would hide items
 SET ROLE regress_ttl_owner;
 SELECT dyn_create_table('hidden', 'id S');
-CALL dyn_ttl_enable('hidden', 'expires');
+CALL dyn_enable_ttl('hidden', 'expires');
 SELECT due('hidden', 1, 2);
 ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
 CREATE POLICY one ON hidden USING (id = '1');
 SELECT due_items FROM status WHERE relation = 'hidden'::regclass;
 ALTER TABLE hidden FORCE ROW LEVEL SECURITY;
 SELECT due_items FROM status WHERE relation = 'hidden'::regclass;
-CALL dyn_ttl_sweep('hidden');
-CALL dyn_ttl_disable('hidden');
-CALL dyn_ttl_enable('hidden', 'expires');
+CALL dyn_sweep_ttl('hidden');
+CALL dyn_disable_ttl('hidden');
+CALL dyn_enable_ttl('hidden', 'expires');
 ALTER TABLE hidden NO FORCE ROW LEVEL SECURITY;
-CALL dyn_ttl_enable('hidden', 'expires');
-CALL dyn_ttl_sweep('hidden');
+CALL dyn_enable_ttl('hidden', 'expires');
+CALL dyn_sweep_ttl('hidden');
 RESET ROLE;
 
 -- a broken table keeps nobody from the others, and conditions see nothing of what others may not
@@ -244,19 +244,19 @@ GRANT SELECT ON broken TO PUBLIC;
 SELECT due('own', 5, 5);
 RESET ROLE;
 SELECT relation FROM status WHERE relation = 'own'::regclass;
-CALL dyn_ttl_sweep();
+CALL dyn_sweep_ttl();
 SELECT count(*) FROM own;
 DROP TABLE broken, unreadable;
 SET ROLE regress_ttl_caller;
 SELECT dyn_create_table('mine', 'id S');
-CALL dyn_ttl_enable('mine', 'expires');
+CALL dyn_enable_ttl('mine', 'expires');
 CREATE FUNCTION leak(n bigint) RETURNS boolean LANGUAGE plpgsql STRICT COST 0.0001 AS $$
 BEGIN
   RAISE NOTICE 'seen: %', n;
   RETURN true;
 END $$;
 SET enable_nestloop = off;
-SELECT relation FROM dyn_ttl_status WHERE last_sweep IS NOT NULL AND leak(extract(epoch FROM last_sweep)::bigint);
+SELECT relation FROM dyn_ttl_tables WHERE last_sweep IS NOT NULL AND leak(extract(epoch FROM last_sweep)::bigint);
 RESET enable_nestloop;
 RESET ROLE;
 
@@ -264,7 +264,7 @@ RESET ROLE;
 DROP TABLE other;
 SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
 SELECT dyn_create_table('next', 'id S');
-CALL dyn_ttl_enable('next', 'expires');
+CALL dyn_enable_ttl('next', 'expires');
 SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
 
 -- time to live that was given to a partitioned table by hand: its partitions have the items
@@ -274,10 +274,10 @@ CREATE INDEX ON parts ("~ttl") WHERE "~ttl" IS NOT NULL;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW
   EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}');
 INSERT INTO parts (item, id) SELECT jsonb_build_object('id', 'a', 'expires', floor(extract(epoch FROM now())) - 1), 'a';
-SELECT relation, status, due_items FROM dyn_ttl_status WHERE relation::text LIKE 'parts%' ORDER BY 1;
+SELECT relation, status, due_items FROM dyn_ttl_tables WHERE relation::text LIKE 'parts%' ORDER BY 1;
 SELECT count, oldest IS NULL FROM dyn_ttl_due('parts', 0) AS due(count, oldest);
-CALL dyn_ttl_sweep('parts');
-CALL dyn_ttl_sweep();
+CALL dyn_sweep_ttl('parts');
+CALL dyn_sweep_ttl();
 SELECT count(*) FROM parts;
 
 SET client_min_messages = warning;

@@ -1,6 +1,6 @@
 /*
  * entities.c
- *	  dyn_entity_check(): what in a table is not as it is declared.
+ *	  dyn_check_entities(): what in a table is not as it is declared.
  *
  * Items are read page by page with the caller's rights, and each is judged in memory that is
  * reset after it.  What is found is bounded by max_problems.
@@ -206,12 +206,14 @@ view_state_problem(const Entity *entity, const EntityView *view, const char *nam
 	if (state == ENTITY_VIEW_CURRENT)
 		return NULL;
 	if (changed == NULL)
-		return psprintf("view \"%s\" was made of another declaration: call dyn_entity_view() again",
-						name);
+		return psprintf(
+			"view \"%s\" was made of another declaration: call dyn_create_entity_view() again",
+			name);
 	return psprintf("view \"%s\" shows attribute \"%s\" as of another type than %s: %s", name,
 					item_quoted(changed->name), value_type_print(&changed->type),
-					state == ENTITY_VIEW_OTHER_COLUMN ? "drop it, and call dyn_entity_view() again"
-													  : "call dyn_entity_view() again");
+					state == ENTITY_VIEW_OTHER_COLUMN
+						? "drop it, and call dyn_create_entity_view() again"
+						: "call dyn_create_entity_view() again");
 }
 
 static void
@@ -253,7 +255,7 @@ check_view(Check *check, Relation rel)
 	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
 		ReThrowError(error);
 	report(check, NULL, (ItemSpan){0}, "view unreadable",
-		   psprintf("view \"%s\" is not as dyn_entity_view() makes it: %s",
+		   psprintf("view \"%s\" is not as dyn_create_entity_view() makes it: %s",
 					RelationGetRelationName(rel), error->message));
 }
 
@@ -326,10 +328,10 @@ prepare(Check *check, Relation rel)
 												ALLOCSET_DEFAULT_SIZES);
 }
 
-/* dyn_entity_check(table_name, max_problems): key, entity, problem, detail */
-PG_FUNCTION_INFO_V1(dyn_entity_check);
+/* dyn_check_entities(table_name, max_problems): key, entity, problem, detail */
+PG_FUNCTION_INFO_V1(dyn_check_entities);
 Datum
-dyn_entity_check(PG_FUNCTION_ARGS)
+dyn_check_entities(PG_FUNCTION_ARGS)
 {
 	Check check = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
 	Relation rel;

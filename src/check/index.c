@@ -183,7 +183,7 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 static char *
 advise_resuming(const TableCheck *check, const char *procedure, const DynIndexSpec *spec)
 {
-	return psprintf("Wait if dyn_index_progress shows it; otherwise CALL %s.%s(%s%s);",
+	return psprintf("Wait if dyn_index_builds shows it; otherwise CALL %s.%s(%s%s);",
 					check->extension, procedure, quote_literal_cstr(check->qualified),
 					spec == NULL ? ""
 								 : psprintf(", %s", quote_literal_cstr(pnstrdup(spec->name.data,

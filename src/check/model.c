@@ -50,15 +50,16 @@ check_model(TableCheck *check)
 		return;
 	problem = check_try(read_entities, &declared);
 	if (problem != NULL)
-		check_report(check, "trigger \"" DYN_MODEL_TRIGGER "\"",
-					 psprintf("its declarations cannot be read: %s", problem),
-					 psprintf("Declare what is wrong again with %s.dyn_entity(), or restore the "
-							  "trigger from a dump.",
-							  check->extension));
+		check_report(
+			check, "trigger \"" DYN_MODEL_TRIGGER "\"",
+			psprintf("its declarations cannot be read: %s", problem),
+			psprintf("Declare what is wrong again with %s.dyn_create_entity(), or restore the "
+					 "trigger from a dump.",
+					 check->extension));
 	else if (model_enforced(check->rel) && declared.entities == NIL)
 		check_report(check, "trigger \"" DYN_ENFORCE_TRIGGER "\"",
 					 "no entity is declared, so it refuses all items",
-					 psprintf("Declare entities, or SELECT %s.dyn_entity_enforce(%s, false);",
+					 psprintf("Declare entities, or SELECT %s.dyn_enforce_entities(%s, false);",
 							  check->extension, quote_literal_cstr(table_name(check->rel))));
 }
 

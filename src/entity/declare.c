@@ -1,6 +1,6 @@
 /*
  * declare.c
- *	  dyn_entity() and what goes with it: declaring entities, listing them, enforcing them.
+ *	  dyn_create_entity() and what goes with it: declaring entities, listing them, enforcing them.
  *
  * A declaration that is well-formed may still be a mistake that shows only with the data; what
  * can be seen of that is a WARNING.
@@ -204,10 +204,10 @@ add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 	item_build_jsonb(b, jsonb);
 }
 
-/* dyn_entity(table_name, name, keys, attributes, type_attribute, type_value) */
-PG_FUNCTION_INFO_V1(dyn_entity);
+/* dyn_create_entity(table_name, name, keys, attributes, type_attribute, type_value) */
+PG_FUNCTION_INFO_V1(dyn_create_entity);
 Datum
-dyn_entity(PG_FUNCTION_ARGS)
+dyn_create_entity(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"table_name", "name", "keys", "attributes"};
 	ItemBuilder b;
@@ -241,9 +241,9 @@ dyn_entity(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-PG_FUNCTION_INFO_V1(dyn_entity_drop);
+PG_FUNCTION_INFO_V1(dyn_drop_entity);
 Datum
-dyn_entity_drop(PG_FUNCTION_ARGS)
+dyn_drop_entity(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
 	Relation rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
@@ -252,10 +252,10 @@ dyn_entity_drop(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dyn_entity_enforce(table_name, enabled) */
-PG_FUNCTION_INFO_V1(dyn_entity_enforce);
+/* dyn_enforce_entities(table_name, enabled) */
+PG_FUNCTION_INFO_V1(dyn_enforce_entities);
 Datum
-dyn_entity_enforce(PG_FUNCTION_ARGS)
+dyn_enforce_entities(PG_FUNCTION_ARGS)
 {
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
@@ -264,7 +264,7 @@ dyn_entity_enforce(PG_FUNCTION_ARGS)
 	if (PG_GETARG_BOOL(1) && entities_of(rel, table) == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel)),
-						errhint("Declare them with dyn_entity() first.")));
+						errhint("Declare them with dyn_create_entity() first.")));
 	model_enforce(rel, table, PG_GETARG_BOOL(1));
 	PG_RETURN_VOID();
 }

@@ -1,6 +1,6 @@
 /*
  * refresh.c
- *	  dyn_entity_refresh(): the keys that the templates of an entity make now, for items that are there.
+ *	  dyn_refresh_entity(): the keys that the templates of an entity make now, for items that are there.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("entity \"%s\" of table \"%s\" was declared anew meanwhile",
 							   work->name, work->table),
-						errhint("Call dyn_entity_refresh again.")));
+						errhint("Call dyn_refresh_entity again.")));
 }
 
 static bool
@@ -52,12 +52,12 @@ rekeyed(ItemJob *work, const DynItem *item)
 	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
 }
 
-PG_FUNCTION_INFO_V1(dyn_entity_refresh);
+PG_FUNCTION_INFO_V1(dyn_refresh_entity);
 Datum
-dyn_entity_refresh(PG_FUNCTION_ARGS)
+dyn_refresh_entity(PG_FUNCTION_ARGS)
 {
 	Refresh refresh = {0};
-	ItemJob work = {.procedure = "dyn_entity_refresh",
+	ItemJob work = {.procedure = "dyn_refresh_entity",
 					.kind = "refresh",
 					.arg = &refresh,
 					.open = find_entity,

@@ -1,6 +1,6 @@
 /*
  * table_chart.c
- *	  dyn_show(): item collections the way people draw single-table models.
+ *	  dyn_table_chart(): item collections the way people draw single-table models.
  *
  * One row per item, collections one below the other, the partition key written once for each;
  * then the sort key, the other keys, and the attributes that most items have.
@@ -279,10 +279,10 @@ small_argument(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
 	return value;
 }
 
-/* dyn_show(table_name, index, max_items, max_columns, max_width) */
-PG_FUNCTION_INFO_V1(dyn_show);
+/* dyn_table_chart(table_name, index, max_items, max_columns, max_width) */
+PG_FUNCTION_INFO_V1(dyn_table_chart);
 Datum
-dyn_show(PG_FUNCTION_ARGS)
+dyn_table_chart(PG_FUNCTION_ARGS)
 {
 	Show show = {.context = CurrentMemoryContext};
 	text *index = argument_text(fcinfo, 1);

@@ -24,7 +24,7 @@
 /* Seconds after which a launcher is started again that has ended. */
 #define GSI_RESTART_LAUNCHER 10
 
-/* As dyn_index_progress counts them. */
+/* As dyn_index_builds counts them. */
 typedef enum GsiPhase
 {
 	GSI_DECLARE = 1,

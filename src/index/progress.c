@@ -1,6 +1,6 @@
 /*
  * progress.c
- *	  What the view dyn_index_progress shows.
+ *	  What the view dyn_index_builds shows.
  *
  * Extensions have no progress commands of their own, so it is CREATE INDEX's, with a number in
  * the place of its command that no command of the server has; the view knows it by that.  Blocks
@@ -31,7 +31,7 @@ is_shown(const GsiWork *work)
 }
 
 /*
- * Writes the state of the work into the session's progress entry, which dyn_index_progress reads.
+ * Writes the state of the work into the session's progress entry, which dyn_index_builds reads.
  * The rollback of a subtransaction clears the entry, so each new transaction shows the state again.
  */
 void

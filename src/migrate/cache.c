@@ -238,7 +238,7 @@ table_name(Oid relid)
 }
 
 /*
- * The table that has it.  Names are unique as long as they are declared by dyn_migration(), and not
+ * The table that has it.  Names are unique as long as they are declared by dyn_create_migration(), and not
  * by two sessions at once; anybody else's does not hide one's own.
  */
 static Oid
@@ -253,7 +253,7 @@ find_table(ItemSpan name, Oid followed)
 						errmsg("two tables have a migration \"%s\"", item_quoted(name)),
 						errdetail("They are %s and %s.", table_name(linitial_oid(found)),
 								  table_name(lsecond_oid(found))),
-						errhint("Remove one of them with dyn_migration_drop().")));
+						errhint("Remove one of them with dyn_drop_migration().")));
 	return found == NIL ? InvalidOid : linitial_oid(found);
 }
 

@@ -1,6 +1,6 @@
 /*
  * declare.c
- *	  dyn_migration(), dyn_migration_drop().
+ *	  dyn_create_migration(), dyn_drop_migration().
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ refuse_followed(ItemSpan name, Relation rel)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("migration \"%s\" is followed", item_quoted(name)),
 						errdetail("Triggers of the tables that it reads make its items."),
-						errhint("Call dyn_migration_unfollow() first.")));
+						errhint("Call dyn_unfollow_migration() first.")));
 }
 
 /* Names are looked up in all of the database. */
@@ -122,9 +122,9 @@ lock_sources(text *table_name, ItemSpan name, Jsonb *steps)
 	relation_close(rel, AccessShareLock);
 }
 
-PG_FUNCTION_INFO_V1(dyn_migration);
+PG_FUNCTION_INFO_V1(dyn_create_migration);
 Datum
-dyn_migration(PG_FUNCTION_ARGS)
+dyn_create_migration(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
 	Jsonb *steps = PG_GETARG_JSONB_P(2);
@@ -145,9 +145,9 @@ dyn_migration(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-PG_FUNCTION_INFO_V1(dyn_migration_drop);
+PG_FUNCTION_INFO_V1(dyn_drop_migration);
 Datum
-dyn_migration_drop(PG_FUNCTION_ARGS)
+dyn_drop_migration(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
 	DynTable *table;

@@ -1,6 +1,6 @@
 /*
  * follow.c
- *	  dyn_migration_follow(), dyn_migration_unfollow(): triggers that keep items in step with the
+ *	  dyn_follow_migration(), dyn_unfollow_migration(): triggers that keep items in step with the
  *	  tables that they are made of.
  *
  * What refresh.c relies on is checked here, when they are made:
@@ -42,8 +42,8 @@
 
 #define FOLLOW_TRIGGER "~dynamo_follow"
 
-extern PGDLLEXPORT Datum dyn_migration_follow(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_unfollow(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_follow_migration(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_unfollow_migration(PG_FUNCTION_ARGS);
 
 /*
  * Triggers that there are
@@ -378,9 +378,9 @@ open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
 	return rel;
 }
 
-PG_FUNCTION_INFO_V1(dyn_migration_follow);
+PG_FUNCTION_INFO_V1(dyn_follow_migration);
 Datum
-dyn_migration_follow(PG_FUNCTION_ARGS)
+dyn_follow_migration(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
 	Migration *migration;
@@ -477,9 +477,9 @@ lock_followed(List *triggers)
 }
 
 /* Also where the migration is gone, or its tables have other names. */
-PG_FUNCTION_INFO_V1(dyn_migration_unfollow);
+PG_FUNCTION_INFO_V1(dyn_unfollow_migration);
 Datum
-dyn_migration_unfollow(PG_FUNCTION_ARGS)
+dyn_unfollow_migration(PG_FUNCTION_ARGS)
 {
 	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Oid relid = migration_table((ItemSpan){name, (uint32) strlen(name)});

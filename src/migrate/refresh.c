@@ -625,7 +625,7 @@ refresh_items(const Change *change)
 static void
 say_how_to_end(void *arg)
 {
-	errhint("Call dyn_migration_unfollow(%s) to follow no longer.", quote_literal_cstr(arg));
+	errhint("Call dyn_unfollow_migration(%s) to follow no longer.", quote_literal_cstr(arg));
 }
 
 static void
@@ -665,7 +665,7 @@ follow(Change *change, char *name)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("migration \"%s\" does not read table \"%s\"", name,
 							   RelationGetRelationName(change->source)),
-						errhint("Call dyn_migration_unfollow(%s) to follow no longer.",
+						errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
 								quote_literal_cstr(name))));
 	refresh_items(change);
 	relation_close(change->rel, NoLock);
@@ -719,6 +719,6 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
 					RelationGetRelationName(trigger->tg_relation), trigger->tg_trigger->tgargs[0]),
-			 errhint("Use DELETE, or call dyn_migration_unfollow(%s) first.",
+			 errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
 					 quote_literal_cstr(trigger->tg_trigger->tgargs[0]))));
 }

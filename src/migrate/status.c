@@ -1,6 +1,6 @@
 /*
  * status.c
- *	  dyn_migration_steps(), dyn_migration_problems(): migrations by their declarations alone, which
+ *	  dyn_migration_step_list(), dyn_migration_problems(): migrations by their declarations alone, which
  *	  may name what is not there any more, and what their last run has noted.
  */
 #include "postgres.h"
@@ -24,7 +24,7 @@
 #include "store/plan.h"
 
 extern PGDLLEXPORT Datum dyn_migration_problems(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_steps(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_migration_step_list(PG_FUNCTION_ARGS);
 
 static Datum
 member_text(const ItemChildren *members, const char *name, bool *isnull)
@@ -91,9 +91,9 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 }
 
 /* Those of tables that the caller may read, or see the state of. */
-PG_FUNCTION_INFO_V1(dyn_migration_steps);
+PG_FUNCTION_INFO_V1(dyn_migration_step_list);
 Datum
-dyn_migration_steps(PG_FUNCTION_ARGS)
+dyn_migration_step_list(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	text *name = argument_text(fcinfo, 0);
@@ -126,11 +126,11 @@ problems_sql(void)
 	const char *schema = quote_identifier(get_namespace_name(owned_extension_schema()));
 
 	return psprintf("SELECT s.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
-					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_steps($1) AS s"
+					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_step_list($1) AS s"
 					" ON s.number OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
 					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
 					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
-					" %s.dyn_job_progress AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
+					" %s.dyn_jobs AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
 					" AND l.name OPERATOR(pg_catalog.=) $1)"
 					" ORDER BY p.step, p.noted_at, p.\"row\"",
 					schema, schema, schema);

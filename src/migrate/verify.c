@@ -1,6 +1,6 @@
 /*
  * verify.c
- *	  dyn_migration_verify(), dyn_migration_dry_run(): what rows make beside what is there.
+ *	  dyn_verify_migration(), dyn_preview_migration(): what rows make beside what is there.
  *
  * One query joins both sides by the key, hashed, in as much memory as queries have.
  */
@@ -21,8 +21,8 @@
 
 #define FETCH_ROWS 500
 
-extern PGDLLEXPORT Datum dyn_migration_verify(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_dry_run(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_verify_migration(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum dyn_preview_migration(PG_FUNCTION_ARGS);
 
 /* Columns of both queries. */
 enum
@@ -236,9 +236,9 @@ verify_row(Comparison *c)
 		put_difference(c, step, made != NULL ? made : there, difference);
 }
 
-PG_FUNCTION_INFO_V1(dyn_migration_verify);
+PG_FUNCTION_INFO_V1(dyn_verify_migration);
 Datum
-dyn_migration_verify(PG_FUNCTION_ARGS)
+dyn_verify_migration(PG_FUNCTION_ARGS)
 {
 	Comparison c = {0};
 	Relation rel;
@@ -309,9 +309,9 @@ dry_row(Comparison *c)
 	put_sample(c, step, made, problem);
 }
 
-PG_FUNCTION_INFO_V1(dyn_migration_dry_run);
+PG_FUNCTION_INFO_V1(dyn_preview_migration);
 Datum
-dyn_migration_dry_run(PG_FUNCTION_ARGS)
+dyn_preview_migration(PG_FUNCTION_ARGS)
 {
 	Comparison c = {0};
 	Relation rel;

@@ -221,10 +221,10 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *what)
 	return name;
 }
 
-/* dyn_access_pattern(table_name, name, operation, request, entity, notes) */
-PG_FUNCTION_INFO_V1(dyn_access_pattern);
+/* dyn_create_access_pattern(table_name, name, operation, request, entity, notes) */
+PG_FUNCTION_INFO_V1(dyn_create_access_pattern);
 Datum
-dyn_access_pattern(PG_FUNCTION_ARGS)
+dyn_create_access_pattern(PG_FUNCTION_ARGS)
 {
 	Pattern pattern = {0};
 	DynTable *table;
@@ -246,10 +246,10 @@ dyn_access_pattern(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dyn_access_pattern_drop(table_name, name) */
-PG_FUNCTION_INFO_V1(dyn_access_pattern_drop);
+/* dyn_drop_access_pattern(table_name, name) */
+PG_FUNCTION_INFO_V1(dyn_drop_access_pattern);
 Datum
-dyn_access_pattern_drop(PG_FUNCTION_ARGS)
+dyn_drop_access_pattern(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
 	Relation rel;
@@ -299,10 +299,10 @@ list_parameters(const Pattern *pattern)
 	return out.data;
 }
 
-/* dyn_access_patterns(table_name, format) */
-PG_FUNCTION_INFO_V1(dyn_access_patterns);
+/* dyn_access_pattern_chart(table_name, format) */
+PG_FUNCTION_INFO_V1(dyn_access_pattern_chart);
 Datum
-dyn_access_patterns(PG_FUNCTION_ARGS)
+dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 {
 	char *header[] = {"Entity", "Access pattern", "Index", "Parameters", "Notes"};
 	StringInfoData out;
@@ -353,10 +353,10 @@ text_or_null(const char *string, bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(string);
 }
 
-/* dyn_access_pattern_list(table_name): entity, name, operation, index_name, parameters, notes, request */
-PG_FUNCTION_INFO_V1(dyn_access_pattern_list);
+/* dyn_access_patterns(table_name): entity, name, operation, index_name, parameters, notes, request */
+PG_FUNCTION_INFO_V1(dyn_access_patterns);
 Datum
-dyn_access_pattern_list(PG_FUNCTION_ARGS)
+dyn_access_patterns(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	ListCell *cell;

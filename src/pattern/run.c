@@ -1,6 +1,6 @@
 /*
  * run.c
- *	  dyn_run_pattern(): an access pattern by its name, with parameters.
+ *	  dyn_run_access_pattern(): an access pattern by its name, with parameters.
  *
  * The request goes the way of dyn_request(), and what it answers is read back: items, whatever
  * the operation.  A Query or Scan gives all its pages, unless the pattern itself has a Limit.
@@ -135,10 +135,10 @@ no_parameters(void)
 	return item_build_finish(&builder);
 }
 
-/* dyn_run_pattern(table_name, name, parameters) */
-PG_FUNCTION_INFO_V1(dyn_run_pattern);
+/* dyn_run_access_pattern(table_name, name, parameters) */
+PG_FUNCTION_INFO_V1(dyn_run_access_pattern);
 Datum
-dyn_run_pattern(PG_FUNCTION_ARGS)
+dyn_run_access_pattern(PG_FUNCTION_ARGS)
 {
 	Run run = {.context = CurrentMemoryContext, .result = (ReturnSetInfo *) fcinfo->resultinfo};
 

@@ -60,7 +60,7 @@ request_enable_ttl(ItemSpan name, ItemSpan attribute, bool hide_expired, const c
 	request_begin_work(&work, rel, table);
 	gsi_check_row_security(&work);
 	if (RelationGetNumberOfBlocks(rel) > 0)
-		request_require_permanent(rel, "Call dyn_ttl_enable outside of a transaction.");
+		request_require_permanent(rel, "Call dyn_enable_ttl outside of a transaction.");
 	SPI_connect();
 	if (!ttl_declare(&work, rel, table, attribute, hide_expired))
 		gsi_resume_later(&work, table);
@@ -90,7 +90,7 @@ request_disable_ttl(ItemSpan name, const char *procedure)
 		(void) gsi_forget_index(&work, rel, table, true);
 	else
 	{
-		request_require_permanent(rel, "Call dyn_ttl_disable outside of a transaction.");
+		request_require_permanent(rel, "Call dyn_disable_ttl outside of a transaction.");
 		shape = dyn_shape_of(rel, table);
 		*gsi_status(&work, shape) = DYN_INDEX_DELETING;
 		relation_close(rel, NoLock);

@@ -1,6 +1,6 @@
 /*
  * enable.c
- *	  dyn_stream_enable() and dyn_stream_disable(): streams of tables.
+ *	  dyn_enable_stream() and dyn_disable_stream(): streams of tables.
  *
  * A stream is declared in the table's settings, under a lock that keeps writers out until the
  * transaction ends.  So no transaction has changes on both sides of it in the WAL: what is
@@ -157,7 +157,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	DynShape *shape;
 	int64 label;
 
-	PreventCommandDuringRecovery("dyn_stream_enable");
+	PreventCommandDuringRecovery("dyn_enable_stream");
 	keep_slot(name);
 	rel = request_lock_table(name, mode, &table);
 	check_table(rel);
@@ -188,7 +188,7 @@ stream_disable(ItemSpan name)
 	DynStream *last;
 	DynMarked marked;
 
-	PreventCommandDuringRecovery("dyn_stream_disable");
+	PreventCommandDuringRecovery("dyn_disable_stream");
 	keep_slot(name);
 	rel = request_lock_table(name, mode, &table);
 	shape = dyn_shape_of(rel, table);
@@ -216,10 +216,10 @@ name_argument(FunctionCallInfo fcinfo)
 	return action_span(PG_GETARG_TEXT_PP(0));
 }
 
-/* dyn_stream_enable(table_name, view_type, shards) */
-PG_FUNCTION_INFO_V1(dyn_stream_enable);
+/* dyn_enable_stream(table_name, view_type, shards) */
+PG_FUNCTION_INFO_V1(dyn_enable_stream);
 Datum
-dyn_stream_enable(PG_FUNCTION_ARGS)
+dyn_enable_stream(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = name_argument(fcinfo);
 	DynStreamView view;
@@ -241,10 +241,10 @@ dyn_stream_enable(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
 }
 
-/* dyn_stream_disable(table_name) */
-PG_FUNCTION_INFO_V1(dyn_stream_disable);
+/* dyn_disable_stream(table_name) */
+PG_FUNCTION_INFO_V1(dyn_disable_stream);
 Datum
-dyn_stream_disable(PG_FUNCTION_ARGS)
+dyn_disable_stream(PG_FUNCTION_ARGS)
 {
 	stream_disable(name_argument(fcinfo));
 	PG_RETURN_VOID();

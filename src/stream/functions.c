@@ -1,6 +1,6 @@
 /*
  * functions.c
- *	  dyn_stream_collect(): collecting on demand.
+ *	  dyn_collect_streams(): collecting on demand.
  */
 #include "postgres.h"
 
@@ -43,11 +43,11 @@ require_outermost(FunctionCallInfo fcinfo)
 {
 	if (!gsi_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("dyn_stream_collect() cannot run inside a transaction block"),
+						errmsg("dyn_collect_streams() cannot run inside a transaction block"),
 						errhint("It commits many times, so it has to be called by itself.")));
-	PreventCommandDuringRecovery("dyn_stream_collect()");
-	PreventCommandIfReadOnly("dyn_stream_collect()");
-	stream_require_replication("dyn_stream_collect()");
+	PreventCommandDuringRecovery("dyn_collect_streams()");
+	PreventCommandIfReadOnly("dyn_collect_streams()");
+	stream_require_replication("dyn_collect_streams()");
 }
 
 /* Also what this session has committed without waiting for the disk. */
@@ -139,10 +139,10 @@ make_result(uint64 records)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), &value, &isnull));
 }
 
-PG_FUNCTION_INFO_V1(dyn_stream_collect);
+PG_FUNCTION_INFO_V1(dyn_collect_streams);
 
 Datum
-dyn_stream_collect(PG_FUNCTION_ARGS)
+dyn_collect_streams(PG_FUNCTION_ARGS)
 {
 	StreamCollector collector = {.begin = begin, .commit = commit};
 	uint64 records;

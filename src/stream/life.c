@@ -1,6 +1,6 @@
 /*
  * life.c
- *	  dyn_stream_setup(), dyn_stream_reset() and dyn_stream_teardown(): the slot's life.
+ *	  dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams(): the slot's life.
  *
  * A slot is made and dropped at once, whatever becomes of the transaction, and it is not made by a
  * transaction that has written.  So each step is a transaction of its own, and what there is after
@@ -238,7 +238,7 @@ check_call(FunctionCallInfo fcinfo, const Life *life)
 	if (life->failover > 0 && !PG17_GE)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("failover slots need PostgreSQL 17"),
-						errhint("Without one, CALL dyn_stream_reset() after a promotion.")));
+						errhint("Without one, CALL dyn_reset_streams() after a promotion.")));
 }
 
 static void
@@ -315,7 +315,7 @@ tell_who_collects(void)
 		return;
 	ereport(
 		NOTICE,
-		(errmsg("changes of items are collected by dyn_stream_collect only"),
+		(errmsg("changes of items are collected by dyn_collect_streams only"),
 		 dyn_preloaded
 			 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
 			 : errhint(
@@ -392,7 +392,7 @@ check_tear_down(Life *life)
 				 errmsg_plural("%d table has an enabled stream", "%d tables have an enabled stream",
 							   streams.enabled, streams.enabled),
 				 errdetail("Enabled: %s.", streams.names.data),
-				 errhint("Disable them by dyn_stream_disable.")));
+				 errhint("Disable them by dyn_disable_stream.")));
 	return true;
 }
 
@@ -404,34 +404,34 @@ tear_down(Life *life)
 	clear_tables(life);
 }
 
-/* dyn_stream_setup(failover) */
-PG_FUNCTION_INFO_V1(dyn_stream_setup);
+/* dyn_setup_streams(failover) */
+PG_FUNCTION_INFO_V1(dyn_setup_streams);
 Datum
-dyn_stream_setup(PG_FUNCTION_ARGS)
+dyn_setup_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_stream_setup",
+	Life life = {.procedure = "dyn_setup_streams",
 				 .failover = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
 
 	return run(fcinfo, &life, check_set_up, set_up);
 }
 
-/* dyn_stream_reset(failover) */
-PG_FUNCTION_INFO_V1(dyn_stream_reset);
+/* dyn_reset_streams(failover) */
+PG_FUNCTION_INFO_V1(dyn_reset_streams);
 Datum
-dyn_stream_reset(PG_FUNCTION_ARGS)
+dyn_reset_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_stream_reset",
+	Life life = {.procedure = "dyn_reset_streams",
 				 .failover = PG_ARGISNULL(0) ? -1 : PG_GETARG_BOOL(0)};
 
 	return run(fcinfo, &life, check_reset, reset);
 }
 
-/* dyn_stream_teardown() */
-PG_FUNCTION_INFO_V1(dyn_stream_teardown);
+/* dyn_teardown_streams() */
+PG_FUNCTION_INFO_V1(dyn_teardown_streams);
 Datum
-dyn_stream_teardown(PG_FUNCTION_ARGS)
+dyn_teardown_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_stream_teardown", .failover = -1};
+	Life life = {.procedure = "dyn_teardown_streams", .failover = -1};
 
 	return run(fcinfo, &life, check_tear_down, tear_down);
 }

@@ -1,6 +1,6 @@
 /*
  * read_functions.c
- *	  dyn_stream_read() and dyn_stream_read_json(), which may wait for records.
+ *	  dyn_read_stream() and dyn_read_stream_json(), which may wait for records.
  *
  * Each look opens the table and the records anew and leaves nothing locked, and no snapshot of its
  * own; so who waits is in nobody's way.
@@ -30,7 +30,7 @@ typedef struct ReadCall
 	text *stream; /* a label or an ARN, or NULL */
 	StreamRead read;
 	int64 wait; /* microseconds */
-	bool plain; /* of dyn_stream_read_json() */
+	bool plain; /* of dyn_read_stream_json() */
 	StreamTarget target;
 	bool known; /* the target is the one that was found by the first look */
 	ReturnSetInfo *result;
@@ -213,17 +213,17 @@ put_json(const StreamRecord *record, void *arg)
 	return true;
 }
 
-PG_FUNCTION_INFO_V1(dyn_stream_read);
+PG_FUNCTION_INFO_V1(dyn_read_stream);
 Datum
-dyn_stream_read(PG_FUNCTION_ARGS)
+dyn_read_stream(PG_FUNCTION_ARGS)
 {
 	run(fcinfo, put_columns);
 	PG_RETURN_NULL();
 }
 
-PG_FUNCTION_INFO_V1(dyn_stream_read_json);
+PG_FUNCTION_INFO_V1(dyn_read_stream_json);
 Datum
-dyn_stream_read_json(PG_FUNCTION_ARGS)
+dyn_read_stream_json(PG_FUNCTION_ARGS)
 {
 	run(fcinfo, put_json);
 	PG_RETURN_NULL();

@@ -1,6 +1,6 @@
 /*
  * slot.c
- *	  The replication slot of the database, as dyn_stream_status describes it.
+ *	  The replication slot of the database, as dyn_stream_slots describes it.
  *
  * What state it is in is decided by the view alone.
  */
@@ -61,7 +61,7 @@ stream_look(Oid schema, StreamSlot *slot)
 				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
 				  " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
 				  " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
-				  " FROM %1$s.dyn_stream_status s",
+				  " FROM %1$s.dyn_stream_slots s",
 				  0, NULL, NULL, NULL);
 	*slot = (StreamSlot){
 		.state = state_of_name(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
@@ -95,10 +95,10 @@ describe_problem(StreamSlotState state)
 			"Add it to \"output_plugin_libraries\" in the configuration."};
 	if (state == STREAM_NOT_SET_UP)
 		return (SlotProblem){psprintf("change streams are not set up in database \"%s\"", database),
-							 "CALL dyn_stream_setup() as a role with the REPLICATION attribute."};
+							 "CALL dyn_setup_streams() as a role with the REPLICATION attribute."};
 	return (SlotProblem){
 		psprintf("change streams in database \"%s\" are broken: %s", database, state_names[state]),
-		"CALL dyn_stream_reset() as a role with the REPLICATION attribute."};
+		"CALL dyn_reset_streams() as a role with the REPLICATION attribute."};
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
  * status.c
- *	  What the views show: dyn_streams, of the tables that the caller may read, and dyn_stream_status.
+ *	  What the views show: dyn_streams, of the tables that the caller may read, and dyn_stream_slots.
  */
 #include "postgres.h"
 

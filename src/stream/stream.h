@@ -63,7 +63,7 @@ extern void stream_unlock(StreamLock lock, LOCKMODE mode);
 extern int stream_slot_holder(void);
 extern void stream_take_slot(void);
 
-/* slot.c: what dyn_stream_status says, connected to SPI */
+/* slot.c: what dyn_stream_slots says, connected to SPI */
 typedef enum StreamSlotState
 {
 	STREAM_WAL_LEVEL,

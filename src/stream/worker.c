@@ -189,7 +189,7 @@ open_collector(StreamCollector *collector)
 	return opened;
 }
 
-/* Those before died, perhaps with the whole cluster; a call of dyn_stream_collect() may come in between.  False: leave. */
+/* Those before died, perhaps with the whole cluster; a call of dyn_collect_streams() may come in between.  False: leave. */
 static bool
 wait_after_death(Worker *worker)
 {

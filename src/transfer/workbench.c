@@ -1,6 +1,6 @@
 /*
  * workbench.c
- *	  dyn_workbench_import(): tables, indexes and sample data of a NoSQL Workbench model.
+ *	  dyn_import_workbench(): tables, indexes and sample data of a NoSQL Workbench model.
  *
  * What a model says of a table is written as the request that CreateTable takes, so tables are made
  * and checked by the same code, and its data goes the way of imported lines.  Members that say
@@ -451,15 +451,15 @@ import_table(const ModelTable *table, ItemSpan name, bool data, ReturnSetInfo *r
 	if (table->facets.len > 0)
 		ereport(NOTICE, (errmsg("facets of table \"%s\" are not kept: %s", item_quoted(name),
 								table->facets.data),
-						 errhint("Declare them as entities with dyn_entity.")));
+						 errhint("Declare them as entities with dyn_create_entity.")));
 	error_context_stack = callback.previous;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* dyn_workbench_import(model, data, prefix) */
-PG_FUNCTION_INFO_V1(dyn_workbench_import);
+/* dyn_import_workbench(model, data, prefix) */
+PG_FUNCTION_INFO_V1(dyn_import_workbench);
 Datum
-dyn_workbench_import(PG_FUNCTION_ARGS)
+dyn_import_workbench(PG_FUNCTION_ARGS)
 {
 	text *prefix = argument_text(fcinfo, 2);
 	bool data = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);

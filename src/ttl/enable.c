@@ -1,6 +1,6 @@
 /*
  * enable.c
- *	  dyn_ttl_enable(), dyn_ttl_disable() and dyn_ttl_resume().
+ *	  dyn_enable_ttl(), dyn_disable_ttl() and dyn_ttl_resume().
  *
  * Called by themselves they do it all, in many transactions, and end when it is done.  In a
  * transaction they do what UpdateTimeToLive does: declare it, and leave the rest to a worker.
@@ -18,7 +18,7 @@
 #include "request/resource.h"
 #include "ttl/ttl.h"
 
-/* What dyn_ttl_enable() is to make. */
+/* What dyn_enable_ttl() is to make. */
 typedef struct Wanted
 {
 	ItemSpan table;
@@ -33,7 +33,7 @@ tell_who_sweeps(const char *table)
 		return;
 	ereport(
 		NOTICE,
-		(errmsg("expired items of table \"%s\" are removed by dyn_ttl_sweep only", table),
+		(errmsg("expired items of table \"%s\" are removed by dyn_sweep_ttl only", table),
 		 dyn_preloaded
 			 ? errhint("Set dynamo_table.ttl_worker to on, or schedule that procedure.")
 			 : errhint(
@@ -91,14 +91,14 @@ enable_in_transaction(const Wanted *wanted)
 		return;
 	}
 	request_enable_ttl(wanted->table, wanted->attribute, wanted->hide_expired > 0,
-					   "dyn_ttl_enable");
+					   "dyn_enable_ttl");
 	tell_who_sweeps(table->name);
 }
 
-/* dyn_ttl_enable(table_name, attribute, hide_expired) */
-PG_FUNCTION_INFO_V1(dyn_ttl_enable);
+/* dyn_enable_ttl(table_name, attribute, hide_expired) */
+PG_FUNCTION_INFO_V1(dyn_enable_ttl);
 Datum
-dyn_ttl_enable(PG_FUNCTION_ARGS)
+dyn_enable_ttl(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 	Wanted wanted;
@@ -114,7 +114,7 @@ dyn_ttl_enable(PG_FUNCTION_ARGS)
 		enable_in_transaction(&wanted);
 		PG_RETURN_VOID();
 	}
-	ttl_begin_work(work, "dyn_ttl_enable");
+	ttl_begin_work(work, "dyn_enable_ttl");
 	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{
@@ -129,10 +129,10 @@ dyn_ttl_enable(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dyn_ttl_disable(table_name) */
-PG_FUNCTION_INFO_V1(dyn_ttl_disable);
+/* dyn_disable_ttl(table_name) */
+PG_FUNCTION_INFO_V1(dyn_disable_ttl);
 Datum
-dyn_ttl_disable(PG_FUNCTION_ARGS)
+dyn_disable_ttl(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 	DynTable *table;
@@ -140,10 +140,10 @@ dyn_ttl_disable(PG_FUNCTION_ARGS)
 
 	if (!gsi_can_commit(fcinfo) && !PG_ARGISNULL(0))
 	{
-		request_disable_ttl(action_span(PG_GETARG_TEXT_PP(0)), "dyn_ttl_disable");
+		request_disable_ttl(action_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
 		PG_RETURN_VOID();
 	}
-	ttl_begin_work(work, "dyn_ttl_disable");
+	ttl_begin_work(work, "dyn_disable_ttl");
 	gsi_connect(work, fcinfo);
 	PG_TRY();
 	{

@@ -1,6 +1,6 @@
 /*
  * functions.c
- *	  dyn_ttl_sweep(): sweeps on demand.
+ *	  dyn_sweep_ttl(): sweeps on demand.
  */
 #include "postgres.h"
 
@@ -158,19 +158,19 @@ make_result(FunctionCallInfo fcinfo, int64 deleted)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), &value, &isnull));
 }
 
-/* dyn_ttl_sweep(table_name, batch_size, time_budget, from_start, INOUT deleted) */
-PG_FUNCTION_INFO_V1(dyn_ttl_sweep);
+/* dyn_sweep_ttl(table_name, batch_size, time_budget, from_start, INOUT deleted) */
+PG_FUNCTION_INFO_V1(dyn_sweep_ttl);
 Datum
-dyn_ttl_sweep(PG_FUNCTION_ARGS)
+dyn_sweep_ttl(PG_FUNCTION_ARGS)
 {
 	TtlLimits limits = get_limits(fcinfo);
 	int64 deleted;
 
 	if (!gsi_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("dyn_ttl_sweep cannot run inside a transaction block"),
+						errmsg("dyn_sweep_ttl cannot run inside a transaction block"),
 						errhint("It commits many times, so it has to be called by itself.")));
-	PreventCommandIfReadOnly("dyn_ttl_sweep");
+	PreventCommandIfReadOnly("dyn_sweep_ttl");
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	if (PG_ARGISNULL(0))
 		deleted = sweep_all(limits);

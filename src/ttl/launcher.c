@@ -4,7 +4,7 @@
  *
  * It knows a database by pg_database, and what is in it by the answers of workers.  One without a
  * table with time to live is visited now and then, since time to live comes to it in other ways
- * than by dyn_ttl_enable() too, which asks for a visit: it may be restored.  What is to be visited is
+ * than by dyn_enable_ttl() too, which asks for a visit: it may be restored.  What is to be visited is
  * visited in the order of the times at which it was due, so none has to wait for ever.  A visit that
  * takes long gets help from others, as long as no other database is due.
  *
@@ -202,7 +202,7 @@ list_databases(void)
 	forget_unlisted();
 }
 
-/* Those that dyn_ttl_enable() has asked for. */
+/* Those that dyn_enable_ttl() has asked for. */
 static void
 hear_requests(void)
 {

@@ -22,7 +22,7 @@
 
 #include "ttl/ttl.h"
 
-/* Dead entries that are not worth remembering a place for; dyn_ttl_status has the number too. */
+/* Dead entries that are not worth remembering a place for; dyn_ttl_tables has the number too. */
 #define FEW_DEAD 200
 
 /* Seconds after which a sweep is noted that has removed nothing. */

@@ -59,6 +59,6 @@ dyn_ttl_init(void)
 		   &dyn_ttl_reread_interval, 300, 0, 24 * 60 * 60, GUC_UNIT_S);
 	number("dynamo_table.ttl_probe_interval",
 		   "Sets the time after which background workers look again for tables with time to live.",
-		   "They do so in databases that had none; dyn_ttl_enable tells them at once.",
+		   "They do so in databases that had none; dyn_enable_ttl tells them at once.",
 		   &dyn_ttl_probe_interval, 300, 1, 24 * 60 * 60, GUC_UNIT_S);
 }

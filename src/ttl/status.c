@@ -1,6 +1,6 @@
 /*
  * status.c
- *	  What the view dyn_ttl_status shows, of the tables that the caller may read.
+ *	  What the view dyn_ttl_tables shows, of the tables that the caller may read.
  */
 #include "postgres.h"
 
@@ -50,10 +50,10 @@ put_table(ReturnSetInfo *result, const DynListed *listed)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* dyn_ttl_tables(): relation, attribute, status, hide_expired, locked */
-PG_FUNCTION_INFO_V1(dyn_ttl_tables);
+/* dyn_ttl_list(): relation, attribute, status, hide_expired, locked */
+PG_FUNCTION_INFO_V1(dyn_ttl_list);
 Datum
-dyn_ttl_tables(PG_FUNCTION_ARGS)
+dyn_ttl_list(PG_FUNCTION_ARGS)
 {
 	ListCell *cell;
 

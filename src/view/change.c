@@ -98,8 +98,8 @@ require_current(const ViewCall *call)
 									item_quoted(changed->name), item_quoted(call->entity->name),
 									value_type_print(&changed->type)),
 					errhint(state == ENTITY_VIEW_OTHER_COLUMN
-								? "Drop the view, and call dyn_entity_view() again."
-								: "Call dyn_entity_view() again.")));
+								? "Drop the view, and call dyn_create_entity_view() again."
+								: "Call dyn_create_entity_view() again.")));
 }
 
 static void

@@ -12,7 +12,7 @@
  * The definition is part of the view, and not looked up: what the planner concludes from the
  * templates is right only if the rows are judged by the same ones, and a declaration may change
  * while a statement runs.  So the function is immutable, a view needs no table to be what it is, and
- * a dump has all of it.  Who changes an entity makes its views anew; dyn_entity_check() names
+ * a dump has all of it.  Who changes an entity makes its views anew; dyn_check_entities() names
  * those that are out of date.
  *
  * Attributes in templates must determine their keys by their SQL values, since these are what

@@ -1,6 +1,6 @@
 /*
  * view.c
- *	  dyn_entity_view(): a relational view of an entity's items.
+ *	  dyn_create_entity_view(): a relational view of an entity's items.
  */
 #include "postgres.h"
 
@@ -227,7 +227,7 @@ columns_of(const NewView *view, Relation rel)
 							errmsg("view \"%s\" cannot get another type for attribute \"%s\"",
 								   RelationGetRelationName(rel), item_quoted(attribute->name)),
 							errdetail("Columns of a view keep their types."),
-							errhint("Drop the view, and call dyn_entity_view() again.")));
+							errhint("Drop the view, and call dyn_create_entity_view() again.")));
 		if (attribute != NULL)
 			attributes = list_append_unique_ptr(attributes, (void *) attribute);
 	}
@@ -438,10 +438,10 @@ default_name(const Entity *entity, const text *unnest, const text *index)
 	return dyn_identifier((ItemSpan){name.data, (uint32) name.len});
 }
 
-/* dyn_entity_view(table_name, entity, view_name, unnest, index) */
-PG_FUNCTION_INFO_V1(dyn_entity_view);
+/* dyn_create_entity_view(table_name, entity, view_name, unnest, index) */
+PG_FUNCTION_INFO_V1(dyn_create_entity_view);
 Datum
-dyn_entity_view(PG_FUNCTION_ARGS)
+dyn_create_entity_view(PG_FUNCTION_ARGS)
 {
 	text *name = argument_text(fcinfo, 2);
 	text *unnest = argument_text(fcinfo, 3);

@@ -1,6 +1,6 @@
 /*
  * view.h
- *	  Views of entities: what dyn_entity_view() has made of a declaration.
+ *	  Views of entities: what dyn_create_entity_view() has made of a declaration.
  *
  *		CREATE VIEW "Project" WITH (security_invoker = true) AS
  *		SELECT dyn_attribute(t.item, 'OrgId', 'S', NULL::text) AS "OrgId", …

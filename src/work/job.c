@@ -33,8 +33,8 @@
 #include "index/index.h"
 #include "work/job.h"
 
-#define JOB_LOCK_CLASS 0x445A /* the view dyn_job_progress has it, too */
-#define JOB_TABLE "dyn_jobs"
+#define JOB_LOCK_CLASS 0x445A /* the view dyn_jobs has it, too */
+#define JOB_TABLE "dyn_job_table"
 #define CHUNK_TABLE "dyn_job_chunks"
 #define NOTE_TABLE "dyn_job_notes"
 
@@ -684,7 +684,7 @@ tell(const Job *job)
 				 "::pg_catalog.text, rows_expected::pg_catalog.text,"
 				 " pg_catalog.round(rate::pg_catalog.numeric)::pg_catalog.text,"
 				 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
-				 " FROM %s.dyn_job_progress WHERE job OPERATOR(pg_catalog.=) $1"
+				 " FROM %s.dyn_jobs WHERE job OPERATOR(pg_catalog.=) $1"
 				 " AND rate IS NOT NULL ORDER BY step",
 				 quote_identifier(get_namespace_name(job->schema)));
 

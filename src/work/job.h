@@ -29,7 +29,7 @@
  * takes its position with it), nothing is locked, there is no active snapshot, and the current memory context is
  * job->transient, which was reset.
  *
- * Rows of dyn_jobs, dyn_job_chunks and dyn_job_notes are nobody's but the extension owner's (see
+ * Rows of dyn_job_table, dyn_job_chunks and dyn_job_notes are nobody's but the extension owner's (see
  * owned.h).  They are not dumped: a restored database begins anew, and jobs are such that this
  * changes nothing.
  */

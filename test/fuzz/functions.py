@@ -395,11 +395,11 @@ class Fuzzer:
         change = []
         if rng.random() < 0.4:
             entity = rng.choice(["Org", "User", "Ticket"])
-            change = ["SELECT dyn_entity('app', %s, %s, %s)" % (quote(entity), self.make.document("keys", "jsonb"), self.make.document("attributes", "jsonb"))]
+            change = ["SELECT dyn_create_entity('app', %s, %s, %s)" % (quote(entity), self.make.document("keys", "jsonb"), self.make.document("attributes", "jsonb"))]
             if rng.random() < 0.5:
                 kind = rng.choice(["S", "N", "M", "B", "L", "NS", "BOOL", "S date", "N integer"])
                 keys = {"Org": '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', "User": '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', "Ticket": '{"pk":"TICKET#<Number>","sk":"TICKET"}'}[entity]
-                change = ["SELECT dyn_entity('app', %s, %s, %s)" % (quote(entity), quote(keys), quote(json.dumps({"OrgId": "S", "UserId": "S", "Number": "N", column().strip('"'): kind})))]
+                change = ["SELECT dyn_create_entity('app', %s, %s, %s)" % (quote(entity), quote(keys), quote(json.dumps({"OrgId": "S", "UserId": "S", "Number": "N", column().strip('"'): kind})))]
         self.calls += 4
         return change + ["SELECT * FROM fuzz.%s WHERE %s AND %s" % (view, clause(), clause()), "SELECT * FROM fuzz.%s a JOIN fuzz.%s b ON a.%s = b.%s" % (view, rng.choice(['"Org"', '"Ticket"']), column(), column()),
                          "INSERT INTO fuzz.%s (%s, %s) VALUES (%s, %s)" % (view, column(), column(), sample(), sample()), "UPDATE fuzz.%s SET %s = %s WHERE %s" % (view, column(), sample(), clause()),
@@ -621,7 +621,7 @@ def setup(sessions):
         other.autocommit = True
         other.cursor().execute("CREATE EXTENSION dynamo_table")
         if os.environ["FUZZ_STREAMS"] == "logical":
-            other.cursor().execute("CALL dyn_stream_setup()")
+            other.cursor().execute("CALL dyn_setup_streams()")
         other.close()
 
 

@@ -47,26 +47,26 @@ SET SESSION AUTHORIZATION fuzz_owner;
 SET search_path = fuzz, public;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"},
   "Turned": {"partition_key": "sk S", "sort_key": "pk S"}, "Keys": {"partition_key": "Blob B", "projection": "KEYS_ONLY"}}', local_indexes => '{"LSI1": {"sort_key": "l S"}}');
-SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S","Founded":"S date"}');
-SELECT dyn_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', '{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S fuzz.mood","Address":"M","Nicks":"L text[]"}');
-SELECT dyn_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
+SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name:upper>"}', '{"OrgId":"S","Name":"S","Founded":"S date"}');
+SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>"}', '{"OrgId":"S","UserId":"S uuid","Emails":"SS","Mood":"S fuzz.mood","Address":"M","Nicks":"L text[]"}');
+SELECT dyn_create_entity('app', 'Ticket', '{"pk":"TICKET#<Number:06>","sk":"TICKET","GSI1PK":"ORG#<OrgId>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Number:06>"},{"template":"CLOSED#<Number:06>"}]}',
   '{"OrgId":"S","Number":"N integer","Title":{"type":"S","stored":"t"},"Status":"S","Priority":"N smallint","Closed":"S timestamptz(0)","Lines":"L","Hours":"NS"}');
 SELECT count(dyn_put_entity('app', e, a)) FROM (VALUES
   ('Org', '{"OrgId":"1","Name":"Happy Inc","Founded":"2001-02-03"}'::jsonb), ('Org', '{"OrgId":"2","Name":"abc"}'),
   ('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Mood":"calm","Address":{"City":"Berlin"},"Nicks":["b","a"]}'),
   ('Ticket', '{"OrgId":"1","Number":7,"Title":"seven","Status":"new","Priority":1,"Lines":[{"what":"a","hours":[1,2]},"text",null]}'),
   ('Ticket', '{"OrgId":"2","Number":9,"Status":"new","Priority":2,"Owner":"not declared"}')) v (e, a);
-SELECT dyn_entity_view('app', 'Org'), dyn_entity_view('app', 'User'), dyn_entity_view('app', 'Ticket'), dyn_entity_view('app', 'Ticket', index => 'GSI1'), dyn_entity_view('app', 'User', unnest => 'Nicks');
-SELECT dyn_access_pattern('app', 'org', 'GetItem', '{"Key":{"pk":{"S":"ORG#<orgId>"},"sk":{"S":"#METADATA#"}}}', 'Org', 'notes'),
-  dyn_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"USER#"}}}', 'User'),
-  dyn_access_pattern('app', 'priority', 'UpdateItem', '{"Key":{"pk":{"S":"TICKET#<number>"},"sk":{"S":"TICKET"}},"UpdateExpression":"SET #p = :p","ExpressionAttributeNames":{"#p":"Priority"},"ExpressionAttributeValues":{":p":{"N":"<priority>"}}}', 'Ticket');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'Ticket'), dyn_create_entity_view('app', 'Ticket', index => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Nicks');
+SELECT dyn_create_access_pattern('app', 'org', 'GetItem', '{"Key":{"pk":{"S":"ORG#<orgId>"},"sk":{"S":"#METADATA#"}}}', 'Org', 'notes'),
+  dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"USER#"}}}', 'User'),
+  dyn_create_access_pattern('app', 'priority', 'UpdateItem', '{"Key":{"pk":{"S":"TICKET#<number>"},"sk":{"S":"TICKET"}},"UpdateExpression":"SET #p = :p","ExpressionAttributeNames":{"#p":"Priority"},"ExpressionAttributeValues":{":p":{"N":"<priority>"}}}', 'Ticket');
 SELECT dyn_create_table('num', 'pk N', 'sk B'), dyn_create_table('solo', 'pk S'), dyn_create_table('multi', 'pk S', 'sk N', fillfactor => 50), dyn_create_table('target', 'pk S', 'sk S');
 INSERT INTO num (item) VALUES ('{"pk":{"N":"1"},"sk":{"B":"AAEC"}}'), ('{"pk":{"N":"-1.5e10"},"sk":{"B":"AA=="},"big":{"S":"x"}}');
 INSERT INTO solo (item) SELECT format('{"pk":{"S":"%s"},"expires":{"N":"%s"}}', n, n * 400000000)::dyn_item FROM generate_series(1::bigint, 9) n;
 INSERT INTO multi (item) SELECT format('{"pk":{"S":"%s"},"sk":{"N":"%s"},"v":{"L":[{"N":"1"},{"S":"%s"}]}}', n % 3, n, repeat('x', n * 300))::dyn_item FROM generate_series(1, 30) n;
-CALL dyn_ttl_enable('solo', 'expires', true);
+CALL dyn_enable_ttl('solo', 'expires', true);
 -- if there are streams
-SELECT dyn_stream_enable('num', 'NEW_AND_OLD_IMAGES', 2), dyn_stream_enable('multi', 'KEYS_ONLY') FROM dyn_stream_status WHERE state = 'ready';
+SELECT dyn_enable_stream('num', 'NEW_AND_OLD_IMAGES', 2), dyn_enable_stream('multi', 'KEYS_ONLY') FROM dyn_stream_slots WHERE state = 'ready';
 SELECT dyn_put('num', '{"pk":{"N":"2"},"sk":{"B":"AAEC"}}');
 -- sources of migrations and imports
 CREATE TABLE people (id integer PRIMARY KEY, name text NOT NULL, born date, boss integer REFERENCES people, mood fuzz.mood, doc jsonb, tags text[]);
@@ -75,9 +75,9 @@ CREATE TABLE orders (id integer PRIMARY KEY, person integer REFERENCES people, t
 INSERT INTO orders VALUES (10, 1, 5, '2024-05-01', '\x00'), (11, 2, NULL, NULL, NULL);
 CREATE TABLE lines (line text);
 INSERT INTO lines VALUES ('{"Item":{"pk":{"S":"imported"},"sk":{"S":"1"}}}'), ('{"pk":{"S":"i"},"sk":{"S":"2"}}'), ('garbage'), (NULL);
-SELECT dyn_entity('target', 'Person', '{"pk":"PERSON#<Id>","sk":"PERSON#<Id>"}', '{"Id":"N integer","Name":"S","Born":"S date","Boss":"S","Orders":"N"}'),
-  dyn_entity('target', 'Order', '{"pk":"PERSON#<Person>","sk":"ORDER#<Id:06>"}', '{"Id":"N integer","Person":"N integer","Total":"N numeric","At":"S timestamptz(0)"}');
-SELECT dyn_migration('people', 'target', '[{"entity": "Person", "from": "fuzz.people", "attributes": {"Name": "upper(name)"}, "parents": {"b": {"from": "fuzz.people", "on": {"id": "boss"}, "attributes": {"Boss": "name"}}},
+SELECT dyn_create_entity('target', 'Person', '{"pk":"PERSON#<Id>","sk":"PERSON#<Id>"}', '{"Id":"N integer","Name":"S","Born":"S date","Boss":"S","Orders":"N"}'),
+  dyn_create_entity('target', 'Order', '{"pk":"PERSON#<Person>","sk":"ORDER#<Id:06>"}', '{"Id":"N integer","Person":"N integer","Total":"N numeric","At":"S timestamptz(0)"}');
+SELECT dyn_create_migration('people', 'target', '[{"entity": "Person", "from": "fuzz.people", "attributes": {"Name": "upper(name)"}, "parents": {"b": {"from": "fuzz.people", "on": {"id": "boss"}, "attributes": {"Boss": "name"}}},
     "children": {"Orders": {"from": "fuzz.orders", "on": {"person": "id"}, "as": "count"}}},
   {"entity": "Order", "from": "fuzz.orders", "where": "total > 0", "attributes": {"Person": "person"}}]');
 CALL dyn_migrate('people');

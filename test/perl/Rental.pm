@@ -47,7 +47,7 @@ sub end_session
 sub migration_is_equal
 {
 	my ($node, $name) = @_;
-	my $differences = $node->safe_psql('postgres', q{SELECT step, entity, source_row, difference FROM dyn_migration_verify('rental') LIMIT 20});
+	my $differences = $node->safe_psql('postgres', q{SELECT step, entity, source_row, difference FROM dyn_verify_migration('rental') LIMIT 20});
 	is($differences, '', "$name: rows and items are equal");
 }
 
@@ -57,7 +57,7 @@ sub make_report_views
 	my ($node) = @_;
 	$node->safe_psql('postgres', q{
 		CREATE SCHEMA video_views;
-		SELECT dyn_entity_view('video', name) FROM dyn_entities('video');
+		SELECT dyn_create_entity_view('video', name) FROM dyn_entities('video');
 		DO $$
 		DECLARE
 			entity text;

@@ -3,7 +3,7 @@
 SELECT dyn_create_table('video', 'pk S', 'sk S', global_indexes => '{"GSI1":{"partition_key":"GSI1PK S","sort_key":"GSI1SK S","projection":"ALL"},
 	"GSI2":{"partition_key":"GSI2PK S","sort_key":"GSI2SK S","projection":"ALL"}}');
 
-SELECT dyn_entity('video', name, keys::jsonb, attributes::jsonb) FROM (VALUES
+SELECT dyn_create_entity('video', name, keys::jsonb, attributes::jsonb) FROM (VALUES
 	('Language', '{"pk": "LANGUAGE#<LanguageId>", "sk": "LANGUAGE#<LanguageId:010>"}', '{"LanguageId": "N integer", "Name": "S text", "Iso": "S character(2)"}'),
 	('Category', '{"pk": "CATEGORY#<CategoryId>", "sk": "CATEGORY#<CategoryId:010>", "GSI1PK": "CATEGORY#<ParentId>", "GSI1SK": "CATEGORY#<CategoryId:010>"}',
 		'{"CategoryId": "N integer", "Name": "S character varying(40)", "ParentId": "N integer"}'),
@@ -42,7 +42,7 @@ SELECT dyn_entity('video', name, keys::jsonb, attributes::jsonb) FROM (VALUES
 		'{"CustomerId": "N integer", "FilmId": "N integer", "Added": "S date"}')) e (name, keys, attributes);
 
 -- Columns become the attributes of their name.  Beside these: copies of parents, a list of actors, a set of categories, counters.
-SELECT dyn_migration('rental', 'video', '[
+SELECT dyn_create_migration('rental', 'video', '[
 	{"entity": "Language", "from": "rental.language"},
 	{"entity": "Category", "from": "rental.category"},
 	{"entity": "Actor", "from": "rental.actor"},
@@ -107,7 +107,7 @@ INSERT INTO foreign_keys VALUES
 	('wish', 'customer_id', 'CustomerId', 'N', NULL, 'CUSTOMER#', 'WISH#', 'film_id', 'FilmId'),
 	('wish', 'film_id', 'FilmId', 'N', 'GSI1', 'FILM#', 'WISH#', 'customer_id', 'CustomerId');
 
-SELECT count(dyn_access_pattern('video', 'fk_' || relation || '_' || col, 'Query', jsonb_strip_nulls(jsonb_build_object('IndexName', index,
+SELECT count(dyn_create_access_pattern('video', 'fk_' || relation || '_' || col, 'Query', jsonb_strip_nulls(jsonb_build_object('IndexName', index,
 		'KeyConditionExpression', format('%s = :p AND begins_with(%s, :c)', coalesce(index || 'PK', 'pk'), coalesce(index || 'SK', 'sk')),
 		'ExpressionAttributeValues', jsonb_build_object(':p', jsonb_build_object('S', parent || '<' || attribute || '>'), ':c', jsonb_build_object('S', child)))))::text)
 	FROM foreign_keys;

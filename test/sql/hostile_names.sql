@@ -10,7 +10,7 @@ GRANT CREATE ON DATABASE :"DBNAME" TO :"n";
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO :"n";
 SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(nspname), 'public'), false) AS path
 	FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dynamo_table' \gset
-CALL dyn_stream_setup();
+CALL dyn_setup_streams();
 -- so that one is made while the role is given rights on what is created
 SELECT format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', inhrelid::regclass) FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass \gexec
 SET SESSION AUTHORIZATION :"n";
@@ -24,7 +24,7 @@ ALTER TABLE fresh RENAME TO :"n";
 CALL dyn_create_index(:'n', 'NEW', 'a' || :'n' || ' S', :'v' || ' S');
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = quote_ident(:'n')::regclass AND indisprimary \gset
 ALTER INDEX :index RENAME TO :i;
-SELECT dyn_stream_enable(:'n', 'NEW_AND_OLD_IMAGES') AS done \gset
+SELECT dyn_enable_stream(:'n', 'NEW_AND_OLD_IMAGES') AS done \gset
 SELECT dyn_describe_table(:'n') IS NOT NULL AS described;
 SELECT dyn_set_placement(:'n', false), dyn_set_placement(:'n', true);
 SELECT dyn_request('DescribeTable', json_build_object('TableName', :'n')) -> 'Table' ->> 'TableName' = :'n' AS request;
@@ -45,7 +45,7 @@ SELECT count(*) AS scanned FROM dyn_scan(:'n', index => 'GSI');
 SELECT item_count AS page FROM dyn_query_page(:'n', '#k = :k', jsonb_build_object('#k', 'a' || :'n'), jsonb_build_object(':k', :'n'), index => 'NEW', page_size => 1);
 SELECT item_count AS page FROM dyn_scan_page(:'n', page_size => 2);
 SELECT index_name AS explained, postgres_index IS NOT NULL FROM dyn_explain(:'n', '#k = :k', jsonb_build_object('#k', :'v'), '{":k": {"S": "w2"}}', index => 'GSI');
-SELECT count(*) > 0 AS shown FROM dyn_show(:'n') a, dyn_show(:'n', 'GSI') b;
+SELECT count(*) > 0 AS shown FROM dyn_table_chart(:'n') a, dyn_table_chart(:'n', 'GSI') b;
 SELECT count(*) AS pages FROM dyn_collection_pages(:'n');
 SELECT count(*) AS violations FROM dyn_index_violations(:'n');
 SELECT dyn_batch_write(:'n', ARRAY[item_of(4, :'n'), item_of(5, :'n')]::dyn_item[], ARRAY[key_of(3, :'n')]::dyn_item[]) AS done \gset
@@ -59,43 +59,43 @@ SELECT count(*) AS rows FROM :"n" WHERE :"n" LIKE 'ROW#%' AND item ->> ('a' || :
 
 -- time to live
 SELECT dyn_put(:'n', item_of(9, :'n') || jsonb_build_object('t' || :'n', 1000000000 + extract(epoch FROM now())::bigint * 0)) AS done \gset
-CALL dyn_ttl_enable(:'n', 't' || :'n', hide_expired => true);
-SELECT due_items FROM dyn_ttl_status WHERE relation = quote_ident(:'n')::regclass;
+CALL dyn_enable_ttl(:'n', 't' || :'n', hide_expired => true);
+SELECT due_items FROM dyn_ttl_tables WHERE relation = quote_ident(:'n')::regclass;
 SELECT dyn_put(:'n', item_of(9, :'n') || jsonb_build_object('t' || :'n', extract(epoch FROM now())::bigint - 60)) AS done \gset
-CALL dyn_ttl_sweep(:'n');
-CALL dyn_ttl_disable(:'n');
+CALL dyn_sweep_ttl(:'n');
+CALL dyn_disable_ttl(:'n');
 
 -- entities, their views, access patterns
-SELECT dyn_entity(:'n', :'n', jsonb_build_object(:'n', 'ROW#<Id>', :'s', '#', :'v', 'w<Id:03>'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S')) AS done \gset
-SELECT dyn_entity_enforce(:'n') AS done \gset
+SELECT dyn_create_entity(:'n', :'n', jsonb_build_object(:'n', 'ROW#<Id>', :'s', '#', :'v', 'w<Id:03>'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S')) AS done \gset
+SELECT dyn_enforce_entities(:'n') AS done \gset
 SELECT dyn_put_entity(:'n', :'n', jsonb_build_object('Id', 6, 'a' || :'n', :'n')) AS done \gset
 SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "6"}}') ->> :'n' AS entity;
 SELECT dyn_update_entity(:'n', :'n', '{"Id": {"N": "6"}}', 'SET #a = :v', names => jsonb_build_object('#a', 'a' || :'n'), vals => '{":v": {"S": "x"}}', return_values => 'ALL_NEW') ->> ('a' || :'n') AS updated;
 SELECT name = :'n' AS entities FROM dyn_entities(:'n');
 SELECT dyn_entity_keys(:'n', :'n', '{"Id": {"N": "7"}}')::text LIKE '%ROW#7%' AS keys;
-SELECT dyn_entity_view(:'n', :'n', :'v') IS NOT NULL AS view;
+SELECT dyn_create_entity_view(:'n', :'n', :'v') IS NOT NULL AS view;
 SELECT column_name = 'a' || :'n' AS a_column FROM information_schema.columns WHERE table_schema = :'n' AND table_name = :'v' AND column_name LIKE 'a%';
 SELECT quote_ident('a' || :'n') AS a \gset
 INSERT INTO :"v" ("Id", :a) VALUES (7, :'n');
 UPDATE :"v" SET :a = :a || '!' WHERE "Id" = 7;
 SELECT :a = :'n' || '!' AS in_view FROM :"v" WHERE "Id" = 7;
 DELETE FROM :"v" WHERE "Id" = 7;
-SELECT count(*) AS problems FROM dyn_entity_check(:'n');
+SELECT count(*) AS problems FROM dyn_check_entities(:'n');
 SELECT dyn_entity_chart(:'n') IS NOT NULL AS chart, dyn_entity_chart(:'n', 'markdown') IS NOT NULL AS markdown;
-SELECT dyn_access_pattern(:'n', :'n', 'Query', json_build_object('IndexName', 'GSI', 'KeyConditionExpression', '#k = :k', 'ExpressionAttributeNames', json_build_object('#k', :'v'),
+SELECT dyn_create_access_pattern(:'n', :'n', 'Query', json_build_object('IndexName', 'GSI', 'KeyConditionExpression', '#k = :k', 'ExpressionAttributeNames', json_build_object('#k', :'v'),
 	'ExpressionAttributeValues', '{":k": {"S": "w<i>"}}'::json)::jsonb, :'n', :'n') AS done \gset
-SELECT count(*) AS pattern FROM dyn_run_pattern(:'n', :'n', '{"i": {"S": "2"}}');
-SELECT dyn_access_patterns(:'n') IS NOT NULL AS patterns;
-CALL dyn_entity_refresh(:'n', :'n');
+SELECT count(*) AS pattern FROM dyn_run_access_pattern(:'n', :'n', '{"i": {"S": "2"}}');
+SELECT dyn_access_pattern_chart(:'n') IS NOT NULL AS patterns;
+CALL dyn_refresh_entity(:'n', :'n');
 
 -- backfill, exports and imports
 CALL dyn_backfill(:'n', '#a = :a', 'SET #b = :a', names => jsonb_build_object('#a', 'a' || :'n', '#b', 'b' || :'n'), vals => jsonb_build_object(':a', :'n'));
 SELECT count(*) AS filled FROM dyn_scan(:'n', '#b = :a', jsonb_build_object('#b', 'b' || :'n'), jsonb_build_object(':a', :'n'));
-SELECT bool_and(finished_at IS NOT NULL) AS finished FROM dyn_job_progress WHERE relation = quote_ident(:'n')::regclass;
+SELECT bool_and(finished_at IS NOT NULL) AS finished FROM dyn_jobs WHERE relation = quote_ident(:'n')::regclass;
 CREATE TABLE :"s" (:"n" text);
 INSERT INTO :"s" SELECT dyn_export(:'n', :'n', filter => '#a = :a', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':a', :'n'));
 CALL dyn_import(:'n', quote_ident(:'s')::regclass, column_name => :'n');
-SELECT dyn_workbench_import(json_build_object('ModelName', :'n', 'DataModel', json_build_array(json_build_object('TableName', 'Workbench',
+SELECT dyn_import_workbench(json_build_object('ModelName', :'n', 'DataModel', json_build_array(json_build_object('TableName', 'Workbench',
 	'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'n', 'AttributeType', 'S')),
 	'NonKeyAttributes', '[]'::json, 'TableData', json_build_array(json_build_object(:'n', json_build_object('S', :'n'))),
 	'GlobalSecondaryIndexes', json_build_array(json_build_object('IndexName', 'GSI', 'KeyAttributes', json_build_object('PartitionKey', json_build_object('AttributeName', :'v', 'AttributeType', 'S')), 'Projection', '{"ProjectionType": "ALL"}'::json)))))) IS NOT NULL AS workbench;
@@ -108,34 +108,34 @@ CREATE TABLE :"s".:"n" (:"n" int PRIMARY KEY, :a text);
 CREATE TABLE :"s".:"v" (:"v" int PRIMARY KEY, :"n" int REFERENCES :"s".:"n", :a text);
 INSERT INTO :"s".:"n" VALUES (21, :'n'), (22, :'n');
 INSERT INTO :"s".:"v" VALUES (31, 21, :'n');
-SELECT dyn_entity(:'n', :'v', jsonb_build_object(:'n', 'CHILD#<Id>', :'s', '#'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S', 'p' || :'n', 'S')) AS done \gset
-SELECT dyn_migration(:'n', :'n', jsonb_build_array(
+SELECT dyn_create_entity(:'n', :'v', jsonb_build_object(:'n', 'CHILD#<Id>', :'s', '#'), jsonb_build_object('Id', 'N integer', 'a' || :'n', 'S', 'p' || :'n', 'S')) AS done \gset
+SELECT dyn_create_migration(:'n', :'n', jsonb_build_array(
 	jsonb_build_object('entity', :'n', 'from', quote_ident(:'s') || '.' || quote_ident(:'n'), 'attributes', jsonb_build_object('Id', quote_ident(:'n'), 'a' || :'n', :'a')),
 	jsonb_build_object('entity', :'v', 'name', 'c' || :'n', 'from', quote_ident(:'s') || '.' || quote_ident(:'v'), 'attributes', jsonb_build_object('Id', quote_ident(:'v'), 'a' || :'n', 'src.' || :'a'),
 		'parents', jsonb_build_object(:'n', jsonb_build_object('from', quote_ident(:'s') || '.' || quote_ident(:'n'), 'on', jsonb_build_object(:'n', :'n'), 'attributes', jsonb_build_object('p' || :'n', :'a')))))) AS done \gset
-SELECT count(*) AS dry FROM dyn_migration_dry_run(:'n') WHERE problem IS NULL;
+SELECT count(*) AS dry FROM dyn_preview_migration(:'n') WHERE problem IS NULL;
 CALL dyn_migrate(:'n');
-SELECT count(*) AS verified FROM dyn_migration_verify(:'n');
-SELECT dyn_migration_follow(:'n') AS done \gset
+SELECT count(*) AS verified FROM dyn_verify_migration(:'n');
+SELECT dyn_follow_migration(:'n') AS done \gset
 UPDATE :"s".:"n" SET :a = 'changed' WHERE :"n" = 21;
 INSERT INTO :"s".:"v" VALUES (32, 22, :'n');
 DELETE FROM :"s".:"v" WHERE :"v" = 31;
-SELECT count(*) AS verified FROM dyn_migration_verify(:'n');
+SELECT count(*) AS verified FROM dyn_verify_migration(:'n');
 SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "21"}}') ->> ('a' || :'n') AS followed, dyn_get_entity(:'n', :'v', '{"Id": {"N": "32"}}') ->> ('p' || :'n') = :'n' AS parent;
-SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_migration_progress WHERE name = :'n';
+SELECT count(*) AS progress, bool_and(followed) AS followed FROM dyn_migration_steps WHERE name = :'n';
 SELECT count(*) AS problems FROM dyn_migration_problems(:'n');
 DELETE FROM :"s".:"v";
 SELECT count(*) AS items FROM dyn_migration_items(:'n');
 
 -- streams
 RESET SESSION AUTHORIZATION;
-CALL dyn_stream_collect() \gset
+CALL dyn_collect_streams() \gset
 SET SESSION AUTHORIZATION :"n";
-SELECT count(*) > 0 AS read, bool_and(keys ? :'n') AS keys FROM dyn_stream_read(:'n');
-SELECT count(*) > 0 AS read_json FROM dyn_stream_read_json(:'n');
+SELECT count(*) > 0 AS read, bool_and(keys ? :'n') AS keys FROM dyn_read_stream(:'n');
+SELECT count(*) > 0 AS read_json FROM dyn_read_stream_json(:'n');
 SELECT relation = quote_ident(:'n')::regclass AS streams FROM dyn_streams WHERE relation = quote_ident(:'n')::regclass;
 SELECT json_array_length(dyn_request('ListStreams', json_build_object('TableName', :'n')) -> 'Streams') AS streams;
-SELECT dyn_stream_disable(:'n') AS done \gset
+SELECT dyn_disable_stream(:'n') AS done \gset
 -- what names the migration can be called as it is
 DO $$ BEGIN EXECUTE (SELECT format('TRUNCATE %s', tgrelid::regclass) FROM pg_trigger WHERE tgtype & 32 > 0 AND tgrelid IN (SELECT c.oid FROM pg_class c WHERE pg_get_userbyid(relowner) = current_user) ORDER BY tgrelid DESC LIMIT 1);
 EXCEPTION WHEN feature_not_supported THEN
@@ -145,7 +145,7 @@ EXCEPTION WHEN feature_not_supported THEN
 		EXECUTE 'SELECT ' || substring(hint FROM '(?s)call (.*) first');
 	END;
 END $$;
-SELECT count(*) AS followed FROM dyn_migration_progress WHERE name = :'n' AND followed;
+SELECT count(*) AS followed FROM dyn_migration_steps WHERE name = :'n' AND followed;
 RESET SESSION AUTHORIZATION;
 SELECT count(DISTINCT c.oid) AS partitions, count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"n";

@@ -38,7 +38,7 @@ $primary->safe_psql('postgres', $_) for (
 	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}')},
 	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')},
 	q{SELECT dyn_create_table('unlogged', 'pk S'); ALTER TABLE unlogged SET UNLOGGED},
-	q{CALL dyn_ttl_enable('app', 'expires')}, q{CALL dyn_ttl_enable('unlogged', 'expires')});
+	q{CALL dyn_enable_ttl('app', 'expires')}, q{CALL dyn_enable_ttl('unlogged', 'expires')});
 $primary->wait_for_catchup($standby);
 
 SKIP:
@@ -82,7 +82,7 @@ for my $setting ('on', 'off')
 	like($err, qr/cannot access temporary or unlogged relations during recovery/, "no unlogged table on the standby, direct store $setting");
 }
 
-is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_status ORDER BY relation::text'), "app|0\nunlogged|", 'an unlogged table hides nothing of the others');
+is($standby->safe_psql('postgres', 'SELECT relation, due_items FROM dyn_ttl_tables ORDER BY relation::text'), "app|0\nunlogged|", 'an unlogged table hides nothing of the others');
 my ($status, $out, $err) = $standby->psql('postgres', q{SELECT * FROM dyn_collection_pages('unlogged')});
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor has it pages on the standby');
 

@@ -35,11 +35,11 @@ my @statements = (
 	'VACUUM FULL ours',
 	'VACUUM ours',
 	"SELECT dyn_create_table('items', 'id S'); SELECT dyn_put('items', jsonb_build_object('id', '1', 'e', floor(extract(epoch FROM now())) - 60))",
-	"CALL dyn_ttl_enable('items', 'e', hide_expired => true)",
-	"SELECT 1 / (dyn_get('items', '{\"id\":{\"S\":\"1\"}}') IS NULL)::int, 1 / (SELECT due_items FROM dyn_ttl_status)",
-	"CALL dyn_ttl_sweep('items', batch_size => 1)",
-	'SELECT 1 / deleted FROM dyn_ttl_status',
-	"CALL dyn_ttl_disable('items')");
+	"CALL dyn_enable_ttl('items', 'e', hide_expired => true)",
+	"SELECT 1 / (dyn_get('items', '{\"id\":{\"S\":\"1\"}}') IS NULL)::int, 1 / (SELECT due_items FROM dyn_ttl_tables)",
+	"CALL dyn_sweep_ttl('items', batch_size => 1)",
+	'SELECT 1 / deleted FROM dyn_ttl_tables',
+	"CALL dyn_disable_ttl('items')");
 foreach my $statement (@statements)
 {
 	my ($status, $out, $err) = $node->psql('postgres', "SET debug_discard_caches = 1;\n$statement;\n");

@@ -86,7 +86,7 @@ INSERT INTO app (item) SELECT jsonb_build_object('pk', 'sql', 'sk', gen_random_u
 });
 	wait_for(q{SELECT count(*) > 100 FROM app WHERE pk = 'load'});
 	my $build = begin(q{CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK N')});
-	wait_for(q{SELECT count(*) > 0 FROM dyn_index_progress WHERE phase = 'filling columns' AND blocks_done > 0 AND relid = 'app'::regclass});
+	wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > 0 AND relid = 'app'::regclass});
 	ok(end($build), 'built under load') or diag($build->{err});
 	like($build->{err}, qr/NOTICE:  index "GSI1" of table "app" is active/, 'says so');
 	my $transactions = finish_load($load);
@@ -107,7 +107,7 @@ my @writers = map {
 } 1 .. 2;
 my $call = q{CALL dyn_create_index('app', 'GSI2', 'GSI2PK S', projection => 'KEYS_ONLY')};
 my $build = begin($call);
-wait_for(q{SELECT count(*) > 0 FROM dyn_index_progress WHERE phase = 'filling columns' AND blocks_done > blocks_total / 5});
+wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > blocks_total / 5});
 crash($node);
 ok(!end($build), 'the call ended with the server');
 is(status('GSI2'), 'CREATING', 'after a crash in the backfill: still in the making');
@@ -121,7 +121,7 @@ wait_for(q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO
 $build = begin($call);
 my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX CONCURRENTLY%'};
 wait_for("SELECT count(*) > 0 FROM ($worker) w");
-is(value('SELECT phase FROM dyn_index_progress'), 'building', 'the progress says so');
+is(value('SELECT phase FROM dyn_index_builds'), 'building', 'the progress says so');
 kill 'KILL', value($worker);
 ok(!end($build), 'the call ended with its worker');
 end($holder);
@@ -150,8 +150,8 @@ is(status('GSI2'), '', 'dropped');
 $node->safe_psql('postgres', q{DROP TABLE app; SELECT dyn_create_table('app', 'pk S', 'sk S');
 	INSERT INTO app (item) SELECT jsonb_build_object('pk', 'p' || i % 10, 'sk', i::text, 'GSI2PK', 'h' || i % 7) FROM generate_series(1, 5000) i});
 for my $way (
-	[ 'cancel', 'SELECT pg_cancel_backend(pid) FROM dyn_index_progress', qr/canceling statement due to user request/ ],
-	[ 'end of the session', 'SELECT pg_terminate_backend(pid) FROM dyn_index_progress', qr/terminating connection due to administrator command/ ],
+	[ 'cancel', 'SELECT pg_cancel_backend(pid) FROM dyn_index_builds', qr/canceling statement due to user request/ ],
+	[ 'end of the session', 'SELECT pg_terminate_backend(pid) FROM dyn_index_builds', qr/terminating connection due to administrator command/ ],
 	[ 'cancel of the worker', "SELECT pg_cancel_backend(pid) FROM ($worker) w", qr/ERROR:  canceling statement due to user request/ ],
 	[ 'end of the worker', "SELECT pg_terminate_backend(pid) FROM ($worker) w", qr/ERROR:  terminating background worker/ ])
 {
@@ -164,7 +164,7 @@ for my $way (
 	ok(!end($build), "$name: the call fails");
 	like($build->{err}, $error, "$name: with the error");
 	is(value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}), 0, "$name: no worker is left");
-	is(value('SELECT count(*) FROM dyn_index_progress'), 0, "$name: no progress is left");
+	is(value('SELECT count(*) FROM dyn_index_builds'), 0, "$name: no progress is left");
 	is(status('GSI2'), 'CREATING', "$name: still in the making");
 	value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%'});
 	end($holder);

@@ -20,7 +20,7 @@ $node->safe_psql('postgres', q{
 	CREATE EXTENSION amcheck;
 	SET client_min_messages = warning;
 	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}, "GSI2": {"partition_key": "h N"}}');
-	CALL dyn_ttl_enable('app', 'n');
+	CALL dyn_enable_ttl('app', 'n');
 	CREATE TABLE twin (k int PRIMARY KEY, item dyn_item);
 	CREATE FUNCTION key(k int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$ SELECT jsonb_build_object('pk', 'p' || k % 50, 'sk', k)::dyn_item $$;
 	CREATE FUNCTION item(k int, v int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS

@@ -26,8 +26,8 @@ sub value
 # Marks: each batch is a transaction of its own with nothing else, and so is each batch of items that are filled in.
 value("SELECT due('old', 3)");
 value("SELECT pg_create_logical_replication_slot('slot', 'test_decoding')");
-my (undef, undef, $told) = $node->psql('postgres', "CALL dyn_ttl_enable('app', 'expires')");
-like($told, qr/expired items of table "app" are removed by dyn_ttl_sweep only/, 'without preloading it says that nothing runs by itself');
+my (undef, undef, $told) = $node->psql('postgres', "CALL dyn_enable_ttl('app', 'expires')");
+like($told, qr/expired items of table "app" are removed by dyn_sweep_ttl only/, 'without preloading it says that nothing runs by itself');
 my $oid = value("SELECT 'app'::regclass::oid");
 
 # What a statement's transactions did to the table, a letter for each change, and the marks.
@@ -40,7 +40,7 @@ sub changes
 }
 my $filled = changes();
 like($filled, qr/\(\[backfill start $oid\](app: U;){3}\[backfill end $oid\]\)/, 'the updates that fill columns are marked');
-value("CALL dyn_ttl_sweep('app', batch_size => 2)");
+value("CALL dyn_sweep_ttl('app', batch_size => 2)");
 is(changes(), "([expiry start $oid]app: D;app: D;[expiry end $oid])([expiry start $oid]app: D;[expiry end $oid])(dyn_ttl_sweeps: I;)",
 	'the deletes of a batch are marked, and a transaction of their own');
 value(q{SELECT dyn_put('app', '{"id":{"S":"u"},"expires":{"N":"1"}}'), dyn_delete('app', '{"id":{"S":"u"}}')});
@@ -50,7 +50,7 @@ value(q{CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELE
 	CREATE TRIGGER more AFTER DELETE ON app FOR EACH ROW WHEN (OLD.id = 'trigger1') EXECUTE FUNCTION more();
 	SELECT dyn_put('app', '{"id":{"S":"other"}}')});
 changes();
-value("CALL dyn_ttl_sweep('app')");
+value("CALL dyn_sweep_ttl('app')");
 like(changes(), qr/^\(\[expiry start $oid\](app: D;){2}\[expiry end $oid\]\)/, 'what a trigger does is between the marks too');
 value('DROP FUNCTION more CASCADE');
 value("SELECT pg_drop_replication_slot('slot')");
@@ -66,15 +66,15 @@ BEGIN
 EXCEPTION WHEN sqlstate 'YD002' THEN NULL;
 END $$});
 my $load = start_load($node, 4, 6, "\\set i random(1, 30000)\nSELECT prolong(:i);\n");
-my @sweepers = map { start_load($node, 1, 5, "CALL dyn_ttl_sweep('app', batch_size => 7, time_budget => '0.2 s');\n") } 1 .. 2;
+my @sweepers = map { start_load($node, 1, 5, "CALL dyn_sweep_ttl('app', batch_size => 7, time_budget => '0.2 s');\n") } 1 .. 2;
 finish_load($_) for (@sweepers, $load);
-my $during = value("SELECT deleted FROM dyn_ttl_status");
-value("CALL dyn_ttl_sweep('app')");
+my $during = value("SELECT deleted FROM dyn_ttl_tables");
+value("CALL dyn_sweep_ttl('app')");
 cmp_ok(value('SELECT count(*) FROM prolonged'), '>', 0, 'items were prolonged');
 cmp_ok($during, '>', 0, 'and others removed meanwhile');
 is(value('SELECT count(*) FROM prolonged p WHERE NOT EXISTS (SELECT FROM app WHERE id = p.id)'), 0, 'no item that was prolonged is gone');
 is(value('SELECT count(*) FROM app a WHERE NOT EXISTS (SELECT FROM prolonged WHERE id = a.id)'), 0, 'all others are');
-is(value(q{SELECT (SELECT count(DISTINCT id) FROM prolonged) + deleted - 4 FROM dyn_ttl_status}), 30000, 'each removal was counted once');
+is(value(q{SELECT (SELECT count(DISTINCT id) FROM prolonged) + deleted - 4 FROM dyn_ttl_tables}), 30000, 'each removal was counted once');
 
 # Begun, and not ended: a prepared transaction starts no worker. Writes keep the column; each way of going on does.
 value(q{SELECT dyn_create_table('begun', 'id S'); SELECT dyn_put('begun', '{"id":{"S":"1"},"expires":{"N":"2e9"}}')});
@@ -88,20 +88,20 @@ sub status
 {
 	return value(q{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "begun"}') #>> '{TimeToLiveDescription,TimeToLiveStatus}'});
 }
-leave("CALL dyn_ttl_enable('begun', 'expires')");
+leave("CALL dyn_enable_ttl('begun', 'expires')");
 is(status(), 'ENABLING', 'it is left half done');
-like(($node->psql('postgres', "CALL dyn_ttl_sweep('begun')"))[2], qr/time to live of table "begun" is not enabled/, 'no sweep yet');
+like(($node->psql('postgres', "CALL dyn_sweep_ttl('begun')"))[2], qr/time to live of table "begun" is not enabled/, 'no sweep yet');
 value(q{SELECT dyn_put('begun', '{"id":{"S":"2"},"expires":{"N":"2e9"}}')});
 is(value(q{SELECT id FROM begun WHERE "~ttl" IS NOT NULL}), '2', 'writes fill the column');
 value("CALL dyn_ttl_resume('begun')");
 is(status(), 'ENABLED', 'dyn_ttl_resume ends it');
 is(value(q{SELECT count(*) FROM begun WHERE "~ttl" = 2000000000}), 2, 'with all items');
-leave("CALL dyn_ttl_disable('begun')");
+leave("CALL dyn_disable_ttl('begun')");
 is(status(), 'DISABLING', 'disabling is left half done');
-value("CALL dyn_ttl_enable('begun', 'expires')");
+value("CALL dyn_enable_ttl('begun', 'expires')");
 is(status(), 'ENABLED', 'enabling it again takes that back');
-leave("CALL dyn_ttl_disable('begun')");
-value("CALL dyn_ttl_disable('begun')");
+leave("CALL dyn_disable_ttl('begun')");
+value("CALL dyn_disable_ttl('begun')");
 is(status(), 'DISABLED', 'the same call again ends it');
 value('DROP TABLE begun');
 
@@ -109,7 +109,7 @@ value('DROP TABLE begun');
 value(q{TRUNCATE app; SELECT due('c', 2000);
 	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END $$;
 	CREATE TRIGGER slow BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION slow()});
-my $sweep = start_load($node, 1, 1, "CALL dyn_ttl_sweep('app', batch_size => 5);\n");
+my $sweep = start_load($node, 1, 1, "CALL dyn_sweep_ttl('app', batch_size => 5);\n");
 $node->poll_query_until('postgres', 'SELECT count(*) < 1900 FROM app') or BAIL_OUT('no sweep');
 crash($node);
 eval { finish_load($sweep) };
@@ -117,8 +117,8 @@ my $left = value('SELECT count(*) FROM app');
 cmp_ok($left, '<', 1900, 'what was committed before the crash is gone');
 cmp_ok($left, '>', 0, 'and some is left');
 value('DROP FUNCTION slow CASCADE');
-is(value("CALL dyn_ttl_sweep('app')"), $left, 'the next sweep removes it');
-is(value("CALL dyn_ttl_sweep('app')"), 0, 'and one that passes what is left of it in the index');
+is(value("CALL dyn_sweep_ttl('app')"), $left, 'the next sweep removes it');
+is(value("CALL dyn_sweep_ttl('app')"), 0, 'and one that passes what is left of it in the index');
 check_storage($node, 'after a crash');
 
 # A standby shows what is due, hides it, and removes nothing until it is promoted.
@@ -127,14 +127,14 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 value("SELECT due('s', 10)");
-$node->psql('postgres', "CALL dyn_ttl_enable('app', 'expires', hide_expired => true)");
+$node->psql('postgres', "CALL dyn_enable_ttl('app', 'expires', hide_expired => true)");
 $node->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', 'SELECT due_items FROM dyn_ttl_status'), 10, 'a standby counts what is due');
+is($standby->safe_psql('postgres', 'SELECT due_items FROM dyn_ttl_tables'), 10, 'a standby counts what is due');
 is($standby->safe_psql('postgres', q{SELECT dyn_get('app', '{"id":{"S":"s1"}}') IS NULL, count(*) FROM app}), 't|10', 'and hides it');
-my (undef, undef, $refused) = $standby->psql('postgres', "CALL dyn_ttl_sweep('app')");
-like($refused, qr/cannot execute dyn_ttl_sweep in a read-only transaction/, 'and does not sweep');
+my (undef, undef, $refused) = $standby->psql('postgres', "CALL dyn_sweep_ttl('app')");
+like($refused, qr/cannot execute dyn_sweep_ttl in a read-only transaction/, 'and does not sweep');
 $standby->promote;
-is($standby->safe_psql('postgres', "CALL dyn_ttl_sweep('app')"), 10, 'once promoted it does');
+is($standby->safe_psql('postgres', "CALL dyn_sweep_ttl('app')"), 10, 'once promoted it does');
 $standby->stop;
 
 # A dump, restored: items expire there as here.
@@ -142,8 +142,8 @@ my $dump = $node->basedir . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('postgres') ], 'dump');
 value('CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('restored') ], 'restore');
-is($node->safe_psql('restored', 'SELECT attribute, status, hide_expired, due_items, last_sweep, deleted FROM dyn_ttl_status'), 'expires|ENABLED|t|10||0', 'the restored table knows its attribute, and begins anew');
-is($node->safe_psql('restored', 'CALL dyn_ttl_sweep()'), 10, 'and items expire there');
+is($node->safe_psql('restored', 'SELECT attribute, status, hide_expired, due_items, last_sweep, deleted FROM dyn_ttl_tables'), 'expires|ENABLED|t|10||0', 'the restored table knows its attribute, and begins anew');
+is($node->safe_psql('restored', 'CALL dyn_sweep_ttl()'), 10, 'and items expire there');
 is(value('SELECT count(*) FROM app'), 10, 'but not here');
 
 $node->stop;

@@ -41,7 +41,7 @@ sub create_table
 {
 	my ($name, $items, $dbname) = @_;
 	value(qq{SELECT dyn_create_table('$name', 'id S')}, $dbname);
-	value(qq{CALL dyn_ttl_enable('$name', 'expires')}, $dbname);
+	value(qq{CALL dyn_enable_ttl('$name', 'expires')}, $dbname);
 	add_due($name, $items, $dbname);
 }
 
@@ -86,16 +86,16 @@ value(q{CREATE EXTENSION dynamo_table;
 wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl launcher'});
 is(value(q{SELECT application_name, datname IS NULL FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl launcher'}), 'dynamo_table ttl launcher|t', 'the launcher');
 
-# What expires goes, and nothing else; dyn_ttl_enable() says nothing
+# What expires goes, and nothing else; dyn_enable_ttl() says nothing
 value(q{SELECT dyn_create_table('app', 'id S')});
-my ($rc, $out, $err) = $node->psql($base, q{CALL dyn_ttl_enable('app', 'expires')});
+my ($rc, $out, $err) = $node->psql($base, q{CALL dyn_enable_ttl('app', 'expires')});
 is($err, '', 'preloaded: no notice');
 value(q{SELECT dyn_put('app', '{"id":{"S":"later"},"expires":{"N":"4000000000"}}'), dyn_put('app', '{"id":{"S":"never"}}')});
 add_due('app', 5000);
 wait_for(q{SELECT count(*) = 2 FROM app});
 is(value(q{SELECT string_agg(id, ' ' ORDER BY id) FROM app}), 'later never', 'what has not expired stays');
-wait_for(q{SELECT deleted = 5000 FROM dyn_ttl_status WHERE relation = 'app'::regclass});
-is(value(q{SELECT due_items, errors, retry_at IS NULL, last_sweep > now() - interval '1 h' FROM dyn_ttl_status WHERE relation = 'app'::regclass}), '0|0|t|t', 'the status');
+wait_for(q{SELECT deleted = 5000 FROM dyn_ttl_tables WHERE relation = 'app'::regclass});
+is(value(q{SELECT due_items, errors, retry_at IS NULL, last_sweep > now() - interval '1 h' FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), '0|0|t|t', 'the status');
 wait_for(q{SELECT n_tup_del = 5000 FROM pg_stat_user_tables WHERE relname = 'app'});
 
 # Databases that had nothing are told of: by a call, and when a worker has finished what a transaction began; one that is new, and one with an odd name
@@ -108,7 +108,7 @@ create_table('app', 100, 'second');
 wait_until_empty('app', 'second');
 value(q{SELECT dyn_create_table('Odd-Name', 'id S')}, 'Third "one"');
 add_due('Odd-Name', 100, 'Third "one"');
-value(q{BEGIN; CALL dyn_ttl_enable('Odd-Name', 'expires'); COMMIT}, 'Third "one"');
+value(q{BEGIN; CALL dyn_enable_ttl('Odd-Name', 'expires'); COMMIT}, 'Third "one"');
 wait_until_empty('"Odd-Name"', 'Third "one"');
 add_due('app', 10);
 wait_for(q{SELECT count(*) = 2 FROM app});
@@ -154,9 +154,9 @@ create_table('failing', 0);
 value(q{CREATE TRIGGER object BEFORE DELETE ON failing FOR EACH ROW EXECUTE FUNCTION object(); REVOKE DELETE ON own FROM owner});
 add_due('failing', 10);
 add_due('own', 10);
-wait_for(q{SELECT min(errors) >= 2 FROM dyn_ttl_status WHERE relation IN ('failing'::regclass, 'own'::regclass)});
+wait_for(q{SELECT min(errors) >= 2 FROM dyn_ttl_tables WHERE relation IN ('failing'::regclass, 'own'::regclass)});
 is(value(q{SELECT bool_and(retry_at = swept + 2 ^ (failures - 1) * interval '1 s') FROM dyn_ttl_sweeps WHERE failures > 0}), 't', 'the second time later than the first');
-is(value(q{SELECT relation, last_error FROM dyn_ttl_status WHERE errors > 0 ORDER BY relation::text}), join("\n", 'failing|not this one', 'own|permission denied for table own'), 'the status says why');
+is(value(q{SELECT relation, last_error FROM dyn_ttl_tables WHERE errors > 0 ORDER BY relation::text}), join("\n", 'failing|not this one', 'own|permission denied for table own'), 'the status says why');
 my $log = slurp_file($node->logfile);
 my $log_before;
 like($log, qr/WARNING:  expired items of table "public.failing" cannot be removed: not this one\n.*DETAIL:  It is needed.\n.*CONTEXT:  background worker in database "postgres"/, 'and so does the log');
@@ -172,8 +172,8 @@ wait_for(q{SELECT count(*) = 0 FROM dyn_ttl_sweeps WHERE failures > 0 OR retry_a
 create_table('slow', 0);
 slow_down('slow');
 add_due('slow', 3000);
-wait_for(q{SELECT last_error = 'a batch of up to 1000 items takes longer than a worker may stay' FROM dyn_ttl_status WHERE relation = 'slow'::regclass});
-wait_for(q{SELECT deleted > 0 AND deleted % 100 = 0 AND last_error IS NULL FROM dyn_ttl_status WHERE relation = 'slow'::regclass});
+wait_for(q{SELECT last_error = 'a batch of up to 1000 items takes longer than a worker may stay' FROM dyn_ttl_tables WHERE relation = 'slow'::regclass});
+wait_for(q{SELECT deleted > 0 AND deleted % 100 = 0 AND last_error IS NULL FROM dyn_ttl_tables WHERE relation = 'slow'::regclass});
 pass('a slow table gets smaller batches');
 value(q{DROP TRIGGER slow ON slow});
 wait_until_empty('slow');
@@ -190,7 +190,7 @@ value(q{
 	END $$;
 	CREATE TRIGGER stay BEFORE DELETE ON stubborn FOR EACH ROW EXECUTE FUNCTION stay()});
 add_due('stubborn', 1);
-wait_for(q{SELECT last_error = 'the background worker ended before its sweep' AND retry_at IS NOT NULL FROM dyn_ttl_status WHERE relation = 'stubborn'::regclass});
+wait_for(q{SELECT last_error = 'the background worker ended before its sweep' AND retry_at IS NOT NULL FROM dyn_ttl_tables WHERE relation = 'stubborn'::regclass});
 add_due('app', 10);
 wait_for(q{SELECT count(*) = 2 FROM app});
 pass('a table that holds its worker does not hold the others');
@@ -275,8 +275,8 @@ add_due('app', 10);
 value('SELECT pg_sleep(3)');
 is(value('SELECT count(*) FROM app'), '12', 'off: nothing is removed');
 is(value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker'}), '0', 'and no worker runs');
-(undef, undef, $err) = $node->psql($base, q{SELECT dyn_create_table('off', 'id S'); CALL dyn_ttl_enable('off', 'expires')});
-like($err, qr/NOTICE:  expired items of table "off" are removed by dyn_ttl_sweep only\nHINT:  Set dynamo_table.ttl_worker to on/, 'which is said');
+(undef, undef, $err) = $node->psql($base, q{SELECT dyn_create_table('off', 'id S'); CALL dyn_enable_ttl('off', 'expires')});
+like($err, qr/NOTICE:  expired items of table "off" are removed by dyn_sweep_ttl only\nHINT:  Set dynamo_table.ttl_worker to on/, 'which is said');
 $node->append_conf('postgresql.conf', 'dynamo_table.ttl_worker = on');
 $node->reload;
 wait_for(q{SELECT count(*) = 2 FROM app});

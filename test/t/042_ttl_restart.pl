@@ -56,7 +56,7 @@ $node->start;
 value(q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('app', 'id S');
-	CALL dyn_ttl_enable('app', 'expires');
+	CALL dyn_enable_ttl('app', 'expires');
 	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN OLD; END $$;
 	CREATE TRIGGER slow BEFORE DELETE ON app FOR EACH ROW EXECUTE FUNCTION slow()});
 
@@ -113,7 +113,7 @@ $primary->stop;
 $node = $standby;
 is(value('SELECT count(*) FROM app'), '10', 'a standby has the items');
 is(value($workers), '0', 'and no worker');
-is($node->psql('postgres', 'CALL dyn_ttl_sweep()'), 3, 'nor could it');
+is($node->psql('postgres', 'CALL dyn_sweep_ttl()'), 3, 'nor could it');
 $standby->promote;
 wait_for('SELECT count(*) = 0 FROM app');
 is(value("SELECT count(*) FROM ($launcher) l"), '1', 'promoted: the items go');
@@ -143,11 +143,11 @@ $node->stop;
 # Without preloading nothing runs, and the procedure does it
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 8");
 $node->start;
-my ($rc, $out, $err) = $node->psql('postgres', q{CALL dyn_ttl_enable('other', 'expires')});
-like($err, qr/NOTICE:  expired items of table "other" are removed by dyn_ttl_sweep only\nHINT: /, 'not preloaded: a notice');
+my ($rc, $out, $err) = $node->psql('postgres', q{CALL dyn_enable_ttl('other', 'expires')});
+like($err, qr/NOTICE:  expired items of table "other" are removed by dyn_sweep_ttl only\nHINT: /, 'not preloaded: a notice');
 value("$add_due FROM generate_series(1, 10) i");
 is(value($workers), '0', 'no worker');
-is(value('CALL dyn_ttl_sweep()'), '10', 'the procedure');
+is(value('CALL dyn_sweep_ttl()'), '10', 'the procedure');
 is(value('SELECT count(*) FROM app'), '0', 'removes them');
 $node->stop;
 done_testing();

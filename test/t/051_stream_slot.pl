@@ -26,7 +26,7 @@ sub says
 sub state
 {
 	my ($dbname) = @_;
-	return value('SELECT state FROM dyn_stream_status', $dbname);
+	return value('SELECT state FROM dyn_stream_slots', $dbname);
 }
 
 sub gaps
@@ -38,7 +38,7 @@ sub gaps
 sub changes
 {
 	return value(q{SELECT string_agg((data::json ->> 'eventName') || ' ' || (data::json #>> '{dynamodb,Keys,pk,S}'), ' ')
-		FROM pg_logical_slot_peek_changes((SELECT slot_name FROM dyn_stream_status), NULL, NULL, 'only-streams', 'on')});
+		FROM pg_logical_slot_peek_changes((SELECT slot_name FROM dyn_stream_slots), NULL, NULL, 'only-streams', 'on')});
 }
 
 $node = PostgreSQL::Test::Cluster->new('main');
@@ -61,10 +61,10 @@ value(q{CREATE EXTENSION dynamo_table;
 
 # What has to be there first.
 is(state(), 'wal_level too low', 'wal_level too low');
-like(says('CALL dyn_stream_setup()'), qr/ERROR:  55000: change streams need "wal_level" to be "logical".*HINT/s, 'setup needs wal_level');
-like(says('CALL dyn_stream_reset()'), qr/ERROR:  55000: change streams need "wal_level"/, 'reset needs wal_level');
-like(says(q{SELECT dyn_stream_enable('app', 'NEW_IMAGE')}), qr/ERROR:  YD001: .*change streams need "wal_level"/, 'enabling needs wal_level');
-unlike(says('CALL dyn_stream_teardown()'), qr/ERROR/, 'teardown does not');
+like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams need "wal_level" to be "logical".*HINT/s, 'setup needs wal_level');
+like(says('CALL dyn_reset_streams()'), qr/ERROR:  55000: change streams need "wal_level"/, 'reset needs wal_level');
+like(says(q{SELECT dyn_enable_stream('app', 'NEW_IMAGE')}), qr/ERROR:  YD001: .*change streams need "wal_level"/, 'enabling needs wal_level');
+unlike(says('CALL dyn_teardown_streams()'), qr/ERROR/, 'teardown does not');
 $node->append_conf('postgresql.conf', 'wal_level = logical');
 $node->restart;
 SKIP:
@@ -72,73 +72,73 @@ SKIP:
 	skip 'this minor lets any library be an output plugin', 3
 	  unless value("SELECT current_setting('output_plugin_libraries', true) IS NOT NULL") eq 't';
 	is(state(), 'plugin not allowed', 'plugin not allowed');
-	like(says('CALL dyn_stream_setup()'), qr/ERROR:  55000: library "dynamo_table" may not be used as an output plugin\nHINT:.*"output_plugin_libraries"/, 'setup needs the plugin');
-	is(value('SET output_plugin_libraries = \'pgoutput\', \'dynamo_table\', \'x\'; SELECT state FROM dyn_stream_status'), 'not set up', 'a list');
+	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: library "dynamo_table" may not be used as an output plugin\nHINT:.*"output_plugin_libraries"/, 'setup needs the plugin');
+	is(value('SET output_plugin_libraries = \'pgoutput\', \'dynamo_table\', \'x\'; SELECT state FROM dyn_stream_slots'), 'not set up', 'a list');
 }
 if (allow_plugin($node))
 {
 	$node->reload;
-	$node->poll_query_until('postgres', q{SELECT state = 'not set up' FROM dyn_stream_status}) or BAIL_OUT('the plugin is not allowed');
+	$node->poll_query_until('postgres', q{SELECT state = 'not set up' FROM dyn_stream_slots}) or BAIL_OUT('the plugin is not allowed');
 }
 is(state(), 'not set up', 'not set up');
-like(says('BEGIN; CALL dyn_stream_setup(); COMMIT'), qr/ERROR:  25001: dyn_stream_setup cannot run inside a transaction block/, 'not in a transaction block');
+like(says('BEGIN; CALL dyn_setup_streams(); COMMIT'), qr/ERROR:  25001: dyn_setup_streams cannot run inside a transaction block/, 'not in a transaction block');
 like(says("BEGIN; CALL dyn_stream_$_()"), qr/ERROR:  25001: dyn_stream_$_ cannot/, "nor $_") for ('reset', 'teardown');
-like(says('SET default_transaction_read_only = on; CALL dyn_stream_setup()'), qr/ERROR:  25006/, 'not read-only');
-like(says('SET ROLE nobody; CALL dyn_stream_setup()'), qr/ERROR:  42501: permission denied for procedure dyn_stream_setup\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
+like(says('SET default_transaction_read_only = on; CALL dyn_setup_streams()'), qr/ERROR:  25006/, 'not read-only');
+like(says('SET ROLE nobody; CALL dyn_setup_streams()'), qr/ERROR:  42501: permission denied for procedure dyn_setup_streams\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
 if ($version < 170000)
 {
-	like(says('CALL dyn_stream_setup(failover => true)'), qr/ERROR:  0A000: failover slots need PostgreSQL 17\nHINT/, 'no failover slots here');
+	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  0A000: failover slots need PostgreSQL 17\nHINT/, 'no failover slots here');
 }
 else
 {
-	value('CALL dyn_stream_setup(failover => true)');
-	is(value('SELECT failover FROM dyn_stream_status'), 't', 'a failover slot');
-	value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status; ');
-	value('CALL dyn_stream_reset(failover => true)');
-	is(value('SELECT failover FROM dyn_stream_status'), 't', 'and another one');
-	value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_status');
+	value('CALL dyn_setup_streams(failover => true)');
+	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'a failover slot');
+	value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots; ');
+	value('CALL dyn_reset_streams(failover => true)');
+	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'and another one');
+	value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_slots');
 	is(state(), 'slot ahead', 'advanced');
-	value('CALL dyn_stream_reset()');
-	is(value('SELECT failover FROM dyn_stream_status'), 't', 'which stays one');
-	value('CALL dyn_stream_teardown(); CALL dyn_stream_setup()');
-	like(says('CALL dyn_stream_setup(failover => true)'), qr/ERROR:  55000: replication slot "dynamo_table_\d+" is there already, and not for failover/, 'it is not changed');
-	value('CALL dyn_stream_teardown()');
+	value('CALL dyn_reset_streams()');
+	is(value('SELECT failover FROM dyn_stream_slots'), 't', 'which stays one');
+	value('CALL dyn_teardown_streams(); CALL dyn_setup_streams()');
+	like(says('CALL dyn_setup_streams(failover => true)'), qr/ERROR:  55000: replication slot "dynamo_table_\d+" is there already, and not for failover/, 'it is not changed');
+	value('CALL dyn_teardown_streams()');
 }
 value("SELECT pg_create_physical_replication_slot('physical' || i) FROM generate_series(1, 4) i");
-like(says('CALL dyn_stream_setup()'), qr/ERROR:  53400: all replication slots are in use/, 'not without a free slot');
+like(says('CALL dyn_setup_streams()'), qr/ERROR:  53400: all replication slots are in use/, 'not without a free slot');
 is(value('SELECT count(*) FROM dyn_stream_gaps') . state(), '0not set up', 'nothing is left of that');
 value("SELECT pg_drop_replication_slot('physical' || i) FROM generate_series(1, 4) i");
 
 # Set up, by a role that owns nothing; twice; begun and not ended.
-is(says('SET ROLE replicator; SET dynamo_table.direct_store = on; CALL dyn_stream_setup()') =~ /ERROR/, '', 'set up');
+is(says('SET ROLE replicator; SET dynamo_table.direct_store = on; CALL dyn_setup_streams()') =~ /ERROR/, '', 'set up');
 is(state(), 'ready', 'ready');
-is(value('SELECT count(*) FROM dyn_stream_gaps, dyn_stream_status WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
-like(says('CALL dyn_stream_setup()'), qr/NOTICE:  00000: change streams are set up already/, 'once is enough');
+is(value('SELECT count(*) FROM dyn_stream_gaps, dyn_stream_slots WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
+like(says('CALL dyn_setup_streams()'), qr/NOTICE:  00000: change streams are set up already/, 'once is enough');
 is(gaps(), '1', 'which changes nothing');
 value('DELETE FROM dyn_stream_state');
 is(state(), 'not set up', 'a slot without a row');
-value('CALL dyn_stream_setup()');
+value('CALL dyn_setup_streams()');
 is(state() . gaps(), 'ready1', 'is set up by the next call');
 is(value('SELECT count(*) FROM pg_replication_slots'), '1', 'with one slot');
 value('DELETE FROM dyn_stream_state');
-value('CALL dyn_stream_teardown()');
+value('CALL dyn_teardown_streams()');
 is(value('SELECT count(*) FROM pg_replication_slots') . gaps(), '00', 'or goes by a teardown');
 
 # Calls at the same time keep apart, and wait for nobody but the transactions that are at work.
-value('CALL dyn_stream_setup()');
+value('CALL dyn_setup_streams()');
 my $session = $node->background_psql('postgres');
-$session->query_safe(q{BEGIN; SELECT dyn_stream_enable('app', 'KEYS_ONLY')});
+$session->query_safe(q{BEGIN; SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
 like(says("CALL dyn_stream_$_()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables") for ('setup', 'reset', 'teardown');
-value(q{SELECT dyn_stream_enable('other', 'KEYS_ONLY'); SELECT dyn_stream_disable('other')});
+value(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY'); SELECT dyn_disable_stream('other')});
 $session->query_safe('ROLLBACK');
-value('CALL dyn_stream_teardown()');
+value('CALL dyn_teardown_streams()');
 $session->query_safe(q{BEGIN; INSERT INTO other (item) VALUES ('{"pk":{"S":"before"}}')});
-like(says("SET statement_timeout = '200ms'; CALL dyn_stream_setup()"), qr/ERROR:  57014/, 'who waits can be cancelled');
+like(says("SET statement_timeout = '200ms'; CALL dyn_setup_streams()"), qr/ERROR:  57014/, 'who waits can be cancelled');
 is(value('SELECT count(*) FROM pg_replication_slots') . value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") . state(), '00not set up', 'and leaves nothing');
-my $setup = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL dyn_stream_setup()' ], '>', \my $out, '2>', \my $err);
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_stream_setup()' AND wait_event_type = 'Lock'}) or BAIL_OUT('setup does not wait');
-like(says('CALL dyn_stream_setup()'), qr/ERROR:  YD009: change streams are being set up/, 'one setup at a time');
-like(says(q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')}), qr/ERROR:  YD009: change streams are being set up/, 'and nothing is enabled meanwhile');
+my $setup = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL dyn_setup_streams()' ], '>', \my $out, '2>', \my $err);
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_setup_streams()' AND wait_event_type = 'Lock'}) or BAIL_OUT('setup does not wait');
+like(says('CALL dyn_setup_streams()'), qr/ERROR:  YD009: change streams are being set up/, 'one setup at a time');
+like(says(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}), qr/ERROR:  YD009: change streams are being set up/, 'and nothing is enabled meanwhile');
 $session->query_safe('COMMIT');
 ok($setup->finish, 'it ends with the transaction') or diag($err);
 is(state(), 'ready', 'ready again');
@@ -147,64 +147,64 @@ value('DELETE FROM other');
 # ST10: a change is in the stream if it is made after that was enabled, in whatever transaction.
 my $writer = $node->background_psql('postgres');
 $writer->query_safe(q{BEGIN; INSERT INTO app (item) VALUES ('{"pk":{"S":"early"}}')});
-my $enabling = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')} ], '>', \$out, '2>', \$err);
+my $enabling = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')} ], '>', \$out, '2>', \$err);
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted}) or BAIL_OUT('enabling does not wait');
 $session->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO other (item) VALUES ('{"pk":{"S":"elsewhere"}}')});
 $writer->query_safe('COMMIT');
 ok($enabling->finish, 'who enables waits for writers') or diag($err);
 $session->query_safe(q{INSERT INTO app (item) VALUES ('{"pk":{"S":"straddling"}}'); COMMIT});
 value(q{SELECT dyn_put('app', '{"pk":{"S":"late"}}'); SELECT dyn_put('app', '{"pk":{"S":"early"},"a":{"N":"1"}}')});
-value(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"same"}}'); SELECT dyn_stream_disable('app'); SELECT dyn_put('app', '{"pk":{"S":"gone"}}'); COMMIT; SELECT dyn_put('app', '{"pk":{"S":"after"}}')});
+value(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"same"}}'); SELECT dyn_disable_stream('app'); SELECT dyn_put('app', '{"pk":{"S":"gone"}}'); COMMIT; SELECT dyn_put('app', '{"pk":{"S":"after"}}')});
 is(changes(), 'INSERT straddling INSERT late MODIFY early INSERT same', 'what was written while it was enabled');
-value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 
 # Slots that are missing, advanced, in use, lost.
 sub broken
 {
 	my ($name, $state) = @_;
-	my $collected = value('SELECT collected_lsn FROM dyn_stream_status');
+	my $collected = value('SELECT collected_lsn FROM dyn_stream_slots');
 	my $before = gaps();
 	is(state(), $state, "$name: $state");
-	like(says('CALL dyn_stream_setup()'), qr/ERROR:  55000: change streams in database "postgres" are broken: $state\nHINT:  CALL dyn_stream_reset\(\)/, "$name: setup does not mend it");
-	like(says(q{SELECT dyn_stream_enable('other', 'KEYS_ONLY')}), qr/ERROR:  YD001: .*broken: $state/, "$name: nothing can be enabled");
-	like(says('SET ROLE replicator; CALL dyn_stream_reset()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/, "$name: reset says what is missing");
+	like(says('CALL dyn_setup_streams()'), qr/ERROR:  55000: change streams in database "postgres" are broken: $state\nHINT:  CALL dyn_reset_streams\(\)/, "$name: setup does not mend it");
+	like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}), qr/ERROR:  YD001: .*broken: $state/, "$name: nothing can be enabled");
+	like(says('SET ROLE replicator; CALL dyn_reset_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/, "$name: reset says what is missing");
 	is(state(), 'ready', "$name: ready again");
 	is(gaps(), $before + 1, "$name: a gap");
-	is(value("SELECT count(*) FROM dyn_stream_gaps, dyn_stream_status WHERE after_lsn = '$collected' AND before_lsn = collected_lsn AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
+	is(value("SELECT count(*) FROM dyn_stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
 		'1', "$name: from what was collected to the new slot");
 	value(qq{SELECT dyn_put('app', '{"pk":{"S":"$name"}}')});
 	is(changes(), "INSERT $name", "$name: changes are in the new slot");
-	like(says('CALL dyn_stream_reset()'), qr/NOTICE:  00000: change streams are not broken/, "$name: nothing more to mend");
+	like(says('CALL dyn_reset_streams()'), qr/NOTICE:  00000: change streams are not broken/, "$name: nothing more to mend");
 }
-value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status');
+value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 broken('dropped', 'slot missing');
-value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_status');
+value('SELECT pg_replication_slot_advance(slot_name, pg_current_wal_lsn()) FROM dyn_stream_slots');
 broken('advanced', 'slot ahead');
 # a reset that has made the slot, and no more
-value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status');
-value("SELECT pg_create_logical_replication_slot(slot_name, 'dynamo_table') FROM dyn_stream_status");
+value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
+value("SELECT pg_create_logical_replication_slot(slot_name, 'dynamo_table') FROM dyn_stream_slots");
 broken('crashed', 'slot ahead');
 # a label that is no time is not what later ones have to be larger than
 value(q{SELECT dyn_create_table('forged', 'pk S'); CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
 	EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1}]}}');
-	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_status});
-value('CALL dyn_stream_reset()');
-value(q{DROP TABLE forged; SELECT dyn_stream_enable('other', 'KEYS_ONLY')});
+	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots});
+value('CALL dyn_reset_streams()');
+value(q{DROP TABLE forged; SELECT dyn_enable_stream('other', 'KEYS_ONLY')});
 is(value(q{SELECT bool_and(enabled_at < now() + interval '1 minute') FROM dyn_streams WHERE relation = 'other'::regclass}), 't', 'a forged label keeps nobody from enabling a stream');
-value(q{SELECT dyn_stream_disable('other')});
-is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_bytes > 0, lag >= interval \'0\' FROM dyn_stream_status'), 'reserved|t|t|t|t', 'figures');
+value(q{SELECT dyn_disable_stream('other')});
+is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_bytes > 0, lag >= interval \'0\' FROM dyn_stream_slots'), 'reserved|t|t|t|t', 'figures');
 
 # another process reads from it
-my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '--slot', value('SELECT slot_name FROM dyn_stream_status'), '--start', '-f', '-' ], '>', \$out, '2>', \$err);
-$node->poll_query_until('postgres', 'SELECT active_pid IS NOT NULL FROM dyn_stream_status') or BAIL_OUT('no reader');
-value(q{SELECT dyn_stream_disable('app')});
-like(says('CALL dyn_stream_teardown()'), qr/ERROR:  55006: replication slot "dynamo_table_\d+" is active for PID \d+/, 'who reads from the slot is named');
+my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '--slot', value('SELECT slot_name FROM dyn_stream_slots'), '--start', '-f', '-' ], '>', \$out, '2>', \$err);
+$node->poll_query_until('postgres', 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots') or BAIL_OUT('no reader');
+value(q{SELECT dyn_disable_stream('app')});
+like(says('CALL dyn_teardown_streams()'), qr/ERROR:  55006: replication slot "dynamo_table_\d+" is active for PID \d+/, 'who reads from the slot is named');
 is(value('SELECT count(*) FROM dyn_stream_state') , '1', 'and nothing was removed');
 $reader->signal('TERM');
 $reader->finish;
-$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_status') or BAIL_OUT('the reader stays');
-value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
-value('CALL dyn_stream_reset()');
+$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_slots') or BAIL_OUT('the reader stays');
+value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
+value('CALL dyn_reset_streams()');
 
 # ST09: it does not hold more WAL than it may
 for (1 .. 30)
@@ -221,15 +221,15 @@ $writer->quit;
 value('CREATE DATABASE copy TEMPLATE postgres');
 is(state('copy'), 'not set up', 'a copy is not set up');
 is(value('SELECT count(*) FROM dyn_stream_state', 'copy'), '1', 'though it has the row');
-like(says(q{SELECT dyn_stream_enable('other', 'KEYS_ONLY')}, 'copy'), qr/ERROR:  YD001: .*change streams are not set up in database "copy"/, 'and says so');
+like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, 'copy'), qr/ERROR:  YD001: .*change streams are not set up in database "copy"/, 'and says so');
 value(q{CREATE TABLE records_copy PARTITION OF dyn_stream_records FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
 	INSERT INTO dyn_stream_records VALUES ('app'::regclass, 1, 0, 'I', false, false, '0/1', 1, now(), now(), 1)}, 'copy');
-value('CALL dyn_stream_setup()', 'copy');
+value('CALL dyn_setup_streams()', 'copy');
 is(value('SELECT (SELECT count(*) FROM dyn_stream_records), (SELECT count(*) FROM dyn_stream_state), string_agg(after_lsn::text, \',\') FROM dyn_stream_gaps', 'copy'), '0|1|0/0', 'what was copied is gone');
 is(state('copy'), 'ready', 'the copy is set up');
 is(state(), 'ready', 'the other one still is');
 is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1', 'the gap concerns the streams that were copied');
-value('DROP TABLE app, other; CALL dyn_stream_teardown()', 'copy');
+value('DROP TABLE app, other; CALL dyn_teardown_streams()', 'copy');
 value('DROP DATABASE copy');
 
 # A dump has the stream, and no slot.
@@ -243,11 +243,11 @@ is( value('SELECT relation, view_type, status, label, identity_suffices FROM dyn
 	'its table has the stream');
 like(value("SELECT count(*), sum(1) FROM dyn_scan('app')", 'restored'), qr/^\d+\|\d+$/, 'and can be used');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"restored"}}')}, 'restored');
-value('CALL dyn_stream_setup()', 'restored');
+value('CALL dyn_setup_streams()', 'restored');
 is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'restored'), '1', 'set up, it has a gap');
-value(q{SELECT dyn_stream_disable('app'); SELECT dyn_stream_enable('app', 'KEYS_ONLY')}, 'restored');
+value(q{SELECT dyn_disable_stream('app'); SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'restored');
 is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0', 'which does not concern a new stream');
-like(says('SET ROLE replicator; CALL dyn_stream_teardown()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/, 'teardown tells what is enabled');
+like(says('SET ROLE replicator; CALL dyn_teardown_streams()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/, 'teardown tells what is enabled');
 # DROP DATABASE takes a slot along that nobody uses
 value('DROP DATABASE restored');
 is(value("SELECT count(*) FROM pg_replication_slots WHERE database <> 'postgres'"), '0', 'the slot goes with the database');
@@ -259,25 +259,25 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
 my $primary = $node;
-my $collected = value('SELECT collected_lsn FROM dyn_stream_status');
+my $collected = value('SELECT collected_lsn FROM dyn_stream_slots');
 $node = $standby;
-is(value('SET ROLE nobody; SELECT state, collected_lsn, active_pid FROM dyn_stream_status'), "standby|$collected|", 'the status on a standby');
+is(value('SET ROLE nobody; SELECT state, collected_lsn, active_pid FROM dyn_stream_slots'), "standby|$collected|", 'the status on a standby');
 is(value('SELECT relation, status FROM dyn_streams ORDER BY label DESC LIMIT 1'), 'app|ENABLED', 'streams on a standby');
 is(value('SET ROLE nobody; SELECT count(*) FROM dyn_streams'), '0', 'for who may see them');
 like(says("CALL dyn_stream_$_()"), qr/ERROR:  25006: cannot execute dyn_stream_$_ during recovery/, "no $_ on a standby") for ('setup', 'reset', 'teardown');
-like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_") for (q{SELECT dyn_stream_enable('other', 'KEYS_ONLY')}, q{SELECT dyn_stream_disable('app')});
+like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_") for (q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, q{SELECT dyn_disable_stream('app')});
 $primary->stop;
 $standby->promote;
 broken('promoted', 'slot missing');
-value(q{SELECT dyn_stream_disable('app'); CALL dyn_stream_teardown()});
+value(q{SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams()});
 is(state() . gaps(), 'not set up0', 'removed');
 
 # DROP EXTENSION leaves a slot, which the next setup replaces.
-value('CALL dyn_stream_setup(); DROP TABLE app, other; DROP EXTENSION dynamo_table');
+value('CALL dyn_setup_streams(); DROP TABLE app, other; DROP EXTENSION dynamo_table');
 is(value('SELECT count(*) FROM pg_replication_slots'), '1', 'the slot stays');
 value('CREATE EXTENSION dynamo_table');
 is(state(), 'not set up', 'and is not taken for one that is set up');
-value('CALL dyn_stream_setup()');
-is(value("SELECT state, (SELECT count(*) FROM pg_replication_slots) FROM dyn_stream_status"), 'ready|1', 'it was replaced');
+value('CALL dyn_setup_streams()');
+is(value("SELECT state, (SELECT count(*) FROM pg_replication_slots) FROM dyn_stream_slots"), 'ready|1', 'it was replaced');
 $node->stop;
 done_testing();

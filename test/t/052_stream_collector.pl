@@ -59,14 +59,14 @@ sub wait_for_collector
 # Without a call: a worker comes with the slot, and listeners are told
 value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')});
 is(value("SELECT count(*) $collectors"), '0', 'no collector before there is a slot');
-value(q{CALL dyn_stream_setup()});
+value(q{CALL dyn_setup_streams()});
 my $pid = wait_for_collector();
-value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 my ($rc, $out, $err) = $node->psql('postgres', q{LISTEN dynamo_table_stream; SELECT dyn_put('app', '{"pk":{"S":"first"}}'); SELECT pg_sleep(1); SELECT 1});
 like($out, qr/notification "dynamo_table_stream" with payload "public.app" received/, 'a listener is told which table has records');
 wait_for('SELECT count(*) = 1 FROM dyn_stream_records');
-is(value('CALL dyn_stream_collect()'), '0', 'a call returns when the worker has all');
-value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_stream_collect()});
+is(value('CALL dyn_collect_streams()'), '0', 'a call returns when the worker has all');
+value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_collect_streams()});
 is(value('SELECT count(*) FROM dyn_stream_records'), '1001', 'of what was committed before');
 
 # A server that does nothing else comes to rest; what others write moves the slot on
@@ -84,7 +84,7 @@ wait_for("SELECT count(*) = 0 $collectors");
 value(q{SELECT dyn_put('app', '{"pk":{"S":"off"}}')});
 sleep 2;
 is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'off'}), '0', 'off: nothing is collected');
-is(value('CALL dyn_stream_collect()'), '1', 'but by a call');
+is(value('CALL dyn_collect_streams()'), '1', 'but by a call');
 configure('dynamo_table.stream_collector = on');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"on"}}')});
 wait_for(q{SELECT count(*) = 1 FROM dyn_stream_records WHERE keys ->> 'pk' = 'on'});
@@ -106,7 +106,7 @@ $blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_state');
 value("SELECT pg_terminate_backend(pid) $collectors");
 wait_for("SELECT count(*) = 1 $collectors AND wait_event_type = 'Lock'");
 my %call = (in => '', out => '', err => '');
-my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_stream_collect()' ],
+my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_collect_streams()' ],
 	'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
 for (1 .. 1800)
 {
@@ -122,9 +122,9 @@ like($call{out}, qr/^\d+$/m, 'and returns how much was collected');
 $blocker->quit;
 for my $round (1 .. 3)
 {
-	value(q{SELECT dyn_stream_disable('app'); CALL dyn_stream_teardown()});
-	value('CALL dyn_stream_setup(); CALL dyn_stream_collect()');
-	value(q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+	value(q{SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams()});
+	value('CALL dyn_setup_streams(); CALL dyn_collect_streams()');
+	value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 }
 pass('also right after a set-up');
 
@@ -139,9 +139,9 @@ pass('after an error');
 # Several databases, each by itself; templates can be copied, and a database goes when its slot has gone
 value('CREATE DATABASE second');
 value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')}, 'second');
-value('CALL dyn_stream_setup()', 'second');
+value('CALL dyn_setup_streams()', 'second');
 wait_for_collector('second');
-value(q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')}, 'second');
+value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'second');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"second"}}')}, 'second');
 wait_for('SELECT count(*) = 1 FROM dyn_stream_records', 'second');
 is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'second'}), '0', 'a database has its own changes only');
@@ -149,8 +149,8 @@ value('CREATE DATABASE third TEMPLATE second');
 pass('a collector makes room for a copy of its database');
 wait_for_collector('second');
 is($node->psql('postgres', 'DROP DATABASE second'), 3, 'a database with a slot in use is not dropped');
-value(q{SELECT dyn_stream_disable('app')}, 'second');
-value('CALL dyn_stream_teardown()', 'second');
+value(q{SELECT dyn_disable_stream('app')}, 'second');
+value('CALL dyn_teardown_streams()', 'second');
 value('DROP DATABASE second');
 pass('but when it has none');
 value('DROP DATABASE third');
@@ -160,29 +160,29 @@ if ($node->pg_version >= 17)
 {
 	value('CREATE DATABASE failover');
 	value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')}, 'failover');
-	value(q{CALL dyn_stream_setup(failover => true)}, 'failover');
-	value(q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')}, 'failover');
+	value(q{CALL dyn_setup_streams(failover => true)}, 'failover');
+	value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'failover');
 	wait_for_collector('failover');
 	value(q{SELECT pg_create_physical_replication_slot('standby', true)});
 	configure(q{synchronized_standby_slots = 'standby'});
 	wait_for(q{SELECT current_setting('synchronized_standby_slots') = 'standby'}, 'failover');
 	sleep 2;
-	my $confirmed = value('SELECT confirmed_lsn FROM dyn_stream_status', 'failover');
+	my $confirmed = value('SELECT confirmed_lsn FROM dyn_stream_slots', 'failover');
 	for my $i (1 .. 3)
 	{
 		value(qq{SELECT dyn_put('app', '{"pk":{"S":"$i"}}')}, 'failover');
 		wait_for("SELECT count(*) = $i FROM dyn_stream_records", 'failover');
 	}
 	sleep 2;
-	is(value("SELECT confirmed_lsn = '$confirmed' AND confirmed_lsn < collected_lsn FROM dyn_stream_status", 'failover'), 't',
+	is(value("SELECT confirmed_lsn = '$confirmed' AND confirmed_lsn < collected_lsn FROM dyn_stream_slots", 'failover'), 't',
 		'a failover slot stays behind its standby');
 	value(q{SELECT pg_replication_slot_advance('standby', pg_current_wal_lsn())});
-	wait_for(q{SELECT confirmed_lsn = collected_lsn FROM dyn_stream_status}, 'failover');
+	wait_for(q{SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots}, 'failover');
 	pass('and goes on when that has the records');
 	configure(q{synchronized_standby_slots = ''});
 	value(q{SELECT pg_drop_replication_slot('standby')});
-	value(q{SELECT dyn_stream_disable('app')}, 'failover');
-	value('CALL dyn_stream_teardown()', 'failover');
+	value(q{SELECT dyn_disable_stream('app')}, 'failover');
+	value('CALL dyn_teardown_streams()', 'failover');
 	value('DROP DATABASE failover');
 }
 
@@ -211,8 +211,8 @@ configure('dynamo_table.stream_retention = 1d');
 # What is true is written by the same transactions: the changes of a key are numbered, and an item has the number of the change that wrote it.
 value(q{
 	SELECT dyn_create_table('items', 'pk S'), dyn_create_table('fleeting', 'id S');
-	SELECT dyn_stream_enable('items', 'NEW_AND_OLD_IMAGES'), dyn_stream_enable('fleeting', 'OLD_IMAGE');
-	CALL dyn_ttl_enable('fleeting', 'expires');
+	SELECT dyn_enable_stream('items', 'NEW_AND_OLD_IMAGES'), dyn_enable_stream('fleeting', 'OLD_IMAGE');
+	CALL dyn_enable_ttl('fleeting', 'expires');
 	CREATE TABLE keys (pk text PRIMARY KEY, version int NOT NULL DEFAULT 0, item int);
 	INSERT INTO keys (pk) SELECT 'k' || i FROM generate_series(1, 200) i;
 	CREATE TABLE done (pk text, n int, event "char", version int, PRIMARY KEY (pk, n));
@@ -331,7 +331,7 @@ my ($ok, $tried) = ('', 0);
 while ($ok eq '' && $tried++ < 30)
 {
 	# a call waits for the worker, which may be on its way
-	$ok = $node->psql('postgres', 'CALL dyn_stream_collect()') == 0 ? 'collected' : '';
+	$ok = $node->psql('postgres', 'CALL dyn_collect_streams()') == 0 ? 'collected' : '';
 	sleep 1 if $ok eq '';
 }
 is($ok, 'collected', 'all is collected after the load');
@@ -350,7 +350,7 @@ is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 
 is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dyn_stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL SELECT id FROM born) d}), '0', 'once');
 is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before FROM dyn_stream_records) r}), 't', 'times of collection do not go back');
 wait_for_collector();
-is(value('SELECT state FROM dyn_stream_status'), 'ready', 'the slot is where it should be');
+is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is where it should be');
 check_storage($node, 'after the load');
 
 # No free worker, which is told once
@@ -364,14 +364,14 @@ sleep 3;
 my $log = substr(slurp_file($node->logfile), $offset);
 is(scalar(() = $log =~ /no background worker is free to collect/g), 1, 'without a free worker: it is reported once');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"no worker"}}')});
-is(value('CALL dyn_stream_collect()'), '1', 'and a call collects');
+is(value('CALL dyn_collect_streams()'), '1', 'and a call collects');
 
 # Without preloading
 $node->append_conf('postgresql.conf', "max_worker_processes = 8\nshared_preload_libraries = ''");
 $node->restart;
 value(q{SELECT dyn_put('app', '{"pk":{"S":"not preloaded"}}')});
-is(value('CALL dyn_stream_collect()'), '1', 'not preloaded: a call collects');
-is(value(q{SET synchronous_commit = off; DO $$ BEGIN PERFORM dyn_put('app', '{"pk":{"S":"asynchronous"}}'); END $$; CALL dyn_stream_collect()}), '1',
+is(value('CALL dyn_collect_streams()'), '1', 'not preloaded: a call collects');
+is(value(q{SET synchronous_commit = off; DO $$ BEGIN PERFORM dyn_put('app', '{"pk":{"S":"asynchronous"}}'); END $$; CALL dyn_collect_streams()}), '1',
 	'also what its session has committed without waiting for the disk');
 $node->stop;
 

@@ -22,9 +22,9 @@ $node->append_conf('postgresql.conf', q{
 });
 $node->start;
 $node->safe_psql('postgres', q{CREATE EXTENSION dynamo_table});
-$node->safe_psql('postgres', q{CALL dyn_stream_setup()});
+$node->safe_psql('postgres', q{CALL dyn_setup_streams()});
 $node->safe_psql('postgres', q{SELECT dyn_create_table('app', 'pk S', 'sk N'); SELECT dyn_create_table('other', 'pk S')});
-$node->safe_psql('postgres', qq{SELECT dyn_stream_enable('$_', 'NEW_AND_OLD_IMAGES')}) for qw(app other);
+$node->safe_psql('postgres', qq{SELECT dyn_enable_stream('$_', 'NEW_AND_OLD_IMAGES')}) for qw(app other);
 
 sub value
 {
@@ -47,18 +47,18 @@ sub error_of
 
 # ST06, with what is really collected
 value(q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'one', 'sk', 1, 'n', i))) FROM generate_series(1, 100) i});
-value('CALL dyn_stream_collect()');
-is(value(q{SELECT string_agg(new_image ->> 'n', ',') = (SELECT string_agg(i::text, ',') FROM generate_series(1, 100) i) FROM dyn_stream_read('app')}), 't',
+value('CALL dyn_collect_streams()');
+is(value(q{SELECT string_agg(new_image ->> 'n', ',') = (SELECT string_agg(i::text, ',') FROM generate_series(1, 100) i) FROM dyn_read_stream('app')}), 't',
 	'100 changes of an item are 100 records in order');
-is(value(q{SELECT count(*) FROM (SELECT sequence_number, lag(sequence_number) OVER () AS before FROM dyn_stream_read('app')) v WHERE before >= sequence_number}), '0', 'and their numbers grow');
+is(value(q{SELECT count(*) FROM (SELECT sequence_number, lag(sequence_number) OVER () AS before FROM dyn_read_stream('app')) v WHERE before >= sequence_number}), '0', 'and their numbers grow');
 value('BEGIN; SELECT dyn_put(\'app\', \'{"pk":{"S":"truncated"},"sk":{"N":"1"}}\'); TRUNCATE app, other; COMMIT');
-value('CALL dyn_stream_collect()');
-is(value(q{SELECT count(*), count(DISTINCT sequence_number) FROM dyn_stream_read('app') WHERE event_name = 'TRUNCATE'}), '4|4', 'TRUNCATE is a record of each shard, with a place of its own');
+value('CALL dyn_collect_streams()');
+is(value(q{SELECT count(*), count(DISTINCT sequence_number) FROM dyn_read_stream('app') WHERE event_name = 'TRUNCATE'}), '4|4', 'TRUNCATE is a record of each shard, with a place of its own');
 
 # waiting
 my $start = time;
 my $reader = $node->background_psql('postgres');
-$reader->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_stream_read('app', 'LATEST', wait => '60 s');\n});
+$reader->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND wait_event_type = 'Extension'})
   or die 'the reader does not wait';
 is(value(q{SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.query LIKE 'SELECT keys%' AND l.relation IN
@@ -70,7 +70,7 @@ cmp_ok(time - $start, '<', 30, 'long before its time');
 $reader->quit;
 
 my $canceled = $node->background_psql('postgres', on_error_stop => 0);
-$canceled->query_until(qr/begun/, qq{\\echo begun\nSELECT 'canceled' FROM dyn_stream_read('app', 'LATEST', wait => '60 s');\n});
+$canceled->query_until(qr/begun/, qq{\\echo begun\nSELECT 'canceled' FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND wait_event_type = 'Extension'}) or die;
 value(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND pid <> pg_backend_pid()});
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND state = 'active'}) or die;
@@ -88,7 +88,7 @@ sub follow
 		  r record;
 		BEGIN
 		  LOOP
-		    FOR r IN SELECT * FROM dyn_stream_read('app', at, 37, wait => '5 s') LOOP
+		    FOR r IN SELECT * FROM dyn_read_stream('app', at, 37, wait => '5 s') LOOP
 		      at := r.sequence_number;
 		      INSERT INTO seen SELECT current_setting('application_name'), r.keys ->> 'pk', (r.keys ->> 'sk')::int, at;
 		      IF r.keys ->> 'pk' = '$until' THEN RETURN; END IF;
@@ -139,22 +139,22 @@ $writers->quit;
 $copier->query_safe('SELECT 1');
 $copier->quit;
 put('later', 1, 1);
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 is(value('SELECT slow FROM copy'), '{slow}', 'the copy has what was written when it was asked for');
-is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM copy, dyn_stream_read('app', position)}), 'later', 'and the stream goes on behind it');
+is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM copy, dyn_read_stream('app', position)}), 'later', 'and the stream goes on behind it');
 
 # An old snapshot does not show that something was trimmed, but its reader is told.
 value('ALTER SYSTEM SET dynamo_table.stream_retention = 1');
 value('SELECT pg_reload_conf()');
 my $old = $node->background_psql('postgres', on_error_stop => 0);
 $old->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ});
-cmp_ok($old->query_safe(qq{SELECT count(*) FROM dyn_stream_read('app', '$position')}), '>', 0, 'an old snapshot shows records');
+cmp_ok($old->query_safe(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')}), '>', 0, 'an old snapshot shows records');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM dyn_stream_trimmed WHERE relation = 'app'::regclass}) or die;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM dyn_stream_records WHERE relation = 'app'::regclass}) or die;
-$old->query(qq{SELECT count(*) FROM dyn_stream_read('app', '$position')});
+$old->query(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')});
 like($old->{stderr}, qr/the position is before the oldest record of the stream/, 'until they were trimmed, which is an error then');
 $old->quit;
-like(error_of(qq{\\set VERBOSITY verbose\nSELECT count(*) FROM dyn_stream_read('app', '$position')}), qr/YD011.*The stream goes on after sequence number 1\d{32}\./s, 'of all readers');
+like(error_of(qq{\\set VERBOSITY verbose\nSELECT count(*) FROM dyn_read_stream('app', '$position')}), qr/YD011.*The stream goes on after sequence number 1\d{32}\./s, 'of all readers');
 value('ALTER SYSTEM RESET dynamo_table.stream_retention');
 value('SELECT pg_reload_conf()');
 
@@ -164,17 +164,17 @@ sub records
 	my ($iterator) = @_;
 	return value(qq{SELECT json_array_length(r -> 'Records') || '|' || coalesce(r ->> 'NextShardIterator', '') FROM dyn_request('GetRecords', json_build_object('ShardIterator', '$iterator')) r});
 }
-value(q{SELECT dyn_stream_disable('other'); SELECT dyn_stream_enable('other', 'KEYS_ONLY', 1)});
+value(q{SELECT dyn_disable_stream('other'); SELECT dyn_enable_stream('other', 'KEYS_ONLY', 1)});
 my $arn = value(q{SELECT stream_arn FROM dyn_streams WHERE relation = 'other'::regclass AND status = 'ENABLED'});
 my $shard = value(qq{SELECT dyn_request('DescribeStream', '{"StreamArn":"$arn"}') #>> '{StreamDescription,Shards,0,ShardId}'});
 my $disabling = $node->background_psql('postgres');
-$disabling->query_safe(q{BEGIN; SELECT dyn_put('other', '{"pk":{"S":"last"}}'); SELECT dyn_stream_disable('other')});
+$disabling->query_safe(q{BEGIN; SELECT dyn_put('other', '{"pk":{"S":"last"}}'); SELECT dyn_disable_stream('other')});
 put('between', 1, 10);
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 # nobody collects what commits from now on
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 value('SELECT pg_reload_conf()');
-$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_status') or die;
+$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_slots') or die;
 $disabling->query_safe('COMMIT');
 $disabling->quit;
 my $iterator = value(qq{SELECT dyn_request('GetShardIterator', '{"StreamArn":"$arn","ShardId":"$shard","ShardIteratorType":"TRIM_HORIZON"}') ->> 'ShardIterator'});
@@ -200,12 +200,12 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
 put('standby', 1, 5);
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 $node->wait_for_catchup($standby);
-is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_stream_read('app') WHERE keys ->> 'pk' = 'standby'}, $standby), '1,2,3,4,5', 'a standby has the records');
-is(value(q{SELECT count(*) FROM dyn_stream_read('app', dyn_stream_position())}, $standby), '0', 'and a position');
+is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_read_stream('app') WHERE keys ->> 'pk' = 'standby'}, $standby), '1,2,3,4,5', 'a standby has the records');
+is(value(q{SELECT count(*) FROM dyn_read_stream('app', dyn_stream_position())}, $standby), '0', 'and a position');
 my $there = $standby->background_psql('postgres');
-$there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_stream_read('app', 'LATEST', wait => '60 s');\n});
+$there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
 $standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND state = 'active' AND wait_event IS NOT NULL}) or die;
 put('woken there', 1, 1);
 like($there->query(q{SELECT 'after'}), qr/woken there\|INSERT/, 'who waits there gets what comes');

@@ -135,7 +135,7 @@ cmp_ok($crashes, '>=', $rounds / 2, 'the server has crashed some times');
 # Whatever was on the way arrives, and nothing is doubled.
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('consumer', 'pgbench')}) or die;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die 'items do not expire';
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
 unlike($err, qr/begin anew/, 'it went on, and did not begin anew');
 is(value(q{SELECT * FROM products_differences}), '', 'search table and counters are those of the items');
@@ -151,13 +151,13 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity 
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die;
 stop($_) for @consumers;
 value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'consumer'});
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 value(q{CALL products_follow('1 s')});
 is(value(q{SELECT * FROM products_differences}), '', 'two consumers do the work of one');
 
 # A gap: the copy is made anew.
 value(q{SELECT count(dyn_put('products', jsonb_build_object('id', 'G' || i, 'status', 'gap'))) FROM generate_series(1, 10) i});
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 value(q{INSERT INTO dyn_stream_gaps SELECT '0/0', pg_current_wal_insert_lsn(), now()});
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
 like($err, qr/begin anew: changes after the position were not collected/, 'where changes are missing it begins anew');

@@ -43,9 +43,9 @@ sub declare_table
 	my ($node, $arguments) = @_;
 	$node->safe_psql('postgres', $_) for (
 		'CREATE EXTENSION dynamo_table',
-		"CALL dyn_stream_setup($arguments)",
+		"CALL dyn_setup_streams($arguments)",
 		q{SELECT dyn_create_table('app', 'pk S')},
-		q{SELECT dyn_stream_enable('app', 'NEW_AND_OLD_IMAGES')});
+		q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 }
 
 sub put_items
@@ -61,7 +61,7 @@ sub numbers
 	my ($node, $position) = @_;
 	$position //= 'TRIM_HORIZON';
 	my ($rc, $out, $err) = $node->psql('postgres',
-		"SELECT string_agg(new_image ->> 'n', ' ') FROM dyn_stream_read('app', '$position', 1000)");
+		"SELECT string_agg(new_image ->> 'n', ' ') FROM dyn_read_stream('app', '$position', 1000)");
 	return $rc == 0 ? $out : $err;
 }
 
@@ -71,7 +71,7 @@ sub is_collected
 {
 	my ($node, $from, $to, $name) = @_;
 	$node->poll_query_until('postgres',
-		"SELECT string_agg(new_image ->> 'n', ' ') = '" . series($from, $to) . "' FROM dyn_stream_read('app', 'TRIM_HORIZON', 1000)")
+		"SELECT string_agg(new_image ->> 'n', ' ') = '" . series($from, $to) . "' FROM dyn_read_stream('app', 'TRIM_HORIZON', 1000)")
 	  or diag('got: ' . numbers($node));
 	is(numbers($node), series($from, $to), $name);
 }
@@ -94,26 +94,26 @@ $primary->wait_for_catchup($standby);
 $primary->stop('immediate');
 $standby->promote;
 
-is($standby->safe_psql('postgres', 'SELECT state FROM dyn_stream_status'),
+is($standby->safe_psql('postgres', 'SELECT state FROM dyn_stream_slots'),
 	'slot missing', 'the promoted server has no slot, and says so');
 is(numbers($standby), series(1, 20), 'ST07: what was collected is there');
 put_items($standby, 31, 40);
-my ($rc, $out, $err) = $standby->psql('postgres', 'CALL dyn_stream_setup()');
-like($err, qr/dyn_stream_reset/, 'set-up leads to the reset');
-($rc, $out, $err) = $standby->psql('postgres', 'CALL dyn_stream_reset()');
+my ($rc, $out, $err) = $standby->psql('postgres', 'CALL dyn_setup_streams()');
+like($err, qr/dyn_reset_streams/, 'set-up leads to the reset');
+($rc, $out, $err) = $standby->psql('postgres', 'CALL dyn_reset_streams()');
 is($rc, 0, 'the stream is reset');
 like($err, qr/WARNING/, 'with a warning');
 put_items($standby, 41, 50);
-is($standby->safe_psql('postgres', 'SELECT state FROM dyn_stream_status'), 'ready', 'then all is well');
+is($standby->safe_psql('postgres', 'SELECT state FROM dyn_stream_slots'), 'ready', 'then all is well');
 
 my $last = $standby->safe_psql('postgres',
-	"SELECT max(sequence_number) FROM dyn_stream_read('app', 'TRIM_HORIZON', 1000)");
+	"SELECT max(sequence_number) FROM dyn_read_stream('app', 'TRIM_HORIZON', 1000)");
 $err = numbers($standby, $last);
 like($err, qr/ERROR/, 'who reads on comes to the gap');
 my ($next) = $err =~ /DETAIL:.*?(1\d{32})/s;
 ok(defined $next, 'and is told where it ends') or diag($err);
 $standby->poll_query_until('postgres',
-	"SELECT count(*) = 10 FROM dyn_stream_read('app', '$next', 1000)");
+	"SELECT count(*) = 10 FROM dyn_read_stream('app', '$next', 1000)");
 is(numbers($standby, $next), series(41, 50), 'ST09: from there on nothing is missing');
 $standby->stop;
 
@@ -128,15 +128,15 @@ SKIP:
 	declare_table($old, 'failover => true');
 	put_items($old, 1, 20);
 	is_collected($old, 1, 20, 'the worker collects by a failover slot');
-	is($old->safe_psql('postgres', 'SELECT failover, synced FROM dyn_stream_status'), 't|f', 'no standby has the slot yet');
-	is($new->safe_psql('postgres', 'SELECT state, synced IS NULL FROM dyn_stream_status'), 'standby|t', 'as the standby says');
+	is($old->safe_psql('postgres', 'SELECT failover, synced FROM dyn_stream_slots'), 't|f', 'no standby has the slot yet');
+	is($new->safe_psql('postgres', 'SELECT state, synced IS NULL FROM dyn_stream_slots'), 'standby|t', 'as the standby says');
 	# nobody writes any more, and the standby begins to synchronize: the slot moves on for it all the same
 	$new->append_conf('postgresql.conf', 'sync_replication_slots = on');
 	$new->reload;
-	ok($new->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_status'), 'a standby takes the slot over on an idle server');
-	ok($old->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_status'), 'and the primary knows');
+	ok($new->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_slots'), 'a standby takes the slot over on an idle server');
+	ok($old->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_slots'), 'and the primary knows');
 	# what came last is noted by now
-	$old->poll_query_until('postgres', 'SELECT confirmed_lsn = collected_lsn FROM dyn_stream_status');
+	$old->poll_query_until('postgres', 'SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots');
 	my $here = $old->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
 	sleep 5;
 	cmp_ok($old->safe_psql('postgres', "SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'then the server is idle');
@@ -148,7 +148,7 @@ SKIP:
 	$old->wait_for_catchup($new);
 	$old->stop('immediate');
 	$new->promote;
-	is($new->safe_psql('postgres', 'SELECT state FROM dyn_stream_status'), 'ready', 'the slot came along');
+	is($new->safe_psql('postgres', 'SELECT state FROM dyn_stream_slots'), 'ready', 'the slot came along');
 	put_items($new, 31, 40);
 	is_collected($new, 1, 40, 'ST07: nothing is missing, and nothing doubled');
 	is($new->safe_psql('postgres', 'SELECT count(*) FROM dyn_stream_gaps'), '1', 'and no gap was made');

@@ -34,7 +34,7 @@ sub error_of
 
 sub wait_for { $node->poll_query_until('postgres', $_[0]) or BAIL_OUT("never true: $_[0]"); }
 
-sub keys_of { return value("SELECT string_agg(keys ->> 'pk', ' ' ORDER BY sequence_number) FROM dyn_stream_read('$_[0]')"); }
+sub keys_of { return value("SELECT string_agg(keys ->> 'pk', ' ' ORDER BY sequence_number) FROM dyn_read_stream('$_[0]')"); }
 
 sub await_server
 {
@@ -47,10 +47,10 @@ sub await_server
 }
 
 value('CREATE EXTENSION dynamo_table');
-value('CALL dyn_stream_setup()');
+value('CALL dyn_setup_streams()');
 for my $table (qw(broken sound))
 {
-	value("SELECT dyn_create_table('$table', 'pk S'); SELECT dyn_stream_enable('$table', 'KEYS_ONLY', 1)");
+	value("SELECT dyn_create_table('$table', 'pk S'); SELECT dyn_enable_stream('$table', 'KEYS_ONLY', 1)");
 }
 value(q{CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$});
 
@@ -71,27 +71,27 @@ $node->safe_psql('postgres', q{
 	COMMIT});
 value(q{SELECT put('broken', 'after'), put('sound', 'after')});
 my $log = -s $node->logfile;
-like(error_of('CALL dyn_stream_collect()'), qr/cache lookup failed for type 999999/, "attempt $_ fails") for 1 .. 3;
-is(error_of('CALL dyn_stream_collect()'), '', 'and three are enough');
+like(error_of('CALL dyn_collect_streams()'), qr/cache lookup failed for type 999999/, "attempt $_ fails") for 1 .. 3;
+is(error_of('CALL dyn_collect_streams()'), '', 'and three are enough');
 is(keys_of('sound'), 'before same transaction after', 'then the other table has all');
-like(error_of(q{SELECT dyn_stream_read('broken', (SELECT sequence_number FROM dyn_stream_read('broken') LIMIT 1))}), qr/changes after the position were not collected/, 'a reader of the broken one is told');
-my ($next) = error_of(q{SELECT dyn_stream_read('broken', (SELECT sequence_number FROM dyn_stream_read('broken') LIMIT 1))}) =~ /goes on after sequence number (1\d{32})/;
-is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('broken', '$next')"), 'after', 'and where it goes on');
+like(error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}), qr/changes after the position were not collected/, 'a reader of the broken one is told');
+my ($next) = error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}) =~ /goes on after sequence number (1\d{32})/;
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('broken', '$next')"), 'after', 'and where it goes on');
 is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation = 'broken'::regclass AND after_lsn < before_lsn}), '1', 'the gap is of that table');
 like(substr(slurp_file($node->logfile), $log), qr/changes of table "broken" \(OID \d+\) in the transaction committed at [0-9A-F]+\/[0-9A-F]+ are in no stream, since collectors have died there/,
 	'the log names table and place');
 value(q{SELECT put('broken', 'later')});
-value('CALL dyn_stream_collect()');
-is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('broken', '$next')"), 'after later', 'and all goes on');
+value('CALL dyn_collect_streams()');
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('broken', '$next')"), 'after later', 'and all goes on');
 
 #
 # Crashes: in a transaction in which decoding waits for a lock, where it can be found and killed
 #
 
 value(q{SELECT put('sound', 'one')});
-value(q{SELECT dyn_create_table('closing', 'pk S'); SELECT dyn_stream_enable('closing', 'KEYS_ONLY', 1)});
+value(q{SELECT dyn_create_table('closing', 'pk S'); SELECT dyn_enable_stream('closing', 'KEYS_ONLY', 1)});
 # its mark is read with the extension's secret
-value(q{BEGIN; SELECT put('sound', 'fatal'); SELECT dyn_stream_disable('closing'); COMMIT});
+value(q{BEGIN; SELECT put('sound', 'fatal'); SELECT dyn_disable_stream('closing'); COMMIT});
 value(q{SELECT put('sound', 'two')});
 
 # Have a call die in that transaction, and the cluster with it; false if it does not come there.
@@ -100,7 +100,7 @@ sub die_there
 	my $blocker = $node->background_psql('postgres', on_error_stop => 0);
 	$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
 	my %call = (in => '', out => '', err => '');
-	my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_stream_collect()' ],
+	my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_collect_streams()' ],
 		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
 	my $pid = '';
 	for (1 .. 1800)
@@ -127,34 +127,34 @@ sub die_there
 # to be told to end is no death
 my $blocker = $node->background_psql('postgres');
 $blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
-like(error_of(q{SET lock_timeout = '200ms'; CALL dyn_stream_collect()}), qr/lock timeout/, "a lock that is not had, attempt $_") for 1 .. 5;
+like(error_of(q{SET lock_timeout = '200ms'; CALL dyn_collect_streams()}), qr/lock timeout/, "a lock that is not had, attempt $_") for 1 .. 5;
 $blocker->query_safe('ROLLBACK');
 $blocker->quit;
 
 my $deaths = 0;
 $deaths++ while $deaths < 10 && die_there();
 is($deaths, 4, 'the first death leaves no place, and three more are enough');
-my $after = value(q{SELECT max(sequence_number) FROM dyn_stream_read('sound') WHERE keys ->> 'pk' = 'one'});
-my $err = error_of("SELECT dyn_stream_read('sound', '$after')");
+my $after = value(q{SELECT max(sequence_number) FROM dyn_read_stream('sound') WHERE keys ->> 'pk' = 'one'});
+my $err = error_of("SELECT dyn_read_stream('sound', '$after')");
 like($err, qr/changes after the position were not collected/, 'nobody knows of which table, so all readers are told');
 ($next) = $err =~ /goes on after sequence number (1\d{32})/;
-is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_stream_read('sound', '$next')"), 'two', 'and nothing else is missing');
+is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('sound', '$next')"), 'two', 'and nothing else is missing');
 is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
-is(value('SELECT state FROM dyn_stream_status'), 'ready', 'the slot is as it was');
+is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is as it was');
 
 # A worker that ends because another process has crashed has not died of what it decodes
-my $file = q{pg_read_binary_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_status) || '/dynamo_table')};
-value(q{SELECT dyn_create_table('others', 'pk S'); SELECT dyn_stream_enable('others', 'KEYS_ONLY', 1)});
+my $file = q{pg_read_binary_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_slots) || '/dynamo_table')};
+value(q{SELECT dyn_create_table('others', 'pk S'); SELECT dyn_enable_stream('others', 'KEYS_ONLY', 1)});
 value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
 $node->reload;
-wait_for('SELECT active_pid IS NOT NULL FROM dyn_stream_status');
+wait_for('SELECT active_pid IS NOT NULL FROM dyn_stream_slots');
 my $victim = $node->background_psql('postgres', on_error_stop => 0);
 my $pid = $victim->query('SELECT pg_backend_pid()');
-$victim->query_safe(q{BEGIN; SELECT dyn_stream_disable('others')});
+$victim->query_safe(q{BEGIN; SELECT dyn_disable_stream('others')});
 $blocker = $node->background_psql('postgres', on_error_stop => 0);
 $blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
 $victim->query_safe('COMMIT');
-wait_for(q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_status)});
+wait_for(q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_slots)});
 is(value("SELECT substring($file FROM 5 FOR 4) <> '\\x00000000'"), 't', 'a worker is at work');
 # none is to begin after the crash
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
@@ -164,18 +164,18 @@ eval { $victim->quit };
 eval { $blocker->quit };
 await_server();
 is(value("SELECT substring($file FROM 5 FOR 8) = '\\x0000000000000000'"), 't', 'and has not died when another process crashed');
-value('CALL dyn_stream_collect()');
+value('CALL dyn_collect_streams()');
 
 # A worker does not come back at once, and leaves the cluster to others; when all is well that is forgotten
 value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
 $node->reload;
 value(q{SELECT put('sound', 'three')});
-wait_for(qq{SELECT count(*) = 2 FROM dyn_stream_read('sound', '$next')});
+wait_for(qq{SELECT count(*) = 2 FROM dyn_read_stream('sound', '$next')});
 pass('a worker goes on');
-is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_status) || '/dynamo_table')}) > 0, 1, 'what is known of deaths is in the folder of the slot');
+is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_slots) || '/dynamo_table')}) > 0, 1, 'what is known of deaths is in the folder of the slot');
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
-wait_for('SELECT active_pid IS NULL FROM dyn_stream_status');
+wait_for('SELECT active_pid IS NULL FROM dyn_stream_slots');
 
 #
 # Transactions that the server cannot decode, and anybody can write: an index whose function writes, and INSERT … ON CONFLICT
@@ -190,14 +190,14 @@ value(q{
 my $gaps = value('SELECT count(*) FROM dyn_stream_gaps');
 value(qq{SELECT put('sound', 'h$_'); BEGIN; SELECT put('sound', 'hostile'); INSERT INTO hostile VALUES ($_, 'x') ON CONFLICT DO NOTHING; COMMIT}) for 1 .. 10;
 value(q{SELECT put('sound', 'h last')});
-is(value('CALL dyn_stream_collect()'), '11', 'what cannot be decoded holds nobody up');
+is(value('CALL dyn_collect_streams()'), '11', 'what cannot be decoded holds nobody up');
 is(value('SELECT count(*) FROM dyn_stream_gaps') - $gaps, '10', 'and readers are told of each');
 is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dyn_stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
 	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
 
-value('SELECT dyn_stream_disable(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');
-my $slot = value('SELECT slot_name FROM dyn_stream_status');
-value('CALL dyn_stream_teardown()');
+value('SELECT dyn_disable_stream(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');
+my $slot = value('SELECT slot_name FROM dyn_stream_slots');
+value('CALL dyn_teardown_streams()');
 ok(!-e $node->data_dir . "/pg_replslot/$slot", 'and goes with it');
 $node->stop;
 done_testing();

@@ -15,11 +15,11 @@ $node->safe_psql(
 	CREATE SCHEMA models;
 	CREATE TYPE models.mood AS ENUM ('good', 'bad');
 	SELECT dyn_create_table('models.told', 'PK S', 'SK S'), dyn_create_table('models.enforced', 'PK S', 'SK S');
-	SELECT dyn_entity(t, 'it''s', '{"PK": "A\\\\#<Id>", "SK": [{"when": {"Mood": "bad"}, "template": "<N:05>"}, {"template": "ü"}]}',
+	SELECT dyn_create_entity(t, 'it''s', '{"PK": "A\\\\#<Id>", "SK": [{"when": {"Mood": "bad"}, "template": "<N:05>"}, {"template": "ü"}]}',
 		'{"Id": {"type": "S", "stored": "i"}, "Mood": "S models.mood", "N": "N", "At": {"type": "S timestamptz(3)", "default": "now"}}')
 		FROM (VALUES ('models.told'), ('models.enforced')) v(t);
 	SELECT dyn_put_entity('models.enforced', 'it''s', '{"Id": "a", "Mood": "good"}'::jsonb);
-	SELECT dyn_entity_enforce('models.enforced')});
+	SELECT dyn_enforce_entities('models.enforced')});
 my $entities = q{SELECT t, e, (SELECT string_agg(format('%s %s', tgname, tgenabled), ', ' ORDER BY tgname) FROM pg_trigger WHERE tgrelid = t::regclass)
 	FROM (VALUES ('models.told'), ('models.enforced')) v(t), dyn_entities(t) e};
 my $declared = $node->safe_psql('postgres', $entities);

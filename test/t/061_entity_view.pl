@@ -18,11 +18,11 @@ $node->safe_psql(
 	CREATE TYPE shop."Mood" AS ENUM ('calm', 'cross');
 	SET search_path = shop, tools;
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
-	SELECT dyn_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S","Mood":"S \"Mood\"","Code":"S char(4)"}');
-	SELECT dyn_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"EMAIL#<E''mail>","GSI1SK":"USER"}',
+	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S","Mood":"S \"Mood\"","Code":"S char(4)"}');
+	SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"EMAIL#<E''mail>","GSI1SK":"USER"}',
 		'{"OrgId":"S","UserId":"S uuid","E''mail":{"type":"S","stored":"e"},"Tags":"SS","Joined":"S timestamptz(0)"}');
-	SELECT dyn_entity_view('app', 'Org'), dyn_entity_view('app', 'User'), dyn_entity_view('app', 'User', index => 'GSI1'), dyn_entity_view('app', 'User', unnest => 'Tags');
-	SELECT dyn_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User', 'it''s "quoted" \\ here');
+	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Tags');
+	SELECT dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User', 'it''s "quoted" \\ here');
 	INSERT INTO "Org" ("OrgId", "Code", "Mood", "Name") VALUES ('1', 'ab', 'cross', 'one'), ('2', NULL, NULL, 'two');
 	INSERT INTO "User" ("OrgId", "UserId", "E'mail", "Tags", "Joined") VALUES ('1', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'a@x', '{a,b}', '2024-05-01 10:00+02');
 });
@@ -32,10 +32,10 @@ my %queries = (
 	user => q{SELECT * FROM "User" ORDER BY 1},
 	index => q{SELECT * FROM "User_GSI1" WHERE "E'mail" = 'a@x'},
 	tags => q{SELECT * FROM "User_Tags" ORDER BY 1, 2, 3},
-	patterns => q{SELECT dyn_access_patterns('app')},
+	patterns => q{SELECT dyn_access_pattern_chart('app')},
 	chart => q{SELECT dyn_entity_chart('app')},
-	run => q{SELECT dyn_run_pattern('app', 'users', '{"OrgId":{"S":"1"}}')},
-	check => q{SELECT count(*) FROM dyn_entity_check('app')});
+	run => q{SELECT dyn_run_access_pattern('app', 'users', '{"OrgId":{"S":"1"}}')},
+	check => q{SELECT count(*) FROM dyn_check_entities('app')});
 
 sub ask
 {
@@ -83,7 +83,7 @@ $node->safe_psql($db, q{
 	ALTER TABLE shop.app RENAME TO items});
 is(ask($db, 'shop, kit', $queries{user}), $expected{user}, 'renamed: user');
 is(ask($db, 'shop, kit', q{UPDATE people SET "Tags" = '{c}' WHERE "OrgId" = '1' RETURNING "Tags"}), '{c}', 'renamed: rows are written');
-is(ask($db, 'shop, kit', q{SELECT count(*) FROM dyn_entity_check('items')}), '0', 'renamed: nothing is wrong');
+is(ask($db, 'shop, kit', q{SELECT count(*) FROM dyn_check_entities('items')}), '0', 'renamed: nothing is wrong');
 $node->safe_psql($db, 'DROP TABLE shop.items CASCADE');
 is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_views WHERE schemaname = 'shop'}), '0', 'views go with their table');
 

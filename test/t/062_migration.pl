@@ -28,10 +28,10 @@ $node->safe_psql('postgres', qq{
 	INSERT INTO lines SELECT i, n, md5(i || '.' || n) FROM generate_series(1, $rows, 5) i, generate_series(1, 2) n;
 	ANALYZE;
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	SELECT dyn_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
-	SELECT dyn_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}', '{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
+	SELECT dyn_create_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
+	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}', '{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
 		"Total": {"type": "N numeric"}, "State": {"type": "S text"}, "Name": {"type": "S text"}, "Products": {"type": "L text[]"}}');
-	SELECT dyn_migration('shop', 'app', '[
+	SELECT dyn_create_migration('shop', 'app', '[
 		{"entity": "Customer", "from": "customers", "attributes": {"CustomerId": "id"},
 			"children": {"Open": {"from": "orders", "on": {"customer_id": "id"}, "as": "count", "where": "state = ''open''"}}},
 		{"entity": "Order", "from": "orders", "where": "state <> ''draft''", "attributes": {"OrderId": "id", "Total": "round(total, 2)"},
@@ -72,8 +72,8 @@ sub await_server
 	BAIL_OUT('the server did not come back');
 }
 
-my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_progress};
-my $wrong = q{SELECT count(*) FROM dyn_migration_verify('shop')};
+my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_steps};
+my $wrong = q{SELECT count(*) FROM dyn_verify_migration('shop')};
 
 # A trigger keeps calls from being through before they are looked at.
 value(q{
@@ -94,22 +94,22 @@ for my $part (1 .. 2)
 	my $kept = value($done);
 	cmp_ok($kept, '>', $before, "what was done of part $part is known");
 	cmp_ok($kept, '<', $rows, "and it was not all");
-	is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_progress WHERE step = 'Order'}), 'interrupted', 'the progress says so');
+	is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_steps WHERE step = 'Order'}), 'interrupted', 'the progress says so');
 	$before = $kept;
 }
 
 # two sessions do the rest
 my @calls = map { begin(q{CALL dyn_migrate('shop', batch_size => 20)}) } 1 .. 2;
-wait_for(q{SELECT max(sessions) = 2 FROM dyn_migration_progress});
+wait_for(q{SELECT max(sessions) = 2 FROM dyn_migration_steps});
 value('DROP TRIGGER slow ON app');
 ok($_->{harness}->finish, 'a session has done its part') for @calls;
-is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_progress}), 'finished', 'the migration is finished');
+is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_steps}), 'finished', 'the migration is finished');
 is(value($done), $rows + 100, 'each row was done once');
 is(value($wrong), 0, 'both sides are equal');
 is(value(q{SELECT count(*) FROM dyn_migration_problems('shop')}), 0, 'no row had a problem');
 
 # clients write while it is followed, and while it is migrated once more by two sessions
-value(q{SELECT dyn_migration_follow('shop')});
+value(q{SELECT dyn_follow_migration('shop')});
 my $script = $node->basedir . '/writes.sql';
 append_to_file($script, qq{
 \\set order random(1, $rows)
@@ -137,7 +137,7 @@ ok($_->{harness}->finish, 'migrating meanwhile') for @calls;
 ok($load->finish, 'clients have written') or diag($errors);
 like($out, qr/transactions actually processed: [1-9]\d\d/, 'and not little');
 is(value($wrong), 0, 'both sides are equal after all that');
-value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_migration_unfollow('shop')});
+value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_unfollow_migration('shop')});
 is(value($wrong), 0, 'and when it is followed no longer');
 check_storage($node, 'after a migration');
 $node->stop;

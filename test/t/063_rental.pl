@@ -46,7 +46,7 @@ is(value('SELECT count(*) FROM foreign_keys'), value(q{SELECT count(*) FROM pg_c
 value(q{
 	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0003); RETURN NEW; END $$;
 	CREATE TRIGGER slow BEFORE INSERT ON video FOR EACH ROW EXECUTE FUNCTION slow()});
-my $done = q{(SELECT sum(rows_done) FROM dyn_job_progress WHERE kind = 'migration')};
+my $done = q{(SELECT sum(rows_done) FROM dyn_jobs WHERE kind = 'migration')};
 my @sessions = map { begin_migration($node, 100) } 1 .. 2;
 wait_for("SELECT $done > 5000");
 my $pid = value(q{SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_migrate%'});
@@ -73,7 +73,7 @@ is(value("SELECT $done"), $rows, 'each row was done once');
 is(value('SELECT count(*) FROM video'), $rows, 'and is an item');
 is(value(q{SELECT count(DISTINCT item ->> 'Type') FROM video}), '17', 'of 17 types');
 migration_is_equal($node, 'after it');
-is(value(q{SELECT count(*) FROM dyn_entity_check('video')}), '0', 'all items are as their entities say');
+is(value(q{SELECT count(*) FROM dyn_check_entities('video')}), '0', 'all items are as their entities say');
 
 # Every foreign key: the rows that refer to a row by one Query, of all or of some of the rows that are referred to.
 value(q{
@@ -82,7 +82,7 @@ value(q{
 		RETURN QUERY EXECUTE format('WITH p AS (SELECT %1$I AS parent, array_agg(%2$I::text ORDER BY %2$I::text) AS joined FROM rental.%3$I
 				WHERE %1$I IS NOT NULL GROUP BY 1 ORDER BY md5(%1$I::text) LIMIT 150)
 			SELECT count(*), sum(cardinality(joined)), count(*) FILTER (WHERE joined IS DISTINCT FROM
-				(SELECT array_agg(i ->> %4$L ORDER BY i ->> %4$L) FROM dyn_run_pattern(''video'', %5$L, jsonb_build_object(%6$L, parent)) i)) FROM p',
+				(SELECT array_agg(i ->> %4$L ORDER BY i ->> %4$L) FROM dyn_run_access_pattern(''video'', %5$L, jsonb_build_object(%6$L, parent)) i)) FROM p',
 			f.col, f.key, f.relation, f.item_key, 'fk_' || f.relation || '_' || f.col, f.attribute);
 	END $$});
 for my $key (split /\n/, value(q{SELECT relation || '.' || col FROM foreign_keys ORDER BY 1}))
@@ -90,7 +90,7 @@ for my $key (split /\n/, value(q{SELECT relation || '.' || col FROM foreign_keys
 	my ($parents, $children, $differing) = split /\|/, value(qq{SELECT (joins(f)).* FROM foreign_keys f WHERE relation || '.' || col = '$key'});
 	ok($parents > 0 && $differing == 0, "$key: $parents Queries give the $children rows of the join");
 }
-is(value(q{SELECT count(*) FROM dyn_run_pattern('video', 'fk_rental_customer_id', '{"CustomerId": {"N": "1000000"}}')}), '0', 'a Query for a row that is not there finds nothing');
+is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_rental_customer_id', '{"CustomerId": {"N": "1000000"}}')}), '0', 'a Query for a row that is not there finds nothing');
 
 value('VACUUM ANALYZE video');
 make_report_views($node);

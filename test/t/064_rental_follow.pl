@@ -66,7 +66,7 @@ value(q{
 	EXCEPTION WHEN deadlock_detected OR SQLSTATE 'YD004' THEN
 		PERFORM nextval('rental.conflicts');
 	END $$;
-	SELECT dyn_migration_follow('rental')});
+	SELECT dyn_follow_migration('rental')});
 
 my $writes = q{
 \set what random(1, 14)
@@ -90,13 +90,13 @@ my $load = start_load($node, 4, $seconds, $writes);
 my @sessions = map { begin_migration($node, 300) } 1 .. 2;
 my $said = join '', map { end_session($_) } @sessions;
 unlike($said, qr/ERROR|WARNING/, 'the migration ends while others write');
-is(value(q{SELECT count(*) FROM dyn_job_progress WHERE kind = 'migration' AND state <> 'finished'}), '0', 'all steps are finished');
+is(value(q{SELECT count(*) FROM dyn_jobs WHERE kind = 'migration' AND state <> 'finished'}), '0', 'all steps are finished');
 my $count = finish_load($load);
 ok($count, 'writers have met no error') or diag($load->{err});
 my $conflicts = value('SELECT last_value - 1 FROM rental.conflicts');
 cmp_ok($conflicts, '<', ($count // 0) / 20, "few of $count transactions met a deadlock") or diag($conflicts);
 migration_is_equal($node, 'after the writes');
-is(value(q{SELECT count(*) FROM dyn_entity_check('video')}), '0', 'all items are as their entities say');
+is(value(q{SELECT count(*) FROM dyn_check_entities('video')}), '0', 'all items are as their entities say');
 cmp_ok(value(q{SELECT count(*) FROM rental.rental WHERE rental_id >= 100000}), '>', 0, 'there are rows of the application');
 
 # single statements, each followed at once
@@ -106,7 +106,7 @@ sub item_of
 	return value(qq{SELECT dyn_get('video', '{"pk":{"S":"$pk"},"sk":{"S":"$sk"}}') ->> '$attribute'});
 }
 value(q{UPDATE rental.language SET name = 'Danish (dansk)' WHERE language_id = 1});
-is(value(q{SELECT count(*) FROM dyn_run_pattern('video', 'fk_film_language_id', '{"LanguageId": {"N": "1"}}') i WHERE i ->> 'LanguageName' <> 'Danish (dansk)'}), '0',
+is(value(q{SELECT count(*) FROM dyn_run_access_pattern('video', 'fk_film_language_id', '{"LanguageId": {"N": "1"}}') i WHERE i ->> 'LanguageName' <> 'Danish (dansk)'}), '0',
 	'a name that is copied to all films of a language is new in all of them');
 value(q{INSERT INTO rental.category VALUES (13, 'Silent', 2); INSERT INTO rental.film_category VALUES (7, 13)});
 like(item_of('FILM#7', '#FILM', 'Categories'), qr/Silent/, 'a category comes to a film');
@@ -118,7 +118,7 @@ my ($status, $out, $err) = $node->psql('postgres', 'TRUNCATE rental.wish');
 ok($status != 0, 'a table that items follow cannot be truncated');
 
 # cut-over: nothing follows any more, and the items stay
-value(q{SELECT dyn_migration_unfollow('rental')});
+value(q{SELECT dyn_unfollow_migration('rental')});
 is(value(q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '0', 'no trigger is left');
 my $before = value('SELECT count(*) FROM video');
 value(q{DELETE FROM rental.wish; UPDATE rental.customer SET name = 'x' WHERE customer_id = 1});

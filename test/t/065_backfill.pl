@@ -76,7 +76,7 @@ INSERT INTO added VALUES (:n);
 \endif
 COMMIT;
 };
-my $progress = q{FROM dyn_job_progress WHERE kind = 'backfill'};
+my $progress = q{FROM dyn_jobs WHERE kind = 'backfill'};
 
 # Two sessions share the work, and a third one sees how far they are.
 my $load = start_load($node, 2, 60, $writes);
@@ -140,7 +140,7 @@ value(q{SELECT dyn_create_table('few', 'pk S', 'sk N');
 my $holder = $node->background_psql('postgres', on_error_die => 1);
 $holder->query_safe(q{BEGIN; SELECT item FROM few WHERE sk = 7 FOR UPDATE});
 $call = q{CALL dyn_backfill('few', NULL, 'ADD Touched :one', vals => jsonb_build_object(':one', 1), max_rate => %s)};
-my $few = q{FROM dyn_job_progress WHERE relation = 'few'::regclass};
+my $few = q{FROM dyn_jobs WHERE relation = 'few'::regclass};
 my $pids = q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill(''few''%' AND wait_event_type = 'Lock' AND wait_event};
 my $first = begin('NULL');
 wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");

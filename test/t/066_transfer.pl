@@ -101,7 +101,7 @@ is($out, qq(flag,odd name,pk,sk\n,[1],"x, ""y""",1\nt,,y,2\n) =~ s/\nt,/\ntrue,/
 ($status, $out, $err) = command('export', '--table', 'app', '--format', 'csv');
 like($err, qr/string contains U\+0000/, 'which cannot hold U+0000');
 # of an entity: its attributes, by the names that they have there
-value(q{SELECT dyn_entity('csv', 'User', '{"pk": "USER#<Name>", "sk": "<Number>"}', '{"Name": "S text", "Number": "N integer", "Born": {"type": "S date", "stored": "b"}}')});
+value(q{SELECT dyn_create_entity('csv', 'User', '{"pk": "USER#<Name>", "sk": "<Number>"}', '{"Name": "S text", "Number": "N integer", "Born": {"type": "S date", "stored": "b"}}')});
 value(q{SELECT dyn_put_entity('csv', 'User', '{"Name": "Ann", "Number": 1, "Born": "2001-02-03"}'::jsonb), dyn_put_entity('csv', 'User', '{"Name": "Bob", "Number": 2}'::jsonb)});
 ($status, $out, $err) = command('export', '--table', 'csv', '--format', 'csv', '--entity', 'User');
 is($out, "Born,Name,Number\n2001-02-03,Ann,1\n,Bob,2\n", 'CSV of an entity') or diag($err);
@@ -229,16 +229,16 @@ is(count('killed'), 60000, 'does the rest');
 
 # imports are changes of a stream
 create_table('streamed');
-value(q{CALL dyn_stream_setup()});
-value(q{SELECT dyn_stream_enable('streamed', 'NEW_IMAGE')});
+value(q{CALL dyn_setup_streams()});
+value(q{SELECT dyn_enable_stream('streamed', 'NEW_IMAGE')});
 command('import', '--table', 'streamed', write_file('stream.json', lines('s', 1, 10) . qq({"Keys":{"pk":{"S":"s"},"sk":{"N":"10"}}}\n{"NewImage":{"pk":{"S":"s"},"sk":{"N":"11"}}}\n)));
-value('CALL dyn_stream_collect()');
-is(value(q{SELECT string_agg(DISTINCT event_name, ' ') || ' ' || count(*) FROM dyn_stream_read('streamed')}), 'INSERT 10', 'imports are changes of a stream');
+value('CALL dyn_collect_streams()');
+is(value(q{SELECT string_agg(DISTINCT event_name, ' ') || ' ' || count(*) FROM dyn_read_stream('streamed')}), 'INSERT 10', 'imports are changes of a stream');
 command('import', '--table', 'streamed', write_file('stream.json', qq({"Keys":{"pk":{"S":"s"},"sk":{"N":"11"}}}\n{"NewImage":{"pk":{"S":"s"},"sk":{"N":"1"}}}\n)));
-value('CALL dyn_stream_collect()');
-is(value(q{SELECT string_agg(event_name, ' ') FROM (SELECT event_name FROM dyn_stream_read('streamed') OFFSET 10) r}), 'MODIFY REMOVE', 'and so are those of incremental exports');
-value(q{SELECT dyn_stream_disable('streamed')});
-value('CALL dyn_stream_teardown()');
+value('CALL dyn_collect_streams()');
+is(value(q{SELECT string_agg(event_name, ' ') FROM (SELECT event_name FROM dyn_read_stream('streamed') OFFSET 10) r}), 'MODIFY REMOVE', 'and so are those of incremental exports');
+value(q{SELECT dyn_disable_stream('streamed')});
+value('CALL dyn_teardown_streams()');
 
 # an extension outside of the search_path
 value('CREATE DATABASE other');

@@ -21,7 +21,7 @@ $node->safe_psql('postgres', q{
 	GRANT CREATE ON SCHEMA public TO one, other, stranger;
 	SET SESSION AUTHORIZATION one;
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	SELECT dyn_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}, "Details": {"type": "N bigint"}}');
+	SELECT dyn_create_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}, "Details": {"type": "N bigint"}}');
 	SELECT dyn_put('app', '{"pk":{"S":"THING#1"},"sk":{"S":"#"},"Id":{"S":"1"},"expires":{"N":"1"}}');
 	CREATE TABLE source (id int PRIMARY KEY, name text);
 	CREATE TABLE detail (id int PRIMARY KEY, source int NOT NULL REFERENCES source);
@@ -54,11 +54,11 @@ my $pid = $writer->query_safe(q{SELECT pg_backend_pid()});
 $writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"THING#2"},"sk":{"S":"#"},"Id":{"S":"2"}}')});
 
 my @declarations = (
-	q{dyn_entity('app', 'Other', '{"pk": "OTHER#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')},
-	q{dyn_entity_drop('app', 'Thing')},
-	q{dyn_entity_enforce('app', true)},
-	q{dyn_access_pattern('app', 'all', 'Scan', '{}')},
-	qq{dyn_migration('m', 'app', '$steps')},
+	q{dyn_create_entity('app', 'Other', '{"pk": "OTHER#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')},
+	q{dyn_drop_entity('app', 'Thing')},
+	q{dyn_enforce_entities('app', true)},
+	q{dyn_create_access_pattern('app', 'all', 'Scan', '{}')},
+	qq{dyn_create_migration('m', 'app', '$steps')},
 	q{dyn_drop_table('app')},
 	q{dyn_set_placement('app', false)},
 	q{dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "a", "Value": "b"}]}')},
@@ -74,8 +74,8 @@ foreach my $call (@declarations)
 # Its writers pass while a call waits.
 my $declaring = connect_as('one');
 my $declaring_pid = $declaring->query_safe(q{SELECT pg_backend_pid()});
-$declaring->query_until(qr/begun/, "\\echo begun\nSELECT dyn_access_pattern('app', 'all', 'Scan', '{}');\n\\echo done\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $declaring_pid AND state = 'active' AND query LIKE '%dyn_access_pattern%'"), 'a declaration waits');
+$declaring->query_until(qr/begun/, "\\echo begun\nSELECT dyn_create_access_pattern('app', 'all', 'Scan', '{}');\n\\echo done\n");
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $declaring_pid AND state = 'active' AND query LIKE '%dyn_create_access_pattern%'"), 'a declaration waits');
 for my $i (1 .. 20)
 {
 	as('one', qq{SELECT dyn_put('app', '{"pk":{"S":"THING#x$i"},"sk":{"S":"#"},"Id":{"S":"x$i"}}')});
@@ -85,16 +85,16 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $decl
 $writer->query_safe('COMMIT');
 $declaring->query_until(qr/done/, "\n");
 $declaring->quit;
-is(as('one', q{SELECT dyn_access_patterns('app') LIKE '%all%'}), 't', 'and declares when the writer has ended');
+is(as('one', q{SELECT dyn_access_pattern_chart('app') LIKE '%all%'}), 't', 'and declares when the writer has ended');
 
 # A call that locks several tables holds none while one of them is in use.
-is(as('one', qq{SELECT dyn_migration('m', 'app', '$steps')}), '', 'a migration is declared');
+is(as('one', qq{SELECT dyn_create_migration('m', 'app', '$steps')}), '', 'a migration is declared');
 $writer->query_safe('BEGIN; DELETE FROM detail WHERE false');
-is_in_use(q{dyn_migration_follow('m')}, 'detail', $pid, 'dyn_migration_follow names the process that is in the way');
+is_in_use(q{dyn_follow_migration('m')}, 'detail', $pid, 'dyn_follow_migration names the process that is in the way');
 my $following = connect_as('one');
 my $following_pid = $following->query_safe(q{SELECT pg_backend_pid()});
-$following->query_until(qr/begun/, "\\echo begun\nSELECT dyn_migration_follow('m');\n\\echo done\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active' AND query LIKE '%dyn_migration_follow%'"), 'following waits');
+$following->query_until(qr/begun/, "\\echo begun\nSELECT dyn_follow_migration('m');\n\\echo done\n");
+ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active' AND query LIKE '%dyn_follow_migration%'"), 'following waits');
 for my $i (1 .. 20)
 {
 	as('one', "INSERT INTO source VALUES ($i)");
@@ -105,15 +105,15 @@ $following->query_until(qr/done/, "\n");
 $following->quit;
 is(as('one', q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '4', 'it follows when the writer has ended');
 $writer->query_safe('BEGIN; SELECT count(*) FROM detail');
-is_in_use(q{dyn_migration_unfollow('m')}, 'detail', $pid, 'dyn_migration_unfollow names the process that is in the way');
+is_in_use(q{dyn_unfollow_migration('m')}, 'detail', $pid, 'dyn_unfollow_migration names the process that is in the way');
 $writer->query_safe('COMMIT');
-is(as('one', q{SELECT dyn_migration_unfollow('m')}), '', 'and unfollows when it has ended');
+is(as('one', q{SELECT dyn_unfollow_migration('m')}), '', 'and unfollows when it has ended');
 
 # A table that a migration reads from is locked: who declares it waits, but writers of the table of items do not.
 $writer->query_safe('BEGIN; LOCK TABLE detail IN ACCESS EXCLUSIVE MODE');
 my $waiting = connect_as('one');
 my $waiting_pid = $waiting->query_safe(q{SELECT pg_backend_pid()});
-$waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_migration('m', 'app', '$steps');\n\\echo done\n");
+$waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_create_migration('m', 'app', '$steps');\n\\echo done\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $waiting_pid AND NOT granted"), 'a declaration waits for what it reads from');
 is(as('one', q{SELECT dyn_put('app', '{"pk":{"S":"THING#3"},"sk":{"S":"#"},"Id":{"S":"3"}}')}), '', 'and an item is written');
 $writer->query_safe('COMMIT');
@@ -121,43 +121,43 @@ $waiting->query_until(qr/done/, "\n");
 $waiting->quit;
 
 # The same of a view that is made again.
-as('one', q{SELECT dyn_entity_view('app', 'Thing')});
+as('one', q{SELECT dyn_create_entity_view('app', 'Thing')});
 $writer->query_safe('BEGIN; SELECT count(*) FROM "Thing"');
-is_in_use(q{dyn_entity_view('app', 'Thing')}, 'Thing', $pid, 'dyn_entity_view names the process that is in the way');
+is_in_use(q{dyn_create_entity_view('app', 'Thing')}, 'Thing', $pid, 'dyn_create_entity_view names the process that is in the way');
 $writer->query_safe('COMMIT');
 
 # A prepared transaction has no process.
 $writer->query_safe(q{BEGIN; DELETE FROM app WHERE false; PREPARE TRANSACTION 'p'});
-like(as('one', q{SET lock_timeout = 250; SELECT dyn_access_pattern_drop('app', 'all')}), qr/Locks are held by a prepared transaction\./, 'a prepared transaction is named');
+like(as('one', q{SET lock_timeout = 250; SELECT dyn_drop_access_pattern('app', 'all')}), qr/Locks are held by a prepared transaction\./, 'a prepared transaction is named');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'p'});
-is(as('one', q{SELECT dyn_access_pattern_drop('app', 'all')}), '', 'and waited for');
+is(as('one', q{SELECT dyn_drop_access_pattern('app', 'all')}), '', 'and waited for');
 $writer->quit;
 
 # Whoever has no privilege on a table gets no answer about it, and no lock on it, whether the table is locked or not.
 my $arn = 'arn:aws:dynamodb:local:000000000000:table/app';
 $node->safe_psql('postgres', q{SET SESSION AUTHORIZATION one;
-	SELECT dyn_access_pattern('app', 'all', 'Scan', '{}'); SELECT dyn_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
+	SELECT dyn_create_access_pattern('app', 'all', 'Scan', '{}'); SELECT dyn_create_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
 my $relid = $node->safe_psql('postgres', q{SELECT 'app'::regclass::oid});
 my @questions = (
 	q{SELECT dyn_describe_table('app')},
 	q{SELECT * FROM dyn_entities('app')},
-	q{SELECT dyn_access_patterns('app')},
+	q{SELECT dyn_access_pattern_chart('app')},
 	q{SELECT dyn_entity_chart('app')},
-	q{SELECT dyn_run_pattern('app', 'all')},
-	q{SELECT * FROM dyn_entity_check('app')},
+	q{SELECT dyn_run_access_pattern('app', 'all')},
+	q{SELECT * FROM dyn_check_entities('app')},
 	q{SELECT * FROM dyn_collection_pages('app')},
 	q{SELECT * FROM dyn_index_violations('app')},
 	q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')},
 	q{SELECT dyn_put('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')},
 	q{SELECT * FROM dyn_scan('app')},
-	q{SELECT dyn_show('app')},
+	q{SELECT dyn_table_chart('app')},
 	q{SELECT dyn_put_entity('app', 'Thing', '{"Id":{"S":"1"}}')},
-	q{SELECT * FROM dyn_stream_read('app')},
-	q{SELECT dyn_entity_view('app', 'Thing')},
-	q{SELECT dyn_access_pattern('app', 'other', 'Scan', '{}')},
+	q{SELECT * FROM dyn_read_stream('app')},
+	q{SELECT dyn_create_entity_view('app', 'Thing')},
+	q{SELECT dyn_create_access_pattern('app', 'other', 'Scan', '{}')},
 	q{SELECT dyn_drop_table('app')},
-	q{CALL dyn_ttl_sweep('app')},
-	q{CALL dyn_ttl_enable('app', 'expires')},
+	q{CALL dyn_sweep_ttl('app')},
+	q{CALL dyn_enable_ttl('app', 'expires')},
 	q{CALL dyn_create_index('app', 'i', 'pk S')},
 	qq{CALL dyn_resume_index('app'::regclass, 'i')},
 	q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')},
@@ -165,10 +165,10 @@ my @questions = (
 	q{SELECT dyn_import_lines('app', '{}')},
 	q{CALL dyn_import('theirs', 'source'::regclass)},
 	qq{SELECT dyn_keys_missing(${relid}::oid, '{"pk":{"S":"1"}}', 1)},
-	q{SELECT dyn_migration_follow('m')},
-	q{SELECT * FROM dyn_migration_verify('m')},
+	q{SELECT dyn_follow_migration('m')},
+	q{SELECT * FROM dyn_verify_migration('m')},
 	q{CALL dyn_migrate('m')},
-	q{SELECT dyn_migration_drop('m')},
+	q{SELECT dyn_drop_migration('m')},
 	(map { qq{SELECT dyn_request('$_', '{"TableName": "app"}')} } qw(DescribeTable DescribeTimeToLive DescribeContinuousBackups DeleteTable Scan)),
 	(map { qq{SELECT dyn_request('$_', '{"TableName": "app", "Key": {"pk": {"S": "1"}, "sk": {"S": "#"}}}')} } qw(GetItem DeleteItem UpdateItem)),
 	qq{SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "$arn"}')},
@@ -209,18 +209,18 @@ $locker->query_safe('ROLLBACK');
 $node->safe_psql('postgres', q{REVOKE ALL ON app, theirs FROM stranger});
 
 # A table that is locked, or an index of it, stops no list: it is there, as locked.  Names of migrations are found without it.
-$node->safe_psql('postgres', q{CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CALL dyn_stream_setup()});
-as('one', q{CALL dyn_ttl_enable('app', 'expires')});
-as('one', q{SELECT dyn_stream_enable('app', 'KEYS_ONLY')});
+$node->safe_psql('postgres', q{CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CALL dyn_setup_streams()});
+as('one', q{CALL dyn_enable_ttl('app', 'expires')});
+as('one', q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
 as('one', q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')});
-$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_ttl_enable('theirs', 'expires'); SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
+$node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_enable_ttl('theirs', 'expires'); SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my %lists = (
-	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_status WHERE relation = 'app'::regclass},
+	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_tables WHERE relation = 'app'::regclass},
 	streams => q{SELECT relation, view_type, status, identity_suffices, locked FROM dyn_streams},
-	steps => q{SELECT name, relation, entity FROM dyn_migration_steps()},
-	migrations => q{SELECT name, relation, state FROM dyn_migration_progress},
-	jobs => q{SELECT kind, relation, state FROM dyn_job_progress});
+	steps => q{SELECT name, relation, entity FROM dyn_migration_step_list()},
+	migrations => q{SELECT name, relation, state FROM dyn_migration_steps},
+	jobs => q{SELECT kind, relation, state FROM dyn_jobs});
 my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
 my %closed = (%open, ttl => 'app|expires|ENABLED|t|t', streams => 'app|KEYS_ONLY|ENABLED||t');
 foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX app_pkey')
@@ -232,33 +232,33 @@ foreach my $lock ('', 'LOCK TABLE app IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX 
 		is(as($role, $lists{$_}), $lock eq '' ? $open{$_} : $closed{$_}, "$_, $how, as $role") foreach sort keys %lists;
 	}
 	is(as('stranger', $lists{$_}), '', "$_, $how, as a stranger") foreach sort keys %lists;
-	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_index_progress) + (SELECT count(*) FROM dyn_ttl_status)}), '0', "the others, $how");
+	is(as('stranger', q{SELECT (SELECT count(*) FROM dyn_job_problems) + (SELECT count(*) FROM dyn_index_builds) + (SELECT count(*) FROM dyn_ttl_tables)}), '0', "the others, $how");
 	like(as('stranger', q{CALL dyn_migrate('nothing')}), qr/migration "nothing" does not exist/, "a migration's name is looked up, $how");
 	is(as($superuser, q{SELECT dyn_request('ListStreams', '{}') -> 'Streams' -> 0 ->> 'TableName'}), 'app', "ListStreams, $how");
 	is(as($superuser, q{SELECT dyn_request('ListTables', '{}') -> 'TableNames'}), '["app","theirs"]', "ListTables, $how");
 	if ($lock ne '')
 	{
-		like(as($superuser, 'CALL dyn_ttl_sweep()'), qr/WARNING:  expired items of table "app" were left: it is locked/, "a sweep of all tables leaves one, $how");
+		like(as($superuser, 'CALL dyn_sweep_ttl()'), qr/WARNING:  expired items of table "app" were left: it is locked/, "a sweep of all tables leaves one, $how");
 		is(as('other', q{SELECT count(*) FROM theirs WHERE pk = '2'}), '0', 'and sweeps the others');
 		$locker->query_safe('ROLLBACK');
 	}
 }
 
 # Who watches sees no items, and nothing that is declared.
-foreach my $question (q{SELECT * FROM dyn_entities('app')}, q{SELECT dyn_access_patterns('app')}, q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}, q{SELECT * FROM dyn_stream_read('app')},
+foreach my $question (q{SELECT * FROM dyn_entities('app')}, q{SELECT dyn_access_pattern_chart('app')}, q{SELECT dyn_get('app', '{"pk":{"S":"1"},"sk":{"S":"#"}}')}, q{SELECT * FROM dyn_read_stream('app')},
 	qq{SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "$arn"}')})
 {
 	like(as('watcher', $question), qr/permission denied for table app/i, "a monitor does not get: $question");
 }
 is(as('watcher', q{SELECT dyn_describe_table('app') ->> 'TableStatus'}), 'ACTIVE', 'but a description');
-is(as('watcher', q{SELECT state FROM dyn_stream_status}), 'ready', 'and the state of streams');
+is(as('watcher', q{SELECT state FROM dyn_stream_slots}), 'ready', 'and the state of streams');
 is(as('watcher', q{SELECT count(*) FROM dyn_job_problems}), '0', 'and no rows that jobs had trouble with');
 
 # Views of others are reported, whatever is in them, and whether they are locked or not.
 my $extension = $node->safe_psql('postgres', q{SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'dynamo_table'});
 as('stranger', "CREATE VIEW garbage AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, 'garbage', t.pk)");
 as('stranger', "CREATE VIEW worse AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, '{\"entity\": 1, \"keys\": {}}', t.pk)");
-my $views = q{SELECT problem, substring(detail FROM 'view "\w+"') FROM dyn_entity_check('app') WHERE problem LIKE 'view %' ORDER BY 1, 2};
+my $views = q{SELECT problem, substring(detail FROM 'view "\w+"') FROM dyn_check_entities('app') WHERE problem LIKE 'view %' ORDER BY 1, 2};
 like(as('one', $views), qr/^view unreadable\|view "garbage"\nview unreadable\|view "worse"/m, 'views that cannot be read');
 my $viewer = connect_as('stranger');
 $viewer->query_safe('BEGIN; ALTER VIEW garbage SET (security_barrier = true)');

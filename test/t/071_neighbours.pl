@@ -50,19 +50,19 @@ is(join("\n", @shown), join("\n", @expected), 'the library shows what the server
 # All that keeps something of relations is used in one session.
 my $everything = q{
 	SELECT dyn_create_table('app', 'pk S', 'sk S');
-	CALL dyn_stream_setup();
-	SELECT dyn_stream_enable('app', 'NEW_IMAGE');
-	SELECT dyn_entity('app', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S"}');
-	SELECT dyn_entity_enforce('app');
+	CALL dyn_setup_streams();
+	SELECT dyn_enable_stream('app', 'NEW_IMAGE');
+	SELECT dyn_create_entity('app', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S"}');
+	SELECT dyn_enforce_entities('app');
 	SELECT dyn_put('app', '{"pk": {"S": "ROW#1"}, "sk": {"S": "#"}, "Id": {"N": "1"}, "Name": {"S": "a"}, "Type": {"S": "Row"}}');
 	CREATE TABLE source (id int PRIMARY KEY, name text);
-	SELECT dyn_migration('m', 'app', '[{"entity": "Row", "from": "source", "attributes": {"Id": "id", "Name": "name"}}]');
-	SELECT dyn_migration_follow('m');
+	SELECT dyn_create_migration('m', 'app', '[{"entity": "Row", "from": "source", "attributes": {"Id": "id", "Name": "name"}}]');
+	SELECT dyn_follow_migration('m');
 	INSERT INTO source VALUES (2, 'b');
 	CREATE INDEX ON app ((item ->> 'Name'));
 	SELECT dyn_put('app', '{"pk": {"S": "ROW#3"}, "sk": {"S": "#"}, "Id": {"N": "3"}, "Name": {"S": "c"}, "Type": {"S": "Row"}}');
-	CALL dyn_stream_collect();
-	SELECT string_agg(item ->> 'Name', ',' ORDER BY pk) || ' ' || (SELECT count(*) FROM dyn_stream_read('app')) FROM app};
+	CALL dyn_collect_streams();
+	SELECT string_agg(item ->> 'Name', ',' ORDER BY pk) || ' ' || (SELECT count(*) FROM dyn_read_stream('app')) FROM app};
 
 # The neighbour comes first, and leaves one slot.
 for my $setting ('session_preload_libraries', 'shared_preload_libraries')
@@ -74,9 +74,9 @@ for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 	value(q{SELECT dyn_put('app', '{"pk": {"S": "ROW#4"}, "sk": {"S": "#"}, "Id": {"N": "4"}, "Name": {"S": "d"}, "Type": {"S": "Row"}}')});
 	if ($setting =~ /^shared/)
 	{
-		ok($node->poll_query_until('postgres', "SELECT count(*) = 4 FROM dyn_stream_read('app')"), 'so does the collector');
+		ok($node->poll_query_until('postgres', "SELECT count(*) = 4 FROM dyn_read_stream('app')"), 'so does the collector');
 	}
-	value("SELECT dyn_stream_disable('app'); CALL dyn_stream_teardown(); SELECT dyn_migration_unfollow('m'), dyn_migration_drop('m'); DROP TABLE source; SELECT dyn_drop_table('app')");
+	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_unfollow_migration('m'), dyn_drop_migration('m'); DROP TABLE source; SELECT dyn_drop_table('app')");
 	$node->append_conf('postgresql.conf', "$setting = ''");
 }
 

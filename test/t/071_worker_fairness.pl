@@ -45,7 +45,7 @@ sub create_table
 {
 	my ($owner, $name) = @_;
 	value(qq{SET SESSION AUTHORIZATION $owner; SELECT dyn_create_table('$name', 'id S')});
-	value(qq{SET SESSION AUTHORIZATION $owner; CALL dyn_ttl_enable('$name', 'expires')});
+	value(qq{SET SESSION AUTHORIZATION $owner; CALL dyn_enable_ttl('$name', 'expires')});
 }
 
 sub add_due
@@ -104,7 +104,7 @@ $node->safe_psql('many', q{CREATE EXTENSION dynamo_table;
 for my $name ('one', 'two', 'three')
 {
 	value(qq{SELECT dyn_create_table('$name', 'id S')}, 'many');
-	value(qq{CALL dyn_ttl_enable('$name', 'expires')}, 'many');
+	value(qq{CALL dyn_enable_ttl('$name', 'expires')}, 'many');
 	value(qq{CREATE TRIGGER slow BEFORE DELETE ON $name FOR EACH ROW EXECUTE FUNCTION slow();
 		INSERT INTO $name (item) SELECT jsonb_build_object('id', gen_random_uuid(), 'expires', floor(extract(epoch FROM clock_timestamp())) - 1) FROM generate_series(1, 20000)}, 'many');
 }

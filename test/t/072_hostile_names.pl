@@ -77,7 +77,7 @@ is($err =~ s/^.*(?:NOTICE|WARNING|HINT|DETAIL).*\n?//gmr, '', 'restored');
 my $contents = q{SELECT count(*), md5(string_agg(line, ',' ORDER BY nspname, line))
 	FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = n.nspname,
 		LATERAL (SELECT set_config('search_path', quote_ident(nspname) || ', public', false)) s, LATERAL %s};
-for my $call ('dyn_export(nspname) line', q{(SELECT p::text FROM dyn_run_pattern(nspname, nspname, '{"i": {"S": "002"}}') p) q(line)})
+for my $call ('dyn_export(nspname) line', q{(SELECT p::text FROM dyn_run_access_pattern(nspname, nspname, '{"i": {"S": "002"}}') p) q(line)})
 {
 	my $before = $node->safe_psql('postgres', sprintf($contents, $call));
 	cmp_ok((split /\|/, $before)[0], '>=', scalar @names, 'there are rows');
