@@ -4,11 +4,10 @@
  */
 #include "postgres.h"
 
-#include "utils/json.h"
-
 #include "actions/several.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 
 static bool
 is_validation(const ErrorData *error)
@@ -23,39 +22,25 @@ action_try(void (*step)(void *arg), void *arg)
 	return attempt_to_compute(step, arg, is_validation);
 }
 
-static void
-append_member(StringInfo out, const char *name, const char *value)
-{
-	if (value == NULL)
-		return;
-	appendStringInfo(out, ",\"%s\":", name);
-	escape_json(out, value);
-}
-
 /* The reasons as a program reads them. */
 static char *
 reasons_json(const CancelReason *reasons, int n)
 {
-	StringInfoData out;
+	JsonWriter json = json_writer(JSON_COMPACT);
 
-	initStringInfo(&out);
-	appendStringInfoString(&out, "{\"CancellationReasons\":[");
+	json_write_begin(&json, NULL);
+	json_write_begin_array(&json, "CancellationReasons");
 	for (int i = 0; i < n; i++)
 	{
-		const CancelReason *reason = &reasons[i];
-
-		appendStringInfo(&out, "%s{\"Code\":\"%s\"", i > 0 ? "," : "",
-						 reason->code == NULL ? "None" : reason->code);
-		append_member(&out, "Message", reason->message);
-		if (reason->item != NULL)
-		{
-			appendStringInfoString(&out, ",\"Item\":");
-			item_print_attributes(&out, item_root(reason->item));
-		}
-		appendStringInfoChar(&out, '}');
+		json_write_begin(&json, NULL);
+		json_write_string(&json, "Code", reasons[i].code == NULL ? "None" : reasons[i].code);
+		json_write_string(&json, "Message", reasons[i].message);
+		json_write_item(&json, "Item", reasons[i].item);
+		json_write_end(&json);
 	}
-	appendStringInfoString(&out, "]}");
-	return out.data;
+	json_write_end_array(&json);
+	json_write_end(&json);
+	return json.text->data;
 }
 
 /* Reasons in DynamoDB's words, which programs look into (docs/semantics.md, X04). */

@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/json.h"
 #include "utils/memutils.h"
 
 #include "ground/attempt.h"
@@ -44,7 +43,7 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
 {
 	transfer->unit = unit;
 	transfer->max = max;
-	initStringInfo(&transfer->errors);
+	transfer->errors = json_writer(JSON_SPACED);
 	transfer->context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table import", ALLOCSET_DEFAULT_SIZES);
 	transfer->transient = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table import line",
@@ -61,26 +60,18 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
  */
 
 static void
-append_text(StringInfo out, const char *name, const char *value)
-{
-	if (value == NULL)
-		return;
-	appendStringInfo(out, ", \"%s\": ", name);
-	escape_json(out, value);
-}
-
-static void
 note_error(Transfer *transfer, int64 line, int code, const char *message, const char *detail)
 {
-	StringInfo out = &transfer->errors;
+	JsonWriter *json = &transfer->errors;
 
 	if (transfer->skipped++ >= TRANSFER_MAX_ERRORS)
 		return;
-	appendStringInfo(out, "%s{\"%s\": " INT64_FORMAT ", \"code\": \"%s\"", out->len > 0 ? ", " : "",
-					 transfer->unit, line, unpack_sql_state(code));
-	append_text(out, "message", message);
-	append_text(out, "detail", detail);
-	appendStringInfoChar(out, '}');
+	json_write_begin(json, NULL);
+	json_write_integer(json, transfer->unit, line);
+	json_write_string(json, "code", unpack_sql_state(code));
+	json_write_string(json, "message", message);
+	json_write_string(json, "detail", detail);
+	json_write_end(json);
 }
 
 /* Note the error, or stop with it and say which line it is about. */

@@ -45,7 +45,7 @@ static const char *const errors[] = {"stop", "skip", NULL};
 static Datum
 make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 {
-	char *list = psprintf("[%s]", transfer->errors.data);
+	char *list = psprintf("[%s]", transfer->errors.text->data);
 	Datum values[] = {Int64GetDatum(transfer->items), Int64GetDatum(transfer->written),
 					  Int64GetDatum(transfer->kept), Int64GetDatum(transfer->skipped),
 					  DirectFunctionCall1(jsonb_in, CStringGetDatum(list))};

@@ -10,6 +10,7 @@
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H
 
 #include "actions/actions.h"
+#include "ground/json_writer.h"
 
 /*
  * line.c
@@ -61,7 +62,7 @@ typedef struct Transfer
 	int64 kept; /* that were there already */
 	int64 skipped;
 	int64 batches; /* written */
-	StringInfoData errors; /* elements of a JSON array */
+	JsonWriter errors; /* elements of a JSON array */
 	MemoryContext context; /* of the batch */
 	MemoryContext transient; /* of a line */
 	TransferEntry *entries; /* allocated with the import, as is what follows */
