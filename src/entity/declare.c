@@ -237,7 +237,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
 	entity = entity_parse(table, declaration, true);
 	warn(rel, table, entity);
-	model_set(rel, table, MODEL_ENTITY, entity->name, entity_print(entity, declaration));
+	model_set(rel, table, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();
 }
 

@@ -9,8 +9,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "ground/errors.h"
 #include "entity/entity.h"
+#include "ground/errors.h"
+#include "ground/fields.h"
 
 #define MAX_ENTITY_NAME 255
 
@@ -33,58 +34,14 @@ same(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b) == 0;
 }
 
-/*
- * Members of JSON objects
- */
-
+/* The error of a table of fields: context is the entity. */
 static void
-check_members(const Entity *entity, const ItemChildren *members, const char *of,
-			  const char *const *known)
+fail_fields(const FieldReader *reader, const char *message, const char *detail)
 {
-	for (uint32 i = 0; i < members->count; i++)
-	{
-		StringInfoData list;
-		ItemSpan name;
-		int k = 0;
-
-		item_entry(item_child(members, i), &name);
-		while (known[k] != NULL && !item_span_is(name, known[k]))
-			k++;
-		if (known[k] != NULL)
-			continue;
-		initStringInfo(&list);
-		for (k = 0; known[k] != NULL; k++)
-			appendStringInfo(&list, "%s\"%s\"", k > 0 ? ", " : "", known[k]);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid entity \"%s\": unknown member \"%s\" of %s",
-							   item_quoted(entity->name), item_quoted(name), of),
-						errdetail("Known are %s.", list.data)));
-	}
-}
-
-/* A member that is a string, if it is there. */
-static bool
-get_string(const Entity *entity, const ItemChildren *members, const char *name, const char *of,
-		   ItemSpan *string)
-{
-	ItemSpan value;
-
-	if (!item_find(members, literal(name), &value))
-		return false;
-	if (item_type(value) != ITEM_S || value.len == 1)
-		fail(entity, psprintf("\"%s\" of %s must be a string that is not empty", name, of));
-	*string = item_payload(value);
-	return true;
-}
-
-static ItemChildren
-get_object(const Entity *entity, const ItemChildren *members, const char *name)
-{
-	ItemSpan value;
-
-	if (!item_find(members, literal(name), &value) || item_type(value) != ITEM_M)
-		fail(entity, psprintf("\"%s\" must be a JSON object", name));
-	return item_children(value);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid entity \"%s\": %s",
+						   item_quoted(((const Entity *) reader->context)->name), message),
+					detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
 static void
@@ -99,79 +56,107 @@ check_name(const Entity *entity, const char *what, ItemSpan name)
  */
 
 static void
-parse_default(const Entity *entity, EntityAttribute *attribute, ItemSpan value)
+check_default(const Entity *entity, const EntityAttribute *attribute)
 {
 	Oid sql = getBaseType(attribute->type.sql);
 
-	if (item_span_is(value, "ksuid"))
-	{
-		attribute->missing = ENTITY_KSUID;
-		if (attribute->type.type != ITEM_S || !value_type_is_open(&attribute->type))
-			fail(entity, psprintf("the default \"ksuid\" of attribute \"%s\" is for type S",
-								  item_quoted(attribute->name)));
-	}
-	else if (item_span_is(value, "now"))
-	{
-		attribute->missing = ENTITY_NOW;
-		if (sql != TIMESTAMPOID && sql != TIMESTAMPTZOID && sql != DATEOID)
-			fail(entity,
-				 psprintf("the default \"now\" of attribute \"%s\" is for timestamps and dates",
-						  item_quoted(attribute->name)));
-	}
+	if (attribute->missing == ENTITY_KSUID &&
+		(attribute->type.type != ITEM_S || !value_type_is_open(&attribute->type)))
+		fail(entity, psprintf("the default \"ksuid\" of attribute \"%s\" is for type S",
+							  item_quoted(attribute->name)));
+	if (attribute->missing == ENTITY_NOW && sql != TIMESTAMPOID && sql != TIMESTAMPTZOID &&
+		sql != DATEOID)
+		fail(entity, psprintf("the default \"now\" of attribute \"%s\" is for timestamps and dates",
+							  item_quoted(attribute->name)));
+}
+
+static void
+read_type(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	value_type_parse(item_payload(value), FIELD_POINTER(field, ValueType, target));
+}
+
+/* With its schema, whatever the search_path. */
+static void
+print_type(JsonWriter *json, const Field *field, const void *target)
+{
+	json_write_string(json, field->name,
+					  value_type_print(FIELD_POINTER(field, const ValueType, target)));
+}
+
+static void
+print_stored(JsonWriter *json, const Field *field, const void *target)
+{
+	const EntityAttribute *attribute = target;
+
+	if (!same(attribute->stored, attribute->name))
+		json_write_span(json, field->name, attribute->stored);
+}
+
+static const char *const default_names[] = {"", "ksuid", "now", NULL}; /* by EntityDefault */
+
+static const Field attribute_fields[] = {
+	{"type", FIELD_NAME, FIELD_AT(EntityAttribute, type), .required = true, .read = read_type,
+	 .print = print_type},
+	{"required", FIELD_BOOL, FIELD_AT(EntityAttribute, required)},
+	{"stored", FIELD_NAME, FIELD_AT(EntityAttribute, stored), .print = print_stored},
+	{"default", FIELD_CHOICE, FIELD_AT(EntityAttribute, missing), .choices = default_names},
+	{NULL}};
+
+/* A type, or an object. */
+static void
+read_attribute(const FieldReader *reader, EntityAttribute *attribute, ItemSpan value)
+{
+	const Entity *entity = reader->context;
+	FieldReader members = *reader;
+
+	attribute->stored = attribute->name;
+	members.of = psprintf("attribute \"%s\"", item_quoted(attribute->name));
+	if (item_type(value) == ITEM_S)
+		value_type_parse(item_payload(value), &attribute->type);
+	else if (item_type(value) == ITEM_M)
+		fields_read(&members, attribute_fields, attribute, value);
 	else
-		fail(entity, psprintf("attribute \"%s\" cannot have the default \"%s\"",
-							  item_quoted(attribute->name), item_quoted(value)));
-}
-
-/* {"type": …, "required": …, "stored": …, "default": …} */
-static void
-parse_long_attribute(const Entity *entity, EntityAttribute *attribute, ItemSpan value)
-{
-	static const char *const known[] = {"type", "required", "stored", "default", NULL};
-	char *of = psprintf("attribute \"%s\"", item_quoted(attribute->name));
-	ItemChildren members = item_children(value);
-	ItemSpan member;
-
-	check_members(entity, &members, of, known);
-	if (!get_string(entity, &members, "type", of, &member))
-		fail(entity, psprintf("%s has no \"type\"", of));
-	value_type_parse(member, &attribute->type);
-	if (item_find(&members, literal("required"), &member))
-	{
-		if (item_type(member) != ITEM_BOOL)
-			fail(entity, psprintf("\"required\" of %s must be true or false", of));
-		attribute->required = item_bool(member);
-	}
-	get_string(entity, &members, "stored", of, &attribute->stored);
-	if (get_string(entity, &members, "default", of, &member))
-		parse_default(entity, attribute, member);
+		fail(entity, psprintf("%s must be a type or a JSON object", members.of));
+	check_default(entity, attribute);
+	check_name(entity, "the name of an attribute", attribute->name);
+	check_name(entity, "the stored name of an attribute", attribute->stored);
+	if (!value_type_is_open(&attribute->type))
+		attribute->reader = value_reader(&attribute->type);
 }
 
 static void
-parse_attributes(Entity *entity, const ItemChildren *members)
+read_attributes(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	ItemChildren map = get_object(entity, members, "attributes");
+	Entity *entity = target;
+	ItemChildren map = item_children(value);
 
 	entity->nattributes = (int) map.count;
 	entity->attributes = palloc0(Max(map.count, 1) * sizeof(EntityAttribute));
 	for (uint32 i = 0; i < map.count; i++)
 	{
-		EntityAttribute *attribute = &entity->attributes[i];
-		ItemSpan value = item_entry(item_child(&map, i), &attribute->name);
+		ItemSpan attribute = item_entry(item_child(&map, i), &entity->attributes[i].name);
 
-		attribute->stored = attribute->name;
-		if (item_type(value) == ITEM_S)
-			value_type_parse(item_payload(value), &attribute->type);
-		else if (item_type(value) == ITEM_M)
-			parse_long_attribute(entity, attribute, value);
-		else
-			fail(entity, psprintf("attribute \"%s\" must be a type or a JSON object",
-								  item_quoted(attribute->name)));
-		check_name(entity, "the name of an attribute", attribute->name);
-		check_name(entity, "the stored name of an attribute", attribute->stored);
-		if (!value_type_is_open(&attribute->type))
-			attribute->reader = value_reader(&attribute->type);
+		read_attribute(reader, &entity->attributes[i], attribute);
 	}
+}
+
+static void
+print_attributes(JsonWriter *json, const Field *field, const void *target)
+{
+	const Entity *entity = target;
+
+	if (entity->attributes == NULL)
+		return;
+	json_write_begin(json, field->name);
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		json_write_member(json, entity->attributes[i].name);
+		json_write_begin(json, NULL);
+		fields_print(json, attribute_fields, &entity->attributes[i]);
+		json_write_end(json);
+	}
+	json_write_end(json);
 }
 
 /* Returns the attribute that is declared by this name, or NULL. */
@@ -312,28 +297,65 @@ check_when(const Entity *entity, const EntityKey *key, const DynItem *when)
 	}
 }
 
+static void
+read_when(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	if (item_children(value).count == 0)
+		field_fail(reader, field->name, field->wanted);
+	*FIELD_POINTER(field, const DynItem *, target) = item_from_value(value);
+}
+
+static void
+print_when(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynItem *when = *FIELD_POINTER(field, const DynItem *const, target);
+
+	if (when == NULL)
+		return;
+	json_write_name(json, field->name);
+	item_print_plain(json->text, item_root(when));
+}
+
+static void
+read_template(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	*FIELD_POINTER(field, Template *, target) = template_parse(item_payload(value));
+}
+
+static void
+print_template(JsonWriter *json, const Field *field, const void *target)
+{
+	json_write_span(json, field->name, (*FIELD_POINTER(field, Template *const, target))->text);
+}
+
+static const Field choice_fields[] = {
+	{"when", FIELD_OBJECT, FIELD_AT(EntityTemplate, when), .read = read_when, .print = print_when,
+	 .wanted = "a JSON object with attributes"},
+	{"template", FIELD_NAME, FIELD_AT(EntityTemplate, template), .required = true,
+	 .read = read_template, .print = print_template},
+	{NULL}};
+
 /* {"when": {…}, "template": "…"} */
 static void
 parse_choice(const Entity *entity, const EntityKey *key, ItemSpan value, EntityTemplate *choice)
 {
-	static const char *const known[] = {"when", "template", NULL};
-	char *of = psprintf("key \"%s\"", item_quoted(key->attribute));
-	ItemChildren members;
-	ItemSpan member;
+	FieldReader reader = {fail_fields, psprintf("key \"%s\"", item_quoted(key->attribute)),
+						  (void *) entity};
 
 	if (item_type(value) != ITEM_M)
 		fail_key(entity, key, "must be a template or a list of objects with one each");
-	members = item_children(value);
-	check_members(entity, &members, of, known);
-	if (!get_string(entity, &members, "template", of, &member))
-		fail_key(entity, key, "has an object without \"template\"");
-	choice->template = template_parse(member);
-	if (!item_find(&members, literal("when"), &member))
-		return;
-	if (item_type(member) != ITEM_M || item_children(member).count == 0)
-		fail_key(entity, key, "has a \"when\" that is no JSON object with attributes");
-	choice->when = item_from_value(member);
-	check_when(entity, key, choice->when);
+	fields_read(&reader, choice_fields, choice, value);
+	if (choice->when != NULL)
+		check_when(entity, key, choice->when);
+}
+
+/* Writes one of the templates of a key as an object. */
+void
+entity_print_choice(JsonWriter *json, const EntityTemplate *choice)
+{
+	json_write_begin(json, NULL);
+	fields_print(json, choice_fields, choice);
+	json_write_end(json);
 }
 
 static void
@@ -419,9 +441,9 @@ require_attributes(Entity *entity, const EntityKey *key)
 }
 
 static void
-parse_keys(Entity *entity, const DynTable *table, const ItemChildren *members, bool is_new)
+parse_keys(Entity *entity, const DynTable *table, bool is_new)
 {
-	ItemChildren map = get_object(entity, members, "keys");
+	ItemChildren map = item_children(entity->declared_keys);
 
 	entity->keys = palloc0((map.count + table->nkeys) * sizeof(EntityKey));
 	for (int i = 0; i < table->nkeys; i++)
@@ -490,6 +512,15 @@ check_names(const Entity *entity)
 			 psprintf("the type attribute \"%s\" is a key", item_quoted(entity->type_attribute)));
 }
 
+static const Field entity_fields[] = {
+	{"entity", FIELD_NAME, FIELD_AT(Entity, name), .required = true},
+	{"type_attribute", FIELD_NAME, FIELD_AT(Entity, type_attribute)},
+	{"type", FIELD_NAME, FIELD_AT(Entity, type)},
+	{"keys", FIELD_OBJECT, FIELD_AT(Entity, declared_keys), .required = true},
+	{"attributes", FIELD_OBJECT, .required = true, .read = read_attributes,
+	 .print = print_attributes},
+	{NULL}};
+
 /*
  * Returns the entity that a declaration describes, in the current memory context, or raises
  * ERRCODE_DYN_VALIDATION.  is_new: its keys must be keys of the table or of its indexes now.  Types
@@ -498,85 +529,55 @@ check_names(const Entity *entity)
 Entity *
 entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 {
-	static const char *const known[] = {"entity", "type_attribute", "type",
-										"keys",   "attributes",     NULL};
 	Entity *entity = palloc0(sizeof(Entity));
-	DynItem *copy = item_from_value(item_root(declaration));
-	ItemChildren members = item_children(item_root(copy));
-
+	FieldReader reader = {fail_fields, "an entity", entity};
 	/* all names are in the copy */
-	if (!get_string(entity, &members, "entity", "an entity", &entity->name))
+	ItemSpan root = item_root(item_from_value(item_root(declaration)));
+	ItemChildren members = item_children(root);
+	ItemSpan name;
+
+	/* first, as all errors name the entity */
+	if (!item_find(&members, literal("entity"), &name))
 		fail(entity, "it has no name");
+	entity->name = field_string(&reader, "entity", name);
 	check_name(entity, "the name of an entity", entity->name);
-	check_members(entity, &members, "an entity", known);
-	if (get_string(entity, &members, "type_attribute", "an entity", &entity->type_attribute))
+	fields_read(&reader, entity_fields, entity, root);
+	if (entity->type_attribute.len == 0)
+		entity->type = entity->type_attribute;
+	else
 	{
 		check_name(entity, "the name of the type attribute", entity->type_attribute);
-		entity->type = entity->name;
-		get_string(entity, &members, "type", "an entity", &entity->type);
+		if (entity->type.len == 0)
+			entity->type = entity->name;
 	}
-	parse_attributes(entity, &members);
-	parse_keys(entity, table, &members, is_new);
+	parse_keys(entity, table, is_new);
 	check_names(entity);
 	return entity;
 }
 
-static void
-print_attribute(StringInfo out, const EntityAttribute *attribute)
-{
-	item_print_string(out, attribute->name);
-	appendStringInfoString(out, ": {\"type\": ");
-	item_print_string(out, literal(value_type_print(&attribute->type)));
-	if (attribute->required)
-		appendStringInfoString(out, ", \"required\": true");
-	if (!same(attribute->stored, attribute->name))
-	{
-		appendStringInfoString(out, ", \"stored\": ");
-		item_print_string(out, attribute->stored);
-	}
-	if (attribute->missing != ENTITY_NO_DEFAULT)
-		appendStringInfo(out, ", \"default\": \"%s\"",
-						 attribute->missing == ENTITY_KSUID ? "ksuid" : "now");
-	appendStringInfoChar(out, '}');
-}
-
-/* What all declarations of an entity begin with. */
+/* Writes the members that all declarations of an entity begin with: all but keys and attributes. */
 void
-entity_print_begin(StringInfo out, const Entity *entity)
+entity_print_names(JsonWriter *json, const Entity *entity)
 {
-	appendStringInfoString(out, "{\"entity\": ");
-	item_print_string(out, entity->name);
-	if (entity->type_attribute.len > 0)
-	{
-		appendStringInfoString(out, ", \"type_attribute\": ");
-		item_print_string(out, entity->type_attribute);
-		appendStringInfoString(out, ", \"type\": ");
-		item_print_string(out, entity->type);
-	}
+	Entity names = {
+		.name = entity->name, .type_attribute = entity->type_attribute, .type = entity->type};
+
+	fields_print(json, entity_fields, &names);
 }
 
-/* As an argument of the model's trigger: types by their schemas, whatever the search_path. */
+/*
+ * Returns an entity as an argument of the model's trigger: types by their schemas, whatever the
+ * search_path.
+ */
 char *
-entity_print(const Entity *entity, const DynItem *declaration)
+entity_print(const Entity *entity)
 {
-	ItemChildren members = item_children(item_root(declaration));
-	ItemSpan keys;
-	StringInfoData out;
+	JsonWriter json = json_writer(JSON_SPACED);
 
-	initStringInfo(&out);
-	entity_print_begin(&out, entity);
-	appendStringInfoString(&out, ", \"keys\": ");
-	item_find(&members, literal("keys"), &keys);
-	item_print_plain(&out, keys);
-	appendStringInfoString(&out, ", \"attributes\": {");
-	for (int i = 0; i < entity->nattributes; i++)
-	{
-		if (i > 0)
-			appendStringInfoString(&out, ", ");
-		print_attribute(&out, &entity->attributes[i]);
-	}
-	appendStringInfoString(&out, "}}");
-	return out.data;
+	json_write_begin(&json, NULL);
+	fields_print(&json, entity_fields, entity);
+	json_write_end(&json);
+	return json.text->data;
 }
 
 /*

@@ -30,6 +30,7 @@
 
 #include "catalog/key.h"
 #include "entity/model.h"
+#include "ground/json_writer.h"
 #include "template/template.h"
 #include "value/value.h"
 
@@ -72,6 +73,7 @@ typedef struct Entity
 	ItemSpan name;
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
+	ItemSpan declared_keys; /* as declared: an M */
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;
@@ -83,8 +85,9 @@ typedef struct Entity
  * table may lose later.
  */
 extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
-extern char *entity_print(const Entity *entity, const DynItem *declaration);
-extern void entity_print_begin(StringInfo out, const Entity *entity);
+extern char *entity_print(const Entity *entity);
+extern void entity_print_names(JsonWriter *json, const Entity *entity);
+extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);
 
 /* Of an open table; in the current memory context. */
 extern List *entities_of(Relation rel,

@@ -89,70 +89,58 @@ key_uses(const EntityKey *key, const EntityAttribute *attribute)
 
 /* Types of SQL that do not matter are left out: they may be dropped or renamed. */
 static void
-print_attribute(StringInfo out, const EntityAttribute *attribute)
+print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 {
 	const char *type = member_is_canonical(&attribute->type) ? value_type_print(&attribute->type)
 															 : item_type_code(attribute->type.type);
 
-	item_print_string(out, attribute->name);
+	json_write_member(json, attribute->name);
 	if (same(attribute->name, attribute->stored))
 	{
-		appendStringInfo(out, ": \"%s\"", type);
+		json_write_string(json, NULL, type);
 		return;
 	}
-	appendStringInfo(out, ": {\"type\": \"%s\", \"stored\": ", type);
-	item_print_string(out, attribute->stored);
-	appendStringInfoChar(out, '}');
+	json_write_begin(json, NULL);
+	json_write_string(json, "type", type);
+	json_write_span(json, "stored", attribute->stored);
+	json_write_end(json);
 }
 
 static void
-print_key(StringInfo out, const EntityKey *key)
+print_key(JsonWriter *json, const EntityKey *key)
 {
-	item_print_string(out, key->attribute);
-	appendStringInfoString(out, ": ");
+	json_write_member(json, key->attribute);
 	if (key->ntemplates == 1 && key->templates[0].when == NULL)
 	{
-		item_print_string(out, key->templates[0].template->text);
+		json_write_span(json, NULL, key->templates[0].template->text);
 		return;
 	}
+	json_write_begin_array(json, NULL);
 	for (int i = 0; i < key->ntemplates; i++)
-	{
-		appendStringInfoString(out, i == 0 ? "[{" : ", {");
-		if (key->templates[i].when != NULL)
-		{
-			appendStringInfoString(out, "\"when\": ");
-			item_print_plain(out, item_root(key->templates[i].when));
-			appendStringInfoString(out, ", ");
-		}
-		appendStringInfoString(out, "\"template\": ");
-		item_print_string(out, key->templates[i].template->text);
-		appendStringInfoChar(out, '}');
-	}
-	appendStringInfoChar(out, ']');
+		entity_print_choice(json, &key->templates[i]);
+	json_write_end_array(json);
 }
 
 /* What a view that looks at this key has as its definition. */
 char *
 member_definition(const Entity *entity, const EntityKey *key)
 {
-	const char *comma = "";
-	StringInfoData out;
+	JsonWriter json = json_writer(JSON_SPACED);
 
-	initStringInfo(&out);
-	entity_print_begin(&out, entity);
-	appendStringInfoString(&out, ", \"keys\": {");
-	print_key(&out, key);
-	appendStringInfoString(&out, "}, \"attributes\": {");
+	json_write_begin(&json, NULL);
+	entity_print_names(&json, entity);
+	json_write_begin(&json, "keys");
+	print_key(&json, key);
+	json_write_end(&json);
+	json_write_begin(&json, "attributes");
 	for (int i = 0; i < entity->nattributes; i++)
 	{
-		if (!key_uses(key, &entity->attributes[i]))
-			continue;
-		appendStringInfoString(&out, comma);
-		print_attribute(&out, &entity->attributes[i]);
-		comma = ", ";
+		if (key_uses(key, &entity->attributes[i]))
+			print_attribute(&json, &entity->attributes[i]);
 	}
-	appendStringInfoString(&out, "}}");
-	return out.data;
+	json_write_end(&json);
+	json_write_end(&json);
+	return json.text->data;
 }
 
 /* Placeholders are looked for in items. */

@@ -1,0 +1,74 @@
+/*
+ * fields.h
+ *	  JSON objects whose members are fields of a struct.  One table of fields reads and prints them:
+ *
+ *		static const Field fields[] = {
+ *			{"type", FIELD_NAME, true, FIELD_AT(Place, type)},
+ *			{"projection", FIELD_CHOICE, FIELD_AT(Place, projection), .choices = names, .always = true},
+ *			{"keys", FIELD_OWN, .read = read_keys, .print = print_keys},
+ *			{NULL}};
+ *
+ *		fields_read(&reader, fields, &place, value);
+ *		fields_print(&json, fields, &place);
+ *
+ * Members are read and printed in the order of the table.  A member that is not in it is an error.
+ * A field that is zero is not printed: the struct is all zero before it is read.
+ */
+#ifndef DYNAMO_TABLE_GROUND_FIELDS_H
+#define DYNAMO_TABLE_GROUND_FIELDS_H
+
+#include "ground/json_writer.h"
+
+typedef enum FieldKind
+{
+	FIELD_STRING, /* ItemSpan */
+	FIELD_NAME, /* ItemSpan of a string that is not empty */
+	FIELD_TEXT, /* const char *: a copy of such a string, without U+0000; NULL: it is not there */
+	FIELD_BOOL, /* bool */
+	FIELD_NOT, /* bool: the opposite of the member */
+	FIELD_COUNT, /* int64, 0 or more */
+	FIELD_CHOICE, /* an enum: the place in choices */
+	FIELD_OBJECT, /* ItemSpan: an M, with its tag */
+	FIELD_OWN /* whatever read and print make of it */
+} FieldKind;
+
+typedef struct Field Field;
+
+/* Who reads, and how he says what is wrong. */
+typedef struct FieldReader
+{
+	/* raises an error; detail may be NULL */
+	void (*fail)(const struct FieldReader *reader, const char *message, const char *detail);
+	const char *of; /* "attribute \"Id\"", whose members messages speak of; NULL: fail says so */
+	void *context; /* of fail and of the functions of fields */
+	bool null_is_missing; /* a member that is null is not there */
+} FieldReader;
+
+struct Field
+{
+	const char *name;
+	FieldKind kind;
+	Size offset;
+	bool required;
+	bool always; /* printed even if it is zero */
+	const char *const *choices; /* end with NULL; an empty one cannot be given */
+	const char *wanted; /* what the member must be, for the error; NULL: by its kind */
+
+	/* in place of what the kind does; print writes the name as well */
+	void (*read)(const FieldReader *reader, const Field *field, void *target, ItemSpan value);
+	void (*print)(JsonWriter *json, const Field *field, const void *target);
+};
+
+#define FIELD_AT(type, member) .offset = offsetof(type, member)
+#define FIELD_POINTER(field, type, target) ((type *) ((char *) (target) + (field)->offset))
+
+extern void fields_read(const FieldReader *reader, const Field *fields, void *target,
+						ItemSpan object);
+extern void fields_print(JsonWriter *json, const Field *fields, const void *target);
+
+/* For functions of fields: the member must be this; a string, not empty; a count. */
+pg_noreturn extern void field_fail(const FieldReader *reader, const char *name, const char *wanted);
+extern ItemSpan field_string(const FieldReader *reader, const char *name, ItemSpan value);
+extern bool field_count(ItemSpan value, int64 *count);
+
+#endif
