@@ -1,5 +1,5 @@
 /*
- * put.c
+ * item.c
  *	  PutItem.
  */
 #include "postgres.h"

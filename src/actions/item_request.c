@@ -1,5 +1,5 @@
 /*
- * condition.c
+ * item_request.c
  *	  Conditions of writes.
  */
 #include "postgres.h"
