@@ -138,7 +138,7 @@ typedef struct ReadResult
 	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
 } ReadResult;
 
-/* get.c, put.c, update.c, delete.c: what is returned is an item or NULL */
+/* item.c: what is returned is an item or NULL */
 extern DynItem *action_get(const ItemRequest *request);
 extern DynItem *action_put(const ItemRequest *request);
 extern DynItem *action_update(const ItemRequest *request);
@@ -153,8 +153,15 @@ extern void action_check_query(const QueryRequest *request);
 extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,
 						ReadResult *result);
 extern void action_check_scan(const ScanRequest *request);
+extern void action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total);
 
-/* put.c: whatever is there; returns it */
+/* read.c */
+extern const char *const option_select[]; /* from SELECT_ALL_ATTRIBUTES on; NULL at the end */
+extern void action_check_consistent(const DynIndex *index);
+
+/* item.c: writes for others, between store_begin() and store_end() */
+extern void action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange change,
+								 void *arg);
 extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
 extern void action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
 							const DynItem *const *items);
@@ -162,28 +169,21 @@ extern void action_insert_many(Relation rel, DynTable *table, int n,
 							   const DynKeyValues *const *keys, const DynItem *const *items,
 							   bool *inserted);
 
-/* condition.c */
+/* item_request.c: choices by their names, with NULL at the end */
+extern const char *const option_return_old[]; /* ReturnValues of PutItem and DeleteItem */
+extern const char *const option_return_any[]; /* and of UpdateItem */
+
+extern void action_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
+								   ItemRequest *request);
 extern const Expr *action_condition(const ItemRequest *request);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 
-/* form.c: items that may be NULL */
+/* The same: items that may be NULL. */
 extern DynItem *action_shown(const ItemRequest *request, const DynItem *stored);
 extern DynItem *action_returned(const ItemRequest *request, const DynItem *stored);
-
-/* change.c */
-extern void action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange change,
-								 void *arg);
-
-/* keys.c */
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
 							   const char *hint);
-
-/* measure.c */
-extern void action_measure(const ItemRequest *request, const DynTable *table, const DynItem *old,
-						   const DynItem *new);
-extern void action_measure_collection(const ItemRequest *request, DynTable *table,
-									  const DynKeyValues *key);
 
 /* collection.c */
 #define COLLECTION_IS_FULL "the item collection would be too large"
@@ -208,14 +208,5 @@ extern int64 collection_size(DynTable *table, const DynKeyValues *key);
 extern bool action_hides(const DynTable *table);
 extern bool action_expired(const DynTable *table, const DynItem *item);
 extern DynItem *action_visible(const DynTable *table, DynItem *item);
-
-/* consistent.c */
-extern void action_check_consistent(const DynIndex *index);
-
-static inline ItemSpan
-action_span(const text *t)
-{
-	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
-}
 
 #endif

@@ -63,7 +63,7 @@ parse_projections(const BatchGetRequest *request)
 
 		projections[i] = table->built_projection;
 		if (table->projection != NULL)
-			projections[i] = expr_projection(table->expressions, action_span(table->projection));
+			projections[i] = expr_projection(table->expressions, text_span(table->projection));
 		expr_request_done(table->expressions);
 	}
 	return projections;

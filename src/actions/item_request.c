@@ -1,11 +1,65 @@
 /*
  * item_request.c
- *	  Conditions of writes.
+ *	  What a request for one item may say, whoever makes it: return values, conditions, attributes
+ *	  that must not be keys, and the form in which its application sees items.
  */
 #include "postgres.h"
 
-#include "actions/actions.h"
+#include "access/relation.h"
+
+#include "actions/several.h"
+#include "catalog/derive.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
+
+/*
+ * What ReturnValues may be: of puts and deletes, and of updates (docs/semantics.md, R07).  The
+ * first ones are also those of ReturnValuesOnConditionCheckFailure (docs/semantics.md, R12).
+ */
+const char *const option_return_old[] = {"NONE", "ALL_OLD", NULL};
+const char *const option_return_any[] = {"NONE",    "ALL_OLD",     "UPDATED_OLD",
+										 "ALL_NEW", "UPDATED_NEW", NULL};
+
+/*
+ * What the arguments of all writes end with, from i on: condition, names, vals, return_values,
+ * return_values_on_condition_check_failure.
+ */
+void
+action_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
+					   ItemRequest *request)
+{
+	request->condition = argument_text(fcinfo, i);
+	request->expressions = expr_request_arguments(fcinfo, i + 1, i + 2);
+	request->return_values =
+		(ReturnValues) argument_choice(fcinfo, i + 3, "return_values", RETURN_NONE, choices);
+	request->old_on_failure =
+		argument_choice(fcinfo, i + 4, "return_values_on_condition_check_failure", RETURN_NONE,
+						option_return_old) == RETURN_ALL_OLD;
+}
+
+/*
+ * Returns a stored item as conditions and updates of the request see it.  NULL gives NULL; a
+ * request without a form gives the item itself, not a copy.
+ */
+DynItem *
+action_shown(const ItemRequest *request, const DynItem *stored)
+{
+	if (stored == NULL || request->form == NULL)
+		return (DynItem *) stored;
+	return request->form->shown(stored, request->form->arg);
+}
+
+/*
+ * Returns a stored item as the result of the request has it.  NULL gives NULL; a request without a
+ * form gives the item itself, not a copy.
+ */
+DynItem *
+action_returned(const ItemRequest *request, const DynItem *stored)
+{
+	if (stored == NULL || request->form == NULL)
+		return (DynItem *) stored;
+	return request->form->returned(stored, request->form->arg);
+}
 
 /* The condition of a request, or NULL if it has none. */
 const Expr *
@@ -13,7 +67,7 @@ action_condition(const ItemRequest *request)
 {
 	if (request->condition == NULL)
 		return request->built.condition;
-	return expr_condition(request->expressions, EXPR_CONDITION, action_span(request->condition));
+	return expr_condition(request->expressions, EXPR_CONDITION, text_span(request->condition));
 }
 
 /*
@@ -35,4 +89,54 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 	ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
 					errmsg("the conditional request failed"),
 					old.len > 0 ? errdetail_internal("%s", old.data) : 0));
+}
+
+/* Raise an error if the expression mentions a key of the index. */
+void
+action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *hint)
+{
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
+
+		if (!expr_mentions(expr, attribute))
+			continue;
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid %s: \"%s\" is a key attribute", expr_parameter(expr),
+							   item_quoted(attribute)),
+						errhint("%s", hint)));
+	}
+}
+
+/*
+ * Raise an error if the request is invalid for its table: its expressions, its item or key, and the
+ * attributes that its update changes are checked.  No item is read.  The table stays locked in
+ * AccessShareLock mode until the transaction ends.
+ */
+void
+action_check(TransactKind kind, const ItemRequest *request)
+{
+	const Expr *update = request->built.update;
+	DynTable *table;
+	DynKeyValues key;
+	Relation rel;
+
+	(void) action_condition(request);
+	if (request->projection != NULL)
+		(void) expr_projection(request->expressions, text_span(request->projection));
+	if (request->update != NULL)
+		update = expr_update(request->expressions, text_span(request->update));
+	expr_request_done(request->expressions);
+	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	if (kind == TRANSACT_PUT)
+	{
+		dyn_key_of_item(table, request->item, &key);
+		dyn_check_index_keys(rel, table, NULL, request->item);
+	}
+	else
+		dyn_key_exact(table, &table->primary, request->item, &key);
+	if (update != NULL)
+		action_forbid_keys(table, &table->primary, update,
+						   "Delete the item and put it with its new key.");
+	relation_close(rel, NoLock);
 }

@@ -151,7 +151,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 
 	if (request->key_condition != NULL)
 		condition =
-			expr_key_condition(request->read.expressions, action_span(request->key_condition));
+			expr_key_condition(request->read.expressions, text_span(request->key_condition));
 	read_open(read, &request->read, callback, arg, result);
 	match_terms(read, condition, terms);
 	check_values(read, terms);

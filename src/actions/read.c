@@ -1,15 +1,45 @@
 /*
  * read.c
- *	  What Query and Scan share: the index, the attributes, filter, limits and pages.
+ *	  What Query and Scan share: the index, the attributes, filter, limits, pages, and where they
+ *	  begin and end.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "utils/memutils.h"
 
 #include "actions/read.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
+
+/*
+ * Raise an error where a read cannot be consistent, which is to see all that was acknowledged
+ * before it.  Of a global index it could be, since
+ * indexes are written with their items; but who moves on to DynamoDB shall not rely on it.
+ */
+void
+action_check_consistent(const DynIndex *index)
+{
+	if (!dyn_index_is_table(index) && !index->local)
+	{
+		StringInfoData name;
+
+		initStringInfo(&name);
+		item_quote(&name, index->name);
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("consistent reads are not supported on global index \"%s\"", name.data)));
+	}
+	if (RecoveryInProgress())
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("consistent reads are not possible on a standby"),
+						errhint("Read from the primary, or not consistently.")));
+}
+
+/* What Select may be (docs/semantics.md, Q17). */
+const char *const option_select[] = {"ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES",
+									 "SPECIFIC_ATTRIBUTES", "COUNT", NULL};
 
 static void
 choose_index(Read *read)
@@ -17,7 +47,7 @@ choose_index(Read *read)
 	text *name = read->request->index;
 
 	read->index =
-		name == NULL ? &read->table->primary : dyn_active_index(read->table, action_span(name));
+		name == NULL ? &read->table->primary : dyn_active_index(read->table, text_span(name));
 }
 
 static void
@@ -169,9 +199,9 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->projection = request->built.projection;
 	if (request->filter != NULL)
 		read->filter =
-			expr_condition(request->expressions, EXPR_FILTER, action_span(request->filter));
+			expr_condition(request->expressions, EXPR_FILTER, text_span(request->filter));
 	if (request->projection != NULL)
-		read->projection = expr_projection(request->expressions, action_span(request->projection));
+		read->projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
 	read->rel = dyn_table_open(request->table, AccessShareLock, &read->table);
 	choose_index(read);
@@ -273,4 +303,49 @@ read_range(Read *read, const StoreRange *range)
 	else
 		store_range(read->table, range, receive_row, read);
 	store_end(&callback);
+}
+
+/*
+ * Continue after the start key, which must be a full key in the collection that is read, if it is
+ * one that is read.  No item needs to be there (docs/semantics.md, Q13, Q14).
+ */
+void
+read_start(const Read *read, StoreRange *range)
+{
+	DynKeyValues key;
+
+	if (read->request->start_key == NULL)
+		return;
+	dyn_key_exact(read->table, read->index, read->request->start_key, &key);
+	Assert(key.nkeys == read->index->ncolumns);
+	for (int i = 0; range->nequal > 0 && i < read->index->npartition; i++)
+	{
+		if (store_column_compare(dyn_index_key(read->table, read->index, i)->type, key.values[i],
+								 range->equal[i]) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION),
+					 errmsg("the start key has another partition key than the key condition")));
+	}
+	range->nposition = key.nkeys;
+	memcpy(range->position, key.values, key.nkeys * sizeof(Datum));
+}
+
+/*
+ * The key of an item's entry in the index, as LastEvaluatedKey has it: the keys of index and table.
+ * Names that are in both are there once.
+ */
+DynItem *
+read_position(const Read *read, const DynItem *item)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < read->index->ncolumns; i++)
+	{
+		item_build_name(&b, dyn_index_key(read->table, read->index, i)->attribute);
+		item_build_value(&b, dyn_key_attribute(read->table, read->index, item, i));
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
 }

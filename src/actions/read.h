@@ -33,8 +33,6 @@ extern void read_open(Read *read, const ReadRequest *request, ResultCallback cal
 extern bool read_item(Read *read, Datum item);
 extern void read_range(Read *read, const StoreRange *range);
 extern void read_close(Read *read);
-
-/* position.c */
 extern void read_start(const Read *read, StoreRange *range);
 extern DynItem *read_position(const Read *read, const DynItem *item);
 

@@ -40,6 +40,20 @@ typedef struct Segment
 	bool again; /* the statement was given up, to go on behind the current collection */
 } Segment;
 
+/* The two are given together (docs/semantics.md, S06).  What is not given is NULL. */
+void
+action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total)
+{
+	if ((segment == NULL) != (total == NULL))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a segment and the number of segments must be given together")));
+	request->segmented = segment != NULL;
+	if (!request->segmented)
+		return;
+	request->segment = *segment;
+	request->total_segments = *total;
+}
+
 /* Segments are numbered from 0, and at most a million (docs/semantics.md, S06). */
 static void
 check_segment(const ScanRequest *request)

@@ -112,7 +112,7 @@ typedef struct TransactRequest
 /* Called for each action of a read, in order; NULL for an item that is not there. */
 typedef void (*TransactGetCallback)(DynItem *item, void *arg);
 
-/* check.c: what is wrong with a request for an item, without reading */
+/* item_request.c: what is wrong with a request for an item, without reading */
 extern void action_check(TransactKind kind, const ItemRequest *request);
 
 /* transact.c: false if the token says that it was done before */

@@ -46,7 +46,7 @@ target_open(TargetTables *tables, text *name, ItemTarget *target)
 
 	forthree(names, tables->names, rels, tables->rels, known, tables->tables)
 	{
-		if (item_compare_bytes(action_span(lfirst(names)), action_span(name)) != 0)
+		if (item_compare_bytes(text_span(lfirst(names)), text_span(name)) != 0)
 			continue;
 		target->rel = lfirst(rels);
 		target->table = lfirst(known);

@@ -64,7 +64,7 @@ parse_expressions(Step *step)
 
 	step->condition = action_condition(request);
 	if (request->update != NULL)
-		step->update = expr_update(request->expressions, action_span(request->update));
+		step->update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 }
 

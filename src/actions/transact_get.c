@@ -54,7 +54,7 @@ parse_projections(const TransactRequest *request)
 		const ItemRequest *get = &request->actions[i].request;
 
 		if (get->projection != NULL)
-			projections[i] = expr_projection(get->expressions, action_span(get->projection));
+			projections[i] = expr_projection(get->expressions, text_span(get->projection));
 		expr_request_done(get->expressions);
 	}
 	return projections;

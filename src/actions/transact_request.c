@@ -57,7 +57,7 @@ transact_check_request(const TransactRequest *request)
 						errdetail("It has %zu bytes.", size)));
 	if (request->token != NULL)
 	{
-		ItemSpan token = action_span(request->token);
+		ItemSpan token = text_span(request->token);
 		int length = pg_mbstrlen_with_len(token.data, (int) token.len);
 
 		if (length < 1 || length > DYN_MAX_TOKEN)

@@ -100,7 +100,7 @@ add_key(DynShape *shape, text *spec)
 	ItemType type;
 	int i = shape->nkeys++;
 
-	shape->keys[i] = (ItemSpan){VARDATA_ANY(spec), VARSIZE_ANY_EXHDR(spec)};
+	shape->keys[i] = text_span(spec);
 	dyn_parse_key_spec(shape->keys[i], &attribute, &type);
 }
 
@@ -247,7 +247,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(i))
 			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 5);
 	}
-	dyn_create(&shape, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)}, PG_GETARG_INT32(3));
+	dyn_create(&shape, text_span(name), PG_GETARG_INT32(3));
 	PG_RETURN_VOID();
 }
 

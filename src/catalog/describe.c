@@ -246,8 +246,7 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	dyn_describe(&json, rel, table, (ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
-				 "ACTIVE");
+	dyn_describe(&json, rel, table, text_span(name), "ACTIVE");
 	append_ttl(&json, table);
 	if (table->settings.no_placement)
 	{

@@ -180,7 +180,7 @@ dyn_table_find_state(ItemSpan name, DynTable **table)
 static Relation
 open_table(text *name, RightsWanted wanted, DynTable **table)
 {
-	ItemSpan span = dyn_table_name((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)});
+	ItemSpan span = dyn_table_name(text_span(name));
 	Oid relid = lookup_table(span, &wanted);
 	Relation rel;
 

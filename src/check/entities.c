@@ -16,7 +16,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
 #include "view/view.h"

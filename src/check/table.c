@@ -19,7 +19,6 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 
-#include "actions/options.h"
 #include "ground/attempt.h"
 #include "catalog/derive.h"
 #include "check/check.h"
@@ -261,7 +260,7 @@ dyn_check_table(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(1) && PG_GETARG_INT32(1) < 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("max_items must not be negative")));
 	InitMaterializedSRF(fcinfo, 0);
-	rel = open_table(action_span(PG_GETARG_TEXT_PP(0)));
+	rel = open_table(text_span(PG_GETARG_TEXT_PP(0)));
 	require_remains(rel);
 	check.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	check.extension =

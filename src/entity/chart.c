@@ -6,7 +6,7 @@
 
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/grid.h"
 #include "entity/chart.h"
 

@@ -14,7 +14,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "entity/entity.h"
 
@@ -223,13 +223,13 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("type_value needs a type_attribute")));
 	item_build_init(&b, 256);
 	item_build_begin(&b, ITEM_M);
-	add_string(&b, "entity", action_span(PG_GETARG_TEXT_PP(1)));
+	add_string(&b, "entity", text_span(PG_GETARG_TEXT_PP(1)));
 	add_jsonb(&b, "keys", PG_GETARG_DATUM(2));
 	add_jsonb(&b, "attributes", PG_GETARG_DATUM(3));
 	if (!PG_ARGISNULL(4))
-		add_string(&b, "type_attribute", action_span(PG_GETARG_TEXT_PP(4)));
+		add_string(&b, "type_attribute", text_span(PG_GETARG_TEXT_PP(4)));
 	if (!PG_ARGISNULL(5))
-		add_string(&b, "type", action_span(PG_GETARG_TEXT_PP(5)));
+		add_string(&b, "type", text_span(PG_GETARG_TEXT_PP(5)));
 	(void) item_build_end(&b);
 	declaration = item_build_finish(&b);
 	item_check_size(item_root(declaration));
@@ -248,7 +248,7 @@ dyn_drop_entity(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
 
-	model_remove(rel, table, MODEL_ENTITY, action_span(PG_GETARG_TEXT_PP(1)));
+	model_remove(rel, table, MODEL_ENTITY, text_span(PG_GETARG_TEXT_PP(1)));
 	PG_RETURN_VOID();
 }
 

@@ -11,7 +11,8 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "entity/entity.h"
 
@@ -22,7 +23,7 @@
 static const Entity *
 find_entity(FunctionCallInfo fcinfo, int i, Relation rel, const DynTable *table)
 {
-	ItemSpan name = action_span(PG_GETARG_TEXT_PP(i));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(i));
 	ListCell *cell;
 
 	foreach (cell, entities_cached(rel, table))
@@ -82,7 +83,7 @@ PG_FUNCTION_INFO_V1(dyn_render);
 Datum
 dyn_render(PG_FUNCTION_ARGS)
 {
-	Template *t = template_parse(action_span(PG_GETARG_TEXT_PP(0)));
+	Template *t = template_parse(text_span(PG_GETARG_TEXT_PP(0)));
 	const TemplatePart *missing;
 	StringInfoData out;
 
@@ -242,7 +243,7 @@ dyn_put_entity(PG_FUNCTION_ARGS)
 	form.shown = show_any;
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = entity_item(write.entity, PG_GETARG_DYN_ITEM(2));
-	argument_write(fcinfo, 3, option_return_old, &request);
+	action_write_arguments(fcinfo, 3, option_return_old, &request);
 	return return_item(fcinfo, action_put(&request));
 }
 
@@ -280,7 +281,7 @@ dyn_update_entity(PG_FUNCTION_ARGS)
 	request.item = entity_keys(write.entity, form.blank, true);
 	write.key = request.item;
 	request.update = argument_text(fcinfo, 3);
-	argument_write(fcinfo, 4, option_return_any, &request);
+	action_write_arguments(fcinfo, 4, option_return_any, &request);
 	return return_item(fcinfo, action_update(&request));
 }
 
@@ -296,6 +297,6 @@ dyn_delete_entity(PG_FUNCTION_ARGS)
 	set_form(&form, &write, &request);
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = entity_keys(write.entity, PG_GETARG_DYN_ITEM(2), true);
-	argument_write(fcinfo, 3, option_return_old, &request);
+	action_write_arguments(fcinfo, 3, option_return_old, &request);
 	return return_item(fcinfo, action_delete(&request));
 }

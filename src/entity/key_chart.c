@@ -7,7 +7,7 @@
 #include "access/relation.h"
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "entity/chart.h"
 #include "entity/entity.h"
 

@@ -8,7 +8,7 @@
 #include "executor/spi.h"
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "job/items.h"
 #include "entity/entity.h"
 

@@ -119,6 +119,7 @@ typedef struct ExprLegacyUpdate
 
 /* request.c */
 extern ExprRequest *expr_request(const Jsonb *names, const DynItem *vals);
+extern ExprRequest *expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals);
 extern void expr_request_done(const ExprRequest *request);
 
 /* compile.c */

@@ -59,7 +59,7 @@ static Expr *
 bind(Bound *bound, ExprKind kind)
 {
 	ExprRequest *request = expr_request(bound->names, bound->vals);
-	ItemSpan span = {VARDATA_ANY(bound->expression), (uint32) VARSIZE_ANY_EXHDR(bound->expression)};
+	ItemSpan span = text_span(bound->expression);
 	Expr *expr;
 
 	if (kind == EXPR_PROJECTION)

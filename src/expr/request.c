@@ -6,6 +6,7 @@
 
 #include "utils/memutils.h"
 
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "expr/tree.h"
 
@@ -63,7 +64,7 @@ read_names(ExprRequest *request, const Jsonb *names)
 						errmsg("invalid %s: it is not a JSON object", NAMES)));
 	if (JB_ROOT_COUNT(names) == 0)
 		return;
-	request->names_bytes = (ItemSpan){VARDATA_ANY(names), VARSIZE_ANY_EXHDR(names)};
+	request->names_bytes = text_span(names);
 	request->names = palloc0(JB_ROOT_COUNT(names) * sizeof(RequestName));
 	it = JsonbIteratorInit((JsonbContainer *) &names->root);
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
@@ -141,6 +142,14 @@ expr_request(const Jsonb *names, const DynItem *vals)
 	request->release.arg = request;
 	MemoryContextRegisterResetCallback(request->cxt, &request->release);
 	return request;
+}
+
+/* The same of arguments of a function by their place; vals below 0: it has none. */
+ExprRequest *
+expr_request_arguments(FunctionCallInfo fcinfo, int names, int vals)
+{
+	return expr_request(PG_ARGISNULL(names) ? NULL : PG_GETARG_JSONB_P(names),
+						vals < 0 ? NULL : argument_item(fcinfo, vals));
 }
 
 /*

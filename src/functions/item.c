@@ -6,7 +6,8 @@
 
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 
 static Datum
@@ -29,7 +30,7 @@ dyn_get(PG_FUNCTION_ARGS)
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.projection = argument_text(fcinfo, 2);
-	request.expressions = argument_expressions(fcinfo, 3, -1);
+	request.expressions = expr_request_arguments(fcinfo, 3, -1);
 	request.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	return return_item(fcinfo, action_get(&request));
 }
@@ -45,7 +46,7 @@ dyn_put(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "item");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	argument_write(fcinfo, 2, option_return_old, &request);
+	action_write_arguments(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_put(&request));
 }
 
@@ -61,7 +62,7 @@ dyn_update(PG_FUNCTION_ARGS)
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.update = argument_text(fcinfo, 2);
-	argument_write(fcinfo, 3, option_return_any, &request);
+	action_write_arguments(fcinfo, 3, option_return_any, &request);
 	return return_item(fcinfo, action_update(&request));
 }
 
@@ -76,6 +77,6 @@ dyn_delete(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "key");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	argument_write(fcinfo, 2, option_return_old, &request);
+	action_write_arguments(fcinfo, 2, option_return_old, &request);
 	return return_item(fcinfo, action_delete(&request));
 }

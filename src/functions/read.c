@@ -13,7 +13,8 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 
 static ReadSelect
@@ -55,7 +56,7 @@ get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
 	argument_require(fcinfo, 1, "key_condition");
 	read->table = PG_GETARG_TEXT_PP(0);
 	request->key_condition = PG_GETARG_TEXT_PP(1);
-	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->expressions = expr_request_arguments(fcinfo, 2, 3);
 	read->filter = argument_text(fcinfo, 4);
 	read->projection = argument_text(fcinfo, 5);
 	request->forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
@@ -72,7 +73,8 @@ get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
 	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT32(i);
 	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT32(i + 1);
 
-	option_segment(request, PG_ARGISNULL(i) ? NULL : &segment, PG_ARGISNULL(i + 1) ? NULL : &total);
+	action_set_segment(request, PG_ARGISNULL(i) ? NULL : &segment,
+					   PG_ARGISNULL(i + 1) ? NULL : &total);
 }
 
 /*
@@ -88,7 +90,7 @@ get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
 	argument_require(fcinfo, 0, "table_name");
 	read->table = PG_GETARG_TEXT_PP(0);
 	read->filter = argument_text(fcinfo, 1);
-	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->expressions = expr_request_arguments(fcinfo, 2, 3);
 	read->projection = argument_text(fcinfo, 4);
 	read->index = argument_text(fcinfo, 5);
 	get_segment(fcinfo, 6, request);
@@ -247,7 +249,7 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 	argument_require(fcinfo, 0, "table_name");
 	read->table = PG_GETARG_TEXT_PP(0);
 	query.key_condition = argument_text(fcinfo, 1);
-	read->expressions = argument_expressions(fcinfo, 2, 3);
+	read->expressions = expr_request_arguments(fcinfo, 2, 3);
 	read->filter = argument_text(fcinfo, 4);
 	read->projection = argument_text(fcinfo, 5);
 	query.forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);

@@ -7,7 +7,7 @@
 #include "funcapi.h"
 #include "utils/array.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "actions/several.h"
 #include "ground/errors.h"
 #include "request/transact.h"
@@ -64,7 +64,7 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	table.table = PG_GETARG_TEXT_PP(0);
 	table.keys = argument_items(fcinfo, 1, "keys", &table.nkeys);
 	table.projection = argument_text(fcinfo, 2);
-	table.expressions = argument_expressions(fcinfo, 3, -1);
+	table.expressions = expr_request_arguments(fcinfo, 3, -1);
 	table.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_batch_get(&request, return_batch_item, fcinfo->resultinfo, &rest);

@@ -12,7 +12,8 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/grid.h"
 #include "ground/errors.h"
 
@@ -262,7 +263,7 @@ open_index(Show *show, text *table, text *index)
 	Relation rel = dyn_table_open(table, AccessShareLock, &show->table);
 
 	show->index =
-		index == NULL ? &show->table->primary : dyn_active_index(show->table, action_span(index));
+		index == NULL ? &show->table->primary : dyn_active_index(show->table, text_span(index));
 	return rel;
 }
 

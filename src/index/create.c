@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "actions/options.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "index/index.h"
 #include "ttl/ttl.h"
@@ -84,7 +84,7 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work, bool several)
 		spec->npartition + get_key(fcinfo, 3, "sort key", several, spec->keys + spec->npartition);
 	if (!PG_ARGISNULL(4))
 		spec->projection = (DynProjection) option_choice(
-			"projection", action_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
+			"projection", text_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
 	if (!PG_ARGISNULL(5))
 		spec->nincluded = get_spans(PG_GETARG_DATUM(5), "non_key_attributes", &spec->included);
 	dyn_index_spec_check(spec);

@@ -140,8 +140,7 @@ dyn_index_violations(PG_FUNCTION_ARGS)
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	if (!PG_ARGISNULL(1))
 	{
-		name =
-			(ItemSpan){VARDATA_ANY(PG_GETARG_TEXT_PP(1)), VARSIZE_ANY_EXHDR(PG_GETARG_TEXT_PP(1))};
+		name = text_span(PG_GETARG_TEXT_PP(1));
 		if (dyn_find_index(table, name) == NULL)
 			ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 							errmsg("table \"%s\" has no index \"%s\"", table->name,

@@ -10,12 +10,6 @@
 
 #include "item/item.h"
 
-static inline ItemSpan
-text_span(const text *t)
-{
-	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
-}
-
 static bool
 get_attribute(ItemSpan value, ItemSpan name, ItemSpan *out)
 {

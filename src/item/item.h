@@ -222,6 +222,13 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
+/* The bytes of a text or bytea, which is not compressed or out of line. */
+static inline ItemSpan
+text_span(const void *t)
+{
+	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
+}
+
 static inline bool
 item_span_is(ItemSpan span, const char *text)
 {

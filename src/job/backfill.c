@@ -10,7 +10,8 @@
 #include "utils/builtins.h"
 #include "utils/json.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "job/items.h"
 
 /* Bytes of what was asked for that people are shown. */
@@ -100,15 +101,15 @@ shown_name(FunctionCallInfo fcinfo)
 static void
 read_expressions(FunctionCallInfo fcinfo, Backfill *backfill)
 {
-	ExprRequest *request = argument_expressions(fcinfo, NAMES, VALS);
+	ExprRequest *request = expr_request_arguments(fcinfo, NAMES, VALS);
 
 	if (!PG_ARGISNULL(FILTER))
 		backfill->filter =
-			expr_condition(request, EXPR_FILTER, action_span(PG_GETARG_TEXT_PP(FILTER)));
-	backfill->update = expr_update(request, action_span(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
+			expr_condition(request, EXPR_FILTER, text_span(PG_GETARG_TEXT_PP(FILTER)));
+	backfill->update = expr_update(request, text_span(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
 	if (!PG_ARGISNULL(CONDITION))
 		backfill->condition =
-			expr_condition(request, EXPR_CONDITION, action_span(PG_GETARG_TEXT_PP(CONDITION)));
+			expr_condition(request, EXPR_CONDITION, text_span(PG_GETARG_TEXT_PP(CONDITION)));
 	expr_request_done(request);
 }
 

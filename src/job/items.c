@@ -27,7 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/attempt.h"
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "actions/several.h"
 #include "catalog/derive.h"
 #include "ground/compat.h"

@@ -11,7 +11,6 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
-#include "actions/arguments.h"
 #include "ground/errors.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
@@ -126,7 +125,7 @@ PG_FUNCTION_INFO_V1(dyn_create_migration);
 Datum
 dyn_create_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
 	Jsonb *steps = PG_GETARG_JSONB_P(2);
 	DynTable *table;
 	Relation rel;
@@ -149,7 +148,7 @@ PG_FUNCTION_INFO_V1(dyn_drop_migration);
 Datum
 dyn_drop_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
 	DynTable *table;
 	Relation rel;
 

@@ -382,7 +382,7 @@ PG_FUNCTION_INFO_V1(dyn_follow_migration);
 Datum
 dyn_follow_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = action_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
 	Migration *migration;
 	DynTable *table;
 	List *done = NIL;

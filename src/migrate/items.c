@@ -9,7 +9,8 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "actions/arguments.h"
+#include "store/store.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "migrate/check.h"
 #include "store/plan.h"
@@ -92,11 +93,11 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 0, "migration");
 	InitMaterializedSRF(fcinfo, 0);
 	store_connect();
-	rel = migration_open(action_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &table, &migration);
+	rel = migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &table, &migration);
 	output.table = table;
 	for (int i = 0; i < migration->nsteps; i++)
 	{
-		if (step == NULL || &migration->steps[i] == migration_step(migration, action_span(step)))
+		if (step == NULL || &migration->steps[i] == migration_step(migration, text_span(step)))
 			step_read_all(&migration->steps[i], rel, table, put_item, &output);
 	}
 	relation_close(rel, NoLock);
@@ -122,7 +123,7 @@ key_call(FunctionCallInfo fcinfo)
 	store_connect();
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	call = palloc(sizeof(KeyCall));
-	relation_close(migration_open(action_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &call->table,
+	relation_close(migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &call->table,
 								  &call->migration),
 				   NoLock);
 	MemoryContextSwitchTo(old);

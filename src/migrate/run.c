@@ -15,7 +15,7 @@
 #include "utils/snapmgr.h"
 
 #include "actions/actions.h"
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "work/job.h"
 #include "migrate/collide.h"
@@ -306,7 +306,7 @@ chosen_steps(const OpenMigration *open, const text *step)
 	List *steps = NIL;
 
 	if (step != NULL)
-		return list_make1(pstrdup(migration_step(open->migration, action_span(step))->name));
+		return list_make1(pstrdup(migration_step(open->migration, text_span(step))->name));
 	for (int i = 0; i < open->migration->nsteps; i++)
 		steps = lappend(steps, pstrdup(open->migration->steps[i].name));
 	return steps;
@@ -385,7 +385,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 	if (batch_size > LARGEST_BATCH)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
-	work.name = action_span(PG_GETARG_TEXT_P_COPY(0));
+	work.name = text_span(PG_GETARG_TEXT_P_COPY(0));
 	work.batch_size = (int) batch_size;
 	work.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
 	SPI_connect_ext(SPI_OPT_NONATOMIC);

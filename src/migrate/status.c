@@ -17,7 +17,8 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "actions/arguments.h"
+#include "store/store.h"
+#include "ground/arguments.h"
 #include "work/owned.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
@@ -112,7 +113,7 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 			const ModelDeclaration *declaration = lfirst(other);
 
 			if (declaration->kind == MODEL_MIGRATION &&
-				(name == NULL || item_compare_bytes(declaration->name, action_span(name)) == 0))
+				(name == NULL || item_compare_bytes(declaration->name, text_span(name)) == 0))
 				put_steps(result, table->relid, declaration);
 		}
 	}

@@ -13,7 +13,8 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "actions/arguments.h"
+#include "store/store.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
@@ -189,8 +190,8 @@ begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
 	InitMaterializedSRF(fcinfo, 0);
 	c->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	store_connect();
-	*rel = migration_open(action_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table,
-						  &c->migration);
+	*rel =
+		migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table, &c->migration);
 }
 
 /*

@@ -10,7 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "entity/chart.h"
 #include "pattern/pattern.h"
@@ -214,7 +214,7 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *what)
 	ItemSpan name;
 
 	argument_require(fcinfo, i, what);
-	name = action_span(PG_GETARG_TEXT_PP(i));
+	name = text_span(PG_GETARG_TEXT_PP(i));
 	if (name.len == 0 || name.len > 255)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the name of an access pattern must have 1 to 255 bytes")));

@@ -14,8 +14,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
+#include "item/build.h"
 #include "item/reader.h"
 #include "pattern/pattern.h"
 #include "request/request.h"
@@ -146,7 +147,7 @@ dyn_run_access_pattern(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "name");
 	run.parameters = PG_ARGISNULL(2) ? no_parameters() : PG_GETARG_DYN_ITEM(2);
 	run.table = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	run.pattern = find_pattern(PG_GETARG_TEXT_PP(0), action_span(PG_GETARG_TEXT_PP(1)));
+	run.pattern = find_pattern(PG_GETARG_TEXT_PP(0), text_span(PG_GETARG_TEXT_PP(1)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	run_pages(&run);
 	return (Datum) 0;

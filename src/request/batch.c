@@ -32,7 +32,7 @@ read_table(List *tables, ItemSpan name)
 
 	foreach (cell, tables)
 	{
-		if (item_compare_bytes(action_span(*(text **) lfirst(cell)), name) != 0)
+		if (item_compare_bytes(text_span(*(text **) lfirst(cell)), name) != 0)
 			continue;
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table \"%s\" is given twice", item_quoted(name))));
@@ -47,7 +47,7 @@ check_any(text *table, int n)
 	if (n == 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid RequestItems: the list of table \"%s\" is empty",
-							   item_quoted(action_span(table)))));
+							   item_quoted(text_span(table)))));
 }
 
 /*
@@ -138,14 +138,14 @@ print_attributes_to_get(StringInfo response, const List *names)
 static void
 print_unprocessed_table(StringInfo response, const GetTable *table, int first)
 {
-	response_member(response, action_span(table->name));
+	response_member(response, text_span(table->name));
 	appendStringInfoChar(response, '{');
 	response_begin_array(response, "Keys");
 	for (int i = first; i < table->get.nkeys; i++)
 		response_item(response, NULL, table->get.keys[i]);
 	response_end_array(response);
 	if (table->get.projection != NULL)
-		response_string(response, "ProjectionExpression", action_span(table->get.projection));
+		response_string(response, "ProjectionExpression", text_span(table->get.projection));
 	if (table->legacy.attributes_to_get.given)
 		print_attributes_to_get(response, table->legacy.attributes_to_get.members);
 	if (table->names != NULL)
@@ -178,7 +178,7 @@ print_gotten(StringInfo response, const List *tables)
 	{
 		const GetTable *table = lfirst(cell);
 
-		response_member(response, action_span(table->name));
+		response_member(response, text_span(table->name));
 		appendStringInfo(response, "[%s]", table->items.data);
 	}
 	response_end(response);

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "actions/options.h"
 #include "actions/several.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
@@ -110,8 +109,7 @@ print_capacity(StringInfo response, const ItemCall *call, CapacityKind kind)
 		return;
 	capacity_init(&capacity, measure->table);
 	capacity_add_item(&capacity, measure->old, measure->new, kind);
-	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
-				   &capacity);
+	capacity_print(response, "ConsumedCapacity", text_span(call->table), call->capacity, &capacity);
 }
 
 /* Run GetItem, and append the response.  With a NULL response, only check the request. */

@@ -7,7 +7,8 @@
  */
 #include "postgres.h"
 
-#include "actions/options.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "request/legacy.h"
 

@@ -7,7 +7,7 @@
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
 
-#include "actions/options.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "request/members.h"
 

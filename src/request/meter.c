@@ -52,7 +52,7 @@ add_collection(int part, const ItemMeasure *measure, void *arg)
 	{
 		if (meter->collected != NULL)
 			response_end_array(out);
-		response_member(out, action_span(meter->parts[part].table));
+		response_member(out, text_span(meter->parts[part].table));
 		appendStringInfoChar(out, '[');
 		meter->collected = measure->table;
 	}
@@ -96,7 +96,7 @@ meter_print(StringInfo response, RequestMeter *meter)
 	{
 		response_begin_array(response, "ConsumedCapacity");
 		forboth(name, meter->names, capacity, meter->capacities) capacity_print(
-			response, NULL, action_span(lfirst(name)), meter->detail, lfirst(capacity));
+			response, NULL, text_span(lfirst(name)), meter->detail, lfirst(capacity));
 		response_end_array(response);
 	}
 	if (meter->collected != NULL)

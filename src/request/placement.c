@@ -16,8 +16,7 @@ dyn_set_placement(PG_FUNCTION_ARGS)
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynSettings settings;
 	DynTable *table;
-	Relation rel = request_lock_table((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
-									  ShareRowExclusiveLock, &table);
+	Relation rel = request_lock_table(text_span(name), ShareRowExclusiveLock, &table);
 
 	settings = table->settings;
 	settings.no_placement = !PG_GETARG_BOOL(1);

@@ -4,7 +4,8 @@
  */
 #include "postgres.h"
 
-#include "actions/options.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
@@ -118,8 +119,7 @@ print_capacity(StringInfo response, const ReadCall *call, const ReadResult *resu
 	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), kind);
 	/* what a local index has fetched from the table (docs/semantics.md, I16) */
 	capacity_add_read(&capacity, &result->table->primary, call->fetched, kind);
-	capacity_print(response, "ConsumedCapacity", action_span(call->table), call->capacity,
-				   &capacity);
+	capacity_print(response, "ConsumedCapacity", text_span(call->table), call->capacity, &capacity);
 }
 
 static void
@@ -173,8 +173,8 @@ request_scan(JsonReader *reader, StringInfo response)
 	ReadResult result;
 
 	read_call(reader, scan_members, lengthof(scan_members), &call);
-	option_segment(&call.scan, call.segment.given ? &call.segment.value : NULL,
-				   call.total_segments.given ? &call.total_segments.value : NULL);
+	action_set_segment(&call.scan, call.segment.given ? &call.segment.value : NULL,
+					   call.total_segments.given ? &call.total_segments.value : NULL);
 	call.scan.read = call.read;
 	if (response == NULL)
 	{

@@ -6,11 +6,11 @@
 
 #include "miscadmin.h"
 
-#include "actions/options.h"
 #include "ground/errors.h"
 #include "request/meter.h"
 #include "request/request.h"
 #include "request/response.h"
+#include "actions/actions.h"
 #include "request/transact.h"
 
 /*

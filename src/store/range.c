@@ -36,8 +36,7 @@ store_column_compare(ItemType type, Datum a, Datum b)
 		return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b));
 	x = PG_DETOAST_DATUM_PACKED(a);
 	y = PG_DETOAST_DATUM_PACKED(b);
-	return item_compare_bytes((ItemSpan){VARDATA_ANY(x), VARSIZE_ANY_EXHDR(x)},
-							  (ItemSpan){VARDATA_ANY(y), VARSIZE_ANY_EXHDR(y)});
+	return item_compare_bytes(text_span(x), text_span(y));
 }
 
 /* Primary keys, by the order of their btree. */

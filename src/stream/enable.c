@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "actions/options.h"
+#include "ground/arguments.h"
 #include "catalog/indexspec.h"
 #include "work/owned.h"
 #include "ground/errors.h"
@@ -213,7 +213,7 @@ name_argument(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table name must not be null")));
-	return action_span(PG_GETARG_TEXT_PP(0));
+	return text_span(PG_GETARG_TEXT_PP(0));
 }
 
 /* dyn_enable_stream(table_name, view_type, shards) */
@@ -228,7 +228,7 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("view type must not be null")));
-	view = (DynStreamView) option_choice("view type", action_span(PG_GETARG_TEXT_PP(1)),
+	view = (DynStreamView) option_choice("view type", text_span(PG_GETARG_TEXT_PP(1)),
 										 dyn_stream_view_names);
 	if (!PG_ARGISNULL(2))
 	{

@@ -15,7 +15,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "stream/read.h"
 
@@ -66,7 +66,7 @@ get_call(FunctionCallInfo fcinfo, ReadCall *call)
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "position");
 	call->table = PG_GETARG_TEXT_PP(0);
-	call->read.position = stream_position_parse(action_span(PG_GETARG_TEXT_PP(1)));
+	call->read.position = stream_position_parse(text_span(PG_GETARG_TEXT_PP(1)));
 	if (!PG_ARGISNULL(2))
 		call->read.max_records = option_positive("max_records", PG_GETARG_INT32(2));
 	/* no shard has a number that is negative, or as large */
@@ -80,7 +80,7 @@ get_call(FunctionCallInfo fcinfo, ReadCall *call)
 static int64
 get_label(const ReadCall *call, const DynTable *table)
 {
-	ItemSpan label = action_span(call->stream);
+	ItemSpan label = text_span(call->stream);
 	ItemSpan arn = label;
 	ItemSpan name;
 	int64 value;
@@ -120,7 +120,7 @@ find_target(ReadCall *call, const DynTable *table)
 	if (call->read.shard >= stream->shards)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("shard must be between 0 and %d", stream->shards - 1)));
-	stream_set_target(&call->target, table, stream, dyn_table_name(action_span(call->table)));
+	stream_set_target(&call->target, table, stream, dyn_table_name(text_span(call->table)));
 	call->known = true;
 }
 

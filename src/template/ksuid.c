@@ -150,7 +150,7 @@ dyn_ksuid_highest(PG_FUNCTION_ARGS)
 static void
 decode_argument(const text *ksuid, unsigned char bytes[KSUID_BYTES])
 {
-	ItemSpan span = {VARDATA_ANY(ksuid), VARSIZE_ANY_EXHDR(ksuid)};
+	ItemSpan span = text_span(ksuid);
 
 	if (!decode(span, bytes))
 		ereport(ERROR,

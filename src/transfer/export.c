@@ -15,7 +15,8 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "actions/arguments.h"
+#include "actions/actions.h"
+#include "ground/arguments.h"
 #include "entity/entity.h"
 #include "transfer/transfer.h"
 
@@ -51,7 +52,7 @@ find_entity(text *table_name, text *name)
 {
 	DynTable *table;
 	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
-	Entity *entity = entity_find(rel, table, action_span(name), false);
+	Entity *entity = entity_find(rel, table, text_span(name), false);
 
 	relation_close(rel, NoLock);
 	return entity;

@@ -25,7 +25,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "index/index.h"
 #include "index/place_plan.h"

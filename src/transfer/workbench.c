@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "item/reader.h"
 #include "request/request.h"

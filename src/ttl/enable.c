@@ -12,7 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "actions/options.h"
 #include "ground/errors.h"
 #include "index/index.h"
 #include "request/resource.h"
@@ -106,8 +105,8 @@ dyn_enable_ttl(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table name and attribute must not be null")));
-	wanted.table = action_span(PG_GETARG_TEXT_PP(0));
-	wanted.attribute = action_span(PG_GETARG_TEXT_PP(1));
+	wanted.table = text_span(PG_GETARG_TEXT_PP(0));
+	wanted.attribute = text_span(PG_GETARG_TEXT_PP(1));
 	wanted.hide_expired = PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2);
 	if (!gsi_can_commit(fcinfo))
 	{
@@ -140,7 +139,7 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 
 	if (!gsi_can_commit(fcinfo) && !PG_ARGISNULL(0))
 	{
-		request_disable_ttl(action_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
+		request_disable_ttl(text_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_disable_ttl");

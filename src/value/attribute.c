@@ -7,7 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "value/value.h"
 
@@ -26,7 +26,7 @@ type_argument(FunctionCallInfo fcinfo, int i)
 	ItemType type;
 
 	argument_require(fcinfo, i, "type");
-	code = action_span(PG_GETARG_TEXT_PP(i));
+	code = text_span(PG_GETARG_TEXT_PP(i));
 	type = item_type_from_code(code);
 	if (type == 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -76,7 +76,7 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
-	if (!item_find(&attributes, action_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
+	if (!item_find(&attributes, text_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
 		!value_read(get_reader(fcinfo, type), attribute, true, &value))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);

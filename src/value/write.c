@@ -241,7 +241,7 @@ static ItemSpan
 bytes_payload(const ValueWriter *writer, Datum value)
 {
 	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-	ItemSpan span = {VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)};
+	ItemSpan span = text_span(bytes);
 	int len;
 
 	if (writer->form.kind == VALUE_BYTEA && writer->form.type == ITEM_S)
@@ -503,7 +503,7 @@ make_writer(FunctionCallInfo fcinfo)
 	if (!PG_ARGISNULL(1))
 	{
 		text *given = PG_GETARG_TEXT_PP(1);
-		ItemSpan span = {VARDATA_ANY(given), VARSIZE_ANY_EXHDR(given)};
+		ItemSpan span = text_span(given);
 
 		/* a type of DynamoDB's alone is with the type of the value here */
 		if (memchr(span.data, ' ', span.len) == NULL)

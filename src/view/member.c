@@ -8,7 +8,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/call_site.h"
 #include "ground/errors.h"
 #include "view/member.h"
@@ -328,7 +328,7 @@ make_state(FunctionCallInfo fcinfo)
 	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
 
 	state->context = context;
-	state->member = member_parse(action_span(definition));
+	state->member = member_parse(text_span(definition));
 	state->scratch =
 		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
 	if (!call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
@@ -347,8 +347,8 @@ get_state(FunctionCallInfo fcinfo)
 	argument_require(fcinfo, MEMBER_DEFINITION_ARGUMENT, "definition");
 	if (state != NULL)
 	{
-		if (same(action_span(state->definition),
-				 action_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
+		if (same(text_span(state->definition),
+				 text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT))))
 			return state;
 		fcinfo->flinfo->fn_extra = NULL;
 		MemoryContextDelete(state->context);

@@ -10,7 +10,8 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
-#include "actions/arguments.h"
+#include "catalog/key.h"
+#include "ground/arguments.h"
 #include "ground/call_site.h"
 #include "ground/errors.h"
 #include "view/member.h"
@@ -222,7 +223,7 @@ get_call(FunctionCallInfo fcinfo)
 		argument_require(fcinfo, i, "an argument of dyn_entity_key");
 	call = palloc0(sizeof(KeyCall));
 	definition = PG_GETARG_TEXT_P_COPY(1);
-	call->member = member_parse(action_span(definition));
+	call->member = member_parse(text_span(definition));
 	call->nparts = PG_GETARG_INT32(2);
 	call->type = member_column_type(get_fn_expr_rettype(fcinfo->flinfo));
 	check_call(fcinfo, call);

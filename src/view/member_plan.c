@@ -75,7 +75,7 @@ text_constant(Node *node)
 static ItemSpan
 constant_span(const Const *constant)
 {
-	return action_span(DatumGetTextPP(constant->constvalue));
+	return text_span(DatumGetTextPP(constant->constvalue));
 }
 
 /* False if the arguments are not what a view has, or nothing can be said of the key. */

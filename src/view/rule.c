@@ -48,7 +48,7 @@ read_text(Node *node, ItemSpan *span)
 
 	if (!IsA(node, Const) || constant->consttype != TEXTOID || constant->constisnull)
 		return false;
-	*span = action_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
+	*span = text_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
 	return true;
 }
 

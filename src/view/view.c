@@ -15,7 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "catalog/derive.h"
 #include "catalog/indexspec.h"
 #include "ground/compat.h"
@@ -454,14 +454,14 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "entity");
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	view.table = table;
-	view.entity = entity_find(rel, table, action_span(PG_GETARG_TEXT_PP(1)), false);
+	view.entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)), false);
 	view.schema = get_namespace_name(RelationGetNamespace(rel));
-	view.index = index == NULL ? NULL : find_index(table, action_span(index));
-	view.unnested = unnest == NULL ? NULL : find_list(view.entity, action_span(unnest));
+	view.index = index == NULL ? NULL : find_index(table, text_span(index));
+	view.unnested = unnest == NULL ? NULL : find_list(view.entity, text_span(unnest));
 	if (name == NULL)
 		view.name = default_name(view.entity, unnest, index);
 	else
-		view.name = dyn_identifier(action_span(name));
+		view.name = dyn_identifier(text_span(name));
 	view.keys = view_keys(view.entity, table, view.index);
 	choose_columns(&view);
 	make_view(&view);

@@ -1,13 +1,51 @@
 /*
  * arguments.c
- *	  Arguments of the typed SQL functions.
+ *	  Arguments of SQL functions, and the choices and numbers that they are.
  */
 #include "postgres.h"
 
-#include "utils/jsonb.h"
-
-#include "actions/arguments.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
+
+/* "A, B or C" */
+static char *
+list_choices(const char *const *choices)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; choices[i] != NULL; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(&list, choices[i + 1] == NULL ? " or " : ", ");
+		appendStringInfoString(&list, choices[i]);
+	}
+	return list.data;
+}
+
+/* The number of the choice that the value is. */
+int
+option_choice(const char *parameter, ItemSpan value, const char *const *choices)
+{
+	for (int i = 0; choices[i] != NULL; i++)
+	{
+		if (item_span_is(value, choices[i]))
+			return i;
+	}
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s \"%s\"", parameter, item_quoted(value)),
+					errhint("Use %s.", list_choices(choices))));
+}
+
+/* A limit is 1 at least (docs/semantics.md, L13). */
+int64
+option_positive(const char *parameter, int64 value)
+{
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("%s must be at least 1", parameter)));
+	return value;
+}
 
 /* Raise ERRCODE_DYN_VALIDATION if argument i is null.  The message calls the argument by name. */
 void
@@ -50,29 +88,5 @@ argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 {
 	if (PG_ARGISNULL(i))
 		return missing;
-	return option_choice(name, action_span(PG_GETARG_TEXT_PP(i)), choices);
-}
-
-/* vals below 0: the function has none. */
-ExprRequest *
-argument_expressions(FunctionCallInfo fcinfo, int names, int vals)
-{
-	return expr_request(PG_ARGISNULL(names) ? NULL : PG_GETARG_JSONB_P(names),
-						vals < 0 ? NULL : argument_item(fcinfo, vals));
-}
-
-/*
- * What the arguments of all writes end with, from i on: condition, names, vals, return_values,
- * return_values_on_condition_check_failure.
- */
-void
-argument_write(FunctionCallInfo fcinfo, int i, const char *const *choices, ItemRequest *request)
-{
-	request->condition = argument_text(fcinfo, i);
-	request->expressions = argument_expressions(fcinfo, i + 1, i + 2);
-	request->return_values =
-		(ReturnValues) argument_choice(fcinfo, i + 3, "return_values", RETURN_NONE, choices);
-	request->old_on_failure =
-		argument_choice(fcinfo, i + 4, "return_values_on_condition_check_failure", RETURN_NONE,
-						option_return_old) == RETURN_ALL_OLD;
+	return option_choice(name, text_span(PG_GETARG_TEXT_PP(i)), choices);
 }

@@ -1,0 +1,22 @@
+/*
+ * arguments.h
+ *	  Arguments of SQL functions by their place, where NULL is what is not given; and choices and
+ *	  numbers, which arguments, requests and declarations read by the same rules.
+ */
+#ifndef DYNAMO_TABLE_GROUND_ARGUMENTS_H
+#define DYNAMO_TABLE_GROUND_ARGUMENTS_H
+
+#include "item/item.h"
+
+/* The parameter is for messages; choices end with NULL, and their numbers are those of an enum. */
+extern int option_choice(const char *parameter, ItemSpan value, const char *const *choices);
+extern int64 option_positive(const char *parameter, int64 value);
+
+extern void argument_require(FunctionCallInfo fcinfo, int i, const char *name);
+extern text *argument_text(FunctionCallInfo fcinfo, int i);
+extern DynItem *argument_item(FunctionCallInfo fcinfo, int i);
+extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name);
+extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
+						   const char *const *choices);
+
+#endif
