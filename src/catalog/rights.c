@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "catalog/rights.h"
@@ -147,4 +148,21 @@ rights_open(Oid relid, LOCKMODE mode)
 		return NULL;
 	rights_check(relid, name, &wanted);
 	return try_relation_open(relid, mode);
+}
+
+/*
+ * Raises an error unless the current user owns the table, and it is neither partitioned nor a
+ * partition.  what names, for the message, the part of the table that is to be changed.
+ */
+void
+rights_require_plain_table(Relation rel, const char *what)
+{
+	const char *table = RelationGetRelationName(rel);
+
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, table);
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("%s of table \"%s\" cannot be changed", what, table),
+						errdetail("It is partitioned, or a partition.")));
 }

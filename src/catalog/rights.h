@@ -42,4 +42,7 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
+/* An error unless the caller owns the table and its rows are its own; what is to be changed is for the message. */
+extern void rights_require_plain_table(Relation rel, const char *what);
+
 #endif

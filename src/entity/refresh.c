@@ -8,9 +8,10 @@
 #include "executor/spi.h"
 #include "utils/builtins.h"
 
+#include "entity/entity.h"
 #include "ground/arguments.h"
 #include "job/items.h"
-#include "entity/entity.h"
+#include "work/procedure.h"
 
 typedef struct Refresh
 {
@@ -66,10 +67,9 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	job_require_nonatomic(fcinfo, work.procedure);
+	procedure_connect(fcinfo, work.procedure);
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "entity");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	work.table_name = PG_GETARG_TEXT_PP(0);
 	work.name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	refresh.name = (ItemSpan){work.name, strlen(work.name)};

@@ -71,10 +71,10 @@ typedef struct Backfill
 void
 gsi_check_row_security(const GsiWork *work)
 {
-	if (check_enable_rls(work->relid, InvalidOid, true) == RLS_ENABLED)
+	if (check_enable_rls(work->procedure.relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("row-level security may hide items of table \"%s\" from %s",
-							   work->table, work->what),
+							   work->procedure.table, work->procedure.what),
 						errhint("Call as a role that bypasses row-level security.")));
 }
 
@@ -274,7 +274,7 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 {
 	DynMarked marked;
 
-	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->relid);
+	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->procedure.relid);
 	run(sql, nargs, TIDOID, values, false);
 	dyn_mark_end(&marked);
 }
@@ -322,9 +322,9 @@ check_gone(const Backfill *fill, Datum pointer)
 		1, TIDOID, &pointer, false);
 	if (SPI_processed > 0)
 		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-						errmsg("columns of %s cannot be filled in", fill->work->what),
+						errmsg("columns of %s cannot be filled in", fill->work->procedure.what),
 						errdetail("A trigger or rule of table \"%s\" takes updates back.",
-								  fill->work->table)));
+								  fill->work->procedure.table)));
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -348,7 +348,7 @@ adapt(Backfill *fill, instr_time begin)
 static void
 keep_skipped(Backfill *fill, BlockRange range)
 {
-	MemoryContext old = MemoryContextSwitchTo(fill->work->context);
+	MemoryContext old = MemoryContextSwitchTo(fill->work->procedure.context);
 	BlockRange *kept = palloc(sizeof(BlockRange));
 
 	*kept = range;
@@ -383,7 +383,7 @@ static void
 fill_skipped(Backfill *fill)
 {
 	BlockRange range = *(BlockRange *) linitial(fill->skipped);
-	MemoryContext old = MemoryContextSwitchTo(fill->work->context);
+	MemoryContext old = MemoryContextSwitchTo(fill->work->procedure.context);
 	Datum *tids;
 	int n = find_rows(fill, range, &tids);
 
@@ -412,8 +412,8 @@ vacuum(Backfill *fill)
 		return;
 	fill->changed = 0;
 	sql = psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s", fill->qualified);
-	sql = MemoryContextStrdup(work->context, sql);
-	gsi_next_transaction(work);
+	sql = MemoryContextStrdup(work->procedure.context, sql);
+	procedure_next_transaction(&work->procedure);
 	gsi_progress(work, GSI_VACUUM);
 	if (!gsi_try_in_worker(work, sql))
 		ereport(DEBUG1, (errmsg("no background worker is free for \"%s\"", sql)));
@@ -429,14 +429,14 @@ tell(Backfill *fill)
 	if (!TimestampDifferenceExceeds(fill->told, GetCurrentTimestamp(), TELL_AFTER))
 		return;
 	fill->told = GetCurrentTimestamp();
-	ereport(NOTICE,
-			(errmsg("%s: %d %% of table \"%s\" are filled, " INT64_FORMAT " items", work->what,
-					(int) (100.0 * fill->next / Max(fill->end, 1)), work->table, work->items)));
+	ereport(NOTICE, (errmsg("%s: %d %% of table \"%s\" are filled, " INT64_FORMAT " items",
+							work->procedure.what, (int) (100.0 * fill->next / Max(fill->end, 1)),
+							work->procedure.table, work->items)));
 }
 
 /*
  * Fills in the index's columns in all rows of the table that lack them, in many transactions.  It
- * commits the caller's transaction and leaves the last one open.  gsi_begin() and gsi_connect()
+ * commits the caller's transaction and leaves the last one open.  gsi_begin() and procedure_connect()
  * were called before.
  */
 void
@@ -444,7 +444,7 @@ gsi_backfill(GsiWork *work)
 {
 	Backfill fill = {.work = work, .batch = FIRST_BATCH, .told = GetCurrentTimestamp()};
 
-	ereport(NOTICE, (errmsg("%s: filling columns", work->what)));
+	ereport(NOTICE, (errmsg("%s: filling columns", work->procedure.what)));
 	gsi_progress(work, GSI_BACKFILL);
 	for (;;)
 	{

@@ -31,9 +31,9 @@ look(GsiWork *work, DynTable **table)
 static void
 run(GsiWork *work, const char *sql)
 {
-	char *kept = MemoryContextStrdup(work->context, sql);
+	char *kept = MemoryContextStrdup(work->procedure.context, sql);
 
-	gsi_next_transaction(work);
+	procedure_next_transaction(&work->procedure);
 	if (work->temporary)
 		dyn_execute(kept);
 	else
@@ -79,7 +79,7 @@ drop_remains_sql(GsiWork *work)
 	Datum values[3];
 	char *sql = NULL;
 
-	values[0] = ObjectIdGetDatum(work->relid);
+	values[0] = ObjectIdGetDatum(work->procedure.relid);
 	values[1] = CStringGetTextDatum(column_numbers(table, index));
 	values[2] = CStringGetTextDatum(psprintf("%s_%s", RelationGetRelationName(rel), work->index));
 	relation_close(rel, NoLock);
@@ -143,13 +143,13 @@ gsi_build_btree(GsiWork *work)
 	if (sql == NULL)
 		return;
 	gsi_progress(work, GSI_BUILD);
-	ereport(NOTICE, (errmsg("%s: building", work->what)));
+	ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
 	run(work, sql);
 	if (build_sql(work) != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the btree of %s of table \"%s\" is not there", work->what, work->table),
-				 errhint("Call %s again.", work->procedure)));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("the btree of %s of table \"%s\" is not there", work->procedure.what,
+							   work->procedure.table),
+						errhint("Call %s again.", work->procedure.name)));
 }
 
 /*

@@ -98,12 +98,14 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work, bool several)
 static void
 fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-					errmsg("table \"%s\" has a local index \"%s\"", work->table, work->index),
-					errdetail("A local index is made with its table, and goes with it."),
-					errhint("If its btree was dropped, create that again: %s",
-							dyn_shape_index_sql(
-								shape, spec, psprintf("%s_%s", work->table, work->index), true))));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+		 errmsg("table \"%s\" has a local index \"%s\"", work->procedure.table, work->index),
+		 errdetail("A local index is made with its table, and goes with it."),
+		 errhint("If its btree was dropped, create that again: %s",
+				 dyn_shape_index_sql(
+					 shape, spec, psprintf("%s_%s", work->procedure.table, work->index), true))));
 }
 
 /* An index of that name may be there if it is a part of this one. */
@@ -114,14 +116,14 @@ check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape
 	if (existing->local)
 		fail_local(work, shape, existing);
 	if (dyn_find_index(table, spec->name)->status == DYN_INDEX_ACTIVE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-				 errmsg("index \"%s\" of table \"%s\" already exists", work->index, work->table)));
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+						errmsg("index \"%s\" of table \"%s\" already exists", work->index,
+							   work->procedure.table)));
 	if (!dyn_index_spec_equal(existing, spec))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 						errmsg("a part of an index \"%s\" of table \"%s\" with another definition "
 							   "is there",
-							   work->index, work->table),
+							   work->index, work->procedure.table),
 						errdetail("It is defined as %s.", dyn_index_spec_print(existing)),
 						errhint("Call dyn_drop_index to remove it.")));
 }
@@ -198,11 +200,11 @@ fill_columns(GsiWork *work)
 {
 	static char *filled = NULL;
 
-	if (gsi_runs_statements() && filled != NULL && strcmp(filled, work->what) == 0)
+	if (gsi_runs_statements() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
 		return;
 	gsi_backfill(work);
 	gsi_validate(work);
-	filled = MemoryContextStrdup(TopMemoryContext, work->what);
+	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
 }
 
 /* The rest, of an index that is declared. */
@@ -212,9 +214,9 @@ gsi_build_index(GsiWork *work)
 	fill_columns(work);
 	gsi_build_btree(work);
 	activate_index(work);
-	gsi_next_transaction(work);
+	procedure_next_transaction(&work->procedure);
 	ereport(NOTICE,
-			(errmsg("%s of table \"%s\" is active", work->what, work->table),
+			(errmsg("%s of table \"%s\" is active", work->procedure.what, work->procedure.table),
 			 errdetail("Items filled in: %lld. Items with key attributes that are left out: %lld.",
 					   (long long) work->items, (long long) work->left_out),
 			 work->left_out == 0 || work->ttl
@@ -230,8 +232,8 @@ call_create_index(FunctionCallInfo fcinfo, bool several)
 	DynTable *table;
 	Relation rel;
 
-	work->procedure = "dyn_create_index";
-	gsi_connect(work, fcinfo);
+	work->procedure.name = "dyn_create_index";
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);

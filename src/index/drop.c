@@ -19,12 +19,13 @@ static void
 check_droppable(const GsiWork *work, const DynIndexSpec *spec)
 {
 	if (spec == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" has no index \"%s\"", work->table, work->index)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+				 errmsg("table \"%s\" has no index \"%s\"", work->procedure.table, work->index)));
 	if (spec->local)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("local index \"%s\" of table \"%s\" cannot be dropped", work->index,
-							   work->table),
+							   work->procedure.table),
 						errdetail("A local index goes with its table.")));
 }
 
@@ -111,8 +112,8 @@ dyn_drop_index(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	work->procedure = "dyn_drop_index";
-	gsi_connect(work, fcinfo);
+	work->procedure.name = "dyn_drop_index";
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);

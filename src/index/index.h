@@ -6,7 +6,7 @@
  * A build is a procedure of many transactions.  Between any two of them it may be cancelled, or
  * the server may crash: what there is then says by itself what is left to do, so the same call
  * does the rest.  Lock order within a transaction: the table, then rows, one batch at a time; no
- * lock but the session's own (see work.c) is held from one transaction to the next.
+ * lock but the turn (see work/procedure.h) is held from one transaction to the next.
  */
 #ifndef DYNAMO_TABLE_INDEX_INDEX_H
 #define DYNAMO_TABLE_INDEX_INDEX_H
@@ -14,12 +14,9 @@
 #include "fmgr.h"
 #include "postmaster/bgworker.h"
 #include "storage/block.h"
-#include "storage/lock.h"
 
 #include "catalog/indexspec.h"
-
-/* Of advisory locks of the extension's own; SQL's are of the classes 1 and 2. */
-#define GSI_LOCK_CLASS 0x4459
+#include "work/procedure.h"
 
 /* Seconds after which a launcher is started again that has ended. */
 #define GSI_RESTART_LAUNCHER 10
@@ -48,18 +45,11 @@ typedef struct GsiPlace
 /* What a procedure knows from one transaction to the next. */
 typedef struct GsiWork
 {
-	const char *procedure;
-	MemoryContext context; /* outlives transactions */
-	MemoryContext transient; /* emptied by each transaction */
-	Oid relid;
-	const char *table; /* name for messages */
+	Procedure procedure; /* the first member */
 	bool temporary; /* no other process can see the table */
 	bool ttl; /* it is about time to live, not about an index */
 	ItemSpan name; /* of the index */
-	const char *index; /* the same for messages */
-	const char *what; /* "index "GSI1"" */
-	LOCKTAG lock;
-	bool locked;
+	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
 	GsiPlace place; /* of the worker that runs a statement for it */
 	GsiPhase phase;
 	int64 blocks_done;
@@ -78,17 +68,10 @@ extern char *gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation 
 pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
 
 /* work.c */
-extern bool gsi_can_commit(FunctionCallInfo fcinfo);
-extern void gsi_connect(const GsiWork *work, FunctionCallInfo fcinfo);
 extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
 extern void gsi_end(GsiWork *work);
-extern void gsi_next_transaction(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
-extern bool gsi_keep_away(Oid relid);
-extern void gsi_set_lock_tag(LOCKTAG *lock, Oid relid);
-extern bool gsi_take_turn(Oid relid);
-extern void gsi_require_plain_table(Relation rel, const char *what);
 
 /* create.c, drop.c */
 extern void gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table,

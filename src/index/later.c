@@ -104,7 +104,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	what->request.database = MyDatabaseId;
 	gsi_worker_user(&what->request.session_user, &what->request.role);
 	what->request.relid = table->relid;
-	what->table = pstrdup(work->table);
+	what->table = pstrdup(work->procedure.table);
 	what->what = work->ttl ? "time to live" : "the index";
 	what->statement =
 		resume_call(table, quote_literal_cstr(table->qualified), work->ttl ? NULL : work->index);
@@ -226,8 +226,12 @@ begin(const GsiRequest *request)
 		return false;
 	}
 	on_shmem_exit(start_next, ObjectIdGetDatum(MyDatabaseId));
-	/* the transaction that started us has committed, but may hold its locks for a moment more */
-	if (!gsi_take_turn(request->relid))
+	/*
+	 * The transaction that started us has committed, but may hold its locks for a moment more.  The
+	 * turn is ours to the end: in a gap before our procedure begins, a session that only asks for
+	 * it would send that away.
+	 */
+	if (!procedure_await_turn(request->relid, true))
 		return false;
 	if (!request->noted)
 		gsi_note_attempt(request->relid);

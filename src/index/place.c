@@ -36,7 +36,7 @@ lock_one(LOCKTAG *tag, Oid role, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, role, FIRST_PLACE + i, GSI_LOCK_CLASS);
+		SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, role, FIRST_PLACE + i, PROCEDURE_LOCK_CLASS);
 		switch (LockAcquire(tag, ExclusiveLock, true, true))
 		{
 			case LOCKACQUIRE_OK:

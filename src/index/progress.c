@@ -26,7 +26,7 @@ static bool
 is_shown(const GsiWork *work)
 {
 	return MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
-		   MyBEEntry->st_progress_command_target == work->relid &&
+		   MyBEEntry->st_progress_command_target == work->procedure.relid &&
 		   MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] == PROGRESS_MARKER;
 }
 
@@ -44,7 +44,7 @@ gsi_progress_show(const GsiWork *work)
 					  work->blocks_done, work->items, work->left_out};
 
 	if (!is_shown(work))
-		pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->relid);
+		pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, work->procedure.relid);
 	pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 

@@ -178,19 +178,6 @@ read_requests(Oid schema, MemoryContext context, int *waiting)
 	return requests;
 }
 
-/* Whoever it is that has the table in work would be waited for. */
-static bool
-is_idle(Oid relid)
-{
-	LOCKTAG lock;
-
-	gsi_set_lock_tag(&lock, relid);
-	if (LockAcquire(&lock, ExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
-		return false;
-	LockRelease(&lock, ExclusiveLock, true);
-	return true;
-}
-
 /* Those that there are places for, which are taken meanwhile so that each is counted once. */
 static List *
 choose(List *requests)
@@ -205,7 +192,7 @@ choose(List *requests)
 		GsiPlace *place = palloc0(sizeof(GsiPlace));
 		Oid role = OidIsValid(request->role) ? request->role : request->session_user;
 
-		if (!is_idle(request->relid) || !gsi_try_place(role, place))
+		if (procedure_is_at_work(request->relid) || !gsi_try_place(role, place))
 			continue;
 		places = lappend(places, place);
 		chosen = lappend(chosen, request);

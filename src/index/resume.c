@@ -21,8 +21,9 @@ begun(const GsiWork *work, Relation rel, const DynTable *table)
 	const DynIndexSpec *spec = dyn_shape_index(dyn_shape_of(rel, table), work->name);
 
 	if (spec == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" has no index \"%s\"", work->table, work->index)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+				 errmsg("table \"%s\" has no index \"%s\"", work->procedure.table, work->index)));
 	return spec->status;
 }
 
@@ -35,8 +36,8 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	work->procedure = "dyn_resume_index";
-	gsi_connect(work, fcinfo);
+	work->procedure.name = "dyn_resume_index";
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, true, &table);
@@ -51,7 +52,7 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 			gsi_remove_index(work);
 		else
 			ereport(NOTICE, (errmsg("index \"%s\" of table \"%s\" is not being created or deleted",
-									work->index, work->table)));
+									work->index, work->procedure.table)));
 	}
 	PG_FINALLY();
 	{

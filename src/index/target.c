@@ -16,7 +16,7 @@ gsi_name(GsiWork *work, ItemSpan name)
 {
 	work->name = name;
 	work->index = pnstrdup(name.data, name.len);
-	work->what = work->ttl ? "time to live" : psprintf("index \"%s\"", work->index);
+	work->procedure.what = work->ttl ? "time to live" : psprintf("index \"%s\"", work->index);
 }
 
 /*
@@ -53,7 +53,8 @@ void
 gsi_fail_dropped(const GsiWork *work)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-					errmsg("%s of table \"%s\" was dropped meanwhile", work->what, work->table)));
+					errmsg("%s of table \"%s\" was dropped meanwhile", work->procedure.what,
+						   work->procedure.table)));
 }
 
 /* Take it from a shape. */

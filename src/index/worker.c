@@ -140,7 +140,7 @@ start_worker(const GsiWork *work, dsm_segment *segment)
 	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_worker_main",
 						UInt32GetDatum(dsm_segment_handle(segment)));
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: index of table %s, for PID %d",
-			 work->table, MyProcPid);
+			 work->procedure.table, MyProcPid);
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
@@ -199,7 +199,7 @@ listen_to_worker(const GsiWork *work, shm_mq_handle *queue)
 	if (!done)
 		ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
 						errmsg("the background worker for index \"%s\" ended early", work->index),
-						errhint("See the server's log, and call %s again.", work->procedure)));
+						errhint("See the server's log, and call %s again.", work->procedure.name)));
 }
 
 /* In a place. */
@@ -259,8 +259,8 @@ await_place(GsiWork *work)
 	while (!gsi_try_place(GetUserId(), &work->place))
 	{
 		if (!told)
-			ereport(NOTICE, (errmsg("%s: waiting for one of the %d workers for indexes", work->what,
-									dyn_max_index_workers)));
+			ereport(NOTICE, (errmsg("%s: waiting for one of the %d workers for indexes",
+									work->procedure.what, dyn_max_index_workers)));
 		told = true;
 		InvalidateCatalogSnapshot();
 		work_sleep(PLACE_PAUSE);
@@ -290,14 +290,14 @@ gsi_run_in_worker(GsiWork *work, const char *sql)
 	{
 		next_statement = MemoryContextStrdup(TopMemoryContext, sql);
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("%s needs a statement of its own", work->procedure)));
+						errmsg("%s needs a statement of its own", work->procedure.name)));
 	}
 	await_place(work);
 	if (!run_in_place(work, sql))
 		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 						errmsg("no background worker is free for index \"%s\"", work->index),
 						errhint("Increase max_worker_processes, or run this and call %s again: %s",
-								work->procedure, sql)));
+								work->procedure.name, sql)));
 }
 
 /*

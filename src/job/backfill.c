@@ -13,6 +13,7 @@
 #include "actions/actions.h"
 #include "ground/arguments.h"
 #include "job/items.h"
+#include "work/procedure.h"
 
 /* Bytes of what was asked for that people are shown. */
 #define LONGEST_NAME 200
@@ -127,10 +128,9 @@ dyn_backfill(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	job_require_nonatomic(fcinfo, work.procedure);
+	procedure_connect(fcinfo, work.procedure);
 	argument_require(fcinfo, TABLE_NAME, "table_name");
 	argument_require(fcinfo, UPDATE_EXPRESSION, "update_expression");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
 	work.name = shown_name(fcinfo);
 	work.fingerprint = fingerprint(fcinfo);

@@ -17,9 +17,10 @@
 #include "actions/actions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
-#include "work/job.h"
 #include "migrate/collide.h"
 #include "migrate/write.h"
+#include "work/job.h"
+#include "work/procedure.h"
 
 /* Batches of a chunk, which one session works on. */
 #define CHUNK_BATCHES 20
@@ -378,7 +379,7 @@ dyn_migrate(PG_FUNCTION_ARGS)
 	MigrationJob work = {0};
 	int64 batch_size = 0;
 
-	job_require_nonatomic(fcinfo, "dyn_migrate()");
+	procedure_connect(fcinfo, "dyn_migrate()");
 	argument_require(fcinfo, 0, "migration");
 	if (!PG_ARGISNULL(2))
 		batch_size = option_positive("batch_size", PG_GETARG_INT32(2));
@@ -388,7 +389,6 @@ dyn_migrate(PG_FUNCTION_ARGS)
 	work.name = text_span(PG_GETARG_TEXT_P_COPY(0));
 	work.batch_size = (int) batch_size;
 	work.wait = PG_ARGISNULL(4) || PG_GETARG_BOOL(4);
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	PG_TRY();
 	{
 		migrate(&work, argument_text(fcinfo, 1), !PG_ARGISNULL(3) && PG_GETARG_BOOL(3));

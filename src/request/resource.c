@@ -11,6 +11,7 @@
 #include "utils/acl.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "index/index.h"
@@ -86,7 +87,7 @@ request_keep_procedures_away(ItemSpan name)
 
 	request_check_owner(rel);
 	relation_close(rel, AccessShareLock);
-	if (!gsi_keep_away(relid))
+	if (!procedure_await_turn(relid, false))
 		dyn_error(ERRCODE_DYN_RESOURCE_IN_USE,
 				  "Attempt to change a resource which is still in use: Table is being updated: "
 				  "%s",
@@ -97,9 +98,9 @@ request_keep_procedures_away(ItemSpan name)
 void
 request_begin_work(GsiWork *work, Relation rel, const DynTable *table)
 {
-	work->relid = RelationGetRelid(rel);
-	work->table = table->name;
-	gsi_require_plain_table(rel, work->ttl ? work->what : "indexes");
+	work->procedure.relid = RelationGetRelid(rel);
+	work->procedure.table = table->name;
+	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
 }
 
 /* For a background worker, which is to do the rest. */

@@ -322,7 +322,7 @@ static void
 begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape *shape,
 			 ItemSpan name)
 {
-	work->procedure = "UpdateTable";
+	work->procedure.name = "UpdateTable";
 	gsi_name(work, name);
 	request_begin_work(work, rel, table);
 	request_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");

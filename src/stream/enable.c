@@ -21,6 +21,7 @@
 
 #include "ground/arguments.h"
 #include "catalog/indexspec.h"
+#include "catalog/rights.h"
 #include "work/owned.h"
 #include "ground/errors.h"
 #include "ground/mark.h"
@@ -47,7 +48,7 @@ stream_lock_mode(ItemSpan name, int view)
 static void
 check_table(Relation rel)
 {
-	gsi_require_plain_table(rel, "change streams");
+	rights_require_plain_table(rel, "change streams");
 	if (!RelationNeedsWAL(rel) || rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),

@@ -14,10 +14,10 @@
 #include "utils/snapmgr.h"
 
 #include "work/owned.h"
-#include "index/index.h"
 #include "stream/background.h"
 #include "stream/collect.h"
 #include "work/brief_lock.h"
+#include "work/procedure.h"
 
 /* Milliseconds between two looks at a collector that may have gone. */
 #define LOOK_AGAIN 200
@@ -30,21 +30,16 @@ begin(void)
 {
 }
 
-/* Always READ COMMITTED, as with all procedures that commit: what others have committed has to be seen. */
 static void
 commit(void)
 {
-	SPI_commit();
-	XactIsoLevel = XACT_READ_COMMITTED;
+	procedure_commit(NULL);
 }
 
 static void
 require_outermost(FunctionCallInfo fcinfo)
 {
-	if (!gsi_can_commit(fcinfo))
-		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("dyn_collect_streams() cannot run inside a transaction block"),
-						errhint("It commits many times, so it has to be called by itself.")));
+	procedure_require_commit(fcinfo, "dyn_collect_streams()");
 	PreventCommandDuringRecovery("dyn_collect_streams()");
 	PreventCommandIfReadOnly("dyn_collect_streams()");
 	stream_require_replication("dyn_collect_streams()");

@@ -29,9 +29,9 @@
 #include "work/owned.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
-#include "index/index.h"
 #include "stream/stream.h"
 #include "ttl/ttl.h"
+#include "work/procedure.h"
 
 /* What a procedure knows. */
 typedef struct Life
@@ -217,18 +217,10 @@ write_state(const Life *life, XLogRecPtr collected)
  * The procedures
  */
 
-/* Commit, and see what others have committed, whatever the session's default is. */
-static void
-next_transaction(void)
-{
-	SPI_commit();
-	XactIsoLevel = XACT_READ_COMMITTED;
-}
-
 static void
 check_call(FunctionCallInfo fcinfo, const Life *life)
 {
-	if (!gsi_can_commit(fcinfo))
+	if (!procedure_can_commit(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("%s cannot run inside a transaction block", life->procedure),
 						errhint("A replication slot is not a transaction's to make or to drop.")));
@@ -253,7 +245,7 @@ take_life(void)
 static void
 look(Life *life)
 {
-	next_transaction();
+	procedure_commit(NULL);
 	life->schema = owned_extension_schema();
 	stream_look(life->schema, &life->slot);
 }
@@ -273,7 +265,7 @@ work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))
 	look(life);
 	if (check(life))
 		act(life);
-	next_transaction();
+	procedure_commit(NULL);
 }
 
 static Datum
@@ -343,7 +335,7 @@ set_up(Life *life)
 	if (life->slot.exists)
 		drop_slot();
 	start = make_slot(life->failover > 0);
-	next_transaction();
+	procedure_commit(NULL);
 	clear_tables(life);
 	write_gap(life, 0, start);
 	write_state(life, start);
@@ -372,7 +364,7 @@ reset(Life *life)
 	if (life->slot.exists)
 		drop_slot();
 	before = make_slot(failover);
-	next_transaction();
+	procedure_commit(NULL);
 	write_gap(life, after, before);
 	write_state(life, before);
 	ereport(WARNING, (errmsg("changes committed from %X/%X to before %X/%X are in no stream",

@@ -2,8 +2,7 @@
  * lock.c
  *	  Locks of the database's one slot.
  *
- * Advisory locks of a class that SQL functions cannot name, as those of src/index/work.c, of no
- * relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
+ * Advisory locks of the class of procedures (see work/procedure.h), of no relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
  *
  *	 STREAM_LOCK_LIFE  exclusive while the slot is made, replaced or removed; shared, until its
  *					   transaction ends, by who enables a stream, which must not be without a slot,
@@ -21,9 +20,9 @@
 
 #include "ground/compat.h"
 #include "ground/errors.h"
-#include "index/index.h"
 #include "stream/stream.h"
 #include "work/brief_lock.h"
+#include "work/procedure.h"
 
 /* How long who decodes may take to leave the slot when it is told to. */
 #define LEAVE_PAUSE 50
@@ -33,7 +32,7 @@
 static void
 set_tag(LOCKTAG *tag, StreamLock lock)
 {
-	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) lock, 0, GSI_LOCK_CLASS);
+	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) lock, 0, PROCEDURE_LOCK_CLASS);
 }
 
 /* For the rest of the session, or the transaction; false if somebody has it. */

@@ -27,9 +27,9 @@
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
-#include "index/index.h"
 #include "index/place_plan.h"
 #include "transfer/transfer.h"
+#include "work/procedure.h"
 
 #define LINES_BATCH 5000
 #define MAX_BATCH 1000000
@@ -331,17 +331,13 @@ import_range(Source *source)
 	adapt(source, blocks, n);
 }
 
-/*
- * A transaction for a range.  Always READ COMMITTED, whatever the session's default: other writers
- * are no reason to give up.
- */
+/* A transaction for a range.  Other writers are no reason to give up: it is READ COMMITTED. */
 static void
 next_transaction(Source *source)
 {
 	Transfer *transfer = &source->transfer;
 
-	SPI_commit();
-	XactIsoLevel = XACT_READ_COMMITTED;
+	procedure_commit(NULL);
 	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
 					  true, 0, false);
 	transfer->rel = try_relation_open(source->target, RowExclusiveLock);
@@ -399,10 +395,7 @@ dyn_import(PG_FUNCTION_ARGS)
 {
 	Source source = {.batch = batch_size(fcinfo, 3)};
 
-	if (!gsi_can_commit(fcinfo))
-		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("dyn_import cannot run inside a transaction block"),
-						errhint("It commits many times, so it has to be called by itself.")));
+	procedure_require_commit(fcinfo, "dyn_import");
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "source");
 	PreventCommandIfReadOnly("dyn_import");

@@ -26,7 +26,7 @@
 void
 ttl_begin_work(GsiWork *work, const char *procedure)
 {
-	work->procedure = procedure;
+	work->procedure.name = procedure;
 	work->ttl = true;
 	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
 }

@@ -68,9 +68,9 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, const Wanted *wanted)
 		ttl_set_hide(rel, table, wanted->hide_expired);
 	else if (!ttl_declare(work, rel, table, wanted->attribute, wanted->hide_expired > 0))
 		gsi_build_index(work);
-	gsi_next_transaction(work);
+	procedure_next_transaction(&work->procedure);
 	if (!hide)
-		tell_who_sweeps(work->table);
+		tell_who_sweeps(work->procedure.table);
 }
 
 static void
@@ -108,13 +108,13 @@ dyn_enable_ttl(PG_FUNCTION_ARGS)
 	wanted.table = text_span(PG_GETARG_TEXT_PP(0));
 	wanted.attribute = text_span(PG_GETARG_TEXT_PP(1));
 	wanted.hide_expired = PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2);
-	if (!gsi_can_commit(fcinfo))
+	if (!procedure_can_commit(fcinfo))
 	{
 		enable_in_transaction(&wanted);
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_enable_ttl");
-	gsi_connect(work, fcinfo);
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		enable(work, fcinfo, &wanted);
@@ -137,13 +137,13 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	if (!gsi_can_commit(fcinfo) && !PG_ARGISNULL(0))
+	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0))
 	{
 		request_disable_ttl(text_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_disable_ttl");
-	gsi_connect(work, fcinfo);
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, false, &table);
@@ -172,7 +172,7 @@ dyn_ttl_resume(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	ttl_begin_work(work, "dyn_ttl_resume");
-	gsi_connect(work, fcinfo);
+	procedure_connect(fcinfo, work->procedure.name);
 	PG_TRY();
 	{
 		rel = gsi_begin(work, fcinfo, true, &table);
@@ -188,7 +188,7 @@ dyn_ttl_resume(PG_FUNCTION_ARGS)
 			gsi_remove_index(work);
 		else
 			ereport(NOTICE, (errmsg("time to live of table \"%s\" is not being enabled or disabled",
-									work->table)));
+									work->procedure.table)));
 	}
 	PG_FINALLY();
 	{

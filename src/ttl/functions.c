@@ -16,8 +16,8 @@
 #include "utils/timestamp.h"
 
 #include "ground/errors.h"
-#include "index/index.h"
 #include "ttl/ttl.h"
+#include "work/procedure.h"
 
 /*
  * Whoever may delete items may have them removed that are to go anyway.  It takes no more than
@@ -166,12 +166,8 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 	TtlLimits limits = get_limits(fcinfo);
 	int64 deleted;
 
-	if (!gsi_can_commit(fcinfo))
-		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("dyn_sweep_ttl cannot run inside a transaction block"),
-						errhint("It commits many times, so it has to be called by itself.")));
+	procedure_connect(fcinfo, "dyn_sweep_ttl");
 	PreventCommandIfReadOnly("dyn_sweep_ttl");
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	if (PG_ARGISNULL(0))
 		deleted = sweep_all(limits);
 	else

@@ -40,6 +40,7 @@
 #include "ground/mark.h"
 #include "ttl/ttl.h"
 #include "work/brief_lock.h"
+#include "work/procedure.h"
 
 /* Entries that are read at once: each reading may have to pass all that went before. */
 #define DUE_AT_ONCE 20000
@@ -51,10 +52,7 @@
 static void
 next_transaction(TtlSweep *sweep)
 {
-	SPI_commit();
-	XactIsoLevel = XACT_READ_COMMITTED;
-	MemoryContextReset(sweep->transient);
-	MemoryContextSwitchTo(sweep->transient);
+	procedure_commit(sweep->transient);
 }
 
 /* NULL if there is nothing to sweep, or no longer. */

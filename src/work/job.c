@@ -27,11 +27,11 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "work/owned.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
-#include "index/index.h"
 #include "work/job.h"
+#include "work/owned.h"
+#include "work/procedure.h"
 
 #define JOB_LOCK_CLASS 0x445A /* the view dyn_jobs has it, too */
 #define JOB_TABLE "dyn_job_table"
@@ -46,26 +46,6 @@
  * Transactions
  */
 
-/* Raise ERRCODE_ACTIVE_SQL_TRANSACTION unless the procedure was called so that it may commit. */
-void
-job_require_nonatomic(FunctionCallInfo fcinfo, const char *procedure)
-{
-	if (!gsi_can_commit(fcinfo))
-		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-						errmsg("%s cannot run inside a transaction block", procedure),
-						errhint("It commits many times, so it has to be called by itself.")));
-}
-
-/* Each statement has to see what was committed before it, whatever the session's default. */
-static void
-next_transaction(Job *job)
-{
-	SPI_commit();
-	XactIsoLevel = XACT_READ_COMMITTED;
-	MemoryContextReset(job->transient);
-	MemoryContextSwitchTo(job->transient);
-}
-
 /*
  * Commit, and begin a transaction that is READ COMMITTED and whose own commit does not wait for the
  * disk.  job->transient is emptied, and becomes the current memory context.
@@ -73,7 +53,7 @@ next_transaction(Job *job)
 void
 job_commit(Job *job)
 {
-	next_transaction(job);
+	procedure_commit(job->transient);
 	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
 					  true, 0, false);
 }
@@ -325,7 +305,7 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	fingerprint = pstrdup(fingerprint);
 	job->told = GetCurrentTimestamp();
 	job->schema = owned_extension_schema();
-	next_transaction(job);
+	procedure_commit(job->transient);
 	enter_job(job, fingerprint, nsteps, restart);
 	job_commit(job);
 	/* the last thing, after which nothing fails: who calls cannot let go of it before he has the job */
@@ -604,7 +584,7 @@ job_end(Job *job)
 	Datum values[] = {Int64GetDatum(job->id)};
 	bool finished;
 
-	next_transaction(job);
+	procedure_commit(job->transient);
 	finished =
 		owned_execute(job->schema, JOB_TABLE,
 					  "UPDATE %1$s." JOB_TABLE
@@ -615,7 +595,7 @@ job_end(Job *job)
 					  " AND j.steps = (SELECT pg_catalog.count(*) FROM %1$s." CHUNK_TABLE " c"
 					  " WHERE c.job = $1 AND c.upper IS NULL)",
 					  lengthof(types), types, values, NULL) > 0;
-	next_transaction(job);
+	procedure_commit(job->transient);
 	return finished;
 }
 

@@ -23,7 +23,7 @@
  *		PG_FINALLY
  *			job_leave(job)									NULL: it was not begun
  *
- * The caller is a procedure that may commit (job_require_nonatomic), connected to SPI as such, and
+ * The caller is a procedure that has connected to SPI by procedure_connect() (work/procedure.h), and
  * has looked at the rights of who calls.  Every job_ function that commits says so.  After each
  * commit the transaction is READ COMMITTED, its own commit need not reach the disk (what a crash takes back
  * takes its position with it), nothing is locked, there is no active snapshot, and the current memory context is
@@ -33,11 +33,10 @@
  * owned.h).  They are not dumped: a restored database begins anew, and jobs are such that this
  * changes nothing.
  */
-#ifndef DYNAMO_TABLE_JOB_JOB_H
-#define DYNAMO_TABLE_JOB_JOB_H
+#ifndef DYNAMO_TABLE_WORK_JOB_H
+#define DYNAMO_TABLE_WORK_JOB_H
 
 #include "datatype/timestamp.h"
-#include "fmgr.h"
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 
@@ -79,9 +78,6 @@ typedef struct JobTotal
  * context; NULL: it is the last one.  It runs while the job is locked, under an active snapshot.
  */
 typedef ArrayType *(*JobCut)(int step, ArrayType *lower, void *arg);
-
-/* An error unless the procedure may commit. */
-extern void job_require_nonatomic(FunctionCallInfo fcinfo, const char *procedure);
 
 /*
  * Begin a job, or go on with the one of the same kind, table and fingerprint that is not finished.

@@ -2,8 +2,8 @@
  * owned.h
  *	  Tables of the extension's own, which nobody has rights on but their owner.
  */
-#ifndef DYNAMO_TABLE_CATALOG_OWNED_H
-#define DYNAMO_TABLE_CATALOG_OWNED_H
+#ifndef DYNAMO_TABLE_WORK_OWNED_H
+#define DYNAMO_TABLE_WORK_OWNED_H
 
 typedef struct OwnedRights
 {
