@@ -24,18 +24,41 @@ SELECT dyn_create_table('bad', NULL);
 SELECT dyn_create_table(NULL, 'pk S');
 SELECT dyn_create_table('bad', 'pk S', fillfactor => 5);
 
--- K22 names
-SELECT dyn_create_table('xx', 'pk S');
+-- K22 names: those that a relation may have, and longer ones
+SELECT dyn_create_table('', 'pk S');
 SELECT dyn_create_table(repeat('x', 256), 'pk S');
-SELECT dyn_create_table('with space', 'pk S');
-SELECT dyn_create_table('drop table"', 'pk S');
 SELECT dyn_create_table('app', 'pk S');
+CREATE FUNCTION name_it(name text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	described jsonb;
+	arn text;
+BEGIN
+	PERFORM dyn_create_table(name, 'pk S', global_indexes => jsonb_build_object(name, '{"partition_key": "g S"}'::jsonb));
+	PERFORM dyn_put(name, '{"pk": {"S": "a"}, "g": {"S": "b"}}');
+	described := dyn_request('DescribeTable', json_build_object('TableName', name)) -> 'Table';
+	arn := described ->> 'TableArn';
+	RETURN jsonb_build_object('name', described ->> 'TableName', 'arn', arn, 'by arn', dyn_get(arn, '{"pk": {"S": "a"}}') -> 'g',
+		'found', (SELECT count(*) FROM dyn_query(name, 'g = :g', vals => '{":g": {"S": "b"}}', index => name)),
+		'indexes', (SELECT json_agg(i ->> 'IndexArn') FROM jsonb_array_elements(described -> 'GlobalSecondaryIndexes') i));
+END $$;
+SELECT name_it(name) FROM unnest(ARRAY['x', 'with space', 'drop table"', 'Straße/100%', 'a:b', E'two\nlines', '*', repeat('é', 40)]) name;
+SELECT dyn_request('ListTables', '{"Limit": 2, "ExclusiveStartTableName": "two\nlines"}');
+SELECT dyn_request('ListTables', json_build_object('Limit', 1, 'ExclusiveStartTableName', 'with'));
+SELECT dyn_get('arn:aws:dynamodb:x:1:table/' || name, '{"pk": {"S": "a"}}') IS NOT NULL AS there FROM unnest(ARRAY['x', '%78', 'Stra%C3%9Fe%2F100%25', 'Straße%2f100%25']) name;
+SELECT dyn_get('arn:aws:dynamodb:x:1:table/' || name, '{"pk": {"S": "a"}}') FROM unnest(ARRAY['Straße/100%']) name;
+SELECT dyn_get('arn:aws:dynamodb:x:1:table/x%7', '{"pk": {"S": "a"}}');
+SELECT dyn_get('arn:aws:dynamodb:x:1:table/%FF', '{"pk": {"S": "a"}}');
+SELECT dyn_request('CreateTable', '{"TableName": "with space", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
+SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": true}') -> 'TableDescription' ->> 'TableName' AS updated;
+SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:x:1:table/with%20space", "Tags": [{"Key": "a", "Value": "b"}]}');
+SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": false}') -> 'TableDescription' ->> 'TableName' AS updated;
+SELECT dyn_drop_table(name) FROM unnest(ARRAY['x', 'with space', 'drop table"', 'Straße/100%', 'a:b', E'two\nlines', '*', repeat('é', 40)]) name;
 SELECT dyn_create_table('long' || repeat('x', 251), 'pk S');
 SELECT dyn_put('long' || repeat('x', 251), '{"pk":{"S":"a"}}');
 SELECT dyn_get('long' || repeat('x', 251), '{"pk":{"S":"a"}}');
 SELECT relname FROM pg_class WHERE relname ~ '^long' AND relkind = 'r';
 SELECT dyn_get('nope', '{"pk":{"S":"a"}}');
-SELECT dyn_get('xx', '{"pk":{"S":"a"}}');
+SELECT dyn_get('', '{"pk":{"S":"a"}}');
 SELECT dyn_get('pg_class', '{"pk":{"S":"a"}}');
 SELECT dyn_drop_table('nope');
 SELECT dyn_drop_table('pg_class');

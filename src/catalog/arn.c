@@ -5,9 +5,14 @@
  *
  * Region and account say nothing here, and are whatever the settings have.  An ARN that is given
  * may have any: only the name counts, so that programs may keep those of an account they have left.
+ *
+ * Tables that SQL makes may have names that DynamoDB's cannot.  What these have beyond the characters
+ * of DynamoDB's names is in an ARN as in a URL: "%2F".
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "catalog/table.h"
@@ -72,11 +77,71 @@ parse_arn(ItemSpan arn, ItemSpan *name)
 	return true;
 }
 
-/* Whether it is the ARN of a table, and which one's. */
+/* Whether a table of DynamoDB's may have the character in its name, which an ARN then has as it is. */
+bool
+dyn_is_name_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		   c == '-' || c == '.';
+}
+
+static void
+append_name(StringInfo out, ItemSpan name)
+{
+	for (uint32 i = 0; i < name.len; i++)
+	{
+		if (dyn_is_name_character(name.data[i]))
+			appendStringInfoChar(out, name.data[i]);
+		else
+			appendStringInfo(out, "%%%02X", (unsigned char) name.data[i]);
+	}
+}
+
+/* The byte that a '%' and two hexadecimal digits stand for; -1: it is none. */
+static int
+escaped_byte(const char *text, uint32 len)
+{
+	uint8 byte;
+
+	if (len < 3 || text[0] != '%' || !isxdigit((unsigned char) text[1]) ||
+		!isxdigit((unsigned char) text[2]))
+		return -1;
+	hex_decode(text + 1, 2, (char *) &byte);
+	return byte;
+}
+
+/* What the part of an ARN stands for: the name as it is, or a copy.  False: it is not one of ours. */
+static bool
+parse_name(ItemSpan *name)
+{
+	char *copy;
+	uint32 len = 0;
+
+	if (memchr(name->data, '%', name->len) == NULL)
+		return memchr(name->data, '/', name->len) == NULL;
+	copy = palloc(name->len);
+	for (uint32 i = 0; i < name->len; i++)
+	{
+		int byte = (unsigned char) name->data[i];
+
+		if (byte == '%')
+		{
+			byte = escaped_byte(name->data + i, name->len - i);
+			i += 2;
+		}
+		if (byte < 0 || name->data[i] == '/')
+			return false;
+		copy[len++] = (char) byte;
+	}
+	*name = (ItemSpan){copy, len};
+	return pg_verifymbstr(copy, (int) len, true);
+}
+
+/* Whether it is the ARN of a table, and which one's.  The name points into arn, or is palloc'd. */
 bool
 dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
 {
-	return parse_arn(arn, name) && memchr(name->data, '/', name->len) == NULL;
+	return parse_arn(arn, name) && parse_name(name);
 }
 
 /* Whether it is the ARN of a stream: of which table, and what stands for the label. */
@@ -97,7 +162,7 @@ dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
 	if (label->len <= infix || memcmp(slash, "/stream/", infix) != 0)
 		return false;
 	*label = (ItemSpan){slash + infix, label->len - infix};
-	return true;
+	return parse_name(name);
 }
 
 /* The name of a table that is given by its name or its ARN. */
@@ -109,12 +174,34 @@ dyn_table_name(ItemSpan given)
 	return dyn_parse_table_arn(given, &name) ? name : given;
 }
 
+static void
+append_arn(StringInfo out, ItemSpan name)
+{
+	appendStringInfo(out, "arn:aws:dynamodb:%s:%s:table/", arn_region, arn_account);
+	append_name(out, name);
+}
+
 /* Returns the ARN of the table with that name, palloc'd. */
 char *
 dyn_table_arn(ItemSpan name)
 {
-	return psprintf("arn:aws:dynamodb:%s:%s:table/%.*s", arn_region, arn_account, (int) name.len,
-					name.data);
+	StringInfoData arn;
+
+	initStringInfo(&arn);
+	append_arn(&arn, name);
+	return arn.data;
+}
+
+/* Returns the ARN of an index of the table with that ARN, palloc'd. */
+char *
+dyn_index_arn(const char *table_arn, ItemSpan index)
+{
+	StringInfoData arn;
+
+	initStringInfo(&arn);
+	appendStringInfo(&arn, "%s/index/", table_arn);
+	append_name(&arn, index);
+	return arn.data;
 }
 
 /* Returns the ARN of a stream, palloc'd.  The label is in milliseconds since 1970. */
@@ -126,20 +213,13 @@ dyn_stream_arn(ItemSpan table, int64 label)
 	return psprintf("%s/stream/%s", dyn_table_arn(table), stream_label_print(label, text));
 }
 
-/* The same as a JSON string.  Only the name can have what needs an escape. */
+/* Appends the ARN of a table as a JSON string.  It has nothing that needs an escape. */
 void
 dyn_print_table_arn(StringInfo out, ItemSpan name)
 {
-	int start;
-
-	appendStringInfoString(out, "\"arn:aws:dynamodb:");
-	appendStringInfoString(out, arn_region);
-	appendStringInfoChar(out, ':');
-	appendStringInfoString(out, arn_account);
-	appendStringInfoString(out, ":table");
-	start = out->len;
-	item_print_string(out, name);
-	out->data[start] = '/';
+	appendStringInfoChar(out, '"');
+	append_arn(out, name);
+	appendStringInfoChar(out, '"');
 }
 
 /* Returns the value of dynamo_table.arn_region, which is good until the setting changes. */

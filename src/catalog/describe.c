@@ -115,7 +115,7 @@ append_index(StringInfo json, const DynTable *table, const DynIndex *index, cons
 		append_global(json, index);
 	append_btree(json, index);
 	appendStringInfoString(json, ",\"IndexArn\":");
-	escape_json(json, psprintf("%s/index/%.*s", arn, (int) index->name.len, index->name.data));
+	escape_json(json, dyn_index_arn(arn, index->name));
 	appendStringInfoChar(json, '}');
 }
 

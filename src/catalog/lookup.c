@@ -61,26 +61,40 @@ dyn_column_identifier(ItemSpan name)
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
 }
 
-/* The length and the characters of the name of a table or an index (docs/semantics.md, K22). */
+pg_noreturn static void
+fail_name(const char *kind, ItemSpan name, const char *rule)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid %s name \"%.*s\"", kind,
+						   pg_mbcliplen(name.data, name.len, DYN_MAX_TABLE_NAME), name.data),
+					errdetail("%s", rule)));
+}
+
+/* The name of a table or an index that a call of SQL makes: any identifier, and longer ones too. */
 void
 dyn_check_name(const char *kind, ItemSpan name)
 {
-	bool ok = name.len >= 3 && name.len <= 255;
+	if (name.len == 0 || name.len > DYN_MAX_TABLE_NAME || memchr(name.data, '\0', name.len) != NULL)
+		fail_name(kind, name, "A name has 1 to 255 bytes, and no U+0000.");
+}
+
+/* Whether DynamoDB's tables and indexes can have the name (docs/semantics.md, K22). */
+bool
+dyn_is_request_name(ItemSpan name)
+{
+	bool ok = name.len >= 3 && name.len <= DYN_MAX_TABLE_NAME;
 
 	for (uint32 i = 0; i < name.len && ok; i++)
-	{
-		unsigned char c = (unsigned char) name.data[i];
+		ok = dyn_is_name_character(name.data[i]);
+	return ok;
+}
 
-		ok = isalnum(c) || c == '_' || c == '-' || c == '.';
-	}
-	if (!ok)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s name \"%.*s\"", kind, pg_mbcliplen(name.data, name.len, 255),
-					name.data),
-			 errdetail(
-				 "A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\".")));
+/* Raise an error if they cannot. */
+void
+dyn_check_request_name(const char *kind, ItemSpan name)
+{
+	if (!dyn_is_request_name(name))
+		fail_name(kind, name, DYN_REQUEST_NAME_RULE);
 }
 
 /* Split "schema.table" at the first dot; schema is NULL if there is none. */
@@ -148,10 +162,7 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 	Relation rel;
 
 	if (!OidIsValid(relid))
-	{
-		dyn_check_name("table", span);
 		return NULL;
-	}
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
 	if (*table != NULL)
@@ -185,11 +196,9 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 	Relation rel;
 
 	if (!OidIsValid(relid))
-	{
-		dyn_check_name("table", span);
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" does not exist", text_to_cstring(name))));
-	}
+						errmsg("table \"%s\" does not exist", text_to_cstring(name)),
+						err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len))));
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
 	if (*table == NULL)

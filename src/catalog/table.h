@@ -21,6 +21,9 @@
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
 #define DYN_TTL_COLUMN "~ttl"
+#define DYN_MAX_TABLE_NAME 255 /* bytes; of an index too */
+#define DYN_REQUEST_NAME_RULE \
+	"A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\"."
 #define DYN_MAX_KEYS 2
 #define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
 #define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
@@ -132,6 +135,8 @@ extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
 extern void dyn_check_name(const char *kind, ItemSpan name);
+extern bool dyn_is_request_name(ItemSpan name);
+extern void dyn_check_request_name(const char *kind, ItemSpan name);
 
 /* listing.c */
 extern List *dyn_tables_with_setting(const char *member);
@@ -197,7 +202,9 @@ extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
 extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
 extern ItemSpan dyn_table_name(ItemSpan given);
+extern bool dyn_is_name_character(char c);
 extern char *dyn_table_arn(ItemSpan name);
+extern char *dyn_index_arn(const char *table_arn, ItemSpan index);
 extern char *dyn_stream_arn(ItemSpan table, int64 label);
 extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
 extern const char *dyn_arn_region(void);

@@ -402,7 +402,7 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	spec->name = definition->name;
 	spec->local = local;
 	/* messages have its name */
-	dyn_check_name("index", spec->name);
+	dyn_check_request_name("index", spec->name);
 	set_index_keys(spec, definition, attributes);
 	set_projection(spec, definition);
 	if (local)

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/table.h"
 #include "ground/errors.h"
 #include "request/request.h"
 #include "request/response.h"
@@ -29,6 +30,22 @@ take_error(MemoryContext context)
 	return error;
 }
 
+/* There is no such table, which may be because there can be none. */
+static void
+describe_missing(ErrorData *error)
+{
+	const char *table = error->table_name;
+
+	if (table == NULL || dyn_is_request_name((ItemSpan){table, (uint32) strlen(table)}))
+	{
+		error->message = psprintf("Requested resource not found: %s", error->message);
+		return;
+	}
+	error->sqlerrcode = ERRCODE_DYN_VALIDATION;
+	error->message = psprintf("invalid table name \"%s\"", table);
+	error->detail = pstrdup(DYN_REQUEST_NAME_RULE);
+}
+
 /*
  * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own, and
  * unchanged otherwise.  Called in PG_CATCH(); the context is the one that was current at PG_TRY().
@@ -42,7 +59,7 @@ request_rethrow(MemoryContext context)
 		PG_RE_THROW();
 	error = take_error(context);
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
-		error->message = psprintf("Requested resource not found: %s", error->message);
+		describe_missing(error);
 	error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
 	ReThrowError(error);
 }

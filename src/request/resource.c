@@ -23,6 +23,7 @@ fail_not_found(ItemSpan given)
 {
 	ItemSpan name = dyn_table_name(given);
 
+	dyn_check_request_name("table", name);
 	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Table: %.*s not found", (int) name.len, name.data);
 }
 

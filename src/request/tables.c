@@ -113,7 +113,7 @@ request_create_table(JsonReader *reader, StringInfo response)
 
 	request_read_members(reader, create_members, lengthof(create_members), &create);
 	json_reader_done(reader);
-	dyn_check_name("table", dyn_table_name(create.name));
+	dyn_check_request_name("table", dyn_table_name(create.name));
 	set_settings(&shape.settings, &create);
 	request_set_keys(&shape, create.keys, create.attributes);
 	add_indexes(&shape, create.global, false, create.attributes);
