@@ -21,7 +21,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "work/owned.h"
+#include "ground/extension.h"
 #include "ground/compat.h"
 #include "ground/mark.h"
 
@@ -78,7 +78,7 @@ first_secret(Relation rel)
 bytea *
 dyn_mark_secret(void)
 {
-	Oid schema = owned_extension_schema();
+	Oid schema = extension_schema();
 	Oid relid = OidIsValid(schema) ? get_relname_relid(DYN_SECRET_TABLE, schema) : InvalidOid;
 	bytea *secret;
 	Relation rel;

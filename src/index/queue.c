@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "ground/extension.h"
 #include "work/owned.h"
 #include "index/index.h"
 #include "index/queue.h"
@@ -54,7 +55,7 @@ begin_change(void)
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	SPI_connect();
-	return owned_extension_schema();
+	return extension_schema();
 }
 
 static void

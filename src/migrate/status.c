@@ -19,7 +19,7 @@
 #include "actions/actions.h"
 #include "store/store.h"
 #include "ground/arguments.h"
-#include "work/owned.h"
+#include "ground/extension.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
 #include "store/plan.h"
@@ -124,7 +124,7 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 static char *
 problems_sql(void)
 {
-	const char *schema = quote_identifier(get_namespace_name(owned_extension_schema()));
+	const char *schema = quote_identifier(get_namespace_name(extension_schema()));
 
 	return psprintf("SELECT s.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
 					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_step_list($1) AS s"

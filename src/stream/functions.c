@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/snapmgr.h"
 
-#include "work/owned.h"
+#include "ground/extension.h"
 #include "stream/background.h"
 #include "stream/collect.h"
 #include "work/brief_lock.h"
@@ -143,7 +143,7 @@ dyn_collect_streams(PG_FUNCTION_ARGS)
 	uint64 records;
 
 	require_outermost(fcinfo);
-	collector.schema = owned_extension_schema();
+	collector.schema = extension_schema();
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	commit();
 	records = collect_or_wait(&collector, end_of_wal());

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "ground/extension.h"
 #include "work/owned.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -246,7 +247,7 @@ static void
 look(Life *life)
 {
 	procedure_commit(NULL);
-	life->schema = owned_extension_schema();
+	life->schema = extension_schema();
 	stream_look(life->schema, &life->slot);
 }
 

@@ -18,7 +18,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "work/owned.h"
+#include "ground/extension.h"
 #include "ground/compat.h"
 #include "index/index.h"
 #include "stream/background.h"
@@ -183,7 +183,7 @@ open_collector(StreamCollector *collector)
 	bool opened;
 
 	begin();
-	collector->schema = owned_extension_schema();
+	collector->schema = extension_schema();
 	opened = OidIsValid(collector->schema) && stream_collector_open(collector);
 	commit();
 	return opened;

@@ -33,7 +33,7 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
-#include "work/owned.h"
+#include "ground/extension.h"
 #include "index/index.h"
 #include "ttl/background.h"
 #include "ttl/ttl.h"
@@ -98,7 +98,7 @@ look_around(Worker *worker)
 {
 	begin_transaction();
 	SPI_connect();
-	worker->schema = owned_extension_schema();
+	worker->schema = extension_schema();
 	MemoryContextSwitchTo(worker->context);
 	if (OidIsValid(worker->schema))
 		worker->tables = dyn_tables_with_setting("ttl_attribute");

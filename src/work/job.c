@@ -30,6 +30,7 @@
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "work/job.h"
+#include "ground/extension.h"
 #include "work/owned.h"
 #include "work/procedure.h"
 
@@ -304,7 +305,7 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	job->name = pstrdup(name);
 	fingerprint = pstrdup(fingerprint);
 	job->told = GetCurrentTimestamp();
-	job->schema = owned_extension_schema();
+	job->schema = extension_schema();
 	procedure_commit(job->transient);
 	enter_job(job, fingerprint, nsteps, restart);
 	job_commit(job);

@@ -12,7 +12,6 @@ typedef struct OwnedRights
 	int nest;
 } OwnedRights;
 
-extern Oid owned_extension_schema(void);
 extern Oid owned_table(Oid schema, const char *name);
 extern void owned_refuse_triggers(Oid relid);
 extern void owned_begin(Oid relid, OwnedRights *before);
