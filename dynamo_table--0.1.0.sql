@@ -285,6 +285,11 @@ CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key t
 COMMENT ON FUNCTION dyn_create_table(text, text, text, integer, jsonb, jsonb) IS
 	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
+CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_alter_table(text, jsonb) IS
+	'change settings of a table of items: tags, deletion protection, billing mode, capacity, class, placement';
+
 CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
@@ -292,11 +297,6 @@ COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
-
-CREATE FUNCTION dyn_set_placement(table_name text, enabled boolean) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_set_placement(text, boolean) IS
-	'whether the access method keeps items of a collection on the same pages, in a table of items';
 
 CREATE FUNCTION dyn_collection_pages(table_name text, sample integer DEFAULT 100)
 	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)

@@ -27,7 +27,7 @@ ROLLBACK;
 -- so does one for each table of items
 SELECT dyn_create_table('app', 'pk S', 'sk N');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
-SELECT dyn_set_placement('app', false);
+SELECT dyn_alter_table('app', '{"placement": false}');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
 SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dyn_derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys') t;
 CREATE FUNCTION fill(items text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -37,12 +37,12 @@ BEGIN
   RETURN (SELECT per_collection FROM pages(items::regclass));
 END $$;
 SELECT fill('app') > 60 AS scattered;
-SELECT dyn_set_placement('app', true);
+SELECT dyn_alter_table('app', '{"placement": true}');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
 SELECT fill('app') < 20 AS together;
 -- in the same transaction, and taken back with it
 BEGIN;
-SELECT dyn_set_placement('app', false);
+SELECT dyn_alter_table('app', '{"placement": false}');
 SELECT fill('app') > 60 AS scattered;
 ROLLBACK;
 SELECT fill('app') < 20 AS together;
@@ -57,18 +57,17 @@ SELECT partition_key, items FROM dyn_collection_pages('app', 1000) ORDER BY part
 
 -- errors
 \set VERBOSITY sqlstate
-SELECT dyn_set_placement('nothing', false);
-SELECT dyn_set_placement('source', false);
+SELECT dyn_alter_table('nothing', '{"placement": false}');
+SELECT dyn_alter_table('source', '{"placement": false}');
 SELECT dyn_collection_pages('nothing');
 SELECT dyn_collection_pages('app', 0);
 CREATE ROLE placement_reader;
 GRANT USAGE ON SCHEMA placement TO placement_reader;
 SET ROLE placement_reader;
-SELECT dyn_set_placement('app', false);
+SELECT dyn_alter_table('app', '{"placement": false}');
 SELECT count(*) FROM dyn_collection_pages('app', 1000);
 RESET ROLE;
 \set VERBOSITY default
-SELECT dyn_set_placement(NULL, false) IS NULL AS nothing;
 -- a reader sees what row-level security shows him
 GRANT SELECT ON app TO placement_reader;
 ALTER TABLE app ENABLE ROW LEVEL SECURITY;

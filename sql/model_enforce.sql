@@ -92,7 +92,7 @@ SELECT dyn_delete('shop', jsonb '{"PK": "a", "SK": "f"}');
 CALL dyn_enable_ttl('shop', 'until');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 ALTER TABLE shop DISABLE TRIGGER ALL;
-SELECT dyn_set_placement('shop', false);
+SELECT dyn_alter_table('shop', '{"placement": false}');
 SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass ORDER BY 1;
 ALTER TABLE shop DISABLE TRIGGER ALL;
 SELECT dyn_enforce_entities('shop', false);

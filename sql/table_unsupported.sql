@@ -9,7 +9,7 @@ DECLARE
     'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_table_chart(%1$L)', 'dyn_collection_pages(%1$L)', 'dyn_export(%1$L)',
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',
-    'dyn_import_lines(%1$L, %2$L)', 'dyn_describe_table(%1$L)', 'dyn_set_placement(%1$L, false)', 'dyn_drop_table(%1$L)', 'dyn_index_violations(%1$L)',
+    'dyn_import_lines(%1$L, %2$L)', 'dyn_describe_table(%1$L)', 'dyn_alter_table(%1$L, ''{"placement": false}'')', 'dyn_drop_table(%1$L)', 'dyn_index_violations(%1$L)',
     'dyn_keys_missing(%1$L::regclass, %2$L::dyn_item, NULL::numeric)', 'dyn_enable_stream(%1$L, ''KEYS_ONLY'')', 'dyn_disable_stream(%1$L)', 'dyn_read_stream(%1$L)',
     'dyn_create_entity(%1$L, ''E'', ''{"pk":"E#<i>"}'', ''{"i":"S"}'')', 'dyn_drop_entity(%1$L, ''Thing'')', 'dyn_enforce_entities(%1$L)', 'dyn_entities(%1$L)',
     'dyn_entity_keys(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_put_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_get_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')',

@@ -127,15 +127,22 @@ request_read_table_name(JsonReader *reader)
 	return name;
 }
 
-/* Of a table that was locked for it; closes it. */
+/* Write what a table that request_lock_table() has opened is to be, and close it. */
+void
+request_write_shape(Relation rel, DynShape *shape)
+{
+	relation_close(rel, NoLock);
+	SPI_connect();
+	dyn_shape_write_trigger(shape, true);
+	SPI_finish();
+}
+
+/* The same of its settings. */
 void
 request_write_settings(Relation rel, const DynTable *table, const DynSettings *settings)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 
 	shape->settings = *settings;
-	relation_close(rel, NoLock);
-	SPI_connect();
-	dyn_shape_write_trigger(shape, true);
-	SPI_finish();
+	request_write_shape(rel, shape);
 }

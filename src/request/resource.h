@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_REQUEST_RESOURCE_H
 #define DYNAMO_TABLE_REQUEST_RESOURCE_H
 
-#include "catalog/table.h"
+#include "catalog/indexspec.h"
 #include "index/index.h"
 #include "request/members.h"
 
@@ -17,6 +17,7 @@ extern void request_keep_procedures_away(ItemSpan name);
 extern void request_begin_work(GsiWork *work, Relation rel, const DynTable *table);
 extern void request_require_permanent(Relation rel, const char *hint);
 extern ItemSpan request_read_table_name(JsonReader *reader);
+extern void request_write_shape(Relation rel, DynShape *shape);
 extern void request_write_settings(Relation rel, const DynTable *table,
 								   const DynSettings *settings);
 

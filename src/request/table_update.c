@@ -239,27 +239,18 @@ check_changes(const DynCapacity *old, const DynCapacity *new, const char *what)
 static void
 update_billing(DynShape *shape, const UpdateTable *update)
 {
-	DynSettings *settings = &shape->settings;
-	DynBilling old = settings->billing;
+	const DynSettings *settings = &shape->settings;
+	DynBilling billing = update->billing >= 0 ? (DynBilling) update->billing : settings->billing;
+	bool given = update->throughput.read.given;
 	DynCapacity capacity = request_capacity(&update->throughput);
-	ListCell *cell;
 
-	if (update->billing >= 0)
-		settings->billing = (DynBilling) update->billing;
-	if (update->throughput.read.given && settings->billing == old)
+	if (given && billing == settings->billing)
 		check_changes(&settings->capacity, &capacity, "table");
-	if (update->throughput.read.given || settings->billing == DYN_PAY_PER_REQUEST)
-		settings->capacity = capacity;
-	dyn_settings_check_capacity(settings->billing, &settings->capacity, NULL);
-	if (settings->billing == DYN_PROVISIONED || old == DYN_PAY_PER_REQUEST)
-		return;
-	foreach (cell, shape->indexes)
-		((DynIndexSpec *) lfirst(cell))->capacity = (DynCapacity){0};
+	dyn_shape_set_billing(shape, billing, given ? &capacity : NULL);
 }
 
-/* All global indexes have units too if a table begins to. */
 static void
-update_index_capacities(DynShape *shape, const UpdateTable *update, bool all)
+update_index_capacities(DynShape *shape, const UpdateTable *update)
 {
 	ListCell *cell;
 
@@ -276,13 +267,6 @@ update_index_capacities(DynShape *shape, const UpdateTable *update, bool all)
 		spec->capacity = capacity;
 		dyn_settings_check_capacity(shape->settings.billing, &capacity, &spec->name);
 	}
-	foreach (cell, shape->indexes)
-	{
-		DynIndexSpec *spec = lfirst(cell);
-
-		if (all && !spec->local)
-			dyn_settings_check_capacity(shape->settings.billing, &spec->capacity, &spec->name);
-	}
 }
 
 static void
@@ -292,7 +276,10 @@ update_settings(DynShape *shape, const UpdateTable *update)
 
 	if (update->billing >= 0 || update->throughput.read.given)
 		update_billing(shape, update);
-	update_index_capacities(shape, update, shape->settings.billing != old);
+	update_index_capacities(shape, update);
+	/* all global indexes have units too if a table begins to */
+	if (shape->settings.billing != old)
+		dyn_shape_check_capacities(shape);
 	if (update->deletion_protection >= 0)
 		shape->settings.deletion_protection = update->deletion_protection > 0;
 	if (update->table_class >= 0)

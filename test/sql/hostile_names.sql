@@ -26,7 +26,7 @@ SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = quote_ident(
 ALTER INDEX :index RENAME TO :i;
 SELECT dyn_enable_stream(:'n', 'NEW_AND_OLD_IMAGES') AS done \gset
 SELECT dyn_describe_table(:'n') IS NOT NULL AS described;
-SELECT dyn_set_placement(:'n', false), dyn_set_placement(:'n', true);
+SELECT dyn_alter_table(:'n', '{"placement": false}'), dyn_alter_table(:'n', '{"placement": true}');
 SELECT dyn_request('DescribeTable', json_build_object('TableName', :'n')) -> 'Table' ->> 'TableName' = :'n' AS request;
 SELECT dyn_request('TagResource', json_build_object('ResourceArn', dyn_request('DescribeTable', json_build_object('TableName', :'n')) -> 'Table' ->> 'TableArn',
 	'Tags', json_build_array(json_build_object('Key', 'k', 'Value', 'v')))) IS NOT NULL AS tagged;

@@ -71,7 +71,7 @@ like($err, qr/violates check constraint "dynamo_keys"/, 'and the constraint guar
 is($node->safe_psql('data', q{SELECT string_agg(object, ', ') FROM dyn_check_table('models.enforced')}),
 	'trigger "~dynamo_keys", trigger "~dynamo_model", trigger "~dynamo_model_check"', 'what the check says');
 # Every call that changes a table makes its triggers fire as they did.
-$node->safe_psql('data', q{SELECT dyn_set_placement(t, true) FROM (VALUES ('models.told'), ('models.enforced')) v(t)});
+$node->safe_psql('data', q{SELECT dyn_alter_table(t, '{"placement": true}') FROM (VALUES ('models.told'), ('models.enforced')) v(t)});
 restored('data', 'data alone');
 is($node->safe_psql('data', q{SELECT count(*) FROM (VALUES ('models.told'), ('models.enforced')) v(t), dyn_check_table(t)}), '0',
 	'nothing to mend');

@@ -60,7 +60,7 @@ my @declarations = (
 	q{dyn_create_access_pattern('app', 'all', 'Scan', '{}')},
 	qq{dyn_create_migration('m', 'app', '$steps')},
 	q{dyn_drop_table('app')},
-	q{dyn_set_placement('app', false)},
+	q{dyn_alter_table('app', '{"placement": false}')},
 	q{dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "a", "Value": "b"}]}')},
 	q{dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true}')},
 	q{dyn_request('DeleteTable', '{"TableName": "app"}')},

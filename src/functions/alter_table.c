@@ -1,0 +1,173 @@
+/*
+ * alter_table.c
+ *	  dyn_alter_table(): settings of a table, which UpdateTable and TagResource change as well.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+#include "catalog/indexspec.h"
+#include "ground/arguments.h"
+#include "ground/errors.h"
+#include "ground/fields.h"
+#include "request/resource.h"
+
+/* What is not given is -1, or a span without data. */
+typedef struct TableChange
+{
+	int billing;
+	DynCapacity capacity;
+	int deletion_protection;
+	int table_class;
+	int placement;
+	ItemSpan tags;
+	ItemSpan indexes;
+} TableChange;
+
+static void
+fail(const FieldReader *reader, const char *message, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid settings: %s", message),
+					detail == NULL ? 0 : errdetail("%s", detail)));
+}
+
+static void
+read_flag(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	if (item_type(value) != ITEM_BOOL)
+		field_fail(reader, field->name, "true or false");
+	*FIELD_POINTER(field, int, target) = item_bool(value);
+}
+
+static const Field change_fields[] = {
+	{"billing_mode", FIELD_CHOICE, FIELD_AT(TableChange, billing), .choices = dyn_billing_names},
+	{"read_capacity_units", FIELD_COUNT, FIELD_AT(TableChange, capacity.read)},
+	{"write_capacity_units", FIELD_COUNT, FIELD_AT(TableChange, capacity.write)},
+	{"deletion_protection", FIELD_OWN, FIELD_AT(TableChange, deletion_protection),
+	 .read = read_flag},
+	{"table_class", FIELD_CHOICE, FIELD_AT(TableChange, table_class),
+	 .choices = dyn_table_class_names},
+	{"placement", FIELD_OWN, FIELD_AT(TableChange, placement), .read = read_flag},
+	{"tags", FIELD_OBJECT, FIELD_AT(TableChange, tags)},
+	{"global_indexes", FIELD_OBJECT, FIELD_AT(TableChange, indexes)},
+	{NULL}};
+
+static const Field index_fields[] = {
+	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, read)},
+	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, write)},
+	{NULL}};
+
+/* A tag whose value is null is removed. */
+static void
+change_tags(DynSettings *settings, ItemSpan tags)
+{
+	ItemChildren members = item_children(tags);
+
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		ItemSpan key;
+		ItemSpan value = item_entry(item_child(&members, i), &key);
+
+		if (item_type(value) == ITEM_NULL)
+			dyn_settings_remove_tag(settings, key);
+		else if (item_type(value) == ITEM_S)
+			dyn_settings_set_tag(settings, key, item_payload(value));
+		else
+			fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)), NULL);
+	}
+}
+
+static void
+change_index(DynShape *shape, ItemSpan name, ItemSpan units)
+{
+	FieldReader reader = {fail, psprintf("index \"%s\"", item_quoted(name))};
+	DynIndexSpec *spec = dyn_shape_index(shape, name);
+
+	if (spec == NULL || spec->local)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table %s has no global index \"%s\"", shape->qualified,
+							   item_quoted(name))));
+	fields_read(&reader, index_fields, &spec->capacity, units);
+}
+
+static void
+change_capacities(DynShape *shape, const TableChange *change)
+{
+	const DynSettings *settings = &shape->settings;
+	DynCapacity capacity = settings->capacity;
+	bool given = change->capacity.read >= 0 || change->capacity.write >= 0;
+
+	if (change->capacity.read >= 0)
+		capacity.read = change->capacity.read;
+	if (change->capacity.write >= 0)
+		capacity.write = change->capacity.write;
+	dyn_shape_set_billing(shape,
+						  change->billing >= 0 ? (DynBilling) change->billing : settings->billing,
+						  given ? &capacity : NULL);
+	if (change->indexes.data != NULL)
+	{
+		ItemChildren members = item_children(change->indexes);
+
+		for (uint32 i = 0; i < members.count; i++)
+		{
+			ItemSpan name;
+			ItemSpan units = item_entry(item_child(&members, i), &name);
+
+			change_index(shape, name, units);
+		}
+	}
+	dyn_shape_check_capacities(shape);
+}
+
+static void
+change_shape(DynShape *shape, const TableChange *change)
+{
+	DynSettings *settings = &shape->settings;
+
+	if (change->billing >= 0 || change->capacity.read >= 0 || change->capacity.write >= 0 ||
+		change->indexes.data != NULL)
+		change_capacities(shape, change);
+	if (change->deletion_protection >= 0)
+		settings->deletion_protection = change->deletion_protection > 0;
+	if (change->table_class >= 0)
+		settings->table_class = (DynTableClass) change->table_class;
+	if (change->placement >= 0)
+		settings->no_placement = change->placement == 0;
+	if (change->tags.data != NULL)
+		change_tags(settings, change->tags);
+}
+
+static DynItem *
+read_settings(Jsonb *settings)
+{
+	if (!JB_ROOT_IS_OBJECT(settings))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("settings must be a JSON object")));
+	return DatumGetDynItem(DirectFunctionCall1(dyn_item_from_jsonb, JsonbPGetDatum(settings)));
+}
+
+/* dyn_alter_table(table_name, settings) */
+PG_FUNCTION_INFO_V1(dyn_alter_table);
+Datum
+dyn_alter_table(PG_FUNCTION_ARGS)
+{
+	TableChange change = {-1, {-1, -1}, -1, -1, -1, {0}, {0}};
+	FieldReader reader = {fail};
+	DynItem *settings;
+	text *name;
+	DynTable *table;
+	DynShape *shape;
+	Relation rel;
+
+	argument_require(fcinfo, 0, "table_name");
+	argument_require(fcinfo, 1, "settings");
+	name = PG_GETARG_TEXT_PP(0);
+	settings = read_settings(PG_GETARG_JSONB_P(1));
+	fields_read(&reader, change_fields, &change, item_root(settings));
+	rel = request_lock_table((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
+							 ShareRowExclusiveLock, &table);
+	shape = dyn_shape_of(rel, table);
+	change_shape(shape, &change);
+	request_write_shape(rel, shape);
+	PG_RETURN_VOID();
+}
