@@ -15,20 +15,51 @@ key_name(const Read *read, int i)
 	return item_quoted(dyn_index_key(read->table, read->index, i)->attribute);
 }
 
+static bool
+has_key(const DynTable *table, const DynIndex *index, ItemSpan attribute)
+{
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		if (item_compare_bytes(dyn_index_key(table, index, i)->attribute, attribute) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The keys that there are, and which others have the attribute. */
+static const char *
+no_key_hint(const Read *read, ItemSpan attribute)
+{
+	const DynTable *table = read->table;
+	StringInfoData others;
+
+	initStringInfo(&others);
+	if (has_key(table, &table->primary, attribute))
+		appendStringInfoString(&others, ", the table");
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		const DynIndex *index = &table->indexes[i];
+
+		if (index->status == DYN_INDEX_ACTIVE && has_key(table, index, attribute))
+			appendStringInfo(&others, ", index \"%s\"", item_quoted(index->name));
+	}
+	return psprintf("Key attributes are %s. \"%s\" is %s%s.",
+					dyn_key_names(table, read->index, read->index->nkeys), item_quoted(attribute),
+					others.len > 0 ? "in the key of " : "in no key, and can be in the filter",
+					others.len > 0 ? others.data + strlen(", ") : "");
+}
+
 static void
 fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attribute)
 {
-	StringInfoData name;
-	StringInfoData index;
+	bool of_table = dyn_index_is_table(read->index);
 
-	initStringInfo(&name);
-	item_quote(&name, attribute);
-	initStringInfo(&index);
-	item_quote(&index, read->index->name);
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s: \"%s\" is not a key attribute of %s \"%s\"",
-						   condition->parameter, name.data, index.len > 0 ? "index" : "table",
-						   index.len > 0 ? index.data : read->table->name)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid %s: \"%s\" is not a key attribute of %s \"%s\"", condition->parameter,
+					item_quoted(attribute), of_table ? "table" : "index",
+					of_table ? read->table->name : item_quoted(read->index->name)),
+			 errhint("%s", no_key_hint(read, attribute))));
 }
 
 /* The terms of a key condition by the key that they are about. */

@@ -76,12 +76,28 @@ creation_name(ItemSpan name, Oid *namespace, char **relation)
 	return quote_qualified_identifier(schema, *relation);
 }
 
+static void
+require_object(const Jsonb *definitions, bool local)
+{
+	if (!JB_ROOT_IS_OBJECT(definitions))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("%s must be a JSON object with the names of indexes as its members",
+						local ? "local_indexes" : "global_indexes"),
+				 errdetail("It has the form %s.", local ? "{\"LSI1\": " LOCAL_INDEX_FORM "}"
+														: "{\"GSI1\": " GLOBAL_INDEX_FORM "}")));
+}
+
 /* Definitions of indexes: a JSON object, with the indexes' names as its members. */
 static void
 add_indexes(DynShape *shape, Jsonb *definitions, bool local)
 {
-	Datum datum = DirectFunctionCall1(dyn_item_from_jsonb, JsonbPGetDatum(definitions));
-	ItemChildren members = item_children(item_root(DatumGetDynItem(datum)));
+	ItemChildren members;
+	Datum datum;
+
+	require_object(definitions, local);
+	datum = DirectFunctionCall1(dyn_item_from_jsonb, JsonbPGetDatum(definitions));
+	members = item_children(item_root(DatumGetDynItem(datum)));
 
 	for (uint32 i = 0; i < members.count; i++)
 	{

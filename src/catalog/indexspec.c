@@ -99,20 +99,28 @@ get_count(const DynIndexSpec *spec, const ItemChildren *members, const char *nam
 	return count;
 }
 
+/* known ends with NULL. */
 static void
-check_members(const DynIndexSpec *spec, const ItemChildren *members, const char *const *known,
-			  int n)
+check_members(const DynIndexSpec *spec, const ItemChildren *members, const char *const *known)
 {
 	for (uint32 i = 0; i < members->count; i++)
 	{
+		StringInfoData names;
 		ItemSpan name;
 		int k = 0;
 
 		item_entry(item_child(members, i), &name);
-		while (k < n && !item_span_is(name, known[k]))
+		while (known[k] != NULL && !item_span_is(name, known[k]))
 			k++;
-		if (k == n)
-			fail(spec, psprintf("unknown member \"%s\"", item_quoted(name)));
+		if (known[k] != NULL)
+			continue;
+		initStringInfo(&names);
+		for (k = 0; known[k] != NULL; k++)
+			appendStringInfo(&names, "%s\"%s\"", k > 0 ? ", " : "", known[k]);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid index \"%s\": unknown member \"%s\"",
+							   item_quoted(spec->name), item_quoted(name)),
+						errdetail("Known members are %s.", names.data)));
 	}
 }
 
@@ -153,7 +161,8 @@ dyn_index_spec_parse_argument(const char *json)
 										"projection",
 										"non_key_attributes",
 										"read_capacity_units",
-										"write_capacity_units"};
+										"write_capacity_units",
+										NULL};
 	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	ItemChildren members = item_children(item_root(item));
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
@@ -161,7 +170,7 @@ dyn_index_spec_parse_argument(const char *json)
 
 	if (!get_string(spec, &members, "name", &spec->name))
 		fail(spec, "it has no name");
-	check_members(spec, &members, known, lengthof(known));
+	check_members(spec, &members, known);
 	get_string(spec, &members, "type", &type);
 	spec->local = item_span_is(type, "local");
 	if (!spec->local && !item_span_is(type, "global"))
@@ -179,23 +188,27 @@ DynIndexSpec *
 dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local, const DynShape *shape)
 {
 	static const char *const known[] = {"partition_key", "sort_key", "projection",
-										"non_key_attributes"};
+										"non_key_attributes", NULL};
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
 	ItemChildren members;
 
 	spec->name = name;
 	spec->local = local;
 	if (item_type(definition) != ITEM_M)
-		fail(spec, "its definition must be a JSON object");
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid index \"%s\": its definition must be a JSON object",
+						item_quoted(name)),
+				 errdetail("It has the form %s.", local ? LOCAL_INDEX_FORM : GLOBAL_INDEX_FORM)));
 	members = item_children(definition);
 	/* a local index has the table's partition key, and does not name it */
 	if (local)
 	{
 		spec->keys[spec->nkeys++] = shape->keys[0];
-		check_members(spec, &members, known + 1, lengthof(known) - 1);
+		check_members(spec, &members, known + 1);
 	}
 	else
-		check_members(spec, &members, known, lengthof(known));
+		check_members(spec, &members, known);
 	read_members(spec, &members);
 	dyn_index_spec_check(spec);
 	return spec;

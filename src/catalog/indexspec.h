@@ -30,6 +30,10 @@ typedef struct DynIndexSpec
 	ItemSpan *included; /* in byte order */
 } DynIndexSpec;
 
+/* What people are shown of a definition that they give. */
+#define GLOBAL_INDEX_FORM "{\"partition_key\": \"GSI1PK S\", \"sort_key\": \"GSI1SK S\"}"
+#define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
+
 /* What a table of ours is made of, as far as its DDL goes. */
 typedef struct DynShape
 {

@@ -214,6 +214,16 @@ dyn_key_check(const DynKey *key, bool partition, ItemSpan value)
 		fail_key(key, problem);
 }
 
+pg_noreturn static void
+fail_missing(const DynKey *key, const ItemChildren *attributes)
+{
+	const char *hint = item_case_hint(attributes, key->attribute);
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("key attribute \"%s\" is missing", item_quoted(key->attribute)),
+					hint == NULL ? 0 : errhint("%s", hint)));
+}
+
 /*
  * The value in an item of the i-th column of an index, checked.  What the table's key allows is
  * decided by what it is there.
@@ -227,7 +237,7 @@ dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *i
 	ItemSpan value = {NULL, 0};
 
 	if (!item_find(&attributes, key->attribute, &value))
-		fail_key(key, "is missing");
+		fail_missing(key, &attributes);
 	dyn_key_check(key, partition, value);
 	return value;
 }
@@ -252,20 +262,31 @@ dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 	index_key_of_item(table, &table->primary, item, key);
 }
 
+/* The attributes of the first n columns of an index, for a message: "PK", "SK". */
+const char *
+dyn_key_names(const DynTable *table, const DynIndex *index, int n)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&names, "%s\"%s\"", i > 0 ? ", " : "",
+						 item_quoted(dyn_index_key(table, index, i)->attribute));
+	return names.data;
+}
+
 static void
 fail_surplus(const DynTable *table, const DynIndex *index, ItemSpan attribute)
 {
-	StringInfoData quoted;
+	const char *of = "";
 
-	initStringInfo(&quoted);
-	item_quote(&quoted, attribute);
-	if (dyn_index_is_table(index))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("\"%s\" is not a key attribute of table \"%s\"", quoted.data,
-							   table->name)));
+	if (!dyn_index_is_table(index))
+		of = psprintf("index \"%.*s\" or ", (int) index->name.len, index->name.data);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("\"%s\" is not a key attribute of index \"%.*s\" or table \"%s\"",
-						   quoted.data, (int) index->name.len, index->name.data, table->name)));
+					errmsg("\"%s\" is not a key attribute of %stable \"%s\"",
+						   item_quoted(attribute), of, table->name),
+					errhint("A key is given by the attributes %s alone.",
+							dyn_key_names(table, index, index->ncolumns))));
 }
 
 /*

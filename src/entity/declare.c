@@ -128,6 +128,19 @@ is_sort_key(const DynIndex *index, int place)
 	return false;
 }
 
+static const char *
+sort_hint(const EntityAttribute *attribute)
+{
+	const char *name = item_quoted(attribute->name);
+	const char *format = value_sort_format(&attribute->type);
+
+	if (format == NULL)
+		return psprintf("Only integers can be padded: store a smaller unit, such as cents, or have"
+						" a key of type N whose template is <%s> alone.",
+						name);
+	return psprintf("%s them, as in <%s:%s>.", *format == '0' ? "Pad" : "Cut", name, format);
+}
+
 /* A number in a string sorts by its value only if it is padded (docs/semantics.md, M22). */
 static void
 warn_unpadded(const Entity *entity, const EntityKey *key)
@@ -148,7 +161,7 @@ warn_unpadded(const Entity *entity, const EntityKey *key)
 			ereport(WARNING,
 					(errmsg("numbers of attribute \"%s\" do not sort by value in key \"%s\"",
 							item_quoted(attribute->name), item_quoted(key->attribute)),
-					 errhint("Pad them, as in <%s:010>.", item_quoted(attribute->name))));
+					 errhint("%s", sort_hint(attribute))));
 		}
 	}
 }

@@ -101,6 +101,17 @@ check_values(const Entity *entity, ItemChildren *map)
 }
 
 static void
+fail_missing(const Entity *entity, const ItemChildren *map, ItemSpan name)
+{
+	const char *hint = item_case_hint(map, name);
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("entity \"%s\": attribute \"%s\" is missing", item_quoted(entity->name),
+						   item_quoted(name)),
+					hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+static void
 check_required(const Entity *entity, ItemChildren *map)
 {
 	for (int i = 0; i < entity->nattributes; i++)
@@ -108,8 +119,7 @@ check_required(const Entity *entity, ItemChildren *map)
 		ItemSpan ignored;
 
 		if (entity->attributes[i].required && !item_find(map, entity->attributes[i].name, &ignored))
-			fail(entity,
-				 psprintf("attribute \"%s\" is missing", item_quoted(entity->attributes[i].name)));
+			fail_missing(entity, map, entity->attributes[i].name);
 	}
 }
 

@@ -247,6 +247,7 @@ extern Datum item_to_jsonb(ItemSpan value);
 /* value.c */
 extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
+extern const char *item_case_hint(const ItemChildren *map, ItemSpan name);
 extern int item_element_compare(ItemType type, ItemSpan a, ItemSpan b);
 extern bool item_set_contains(ItemSpan set, ItemSpan element);
 extern int item_nesting(ItemSpan value);

@@ -51,6 +51,22 @@ item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return item_position(map, name, value) >= 0;
 }
 
+/* A hint for where a name is missing: the map has one that differs in case only; else NULL. */
+const char *
+item_case_hint(const ItemChildren *map, ItemSpan name)
+{
+	for (uint32 i = 0; i < map->count; i++)
+	{
+		ItemSpan here;
+
+		item_entry(item_child(map, i), &here);
+		if (here.len == name.len && pg_strncasecmp(here.data, name.data, name.len) == 0)
+			return psprintf("Names of attributes are case-sensitive, and \"%s\" is there.",
+							item_quoted(here));
+	}
+	return NULL;
+}
+
 /* The order of a set's elements, which are payloads without tags, or of a map's names. */
 int
 item_element_compare(ItemType type, ItemSpan a, ItemSpan b)

@@ -480,9 +480,12 @@ literal_ends(ItemSpan text, ItemSpan literal)
 	return !found;
 }
 
-/* Of a text without a form of its own: whether it could be taken for more than the placeholder. */
+/*
+ * Of a text without a form of its own: whether it could be taken for more than the placeholder.  It
+ * is what is written of the given one, which messages show.
+ */
 static const char *
-check_free(const TemplatePart *part, ItemSpan text)
+check_free(const TemplatePart *part, ItemSpan text, ItemSpan given)
 {
 	char found = '\0';
 
@@ -494,10 +497,13 @@ check_free(const TemplatePart *part, ItemSpan text)
 		found = part->after;
 	if (found != '\0')
 		return psprintf("is \"%s\", and must not hold \"%c\", which is beside it in the key",
-						item_quoted(text), found);
+						item_quoted(given), found);
 	if (part->after == '\0' && part->literal.len > 0 && !literal_ends(text, part->literal))
-		return psprintf("is \"%s\", and must not hold \"%s\", which follows it in the key",
-						item_quoted(text), item_quoted(part->literal));
+		return psprintf("is \"%s\", and must not hold \"%s\"%s, which follows it in the key",
+						item_quoted(given), item_quoted(part->literal),
+						part->upper   ? " in upper case"
+						: part->lower ? " in lower case"
+									  : "");
 	return NULL;
 }
 
@@ -506,12 +512,14 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 {
 	char number[ITEM_NUMBER_TEXT];
 	ItemSpan text = item_payload(value);
+	ItemSpan given;
 	const char *problem;
 
 	if (item_type(value) == ITEM_N)
 		text = (ItemSpan){number, (uint32) item_number_print(text, number)};
 	else if (item_type(value) != ITEM_S)
 		return wrong_type(value, "S or N");
+	given = text;
 	if (part->upper || part->lower)
 	{
 		char *changed;
@@ -524,7 +532,7 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 							  : str_tolower(text.data, text.len, DEFAULT_COLLATION_OID);
 		text = (ItemSpan){changed, (uint32) strlen(changed)};
 	}
-	problem = check_free(part, text);
+	problem = check_free(part, text, given);
 	if (problem == NULL)
 		appendBinaryStringInfo(out, text.data, text.len);
 	return problem;

@@ -249,6 +249,51 @@ value_form(const ValueType *type, ValueForm *form)
 		form->kind = VALUE_OUTPUT;
 }
 
+/* Of numeric with a precision; one with digits after the point has none. */
+static const char *
+numeric_sort_format(int32 typmod)
+{
+	/* as numeric.c of the server packs them */
+	int precision = ((typmod - VARHDRSZ) >> 16) & 0xffff;
+	int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+
+	if (scale > 0)
+		return NULL;
+	return psprintf("0%d", Min(precision - scale, ITEM_NUMBER_DIGITS));
+}
+
+/*
+ * Returns the format with which a placeholder of a key template has numbers of that type sort by
+ * value, like "010" for an integer of ten digits; NULL if they may have fractions, for which there
+ * is none.
+ */
+const char *
+value_sort_format(const ValueType *type)
+{
+	ValueForm form;
+
+	value_form(type, &form);
+	switch (form.kind)
+	{
+		case VALUE_INT2:
+			return "05";
+		case VALUE_INT8:
+			return "019";
+		case VALUE_FLOAT4:
+		case VALUE_FLOAT8:
+			return NULL;
+		case VALUE_NUMERIC:
+			/* without a precision it is what attributes of type N have by default */
+			return form.typmod < 0 ? "010" : numeric_sort_format(form.typmod);
+		case VALUE_TIMESTAMP:
+			return "second";
+		case VALUE_DATE:
+			return "day";
+		default:
+			return "010";
+	}
+}
+
 /* How the elements of an array are stored. */
 void
 value_element_type(const ValueForm *form, ValueType *type)

@@ -51,6 +51,9 @@ extern ItemType value_item_type(Oid sql);
 /* Whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */
 extern bool value_type_is_open(const ValueType *type);
 
+/* The format of a placeholder under which numbers of a type sort by value; NULL: they have none. */
+extern const char *value_sort_format(const ValueType *type);
+
 /*
  * A way from SQL values of a type to attributes, made once and used for many: *converter lives in
  * the memory context that it was made in.  It is an error if the two types do not go together: no
