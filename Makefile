@@ -26,7 +26,7 @@ SOURCE_HEADERS = $(filter-out src/expr/gram.h,$(wildcard src/*.h src/*/*.h))
 
 PG_CPPFLAGS = -Isrc -include ground/export.h
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	-Werror=format -Werror=format-security -Werror=format-nonliteral
+	-Werror=format -Werror=format-security -Werror=format-nonliteral -Werror=switch
 
 REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
 REGRESS_OPTS = --load-extension=$(EXTENSION)

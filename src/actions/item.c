@@ -338,9 +338,10 @@ returned_item(const Update *u)
 		case RETURN_UPDATED_NEW:
 			return u->update == NULL || u->new == NULL ? NULL
 													   : expr_updated_new(u->update, u->shown);
-		default:
-			return NULL;
+		case RETURN_NONE:
+			break;
 	}
+	return NULL;
 }
 
 /*

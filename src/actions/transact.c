@@ -192,8 +192,10 @@ compute_new(void *arg)
 		case TRANSACT_DELETE:
 			step->new = NULL;
 			break;
-		default:
+		case TRANSACT_CHECK:
+		case TRANSACT_GET:
 			step->new = step->old;
+			break;
 	}
 }
 
@@ -274,9 +276,12 @@ lock_kind(const Step *step)
 			return STORE_LOCK_DELETE;
 		case TRANSACT_CHECK:
 			return STORE_LOCK_CHECK;
-		default:
-			return STORE_LOCK_REPLACE;
+		case TRANSACT_PUT:
+		case TRANSACT_UPDATE:
+		case TRANSACT_GET:
+			break;
 	}
+	return STORE_LOCK_REPLACE;
 }
 
 /* The key attributes alone, for a placeholder: only a put has more, and it makes an item. */

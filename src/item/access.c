@@ -113,12 +113,18 @@ value_to_text(ItemSpan value, text **out)
 			payload.data = item_base64(payload, (int *) &payload.len);
 			*out = cstring_to_text_with_len(payload.data, payload.len);
 			return true;
-		default:
-			initStringInfo(&plain);
-			item_print_plain(&plain, value);
-			*out = cstring_to_text_with_len(plain.data, plain.len);
-			return true;
+		case ITEM_BOOL:
+		case ITEM_L:
+		case ITEM_M:
+		case ITEM_SS:
+		case ITEM_NS:
+		case ITEM_BS:
+			break;
 	}
+	initStringInfo(&plain);
+	item_print_plain(&plain, value);
+	*out = cstring_to_text_with_len(plain.data, plain.len);
+	return true;
 }
 
 static Datum

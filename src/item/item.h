@@ -289,7 +289,7 @@ extern int item_number_compare(ItemSpan a, ItemSpan b);
 extern int item_number_digits(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
-extern const char *item_number_error(int error);
+extern const char *item_number_error(ItemNumberError error);
 
 /* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);

@@ -458,9 +458,9 @@ item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
 	return (int) (p - out);
 }
 
-/* What an ItemNumberError means, as the end of a sentence about the number. */
+/* What an error means, as the end of a sentence about the number. */
 const char *
-item_number_error(int error)
+item_number_error(ItemNumberError error)
 {
 	switch (error)
 	{
@@ -470,7 +470,8 @@ item_number_error(int error)
 			return "is larger than 9.99...E+125 in magnitude";
 		case ITEM_NUMBER_UNDERFLOW:
 			return "is smaller than 1E-130 in magnitude";
-		default:
-			return "is not a number";
+		case ITEM_NUMBER_SYNTAX:
+			break;
 	}
+	return "is not a number";
 }

@@ -426,12 +426,15 @@ parse_payload(ItemParser *p, ItemType type)
 			if (!at_token(p, JSON_TOKEN_OBJECT_START))
 				return fail(p, "the value of M must be a JSON object");
 			return parse_attributes(p);
-		default:
-			if (!at_token(p, JSON_TOKEN_ARRAY_START))
-				return fail(p,
-							psprintf("the value of %s must be a JSON array", item_type_code(type)));
-			return parse_elements(p, type);
+		case ITEM_L:
+		case ITEM_SS:
+		case ITEM_NS:
+		case ITEM_BS:
+			break;
 	}
+	if (!at_token(p, JSON_TOKEN_ARRAY_START))
+		return fail(p, psprintf("the value of %s must be a JSON array", item_type_code(type)));
+	return parse_elements(p, type);
 }
 
 static bool

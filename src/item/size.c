@@ -76,9 +76,12 @@ item_value_size(ItemSpan value)
 				size += item_value_size(item_child(&c, i));
 			return size;
 		}
-		default:
-			return set_size(value);
+		case ITEM_SS:
+		case ITEM_NS:
+		case ITEM_BS:
+			break;
 	}
+	return set_size(value);
 }
 
 /* Of an item: names and values, no overhead of its own.  Of any other root: the value. */

@@ -137,9 +137,10 @@ lock_mode(StoreLock lock)
 			return LockTupleNoKeyExclusive;
 		case STORE_LOCK_DELETE:
 			return LockTupleExclusive;
-		default:
-			return LockTupleShare;
+		case STORE_LOCK_CHECK:
+			break;
 	}
+	return LockTupleShare;
 }
 
 /*

@@ -19,7 +19,7 @@
 #include "store/spi_store.h"
 
 /* Statement shapes; those of ranges are in spi_range.c. */
-enum
+typedef enum Shape
 {
 	GET,
 	LOOK,
@@ -32,7 +32,7 @@ enum
 	REPLACE,
 	DELETE,
 	DELETE_RETURNING
-};
+} Shape;
 
 /* The item and the keys. */
 #define MAX_ARGS (1 + DYN_MAX_KEYS)
@@ -71,40 +71,50 @@ append_insert(StringInfo sql, const DynTable *table)
 	appendStringInfoString(sql, ") DO ");
 }
 
-static const char *
-lock_clause(int shape)
+static void
+append_select(StringInfo sql, const DynTable *table, const char *what, const char *lock)
 {
-	switch (shape)
-	{
-		case LOCK_REPLACE:
-			return " FOR NO KEY UPDATE";
-		case LOCK_DELETE:
-			return " FOR UPDATE";
-		case LOCK_CHECK:
-			return " FOR SHARE";
-		default:
-			return "";
-	}
+	appendStringInfo(sql, "SELECT %s FROM %s WHERE ", what, table->qualified);
+	append_key_condition(sql, table, 1);
+	appendStringInfoString(sql, lock);
 }
 
 static void
-append_statement(StringInfo sql, const DynTable *table, int shape)
+append_update(StringInfo sql, const DynTable *table, const char *value)
+{
+	appendStringInfo(sql, "UPDATE %s SET %s = %s WHERE ", table->qualified,
+					 quote_identifier(DYN_ITEM_COLUMN), value);
+	append_key_condition(sql, table, 2);
+}
+
+static void
+append_delete(StringInfo sql, const DynTable *table)
+{
+	appendStringInfo(sql, "DELETE FROM %s WHERE ", table->qualified);
+	append_key_condition(sql, table, 1);
+}
+
+static void
+append_statement(StringInfo sql, const DynTable *table, Shape shape)
 {
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
 	switch (shape)
 	{
-		case LOOK:
-			appendStringInfo(sql, "SELECT true FROM %s WHERE ", table->qualified);
-			append_key_condition(sql, table, 1);
-			break;
 		case GET:
+			append_select(sql, table, item, "");
+			break;
+		case LOOK:
+			append_select(sql, table, "true", "");
+			break;
 		case LOCK_REPLACE:
+			append_select(sql, table, item, " FOR NO KEY UPDATE");
+			break;
 		case LOCK_DELETE:
+			append_select(sql, table, item, " FOR UPDATE");
+			break;
 		case LOCK_CHECK:
-			appendStringInfo(sql, "SELECT %s FROM %s WHERE ", item, table->qualified);
-			append_key_condition(sql, table, 1);
-			appendStringInfoString(sql, lock_clause(shape));
+			append_select(sql, table, item, " FOR SHARE");
 			break;
 		case PUT:
 			append_insert(sql, table);
@@ -115,19 +125,19 @@ append_statement(StringInfo sql, const DynTable *table, int shape)
 			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s WHERE false", item, item);
 			break;
 		case CHANGE:
-			appendStringInfo(sql, "UPDATE %s SET %s = %s.dyn_store_change($1, %s) WHERE ",
-							 table->qualified, item, table->extension, item);
-			append_key_condition(sql, table, 2);
+			append_update(sql, table,
+						  psprintf("%s.dyn_store_change($1, %s)", table->extension, item));
 			break;
 		case REPLACE:
-			appendStringInfo(sql, "UPDATE %s SET %s = $1 WHERE ", table->qualified, item);
-			append_key_condition(sql, table, 2);
+			append_update(sql, table, "$1");
 			break;
-		default:
-			appendStringInfo(sql, "DELETE FROM %s WHERE ", table->qualified);
-			append_key_condition(sql, table, 1);
-			if (shape == DELETE_RETURNING)
-				appendStringInfo(sql, " RETURNING %s", item);
+		case DELETE:
+			append_delete(sql, table);
+			break;
+		case DELETE_RETURNING:
+			append_delete(sql, table);
+			appendStringInfo(sql, " RETURNING %s", item);
+			break;
 	}
 }
 
@@ -143,7 +153,7 @@ key_type(const DynTable *table, int i)
 
 /* The parameters of a statement: the item or the change first, where it has one, then the keys. */
 static int
-statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
+statement_types(const DynTable *table, Shape shape, Oid types[MAX_ARGS])
 {
 	int n = 0;
 
@@ -157,7 +167,7 @@ statement_types(const DynTable *table, int shape, Oid types[MAX_ARGS])
 }
 
 static StorePlan *
-get_plan(DynTable *table, int shape)
+get_plan(DynTable *table, Shape shape)
 {
 	StorePlan *plan = store_find_plan(table, shape);
 	StringInfoData sql;
@@ -195,7 +205,7 @@ returned_item(MemoryContext context)
 }
 
 static bool
-may_update(int shape)
+may_update(Shape shape)
 {
 	return shape == PUT || shape == CHANGE || shape == REPLACE;
 }
@@ -227,7 +237,7 @@ store_execute_update(const DynTable *table, StorePlan *plan, const SPIExecuteOpt
  * is what the statement returns, if that is wanted.
  */
 static uint64
-run(DynTable *table, int shape, Datum first, const DynKeyValues *key, DynItem **item)
+run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem **item)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SPIExecuteOptions options = {0};
@@ -403,7 +413,7 @@ spi_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
 DynItem *
 spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 {
-	int shape = want_old ? DELETE_RETURNING : DELETE;
+	Shape shape = want_old ? DELETE_RETURNING : DELETE;
 	DynItem *old = NULL;
 	DynItem **returned = want_old ? &old : NULL;
 

@@ -28,16 +28,15 @@
 /* Expired tokens that a call clears away: more than it adds. */
 #define CLEAR_AT_ONCE "10"
 
-enum
+typedef enum Statement
 {
 	CLAIM,
 	LOOK,
-	CLEAR,
-	STATEMENTS
-};
+	CLEAR
+} Statement;
 
 /* Kept for the session, as long as the extension stays where it is. */
-static SPIPlanPtr plans[STATEMENTS];
+static SPIPlanPtr plans[CLEAR + 1];
 static char plans_table[4 * NAMEDATALEN]; /* quoted, with its schema */
 
 typedef struct TokenArguments
@@ -51,7 +50,7 @@ static void
 forget_plans(void)
 {
 	plans_table[0] = '\0';
-	for (int i = 0; i < STATEMENTS; i++)
+	for (int i = 0; i < lengthof(plans); i++)
 	{
 		if (plans[i] != NULL)
 			SPI_freeplan(plans[i]);
@@ -61,7 +60,7 @@ forget_plans(void)
 
 /* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
 static char *
-make_statement(const char *table, int statement)
+make_statement(const char *table, Statement statement)
 {
 	switch (statement)
 	{
@@ -74,17 +73,16 @@ make_statement(const char *table, int statement)
 		case LOOK:
 			return psprintf("SELECT request FROM %s WHERE role = $1 AND token = $2", table);
 		case CLEAR:
-			return psprintf("DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s"
-							" WHERE expires <= $4 ORDER BY expires LIMIT " CLEAR_AT_ONCE
-							" FOR UPDATE SKIP LOCKED)",
-							table, table);
-		default:
-			elog(ERROR, "unrecognized statement: %d", statement);
+			break;
 	}
+	return psprintf("DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s"
+					" WHERE expires <= $4 ORDER BY expires LIMIT " CLEAR_AT_ONCE
+					" FOR UPDATE SKIP LOCKED)",
+					table, table);
 }
 
 static SPIPlanPtr
-get_plan(const char *table, int statement)
+get_plan(const char *table, Statement statement)
 {
 	if (strcmp(plans_table, table) != 0)
 		forget_plans();
@@ -103,7 +101,7 @@ get_plan(const char *table, int statement)
 }
 
 static uint64
-run(const char *table, int statement, TokenArguments *arguments)
+run(const char *table, Statement statement, TokenArguments *arguments)
 {
 	int result = SPI_execute_plan(get_plan(table, statement), arguments->values, NULL, false, 0);
 

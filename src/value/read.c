@@ -237,10 +237,29 @@ day_of(Timestamp value)
 }
 
 static bool
+read_integer(ItemSpan number, int64 min, int64 max, int64 *integer)
+{
+	*integer = 0;
+	return item_number_to_int64(number, 0, integer) && *integer >= min && *integer <= max;
+}
+
+static bool
+read_time(const ValueReader *reader, ItemSpan number, Datum *value)
+{
+	Timestamp timestamp;
+
+	if (!seconds_to_timestamp(number, &timestamp))
+		return false;
+	*value = reader->form.kind == VALUE_DATE ? DateADTGetDatum((DateADT) day_of(timestamp))
+											 : TimestampGetDatum(with_precision(reader, timestamp));
+	return true;
+}
+
+static bool
 read_number(const ValueReader *reader, ItemSpan number, Datum *value)
 {
-	int64 integer = 0;
-	Timestamp timestamp;
+	int64 integer;
+	bool fits = false;
 
 	switch (reader->form.kind)
 	{
@@ -251,32 +270,36 @@ read_number(const ValueReader *reader, ItemSpan number, Datum *value)
 			return read_float(reader, number, value);
 		case VALUE_TIMESTAMP:
 		case VALUE_DATE:
-			if (!seconds_to_timestamp(number, &timestamp))
-				return false;
-			*value = reader->form.kind == VALUE_DATE
-						 ? DateADTGetDatum((DateADT) day_of(timestamp))
-						 : TimestampGetDatum(with_precision(reader, timestamp));
-			return true;
-		default:
-			break;
-	}
-	if (!item_number_to_int64(number, 0, &integer))
-		return false;
-	switch (reader->form.kind)
-	{
+			return read_time(reader, number, value);
 		case VALUE_INT2:
+			fits = read_integer(number, PG_INT16_MIN, PG_INT16_MAX, &integer);
 			*value = Int16GetDatum((int16) integer);
-			return integer >= PG_INT16_MIN && integer <= PG_INT16_MAX;
+			break;
 		case VALUE_INT4:
+			fits = read_integer(number, PG_INT32_MIN, PG_INT32_MAX, &integer);
 			*value = Int32GetDatum((int32) integer);
-			return integer >= PG_INT32_MIN && integer <= PG_INT32_MAX;
+			break;
 		case VALUE_INT8:
+			fits = read_integer(number, PG_INT64_MIN, PG_INT64_MAX, &integer);
 			*value = Int64GetDatum(integer);
-			return true;
-		default:
+			break;
+		case VALUE_BOOL:
+			fits = read_integer(number, 0, 1, &integer);
 			*value = BoolGetDatum(integer == 1);
-			return integer == 0 || integer == 1;
+			break;
+		case VALUE_TEXT:
+		case VALUE_CHAR:
+		case VALUE_BYTEA:
+		case VALUE_UUID:
+		case VALUE_ENUM:
+		case VALUE_JSON:
+		case VALUE_LIST:
+		case VALUE_SET:
+		case VALUE_NOTHING:
+		case VALUE_OUTPUT:
+			break; /* value_form() makes no N of them */
 	}
+	return fits;
 }
 
 /*
@@ -545,9 +568,21 @@ read_string(ValueReader *reader, ItemSpan s, bool lenient, Datum *value)
 			return read_uuid(s, value);
 		case VALUE_ENUM:
 			return read_enum(reader, s, value);
-		default:
+		case VALUE_OUTPUT:
 			return !has_nul(s) && by_type(reader, pnstrdup(s.data, s.len), lenient, value);
+		case VALUE_INT2:
+		case VALUE_INT4:
+		case VALUE_INT8:
+		case VALUE_NUMERIC:
+		case VALUE_FLOAT4:
+		case VALUE_FLOAT8:
+		case VALUE_JSON:
+		case VALUE_LIST:
+		case VALUE_SET:
+		case VALUE_NOTHING:
+			break; /* value_form() makes VALUE_OUTPUT of an S of these */
 	}
+	return false;
 }
 
 /*
@@ -755,9 +790,14 @@ read_value(ValueReader *reader, ItemSpan attribute, bool lenient, Datum *value)
 		case ITEM_L:
 			return reader->form.kind == VALUE_LIST ? read_list(reader, attribute, lenient, value)
 												   : read_json(reader, attribute, value);
-		default:
+		case ITEM_SS:
+		case ITEM_NS:
+		case ITEM_BS:
 			return read_set(reader, attribute, lenient, value);
+		case ITEM_NULL:
+			break;
 	}
+	return false;
 }
 
 static void

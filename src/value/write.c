@@ -319,10 +319,17 @@ scalar_payload(ValueWriter *writer, const ItemBuilder *b, Datum value)
 			return date_payload(writer, b, DatumGetDateADT(value));
 		case VALUE_UUID:
 			return uuid_payload(writer, DatumGetUUIDP(value));
-		default:
+		case VALUE_ENUM:
+		case VALUE_OUTPUT:
 			text = portable_output(writer, value);
 			return (ItemSpan){text, (uint32) strlen(text)};
+		case VALUE_JSON:
+		case VALUE_LIST:
+		case VALUE_SET:
+		case VALUE_NOTHING:
+			break;
 	}
+	elog(ERROR, "no scalar is made of kind %d", (int) writer->form.kind);
 }
 
 /*
@@ -461,31 +468,20 @@ value_is_absent(const ValueWriter *writer, Datum value)
 void
 value_write(ValueWriter *writer, ItemBuilder *b, Datum value)
 {
-	ItemSpan payload;
+	ValueKind kind = writer->form.kind;
 
-	switch (writer->form.kind)
-	{
-		case VALUE_JSON:
-			write_json(writer, b, value);
-			return;
-		case VALUE_LIST:
-			write_list(writer, b, value);
-			return;
-		case VALUE_SET:
-			write_set(writer, b, value);
-			return;
-		case VALUE_NOTHING:
-			fail_value(b, "a value, since its type is NULL");
-		default:
-			break;
-	}
-	if (writer->form.type == ITEM_BOOL)
-	{
+	if (kind == VALUE_JSON)
+		write_json(writer, b, value);
+	else if (kind == VALUE_LIST)
+		write_list(writer, b, value);
+	else if (kind == VALUE_SET)
+		write_set(writer, b, value);
+	else if (kind == VALUE_NOTHING)
+		fail_value(b, "a value, since its type is NULL");
+	else if (writer->form.type == ITEM_BOOL)
 		item_build_bool(b, DatumGetBool(value));
-		return;
-	}
-	payload = scalar_payload(writer, b, value);
-	item_build_scalar(b, writer->form.type, payload);
+	else
+		item_build_scalar(b, writer->form.type, scalar_payload(writer, b, value));
 }
 
 /*
