@@ -152,9 +152,7 @@ print_attributes(JsonWriter *json, const Field *field, const void *target)
 	for (int i = 0; i < entity->nattributes; i++)
 	{
 		json_write_member(json, entity->attributes[i].name);
-		json_write_begin(json, NULL);
-		fields_print(json, attribute_fields, &entity->attributes[i]);
-		json_write_end(json);
+		fields_print_object(json, NULL, attribute_fields, &entity->attributes[i]);
 	}
 	json_write_end(json);
 }
@@ -353,9 +351,7 @@ parse_choice(const Entity *entity, const EntityKey *key, ItemSpan value, EntityT
 void
 entity_print_choice(JsonWriter *json, const EntityTemplate *choice)
 {
-	json_write_begin(json, NULL);
-	fields_print(json, choice_fields, choice);
-	json_write_end(json);
+	fields_print_object(json, NULL, choice_fields, choice);
 }
 
 static void
@@ -574,9 +570,7 @@ entity_print(const Entity *entity)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
 
-	json_write_begin(&json, NULL);
-	fields_print(&json, entity_fields, entity);
-	json_write_end(&json);
+	fields_print_object(&json, NULL, entity_fields, entity);
 	return json.text->data;
 }
 

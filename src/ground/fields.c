@@ -10,9 +10,9 @@
  * Errors
  */
 
-/* A function pointer has no attribute that says so on every compiler. */
-pg_noreturn static void
-fail(const FieldReader *reader, const char *message, const char *detail)
+/* Raises the reader's error.  detail may be NULL. */
+void
+fields_fail(const FieldReader *reader, const char *message, const char *detail)
 {
 	reader->fail(reader, message, detail);
 	pg_unreachable();
@@ -30,7 +30,7 @@ member_of(const FieldReader *reader, const char *name)
 void
 field_fail(const FieldReader *reader, const char *name, const char *wanted)
 {
-	fail(reader, psprintf("%s must be %s", member_of(reader, name), wanted), NULL);
+	fields_fail(reader, psprintf("%s must be %s", member_of(reader, name), wanted), NULL);
 }
 
 static void
@@ -40,47 +40,47 @@ list_name(StringInfo list, const char *name)
 		appendStringInfo(list, "%s\"%s\"", list->len > 0 ? ", " : "", name);
 }
 
-static const char *
-default_wanted(FieldKind kind)
-{
-	switch (kind)
-	{
-		case FIELD_STRING:
-		case FIELD_CHOICE:
-			return "a string";
-		case FIELD_NAME:
-		case FIELD_TEXT:
-			return "a string that is not empty";
-		case FIELD_BOOL:
-		case FIELD_NOT:
-			return "true or false";
-		case FIELD_COUNT:
-			return "a count";
-		case FIELD_OBJECT:
-			return "a JSON object";
-		case FIELD_OWN:
-			break;
-	}
-	return "of another type";
-}
-
-pg_noreturn static void
-fail_kind(const FieldReader *reader, const Field *field)
-{
-	field_fail(reader, field->name,
-			   field->wanted != NULL ? field->wanted : default_wanted(field->kind));
-}
-
 /*
  * Reading
  */
+
+/* What the values of each kind are; type 0: anything. */
+static const struct
+{
+	ItemType type;
+	bool empty; /* it may be */
+	const char *wanted;
+} kinds[] = {
+	[FIELD_STRING] = {ITEM_S, true, "a string"},
+	[FIELD_NAME] = {ITEM_S, false, "a string that is not empty"},
+	[FIELD_TEXT] = {ITEM_S, false, "a string that is not empty"},
+	[FIELD_BOOL] = {ITEM_BOOL, true, "true or false"},
+	[FIELD_NOT] = {ITEM_BOOL, true, "true or false"},
+	[FIELD_COUNT] = {ITEM_N, false, "a count"},
+	[FIELD_CHOICE] = {ITEM_S, true, "a string"},
+	[FIELD_OBJECT] = {ITEM_M, false, "a JSON object"},
+	[FIELD_OWN] = {0, true, NULL},
+};
+
+static void
+require_kind(const FieldReader *reader, const Field *field, ItemSpan value)
+{
+	ItemType type = item_type(value);
+	int64 count;
+
+	if ((kinds[field->kind].type != 0 && type != kinds[field->kind].type) ||
+		(!kinds[field->kind].empty && value.len == 1) ||
+		(field->kind == FIELD_COUNT && !field_count(value, &count)))
+		field_fail(reader, field->name,
+				   field->wanted != NULL ? field->wanted : kinds[field->kind].wanted);
+}
 
 /* Returns the string in a member's value.  Raises the reader's error if it is none, or empty. */
 ItemSpan
 field_string(const FieldReader *reader, const char *name, ItemSpan value)
 {
 	if (item_type(value) != ITEM_S || value.len == 1)
-		field_fail(reader, name, default_wanted(FIELD_NAME));
+		field_fail(reader, name, kinds[FIELD_NAME].wanted);
 	return item_payload(value);
 }
 
@@ -105,35 +105,9 @@ read_choice(const FieldReader *reader, const Field *field, ItemSpan value)
 	initStringInfo(&list);
 	for (int i = 0; field->choices[i] != NULL; i++)
 		list_name(&list, field->choices[i]);
-	fail(reader,
-		 psprintf("%s cannot be \"%s\"", member_of(reader, field->name), item_quoted(value)),
-		 psprintf("Known values are %s.", list.data));
-}
-
-static bool
-has_kind(FieldKind kind, ItemSpan value)
-{
-	int64 count;
-
-	switch (kind)
-	{
-		case FIELD_STRING:
-		case FIELD_CHOICE:
-			return item_type(value) == ITEM_S;
-		case FIELD_NAME:
-		case FIELD_TEXT:
-			return item_type(value) == ITEM_S && value.len > 1;
-		case FIELD_BOOL:
-		case FIELD_NOT:
-			return item_type(value) == ITEM_BOOL;
-		case FIELD_COUNT:
-			return field_count(value, &count);
-		case FIELD_OBJECT:
-			return item_type(value) == ITEM_M;
-		case FIELD_OWN:
-			break;
-	}
-	return true;
+	fields_fail(reader,
+				psprintf("%s cannot be \"%s\"", member_of(reader, field->name), item_quoted(value)),
+				psprintf("Known values are %s.", list.data));
 }
 
 /* The value has the field's kind. */
@@ -179,11 +153,12 @@ read_field(const FieldReader *reader, const Field *field, void *target, const It
 		(reader->null_is_missing && item_type(value) == ITEM_NULL))
 	{
 		if (field->required)
-			fail(reader, psprintf("%s must be given", member_of(reader, field->name)), NULL);
+			fields_fail(reader, psprintf("%s must be given", member_of(reader, field->name)), NULL);
+		if (field->missing != NULL)
+			field->missing(reader, field, target);
 		return;
 	}
-	if (!has_kind(field->kind, value))
-		fail_kind(reader, field);
+	require_kind(reader, field, value);
 	if (field->read != NULL)
 		field->read(reader, field, target, value);
 	else
@@ -207,10 +182,11 @@ check_members(const FieldReader *reader, const Field *fields, const ItemChildren
 		initStringInfo(&list);
 		for (field = fields; field->name != NULL; field++)
 			list_name(&list, field->name);
-		fail(reader,
-			 psprintf("unknown member \"%s\"%s%s", item_quoted(name),
-					  reader->of == NULL ? "" : " of ", reader->of == NULL ? "" : reader->of),
-			 psprintf("Known members are %s.", list.data));
+		fields_fail(reader,
+					psprintf("unknown member \"%s\"%s%s", item_quoted(name),
+							 reader->of == NULL ? "" : " of ",
+							 reader->of == NULL ? "" : reader->of),
+					psprintf("Known members are %s.", list.data));
 	}
 }
 
@@ -225,10 +201,10 @@ fields_read(const FieldReader *reader, const Field *fields, void *target, ItemSp
 	ItemChildren members;
 
 	if (item_type(object) != ITEM_M)
-		fail(reader,
-			 reader->of == NULL ? "must be an object"
-								: psprintf("%s must be an object", reader->of),
-			 NULL);
+		fields_fail(reader,
+					reader->of == NULL ? "must be an object"
+									   : psprintf("%s must be an object", reader->of),
+					NULL);
 	members = item_children(object);
 	check_members(reader, fields, &members);
 	for (; fields->name != NULL; fields++)
@@ -298,4 +274,13 @@ fields_print(JsonWriter *json, const Field *fields, const void *target)
 		else
 			print_field(json, fields, target);
 	}
+}
+
+/* Writes an object with the fields of a struct; the name is that of the member, or NULL. */
+void
+fields_print_object(JsonWriter *json, const char *name, const Field *fields, const void *target)
+{
+	json_write_begin(json, name);
+	fields_print(json, fields, target);
+	json_write_end(json);
 }

@@ -54,8 +54,9 @@ struct Field
 	const char *const *choices; /* end with NULL; an empty one cannot be given */
 	const char *wanted; /* what the member must be, for the error; NULL: by its kind */
 
-	/* in place of what the kind does; print writes the name as well */
+	/* in place of what the kind does, if a member is there or not; print writes the name as well */
 	void (*read)(const FieldReader *reader, const Field *field, void *target, ItemSpan value);
+	void (*missing)(const FieldReader *reader, const Field *field, void *target);
 	void (*print)(JsonWriter *json, const Field *field, const void *target);
 };
 
@@ -65,8 +66,12 @@ struct Field
 extern void fields_read(const FieldReader *reader, const Field *fields, void *target,
 						ItemSpan object);
 extern void fields_print(JsonWriter *json, const Field *fields, const void *target);
+extern void fields_print_object(JsonWriter *json, const char *name, const Field *fields,
+								const void *target);
 
-/* For functions of fields: the member must be this; a string, not empty; a count. */
+/* For functions of fields: any error; the member must be this; a string, not empty; a count. */
+pg_noreturn extern void fields_fail(const FieldReader *reader, const char *message,
+									const char *detail);
 pg_noreturn extern void field_fail(const FieldReader *reader, const char *name, const char *wanted);
 extern ItemSpan field_string(const FieldReader *reader, const char *name, ItemSpan value);
 extern bool field_count(ItemSpan value, int64 *count);

@@ -226,7 +226,7 @@ build_parents(RowBuilder *builder)
 		bool isnull;
 		bool orphan = DatumGetBool(next_column(builder, &isnull));
 
-		if (orphan && (builder->orphan_of == NULL || parent->skip_orphans))
+		if (orphan && (builder->orphan_of == NULL || parent->orphans == ORPHANS_SKIP))
 		{
 			builder->orphan_of = parent;
 			builder->orphan_column = builder->column + 1;
@@ -290,7 +290,7 @@ build(void *arg)
 		builder->item = entity_keys(builder->step->entity, logical, true);
 		return;
 	}
-	if (builder->orphan_of != NULL && builder->orphan_of->skip_orphans)
+	if (builder->orphan_of != NULL && builder->orphan_of->orphans == ORPHANS_SKIP)
 		return;
 	builder->item = entity_item(builder->step->entity, logical);
 	item_check_size(item_root(builder->item));

@@ -60,6 +60,7 @@ typedef struct StepRelation
 	TupleDesc desc;
 	int npairs;
 	StepPair *pairs;
+	const struct StepRelation *other; /* that the pairs refer to */
 } StepRelation;
 
 /* An attribute, and the SQL that makes it.  column: that is the name of one, and nothing else. */
@@ -72,16 +73,24 @@ typedef struct StepAttribute
 
 typedef struct StepAttributes
 {
+	const StepRelation *relation;
 	int n;
 	StepAttribute *list;
 } StepAttributes;
+
+/* What becomes of a row whose parent is not there: an item without its attributes, or none. */
+typedef enum StepOrphans
+{
+	ORPHANS_KEEP,
+	ORPHANS_SKIP
+} StepOrphans;
 
 typedef struct StepParent
 {
 	ItemSpan name;
 	StepRelation relation;
 	StepAttributes attributes;
-	bool skip_orphans;
+	StepOrphans orphans;
 } StepParent;
 
 /* A member of the map that a child becomes. */
@@ -156,8 +165,6 @@ typedef struct Migration
 
 /* parse.c: connected to SPI */
 extern Migration *migration_parse(Relation rel, const DynTable *table, const char *json);
-
-/* print.c */
 extern char *migration_print(const Migration *migration);
 
 /* resolve.c */
