@@ -6,7 +6,6 @@
 
 #include "access/relation.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
 
@@ -14,226 +13,234 @@
 #include "stream/record.h"
 
 static void
-append_name(StringInfo json, const char *member, ItemSpan name)
+append_key_schema(JsonWriter *json, const DynTable *table, const DynIndex *index)
 {
-	appendStringInfo(json, "{\"%s\":", member);
-	escape_json(json, pnstrdup(name.data, name.len));
-}
-
-static void
-append_key_schema(StringInfo json, const DynTable *table, const DynIndex *index)
-{
-	appendStringInfoString(json, ",\"KeySchema\":[");
+	json_write_begin_array(json, "KeySchema");
 	for (int i = 0; i < index->nkeys; i++)
 	{
-		appendStringInfoString(json, i > 0 ? "," : "");
-		append_name(json, "AttributeName", dyn_index_key(table, index, i)->attribute);
-		appendStringInfo(json, ",\"KeyType\":\"%s\"}", i < index->npartition ? "HASH" : "RANGE");
+		json_write_begin(json, NULL);
+		json_write_span(json, "AttributeName", dyn_index_key(table, index, i)->attribute);
+		json_write_string(json, "KeyType", i < index->npartition ? "HASH" : "RANGE");
+		json_write_end(json);
 	}
-	appendStringInfoChar(json, ']');
+	json_write_end_array(json);
 }
 
 static void
-append_attributes(StringInfo json, const DynTable *table)
+append_attributes(JsonWriter *json, const DynTable *table)
 {
-	appendStringInfoString(json, ",\"AttributeDefinitions\":[");
+	json_write_begin_array(json, "AttributeDefinitions");
 	for (int i = 0; i < table->nattributes; i++)
 	{
-		appendStringInfoString(json, i > 0 ? "," : "");
-		append_name(json, "AttributeName", table->keys[i].attribute);
-		appendStringInfo(json, ",\"AttributeType\":\"%s\"}", item_type_code(table->keys[i].type));
+		json_write_begin(json, NULL);
+		json_write_span(json, "AttributeName", table->keys[i].attribute);
+		json_write_string(json, "AttributeType", item_type_code(table->keys[i].type));
+		json_write_end(json);
 	}
-	appendStringInfoChar(json, ']');
+	json_write_end_array(json);
 }
 
 static void
-append_projection(StringInfo json, const DynIndex *index)
+append_projection(JsonWriter *json, const DynIndex *index)
 {
-	appendStringInfo(json, ",\"Projection\":{\"ProjectionType\":\"%s\"",
-					 dyn_projection_names[index->projection]);
-	for (int i = 0; i < index->nincluded; i++)
+	json_write_begin(json, "Projection");
+	json_write_string(json, "ProjectionType", dyn_projection_names[index->projection]);
+	if (index->nincluded > 0)
 	{
-		appendStringInfoString(json, i > 0 ? "," : ",\"NonKeyAttributes\":[");
-		escape_json(json, pnstrdup(index->included[i].data, index->included[i].len));
+		json_write_begin_array(json, "NonKeyAttributes");
+		for (int i = 0; i < index->nincluded; i++)
+			json_write_span(json, NULL, index->included[i]);
+		json_write_end_array(json);
 	}
-	appendStringInfoString(json, index->nincluded > 0 ? "]}" : "}");
+	json_write_end(json);
 }
 
-static double
-row_estimate(Relation rel)
+/* Counts are those of the last VACUUM or ANALYZE. */
+static void
+append_count(JsonWriter *json, Relation rel)
 {
-	/* -1 until the first VACUUM or ANALYZE */
-	return Max(rel->rd_rel->reltuples, 0);
+	/* -1 until the first one */
+	json_write_integer(json, "ItemCount", (int64) Max(rel->rd_rel->reltuples, 0));
 }
 
 /* What only a btree that is there has. */
 static void
-append_btree(StringInfo json, const DynIndex *index)
+append_btree(JsonWriter *json, const DynIndex *index)
 {
-	int64 size = 0;
-	double items = 0;
+	Relation btree;
 
-	if (OidIsValid(index->relid))
+	if (!OidIsValid(index->relid))
 	{
-		Relation btree = relation_open(index->relid, AccessShareLock);
-
-		size = DatumGetInt64(
-			DirectFunctionCall1(pg_total_relation_size, ObjectIdGetDatum(index->relid)));
-		items = row_estimate(btree);
-		relation_close(btree, NoLock);
+		json_write_integer(json, "IndexSizeBytes", 0);
+		json_write_integer(json, "ItemCount", 0);
+		return;
 	}
-	appendStringInfo(json, ",\"IndexSizeBytes\":" INT64_FORMAT ",\"ItemCount\":%.0f", size, items);
+	btree = relation_open(index->relid, AccessShareLock);
+	json_write_integer(
+		json, "IndexSizeBytes",
+		DatumGetInt64(DirectFunctionCall1(pg_total_relation_size, ObjectIdGetDatum(index->relid))));
+	append_count(json, btree);
+	relation_close(btree, NoLock);
 }
 
 static void
-append_capacity(StringInfo json, const DynCapacity *capacity)
+append_capacity(JsonWriter *json, const DynCapacity *capacity)
 {
-	appendStringInfo(json,
-					 ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,"
-					 "\"ReadCapacityUnits\":" INT64_FORMAT ",\"WriteCapacityUnits\":" INT64_FORMAT
-					 "}",
-					 capacity->read, capacity->write);
+	json_write_begin(json, "ProvisionedThroughput");
+	json_write_integer(json, "NumberOfDecreasesToday", 0);
+	json_write_integer(json, "ReadCapacityUnits", capacity->read);
+	json_write_integer(json, "WriteCapacityUnits", capacity->write);
+	json_write_end(json);
 }
 
 /* What only global indexes have: they come and go. */
 static void
-append_global(StringInfo json, const DynIndex *index)
+append_global(JsonWriter *json, const DynIndex *index)
 {
-	appendStringInfo(json, ",\"IndexStatus\":\"%s\"", dyn_index_status_names[index->status]);
+	json_write_string(json, "IndexStatus", dyn_index_status_names[index->status]);
 	if (index->status == DYN_INDEX_CREATING)
-		appendStringInfoString(json, ",\"Backfilling\":true");
+		json_write_bool(json, "Backfilling", true);
 	append_capacity(json, &index->capacity);
 }
 
 static void
-append_index(StringInfo json, const DynTable *table, const DynIndex *index, const char *arn)
+append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, const char *arn)
 {
-	append_name(json, "IndexName", index->name);
+	json_write_begin(json, NULL);
+	json_write_span(json, "IndexName", index->name);
 	append_key_schema(json, table, index);
 	append_projection(json, index);
 	if (!index->local)
 		append_global(json, index);
 	append_btree(json, index);
-	appendStringInfoString(json, ",\"IndexArn\":");
-	escape_json(json, dyn_index_arn(arn, index->name));
-	appendStringInfoChar(json, '}');
+	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));
+	json_write_end(json);
 }
 
 /* The indexes of one kind; no member if there are none. */
 static void
-append_indexes(StringInfo json, const DynTable *table, const char *arn, bool local)
+append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local)
 {
-	bool first = true;
+	bool any = false;
 
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		if (table->indexes[i].local != local)
 			continue;
-		if (first)
-			appendStringInfo(json, ",\"%sSecondaryIndexes\":[", local ? "Local" : "Global");
-		else
-			appendStringInfoChar(json, ',');
+		if (!any)
+			json_write_begin_array(json,
+								   local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes");
 		append_index(json, table, &table->indexes[i], arn);
-		first = false;
+		any = true;
 	}
-	if (!first)
-		appendStringInfoChar(json, ']');
+	if (any)
+		json_write_end_array(json);
+}
+
+/* An object with one member. */
+static void
+append_alone(JsonWriter *json, const char *object, const char *member, const char *value)
+{
+	json_write_begin(json, object);
+	json_write_string(json, member, value);
+	json_write_end(json);
 }
 
 static void
-append_settings(StringInfo json, const DynSettings *settings)
+append_settings(JsonWriter *json, const DynSettings *settings)
 {
 	if (settings->id.len > 0)
-	{
-		appendStringInfoString(json, ",\"TableId\":");
-		escape_json(json, pnstrdup(settings->id.data, settings->id.len));
-	}
+		json_write_span(json, "TableId", settings->id);
 	if (settings->created != 0)
-		appendStringInfo(json, ",\"CreationDateTime\":%.3f", settings->created);
-	appendStringInfo(json, ",\"BillingModeSummary\":{\"BillingMode\":\"%s\"}",
-					 dyn_billing_names[settings->billing]);
+		json_write_raw(json, "CreationDateTime", psprintf("%.3f", settings->created));
+	append_alone(json, "BillingModeSummary", "BillingMode", dyn_billing_names[settings->billing]);
 	append_capacity(json, &settings->capacity);
 	if (settings->table_class != DYN_CLASS_UNSAID)
-		appendStringInfo(json, ",\"TableClassSummary\":{\"TableClass\":\"%s\"}",
-						 dyn_table_class_names[settings->table_class]);
-	appendStringInfo(json, ",\"DeletionProtectionEnabled\":%s",
-					 settings->deletion_protection ? "true" : "false");
+		append_alone(json, "TableClassSummary", "TableClass",
+					 dyn_table_class_names[settings->table_class]);
+	json_write_bool(json, "DeletionProtectionEnabled", settings->deletion_protection);
 }
 
 /* What the last stream was stays when it is disabled. */
 static void
-append_stream(StringInfo json, const DynSettings *settings, ItemSpan name)
+append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 {
 	const DynStream *enabled = dyn_settings_stream(settings);
 	char label[STREAM_LABEL_LENGTH + 1];
+	int64 latest;
 
 	if (settings->nstreams == 0)
 		return;
 	if (enabled != NULL)
-		appendStringInfo(
-			json, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"%s\"}",
-			dyn_stream_view_names[enabled->view]);
-	stream_label_print(settings->streams[settings->nstreams - 1].label, label);
-	appendStringInfo(json, ",\"LatestStreamLabel\":\"%s\",\"LatestStreamArn\":", label);
-	escape_json(json, dyn_stream_arn(name, settings->streams[settings->nstreams - 1].label));
+	{
+		json_write_begin(json, "StreamSpecification");
+		json_write_bool(json, "StreamEnabled", true);
+		json_write_string(json, "StreamViewType", dyn_stream_view_names[enabled->view]);
+		json_write_end(json);
+	}
+	latest = settings->streams[settings->nstreams - 1].label;
+	json_write_string(json, "LatestStreamLabel", stream_label_print(latest, label));
+	json_write_string(json, "LatestStreamArn", dyn_stream_arn(name, latest));
 }
 
-/* TableDescription, of a table that was asked for by that name or ARN. */
-void
-dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan given,
+static void
+append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan given,
 			 const char *status)
 {
 	ItemSpan name = dyn_table_name(given);
 	char *arn = dyn_table_arn(name);
-	int64 size = DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid)));
 
-	append_name(json, "TableName", name);
-	appendStringInfoString(json, ",\"TableArn\":");
-	escape_json(json, arn);
-	appendStringInfo(json, ",\"TableStatus\":\"%s\"", status);
+	json_write_span(json, "TableName", name);
+	json_write_string(json, "TableArn", arn);
+	json_write_string(json, "TableStatus", status);
 	append_key_schema(json, table, &table->primary);
 	append_attributes(json, table);
 	append_settings(json, &table->settings);
 	append_stream(json, &table->settings, name);
 	append_indexes(json, table, arn, false);
 	append_indexes(json, table, arn, true);
-	appendStringInfo(json, ",\"ItemCount\":%.0f,\"TableSizeBytes\":" INT64_FORMAT "}",
-					 row_estimate(rel), size);
+	append_count(json, rel);
+	json_write_integer(
+		json, "TableSizeBytes",
+		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid))));
+}
+
+/* Writes a TableDescription, of a table that was asked for by the given name or ARN. */
+void
+dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
+			 ItemSpan given, const char *status)
+{
+	json_write_begin(json, member);
+	append_table(json, rel, table, given, status);
+	json_write_end(json);
 }
 
 const char *const dyn_ttl_status_names[] = {"ENABLED", "ENABLING", "DISABLING"};
 
-/* TimeToLiveDescription. */
+/* Writes a TimeToLiveDescription. */
 void
-dyn_describe_ttl(StringInfo json, const DynTable *table)
+dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table)
 {
-	appendStringInfo(json, "{\"TimeToLiveStatus\":\"%s\"",
-					 table->ttl == NULL ? "DISABLED" : dyn_ttl_status_names[table->ttl->status]);
+	json_write_begin(json, member);
+	json_write_string(json, "TimeToLiveStatus",
+					  table->ttl == NULL ? "DISABLED" : dyn_ttl_status_names[table->ttl->status]);
 	if (table->ttl != NULL)
-	{
-		appendStringInfoString(json, ",\"AttributeName\":");
-		escape_json(json, pnstrdup(table->ttl->name.data, table->ttl->name.len));
-	}
-	appendStringInfoChar(json, '}');
+		json_write_span(json, "AttributeName", table->ttl->name);
+	json_write_end(json);
 }
 
 /* Members that DynamoDB's DescribeTable knows nothing of come behind its own. */
 static void
-reopen(StringInfo json)
+append_own(JsonWriter *json, const DynTable *table)
 {
-	json->data[--json->len] = '\0';
-}
-
-/* DynamoDB describes time to live elsewhere, and hides nothing. */
-static void
-append_ttl(StringInfo json, const DynTable *table)
-{
-	if (table->ttl == NULL)
-		return;
-	reopen(json);
-	appendStringInfoString(json, ",\"TimeToLiveDescription\":");
-	dyn_describe_ttl(json, table);
-	appendStringInfo(json, ",\"HideExpired\":%s}", table->settings.hide_expired ? "true" : "false");
+	/* DynamoDB describes time to live elsewhere, and hides nothing */
+	if (table->ttl != NULL)
+	{
+		dyn_describe_ttl(json, "TimeToLiveDescription", table);
+		json_write_bool(json, "HideExpired", table->settings.hide_expired);
+	}
+	if (table->settings.no_placement)
+		json_write_bool(json, "Placement", false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_describe_table);
@@ -243,16 +250,12 @@ dyn_describe_table(PG_FUNCTION_ARGS)
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
 	Relation rel = dyn_table_open_state(name, &table);
-	StringInfoData json;
+	JsonWriter json = json_writer(JSON_COMPACT);
 
-	initStringInfo(&json);
-	dyn_describe(&json, rel, table, text_span(name), "ACTIVE");
-	append_ttl(&json, table);
-	if (table->settings.no_placement)
-	{
-		reopen(&json);
-		appendStringInfoString(&json, ",\"Placement\":false}");
-	}
+	json_write_begin(&json, NULL);
+	append_table(&json, rel, table, text_span(name), "ACTIVE");
+	append_own(&json, table);
+	json_write_end(&json);
 	relation_close(rel, NoLock);
-	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.text->data)));
 }

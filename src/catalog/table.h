@@ -16,6 +16,7 @@
 #include "utils/relcache.h"
 
 #include "catalog/table_settings.h"
+#include "ground/json_writer.h"
 #include "item/item.h"
 
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
@@ -192,10 +193,10 @@ extern int dyn_local_indexes(const DynTable *table);
 extern void dyn_drop(Relation rel, DynTable *table);
 
 /* describe.c */
-extern void dyn_describe(StringInfo json, Relation rel, const DynTable *table, ItemSpan name,
-						 const char *status);
+extern void dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
+						 ItemSpan name, const char *status);
 extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
-extern void dyn_describe_ttl(StringInfo json, const DynTable *table);
+extern void dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table);
 
 /* arn.c */
 extern void dyn_arn_init(void);

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+
 #include "ground/json_writer.h"
 
 /* Returns a writer with a text of its own, in the current memory context. */
@@ -126,8 +128,10 @@ json_write_span(JsonWriter *json, const char *name, ItemSpan value)
 void
 json_write_integer(JsonWriter *json, const char *name, int64 value)
 {
+	char digits[MAXINT8LEN + 1];
+
 	json_write_name(json, name);
-	appendStringInfo(json->text, INT64_FORMAT, value);
+	appendBinaryStringInfo(json->text, digits, pg_lltoa(value, digits));
 }
 
 /* Writes true or false. */
@@ -153,4 +157,12 @@ json_write_item(JsonWriter *json, const char *name, const DynItem *item)
 		return;
 	json_write_name(json, name);
 	item_print_attributes(json->text, item_root(item));
+}
+
+/* Writes a value in DynamoDB JSON. */
+void
+json_write_typed(JsonWriter *json, const char *name, ItemSpan value)
+{
+	json_write_name(json, name);
+	item_print_typed(json->text, value);
 }

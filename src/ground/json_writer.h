@@ -47,5 +47,6 @@ extern void json_write_integer(JsonWriter *json, const char *name, int64 value);
 extern void json_write_bool(JsonWriter *json, const char *name, bool value);
 extern void json_write_raw(JsonWriter *json, const char *name, const char *value);
 extern void json_write_item(JsonWriter *json, const char *name, const DynItem *item);
+extern void json_write_typed(JsonWriter *json, const char *name, ItemSpan value);
 
 #endif

@@ -12,9 +12,9 @@
 #include "utils/numeric.h"
 
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "pattern/pattern.h"
 #include "template/template.h"
-#include "request/response.h"
 
 typedef struct Rendering
 {
@@ -24,7 +24,7 @@ typedef struct Rendering
 	const DynItem *start_key;
 	List *names; /* where names are collected: of the parameters that are used */
 	int nsamples;
-	StringInfo out;
+	JsonWriter out;
 } Rendering;
 
 /* Objects that are given the table: the request, or each action of a transaction. */
@@ -112,7 +112,7 @@ sample(Rendering *r, ItemType type, ItemSpan text)
 static void
 print_string(Rendering *r, const char *string, int len)
 {
-	item_print_string(r->out, (ItemSpan){string, (uint32) len});
+	json_write_span(&r->out, NULL, (ItemSpan){string, (uint32) len});
 }
 
 /* An element of a set: the parameter has to be of its type. */
@@ -139,7 +139,7 @@ print_element(Rendering *r, ItemType type, ItemSpan value)
 		print_string(r, base64, len);
 	}
 	else
-		item_print_string(r->out, item_payload(value));
+		json_write_span(&r->out, NULL, item_payload(value));
 }
 
 /* A string that a template says.  Whole: the element of a set, or a value with its type. */
@@ -154,10 +154,12 @@ render_template(Rendering *r, ItemType type, bool element, const JsonbValue *str
 	note_parameters(r, t);
 	if (t->whole && r->parameters != NULL)
 	{
+		ItemSpan value = find_parameter(r, &t->parts[0]);
+
 		if (element)
-			print_element(r, type, find_parameter(r, &t->parts[0]));
+			print_element(r, type, value);
 		else
-			item_print_typed(r->out, find_parameter(r, &t->parts[0]));
+			json_write_typed(&r->out, NULL, value);
 		return;
 	}
 	initStringInfo(&rendered);
@@ -169,11 +171,15 @@ render_template(Rendering *r, ItemType type, bool element, const JsonbValue *str
 	}
 	else
 		appendStringInfoString(&rendered, sample(r, type, text));
-	if (!element)
-		appendStringInfo(r->out, "{\"%s\":", item_type_code(type));
-	print_string(r, rendered.data, rendered.len);
-	if (!element)
-		appendStringInfoChar(r->out, '}');
+	if (element)
+		print_string(r, rendered.data, rendered.len);
+	else
+	{
+		json_write_begin(&r->out, NULL);
+		json_write_span(&r->out, item_type_code(type),
+						(ItemSpan){rendered.data, (uint32) rendered.len});
+		json_write_end(&r->out);
+	}
 }
 
 static void
@@ -183,20 +189,19 @@ render_set(Rendering *r, ItemType type, const JsonbValue *set)
 	JsonbIteratorToken token;
 	JsonbValue value;
 
-	/* not response_begin_array(), which would begin another member */
-	appendStringInfo(r->out, "{\"%s\":[", item_type_code(type));
+	json_write_begin(&r->out, NULL);
+	json_write_begin_array(&r->out, item_type_code(type));
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		if (token != WJB_ELEM)
 			continue;
-		response_name(r->out, NULL);
 		if (value.type == jbvString)
 			render_template(r, item_element_type(type), true, &value);
 		else
 			render_value(r, &value, LEVEL_ACTION + 1);
 	}
-	response_end_array(r->out);
-	appendStringInfoChar(r->out, '}');
+	json_write_end_array(&r->out);
+	json_write_end(&r->out);
 }
 
 /* Whether an object is a value that has templates: it is written, then. */
@@ -235,9 +240,9 @@ add_members(Rendering *r, JsonbContainer *object, int level)
 		getKeyJsonValueFromContainer(object, "TableName", strlen("TableName"), NULL) != NULL;
 
 	if (level == (pattern_transacts(r->pattern) ? LEVEL_ACTION : LEVEL_REQUEST) && !named)
-		response_string(r->out, "TableName", (ItemSpan){r->table, (uint32) strlen(r->table)});
+		json_write_string(&r->out, "TableName", r->table);
 	if (level == LEVEL_REQUEST && r->start_key != NULL)
-		response_item(r->out, "ExclusiveStartKey", r->start_key);
+		json_write_item(&r->out, "ExclusiveStartKey", r->start_key);
 }
 
 static void
@@ -249,7 +254,7 @@ render_object(Rendering *r, JsonbContainer *object, int level)
 
 	if (render_typed(r, object))
 		return;
-	appendStringInfoChar(r->out, '{');
+	json_write_begin(&r->out, NULL);
 	add_members(r, object, level);
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
@@ -263,10 +268,10 @@ render_object(Rendering *r, JsonbContainer *object, int level)
 		if (level == LEVEL_REQUEST && r->start_key != NULL &&
 			item_span_is(name, "ExclusiveStartKey"))
 			continue;
-		response_member(r->out, name);
+		json_write_member(&r->out, name);
 		render_value(r, &value, level + 1);
 	}
-	response_end(r->out);
+	json_write_end(&r->out);
 }
 
 static void
@@ -276,15 +281,14 @@ render_array(Rendering *r, JsonbContainer *array, int level)
 	JsonbIteratorToken token;
 	JsonbValue value;
 
-	appendStringInfoChar(r->out, '[');
+	json_write_begin_array(&r->out, NULL);
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		if (token != WJB_ELEM)
 			continue;
-		response_name(r->out, NULL);
 		render_value(r, &value, level);
 	}
-	response_end_array(r->out);
+	json_write_end_array(&r->out);
 }
 
 static void
@@ -294,14 +298,15 @@ render_value(Rendering *r, const JsonbValue *value, int level)
 	switch (value->type)
 	{
 		case jbvNull:
-			appendStringInfoString(r->out, "null");
+			json_write_raw(&r->out, NULL, "null");
 			break;
 		case jbvBool:
-			appendStringInfoString(r->out, value->val.boolean ? "true" : "false");
+			json_write_bool(&r->out, NULL, value->val.boolean);
 			break;
 		case jbvNumeric:
-			appendStringInfoString(r->out, DatumGetCString(DirectFunctionCall1(
-											   numeric_out, NumericGetDatum(value->val.numeric))));
+			json_write_raw(&r->out, NULL,
+						   DatumGetCString(DirectFunctionCall1(
+							   numeric_out, NumericGetDatum(value->val.numeric))));
 			break;
 		case jbvString:
 			print_string(r, value->val.string.val, value->val.string.len);
@@ -343,7 +348,7 @@ refuse_unknown(const Rendering *r)
 static void
 render(Rendering *r)
 {
-	r->out = makeStringInfo();
+	r->out = json_writer(JSON_COMPACT);
 	render_object(r, &r->pattern->request->root, LEVEL_REQUEST);
 }
 
@@ -362,7 +367,7 @@ pattern_request(const Pattern *pattern, const char *table, const DynItem *parame
 	render(&r);
 	if (parameters != NULL && start_key == NULL)
 		refuse_unknown(&r);
-	return r.out->data;
+	return r.out.text->data;
 }
 
 /*

@@ -80,13 +80,12 @@ static void
 run_page(Run *run)
 {
 	char *request = pattern_request(run->pattern, run->table, run->parameters, run->last_key);
-	StringInfoData response;
+	JsonWriter response = json_writer(JSON_COMPACT);
 	JsonReader reader;
 
-	initStringInfo(&response);
 	request_run(run->pattern->operation, request, (int) strlen(request), &response);
 	run->last_key = NULL;
-	json_reader_init(&reader, response.data, response.len);
+	json_reader_init(&reader, response.text->data, response.text->len);
 	read_response(run, &reader);
 }
 

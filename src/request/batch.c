@@ -7,11 +7,11 @@
 #include "utils/builtins.h"
 
 #include "ground/errors.h"
+#include "ground/json_writer.h"
+#include "ground/settings.h"
 #include "request/legacy.h"
 #include "request/meter.h"
 #include "request/request.h"
-#include "request/response.h"
-#include "ground/settings.h"
 
 /* An item, or key, more. */
 static void
@@ -61,7 +61,7 @@ typedef struct GetTable
 	BatchGetTable get;
 	Jsonb *names;
 	LegacyParameters legacy;
-	StringInfoData items; /* that are there */
+	JsonWriter items; /* that are there */
 } GetTable;
 
 typedef struct BatchGetCall
@@ -104,7 +104,8 @@ read_get_tables(JsonReader *reader, void *to)
 			legacy_build_projection(&table->legacy, table->get.projection);
 		table->get.table = table->name;
 		table->get.expressions = expr_request(table->names, NULL);
-		initStringInfo(&table->items);
+		table->items = json_writer(JSON_COMPACT);
+		json_write_begin_array(&table->items, NULL);
 		*tables = lappend(*tables, table);
 	}
 }
@@ -120,68 +121,68 @@ add_gotten(int table, Datum item, void *arg)
 {
 	GetTable *t = list_nth(arg, table);
 
-	response_item(&t->items, NULL, DatumGetDynItem(item));
+	json_write_item(&t->items, NULL, DatumGetDynItem(item));
 }
 
 static void
-print_attributes_to_get(StringInfo response, const List *names)
+print_attributes_to_get(JsonWriter *response, const List *names)
 {
 	ListCell *cell;
 
-	response_begin_array(response, "AttributesToGet");
+	json_write_begin_array(response, "AttributesToGet");
 	foreach (cell, names)
-		response_string(response, NULL, *(const ItemSpan *) lfirst(cell));
-	response_end_array(response);
+		json_write_span(response, NULL, *(const ItemSpan *) lfirst(cell));
+	json_write_end_array(response);
 }
 
 /* A table as the request has it, with the keys from first on. */
 static void
-print_unprocessed_table(StringInfo response, const GetTable *table, int first)
+print_unprocessed_table(JsonWriter *response, const GetTable *table, int first)
 {
-	response_member(response, text_span(table->name));
-	appendStringInfoChar(response, '{');
-	response_begin_array(response, "Keys");
+	json_write_member(response, text_span(table->name));
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Keys");
 	for (int i = first; i < table->get.nkeys; i++)
-		response_item(response, NULL, table->get.keys[i]);
-	response_end_array(response);
+		json_write_item(response, NULL, table->get.keys[i]);
+	json_write_end_array(response);
 	if (table->get.projection != NULL)
-		response_string(response, "ProjectionExpression", text_span(table->get.projection));
+		json_write_span(response, "ProjectionExpression", text_span(table->get.projection));
 	if (table->legacy.attributes_to_get.given)
 		print_attributes_to_get(response, table->legacy.attributes_to_get.members);
 	if (table->names != NULL)
 	{
-		response_name(response, "ExpressionAttributeNames");
-		JsonbToCString(response, &table->names->root, VARSIZE(table->names));
+		json_write_name(response, "ExpressionAttributeNames");
+		JsonbToCString(response->text, &table->names->root, VARSIZE(table->names));
 	}
-	response_name(response, "ConsistentRead");
-	appendStringInfoString(response, table->get.consistent ? "true" : "false");
-	response_end(response);
+	json_write_bool(response, "ConsistentRead", table->get.consistent);
+	json_write_end(response);
 }
 
 /* The keys that were not read, in a form that can be sent again (docs/semantics.md, B05). */
 static void
-print_unprocessed(StringInfo response, const List *tables, const BatchGetRest *rest)
+print_unprocessed(JsonWriter *response, const List *tables, const BatchGetRest *rest)
 {
-	response_begin(response, "UnprocessedKeys");
+	json_write_begin(response, "UnprocessedKeys");
 	for (int i = rest->table; rest->any && i < list_length(tables); i++)
 		print_unprocessed_table(response, list_nth(tables, i), i == rest->table ? rest->key : 0);
-	response_end(response);
+	json_write_end(response);
 }
 
 static void
-print_gotten(StringInfo response, const List *tables)
+print_gotten(JsonWriter *response, const List *tables)
 {
 	ListCell *cell;
 
-	response_begin(response, "Responses");
+	json_write_begin(response, "Responses");
 	foreach (cell, tables)
 	{
-		const GetTable *table = lfirst(cell);
+		GetTable *table = lfirst(cell);
 
-		response_member(response, text_span(table->name));
-		appendStringInfo(response, "[%s]", table->items.data);
+		json_write_end_array(&table->items);
+		json_write_member(response, text_span(table->name));
+		json_write_raw(response, NULL, table->items.text->data);
 	}
-	response_end(response);
+	json_write_end(response);
 }
 
 static void
@@ -207,7 +208,7 @@ prepare_get(const BatchGetCall *call, BatchGetRequest *request, RequestMeter *me
  * read exceed dyn_max_batch_size bytes.
  */
 void
-request_batch_get_item(JsonReader *reader, StringInfo response)
+request_batch_get_item(JsonReader *reader, JsonWriter *response)
 {
 	BatchGetCall call = {0};
 	BatchGetRequest request;
@@ -218,11 +219,11 @@ request_batch_get_item(JsonReader *reader, StringInfo response)
 	json_reader_done(reader);
 	prepare_get(&call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
-	response_begin(response, NULL);
+	json_write_begin(response, NULL);
 	print_gotten(response, call.tables);
 	print_unprocessed(response, call.tables, &rest);
 	meter_print(response, &meter);
-	response_end(response);
+	json_write_end(response);
 }
 
 /*
@@ -333,7 +334,7 @@ prepare_write(const BatchWriteCall *call, BatchWriteRequest *request, RequestMet
 
 /* Nothing is ever left unprocessed. */
 void
-request_batch_write_item(JsonReader *reader, StringInfo response)
+request_batch_write_item(JsonReader *reader, JsonWriter *response)
 {
 	BatchWriteCall call = {0};
 	BatchWriteRequest request;
@@ -343,9 +344,9 @@ request_batch_write_item(JsonReader *reader, StringInfo response)
 	json_reader_done(reader);
 	prepare_write(&call, &request, &meter);
 	action_batch_write(&request);
-	response_begin(response, NULL);
-	response_begin(response, "UnprocessedItems");
-	response_end(response);
+	json_write_begin(response, NULL);
+	json_write_begin(response, "UnprocessedItems");
+	json_write_end(response);
 	meter_print(response, &meter);
-	response_end(response);
+	json_write_end(response);
 }

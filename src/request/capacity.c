@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "request/capacity.h"
-#include "request/response.h"
 
 #define READ_BLOCK 4096
 #define WRITE_BLOCK 1024
@@ -145,15 +144,14 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 }
 
 static void
-print_units(StringInfo out, int64 n)
+print_units(JsonWriter *out, int64 n)
 {
-	response_name(out, "CapacityUnits");
-	appendStringInfo(out, INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5);
+	json_write_raw(out, "CapacityUnits", psprintf(INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5));
 }
 
 /* The indexes of one kind that were touched (docs/semantics.md, R19). */
 static void
-print_indexes(StringInfo out, const char *name, bool local, const Capacity *capacity)
+print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *capacity)
 {
 	bool any = false;
 
@@ -164,38 +162,38 @@ print_indexes(StringInfo out, const char *name, bool local, const Capacity *capa
 		if (index->local != local || capacity->of_indexes[i] == 0)
 			continue;
 		if (!any)
-			response_begin(out, name);
+			json_write_begin(out, name);
 		any = true;
-		response_member(out, index->name);
-		appendStringInfoChar(out, '{');
+		json_write_member(out, index->name);
+		json_write_begin(out, NULL);
 		print_units(out, capacity->of_indexes[i]);
-		response_end(out);
+		json_write_end(out);
 	}
 	if (any)
-		response_end(out);
+		json_write_end(out);
 }
 
 /* The sum, or also the table and each index that was touched (docs/semantics.md, R13). */
 void
-capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail detail,
+capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 			   const Capacity *capacity)
 {
 	int64 total = capacity->of_table;
 
 	for (int i = 0; i < capacity->table->nindexes; i++)
 		total += capacity->of_indexes[i];
-	response_begin(out, name);
-	response_string(out, "TableName", table);
+	json_write_begin(out, name);
+	json_write_span(out, "TableName", table);
 	print_units(out, total);
 	if (detail == CAPACITY_INDEXES)
 	{
-		response_begin(out, "Table");
+		json_write_begin(out, "Table");
 		print_units(out, capacity->of_table);
-		response_end(out);
+		json_write_end(out);
 		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
 		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
 	}
-	response_end(out);
+	json_write_end(out);
 }
 
 const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
@@ -205,16 +203,15 @@ const char *const metrics_choices[] = {"NONE", "SIZE", NULL};
  * DynamoDB estimates: it counts in the background.
  */
 void
-metrics_print(StringInfo out, const char *name, const ItemMeasure *measure)
+metrics_print(JsonWriter *out, const char *name, const ItemMeasure *measure)
 {
 	int64 gigabytes = measure->collection_size >> 30;
 
 	if (measure->collection_key == NULL)
 		return;
-	response_begin(out, name);
-	response_item(out, "ItemCollectionKey", measure->collection_key);
-	response_begin_array(out, "SizeEstimateRangeGB");
-	appendStringInfo(out, INT64_FORMAT ".0," INT64_FORMAT ".0", gigabytes, gigabytes + 1);
-	response_end_array(out);
-	response_end(out);
+	json_write_begin(out, name);
+	json_write_item(out, "ItemCollectionKey", measure->collection_key);
+	json_write_raw(out, "SizeEstimateRangeGB",
+				   psprintf("[" INT64_FORMAT ".0," INT64_FORMAT ".0]", gigabytes, gigabytes + 1));
+	json_write_end(out);
 }

@@ -6,6 +6,7 @@
 #define DYNAMO_TABLE_REQUEST_CAPACITY_H
 
 #include "actions/actions.h"
+#include "ground/json_writer.h"
 
 /* ReturnConsumedCapacity. */
 typedef enum CapacityDetail
@@ -47,11 +48,11 @@ extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynI
 							  CapacityKind kind);
 
 /* An object; its name is NULL in an array.  The table is named as the request has it. */
-extern void capacity_print(StringInfo out, const char *name, ItemSpan table, CapacityDetail detail,
+extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);
 
 /* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
 extern const char *const metrics_choices[];
-extern void metrics_print(StringInfo out, const char *name, const ItemMeasure *measure);
+extern void metrics_print(JsonWriter *out, const char *name, const ItemMeasure *measure);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "catalog/table.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "request/request.h"
-#include "request/response.h"
 
 static bool
 is_ours(int code)
@@ -71,25 +71,22 @@ request_rethrow(MemoryContext context)
 void
 request_rethrow_condition(MemoryContext context, FailurePrinter print, void *arg)
 {
-	StringInfoData detail;
+	JsonWriter detail;
 	ErrorData *error;
 
 	if (geterrcode() != ERRCODE_DYN_CONDITIONAL_CHECK_FAILED)
 		PG_RE_THROW();
 	error = take_error(context);
-	initStringInfo(&detail);
-	response_begin(&detail, NULL);
+	detail = json_writer(JSON_COMPACT);
+	json_write_begin(&detail, NULL);
 	if (error->detail != NULL)
-	{
-		response_name(&detail, "Item");
-		appendStringInfoString(&detail, error->detail);
-	}
+		json_write_raw(&detail, "Item", error->detail);
 	print(&detail, arg);
 	/* nothing was told */
-	if (detail.len > 1)
+	if (detail.comma)
 	{
-		response_end(&detail);
-		error->detail = detail.data;
+		json_write_end(&detail);
+		error->detail = detail.text->data;
 	}
 	ReThrowError(error);
 }

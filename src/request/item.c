@@ -5,10 +5,10 @@
 #include "postgres.h"
 
 #include "actions/several.h"
+#include "ground/json_writer.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
 #include "request/request.h"
-#include "request/response.h"
 
 typedef struct ItemCall
 {
@@ -100,7 +100,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *cal
 }
 
 static void
-print_capacity(StringInfo response, const ItemCall *call, CapacityKind kind)
+print_capacity(JsonWriter *response, const ItemCall *call, CapacityKind kind)
 {
 	const ItemMeasure *measure = &call->measure;
 	Capacity capacity;
@@ -114,7 +114,7 @@ print_capacity(StringInfo response, const ItemCall *call, CapacityKind kind)
 
 /* Run GetItem, and append the response.  With a NULL response, only check the request. */
 void
-request_get_item(JsonReader *reader, StringInfo response)
+request_get_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 	DynItem *item;
@@ -126,11 +126,11 @@ request_get_item(JsonReader *reader, StringInfo response)
 		return;
 	}
 	item = action_get(&call.request);
-	response_begin(response, NULL);
-	response_item(response, "Item", item);
+	json_write_begin(response, NULL);
+	json_write_item(response, "Item", item);
 	print_capacity(response, &call,
 				   call.request.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ);
-	response_end(response);
+	json_write_end(response);
 }
 
 /*
@@ -138,14 +138,14 @@ request_get_item(JsonReader *reader, StringInfo response)
  */
 
 static void
-print_write_capacity(StringInfo response, void *arg)
+print_write_capacity(JsonWriter *response, void *arg)
 {
 	print_capacity(response, arg, CAPACITY_WRITE);
 }
 
 static void
 run_write(TransactKind kind, DynItem *(*action)(const ItemRequest *), ItemCall *call,
-		  StringInfo response)
+		  JsonWriter *response)
 {
 	MemoryContext context = CurrentMemoryContext;
 	DynItem *item = NULL;
@@ -164,16 +164,16 @@ run_write(TransactKind kind, DynItem *(*action)(const ItemRequest *), ItemCall *
 		request_rethrow_condition(context, print_write_capacity, call);
 	}
 	PG_END_TRY();
-	response_begin(response, NULL);
-	response_item(response, "Attributes", item);
+	json_write_begin(response, NULL);
+	json_write_item(response, "Attributes", item);
 	print_write_capacity(response, call);
 	metrics_print(response, "ItemCollectionMetrics", &call->measure);
-	response_end(response);
+	json_write_end(response);
 }
 
 /* Run PutItem, and append the response.  With a NULL response, only check the request. */
 void
-request_put_item(JsonReader *reader, StringInfo response)
+request_put_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 
@@ -183,7 +183,7 @@ request_put_item(JsonReader *reader, StringInfo response)
 
 /* Run UpdateItem, and append the response.  With a NULL response, only check the request. */
 void
-request_update_item(JsonReader *reader, StringInfo response)
+request_update_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 
@@ -193,7 +193,7 @@ request_update_item(JsonReader *reader, StringInfo response)
 
 /* Run DeleteItem, and append the response.  With a NULL response, only check the request. */
 void
-request_delete_item(JsonReader *reader, StringInfo response)
+request_delete_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 

@@ -11,22 +11,24 @@
 
 /* Run DescribeLimits.  The response is the same for all users, since no capacity is limited. */
 void
-request_describe_limits(JsonReader *reader, StringInfo response)
+request_describe_limits(JsonReader *reader, JsonWriter *response)
 {
 	request_read_members(reader, NULL, 0, NULL);
 	json_reader_done(reader);
-	appendStringInfo(response,
-					 "{\"AccountMaxReadCapacityUnits\":%d,\"AccountMaxWriteCapacityUnits\":%d,"
-					 "\"TableMaxReadCapacityUnits\":%d,\"TableMaxWriteCapacityUnits\":%d}",
-					 2 * CAPACITY_UNITS, 2 * CAPACITY_UNITS, CAPACITY_UNITS, CAPACITY_UNITS);
+	json_write_begin(response, NULL);
+	json_write_integer(response, "AccountMaxReadCapacityUnits", 2 * CAPACITY_UNITS);
+	json_write_integer(response, "AccountMaxWriteCapacityUnits", 2 * CAPACITY_UNITS);
+	json_write_integer(response, "TableMaxReadCapacityUnits", CAPACITY_UNITS);
+	json_write_integer(response, "TableMaxWriteCapacityUnits", CAPACITY_UNITS);
+	json_write_end(response);
 }
 
 /* Whoever asks has found us. */
 void
-request_describe_endpoints(JsonReader *reader, StringInfo response)
+request_describe_endpoints(JsonReader *reader, JsonWriter *response)
 {
 	request_read_members(reader, NULL, 0, NULL);
 	json_reader_done(reader);
-	appendStringInfoString(
-		response, "{\"Endpoints\":[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]}");
+	json_write_raw(response, NULL,
+				   "{\"Endpoints\":[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]}");
 }

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "request/meter.h"
-#include "request/response.h"
 
 /* The counter of a table; name is how the request names it first. */
 static Capacity *
@@ -46,14 +45,14 @@ static void
 add_collection(int part, const ItemMeasure *measure, void *arg)
 {
 	RequestMeter *meter = arg;
-	StringInfo out = &meter->collections;
+	JsonWriter *out = &meter->collections;
 
 	if (meter->collected != measure->table)
 	{
 		if (meter->collected != NULL)
-			response_end_array(out);
-		response_member(out, text_span(meter->parts[part].table));
-		appendStringInfoChar(out, '[');
+			json_write_end_array(out);
+		json_write_member(out, text_span(meter->parts[part].table));
+		json_write_begin_array(out, NULL);
 		meter->collected = measure->table;
 	}
 	metrics_print(out, NULL, measure);
@@ -72,7 +71,8 @@ meter_init(RequestMeter *meter, int detail, int metrics, int nparts)
 	meter->detail = (CapacityDetail) detail;
 	meter->context = CurrentMemoryContext;
 	meter->parts = palloc0(nparts * sizeof(MeterPart));
-	initStringInfo(&meter->collections);
+	meter->collections = json_writer(JSON_COMPACT);
+	json_write_begin(&meter->collections, NULL);
 }
 
 /* Returns the callbacks for the action, or NULL if the request asks for no numbers. */
@@ -87,22 +87,22 @@ meter_wanted(const RequestMeter *meter)
  * asked for.
  */
 void
-meter_print(StringInfo response, RequestMeter *meter)
+meter_print(JsonWriter *response, RequestMeter *meter)
 {
 	ListCell *name;
 	ListCell *capacity;
 
 	if (meter->detail != CAPACITY_NONE)
 	{
-		response_begin_array(response, "ConsumedCapacity");
+		json_write_begin_array(response, "ConsumedCapacity");
 		forboth(name, meter->names, capacity, meter->capacities) capacity_print(
 			response, NULL, text_span(lfirst(name)), meter->detail, lfirst(capacity));
-		response_end_array(response);
+		json_write_end_array(response);
 	}
 	if (meter->collected != NULL)
 	{
-		response_begin(response, "ItemCollectionMetrics");
-		appendStringInfo(response, "%s]", meter->collections.data);
-		response_end(response);
+		json_write_end_array(&meter->collections);
+		json_write_end(&meter->collections);
+		json_write_raw(response, "ItemCollectionMetrics", meter->collections.text->data);
 	}
 }

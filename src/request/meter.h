@@ -24,7 +24,7 @@ typedef struct RequestMeter
 	List *names; /* text *, of each table */
 	List *capacities; /* Capacity *, of each */
 	const DynTable *collected; /* whose collections are being written */
-	StringInfoData collections; /* JSON */
+	JsonWriter collections;
 } RequestMeter;
 
 extern void meter_init(RequestMeter *meter, int detail, int metrics, int nparts);
@@ -33,6 +33,6 @@ extern void meter_init(RequestMeter *meter, int detail, int metrics, int nparts)
 extern const ItemMeter *meter_wanted(const RequestMeter *meter);
 
 /* ConsumedCapacity and ItemCollectionMetrics, as far as they are wanted. */
-extern void meter_print(StringInfo response, RequestMeter *meter);
+extern void meter_print(JsonWriter *response, RequestMeter *meter);
 
 #endif

@@ -7,10 +7,10 @@
 #include "actions/actions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "request/capacity.h"
 #include "request/legacy.h"
 #include "request/request.h"
-#include "request/response.h"
 
 typedef struct ReadCall
 {
@@ -104,11 +104,11 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *cal
 static void
 print_item(Datum item, void *arg)
 {
-	response_item(arg, NULL, DatumGetDynItem(item));
+	json_write_item(arg, NULL, DatumGetDynItem(item));
 }
 
 static void
-print_capacity(StringInfo response, const ReadCall *call, const ReadResult *result)
+print_capacity(JsonWriter *response, const ReadCall *call, const ReadResult *result)
 {
 	CapacityKind kind = call->read.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
 	Capacity capacity;
@@ -123,28 +123,28 @@ print_capacity(StringInfo response, const ReadCall *call, const ReadResult *resu
 }
 
 static void
-begin_items(StringInfo response, const ReadCall *call)
+begin_items(JsonWriter *response, const ReadCall *call)
 {
-	response_begin(response, NULL);
+	json_write_begin(response, NULL);
 	if (call->read.select != SELECT_COUNT)
-		response_begin_array(response, "Items");
+		json_write_begin_array(response, "Items");
 }
 
 static void
-end_items(StringInfo response, const ReadCall *call, const ReadResult *result)
+end_items(JsonWriter *response, const ReadCall *call, const ReadResult *result)
 {
 	if (call->read.select != SELECT_COUNT)
-		response_end_array(response);
-	response_integer(response, "Count", result->count);
-	response_integer(response, "ScannedCount", result->scanned);
-	response_item(response, "LastEvaluatedKey", result->last_key);
+		json_write_end_array(response);
+	json_write_integer(response, "Count", result->count);
+	json_write_integer(response, "ScannedCount", result->scanned);
+	json_write_item(response, "LastEvaluatedKey", result->last_key);
 	print_capacity(response, call, result);
-	response_end(response);
+	json_write_end(response);
 }
 
 /* Run Query, and append the response.  With a NULL response, only check the request. */
 void
-request_query(JsonReader *reader, StringInfo response)
+request_query(JsonReader *reader, JsonWriter *response)
 {
 	ReadCall call;
 	ReadResult result;
@@ -167,7 +167,7 @@ request_query(JsonReader *reader, StringInfo response)
 
 /* Run Scan, and append the response.  With a NULL response, only check the request. */
 void
-request_scan(JsonReader *reader, StringInfo response)
+request_scan(JsonReader *reader, JsonWriter *response)
 {
 	ReadCall call;
 	ReadResult result;

@@ -56,12 +56,12 @@ find_operation(const char *name)
 }
 
 /*
- * Run an operation, and append its response to the string.  A NULL response, with which the request
+ * Run an operation, and write its response.  A NULL response, with which the request
  * is only checked, is allowed only for operations that an access pattern can have.  An unknown name
  * is ERRCODE_DYN_UNKNOWN_OPERATION.
  */
 void
-request_run(const char *operation, const char *request, int len, StringInfo response)
+request_run(const char *operation, const char *request, int len, JsonWriter *response)
 {
 	JsonReader reader;
 
@@ -77,9 +77,8 @@ dyn_request(PG_FUNCTION_ARGS)
 	char *operation = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	text *request = PG_GETARG_TEXT_PP(1);
 	MemoryContext context = CurrentMemoryContext;
-	StringInfoData response;
+	JsonWriter response = json_writer(JSON_COMPACT);
 
-	initStringInfo(&response);
 	PG_TRY();
 	{
 		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response);
@@ -89,5 +88,5 @@ dyn_request(PG_FUNCTION_ARGS)
 		request_rethrow(context);
 	}
 	PG_END_TRY();
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(response.data, response.len));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(response.text->data, response.text->len));
 }

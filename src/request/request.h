@@ -5,70 +5,69 @@
 #ifndef DYNAMO_TABLE_REQUEST_REQUEST_H
 #define DYNAMO_TABLE_REQUEST_REQUEST_H
 
-#include "lib/stringinfo.h"
-
+#include "ground/json_writer.h"
 #include "request/members.h"
 
 /*
  * Reads a request, does what it says, and writes the response: a JSON object.  Without a response
  * those that access patterns can have only say what is wrong with the request.
  */
-typedef void (*RequestOperation)(JsonReader *reader, StringInfo response);
+typedef void (*RequestOperation)(JsonReader *reader, JsonWriter *response);
 
 /* request.c: an operation by its name; errors are the extension's own */
-extern void request_run(const char *operation, const char *request, int len, StringInfo response);
+extern void request_run(const char *operation, const char *request, int len, JsonWriter *response);
 
 /* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
-typedef void (*FailurePrinter)(StringInfo detail, void *arg); /* members */
+typedef void (*FailurePrinter)(JsonWriter *detail, void *arg); /* members */
 pg_noreturn extern void request_rethrow(MemoryContext context);
 pg_noreturn extern void request_rethrow_condition(MemoryContext context, FailurePrinter print,
 												  void *arg);
 
 /* item.c */
-extern void request_get_item(JsonReader *reader, StringInfo response);
-extern void request_put_item(JsonReader *reader, StringInfo response);
-extern void request_update_item(JsonReader *reader, StringInfo response);
-extern void request_delete_item(JsonReader *reader, StringInfo response);
+extern void request_get_item(JsonReader *reader, JsonWriter *response);
+extern void request_put_item(JsonReader *reader, JsonWriter *response);
+extern void request_update_item(JsonReader *reader, JsonWriter *response);
+extern void request_delete_item(JsonReader *reader, JsonWriter *response);
 
 /* batch.c */
-extern void request_batch_get_item(JsonReader *reader, StringInfo response);
-extern void request_batch_write_item(JsonReader *reader, StringInfo response);
+extern void request_batch_get_item(JsonReader *reader, JsonWriter *response);
+extern void request_batch_write_item(JsonReader *reader, JsonWriter *response);
 
 /* transact.c */
-extern void request_transact_get_items(JsonReader *reader, StringInfo response);
-extern void request_transact_write_items(JsonReader *reader, StringInfo response);
+extern void request_transact_get_items(JsonReader *reader, JsonWriter *response);
+extern void request_transact_write_items(JsonReader *reader, JsonWriter *response);
 
 /* read.c */
-extern void request_query(JsonReader *reader, StringInfo response);
-extern void request_scan(JsonReader *reader, StringInfo response);
+extern void request_query(JsonReader *reader, JsonWriter *response);
+extern void request_scan(JsonReader *reader, JsonWriter *response);
 
 /* tables.c */
-extern void request_create_table(JsonReader *reader, StringInfo response);
-extern void request_describe_table(JsonReader *reader, StringInfo response);
-extern void request_delete_table(JsonReader *reader, StringInfo response);
-extern void request_describe_continuous_backups(JsonReader *reader, StringInfo response);
+extern void request_create_table(JsonReader *reader, JsonWriter *response);
+extern void request_describe_table(JsonReader *reader, JsonWriter *response);
+extern void request_delete_table(JsonReader *reader, JsonWriter *response);
+extern void request_describe_continuous_backups(JsonReader *reader, JsonWriter *response);
 
 /* table_list.c, table_update.c */
-extern void request_list_tables(JsonReader *reader, StringInfo response);
-extern void request_update_table(JsonReader *reader, StringInfo response);
+extern void request_list_tables(JsonReader *reader, JsonWriter *response);
+extern void request_update_table(JsonReader *reader, JsonWriter *response);
 
 /* tags.c */
-extern void request_tag_resource(JsonReader *reader, StringInfo response);
-extern void request_untag_resource(JsonReader *reader, StringInfo response);
-extern void request_list_tags_of_resource(JsonReader *reader, StringInfo response);
+extern void request_tag_resource(JsonReader *reader, JsonWriter *response);
+extern void request_untag_resource(JsonReader *reader, JsonWriter *response);
+extern void request_list_tags_of_resource(JsonReader *reader, JsonWriter *response);
 
 /* ttl.c */
-extern void request_update_time_to_live(JsonReader *reader, StringInfo response);
-extern void request_describe_time_to_live(JsonReader *reader, StringInfo response);
+extern void request_update_time_to_live(JsonReader *reader, JsonWriter *response);
+extern void request_describe_time_to_live(JsonReader *reader, JsonWriter *response);
 
 /* streams.c */
-extern void request_list_streams(JsonReader *reader, StringInfo response);
-extern void request_describe_stream(JsonReader *reader, StringInfo response);
-extern void request_get_shard_iterator(JsonReader *reader, StringInfo response);
-extern void request_get_records(JsonReader *reader, StringInfo response);
+extern void request_list_streams(JsonReader *reader, JsonWriter *response);
+extern void request_describe_stream(JsonReader *reader, JsonWriter *response);
+extern void request_get_shard_iterator(JsonReader *reader, JsonWriter *response);
+extern void request_get_records(JsonReader *reader, JsonWriter *response);
 
 /* limits.c */
-extern void request_describe_limits(JsonReader *reader, StringInfo response);
-extern void request_describe_endpoints(JsonReader *reader, StringInfo response);
+extern void request_describe_limits(JsonReader *reader, JsonWriter *response);
+extern void request_describe_endpoints(JsonReader *reader, JsonWriter *response);
 
 #endif

@@ -11,10 +11,10 @@
 #include "utils/rel.h"
 
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "request/iterator.h"
 #include "request/request.h"
 #include "request/resource.h"
-#include "request/response.h"
 
 #define MAX_LISTED 100
 #define MAX_RECORDS 1000
@@ -29,21 +29,15 @@ get_limit(const RequestInteger *limit, int max)
 	return limit->value;
 }
 
-static ItemSpan
-span_of(const char *text)
-{
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
 /* In the memory of the caller, whoever's is current. */
 static void
-append_stream_names(StringInfo response, ItemSpan table, int64 label, const char *arn)
+append_stream_names(JsonWriter *response, ItemSpan table, int64 label, const char *arn)
 {
 	char text[STREAM_LABEL_LENGTH + 1];
 
-	response_string(response, "StreamArn", span_of(arn));
-	response_string(response, "StreamLabel", span_of(stream_label_print(label, text)));
-	response_string(response, "TableName", table);
+	json_write_string(response, "StreamArn", (arn));
+	json_write_string(response, "StreamLabel", (stream_label_print(label, text)));
+	json_write_span(response, "TableName", table);
 }
 
 /*
@@ -70,7 +64,7 @@ is_behind(const ListStreams *list, ItemSpan table, int64 label)
 
 /* Of a table's streams, what has room; goes on counting.  False if the next one has no room any more. */
 static bool
-append_streams(StringInfo response, const ListStreams *list, ItemSpan table,
+append_streams(JsonWriter *response, const ListStreams *list, ItemSpan table,
 			   const DynSettings *settings, int64 *room, char **last)
 {
 	for (int i = 0; i < settings->nstreams; i++)
@@ -82,15 +76,15 @@ append_streams(StringInfo response, const ListStreams *list, ItemSpan table,
 		if ((*room)-- == 0)
 			return false;
 		*last = dyn_stream_arn(table, stream->label);
-		response_begin(response, NULL);
+		json_write_begin(response, NULL);
 		append_stream_names(response, table, stream->label, *last);
-		response_end(response);
+		json_write_end(response);
 	}
 	return true;
 }
 
 static bool
-append_one_table(StringInfo response, const ListStreams *list, int64 *room, char **last)
+append_one_table(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
 	DynTable *table;
 	Relation rel = request_open_table(list->table, &table);
@@ -132,7 +126,7 @@ find_table(Oid relid, ListedTable *listed)
 }
 
 static bool
-append_all_tables(StringInfo response, const ListStreams *list, int64 *room, char **last)
+append_all_tables(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
 	List *relids = dyn_tables_with_setting("streams");
 	ListedTable *tables = palloc(list_length(relids) * sizeof(ListedTable));
@@ -153,14 +147,13 @@ append_all_tables(StringInfo response, const ListStreams *list, int64 *room, cha
  * search_path and whose streams the current user may read.
  */
 void
-request_list_streams(JsonReader *reader, StringInfo response)
+request_list_streams(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"TableName", MEMBER_STRING, offsetof(ListStreams, table)},
 		{"Limit", MEMBER_INTEGER, offsetof(ListStreams, limit)},
 		{"ExclusiveStartStreamArn", MEMBER_STRING, offsetof(ListStreams, after)}};
 	ListStreams list = {{0}};
-	StringInfoData page;
 	char *last = NULL;
 	bool complete;
 	int64 room;
@@ -173,17 +166,14 @@ request_list_streams(JsonReader *reader, StringInfo response)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ExclusiveStartStreamArn: %s",
 				  item_quoted(list.after));
 	SPI_connect();
-	initStringInfo(&page);
-	response_begin(&page, NULL);
-	response_begin_array(&page, "Streams");
-	complete = list.table.data != NULL ? append_one_table(&page, &list, &room, &last)
-									   : append_all_tables(&page, &list, &room, &last);
-	response_end_array(&page);
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Streams");
+	complete = list.table.data != NULL ? append_one_table(response, &list, &room, &last)
+									   : append_all_tables(response, &list, &room, &last);
+	json_write_end_array(response);
 	if (!complete)
-		response_string(&page, "LastEvaluatedStreamArn", span_of(last));
-	response_end(&page);
-	/* response keeps to its own memory as it grows */
-	appendBinaryStringInfo(response, page.data, page.len);
+		json_write_string(response, "LastEvaluatedStreamArn", (last));
+	json_write_end(response);
 	SPI_finish();
 }
 
@@ -239,16 +229,16 @@ typedef struct DescribeStream
 } DescribeStream;
 
 static void
-append_sequence(StringInfo response, const char *name, StreamPlace place)
+append_sequence(JsonWriter *response, const char *name, StreamPlace place)
 {
 	char text[STREAM_SEQUENCE_LENGTH + 1];
 
-	response_string(response, name, span_of(stream_sequence_print(place, text)));
+	json_write_string(response, name, (stream_sequence_print(place, text)));
 }
 
 /* Records are numbered across shards, so all shards begin and end alike. */
 static void
-append_shards(StringInfo response, const DescribeStream *describe, const StreamTarget *target)
+append_shards(JsonWriter *response, const DescribeStream *describe, const StreamTarget *target)
 {
 	int64 room = get_limit(&describe->limit, MAX_LISTED);
 	int shard = describe->after.data != NULL ? find_shard(target, describe->after) + 1 : 0;
@@ -257,61 +247,59 @@ append_shards(StringInfo response, const DescribeStream *describe, const StreamT
 	bool ended;
 
 	stream_bounds(target, &first, &last, &ended);
-	response_begin_array(response, "Shards");
+	json_write_begin_array(response, "Shards");
 	for (; shard < target->stream.shards && room > 0; shard++, room--)
 	{
-		response_begin(response, NULL);
-		response_string(response, "ShardId",
-						span_of(request_shard_id(target->stream.label, shard)));
-		response_begin(response, "SequenceNumberRange");
+		json_write_begin(response, NULL);
+		json_write_string(response, "ShardId", request_shard_id(target->stream.label, shard));
+		json_write_begin(response, "SequenceNumberRange");
 		append_sequence(response, "StartingSequenceNumber", first);
 		if (ended)
 			append_sequence(response, "EndingSequenceNumber", last);
-		response_end(response);
-		response_end(response);
+		json_write_end(response);
+		json_write_end(response);
 	}
-	response_end_array(response);
+	json_write_end_array(response);
 	if (shard < target->stream.shards)
-		response_string(response, "LastEvaluatedShardId",
-						span_of(request_shard_id(target->stream.label, shard - 1)));
+		json_write_string(response, "LastEvaluatedShardId",
+						  request_shard_id(target->stream.label, shard - 1));
 }
 
 static void
-append_key_schema(StringInfo response, const DynTable *table)
+append_key_schema(JsonWriter *response, const DynTable *table)
 {
-	response_begin_array(response, "KeySchema");
+	json_write_begin_array(response, "KeySchema");
 	for (int i = 0; i < table->nkeys; i++)
 	{
-		response_begin(response, NULL);
-		response_string(response, "AttributeName", table->keys[i].attribute);
-		response_string(response, "KeyType", span_of(i == 0 ? "HASH" : "RANGE"));
-		response_end(response);
+		json_write_begin(response, NULL);
+		json_write_span(response, "AttributeName", table->keys[i].attribute);
+		json_write_string(response, "KeyType", (i == 0 ? "HASH" : "RANGE"));
+		json_write_end(response);
 	}
-	response_end_array(response);
+	json_write_end_array(response);
 }
 
 static void
-append_description(StringInfo response, const DescribeStream *describe, const DynTable *table,
+append_description(JsonWriter *response, const DescribeStream *describe, const DynTable *table,
 				   const StreamTarget *target)
 {
 	const DynStream *stream = &target->stream;
 
-	response_begin(response, "StreamDescription");
+	json_write_begin(response, "StreamDescription");
 	append_stream_names(response, target->table, stream->label,
 						dyn_stream_arn(target->table, stream->label));
-	response_string(response, "StreamStatus",
-					span_of(stream->disabled == 0 ? "ENABLED" : "DISABLED"));
-	response_string(response, "StreamViewType", span_of(dyn_stream_view_names[stream->view]));
-	response_name(response, "CreationRequestDateTime");
-	appendStringInfo(response, "%.3f", (double) stream->label / 1000);
+	json_write_string(response, "StreamStatus", stream->disabled == 0 ? "ENABLED" : "DISABLED");
+	json_write_string(response, "StreamViewType", (dyn_stream_view_names[stream->view]));
+	json_write_raw(response, "CreationRequestDateTime",
+				   psprintf("%.3f", (double) stream->label / 1000));
 	append_key_schema(response, table);
 	append_shards(response, describe, target);
-	response_end(response);
+	json_write_end(response);
 }
 
 /* Run DescribeStream.  Raises an error if the current user may not read the table's streams. */
 void
-request_describe_stream(JsonReader *reader, StringInfo response)
+request_describe_stream(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"StreamArn", MEMBER_STRING, offsetof(DescribeStream, stream), true},
@@ -325,9 +313,9 @@ request_describe_stream(JsonReader *reader, StringInfo response)
 	request_read_members(reader, members, lengthof(members), &describe);
 	json_reader_done(reader);
 	rel = open_stream(describe.stream, &table, &target);
-	response_begin(response, NULL);
+	json_write_begin(response, NULL);
 	append_description(response, &describe, table, &target);
-	response_end(response);
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -374,7 +362,7 @@ get_position(const GetShardIterator *get)
 
 /* Run GetShardIterator.  Raises an error if the current user may not read the table's streams. */
 void
-request_get_shard_iterator(JsonReader *reader, StringInfo response)
+request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"StreamArn", MEMBER_STRING, offsetof(GetShardIterator, stream), true},
@@ -394,9 +382,9 @@ request_get_shard_iterator(JsonReader *reader, StringInfo response)
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
 	iterator.shard = find_shard(&target, get.shard);
 	iterator.issued = request_now();
-	response_begin(response, NULL);
-	response_string(response, "ShardIterator", span_of(request_print_iterator(&iterator)));
-	response_end(response);
+	json_write_begin(response, NULL);
+	json_write_string(response, "ShardIterator", (request_print_iterator(&iterator)));
+	json_write_end(response);
 }
 
 typedef struct GetRecords
@@ -408,10 +396,10 @@ typedef struct GetRecords
 static bool
 append_record(const StreamRecord *record, void *arg)
 {
-	StringInfo response = arg;
+	JsonWriter *response = arg;
 
-	response_name(response, NULL);
-	stream_record_print(response, record, STREAM_API);
+	json_write_name(response, NULL);
+	stream_record_print(response->text, record, STREAM_API);
 	return true;
 }
 
@@ -435,7 +423,7 @@ find_target(const ShardIterator *iterator, StreamTarget *target)
  * stream has ended.
  */
 void
-request_get_records(JsonReader *reader, StringInfo response)
+request_get_records(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"ShardIterator", MEMBER_STRING, offsetof(GetRecords, iterator), true},
@@ -453,13 +441,13 @@ request_get_records(JsonReader *reader, StringInfo response)
 	find_target(&iterator, &target);
 	read.position = iterator.position;
 	read.shard = iterator.shard;
-	response_begin(response, NULL);
-	response_begin_array(response, "Records");
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Records");
 	stream_read(&target, &read, append_record, response, &result);
-	response_end_array(response);
+	json_write_end_array(response);
 	iterator.position = result.next;
 	iterator.issued = request_now();
 	if (!result.ended)
-		response_string(response, "NextShardIterator", span_of(request_print_iterator(&iterator)));
-	response_end(response);
+		json_write_string(response, "NextShardIterator", (request_print_iterator(&iterator)));
+	json_write_end(response);
 }

@@ -7,7 +7,6 @@
 #include "access/relation.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 
 #include "catalog/derive.h"
 #include "catalog/rights.h"
@@ -86,7 +85,7 @@ request_check_limit(int64 limit, int max)
 }
 
 static void
-append_page(StringInfo response, const ListTables *list, const ItemSpan *names, int n)
+append_page(JsonWriter *response, const ListTables *list, const ItemSpan *names, int n)
 {
 	int64 limit = list->limit.given ? list->limit.value : MAX_TABLES;
 	int last = -1;
@@ -94,20 +93,17 @@ append_page(StringInfo response, const ListTables *list, const ItemSpan *names, 
 
 	while (i < n && list->after.data != NULL && item_compare_bytes(names[i], list->after) <= 0)
 		i++;
-	appendStringInfoString(response, "{\"TableNames\":[");
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "TableNames");
 	for (; i < n && limit > 0; i++, limit--)
 	{
-		appendStringInfoString(response, last >= 0 ? "," : "");
-		escape_json(response, pnstrdup(names[i].data, names[i].len));
+		json_write_span(response, NULL, names[i]);
 		last = i;
 	}
-	appendStringInfoChar(response, ']');
+	json_write_end_array(response);
 	if (i < n)
-	{
-		appendStringInfoString(response, ",\"LastEvaluatedTableName\":");
-		escape_json(response, pnstrdup(names[last].data, names[last].len));
-	}
-	appendStringInfoChar(response, '}');
+		json_write_span(response, "LastEvaluatedTableName", names[last]);
+	json_write_end(response);
 }
 
 /*
@@ -115,13 +111,12 @@ append_page(StringInfo response, const ListTables *list, const ItemSpan *names, 
  * a privilege on, by name in byte order.  Members of pg_monitor see all visible tables.
  */
 void
-request_list_tables(JsonReader *reader, StringInfo response)
+request_list_tables(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"Limit", MEMBER_INTEGER, offsetof(ListTables, limit)},
 		{"ExclusiveStartTableName", MEMBER_STRING, offsetof(ListTables, after)}};
 	ListTables list = {0};
-	StringInfoData page;
 	ItemSpan *names;
 	int n;
 
@@ -133,9 +128,6 @@ request_list_tables(JsonReader *reader, StringInfo response)
 		dyn_check_name("table", list.after);
 	SPI_connect();
 	n = find_names(&names);
-	initStringInfo(&page);
-	append_page(&page, &list, names, n);
-	/* response keeps to its own memory as it grows */
-	appendBinaryStringInfo(response, page.data, page.len);
+	append_page(response, &list, names, n);
 	SPI_finish();
 }

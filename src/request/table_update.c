@@ -391,7 +391,7 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
  * only begun here; a background worker does the rest after the transaction has committed.
  */
 void
-request_update_table(JsonReader *reader, StringInfo response)
+request_update_table(JsonReader *reader, JsonWriter *response)
 {
 	UpdateTable update = {.billing = -1, .deletion_protection = -1, .table_class = -1};
 	const IndexUpdate *online;
@@ -411,8 +411,9 @@ request_update_table(JsonReader *reader, StringInfo response)
 	else if (update.stream.given)
 		stream_disable(update.name);
 	rel = request_open_table(update.name, &table);
-	appendStringInfoString(response, "{\"TableDescription\":");
-	dyn_describe(response, rel, table, update.name, online != NULL ? "UPDATING" : "ACTIVE");
-	appendStringInfoChar(response, '}');
+	json_write_begin(response, NULL);
+	dyn_describe(response, "TableDescription", rel, table, update.name,
+				 online != NULL ? "UPDATING" : "ACTIVE");
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }

@@ -103,7 +103,7 @@ add_indexes(DynShape *shape, List *definitions, bool local, List *attributes)
 
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
 void
-request_create_table(JsonReader *reader, StringInfo response)
+request_create_table(JsonReader *reader, JsonWriter *response)
 {
 	/* what a request that says nothing means */
 	CreateTable create = {.billing = DYN_PROVISIONED, .table_class = -1};
@@ -124,9 +124,9 @@ request_create_table(JsonReader *reader, StringInfo response)
 		stream_enable(create.name, (DynStreamView) create.stream.view, 0);
 
 	rel = request_open_table(create.name, &table);
-	appendStringInfoString(response, "{\"TableDescription\":");
-	dyn_describe(response, rel, table, create.name, "ACTIVE");
-	appendStringInfoChar(response, '}');
+	json_write_begin(response, NULL);
+	dyn_describe(response, "TableDescription", rel, table, create.name, "ACTIVE");
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -134,15 +134,15 @@ request_create_table(JsonReader *reader, StringInfo response)
  * Run DescribeTable, for which any privilege on the table, or membership in pg_monitor, suffices.
  */
 void
-request_describe_table(JsonReader *reader, StringInfo response)
+request_describe_table(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 	Relation rel = request_open_state(name, &table);
 
-	appendStringInfoString(response, "{\"Table\":");
-	dyn_describe(response, rel, table, name, "ACTIVE");
-	appendStringInfoChar(response, '}');
+	json_write_begin(response, NULL);
+	dyn_describe(response, "Table", rel, table, name, "ACTIVE");
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }
 
@@ -151,28 +151,28 @@ request_describe_table(JsonReader *reader, StringInfo response)
  * deletion protection.
  */
 void
-request_delete_table(JsonReader *reader, StringInfo response)
+request_delete_table(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 	Relation rel = request_open_table(name, &table);
 
-	appendStringInfoString(response, "{\"TableDescription\":");
-	dyn_describe(response, rel, table, name, "DELETING");
-	appendStringInfoChar(response, '}');
+	json_write_begin(response, NULL);
+	dyn_describe(response, "TableDescription", rel, table, name, "DELETING");
+	json_write_end(response);
 	dyn_drop(rel, table);
 }
 
 /* Backups are those of the database. */
 void
-request_describe_continuous_backups(JsonReader *reader, StringInfo response)
+request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 
 	relation_close(request_open_state(name, &table), NoLock);
-	appendStringInfoString(
-		response, "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
-				  "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"
-				  "\"DISABLED\"}}}");
+	json_write_raw(response, NULL,
+				   "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
+				   "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"
+				   "\"DISABLED\"}}}");
 }

@@ -6,7 +6,6 @@
 
 #include "access/relation.h"
 #include "nodes/pg_list.h"
-#include "utils/json.h"
 #include "utils/rel.h"
 
 #include "ground/errors.h"
@@ -65,7 +64,7 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 
 /* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
 void
-request_tag_resource(JsonReader *reader, StringInfo response)
+request_tag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
@@ -86,7 +85,7 @@ request_tag_resource(JsonReader *reader, StringInfo response)
 		dyn_settings_set_tag(&settings, ((DynTag *) lfirst(cell))->key,
 							 ((DynTag *) lfirst(cell))->value);
 	request_write_settings(rel, table, &settings);
-	appendStringInfoString(response, "{}");
+	json_write_raw(response, NULL, "{}");
 }
 
 /*
@@ -94,7 +93,7 @@ request_tag_resource(JsonReader *reader, StringInfo response)
  * ignored.
  */
 void
-request_untag_resource(JsonReader *reader, StringInfo response)
+request_untag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
@@ -114,22 +113,12 @@ request_untag_resource(JsonReader *reader, StringInfo response)
 	foreach (cell, request.keys)
 		dyn_settings_remove_tag(&settings, *(ItemSpan *) lfirst(cell));
 	request_write_settings(rel, table, &settings);
-	appendStringInfoString(response, "{}");
-}
-
-static void
-append_tag(StringInfo response, const DynTag *tag)
-{
-	appendStringInfoString(response, "{\"Key\":");
-	escape_json(response, pnstrdup(tag->key.data, tag->key.len));
-	appendStringInfoString(response, ",\"Value\":");
-	escape_json(response, pnstrdup(tag->value.data, tag->value.len));
-	appendStringInfoChar(response, '}');
+	json_write_raw(response, NULL, "{}");
 }
 
 /* All at once, so there is never a token for more. */
 void
-request_list_tags_of_resource(JsonReader *reader, StringInfo response)
+request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
@@ -142,12 +131,16 @@ request_list_tags_of_resource(JsonReader *reader, StringInfo response)
 	if (request.next.len > 0)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
 	rel = request_open_table(request.arn, &table);
-	appendStringInfoString(response, "{\"Tags\":[");
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Tags");
 	for (int i = 0; i < table->settings.ntags; i++)
 	{
-		appendStringInfoString(response, i > 0 ? "," : "");
-		append_tag(response, &table->settings.tags[i]);
+		json_write_begin(response, NULL);
+		json_write_span(response, "Key", table->settings.tags[i].key);
+		json_write_span(response, "Value", table->settings.tags[i].value);
+		json_write_end(response);
 	}
-	appendStringInfoString(response, "]}");
+	json_write_end_array(response);
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }

@@ -6,11 +6,11 @@
 
 #include "miscadmin.h"
 
+#include "actions/actions.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "request/meter.h"
 #include "request/request.h"
-#include "request/response.h"
-#include "actions/actions.h"
 #include "request/transact.h"
 
 /*
@@ -252,7 +252,7 @@ check_actions(const TransactRequest *request)
  * same ClientRequestToken was done before.  With a NULL response, only check the request.
  */
 void
-request_transact_write_items(JsonReader *reader, StringInfo response)
+request_transact_write_items(JsonReader *reader, JsonWriter *response)
 {
 	TransactCall call;
 	RequestMeter meter;
@@ -265,22 +265,22 @@ request_transact_write_items(JsonReader *reader, StringInfo response)
 		return;
 	}
 	action_transact(&call.request);
-	response_begin(response, NULL);
+	json_write_begin(response, NULL);
 	meter_print(response, &meter);
-	response_end(response);
+	json_write_end(response);
 }
 
 static void
 print_gotten(DynItem *item, void *arg)
 {
-	response_begin(arg, NULL);
-	response_item(arg, "Item", item);
-	response_end(arg);
+	json_write_begin(arg, NULL);
+	json_write_item(arg, "Item", item);
+	json_write_end(arg);
 }
 
 /* Run TransactGetItems, and append the response.  With a NULL response, only check the request. */
 void
-request_transact_get_items(JsonReader *reader, StringInfo response)
+request_transact_get_items(JsonReader *reader, JsonWriter *response)
 {
 	TransactCall call;
 	RequestMeter meter;
@@ -292,10 +292,10 @@ request_transact_get_items(JsonReader *reader, StringInfo response)
 		check_actions(&call.request);
 		return;
 	}
-	response_begin(response, NULL);
-	response_begin_array(response, "Responses");
+	json_write_begin(response, NULL);
+	json_write_begin_array(response, "Responses");
 	action_transact_get(&call.request, print_gotten, response);
-	response_end_array(response);
+	json_write_end_array(response);
 	meter_print(response, &meter);
-	response_end(response);
+	json_write_end(response);
 }

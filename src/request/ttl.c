@@ -7,7 +7,6 @@
 #include "access/relation.h"
 #include "executor/spi.h"
 #include "storage/bufmgr.h"
-#include "utils/json.h"
 #include "utils/rel.h"
 
 #include "ground/errors.h"
@@ -116,7 +115,7 @@ check_disabled(const UpdateTimeToLive *update)
 
 /* Run UpdateTimeToLive, which only the table's owner may do. */
 void
-request_update_time_to_live(JsonReader *reader, StringInfo response)
+request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"TableName", MEMBER_STRING, offsetof(UpdateTimeToLive, table), true},
@@ -134,11 +133,12 @@ request_update_time_to_live(JsonReader *reader, StringInfo response)
 		check_disabled(&update);
 		request_disable_ttl(update.table, "UpdateTimeToLive");
 	}
-	appendStringInfo(response, "{\"TimeToLiveSpecification\":{\"Enabled\":%s,",
-					 wanted->enabled ? "true" : "false");
-	appendStringInfoString(response, "\"AttributeName\":");
-	escape_json(response, pnstrdup(wanted->attribute.data, wanted->attribute.len));
-	appendStringInfoString(response, "}}");
+	json_write_begin(response, NULL);
+	json_write_begin(response, "TimeToLiveSpecification");
+	json_write_bool(response, "Enabled", wanted->enabled);
+	json_write_span(response, "AttributeName", wanted->attribute);
+	json_write_end(response);
+	json_write_end(response);
 }
 
 /*
@@ -146,14 +146,14 @@ request_update_time_to_live(JsonReader *reader, StringInfo response)
  * suffices.
  */
 void
-request_describe_time_to_live(JsonReader *reader, StringInfo response)
+request_describe_time_to_live(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 	Relation rel = request_open_state(name, &table);
 
-	appendStringInfoString(response, "{\"TimeToLiveDescription\":");
-	dyn_describe_ttl(response, table);
-	appendStringInfoChar(response, '}');
+	json_write_begin(response, NULL);
+	dyn_describe_ttl(response, "TimeToLiveDescription", table);
+	json_write_end(response);
 	relation_close(rel, NoLock);
 }

@@ -268,34 +268,37 @@ read_model(text *model)
  * Tables
  */
 
-/* KeySchema; keys that are used for the first time go into definitions. */
+/* A key that is used for the first time goes into the definitions of attributes. */
 static void
-print_keys(StringInfo out, const ModelKeys *keys, StringInfo definitions)
+define_key(JsonWriter *definitions, ItemSpan name, ItemSpan type)
+{
+	JsonWriter definition = json_writer(JSON_COMPACT);
+
+	json_write_begin(&definition, NULL);
+	json_write_span(&definition, "AttributeName", name);
+	json_write_span(&definition, "AttributeType", type);
+	json_write_end(&definition);
+	if (strstr(definitions->text->data, definition.text->data) == NULL)
+		json_write_raw(definitions, NULL, definition.text->data);
+}
+
+static void
+print_keys(JsonWriter *out, const ModelKeys *keys, JsonWriter *definitions)
 {
 	static const char *const types[] = {"HASH", "RANGE"};
-	bool first = true;
 
-	appendStringInfoString(out, "\"KeySchema\":[");
+	json_write_begin_array(out, "KeySchema");
 	for (int i = 0; i < DYN_MAX_KEYS; i++)
 	{
-		StringInfoData definition;
-
 		if (keys->name[i].len == 0)
 			continue;
-		appendStringInfo(out, "%s{\"AttributeName\":", first ? "" : ",");
-		first = false;
-		item_print_string(out, keys->name[i]);
-		appendStringInfo(out, ",\"KeyType\":\"%s\"}", types[i]);
-		initStringInfo(&definition);
-		appendStringInfoString(&definition, "{\"AttributeName\":");
-		item_print_string(&definition, keys->name[i]);
-		appendStringInfoString(&definition, ",\"AttributeType\":");
-		item_print_string(&definition, keys->type[i]);
-		appendStringInfoChar(&definition, '}');
-		if (strstr(definitions->data, definition.data) == NULL)
-			appendStringInfo(definitions, "%s%s", definitions->len > 0 ? "," : "", definition.data);
+		json_write_begin(out, NULL);
+		json_write_span(out, "AttributeName", keys->name[i]);
+		json_write_string(out, "KeyType", types[i]);
+		json_write_end(out);
+		define_key(definitions, keys->name[i], keys->type[i]);
 	}
-	appendStringInfoChar(out, ']');
+	json_write_end_array(out);
 }
 
 static bool
@@ -306,77 +309,78 @@ is_provisioned(const ModelTable *table)
 
 /* Of indexes a model has none: they get that of their table. */
 static void
-print_capacity(StringInfo out, const ModelTable *table)
+print_capacity(JsonWriter *out, const ModelTable *table)
 {
-	if (is_provisioned(table))
-		appendStringInfo(out,
-						 ",\"ProvisionedThroughput\":{\"ReadCapacityUnits\":" INT64_FORMAT
-						 ",\"WriteCapacityUnits\":" INT64_FORMAT "}",
-						 table->read, table->write);
+	if (!is_provisioned(table))
+		return;
+	json_write_begin(out, "ProvisionedThroughput");
+	json_write_integer(out, "ReadCapacityUnits", table->read);
+	json_write_integer(out, "WriteCapacityUnits", table->write);
+	json_write_end(out);
 }
 
 static void
-print_projection(StringInfo out, const ModelIndex *index)
+print_projection(JsonWriter *out, const ModelIndex *index)
 {
 	ListCell *cell;
 
-	appendStringInfoString(out, ",\"Projection\":{\"ProjectionType\":");
-	item_print_string(out, index->projection);
-	foreach (cell, index->included)
+	json_write_begin(out, "Projection");
+	json_write_span(out, "ProjectionType", index->projection);
+	if (index->included != NIL)
 	{
-		appendStringInfoString(out, cell == list_head(index->included) ? ",\"NonKeyAttributes\":["
-																	   : ",");
-		item_print_string(out, *(ItemSpan *) lfirst(cell));
+		json_write_begin_array(out, "NonKeyAttributes");
+		foreach (cell, index->included)
+			json_write_span(out, NULL, *(ItemSpan *) lfirst(cell));
+		json_write_end_array(out);
 	}
-	appendStringInfoString(out, index->included != NIL ? "]}" : "}");
+	json_write_end(out);
 }
 
 static void
-print_indexes(StringInfo out, const ModelTable *table, bool local, StringInfo definitions)
+print_indexes(JsonWriter *out, const ModelTable *table, bool local, JsonWriter *definitions)
 {
 	List *indexes = local ? table->local : table->global;
 	ListCell *cell;
 
 	if (indexes == NIL)
 		return;
-	appendStringInfo(out, ",\"%sSecondaryIndexes\":[", local ? "Local" : "Global");
+	json_write_begin_array(out, local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes");
 	foreach (cell, indexes)
 	{
 		const ModelIndex *index = lfirst(cell);
 
-		appendStringInfo(out, "%s{\"IndexName\":", cell == list_head(indexes) ? "" : ",");
-		item_print_string(out, index->name);
-		appendStringInfoChar(out, ',');
+		json_write_begin(out, NULL);
+		json_write_span(out, "IndexName", index->name);
 		print_keys(out, &index->keys, definitions);
 		print_projection(out, index);
 		if (!local)
 			print_capacity(out, table);
-		appendStringInfoChar(out, '}');
+		json_write_end(out);
 	}
-	appendStringInfoChar(out, ']');
+	json_write_end_array(out);
 }
 
 static void
 create_table(const ModelTable *table, ItemSpan name)
 {
-	StringInfoData definitions;
-	StringInfoData request;
-	StringInfoData response;
+	JsonWriter definitions = json_writer(JSON_COMPACT);
+	JsonWriter request = json_writer(JSON_COMPACT);
+	JsonWriter response = json_writer(JSON_COMPACT);
 	JsonReader reader;
 
-	initStringInfo(&definitions);
-	initStringInfo(&request);
-	initStringInfo(&response);
-	appendStringInfoString(&request, "{\"TableName\":");
-	item_print_string(&request, name);
-	appendStringInfoChar(&request, ',');
+	json_write_begin_array(&definitions, NULL);
+	json_write_begin(&request, NULL);
+	json_write_span(&request, "TableName", name);
 	print_keys(&request, &table->keys, &definitions);
 	print_indexes(&request, table, false, &definitions);
 	print_indexes(&request, table, true, &definitions);
 	print_capacity(&request, table);
-	appendStringInfo(&request, ",\"BillingMode\":\"%s\",\"AttributeDefinitions\":[%s]}",
-					 is_provisioned(table) ? "PROVISIONED" : "PAY_PER_REQUEST", definitions.data);
-	json_reader_init(&reader, request.data, request.len);
+	json_write_string(&request, "BillingMode",
+					  is_provisioned(table) ? "PROVISIONED" : "PAY_PER_REQUEST");
+	json_write_end_array(&definitions);
+	json_write_raw(&request, "AttributeDefinitions", definitions.text->data);
+	json_write_end(&request);
+	json_reader_init(&reader, request.text->data, request.text->len);
 	request_create_table(&reader, &response);
 	CommandCounterIncrement();
 }
