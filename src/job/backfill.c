@@ -15,7 +15,7 @@
 #include "job/items.h"
 #include "work/procedure.h"
 
-/* Bytes of what was asked for that people are shown. */
+/* Bytes of the request that views and messages show. */
 #define LONGEST_NAME 200
 
 typedef struct Backfill
@@ -63,7 +63,7 @@ updated(ItemJob *work, const DynItem *item)
 	return expr_apply(backfill->update, item, NULL);
 }
 
-/* Everything that decides what is done. */
+/* All arguments that decide what the job does, as a JSON array. */
 static char *
 fingerprint(FunctionCallInfo fcinfo)
 {

@@ -2,14 +2,15 @@
  * items.c
  *	  Jobs that change items of a table, in the order of their keys.
  *
- * Chunks are ranges of the primary key, which an item never leaves, so whatever others write
- * meanwhile, each item is looked at once.  A batch reads keys of items that are wanted, and then
- * locks one after the other, which is the order in which all calls lock.  The locked version
- * decides: an item that is gone stays so, and one that is not wanted any more is left alone.
+ * Chunks are ranges of the primary key.  The key of an item never changes, so each item is read
+ * once, whatever other sessions write meanwhile.  A batch reads the keys of items that are wanted,
+ * and then locks these in the order of their keys, as all calls do.  The locked version decides: an
+ * item that was deleted is not made again, and one that is not wanted any more is left as it is.
  *
- * An item that the change would make invalid is noted, before anything is written.  What only the
- * write itself can find (a constraint or trigger of the user's, an entity that is enforced, a
- * policy) undoes the batch, a subtransaction, which is then done again with one for each item.
+ * An item that the change would make invalid is noted before anything is written.  An error that
+ * only the write finds (a constraint or trigger of the user's, an enforced entity, a policy) rolls
+ * back the batch, which is a subtransaction; then each of its items is changed in a subtransaction
+ * of its own.
  */
 #include "postgres.h"
 
@@ -39,7 +40,10 @@
 #define DEFAULT_BATCH 500
 #define LARGEST_BATCH 100000
 
-/* A batch looks at so many times as many items as it may change, and a chunk has so many batches. */
+/*
+ * A batch reads LOOK_AT times as many items as it may change, and a chunk has CHUNK_BATCHES
+ * batches.
+ */
 #define LOOK_AT 10
 #define CHUNK_BATCHES 20
 
@@ -119,7 +123,7 @@ item_job_open(ItemJob *work, DynTable **table)
 	return rel;
 }
 
-/* In a new transaction: the table may be another one than it was, or gone. */
+/* Opens the table in a new transaction: it may have been changed or dropped since the last one. */
 static Relation
 open_table(ItemJob *work, LOCKMODE mode, DynTable **table)
 {
@@ -176,7 +180,7 @@ key_of_position(const DynTable *table, ArrayType *position, DynKeyValues *key)
 	}
 }
 
-/* From behind a position, or the beginning, to the end of the table. */
+/* The range from after a position (NULL: from the beginning) to the end of the table. */
 static void
 read_after(const DynTable *table, ArrayType *position, StoreWant want, StoreRange *range)
 {
@@ -246,7 +250,7 @@ cut_chunk(int step, ArrayType *lower, void *arg)
  * Reading
  */
 
-/* Whether to go on: the chunk has not ended, and the batch has room for more. */
+/* Returns whether to read on: the chunk has not ended, and the batch has room for more. */
 static bool
 look_at(Batch *batch, DynItem *item)
 {
@@ -313,7 +317,7 @@ compute(void *arg)
 	change->new = new;
 }
 
-/* Called again if the item changes before it is replaced. */
+/* The store calls this again if the item changes before it is replaced. */
 static DynItem *
 change_item(DynItem *old, void *arg)
 {
@@ -329,7 +333,10 @@ change_item(DynItem *old, void *arg)
 	return change->new;
 }
 
-/* What is wrong with an item may be in the detail; that of a constraint of the user's is the row. */
+/*
+ * The detail says what is wrong with an item; the detail of a constraint is the row, and is left
+ * out.
+ */
 static void
 note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
 {
@@ -344,8 +351,9 @@ note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
 }
 
 /*
- * True if it was changed.  One that is gone is not made again; but a wait for who deleted it may
- * have ended with another one in its place, which a new snapshot shows.
+ * Returns whether the item was changed.  An item that was deleted is not made again; but the
+ * transaction that deleted it may have put another one in its place, which a new snapshot shows, so
+ * the change is tried twice.
  */
 static bool
 change_one(Batch *batch, const DynKeyValues *key)
@@ -407,7 +415,7 @@ try_to_change(Batch *batch, int from, int to)
 	return attempt(try_some, &some);
 }
 
-/* Whether it may do to try again, with fewer items. */
+/* Returns whether another attempt, with fewer items, may succeed. */
 static bool
 is_conflict(const ErrorData *error)
 {
@@ -440,7 +448,10 @@ change_batch(Batch *batch)
  * Batches
  */
 
-/* In a transaction of its own, which the caller commits.  Returns whether the chunk goes on. */
+/*
+ * Does a batch in a transaction of its own, which the caller commits.  Returns whether the chunk
+ * has more.
+ */
 static bool
 do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 {
@@ -463,7 +474,7 @@ do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 	return batch.full;
 }
 
-/* Nothing is locked meanwhile. */
+/* Waits until the rate allows the next batch; nothing is locked meanwhile. */
 static void
 throttle(const ItemJob *work, TimestampTz begin, int64 changed)
 {

@@ -12,35 +12,41 @@ typedef struct ItemJob
 {
 	const char *procedure; /* for messages */
 	const char *kind;
-	const char *name; /* what was asked for, for people */
-	const char *fingerprint; /* the same, all of it */
+	const char *name; /* what was asked for, as users are shown it */
+	const char *fingerprint; /* all that was asked for: what the job is known by */
 	text *table_name;
 	const char *table; /* the same for messages */
 	Oid relid;
 	int batch; /* items that one transaction may change */
-	int max_rate; /* items that a session may change in a second; 0: no matter */
+	int max_rate; /* items that a session may change in a second; 0: any number */
 	bool restart;
-	bool wait; /* for other sessions that are at work on the rest */
-	Job *job; /* once it is begun */
+	bool wait; /* for other sessions that work on the rest */
+	Job *job; /* NULL until it is begun */
 	void *arg;
 
 	/* called in each transaction, before the others */
 	void (*open)(struct ItemJob *work, Relation rel, DynTable *table);
 
-	/* whether an item is to be changed: of one that was read, and again of its locked version */
+	/*
+	 * whether an item is to be changed; called for an item that was read, and for its locked
+	 * version
+	 */
 	bool (*wants)(struct ItemJob *work, const DynItem *item);
 
-	/* what the locked version becomes; what is wrong with that is ERRCODE_DYN_VALIDATION */
+	/* returns what the locked version becomes, or raises ERRCODE_DYN_VALIDATION */
 	DynItem *(*change)(struct ItemJob *work, const DynItem *item);
 } ItemJob;
 
-/* Arguments that such procedures have in common, from the i-th on: batch_size, max_rate, restart, wait. */
+/*
+ * Reads the arguments that such procedures share, from the i-th on: batch_size, max_rate, restart,
+ * wait.
+ */
 extern void item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i);
 
-/* The table, open under a lock that hinders nobody; the rights of who calls have been looked at. */
+/* Opens the table under AccessShareLock, and checks the user's rights. */
 extern Relation item_job_open(ItemJob *work, DynTable **table);
 
-/* All of it; connected to SPI.  Commits. */
+/* Runs the job to its end.  Connected to SPI.  Commits. */
 extern void item_job_run(ItemJob *work);
 
 #endif

@@ -18,8 +18,8 @@
 #include "work/brief_lock.h"
 
 /*
- * How long a lock is waited for, and then left alone, in milliseconds.  The deadlock check, which also
- * sends away an autovacuum that is in the way, has to come before.
+ * How long a lock is waited for, and then left alone, in milliseconds.  The deadlock check, which
+ * also cancels an autovacuum that is in the way, has to come before.
  */
 #define LOCK_PATIENCE 300
 #define LOCK_CHECK 100
@@ -52,7 +52,7 @@ work_sleep(long milliseconds)
  * One attempt
  */
 
-/* At locks of relations, or at any other one. */
+/* An attempt at locks of relations, or at one lock that is named by its tag. */
 typedef struct Wait
 {
 	List *relids;
@@ -72,7 +72,7 @@ take_locks(const Wait *wait)
 		LockRelationOid(lfirst_oid(cell), wait->mode);
 }
 
-/* The wait's bounds are set as variables: they are not for what comes after. */
+/* The bounds of the wait are set as variables, since they hold for this lock alone. */
 static void
 lock_impatiently(void *arg)
 {
@@ -127,7 +127,7 @@ brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode)
 }
 
 /*
- * Who is in the way
+ * Sessions in the way
  */
 
 static bool
@@ -224,7 +224,8 @@ fail(List *relids, LOCKMODE mode)
 /*
  * Locks all of the relations until the transaction ends.  Raises ERRCODE_DYN_RESOURCE_IN_USE after
  * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
- * and nobody queues behind.  The caller has checked the user's rights; relations may be gone.
+ * and no session queues behind this one.  The caller has checked the user's rights; relations may
+ * be gone.
  */
 void
 brief_lock_all(List *relids, LOCKMODE mode)
@@ -233,7 +234,7 @@ brief_lock_all(List *relids, LOCKMODE mode)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit);
 	Wait wait = {list_copy(relids), NULL, mode, Min(limit, LOCK_PATIENCE)};
 
-	/* in one order, whoever calls */
+	/* in the same order in all sessions */
 	list_sort(wait.relids, list_oid_cmp);
 	while (!try_lock(&wait))
 	{

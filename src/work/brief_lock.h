@@ -2,9 +2,10 @@
  * brief_lock.h
  *	  Locks on tables that others have to queue behind.
  *
- * A lock above RowExclusiveLock conflicts with that of a writer.  Who waits for one behind a transaction
- * that goes on keeps out all who come later.  So it is waited for briefly, given up with all that was taken
- * with it, and tried again.  Nothing else in the extension takes such a lock; test/lint looks for that.
+ * A lock above RowExclusiveLock conflicts with that of a writer.  A session that waits for one
+ * behind a long transaction keeps out all sessions that come later.  So such a lock is waited for
+ * briefly, given up with all that was taken with it, and tried again.  Nothing else in the
+ * extension takes such a lock; test/lint looks for that.
  */
 #ifndef DYNAMO_TABLE_WORK_BRIEF_LOCK_H
 #define DYNAMO_TABLE_WORK_BRIEF_LOCK_H
@@ -20,15 +21,15 @@ extern bool brief_lock_try(Oid relid, LOCKMODE mode);
 extern bool brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode);
 
 /*
- * Attempts until it is there; an error after as long as lock_timeout says, or after 20 seconds without
- * one.  Who calls has looked at the caller's rights.  The relation may be gone.
+ * Attempts until the lock is there; an error after lock_timeout, or after 20 seconds if that is 0.
+ * The caller has checked the user's rights.  The relation may be gone.
  */
 extern void brief_lock(Oid relid, LOCKMODE mode);
 
 /* The same of several relations: while one of them is not to be had, none is held. */
 extern void brief_lock_all(List *relids, LOCKMODE mode);
 
-/* A sentence on who is in the way; NULL if nobody is any more. */
+/* A sentence that names the processes in the way; NULL if there are none any more. */
 extern char *brief_lock_blockers(List *relids, LOCKMODE mode);
 
 #endif

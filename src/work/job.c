@@ -1,14 +1,15 @@
 /*
  * job.c
- *	  Jobs and their chunks: who works on what, and how far it is.
+ *	  Jobs and their chunks: which session works on which chunk, and how far it is.
  *
- * How far a chunk is may only be written by who found it where he began.  That is looked at when
- * it is written, so no row is dealt with twice even if a lock is lost, which a trigger that calls
- * pg_advisory_unlock_all() would bring about.
+ * A session writes the position of a chunk only if the row still has the position that the session
+ * began at.  So no row is processed twice even if a lock is lost, for instance by a trigger that
+ * calls pg_advisory_unlock_all().
  *
- * Locks are advisory ones of the session, of a class that SQL functions cannot name: exclusive on a
- * chunk, share on the job by all who take part.  Lock order: the right to begin jobs, a job, a
- * chunk; of rows, that of the job.
+ * Locks are advisory locks of the session, of a class that SQL functions cannot name: exclusive on
+ * a chunk, and share on the job by each session that takes part.  Lock order: the right to begin
+ * jobs, a job, a chunk.  Of the rows of jobs and chunks, only that
+ * of a job is locked.
  */
 #include "postgres.h"
 
@@ -63,7 +64,7 @@ job_commit(Job *job)
  * Locks
  */
 
-/* Of a chunk; number 0: the job; of both: the right to begin jobs. */
+/* A chunk of a job.  Number 0 stands for the job itself, and id 0 for the right to begin jobs. */
 static void
 set_tag(LOCKTAG *tag, int64 id, int64 number)
 {
@@ -130,7 +131,7 @@ result(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
-/* Of the first row found, copied into the job's memory context; NULL for NULL. */
+/* A column of the first row found, copied into the job's memory context; NULL for NULL. */
 static ArrayType *
 result_array(const Job *job, int column)
 {
@@ -167,7 +168,9 @@ fail_gone(const Job *job)
  * Beginning
  */
 
-/* Finished jobs of some age, and those of tables that are gone; then what belonged to them. */
+/*
+ * Deletes jobs that finished KEEP_FINISHED ago or whose table is gone, with their chunks and notes.
+ */
 static void
 forget_old(Oid schema)
 {
@@ -190,8 +193,8 @@ forget_old(Oid schema)
 }
 
 /*
- * Make it unless there is one.  Numbers are given out under the lock that all who begin jobs have; a number that
- * was somebody's before is nobody's by now.
+ * Inserts the job unless it is there.  Numbers are given out under the lock that each session holds
+ * while it begins a job.  A number that is given out again belonged to a job that was deleted.
  */
 static void
 insert_job(Job *job, const char *fingerprint, int nsteps)
@@ -210,7 +213,7 @@ insert_job(Job *job, const char *fingerprint, int nsteps)
 				  lengthof(types), types, values, NULL);
 }
 
-/* False: it was finished in this moment. */
+/* False: another session has finished the job just now. */
 static bool
 find_job(Job *job, const char *fingerprint, Oid *role)
 {
@@ -248,7 +251,7 @@ require_member(const Job *job, Oid role, bool restart)
 					errhint("The table's owner may restart it.")));
 }
 
-/* Forget what was done, as long as nobody does more. */
+/* Forgets what was done, unless other sessions are at work. */
 static void
 restart_job(Job *job)
 {
@@ -309,7 +312,9 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	procedure_commit(job->transient);
 	enter_job(job, fingerprint, nsteps, restart);
 	job_commit(job);
-	/* the last thing, after which nothing fails: who calls cannot let go of it before he has the job */
+	/*
+	 * Last, since nothing fails after it: an error here would leave the caller no job to release.
+	 */
 	job->joined = take_lock(job->id, 0, ShareLock, true, true);
 	return job;
 }
@@ -331,7 +336,7 @@ job_expect(Job *job, int step, int64 rows)
  * Chunks
  */
 
-/* The chunk as it stands, of which we have the lock; false if somebody has done the rest meanwhile. */
+/* Reads the chunk, which this session has locked; false if another session has completed it. */
 static bool
 read_chunk(Job *job, int step, JobChunk *chunk)
 {
@@ -351,7 +356,10 @@ read_chunk(Job *job, int step, JobChunk *chunk)
 	return true;
 }
 
-/* One that was begun and that nobody holds.  Without any, busy is one that is held; 0: none. */
+/*
+ * Takes a chunk that was begun and that no session holds.  If there is none, *busy is the number of
+ * one that a session holds, or 0.
+ */
 static bool
 take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 {
@@ -385,7 +393,7 @@ take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 	return false;
 }
 
-/* Lock the job, and have the number of its next chunk. */
+/* Locks the job's row, and returns the number of its next chunk. */
 static int64
 count_chunk(const Job *job)
 {
@@ -444,7 +452,7 @@ cut_chunk(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 	*chunk = (JobChunk){.job = job, .step = step, .number = number};
 	if (!find_end(job, step, &chunk->lower))
 		return false;
-	/* nobody else knows of it before the commit */
+	/* no other session sees the chunk before the commit */
 	take_chunk(job, number, false);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	upper = cut(step, chunk->lower, arg);
@@ -476,7 +484,7 @@ job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk)
 	return found;
 }
 
-/* With no lock but that of the job, and in a transaction that has done nothing. */
+/* Waits for a chunk, in a transaction that has done nothing and holds no lock but the job's. */
 static void
 await_chunk(Job *job, int64 number, bool wait)
 {
@@ -490,7 +498,7 @@ await_chunk(Job *job, int64 number, bool wait)
 		ereport(NOTICE, (errmsg("%s \"%s\": waiting for other sessions", job->kind, job->name)));
 	job->waited = true;
 	take_chunk(job, number, true);
-	/* it was theirs, and is mostly done: if it is not, it will be found open */
+	/* the session that had it has most often completed it; if not, the next look finds it open */
 	drop_chunk(job);
 	job_tell(job);
 }
@@ -518,7 +526,11 @@ job_await(Job *job, int step, bool wait, JobChunk *chunk)
 	}
 }
 
-/* The chunk's row is changed by who finds it where he began. */
+/*
+ * Notes that rows up to position are done or skipped, as the last thing in the transaction that did
+ * it.  Raises an error unless the chunk's row has the position that the session began at.  Does not
+ * commit.
+ */
 void
 job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 {
@@ -546,7 +558,10 @@ job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 	MemoryContextSwitchTo(old);
 }
 
-/* The lock goes after the commit: who finds the chunk free must find it done. */
+/*
+ * Notes that nothing of the chunk is left.  Commits.  The lock is released after the commit: a
+ * session that finds the chunk free must find it complete.
+ */
 void
 job_complete(JobChunk *chunk)
 {
@@ -601,10 +616,10 @@ job_end(Job *job)
 }
 
 /*
- * What people are told
+ * Reports
  */
 
-/* Messages have values in them, of which there may be many and large ones. */
+/* A message may quote large values, and a job may have many messages. */
 static Datum
 shortened(const char *text)
 {
@@ -654,7 +669,7 @@ job_total(Job *job, JobTotal *total)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* One line for the step that is being worked on, which has a rate; by the view, so that all say the same. */
+/* One line for the step that is being worked on, read from the view so that both show the same. */
 static void
 tell(const Job *job)
 {

@@ -1,15 +1,16 @@
 /*
  * job.h
- *	  Long work on a table in many transactions, by several sessions, which a crash interrupts only.
+ *	  Long work on a table, in many transactions and sessions, that a crash only interrupts.
  *
  * A job has steps, numbered from 1, and a step has chunks: ranges of keys in the order of the
  * step's source.  They are made one after the other, as sessions ask for work.  A session that
  * works on a chunk holds a lock of the session on it; how far it came is written in the
- * transaction that did the work.  So whoever asks next takes first the chunks that are not done
- * and that nobody holds, from where they stand: what a kill leaves behind is gone on with.
+ * transaction that did the work.  A session that asks for work first takes chunks that are not done
+ * and that no session holds, and continues them from their position: so work that a killed session
+ * has left is taken up.
  *
  *		PG_TRY
- *			job = job_begin(kind, relid, fingerprint, …);	finds the one that is not finished
+ *			job = job_begin(kind, relid, fingerprint, …);	finds the job if it is not finished
  *			for each step
  *				while (job_claim(job, step, cut, arg, &chunk))
  *					for each batch:							a transaction each
@@ -18,20 +19,19 @@
  *					job_complete(&chunk);
  *			for each step
  *				while (job_await(job, step, wait, &chunk))
- *					the same again							what others have left behind
+ *					the same again							what other sessions have left
  *			job_end(job)
  *		PG_FINALLY
  *			job_leave(job)									NULL: it was not begun
  *
- * The caller is a procedure that has connected to SPI by procedure_connect() (work/procedure.h), and
- * has looked at the rights of who calls.  Every job_ function that commits says so.  After each
- * commit the transaction is READ COMMITTED, its own commit need not reach the disk (what a crash takes back
- * takes its position with it), nothing is locked, there is no active snapshot, and the current memory context is
- * job->transient, which was reset.
+ * The caller is a procedure that has connected to SPI by procedure_connect() (work/procedure.h),
+ * and has checked the user's rights.  Every job_ function that commits says so.  After each commit
+ * the transaction is READ COMMITTED, and its own commit does not wait for the disk: if a crash
+ * loses work, it loses the position too.  Nothing is locked, there is no active snapshot, and the
+ * current memory context is job->transient, which was reset.
  *
- * Rows of dyn_job_table, dyn_job_chunks and dyn_job_notes are nobody's but the extension owner's (see
- * owned.h).  They are not dumped: a restored database begins anew, and jobs are such that this
- * changes nothing.
+ * Rows of dyn_job_table, dyn_job_chunks and dyn_job_notes belong to the extension's owner (see
+ * owned.h).  They are not dumped: after a restore a job begins at its start.
  */
 #ifndef DYNAMO_TABLE_WORK_JOB_H
 #define DYNAMO_TABLE_WORK_JOB_H
@@ -45,14 +45,14 @@ typedef struct Job
 	int64 id;
 	Oid relid; /* the table of items */
 	const char *kind; /* "backfill", "refresh", "migration" */
-	const char *name; /* of a migration; else what was asked for, for people */
+	const char *name; /* of a migration, or what was asked for; shown to users */
 	TimestampTz told; /* the last NOTICE about progress */
 	MemoryContext context; /* outlives transactions */
 	MemoryContext transient; /* emptied by each transaction */
 	Oid schema; /* of the extension */
-	bool joined; /* a lock of the session says that it takes part */
-	bool waited; /* and has told that it waits for others */
-	int64 claimed; /* the number of the chunk that it has a lock on; 0: none */
+	bool joined; /* the session has a lock that says that it takes part */
+	bool waited; /* a NOTICE has said that it waits for other sessions */
+	int64 claimed; /* the number of the chunk that the session has locked; 0: none */
 } Job;
 
 /* Keys after lower (NULL: from the beginning) up to and with upper (NULL: to the end). */
@@ -80,16 +80,16 @@ typedef struct JobTotal
 typedef ArrayType *(*JobCut)(int step, ArrayType *lower, void *arg);
 
 /*
- * Begin a job, or go on with the one of the same kind, table and fingerprint that is not finished.
+ * Begins a job, or continues the one of the same kind, table and fingerprint that is not finished.
  * Commits.  The current memory context becomes job->context.
  *
- * Only who has the rights of the role that began a job can go on with it.  restart forgets what was
- * done, which the table's owner may ask for, too, and nobody as long as sessions are at work on it.
+ * To continue a job, the user needs the rights of the role that began it.  restart forgets what was
+ * done; the table's owner may restart a job too, but not while other sessions work on it.
  */
 extern Job *job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint,
 					  int nsteps, bool restart);
 
-/* Let go of the locks, also after an error, in whatever state that has left the transaction. */
+/* Releases the locks; also after an error, whatever state the transaction is in. */
 extern void job_leave(Job *job);
 
 /* Commits. */
@@ -102,15 +102,15 @@ extern void job_expect(Job *job, int step, int64 rows);
 extern bool job_claim(Job *job, int step, JobCut cut, void *arg, JobChunk *chunk);
 
 /*
- * The same when there is nothing to claim: wait for those who are at work on the step, and take what
- * one of them leaves behind; an error if others are at work and who calls does not want to wait.
+ * Used when there is nothing to claim: waits for the sessions that work on the step, and takes a
+ * chunk that one of them leaves unfinished.  If wait is false, sessions at work are an error.
  * False: all chunks of the step are done.  Commits.
  */
 extern bool job_await(Job *job, int step, bool wait, JobChunk *chunk);
 
 /*
- * Rows up to position are dealt with: so many were done, and so many looked at only.  The last
- * thing in the transaction that did it.  Does not commit.
+ * Notes that rows up to position are processed: so many were changed, and so many only read.  The
+ * last thing in the transaction that did it.  Does not commit.
  */
 extern void job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped);
 
@@ -118,14 +118,13 @@ extern void job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 
 extern void job_complete(JobChunk *chunk);
 
 /*
- * Whether all chunks of all steps are done: the job is finished then, for whoever finds it so.
- * Commits, and waits until all that went before is on disk.
+ * Returns whether all chunks of all steps are done, and if so marks the job as finished.  Commits,
+ * and waits until all that went before is on disk.
  */
 extern bool job_end(Job *job);
 
 /*
- * Something that people have to look at: a row that was not migrated, and why.  dyn_job_problems
- * shows it.  Does not commit.
+ * Notes a row that could not be processed, and why; dyn_job_problems shows it.  Does not commit.
  */
 extern void job_problem(Job *job, int step, const char *what, const char *row, const char *message);
 

@@ -1,12 +1,14 @@
 /*
  * owned.c
- *	  Getting at the extension's own tables, which nobody has rights on but their owner.
+ *	  Using the extension's own tables, on which only their owner has rights.
  *
- * What is done with them is done as him, with no way out for what it calls, and a search_path of its
- * own.  An error leaves these rights by ending the transaction or subtransaction.
+ * Statements on them run as the owner, as a security-restricted operation, with a search_path of
+ * their own.  An error gives up these rights by ending the transaction or subtransaction.
  *
- * Nobody's code may run with his rights, which are most often a superuser's.  Only he can make a policy,
- * a rule or an index; but who is given all privileges on all tables of a schema can make a trigger.
+ * The owner is most often a superuser, so no code of other roles may run with the owner's rights.
+ * Only the owner can create a policy, a rule or an index; but a role that was granted all
+ * privileges on all tables of a schema can create a trigger, which owned_refuse_triggers() looks
+ * for.
  */
 #include "postgres.h"
 
@@ -53,7 +55,10 @@ relation_owner(Oid relid)
 	return owner;
 }
 
-/* The lock lets nobody make one until the transaction ends. */
+/*
+ * Raises an error if a table has a trigger.  The lock, which is held until the transaction ends,
+ * keeps sessions from creating one.
+ */
 void
 owned_refuse_triggers(Oid relid)
 {
@@ -68,7 +73,10 @@ owned_refuse_triggers(Oid relid)
 	table_close(rel, NoLock);
 }
 
-/* Have the rights of the owner of a table until owned_end(), to change that table and no other. */
+/*
+ * Gives the session the rights of the owner of a table until owned_end(), to change that table and
+ * no other.
+ */
 void
 owned_begin(Oid relid, OwnedRights *before)
 {
@@ -91,14 +99,17 @@ owned_end(const OwnedRights *before)
 	AtEOXact_GUC(true, before->nest);
 }
 
-/* The extension's schema for a statement. */
+/* Returns the name of the extension's schema, quoted for a statement. */
 const char *
 owned_schema_name(Oid schema)
 {
 	return quote_identifier(get_namespace_name(schema));
 }
 
-/* One statement as the owner of a table, the only one that it changes, connected to SPI, which has the result. */
+/*
+ * Executes one statement as the owner of a table, the only one that the statement changes.  The
+ * caller is connected to SPI, which has the result.  Returns the number of rows.
+ */
 uint64
 owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid *types,
 				  Datum *values, const char *nulls)
@@ -107,7 +118,7 @@ owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid 
 	int result;
 
 	owned_begin(owned_table(schema, name), &before);
-	/* a background worker has no portal that has one */
+	/* in a background worker no portal has a snapshot */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	result = SPI_execute_with_args(sql, nargs, types, values, nulls, false, 0);
 	PopActiveSnapshot();
@@ -117,7 +128,7 @@ owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid 
 	return SPI_processed;
 }
 
-/* Of the first row of what owned_execute() has found, a column from 1 on; 0 for NULL. */
+/* Returns a column, counted from 1, of the first row that owned_execute() has found; 0 for NULL. */
 Datum
 owned_value(int column)
 {

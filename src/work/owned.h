@@ -1,6 +1,6 @@
 /*
  * owned.h
- *	  Tables of the extension's own, which nobody has rights on but their owner.
+ *	  Tables of the extension's own, on which only their owner has rights.
  */
 #ifndef DYNAMO_TABLE_WORK_OWNED_H
 #define DYNAMO_TABLE_WORK_OWNED_H
@@ -22,8 +22,9 @@ extern uint64 owned_execute_sql(Oid schema, const char *name, const char *sql, i
 extern Datum owned_value(int column);
 
 /*
- * The same of a literal, where %1$s is the extension's schema, quoted.  It is a format, so nothing is ever
- * put into it before; what has other names in it is made by psprintf() and goes to owned_execute_sql().
+ * Executes a literal in which %1$s stands for the extension's schema, quoted.  The literal is a
+ * format, so no text may be put into it before: a statement with other names in it is made by
+ * psprintf() and goes to owned_execute_sql().
  */
 #define owned_execute(schema, name, statement, ...) \
 	owned_execute_sql((schema), (name), psprintf(statement, owned_schema_name(schema)), __VA_ARGS__)
