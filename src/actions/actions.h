@@ -204,9 +204,4 @@ extern bool collection_is_full(DynTable *table, const DynKeyValues *key, Size *s
 extern DynItem *collection_key(const DynTable *table, const DynKeyValues *key);
 extern int64 collection_size(DynTable *table, const DynKeyValues *key);
 
-/* expired.c */
-extern bool action_hides(const DynTable *table);
-extern bool action_expired(const DynTable *table, const DynItem *item);
-extern DynItem *action_visible(const DynTable *table, DynItem *item);
-
 #endif

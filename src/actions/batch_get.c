@@ -7,6 +7,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "catalog/expiry.h"
 #include "actions/several.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
@@ -96,7 +97,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 			return false;
 	}
 	target_measure(get->request->meter, target, item, item);
-	item = action_visible(target->table, item);
+	item = expiry_visible(target->table, item);
 	if (item == NULL)
 		return true;
 	if (get->projections[table] != NULL)

@@ -8,6 +8,7 @@
 #include "catalog/pg_class.h"
 #include "utils/rel.h"
 
+#include "catalog/expiry.h"
 #include "actions/actions.h"
 #include "catalog/derive.h"
 
@@ -102,7 +103,7 @@ action_get(const ItemRequest *request)
 	store_end(&callback);
 	relation_close(rel, NoLock);
 	measure(request, table, item, item);
-	item = action_visible(table, item);
+	item = expiry_visible(table, item);
 	if (item != NULL && projection != NULL)
 		item = expr_project(projection, item);
 	return item;

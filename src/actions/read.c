@@ -9,6 +9,7 @@
 #include "access/xlog.h"
 #include "utils/memutils.h"
 
+#include "catalog/expiry.h"
 #include "actions/read.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
@@ -211,7 +212,7 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	result->table = read->table;
 	result->index = read->index;
 	read->sized = request->paged || request->explanation != NULL;
-	read->hides = action_hides(read->table);
+	read->hides = expiry_hides(read->table);
 	read->keys_only = keys_suffice(read);
 }
 
@@ -273,7 +274,7 @@ read_item(Read *read, Datum datum)
 	if (read->fetches)
 		request->fetched(item_size(item_root(item)), request->fetched_arg);
 	if ((read->filter == NULL || expr_matches(read->filter, item)) &&
-		!(read->hides && action_expired(read->table, item)))
+		!(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;
 		if (request->select != SELECT_COUNT)

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "catalog/expiry.h"
 #include "actions/several.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
@@ -107,7 +108,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		CHECK_FOR_INTERRUPTS();
 		item = get_item(reader, &targets[i], &bytes);
 		target_measure(request->meter, &targets[i], item, item);
-		item = action_visible(targets[i].table, item);
+		item = expiry_visible(targets[i].table, item);
 		if (item != NULL && projections[i] != NULL)
 			item = expr_project(projections[i], item);
 		callback(item, arg);

@@ -11,7 +11,7 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 
 /* What is not given is -1, or a span without data. */
 typedef struct TableChange
@@ -164,10 +164,10 @@ dyn_alter_table(PG_FUNCTION_ARGS)
 	name = PG_GETARG_TEXT_PP(0);
 	settings = read_settings(PG_GETARG_JSONB_P(1));
 	fields_read(&reader, change_fields, &change, item_root(settings));
-	rel = request_lock_table((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
-							 ShareRowExclusiveLock, &table);
+	rel = resource_lock((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
+						ShareRowExclusiveLock, &table);
 	shape = dyn_shape_of(rel, table);
 	change_shape(shape, &change);
-	request_write_shape(rel, shape);
+	resource_write_shape(rel, shape);
 	PG_RETURN_VOID();
 }

@@ -69,6 +69,7 @@ pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
 
 /* work.c */
 extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
+extern void gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table);
 extern void gsi_end(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);

@@ -74,6 +74,18 @@ gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	return rel;
 }
 
+/*
+ * Set up work in the caller's transaction, on a table that is locked for it; a background worker may
+ * do the rest.  Raises an error unless the current user owns the table.
+ */
+void
+gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table)
+{
+	work->procedure.relid = RelationGetRelid(rel);
+	work->procedure.table = table->name;
+	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
+}
+
 /* Ends the work, also after an error, in whatever state that has left the transaction. */
 void
 gsi_end(GsiWork *work)

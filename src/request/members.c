@@ -132,3 +132,15 @@ request_read_members(JsonReader *reader, const RequestMember *members, int n, vo
 			fail_missing(reader, members[i].name);
 	}
 }
+
+/* A request that has a table's name and nothing else. */
+ItemSpan
+request_read_table_name(JsonReader *reader)
+{
+	static const RequestMember members[] = {{"TableName", MEMBER_STRING, 0, true}};
+	ItemSpan name;
+
+	request_read_members(reader, members, lengthof(members), &name);
+	json_reader_done(reader);
+	return name;
+}

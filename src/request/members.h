@@ -52,5 +52,6 @@ typedef struct RequestMember
 } RequestMember;
 
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
+extern ItemSpan request_read_table_name(JsonReader *reader);
 
 #endif

@@ -48,6 +48,7 @@ extern void request_delete_table(JsonReader *reader, JsonWriter *response);
 extern void request_describe_continuous_backups(JsonReader *reader, JsonWriter *response);
 
 /* table_list.c, table_update.c */
+extern void request_check_limit(int64 limit, int max);
 extern void request_list_tables(JsonReader *reader, JsonWriter *response);
 extern void request_update_table(JsonReader *reader, JsonWriter *response);
 

@@ -14,7 +14,7 @@
 #include "ground/json_writer.h"
 #include "request/iterator.h"
 #include "request/request.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 
 #define MAX_LISTED 100
 #define MAX_RECORDS 1000
@@ -87,7 +87,7 @@ static bool
 append_one_table(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
 	DynTable *table;
-	Relation rel = request_open_table(list->table, &table);
+	Relation rel = resource_open(list->table, &table);
 	bool complete;
 
 	stream_check_reader(rel);

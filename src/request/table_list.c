@@ -12,7 +12,7 @@
 #include "catalog/rights.h"
 #include "ground/errors.h"
 #include "request/request.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 
 #define MAX_TABLES 100
 

@@ -15,7 +15,7 @@
 #include "index/index.h"
 #include "request/definitions.h"
 #include "request/request.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 #include "stream/stream.h"
 
 /* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
@@ -311,8 +311,8 @@ begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape 
 {
 	work->procedure.name = "UpdateTable";
 	gsi_name(work, name);
-	request_begin_work(work, rel, table);
-	request_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
+	gsi_begin_in_transaction(work, rel, table);
+	resource_require_permanent(rel, "Call dyn_create_index or dyn_drop_index.");
 	check_finished(shape, name);
 }
 
@@ -403,14 +403,14 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	check_request(&update);
 	online = online_update(&update);
 	if (online != NULL)
-		request_keep_procedures_away(update.name);
-	rel = request_lock_table(update.name, lock_mode(&update, online), &table);
+		resource_keep_procedures_away(update.name);
+	rel = resource_lock(update.name, lock_mode(&update, online), &table);
 	run(&update, online, rel, table);
 	if (update.stream.enabled)
 		stream_enable(update.name, (DynStreamView) update.stream.view, 0);
 	else if (update.stream.given)
 		stream_disable(update.name);
-	rel = request_open_table(update.name, &table);
+	rel = resource_open(update.name, &table);
 	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, update.name,
 				 online != NULL ? "UPDATING" : "ACTIVE");

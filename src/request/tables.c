@@ -14,7 +14,7 @@
 #include "ground/errors.h"
 #include "request/definitions.h"
 #include "request/request.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 #include "request/tags.h"
 #include "stream/stream.h"
 
@@ -123,7 +123,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	if (create.stream.enabled)
 		stream_enable(create.name, (DynStreamView) create.stream.view, 0);
 
-	rel = request_open_table(create.name, &table);
+	rel = resource_open(create.name, &table);
 	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, create.name, "ACTIVE");
 	json_write_end(response);
@@ -138,7 +138,7 @@ request_describe_table(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
-	Relation rel = request_open_state(name, &table);
+	Relation rel = resource_open_state(name, &table);
 
 	json_write_begin(response, NULL);
 	dyn_describe(response, "Table", rel, table, name, "ACTIVE");
@@ -155,7 +155,7 @@ request_delete_table(JsonReader *reader, JsonWriter *response)
 {
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = resource_open(name, &table);
 
 	json_write_begin(response, NULL);
 	dyn_describe(response, "TableDescription", rel, table, name, "DELETING");
@@ -170,7 +170,7 @@ request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
 	ItemSpan name = request_read_table_name(reader);
 	DynTable *table;
 
-	relation_close(request_open_state(name, &table), NoLock);
+	relation_close(resource_open_state(name, &table), NoLock);
 	json_write_raw(response, NULL,
 				   "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
 				   "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"

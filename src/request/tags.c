@@ -10,7 +10,7 @@
 
 #include "ground/errors.h"
 #include "request/request.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 #include "request/tags.h"
 
 typedef struct TagRequest
@@ -79,12 +79,12 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 	if (request.tags == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "One or more parameter values were invalid: List of Tags is empty");
-	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
+	rel = resource_lock(request.arn, ShareRowExclusiveLock, &table);
 	settings = table->settings;
 	foreach (cell, request.tags)
 		dyn_settings_set_tag(&settings, ((DynTag *) lfirst(cell))->key,
 							 ((DynTag *) lfirst(cell))->value);
-	request_write_settings(rel, table, &settings);
+	resource_write_settings(rel, table, &settings);
 	json_write_raw(response, NULL, "{}");
 }
 
@@ -108,11 +108,11 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 	if (request.keys == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "One or more parameter values were invalid: List of TagKeys is empty");
-	rel = request_lock_table(request.arn, ShareRowExclusiveLock, &table);
+	rel = resource_lock(request.arn, ShareRowExclusiveLock, &table);
 	settings = table->settings;
 	foreach (cell, request.keys)
 		dyn_settings_remove_tag(&settings, *(ItemSpan *) lfirst(cell));
-	request_write_settings(rel, table, &settings);
+	resource_write_settings(rel, table, &settings);
 	json_write_raw(response, NULL, "{}");
 }
 
@@ -130,7 +130,7 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 	read_request(reader, members, lengthof(members), &request);
 	if (request.next.len > 0)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
-	rel = request_open_table(request.arn, &table);
+	rel = resource_open(request.arn, &table);
 	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Tags");
 	for (int i = 0; i < table->settings.ntags; i++)

@@ -25,7 +25,7 @@
 #include "work/owned.h"
 #include "ground/errors.h"
 #include "ground/mark.h"
-#include "request/resource.h"
+#include "catalog/resource.h"
 #include "stream/read.h"
 #include "stream/stream.h"
 
@@ -37,7 +37,7 @@ LOCKMODE
 stream_lock_mode(ItemSpan name, int view)
 {
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = resource_open(name, &table);
 	bool identity = view >= 0 ? !stream_identity_suffices(rel, (DynStreamView) view)
 							  : table->settings.identity.len > 0;
 
@@ -66,9 +66,9 @@ static void
 keep_slot(ItemSpan name)
 {
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = resource_open(name, &table);
 
-	request_check_owner(rel);
+	resource_check_owner(rel);
 	relation_close(rel, AccessShareLock);
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ShareLock, false))
 		ereport(ERROR,
@@ -160,7 +160,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 
 	PreventCommandDuringRecovery("dyn_enable_stream");
 	keep_slot(name);
-	rel = request_lock_table(name, mode, &table);
+	rel = resource_lock(name, mode, &table);
 	check_table(rel);
 	if (dyn_settings_stream(&table->settings) != NULL)
 		fail_stream(name, "Table already has an enabled stream");
@@ -191,7 +191,7 @@ stream_disable(ItemSpan name)
 
 	PreventCommandDuringRecovery("dyn_disable_stream");
 	keep_slot(name);
-	rel = request_lock_table(name, mode, &table);
+	rel = resource_lock(name, mode, &table);
 	shape = dyn_shape_of(rel, table);
 	settings = &shape->settings;
 	if (dyn_settings_stream(settings) == NULL)

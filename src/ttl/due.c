@@ -19,41 +19,6 @@
 #include "ground/compat.h"
 #include "ttl/ttl.h"
 
-#define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
-
-/* A moment in Unix seconds, as the column has it. */
-Datum
-ttl_number(TimestampTz time)
-{
-	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
-}
-
-/* The other way. */
-TimestampTz
-ttl_time(int64 second)
-{
-	return second * USECS_PER_SEC + UNIX_EPOCH;
-}
-
-/* The earliest time that is looked for: a second, or five years ago (docs/semantics.md, TT04). */
-Datum
-ttl_oldest(int64 from, TimestampTz now)
-{
-	int64 oldest = (now - UNIX_EPOCH) / USECS_PER_SEC - TTL_OLDEST;
-
-	if (from > oldest)
-		return NumericGetDatum(int64_to_numeric(from));
-	return ttl_number(now - TTL_OLDEST * USECS_PER_SEC);
-}
-
-/* The second of a time in the column, rounded down. */
-int64
-ttl_second(Datum number)
-{
-	return DatumGetInt64(
-		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
-}
-
 /*
  * Whether a table has items that expire and a btree that can be read: of a partitioned table, the partitions have; an unlogged
  * one has no files on a standby.
@@ -90,7 +55,7 @@ ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *
 
 		CHECK_FOR_INTERRUPTS();
 		due[n].tid = slot->tts_tid;
-		due[n++].second = ttl_second(slot_getattr(slot, column, &isnull));
+		due[n++].second = expiry_second(slot_getattr(slot, column, &isnull));
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);

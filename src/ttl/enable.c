@@ -9,12 +9,13 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/resource.h"
 #include "ground/errors.h"
 #include "index/index.h"
-#include "request/resource.h"
 #include "ttl/ttl.h"
 
 /* What dyn_enable_ttl() is to make. */
@@ -73,24 +74,81 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, const Wanted *wanted)
 		tell_who_sweeps(work->procedure.table);
 }
 
+/*
+ * Enable time to live in the caller's transaction.  Raises an error unless the current user owns the
+ * table.  If the table has pages, a background worker does the rest after the commit, so it must not
+ * be a temporary table.  procedure is the name of what the user called, for messages.
+ */
+void
+ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *procedure)
+{
+	GsiWork work = {0};
+	DynTable *table;
+	Relation rel;
+
+	resource_keep_procedures_away(name);
+	rel = resource_lock(name, AccessExclusiveLock, &table);
+	ttl_check_enable(table, attribute);
+	/* somebody has done the same just now */
+	if (table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
+		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
+	ttl_begin_work(&work, procedure);
+	gsi_begin_in_transaction(&work, rel, table);
+	gsi_check_row_security(&work);
+	if (RelationGetNumberOfBlocks(rel) > 0)
+		resource_require_permanent(rel, "Call dyn_enable_ttl outside of a transaction.");
+	SPI_connect();
+	if (!ttl_declare(&work, rel, table, attribute, hide_expired))
+		gsi_resume_later(&work, table);
+	SPI_finish();
+}
+
+/* Disable time to live in the caller's transaction, by the same rules as ttl_enable(). */
+void
+ttl_disable(ItemSpan name, const char *procedure)
+{
+	GsiWork work = {0};
+	DynShape *shape;
+	DynTable *table;
+	Relation rel;
+
+	resource_keep_procedures_away(name);
+	rel = resource_lock(name, AccessExclusiveLock, &table);
+	ttl_check_disable(table);
+	ttl_begin_work(&work, procedure);
+	gsi_begin_in_transaction(&work, rel, table);
+	SPI_connect();
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		(void) gsi_forget_index(&work, rel, table, true);
+	else
+	{
+		resource_require_permanent(rel, "Call dyn_disable_ttl outside of a transaction.");
+		shape = dyn_shape_of(rel, table);
+		*gsi_status(&work, shape) = DYN_INDEX_DELETING;
+		relation_close(rel, NoLock);
+		dyn_shape_write_trigger(shape, true);
+		gsi_resume_later(&work, table);
+	}
+	SPI_finish();
+}
+
 static void
 enable_in_transaction(const Wanted *wanted)
 {
 	DynTable *table;
-	Relation rel = request_open_table(wanted->table, &table);
+	Relation rel = resource_open(wanted->table, &table);
 	bool hide = only_hides(table, wanted);
 
 	relation_close(rel, AccessShareLock);
 	if (hide)
 	{
-		rel = request_lock_table(wanted->table, ShareRowExclusiveLock, &table);
+		rel = resource_lock(wanted->table, ShareRowExclusiveLock, &table);
 		SPI_connect();
 		ttl_set_hide(rel, table, wanted->hide_expired);
 		SPI_finish();
 		return;
 	}
-	request_enable_ttl(wanted->table, wanted->attribute, wanted->hide_expired > 0,
-					   "dyn_enable_ttl");
+	ttl_enable(wanted->table, wanted->attribute, wanted->hide_expired > 0, "dyn_enable_ttl");
 	tell_who_sweeps(table->name);
 }
 
@@ -139,7 +197,7 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 
 	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0))
 	{
-		request_disable_ttl(text_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
+		ttl_disable(text_span(PG_GETARG_TEXT_PP(0)), "dyn_disable_ttl");
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_disable_ttl");

@@ -92,8 +92,8 @@ count_due(Oid relid, int64 from, int *count, int64 *oldest)
 		return false;
 	known = listed.rel != NULL && ttl_has_items(listed.rel, listed.table) && may_count(listed.rel);
 	if (known)
-		*count = ttl_find_due(listed.rel, listed.table, ttl_oldest(from, now), ttl_number(now), due,
-							  COUNT_DUE);
+		*count = ttl_find_due(listed.rel, listed.table, expiry_oldest(from, now),
+							  expiry_number(now), due, COUNT_DUE);
 	if (known && *count > 0)
 		*oldest = due[0].second;
 	dyn_close_listed(&listed);
@@ -119,7 +119,7 @@ dyn_ttl_due(PG_FUNCTION_ARGS)
 		nulls[0] = false;
 		nulls[1] = count == 0;
 		if (count > 0)
-			values[1] = TimestampTzGetDatum(ttl_time(oldest));
+			values[1] = TimestampTzGetDatum(expiry_time(oldest));
 	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

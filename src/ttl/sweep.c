@@ -206,7 +206,7 @@ find_due(TtlSweep *sweep)
 	if (rel == NULL)
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	sweep->ndue = ttl_find_due(rel, table, ttl_oldest(sweep->next, now), ttl_number(now),
+	sweep->ndue = ttl_find_due(rel, table, expiry_oldest(sweep->next, now), expiry_number(now),
 							   sweep->due, DUE_AT_ONCE);
 	PopActiveSnapshot();
 	relation_close(rel, NoLock);
@@ -214,7 +214,7 @@ find_due(TtlSweep *sweep)
 			before.shared_blks_hit - before.shared_blks_read;
 	sweep->dead += Max(pages - sweep->ndue, 0);
 	sweep->last = sweep->ndue == DUE_AT_ONCE ? sweep->due[sweep->ndue - 1].second
-											 : ttl_second(ttl_number(now));
+											 : expiry_second(expiry_number(now));
 	qsort(sweep->due, sweep->ndue, sizeof(TtlDue), compare_places);
 }
 
@@ -298,7 +298,7 @@ static int
 remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *due, int n)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	Datum values[] = {places(due, n), ttl_oldest(0, now), ttl_number(now)};
+	Datum values[] = {places(due, n), expiry_oldest(0, now), expiry_number(now)};
 	OwnerRights before;
 	uint64 removed;
 	int result;

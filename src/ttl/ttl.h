@@ -15,14 +15,9 @@
 #include "nodes/pg_list.h"
 #include "storage/itemptr.h"
 
+#include "catalog/expiry.h"
 #include "catalog/table.h"
 #include "index/index.h"
-
-/*
- * Five years of 365.25 days, in seconds.  A time that is older is taken for an error
- * (docs/semantics.md, TT04).
- */
-#define TTL_OLDEST INT64CONST(157788000)
 
 /* An item that was due when the index was read. */
 typedef struct TtlDue
@@ -77,10 +72,6 @@ typedef struct TtlSweep
 } TtlSweep;
 
 /* due.c */
-extern Datum ttl_number(TimestampTz time);
-extern int64 ttl_second(Datum number);
-extern TimestampTz ttl_time(int64 second);
-extern Datum ttl_oldest(int64 from, TimestampTz now);
 extern bool ttl_has_items(Relation rel, const DynTable *table);
 extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum to, TtlDue *due,
 						int limit);
@@ -121,6 +112,10 @@ extern void ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan 
 extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
 						bool hide_expired);
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
+
+/* enable.c */
+extern void ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *procedure);
+extern void ttl_disable(ItemSpan name, const char *procedure);
 
 /* shared.c */
 extern void ttl_wake_launcher(void);

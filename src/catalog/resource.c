@@ -1,6 +1,6 @@
 /*
  * resource.c
- *	  The tables that requests are about: found, locked, their settings changed.
+ *	  Tables as calls name them: found, locked, their settings changed.
  */
 #include "postgres.h"
 
@@ -11,12 +11,11 @@
 #include "utils/acl.h"
 #include "utils/rel.h"
 
-#include "catalog/rights.h"
+#include "catalog/resource.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
-#include "index/index.h"
-#include "request/resource.h"
 #include "work/brief_lock.h"
+#include "work/procedure.h"
 
 pg_noreturn static void
 fail_not_found(ItemSpan given)
@@ -27,9 +26,9 @@ fail_not_found(ItemSpan given)
 	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Table: %.*s not found", (int) name.len, name.data);
 }
 
-/* By name or ARN, under the lock of a reader. */
+/* Open a table under the lock of a reader, or raise ResourceNotFoundException. */
 Relation
-request_open_table(ItemSpan name, DynTable **table)
+resource_open(ItemSpan name, DynTable **table)
 {
 	Relation rel = dyn_table_find(name, AccessShareLock, table);
 
@@ -38,9 +37,9 @@ request_open_table(ItemSpan name, DynTable **table)
 	return rel;
 }
 
-/* The same to describe it. */
+/* The same to describe the table: members of pg_monitor may, too. */
 Relation
-request_open_state(ItemSpan name, DynTable **table)
+resource_open_state(ItemSpan name, DynTable **table)
 {
 	Relation rel = dyn_table_find_state(name, table);
 
@@ -51,23 +50,23 @@ request_open_state(ItemSpan name, DynTable **table)
 
 /* Raise an error unless the current user has the rights of the table's owner. */
 void
-request_check_owner(Relation rel)
+resource_check_owner(Relation rel)
 {
 	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
 }
 
 /*
- * The same to change what the table is: for its owner, and under a lock that lets nobody else do
- * so.  Those who queue behind us for it do not queue long.
+ * Open a table to change what it is, which only its owner may, under a lock that keeps others from
+ * doing so.  The lock is taken briefly, see work/brief_lock.h.
  */
 Relation
-request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table)
+resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 {
-	Relation rel = request_open_table(name, table);
+	Relation rel = resource_open(name, table);
 	Oid relid = RelationGetRelid(rel);
 
-	request_check_owner(rel);
+	resource_check_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
@@ -78,15 +77,18 @@ request_lock_table(ItemSpan name, LOCKMODE mode, DynTable **table)
 	return rel;
 }
 
-/* Nobody may be at work on indexes of the table. */
+/*
+ * Raise ResourceInUseException if a procedure is at work on indexes of the table; until the
+ * transaction ends none begins.  Only the table's owner may call it.
+ */
 void
-request_keep_procedures_away(ItemSpan name)
+resource_keep_procedures_away(ItemSpan name)
 {
 	DynTable *table;
-	Relation rel = request_open_table(name, &table);
+	Relation rel = resource_open(name, &table);
 	Oid relid = RelationGetRelid(rel);
 
-	request_check_owner(rel);
+	resource_check_owner(rel);
 	relation_close(rel, AccessShareLock);
 	if (!procedure_await_turn(relid, false))
 		dyn_error(ERRCODE_DYN_RESOURCE_IN_USE,
@@ -95,18 +97,9 @@ request_keep_procedures_away(ItemSpan name)
 				  table->name);
 }
 
-/* What a procedure would do is begun here, on a table that is locked for it. */
+/* Raise an error if the table is temporary: a background worker is to do the rest of a change. */
 void
-request_begin_work(GsiWork *work, Relation rel, const DynTable *table)
-{
-	work->procedure.relid = RelationGetRelid(rel);
-	work->procedure.table = table->name;
-	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
-}
-
-/* For a background worker, which is to do the rest. */
-void
-request_require_permanent(Relation rel, const char *hint)
+resource_require_permanent(Relation rel, const char *hint)
 {
 	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -115,21 +108,9 @@ request_require_permanent(Relation rel, const char *hint)
 						errhint("%s", hint)));
 }
 
-/* A request that has a table's name and nothing else. */
-ItemSpan
-request_read_table_name(JsonReader *reader)
-{
-	static const RequestMember members[] = {{"TableName", MEMBER_STRING, 0, true}};
-	ItemSpan name;
-
-	request_read_members(reader, members, lengthof(members), &name);
-	json_reader_done(reader);
-	return name;
-}
-
-/* Write what a table that request_lock_table() has opened is to be, and close it. */
+/* Write what a table that resource_lock() has opened is to be, and close it. */
 void
-request_write_shape(Relation rel, DynShape *shape)
+resource_write_shape(Relation rel, DynShape *shape)
 {
 	relation_close(rel, NoLock);
 	SPI_connect();
@@ -139,10 +120,10 @@ request_write_shape(Relation rel, DynShape *shape)
 
 /* The same of its settings. */
 void
-request_write_settings(Relation rel, const DynTable *table, const DynSettings *settings)
+resource_write_settings(Relation rel, const DynTable *table, const DynSettings *settings)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
 
 	shape->settings = *settings;
-	request_write_shape(rel, shape);
+	resource_write_shape(rel, shape);
 }

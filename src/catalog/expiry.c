@@ -1,0 +1,117 @@
+/*
+ * expiry.c
+ *	  When items expire.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "catalog/expiry.h"
+
+/*
+ * Five years of 365.25 days, in seconds.  A time that is older is taken for an error
+ * (docs/semantics.md, TT04).
+ */
+#define OLDEST INT64CONST(157788000)
+
+#define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
+
+/* A moment in Unix seconds, as the column has it. */
+Datum
+expiry_number(TimestampTz time)
+{
+	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
+}
+
+/* The other way. */
+TimestampTz
+expiry_time(int64 second)
+{
+	return second * USECS_PER_SEC + UNIX_EPOCH;
+}
+
+/* The earliest time that is looked for: a second, or five years ago (docs/semantics.md, TT04). */
+Datum
+expiry_oldest(int64 from, TimestampTz now)
+{
+	int64 oldest = (now - UNIX_EPOCH) / USECS_PER_SEC - OLDEST;
+
+	if (from > oldest)
+		return NumericGetDatum(int64_to_numeric(from));
+	return expiry_number(now - OLDEST * USECS_PER_SEC);
+}
+
+/* The second of a time in the column, rounded down. */
+int64
+expiry_second(Datum number)
+{
+	return DatumGetInt64(
+		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
+}
+
+/* The times between which an attribute must be for its item to have expired. */
+typedef struct Limits
+{
+	TimestampTz at;
+	ItemSpan oldest;
+	ItemSpan now;
+	char oldest_bytes[ITEM_NUMBER_SIZE];
+	char now_bytes[ITEM_NUMBER_SIZE];
+} Limits;
+
+/*
+ * Returns whether reads leave out expired items of the table.  They no longer do while time to live
+ * is being disabled.
+ */
+bool
+expiry_hides(const DynTable *table)
+{
+	return table->settings.hide_expired && table->settings.ttl_status != DYN_INDEX_DELETING;
+}
+
+static const Limits *
+limits_at(TimestampTz at)
+{
+	static Limits limits;
+
+	if (limits.at != at)
+	{
+		limits.oldest.data = limits.oldest_bytes;
+		limits.oldest.len = (uint32) item_number_from_numeric(DatumGetNumeric(expiry_oldest(0, at)),
+															  limits.oldest_bytes);
+		limits.now.data = limits.now_bytes;
+		limits.now.len =
+			(uint32) item_number_from_numeric(DatumGetNumeric(expiry_number(at)), limits.now_bytes);
+		limits.at = at;
+	}
+	return &limits;
+}
+
+/*
+ * Whether an item of a table that hides what has expired is to be hidden: its time is a number that
+ * has passed, and not by five years (docs/semantics.md, TT02, TT03, TT04).
+ */
+bool
+expiry_has_passed(const DynTable *table, const DynItem *item)
+{
+	ItemChildren attributes = item_children(item_root(item));
+	const Limits *limits;
+	ItemSpan value;
+
+	if (!item_find(&attributes, table->settings.ttl, &value) || item_type(value) != ITEM_N)
+		return false;
+	limits = limits_at(GetCurrentStatementStartTimestamp());
+	value = item_payload(value);
+	return item_number_compare(value, limits->now) < 0 &&
+		   item_number_compare(value, limits->oldest) >= 0;
+}
+
+/* The item if readers are to see it; otherwise NULL. */
+DynItem *
+expiry_visible(const DynTable *table, DynItem *item)
+{
+	return item != NULL && expiry_hides(table) && expiry_has_passed(table, item) ? NULL : item;
+}

@@ -1,0 +1,28 @@
+/*
+ * expiry.h
+ *	  When items expire: their times as numbers, and items that have expired in tables that hide
+ *	  them until they are removed.
+ *
+ * An item's time is the number in the attribute that the table's settings name, in seconds since
+ * 1970.  Only reads leave out what has expired: for a write and its condition an item is there until
+ * it is removed, as in DynamoDB.  Items are hidden by the time of the statement, so that one call
+ * has one answer.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_EXPIRY_H
+#define DYNAMO_TABLE_CATALOG_EXPIRY_H
+
+#include "datatype/timestamp.h"
+
+#include "catalog/table.h"
+
+/* Times as the column "~ttl" has them. */
+extern Datum expiry_number(TimestampTz time);
+extern int64 expiry_second(Datum number);
+extern TimestampTz expiry_time(int64 second);
+extern Datum expiry_oldest(int64 from, TimestampTz now);
+
+extern bool expiry_hides(const DynTable *table);
+extern bool expiry_has_passed(const DynTable *table, const DynItem *item);
+extern DynItem *expiry_visible(const DynTable *table, DynItem *item);
+
+#endif
