@@ -278,11 +278,11 @@ CREATE FUNCTION dyn_keys_missing(table_oid oid, item dyn_item, VARIADIC columns 
 COMMENT ON FUNCTION dyn_keys_missing(oid, dyn_item, "any") IS
 	'internal: whether a row lacks key columns of indexes that its item should have there';
 
-CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL, fillfactor integer DEFAULT 90,
-		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL)
+CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL,
+		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_table(text, text, text, integer, jsonb, jsonb) IS
+COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint) IS
 	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
 CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
@@ -298,16 +298,16 @@ CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
 
-CREATE FUNCTION dyn_collection_pages(table_name text, sample integer DEFAULT 100)
+CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
 	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_collection_pages(text, integer) IS
+COMMENT ON FUNCTION dyn_collection_pages(text, bigint) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
-CREATE FUNCTION dyn_check_table(table_name text, max_items integer DEFAULT 100)
+CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100)
 	RETURNS TABLE (relation regclass, object text, problem text, advice text, key dyn_item, place tid)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
-COMMENT ON FUNCTION dyn_check_table(text, integer) IS
+COMMENT ON FUNCTION dyn_check_table(text, bigint) IS
 	'what of a table of items is damaged, in its triggers, constraints, columns, indexes and items, and what to do about it';
 
 CREATE FUNCTION dyn_model() RETURNS trigger
@@ -340,11 +340,11 @@ COMMENT ON TABLE dyn_transact_tokens IS 'tokens of dyn_transact: which requests 
 
 -- actions
 
-CREATE FUNCTION dyn_get(table_name text, key dyn_item, projection text DEFAULT NULL, names jsonb DEFAULT NULL,
+CREATE FUNCTION dyn_get(table_name text, key dyn_item, names jsonb DEFAULT NULL, projection text DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
 	RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_get(text, dyn_item, text, jsonb, boolean) IS 'item of a key, or NULL';
+COMMENT ON FUNCTION dyn_get(text, dyn_item, jsonb, text, boolean) IS 'item of a key, or NULL';
 
 CREATE FUNCTION dyn_put(table_name text, item dyn_item, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, return_values text DEFAULT 'NONE',
@@ -370,58 +370,58 @@ CREATE FUNCTION dyn_delete(table_name text, key dyn_item, condition text DEFAULT
 COMMENT ON FUNCTION dyn_delete(text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete an item, if it is there and the condition holds';
 
-CREATE FUNCTION dyn_query(table_name text, key_condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
-		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
+CREATE FUNCTION dyn_query(table_name text, key_condition text, index_name text DEFAULT NULL, filter text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, projection text DEFAULT NULL,
+		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, forward boolean DEFAULT true,
 		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_query(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, boolean) IS
+COMMENT ON FUNCTION dyn_query(text, text, text, text, jsonb, dyn_item, text, bigint, dyn_item, boolean, text, boolean) IS
 	'items of one collection in the order of their sort keys';
 
-CREATE FUNCTION dyn_scan(table_name text, filter text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		projection text DEFAULT NULL, index text DEFAULT NULL, segment integer DEFAULT NULL,
-		total_segments integer DEFAULT NULL, max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
+CREATE FUNCTION dyn_scan(table_name text, index_name text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, projection text DEFAULT NULL, max_items bigint DEFAULT NULL,
+		segment bigint DEFAULT NULL, total_segments bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
 		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
-COMMENT ON FUNCTION dyn_scan(text, text, jsonb, dyn_item, text, text, integer, integer, bigint, dyn_item, text, boolean) IS
+COMMENT ON FUNCTION dyn_scan(text, text, text, jsonb, dyn_item, text, bigint, bigint, bigint, dyn_item, text, boolean) IS
 	'all items of a table or an index, or one segment of them';
 
-CREATE FUNCTION dyn_query_page(table_name text, key_condition text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
-		page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
+CREATE FUNCTION dyn_query_page(table_name text, key_condition text, index_name text DEFAULT NULL, filter text DEFAULT NULL,
+		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, projection text DEFAULT NULL,
+		page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, forward boolean DEFAULT true,
 		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false,
 		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT last_evaluated_key dyn_item)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_query_page(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, boolean) IS
+COMMENT ON FUNCTION dyn_query_page(text, text, text, text, jsonb, dyn_item, text, bigint, dyn_item, boolean, text, boolean) IS
 	'one page of a query, as DynamoDB''s Query returns it';
 
-CREATE FUNCTION dyn_scan_page(table_name text, filter text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		projection text DEFAULT NULL, index text DEFAULT NULL, segment integer DEFAULT NULL,
-		total_segments integer DEFAULT NULL, page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
+CREATE FUNCTION dyn_scan_page(table_name text, index_name text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, projection text DEFAULT NULL, page_size bigint DEFAULT NULL,
+		segment bigint DEFAULT NULL, total_segments bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
 		select_mode text DEFAULT NULL, consistent_read boolean DEFAULT false,
 		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT last_evaluated_key dyn_item)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_scan_page(text, text, jsonb, dyn_item, text, text, integer, integer, bigint, dyn_item, text, boolean) IS
+COMMENT ON FUNCTION dyn_scan_page(text, text, text, jsonb, dyn_item, text, bigint, bigint, bigint, dyn_item, text, boolean) IS
 	'one page of a scan, as DynamoDB''s Scan returns it';
 
-CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		filter text DEFAULT NULL, projection text DEFAULT NULL, forward boolean DEFAULT true,
-		max_items bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL, index text DEFAULT NULL,
-		select_mode text DEFAULT NULL, page_size bigint DEFAULT NULL,
+CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, index_name text DEFAULT NULL,
+		filter text DEFAULT NULL, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL, projection text DEFAULT NULL,
+		max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL, start_key dyn_item DEFAULT NULL,
+		forward boolean DEFAULT true, select_mode text DEFAULT NULL,
 		OUT index_name text, OUT postgres_index regclass, OUT range text, OUT direction text, OUT items_read bigint,
 		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean,
 		OUT store text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_explain(text, text, jsonb, dyn_item, text, text, boolean, bigint, dyn_item, text, text, bigint) IS
+COMMENT ON FUNCTION dyn_explain(text, text, text, text, jsonb, dyn_item, text, bigint, bigint, dyn_item, boolean, text) IS
 	'what a query, or a scan without a key condition, reads';
 
-CREATE FUNCTION dyn_batch_get(table_name text, keys dyn_item[], projection text DEFAULT NULL, names jsonb DEFAULT NULL,
+CREATE FUNCTION dyn_batch_get(table_name text, keys dyn_item[], names jsonb DEFAULT NULL, projection text DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 25;
-COMMENT ON FUNCTION dyn_batch_get(text, dyn_item[], text, jsonb, boolean) IS 'items of up to 100 keys, as far as they are there';
+COMMENT ON FUNCTION dyn_batch_get(text, dyn_item[], jsonb, text, boolean) IS 'items of up to 100 keys, as far as they are there';
 
 CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, deletes dyn_item[] DEFAULT NULL)
 	RETURNS void
@@ -438,11 +438,11 @@ CREATE FUNCTION dyn_transact_get(gets json) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order, NULL for one that is not there';
 
-CREATE FUNCTION dyn_table_chart(table_name text, index text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns integer DEFAULT 8,
-		max_width integer DEFAULT 32)
+CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns bigint DEFAULT 8,
+		max_width bigint DEFAULT 32)
 	RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, integer, integer) IS
+COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint) IS
 	'item collections of a table or an index, drawn as text';
 
 -- indexes
@@ -503,10 +503,10 @@ CREATE PROCEDURE dyn_ttl_resume(relation regclass)
 COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
 	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun';
 
-CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size integer DEFAULT NULL, time_budget interval DEFAULT NULL,
+CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint DEFAULT NULL, time_budget interval DEFAULT NULL,
 		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_sweep_ttl(text, integer, interval, boolean, bigint) IS
+COMMENT ON PROCEDURE dyn_sweep_ttl(text, bigint, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables';
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
@@ -631,9 +631,9 @@ INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_
 
 -- streams: enabling, the slot
 
-CREATE FUNCTION dyn_enable_stream(table_name text, view_type text, shards integer DEFAULT NULL) RETURNS text
+CREATE FUNCTION dyn_enable_stream(table_name text, view_type text, shards bigint DEFAULT NULL) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_enable_stream(text, text, integer) IS 'let changes of a table''s items go to a stream; returns its ARN';
+COMMENT ON FUNCTION dyn_enable_stream(text, text, bigint) IS 'let changes of a table''s items go to a stream; returns its ARN';
 
 CREATE FUNCTION dyn_disable_stream(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -712,18 +712,13 @@ CREATE FUNCTION dyn_stream_position() RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_stream_position() IS 'the position in all streams after which comes what commits from now on';
 
-CREATE FUNCTION dyn_read_stream(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
-		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL)
+CREATE FUNCTION dyn_read_stream(table_name text, start_position text DEFAULT 'TRIM_HORIZON', shard bigint DEFAULT NULL,
+		stream text DEFAULT NULL, max_records bigint DEFAULT 1000, max_wait interval DEFAULT NULL, format text DEFAULT NULL)
 	RETURNS TABLE (sequence_number text, event_name text, keys dyn_item, new_image dyn_item, old_image dyn_item,
-		committed_at timestamptz, expired boolean, incomplete boolean, shard_number integer, size_bytes integer)
+		committed_at timestamptz, expired boolean, incomplete boolean, shard bigint, size_bytes bigint, record json)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION dyn_read_stream(text, text, integer, integer, text, interval) IS 'records of changes of a table''s items, in the order of commits';
-
-CREATE FUNCTION dyn_read_stream_json(table_name text, "position" text DEFAULT 'TRIM_HORIZON', max_records integer DEFAULT 1000,
-		shard integer DEFAULT NULL, stream text DEFAULT NULL, wait interval DEFAULT NULL, plain boolean DEFAULT false)
-	RETURNS TABLE (sequence_number text, record json)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION dyn_read_stream_json(text, text, integer, integer, text, interval, boolean) IS 'the same as JSON, in the shape of DynamoDB''s events';
+COMMENT ON FUNCTION dyn_read_stream(text, text, bigint, text, bigint, interval, text) IS
+	'records of changes of a table''s items, in the order of commits; with a format also as JSON, in the shape of DynamoDB''s events';
 
 -- entities
 
@@ -754,15 +749,15 @@ CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
-CREATE FUNCTION dyn_create_entity(table_name text, name text, keys jsonb, attributes jsonb,
+CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes jsonb,
 		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-CREATE FUNCTION dyn_drop_entity(table_name text, name text) RETURNS void
+CREATE FUNCTION dyn_drop_entity(table_name text, entity text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 CREATE FUNCTION dyn_enforce_entities(table_name text, enabled boolean DEFAULT true) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-CREATE FUNCTION dyn_entities(table_name text, OUT name text, OUT type_attribute text, OUT type_value text,
+CREATE FUNCTION dyn_entities(table_name text, OUT entity text, OUT type_attribute text, OUT type_value text,
 		OUT keys jsonb, OUT attributes jsonb)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
@@ -833,7 +828,7 @@ CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_entity_view_change() IS 'internal: write to a view that dyn_create_entity_view() has made';
 
-CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index text DEFAULT NULL)
+CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index_name text DEFAULT NULL)
 	RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
@@ -842,19 +837,19 @@ CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RE
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
 
-CREATE FUNCTION dyn_check_entities(table_name text, max_problems integer DEFAULT 1000)
+CREATE FUNCTION dyn_check_entities(table_name text, max_problems bigint DEFAULT 1000)
 	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 100;
-COMMENT ON FUNCTION dyn_check_entities(text, integer) IS 'items that are not what is declared, and views that are out of date';
+COMMENT ON FUNCTION dyn_check_entities(text, bigint) IS 'items that are not what is declared, and views that are out of date';
 
 -- access patterns
 
-CREATE FUNCTION dyn_create_access_pattern(table_name text, name text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
+CREATE FUNCTION dyn_create_access_pattern(table_name text, access_pattern text, operation text, request jsonb, entity text DEFAULT NULL, notes text DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_access_pattern(text, text, text, jsonb, text, text) IS 'declare an access pattern: a request with a name and parameters';
 
-CREATE FUNCTION dyn_drop_access_pattern(table_name text, name text) RETURNS void
+CREATE FUNCTION dyn_drop_access_pattern(table_name text, access_pattern text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_access_pattern(text, text) IS 'remove an access pattern';
 
@@ -863,11 +858,11 @@ CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 't
 COMMENT ON FUNCTION dyn_access_pattern_chart(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
 
 CREATE FUNCTION dyn_access_patterns(table_name text)
-	RETURNS TABLE (entity text, name text, operation text, index_name text, parameters text[], notes text, request jsonb)
+	RETURNS TABLE (entity text, access_pattern text, operation text, index_name text, parameters text[], notes text, request jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
 COMMENT ON FUNCTION dyn_access_patterns(text) IS 'a table''s access patterns';
 
-CREATE FUNCTION dyn_run_access_pattern(table_name text, name text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
+CREATE FUNCTION dyn_run_access_pattern(table_name text, access_pattern text, parameters dyn_item DEFAULT NULL) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_run_access_pattern(text, text, dyn_item) IS 'do what an access pattern says; returns items';
 
@@ -963,47 +958,47 @@ CREATE FUNCTION dyn_import_lines(table_name text, lines text, on_conflict text D
 COMMENT ON FUNCTION dyn_import_lines(text, text, text, text) IS
 	'put the items of lines of DynamoDB JSON, as DynamoDB exports them, into a table';
 
-CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size integer DEFAULT NULL,
+CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size bigint DEFAULT NULL,
 		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', INOUT items bigint DEFAULT NULL,
 		INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_import(text, regclass, text, integer, text, text, bigint, bigint, bigint, bigint, jsonb) IS
+COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
 
 CREATE FUNCTION dyn_import_workbench(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
-	RETURNS TABLE (table_name text, indexes integer, items bigint)
+	RETURNS TABLE (table_name text, indexes bigint, items bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_import_workbench(json, boolean, text) IS
 	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
 
-CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, wrapped boolean DEFAULT true, filter text DEFAULT NULL,
-		names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL)
+CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, wrapped boolean DEFAULT true)
 	RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_export(text, text, boolean, text, jsonb, dyn_item) IS
+COMMENT ON FUNCTION dyn_export(text, text, text, jsonb, dyn_item, boolean) IS
 	'the items of a table, or of an entity, as lines of DynamoDB JSON, in the order of their keys';
 
-CREATE PROCEDURE dyn_backfill(table_name text, filter text, update_expression text, names jsonb DEFAULT NULL, vals dyn_item DEFAULT NULL,
-		condition text DEFAULT NULL, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL, restart boolean DEFAULT false,
+CREATE PROCEDURE dyn_backfill(table_name text, update text, filter text, condition text DEFAULT NULL, names jsonb DEFAULT NULL,
+		vals dyn_item DEFAULT NULL, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_backfill(text, text, text, jsonb, dyn_item, text, integer, integer, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean) IS
 	'update all items that a filter takes, in many transactions';
 
-CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size integer DEFAULT 500, max_rate integer DEFAULT NULL,
+CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL,
 		restart boolean DEFAULT false, wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_refresh_entity(text, text, integer, integer, boolean, boolean) IS
+COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
 	'give all items of an entity the keys that its templates make now, in many transactions';
 
 -- migrations
 
-CREATE FUNCTION dyn_create_migration(name text, table_name text, steps jsonb) RETURNS void
+CREATE FUNCTION dyn_create_migration(table_name text, migration text, steps jsonb) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
 
-CREATE FUNCTION dyn_drop_migration(name text) RETURNS void
+CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
@@ -1012,10 +1007,10 @@ CREATE FUNCTION dyn_migration_step_list(migration text DEFAULT NULL) RETURNS TAB
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'steps of migrations into the tables that the caller may read';
 
-CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size integer DEFAULT NULL, restart boolean DEFAULT false,
+CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_migrate(text, text, integer, boolean, boolean) IS 'make items of rows, in batches, or go on with that';
+COMMENT ON PROCEDURE dyn_migrate(text, text, bigint, boolean, boolean) IS 'make items of rows, in batches, or go on with that';
 
 CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
 	RETURNS TABLE (step_name text, source_row text, key dyn_item, item dyn_item, problem text)
@@ -1026,10 +1021,10 @@ CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity bool
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
 
-CREATE FUNCTION dyn_preview_migration(migration text, samples integer DEFAULT 3)
+CREATE FUNCTION dyn_preview_migration(migration text, samples bigint DEFAULT 3)
 	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_preview_migration(text, integer) IS 'samples of the items that a migration would make, and all problems';
+COMMENT ON FUNCTION dyn_preview_migration(text, bigint) IS 'samples of the items that a migration would make, and all problems';
 
 CREATE FUNCTION dyn_verify_migration(migration text)
 	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)

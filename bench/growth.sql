@@ -15,7 +15,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION pages(n bigint, condition text, vals jsonb, index text DEFAULT NULL, max_items bigint DEFAULT NULL, start_key jsonb DEFAULT NULL) RETURNS bigint LANGUAGE sql AS
-$$ SELECT pages_read FROM dyn_explain('growth.' || n, condition, vals => vals, index => index, max_items => max_items, start_key => start_key) $$;
+$$ SELECT pages_read FROM dyn_explain('growth.' || n, condition, vals => vals, index_name => index, max_items => max_items, start_key => start_key) $$;
 
 SELECT format('CALL grow(%s)', (10 ^ e)::bigint), format('VACUUM ANALYZE "growth.%s"', (10 ^ e)::bigint),
 	format($$INSERT INTO growth SELECT n, pages(n, 'pk = :p', '{":p":"p7"}'), pages(n, 'pk = :p AND sk < :s', '{":p":"p7",":s":"s5"}'),

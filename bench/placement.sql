@@ -118,7 +118,7 @@ CALL report('rows of 20 kB');
 
 -- tables of items, with and without placement
 SELECT dyn_create_table('items_h', 'pk S', 'sk S'), dyn_create_table('items_p', 'pk S', 'sk S') \g /dev/null
-SELECT dyn_set_placement('items_h', false) \g /dev/null
+SELECT dyn_alter_table('items_h', '{"placement": false}') \g /dev/null
 CREATE UNLOGGED TABLE items AS SELECT jsonb_build_object('pk', pk, 'sk', sk, 'v', substr(v, 1, 180))::dyn_item AS item FROM uniform LIMIT :rows / 4;
 CALL load('INSERT of items', 'INSERT INTO $t (item) TABLE items', :rows / 4, 'items_h', 'items_p');
 CALL load('dyn_put', 'SELECT count(dyn_put(''$t'', item)) FROM items', :rows / 4, 'items_h', 'items_p');

@@ -10,7 +10,7 @@ SELECT dyn_create_entity('tracker', 'Project', '{"pk": "ORG#<OrgId>", "sk": "PRO
 SELECT dyn_entity_chart('tracker');
 
 -- Views: written to like tables
-SELECT dyn_create_entity_view('tracker', 'Org'), dyn_create_entity_view('tracker', 'Project'), dyn_create_entity_view('tracker', 'Project', index => 'GSI1'), dyn_create_entity_view('tracker', 'Project', unnest => 'Tags');
+SELECT dyn_create_entity_view('tracker', 'Org'), dyn_create_entity_view('tracker', 'Project'), dyn_create_entity_view('tracker', 'Project', index_name => 'GSI1'), dyn_create_entity_view('tracker', 'Project', unnest => 'Tags');
 INSERT INTO "Org" ("OrgId", "Name", "Plan") VALUES ('1', 'Happy Inc', 'pro'), ('2', 'ABC Incorporation', 'free');
 INSERT INTO "Project" ("OrgId", "Kind", "ProjectId", "Name", "Lead", "Due", "Budget", "Tags") VALUES
   ('1', 'agile', 1, 'Project X', 'manoj', '2024-05-01', 1000, '{web,urgent}'), ('1', 'agile', 2, 'Project Y', 'john', NULL, 250.50, '{web}'),

@@ -30,7 +30,7 @@ SELECT dyn_get('app', '{"pk":{"S":"ORG#AMAZON"},"sk":{"S":"USER#JEFFBEZOS"}}') -
 
 -- A user with the tickets, the newest first
 SELECT item->>'GSI1SK' AS sk, item->>'CreatedDate' AS created
-  FROM dyn_query('app', 'GSI1PK = :user', vals => '{":user":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', index => 'GSI1', forward => false) AS item;
+  FROM dyn_query('app', 'GSI1PK = :user', vals => '{":user":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', index_name => 'GSI1', forward => false) AS item;
 
 -- Table and index as people draw them
 \pset tuples_only on

@@ -78,8 +78,8 @@ CALL dyn_create_index('happy-projects', 'project-employee-index', 'SK S', 'PK S'
 CALL dyn_create_index('happy-projects', 'on-hold', 'isOnHold S', projection => 'INCLUDE', non_key_attributes => '{name}');
 
 -- Names that begin with "J", an employee's projects, projects on hold: each reads what it returns
-SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org AND begins_with(#data, :name)', '{"#data":"data"}', '{":org":{"S":"ORG#1"},":name":{"S":"EMP#J"}}', index => 'filter-by-name') AS item;
-SELECT item->>'project' AS project FROM dyn_query('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index => 'project-employee-index') AS item;
-SELECT item->>'name' AS on_hold FROM dyn_scan('happy-projects', index => 'on-hold') AS item;
+SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org AND begins_with(#data, :name)', names => '{"#data":"data"}', vals => '{":org":{"S":"ORG#1"},":name":{"S":"EMP#J"}}', index_name => 'filter-by-name') AS item;
+SELECT item->>'project' AS project FROM dyn_query('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index_name => 'project-employee-index') AS item;
+SELECT item->>'name' AS on_hold FROM dyn_scan('happy-projects', index_name => 'on-hold') AS item;
 SELECT range, items_read, items_returned, pages_read
-  FROM dyn_explain('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index => 'project-employee-index');
+  FROM dyn_explain('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index_name => 'project-employee-index');

@@ -71,7 +71,7 @@ BEGIN
     PERFORM products_rebuild();
     RETURN 1;
   END IF;
-  FOR record IN SELECT * FROM dyn_read_stream('products', follower.position, batch, stream => follower.stream) LOOP
+  FOR record IN SELECT * FROM dyn_read_stream('products', follower.position, max_records => batch, stream => follower.stream) LOOP
     PERFORM products_apply(record.event_name, record.keys, record.new_image, record.old_image, record.expired);
     follower.position := record.sequence_number;
     n := n + 1;
@@ -98,7 +98,7 @@ BEGIN
     EXIT WHEN clock_timestamp() - last > patience;
     SELECT * INTO STRICT follower FROM stream_positions WHERE consumer = 'products';
     BEGIN
-      PERFORM FROM dyn_read_stream('products', follower.position, 1, stream => follower.stream, wait => least(patience, '10 s'));
+      PERFORM FROM dyn_read_stream('products', follower.position, max_records => 1, stream => follower.stream, max_wait => least(patience, '10 s'));
     EXCEPTION WHEN SQLSTATE 'YD011' OR SQLSTATE 'YD008' THEN
       NULL; -- the next step says what to do
     END;

@@ -29,11 +29,11 @@ SELECT dyn_batch_get('bytes', ARRAY['{"b":{"B":"AA=="}}', '{"b":{"B":"AQ=="}}', 
 
 -- B01, B09 gets: in the order of the keys, without what is not there; projection for all of them
 SELECT dyn_batch_get('tab', ARRAY[key('c', 20), key('x', 1), key('c', 4), key('a', 2)]);
-SELECT dyn_batch_get('tab', ARRAY[key('c', 20), key('c', 4)], '#g, n', '{"#g":"g"}');
+SELECT dyn_batch_get('tab', ARRAY[key('c', 20), key('c', 4)], projection => '#g, n', names => '{"#g":"g"}');
 SELECT dyn_batch_get('tab', ARRAY[key('x', 20)]);
 SELECT dyn_batch_get('tab', ARRAY[key('c', 4)], consistent_read => true);
-SELECT (why($$dyn_batch_get('tab', keys('c', 1, 1), '#g', '{"#x":"g"}')$$)).*;
-SELECT (why($$dyn_batch_get('tab', keys('c', 1, 1), 'n', '{"#x":"g"}')$$)).*;
+SELECT (why($$dyn_batch_get('tab', keys('c', 1, 1), projection => '#g', names => '{"#x":"g"}')$$)).*;
+SELECT (why($$dyn_batch_get('tab', keys('c', 1, 1), projection => 'n', names => '{"#x":"g"}')$$)).*;
 
 -- B06 all of it is checked before anything is written
 SELECT (why($$dyn_batch_write('tab', ARRAY['{"p":"n","n":1}', '{"p":"n"}', '{"p":"n","n":3}']::jsonb[])$$)).*;

@@ -6,10 +6,10 @@ SELECT count(dyn_put('app', ('{"pk":{"S":"a"},"sk":{"N":"' || n || '"},"g":{"B":
 -- which store reads the table, its index, and what it returns
 CREATE FUNCTION reads(relation text) RETURNS TABLE (own text, global text, got text, queried text, index_queried text) LANGUAGE sql AS $$
 	SELECT (SELECT store FROM dyn_explain(relation, 'pk = :p', vals => '{":p":{"S":"a"}}')),
-	       (SELECT store FROM dyn_explain(relation, 'g = :g', vals => '{":g":{"B":"AAE="}}', index => 'GSI1')),
+	       (SELECT store FROM dyn_explain(relation, 'g = :g', vals => '{":g":{"B":"AAE="}}', index_name => 'GSI1')),
 	       dyn_get(relation, '{"pk":{"S":"a"},"sk":{"N":"2"}}') ->> 'sk',
 	       (SELECT string_agg(i->>'sk', ' ') FROM dyn_query(relation, 'pk = :p', vals => '{":p":{"S":"a"}}') i),
-	       (SELECT string_agg(i->>'sk', ' ') FROM dyn_query(relation, 'g = :g', vals => '{":g":{"B":"AAE="}}', index => 'GSI1', forward => false) i)
+	       (SELECT string_agg(i->>'sk', ' ') FROM dyn_query(relation, 'g = :g', vals => '{":g":{"B":"AAE="}}', index_name => 'GSI1', forward => false) i)
 $$;
 CREATE FUNCTION why(relation text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -117,8 +117,8 @@ SELECT * FROM reads('app');
 DROP INDEX "app_GSI1";
 CREATE INDEX ON app (g, pk, sk);
 SELECT dyn_put('app', '{"pk":{"S":"b"},"sk":{"N":"1"}}');
-SELECT index, store, items_read FROM unnest(ARRAY['GSI1', NULL]) index, dyn_explain('app', index => index);
-SELECT count(*), count(DISTINCT i->>'sk') FROM generate_series(0, 2) s, dyn_scan('app', index => 'GSI1', segment => s, total_segments => 3) i;
+SELECT index, store, items_read FROM unnest(ARRAY['GSI1', NULL]) index, dyn_explain('app', index_name => index);
+SELECT count(*), count(DISTINCT i->>'sk') FROM generate_series(0, 2) s, dyn_scan('app', index_name => 'GSI1', segment => s, total_segments => 3) i;
 
 -- an unlogged table
 ALTER TABLE app SET UNLOGGED;

@@ -28,7 +28,7 @@ BEGIN
 	EXECUTE format('SELECT string_agg(concat(item->>''sk'', '' '', pk, '' '', sk, '' '', g, '' '', item->>''n''), '', '' ORDER BY sk) FROM %I', relation) INTO result;
 	call := 'rows';
 	RETURN NEXT;
-	SELECT string_agg(i->>'sk', ', ') FROM dyn_query(relation, 'g = :g', vals => '{":g":{"S":"x"}}', index => 'GSI1') i INTO result;
+	SELECT string_agg(i->>'sk', ', ') FROM dyn_query(relation, 'g = :g', vals => '{":g":{"S":"x"}}', index_name => 'GSI1') i INTO result;
 	call := 'index';
 	RETURN NEXT;
 	EXECUTE format('DELETE FROM %I', relation);
@@ -223,11 +223,11 @@ SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"x"}}');
 SAVEPOINT s;
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"},"g":{"S":"x"}}'), dyn_delete('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', return_values => 'ALL_OLD'),
 	dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"1"},"g":{"S":"y"}}', return_values => 'ALL_OLD'), dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}', 'SET g = :g', vals => '{":g":{"S":"y"}}', return_values => 'ALL_NEW');
-SELECT i->>'sk' FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"y"}}', index => 'GSI1') i;
+SELECT i->>'sk' FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"y"}}', index_name => 'GSI1') i;
 ROLLBACK TO s;
 SELECT dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}');
 COMMIT;
-SELECT dyn_query('app', 'g = :g', vals => '{":g":{"S":"x"}}', index => 'GSI1');
+SELECT dyn_query('app', 'g = :g', vals => '{":g":{"S":"x"}}', index_name => 'GSI1');
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT dyn_update('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}', 'ADD n :n', vals => '{":n":{"N":"1"}}') FROM generate_series(1, 3);
 SELECT dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}');

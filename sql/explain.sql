@@ -4,18 +4,18 @@ SELECT count(dyn_put('app', jsonb_build_object('pk', 'p' || c, 'sk', s, 'GSI1PK'
 SELECT count(dyn_update('app', jsonb_build_object('pk', 'p' || c, 'sk', s), 'SET b = :b', vals => '{":b":{"B":"AAH/"}}')) FROM generate_series(1, 20) c, generate_series(1, 10) s;
 VACUUM ANALYZE app;
 \x on
-SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 3 AND 8 AS few_pages, index_only FROM dyn_explain('app', 'pk = :p AND sk BETWEEN :a AND :b', NULL, '{":p":{"S":"p7"},":a":{"N":"11"},":b":{"N":"20"}}');
-SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 3 AND 40 AS few_pages, index_only FROM dyn_explain('app', 'GSI1PK = :p AND begins_with(GSI1SK, :a)', NULL, '{":p":{"S":"g3"},":a":{"S":"p1#"},":b":{"N":"50"}}', 'sk > :b', forward => false, index => 'GSI1');
-SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 2 AND 8 AS few_pages, index_only FROM dyn_explain('app', 'GSI1PK = :p AND b >= :b', NULL, '{":p":{"S":"g3"},":b":{"B":"AAE="}}', index => 'Keys');
-SELECT index_name, postgres_index, range, items_read, bytes_read, pages_read BETWEEN 3 AND 12 AS few_pages, index_only FROM dyn_explain('app', index => 'Sparse');
+SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 3 AND 8 AS few_pages, index_only FROM dyn_explain('app', 'pk = :p AND sk BETWEEN :a AND :b', vals => '{":p":{"S":"p7"},":a":{"N":"11"},":b":{"N":"20"}}');
+SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 3 AND 40 AS few_pages, index_only FROM dyn_explain('app', 'GSI1PK = :p AND begins_with(GSI1SK, :a)', vals => '{":p":{"S":"g3"},":a":{"S":"p1#"},":b":{"N":"50"}}', filter => 'sk > :b', forward => false, index_name => 'GSI1');
+SELECT index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, pages_read BETWEEN 2 AND 8 AS few_pages, index_only FROM dyn_explain('app', 'GSI1PK = :p AND b >= :b', vals => '{":p":{"S":"g3"},":b":{"B":"AAE="}}', index_name => 'Keys');
+SELECT index_name, postgres_index, range, items_read, bytes_read, pages_read BETWEEN 3 AND 12 AS few_pages, index_only FROM dyn_explain('app', index_name => 'Sparse');
 \x off
 -- ranges in words, with bounds and positions; the position takes the place of the bound that it lies behind
 SELECT c, forward, k, range, items_read FROM (VALUES (' AND sk = :s', '{":p":{"S":"p7"},":s":{"N":"5.0"}}'::dyn_item, '{"pk":{"S":"p7"},"sk":{"N":"4"}}'::dyn_item), (' AND sk = :s', '{":p":{"S":"p7"},":s":{"N":"5.0"}}', '{"pk":{"S":"p7"},"sk":{"N":"5"}}'),
   (' AND sk > :s', '{":p":{"S":"p7"},":s":{"N":"90"}}', '{"pk":{"S":"p7"},"sk":{"N":"95"}}'), (' AND sk > :s', '{":p":{"S":"p7"},":s":{"N":"90"}}', '{"pk":{"S":"p7"},"sk":{"N":"5"}}'), (' AND sk <= :s', '{":p":{"S":"p7"},":s":{"N":"9"}}', '{"pk":{"S":"p7"},"sk":{"N":"5"}}'), (' AND sk BETWEEN :s AND :t', '{":p":{"S":"p7"},":s":{"N":"-1"},":t":{"N":"9"}}', NULL),
   ('', '{":p":{"S":"p7"}}', NULL), ('', '{":p":{"S":"it''s\u0000\u0001"}}', NULL)) v (c, vals, k), unnest(ARRAY[true, false]) forward, dyn_explain('app', 'pk = :p' || c, vals => vals, start_key => k, forward => forward) ORDER BY c, vals::text, k::text, forward DESC;
-SELECT forward, range, items_read FROM unnest(ARRAY[true, false]) forward, dyn_explain('app', 'GSI1PK = :p AND GSI1SK <= :s', vals => '{":p":{"S":"g3"},":s":{"S":"p2"}}', start_key => '{"GSI1PK":{"S":"g3"},"GSI1SK":{"S":"p19#43"},"pk":{"S":"p19"},"sk":{"N":"43"}}', index => 'GSI1', forward => forward);
+SELECT forward, range, items_read FROM unnest(ARRAY[true, false]) forward, dyn_explain('app', 'GSI1PK = :p AND GSI1SK <= :s', vals => '{":p":{"S":"g3"},":s":{"S":"p2"}}', start_key => '{"GSI1PK":{"S":"g3"},"GSI1SK":{"S":"p19#43"},"pk":{"S":"p19"},"sk":{"N":"43"}}', index_name => 'GSI1', forward => forward);
 SELECT range, items_read FROM dyn_explain('app', start_key => '{"pk":{"S":"p9"},"sk":{"N":"43"}}');
-SELECT range, items_read FROM dyn_explain('app', start_key => '{"pk":{"S":"p9"},"sk":{"N":"43"},"GSI1PK":{"S":"g8"},"b":{"B":"/w=="}}', index => 'Keys');
+SELECT range, items_read FROM dyn_explain('app', start_key => '{"pk":{"S":"p9"},"sk":{"N":"43"},"GSI1PK":{"S":"g8"},"b":{"B":"/w=="}}', index_name => 'Keys');
 -- Q04: what is read is what is asked for; Q06, Q08: of a page no more than its items; a filter saves nothing
 SELECT items_read, items_returned, bytes_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"p7"}}', forward => false, page_size => 20);
 SELECT items_read, items_returned, bytes_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"p7"},":n":{"N":"95"}}', filter => 'GSI1SK = :n', page_size => 20);
@@ -31,29 +31,29 @@ BEGIN
 	pages := 0;
 	most := 0;
 	LOOP
-		SELECT * INTO page FROM dyn_query_page('app', condition, vals => vals, forward => forward, page_size => 5, start_key => key, index => index);
-		SELECT * INTO cost FROM dyn_explain('app', condition, vals => vals, forward => forward, page_size => 5, start_key => key, index => index);
+		SELECT * INTO page FROM dyn_query_page('app', condition, vals => vals, forward => forward, page_size => 5, start_key => key, index_name => index);
+		SELECT * INTO cost FROM dyn_explain('app', condition, vals => vals, forward => forward, page_size => 5, start_key => key, index_name => index);
 		ids := ids + page.item_count;
 		pages := pages + 1;
 		most := greatest(most, cost.pages_read);
 		key := page.last_evaluated_key;
 		EXIT WHEN key IS NULL;
 	END LOOP;
-	same := ids = (SELECT count(*) FROM dyn_query('app', condition, vals => vals, index => index));
+	same := ids = (SELECT count(*) FROM dyn_query('app', condition, vals => vals, index_name => index));
 END $$;
 SELECT c, index, forward, pages, most <= 12 AS few, same FROM unnest(ARRAY[true, false]) forward, (VALUES ('pk = :p', NULL, '{":p":{"S":"p7"}}'::dyn_item), ('pk = :p AND sk > :s', NULL, '{":p":{"S":"p7"},":s":{"N":"3"}}'), ('pk = :p AND sk < :s', NULL, '{":p":{"S":"p7"},":s":{"N":"97"}}'),
   ('GSI1PK = :p', 'GSI1', '{":p":{"S":"g5"}}'), ('GSI1PK = :p AND GSI1SK >= :s', 'GSI1', '{":p":{"S":"g5"},":s":{"S":"p1"}}'), ('GSI1PK = :p AND begins_with(GSI1SK, :s)', 'GSI1', '{":p":{"S":"g5"},":s":{"S":"p"}}'), ('GSI1PK = :p AND b <= :s', 'Keys', '{":p":{"S":"g5"},":s":{"B":"/w=="}}')) v (c, index, vals),
   page_costs(c, vals, index, forward) ORDER BY c, forward;
 -- index-only: keys, of indexes that project no more, or where a query asks for no more
 SELECT index, projection, filter, page_size, index_only, items_read FROM (VALUES ('Keys', NULL, NULL, NULL), ('Keys', 'sk', NULL, NULL), ('Keys', NULL, 'sk > :n', 5), ('GSI1', NULL, NULL, NULL), ('GSI1', 'pk, sk', NULL, NULL), ('GSI1', 'pk, sk', NULL, 5), ('GSI1', 'pk, body', NULL, NULL), ('GSI1', 'pk', 'body > :n', NULL)) v (index, projection, filter, page_size),
-  dyn_explain('app', 'GSI1PK = :g', NULL, CASE WHEN filter IS NULL THEN '{":g":{"S":"g3"}}'::dyn_item ELSE '{":g":{"S":"g3"},":n":{"N":"0"}}' END, filter, projection, index => index, page_size => page_size);
+  dyn_explain('app', 'GSI1PK = :g', vals => CASE WHEN filter IS NULL THEN '{":g":{"S":"g3"}}'::dyn_item ELSE '{":g":{"S":"g3"},":n":{"N":"0"}}' END, filter => filter, projection => projection, index_name => index, page_size => page_size);
 SELECT projection, index_only, items_returned FROM unnest(ARRAY['pk, sk', 'sk', 'sk, body']) projection, dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"p7"}}', projection => projection);
-SELECT index_only, items_returned FROM dyn_explain('app', index => 'Sparse', select_mode => 'COUNT');
+SELECT index_only, items_returned FROM dyn_explain('app', index_name => 'Sparse', select_mode => 'COUNT');
 -- errors are those of the call itself
 SELECT dyn_explain(NULL);
 SELECT dyn_explain('app', 'sk = :p', vals => '{":p":{"N":"1"}}');
 SELECT dyn_explain('app', forward => false);
-SELECT dyn_explain('app', index => 'nope');
+SELECT dyn_explain('app', index_name => 'nope');
 SELECT dyn_explain('app', page_size => 0);
 DROP FUNCTION page_costs;
 SELECT dyn_drop_table('app');

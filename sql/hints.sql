@@ -5,8 +5,8 @@ SELECT dyn_create_table('mov', 'Actor S', 'Movie S', global_indexes => '{"Genres
 -- an attribute that is no key attribute of what is queried: its keys, and what has such a key
 SELECT dyn_query('mov', 'Genre = :g', vals => '{":g": {"S": "Drama"}}');
 SELECT dyn_query('mov', 'Actor = :g AND Part = :g', vals => '{":g": {"S": "Drama"}}');
-SELECT dyn_query('mov', 'Genre = :g AND Actor = :g', vals => '{":g": {"S": "Drama"}}', index => 'Genres');
-SELECT dyn_query('mov', 'movie = :g', vals => '{":g": {"S": "Drama"}}', index => 'Inverted');
+SELECT dyn_query('mov', 'Genre = :g AND Actor = :g', vals => '{":g": {"S": "Drama"}}', index_name => 'Genres');
+SELECT dyn_query('mov', 'movie = :g', vals => '{":g": {"S": "Drama"}}', index_name => 'Inverted');
 -- an index that cannot be queried yet is none of them
 BEGIN;
 SELECT dyn_request('UpdateTable', '{"TableName": "mov", "AttributeDefinitions": [{"AttributeName": "Part", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates":
@@ -15,7 +15,7 @@ SELECT dyn_query('mov', 'Part = :g', vals => '{":g": {"S": "Drama"}}');
 ROLLBACK;
 -- a key with other attributes
 SELECT dyn_get('mov', '{"Actor": {"S": "A"}, "Movie": {"S": "M"}, "Genre": {"S": "Drama"}}');
-SELECT dyn_query_page('mov', 'Genre = :g', vals => '{":g": {"S": "Drama"}}', index => 'Genres',
+SELECT dyn_query_page('mov', 'Genre = :g', vals => '{":g": {"S": "Drama"}}', index_name => 'Genres',
 	start_key => '{"Actor": {"S": "A"}, "Movie": {"S": "M"}, "Genre": {"S": "Drama"}, "Year": {"N": "1"}, "x": {"N": "1"}}');
 -- a request's message is what it was
 DO $$

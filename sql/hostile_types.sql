@@ -95,7 +95,7 @@ SELECT dyn_create_table('hostile_items', 'pk S');
 SELECT dyn_create_entity('hostile_items', 'Row', '{"pk":"ROW#<Id>"}', '{"Id":"N integer","N1":"N integer","T1":"S"}');
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
-SELECT dyn_create_migration('shift', 'hostile_items', $$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
+SELECT dyn_create_migration('hostile_items', 'shift', $$[{"entity":"Row","from":"hostile_source","attributes":{"Id":"id","N1":"7","T1":"'\\' || ') AS integer), CAST((name --'"}}]$$);
 SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');
 SET standard_conforming_strings = on;
 SELECT problem, item ->> 'T1' FROM dyn_preview_migration('shift');

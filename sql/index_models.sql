@@ -1,7 +1,7 @@
 -- Models on overloaded, sparse and inverted indexes: docs/semantics.md, D04 to D08, D15, E08 to E24, I21, I22, I24, I28, I29, M20 to M26, R04.
 \set SHOW_CONTEXT never
 CREATE FUNCTION list(table_name text, condition text, vals jsonb, index text DEFAULT NULL, attribute text DEFAULT 'SK', names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL) RETURNS text LANGUAGE sql AS
-  $$ SELECT coalesce(string_agg(item ->> attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names, vals, forward => forward, max_items => max_items, index => index) item $$;
+  $$ SELECT coalesce(string_agg(item ->> attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names => names, vals => vals, forward => forward, max_items => max_items, index_name => index) item $$;
 
 -- D04 to D08: organizations, users, tickets
 SELECT dyn_create_table('org', 'PK S', 'SK S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
@@ -13,7 +13,7 @@ SELECT count(dyn_put('org', item)) FROM (VALUES
   ('{"PK":"TICKET#123","SK":"TICKET#123","GSI1PK":"ORG#MICROSOFT#USER#BILLGATES","GSI1SK":"TICKET#123","CreatedDate":"2023-09-05 22:31:54"}'),
   ('{"PK":"TICKET#456","SK":"TICKET#456","GSI1PK":"ORG#MICROSOFT#USER#BILLGATES","GSI1SK":"TICKET#456"}')) v (item);
 SELECT (SELECT count(*) FROM dyn_scan('org')) AS d04, dyn_get('org', '{"PK":{"S":"TICKET#123"},"SK":{"S":"TICKET#123"}}') ->> 'CreatedDate' AS m26,
-       (SELECT count(*) FROM dyn_scan('org', index => 'GSI1')) AS d05,
+       (SELECT count(*) FROM dyn_scan('org', index_name => 'GSI1')) AS d05,
        list('org', 'GSI1PK = :u', '{":u":"ORG#MICROSOFT#USER#BILLGATES"}', 'GSI1') AS d06,
        list('org', 'GSI1PK = :u', '{":u":"ORG#MICROSOFT#USER#BILLGATES"}', 'GSI1', forward => false, max_items => 3) AS d07_m25_r04,
        list('org', 'PK = :o', '{":o":"ORG#MICROSOFT"}') AS d08;
@@ -34,7 +34,7 @@ SELECT list('happy-projects', 'PK = :o AND #d = :d', '{":o":"ORG#1",":d":"ORG#Ha
        list('happy-projects', 'PK = :o AND begins_with(#d, :d)', '{":o":"ORG#1",":d":"PRO#Project"}', 'filter-by-name', 'name', '{"#d":"data"}') AS e10,
        list('happy-projects', 'PK = :o AND begins_with(#d, :d)', '{":o":"ORG#1",":d":"EMP#J"}', 'filter-by-name', 'name', '{"#d":"data"}') AS e18,
        list('happy-projects', 'SK = :e', '{":e":"ORG#1#EMP#200"}', 'project-employee-index', 'PK') AS e17, list('happy-projects', 'PK = :o AND #d > :d', '{":o":"ORG#2",":d":"A"}', 'filter-by-name', 'name', '{"#d":"data"}') AS e22,
-       (SELECT count(*) FROM dyn_scan('happy-projects', index => 'project-employee-index')) = (SELECT count(*) FROM dyn_scan('happy-projects')) AS e24;
+       (SELECT count(*) FROM dyn_scan('happy-projects', index_name => 'project-employee-index')) = (SELECT count(*) FROM dyn_scan('happy-projects')) AS e24;
 SELECT list('happy-projects', 'PK = :o AND begins_with(data, :d)', '{":o":"ORG#1",":d":"EMP#J"}', 'filter-by-name') AS e19;
 -- E21: an item that gets its key later
 SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"PRO#fixed bid#102"}}', 'SET #d = :d', names => '{"#d":"data"}', vals => '{":d":{"S":"PRO#Project F1"}}');
@@ -43,11 +43,11 @@ SELECT list('happy-projects', 'PK = :o AND begins_with(#d, :d)', '{":o":"ORG#1",
 -- E14, E15, I28, I29: a sparse index reads what is on hold, a filter reads all
 SELECT count(dyn_put('happy-projects', jsonb_build_object('PK', 'ORG#3', 'SK', 'PRO#agile#' || i, 'name', 'Project ' || i))) FROM generate_series(100, 199) i;
 SELECT count(dyn_update('happy-projects', jsonb_build_object('PK', 'ORG#3', 'SK', 'PRO#agile#' || i), 'SET isOnHold = :y', vals => '{":y":{"S":"yes"}}')) FROM unnest(ARRAY[110, 120, 130]) i;
-SELECT items_read, items_returned FROM dyn_explain('happy-projects', index => 'on-hold');
-SELECT items_read, items_returned, pages_read > 0 AS pages FROM dyn_explain('happy-projects', 'isOnHold = :y', vals => '{":y":{"S":"yes"}}', index => 'on-hold');
+SELECT items_read, items_returned FROM dyn_explain('happy-projects', index_name => 'on-hold');
+SELECT items_read, items_returned, pages_read > 0 AS pages FROM dyn_explain('happy-projects', 'isOnHold = :y', vals => '{":y":{"S":"yes"}}', index_name => 'on-hold');
 SELECT items_read, items_returned FROM dyn_explain('happy-projects', 'PK = :o AND begins_with(SK, :p)', vals => '{":o":{"S":"ORG#3"},":p":{"S":"PRO#"}}', filter => 'attribute_exists(isOnHold)');
 SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#3"},"SK":{"S":"PRO#agile#120"}}', 'REMOVE isOnHold');
-SELECT items_read FROM dyn_explain('happy-projects', index => 'on-hold');
+SELECT items_read FROM dyn_explain('happy-projects', index_name => 'on-hold');
 
 -- M20 to M24: hierarchies, namespaces, padded numbers and dates in one overloaded index
 SELECT dyn_create_table('overloaded', 'id S', global_indexes => '{"facts": {"partition_key": "keeper S", "sort_key": "fact S"}}');
@@ -64,7 +64,7 @@ SELECT facts('fact BETWEEN :a AND :b', 'seen:2020-01-10', 'seen:2020-01-20') AS 
 
 -- I24: a collection of an index has no bound of its own
 SELECT count(dyn_put('overloaded', jsonb_build_object('id', 'large' || i, 'keeper', 'large', 'fact', i::text, 'pad', repeat('x', 300000)))) FROM generate_series(1, 10) i;
-SELECT count(*), sum(dyn_size(item)) FROM dyn_query('overloaded', 'keeper = :o', vals => '{":o":{"S":"large"}}', index => 'facts') item;
+SELECT count(*), sum(dyn_size(item)) FROM dyn_query('overloaded', 'keeper = :o', vals => '{":o":{"S":"large"}}', index_name => 'facts') item;
 
 DROP TABLE org, "happy-projects", overloaded;
 DROP FUNCTION list, facts;

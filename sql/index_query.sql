@@ -1,10 +1,10 @@
 -- Query on indexes: docs/semantics.md, Q01 to Q24, KC01 to KC17, I03, I11, I17, I22, I26, I27, R02, N03, N04, on global and local indexes.
 CREATE FUNCTION sks(table_name text, index text, condition text, vals dyn_item, names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL,
   start_key dyn_item DEFAULT NULL, attribute text DEFAULT 'sk') RETURNS text LANGUAGE sql AS
-  $$ SELECT coalesce(string_agg(item->>attribute, ' '), '(none)') FROM dyn_query(table_name, condition, names, vals, NULL, NULL, forward, max_items, start_key, index) AS item $$;
+  $$ SELECT coalesce(string_agg(item->>attribute, ' '), '(none)') FROM dyn_query(table_name, condition, names => names, vals => vals, forward => forward, max_items => max_items, start_key => start_key, index_name => index) AS item $$;
 CREATE FUNCTION why(table_name text, index text, condition text, vals dyn_item, rest text DEFAULT '', OUT state text, OUT message text) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('SELECT dyn_query(%L, %L, vals => %L, index => %L%s)', table_name, condition, vals, index, rest);
+	EXECUTE format('SELECT dyn_query(%L, %L, vals => %L, index_name => %L%s)', table_name, condition, vals, index, rest);
 	message := 'accepted';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
@@ -28,13 +28,13 @@ SELECT index, c, (why('mov', index, c, v)).* FROM (VALUES ('nope', 'Movie = :a',
 SELECT rest, (why('mov', 'MoviesIndex', 'Movie = :a', '{":a":{"S":"x"}}', rest)).* FROM unnest(ARRAY[', consistent_read => true', ', consistent_read => false', ', consistent_read => NULL']) rest;
 SELECT (why('mov', 'Years', 'Actor = :a', '{":a":{"S":"x"}}', ', consistent_read => true')).*;
 SELECT (why('mov', NULL, 'Actor = :a', '{":a":{"S":"x"}}', ', consistent_read => true')).*;
-SELECT dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"}}', 'Genre', consistent_read => true);
+SELECT dyn_get('mov', '{"Actor":{"S":"Tom Hanks"},"Movie":{"S":"Cast Away"}}', projection => 'Genre', consistent_read => true);
 -- F03, F05: the keys of the index, and the table's that are not among them; Year is a reserved word
 SELECT (why('mov', 'Genres', 'Genre = :a', '{":a":{"S":"Drama"}}', ', filter => ''Genre = :a''')).*;
 SELECT (why('mov', 'MoviesIndex', 'Movie = :a', '{":a":{"S":"Drama"}}', ', filter => ''Actor = :a''')).*;
 SELECT (why('mov', 'Years', 'Actor = :a', '{":a":{"S":"Drama"}}', ', filter => ''#y = :a'', names => ''{"#y":"Year"}''')).*;
-SELECT dyn_query('mov', 'Genre = :g', NULL, '{":g":{"S":"Drama"},":a":{"S":"Tom"}}', 'begins_with(Actor, :a)', index => 'Genres') AS f05;
-SELECT dyn_query('mov', 'Actor = :g', NULL, '{":g":{"S":"Tom Hanks"},":a":{"S":"Toy"}}', 'begins_with(Movie, :a)', index => 'Years') AS f05;
+SELECT dyn_query('mov', 'Genre = :g', vals => '{":g":{"S":"Drama"},":a":{"S":"Tom"}}', filter => 'begins_with(Actor, :a)', index_name => 'Genres') AS f05;
+SELECT dyn_query('mov', 'Actor = :g', vals => '{":g":{"S":"Tom Hanks"},":a":{"S":"Toy"}}', filter => 'begins_with(Movie, :a)', index_name => 'Years') AS f05;
 SELECT (why('mov', 'Genres', 'Genre = :a', '{":a":{"S":"Nobody"},":n":{"N":"5"}}', ', filter => ''begins_with(Actor, :n)''')).* AS f10;
 
 -- I11, Q10 to Q14: equal index keys, one item a page, both ways
@@ -48,7 +48,7 @@ DECLARE
 BEGIN
 	ids := '';
 	LOOP
-		SELECT * INTO page FROM dyn_query_page('ties', condition, vals => vals, forward => forward, page_size => size, start_key => start, index => index);
+		SELECT * INTO page FROM dyn_query_page('ties', condition, vals => vals, forward => forward, page_size => size, start_key => start, index_name => index);
 		ids := ids || coalesce((SELECT string_agg(i->>'id', ' ') FROM unnest(page.items) i), '') || '|';
 		start := page.last_evaluated_key;
 		keys := coalesce(keys, start::text);
@@ -70,13 +70,13 @@ SELECT k, (why('ties', 'ByG', 'g = :p', '{":p":{"S":"x"}}', format(', start_key 
 SELECT (why('ties', NULL, 'pk = :p', '{":p":{"S":"x"}}', ', start_key => ''{"g":{"S":"x"},"h":{"N":"1"},"pk":{"S":"a"},"sk":{"N":"1"}}''')).*;
 -- Q15: what is written between pages
 BEGIN;
-CREATE TEMP TABLE page AS SELECT * FROM dyn_query_page('ties', 'g = :p', vals => '{":p":{"S":"x"}}', page_size => 5, index => 'ByG');
+CREATE TEMP TABLE page AS SELECT * FROM dyn_query_page('ties', 'g = :p', vals => '{":p":{"S":"x"}}', page_size => 5, index_name => 'ByG');
 SELECT string_agg(i->>'id', ' ') FROM page, unnest(items) i;
 SELECT dyn_delete('ties', key => jsonb_build_object('pk', i->>'pk', 'sk', (i->>'sk')::int)) FROM page, unnest(items) i WHERE i->>'id' IN ('c1', 'b2');
 SELECT dyn_put('ties', '{"pk":"c","sk":1.5,"g":"x","h":0,"id":"after"}'::jsonb);
 SELECT dyn_put('ties', '{"pk":"a","sk":0.5,"g":"x","h":0,"id":"before"}'::jsonb);
 SELECT dyn_update('ties', '{"pk":"a","sk":5}'::jsonb, 'SET h = :h', vals => '{":h":{"N":"-5"}}');
-SELECT string_agg(i->>'id', ' ') FROM page, dyn_query('ties', 'g = :p', vals => '{":p":{"S":"x"}}', start_key => last_evaluated_key, index => 'ByG') i;
+SELECT string_agg(i->>'id', ' ') FROM page, dyn_query('ties', 'g = :p', vals => '{":p":{"S":"x"}}', start_key => last_evaluated_key, index_name => 'ByG') i;
 ROLLBACK;
 
 -- I22, I26, I27: inverted, shared, descending
@@ -86,7 +86,7 @@ SELECT count(dyn_put('app', item)) FROM (VALUES ('{"PK":"ORG#MICROSOFT","SK":"US
 SELECT sks('app', 'GSI1', 'GSI1PK = :u', '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', attribute => 'SK', forward => false) AS i27, sks('app', 'Inverted', 'SK = :e', '{":e":{"S":"ORG#1#EMP#200"}}', attribute => 'PK') AS i22,
   sks('app', 'Shared', 'GSI1PK = :u AND begins_with(SK, :t)', '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"},":t":{"S":"TICKET#"}}', attribute => 'SK') AS i26;
 SELECT last_evaluated_key FROM unnest(ARRAY['Inverted', 'GSI1', 'Shared', NULL]) index, LATERAL (SELECT CASE index WHEN 'Inverted' THEN 'SK' WHEN 'GSI1' THEN 'GSI1PK' WHEN 'Shared' THEN 'GSI1PK' ELSE 'PK' END AS k) k,
-  LATERAL dyn_query_page('app', k || ' = :v', vals => jsonb_build_object(':v', CASE k WHEN 'SK' THEN 'ORG#1#EMP#200' WHEN 'PK' THEN 'TICKET#123' ELSE 'ORG#MICROSOFT#USER#BILLGATES' END), page_size => 1, index => index);
+  LATERAL dyn_query_page('app', k || ' = :v', vals => jsonb_build_object(':v', CASE k WHEN 'SK' THEN 'ORG#1#EMP#200' WHEN 'PK' THEN 'TICKET#123' ELSE 'ORG#MICROSOFT#USER#BILLGATES' END), page_size => 1, index_name => index);
 
 -- multi-attribute keys: all of the partition key, then the sort key from the left
 SELECT dyn_create_table('multi', 'id S', global_indexes => '{"Many":{"partition_key":["tenant S","region N"],"sort_key":["a S","b N","c B"],"projection":"ALL"}}');
@@ -109,7 +109,7 @@ SELECT count(dyn_put('types', ('{"id":{"S":"' || i || '"},"one":{"N":"1"},"n":{"
 SELECT sks('types', 'ByN', 'n = :n', '{":n":{"N":"1.5"}}', attribute => 'id') AS n, sks('types', 'ByN', 'n = :n AND begins_with(b, :b)', '{":n":{"N":"-7"},":b":{"B":"/w=="}}', attribute => 'id') AS nb, sks('types', 'ByN', 'n = :n', '{":n":{"N":"100"}}', attribute => 'id') AS hundred,
   sks('types', 'ByB', 'b = :b', '{":b":{"B":"/w=="}}', attribute => 'id') AS b, sks('types', 'ByS', 'one = :n AND begins_with(s, :s)', '{":n":{"N":"1"},":s":{"S":"a\u0000"}}', attribute => 'id') AS nul, sks('types', 'ByS', 'one = :n AND begins_with(s, :s)', '{":n":{"N":"1"},":s":{"S":"a\u0001"}}', attribute => 'id') AS soh,
   sks('types', 'ByS', 'one = :n AND s > :s', '{":n":{"N":"1"},":s":{"S":"a\u0001"}}', attribute => 'id') AS above, sks('types', 'ByS', 'one = :n', '{":n":{"N":"1"}}', attribute => 'id') AS all;
-SELECT string_agg(last_evaluated_key::text, ' ' ORDER BY size) FROM generate_series(1, 4) size, dyn_query_page('types', 'one = :n', vals => '{":n":{"N":"1"}}', page_size => size, index => 'ByS', projection => 'id');
+SELECT string_agg(last_evaluated_key::text, ' ' ORDER BY size) FROM generate_series(1, 4) size, dyn_query_page('types', 'one = :n', vals => '{":n":{"N":"1"}}', page_size => size, index_name => 'ByS', projection => 'id');
 SELECT sks('types', 'ByS', 'one = :n', '{":n":{"N":"1"}}', start_key => '{"id":{"S":"0"},"one":{"N":"1"},"s":{"S":"a\u0001"}}', attribute => 'id') AS after, sks('types', 'ByS', 'one = :n', '{":n":{"N":"1"}}', start_key => '{"id":{"S":"4"},"one":{"N":"1"},"s":{"S":"a\u0001"}}', attribute => 'id', forward => false) AS before;
 
 -- I01, I06: what is not there, is in no index; a new index key moves the item
@@ -124,10 +124,10 @@ CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1)
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "KEYS_ONLY"}');
 CREATE INDEX ON parts (g, pk, sk) WHERE g IS NOT NULL;
 SELECT count(dyn_put('parts', jsonb_build_object('pk', p::text, 'sk', s, 'g', 'g' || s % 2))) FROM generate_series(1, 8) p, generate_series(1, 3) s;
-SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS query FROM dyn_query('parts', 'g = :g', vals => '{":g":{"S":"g1"}}', index => 'GSI1') i;
-SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS backward FROM dyn_query('parts', 'g = :g', vals => '{":g":{"S":"g1"}}', index => 'GSI1', forward => false, start_key => '{"g":{"S":"g1"},"pk":{"S":"6"},"sk":{"N":"2"}}') i;
+SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS query FROM dyn_query('parts', 'g = :g', vals => '{":g":{"S":"g1"}}', index_name => 'GSI1') i;
+SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS backward FROM dyn_query('parts', 'g = :g', vals => '{":g":{"S":"g1"}}', index_name => 'GSI1', forward => false, start_key => '{"g":{"S":"g1"},"pk":{"S":"6"},"sk":{"N":"2"}}') i;
 SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS scan FROM dyn_scan('parts', start_key => '{"pk":{"S":"6"},"sk":{"N":"2"}}') i;
-SELECT count(*) AS segments FROM generate_series(0, 3) segment, dyn_scan('parts', index => 'GSI1', segment => segment, total_segments => 4);
+SELECT count(*) AS segments FROM generate_series(0, 3) segment, dyn_scan('parts', index_name => 'GSI1', segment => segment, total_segments => 4);
 
 -- privileges and row-level security are those of the table
 CREATE ROLE regress_reader;
@@ -139,13 +139,13 @@ ALTER TABLE app ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tickets ON app TO regress_reader USING (item->>'SK' <> 'TICKET#456');
 SET ROLE regress_reader;
 SELECT sks('app', 'GSI1', 'GSI1PK = :u', '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', attribute => 'SK') AS visible;
-SELECT item_count, scanned_count, last_evaluated_key FROM dyn_query_page('app', 'GSI1PK = :u', vals => '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', index => 'GSI1', page_size => 2, select_mode => 'COUNT');
+SELECT item_count, scanned_count, last_evaluated_key FROM dyn_query_page('app', 'GSI1PK = :u', vals => '{":u":{"S":"ORG#MICROSOFT#USER#BILLGATES"}}', index_name => 'GSI1', page_size => 2, select_mode => 'COUNT');
 RESET ROLE;
 
 -- Q20, I05: an index that is not ACTIVE, here since somebody has dropped its btree
 DROP INDEX "mov_Genres";
-SELECT dyn_query('mov', 'Genre = :g', vals => '{":g":{"S":"Drama"}}', index => 'Genres');
-SELECT dyn_scan_page('mov', index => 'Genres');
+SELECT dyn_query('mov', 'Genre = :g', vals => '{":g":{"S":"Drama"}}', index_name => 'Genres');
+SELECT dyn_scan_page('mov', index_name => 'Genres');
 
 SELECT dyn_drop_table(t) FROM unnest(ARRAY['app', 'mov', 'ties', 'multi', 'types', 'parts']) t;
 DROP ROLE regress_reader;

@@ -9,9 +9,9 @@ CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK S');
 
 -- 15.4: users come into the index, posts stay out; a user without an e-mail address as well
 SELECT dyn_create_entity('app', 'User', '{"PK": "USER#<Name>", "SK": "USER#<Name>", "GSI1PK": "EMAIL#<Email>", "GSI1SK": "USER#<Name>"}', '{"Name": "S", "Email": "S", "Joined": "S"}');
-SELECT count(*) FROM dyn_scan('app', index => 'GSI1');
+SELECT count(*) FROM dyn_scan('app', index_name => 'GSI1');
 CALL dyn_refresh_entity('app', 'User');
-SELECT i ->> 'GSI1PK' AS pk, i ->> 'GSI1SK' AS sk FROM dyn_scan('app', index => 'GSI1') i ORDER BY 1;
+SELECT i ->> 'GSI1PK' AS pk, i ->> 'GSI1SK' AS sk FROM dyn_scan('app', index_name => 'GSI1') i ORDER BY 1;
 SELECT count(*) FROM app WHERE item ->> 'Type' = 'Post' AND item ? 'GSI1PK';
 -- again: nothing is written
 SELECT sum(xmin::text::bigint) AS before FROM app \gset
@@ -25,13 +25,13 @@ SELECT dyn_create_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<Po
 SELECT dyn_create_entity('app', 'User', '{"PK": "USER#<Name>", "SK": "USER#<Name>", "GSI1PK": "FEED#<Name>", "GSI1SK": "#USER"}', '{"Name": "S", "Email": "S", "Joined": "S"}');
 CALL dyn_refresh_entity('app', 'Post', batch_size => 1);
 CALL dyn_refresh_entity('app', 'User', batch_size => 2);
-SELECT i ->> 'Type' AS type, i ->> 'GSI1SK' AS sk FROM dyn_query('app', 'GSI1PK = :p', vals => '{":p":{"S":"FEED#u1"}}', index => 'GSI1') i;
-SELECT count(*) FROM dyn_scan('app', index => 'GSI1');
+SELECT i ->> 'Type' AS type, i ->> 'GSI1SK' AS sk FROM dyn_query('app', 'GSI1PK = :p', vals => '{":p":{"S":"FEED#u1"}}', index_name => 'GSI1') i;
+SELECT count(*) FROM dyn_scan('app', index_name => 'GSI1');
 
 -- keys that the templates do not make any more go
 SELECT dyn_create_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<PostId>", "GSI1PK": [{"when": {"Owner": "u1"}, "template": "FIRST"}], "GSI1SK": "<At>"}', '{"PostId": "S", "Owner": "S", "At": "S"}');
 CALL dyn_refresh_entity('app', 'Post');
-SELECT i ->> 'PK' AS pk, i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
+SELECT i ->> 'PK' AS pk, i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index_name => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
 
 -- items whose attributes make no key, or another key of the table, are noted and left
 UPDATE app SET item = dyn_apply(item, 'SET #o = :x', '{"#o":"Owner"}', '{":x":{"N":"1"}}') WHERE "PK" = 'POST#p1';
@@ -40,16 +40,16 @@ UPDATE app SET item = dyn_apply(item, 'REMOVE PostId') WHERE "PK" = 'POST#p4';
 SELECT dyn_create_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<PostId>", "GSI1PK": "OWNER#<Owner>", "GSI1SK": "<At>"}', '{"PostId": "S", "Owner": "S", "At": "S"}');
 CALL dyn_refresh_entity('app', 'Post');
 SELECT "row", message FROM dyn_job_problems ORDER BY 1;
-SELECT i ->> 'PK' AS pk, i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
+SELECT i ->> 'PK' AS pk, i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index_name => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
 
 -- enforced entities: the job's writes are right, so they pass
 DELETE FROM app WHERE "PK" IN ('POST#p1', 'POST#p2', 'POST#p4');
 SELECT dyn_enforce_entities('app');
 SELECT dyn_create_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<PostId>", "GSI1PK": "BY#<Owner>", "GSI1SK": "<At>"}', '{"PostId": "S", "Owner": "S", "At": "S"}');
 CALL dyn_refresh_entity('app', 'Post');
-SELECT DISTINCT i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
+SELECT DISTINCT i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index_name => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
 -- and a backfill that makes an item none of its entity is refused item by item
-CALL dyn_backfill('app', 'begins_with(PK, :p)', 'SET GSI1PK = :x', vals => '{":x":{"S":"wrong"},":p":{"S":"POST#p5"}}');
+CALL dyn_backfill('app', 'SET GSI1PK = :x', 'begins_with(PK, :p)', vals => '{":x":{"S":"wrong"},":p":{"S":"POST#p5"}}');
 SELECT "row", message FROM dyn_job_problems WHERE kind = 'backfill' ORDER BY 1;
 SELECT dyn_enforce_entities('app', false);
 

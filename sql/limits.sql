@@ -33,7 +33,7 @@ SELECT count(dyn_put('pages', jsonb_build_object('pk', 'a', 'sk', i, 'x', repeat
 SELECT DISTINCT dyn_size(item) FROM pages;
 SET dynamo_table.max_page_size = '500B';
 SELECT p.item_count, p.scanned_count, p.last_evaluated_key FROM dyn_query_page('pages', 'pk = :a', vals => '{":a":"a"}'::jsonb) p;
-SELECT p.item_count, p.scanned_count, p.last_evaluated_key FROM dyn_scan_page('pages', 'sk > :n', vals => '{":n":19}'::jsonb, projection => 'sk') p;
+SELECT p.item_count, p.scanned_count, p.last_evaluated_key FROM dyn_scan_page('pages', filter => 'sk > :n', vals => '{":n":19}'::jsonb, projection => 'sk') p;
 SELECT count(*) FROM dyn_scan('pages');
 SELECT dyn_request('Scan', '{"TableName":"pages","Select":"COUNT","ReturnConsumedCapacity":"TOTAL"}');
 SET dynamo_table.max_page_size = 1;
@@ -87,7 +87,7 @@ SELECT why('dyn_create_table(''none'', ''pk S'', ''sk S'', global_indexes => ind
 CALL dyn_create_index('including_50', 'Extra', 'e S');
 -- what is there stays, whatever the limits are now
 SELECT dyn_put('local_6', '{"pk":"a","sk":"b","l6":"c"}'::jsonb);
-SELECT dyn_query('local_6', 'pk = :a AND l6 = :c', vals => '{":a":"a",":c":"c"}'::jsonb, index => 'Index6');
+SELECT dyn_query('local_6', 'pk = :a AND l6 = :c', vals => '{":a":"a",":c":"c"}'::jsonb, index_name => 'Index6');
 RESET dynamo_table.max_local_indexes;
 RESET dynamo_table.max_global_indexes;
 RESET dynamo_table.max_projected_attributes;

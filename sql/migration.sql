@@ -23,7 +23,7 @@ SELECT dyn_create_entity('clothes', 'Price', '{"pk": "ITEM#<ItemId>", "sk": "PRI
 	"PriceId": {"type": "N integer"}, "Size": {"type": "S text"}, "Price": {"type": "N numeric(10,2)"}, "Gross": {"type": "N numeric"}}');
 SELECT dyn_create_entity('clothes', 'ItemCategory', '{"pk": "ITEM#<ItemId>", "sk": "CATEGORY#<CategoryId>"}', '{"ItemId": {"type": "N integer"},
 	"CategoryId": {"type": "N integer"}, "Category": {"type": "S text"}}');
-SELECT dyn_create_migration('shop', 'clothes', '[
+SELECT dyn_create_migration('clothes', 'shop', '[
 	{"entity": "Item", "from": "items", "attributes": {"ItemId": "id"},
 		"parents": {"m": {"from": "manufacturers", "on": {"id": "manufacturer_id"}, "attributes": {"Manufacturer": "name"}}},
 		"children": {
@@ -87,7 +87,7 @@ SELECT step, state, rows_done FROM dyn_migration_steps WHERE name = 'crm';
 
 -- a query as the source
 SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}', '{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');
-SELECT dyn_create_migration('months', 'crm', '[{"entity": "Month", "query": "SELECT to_char(at, ''YYYY-MM'') AS month, sum(total) AS total, count(*) AS orders FROM shop.orders GROUP BY 1",
+SELECT dyn_create_migration('crm', 'months', '[{"entity": "Month", "query": "SELECT to_char(at, ''YYYY-MM'') AS month, sum(total) AS total, count(*) AS orders FROM shop.orders GROUP BY 1",
 	"key": ["month"]}]');
 CALL dyn_migrate('months');
 SELECT item FROM crm WHERE pk LIKE 'MONTH#%';

@@ -12,7 +12,7 @@ SELECT dyn_create_entity('fwt', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk
 SELECT dyn_create_entity('fwt', 'Order', '{"pk": "ORDER#<Code>", "sk": "#"}', '{"Code": {"type": "S text"}, "CustomerId": {"type": "N integer"}, "CustomerName": {"type": "S text"}, "Total": {"type": "N numeric"},
 	"Products": {"type": "L text[]"}, "Tags": {"type": "SS text[]"}, "Boss": {"type": "S text"}}');
 SELECT dyn_create_entity('fwt', 'Line', '{"pk": "LINES#<OrderId:05>", "sk": "LINE#<Id:05>"}', '{"OrderId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Product": {"type": "S text"}}');
-SELECT dyn_create_migration('fw', 'fwt', '[
+SELECT dyn_create_migration('fwt', 'fw', '[
 	{"entity": "Line", "from": "fw.lines"},
 	{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"},
 		"children": {"Orders": {"from": "fw.orders", "on": {"customer_id": "id"}, "as": "count", "where": "NOT archived"}}},
@@ -31,7 +31,7 @@ ALTER TABLE fw.lines ADD FOREIGN KEY (order_id) REFERENCES fw.orders ON DELETE C
 SELECT dyn_follow_migration('fw');
 SELECT dyn_follow_migration('fw');
 SELECT DISTINCT followed FROM dyn_migration_steps WHERE name = 'fw';
-SELECT dyn_create_migration('fw', 'fwt', '[]');
+SELECT dyn_create_migration('fwt', 'fw', '[]');
 CREATE FUNCTION fw.shows(OUT item dyn_item) RETURNS SETOF dyn_item LANGUAGE sql AS 'SELECT item FROM fwt ORDER BY pk, sk';
 CREATE FUNCTION fw.wrong(OUT step text, OUT source_row text, OUT difference text) RETURNS SETOF record LANGUAGE sql AS $$ SELECT step, source_row, difference FROM dyn_verify_migration('fw') $$;
 INSERT INTO fw.customers VALUES (1, 'Ada'), (2, 'Grace');
@@ -140,24 +140,24 @@ SELECT dyn_unfollow_migration('fw');
 SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%';
 -- what cannot be followed
 ALTER TABLE fw.rows RENAME TO lines;
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "query": "SELECT id AS customer_id FROM fw.customers", "key": ["customer_id"]}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "query": "SELECT id AS customer_id FROM fw.customers", "key": ["customer_id"]}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Orders": "(SELECT count(*) FROM fw.orders o WHERE o.customer_id = src.id)"}}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Name": "random()::text"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id", "Name": "random()::text"}}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}}, {"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.orders", "attributes": {"CustomerId": "id"}}, {"name": "Again", "entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
 SELECT dyn_follow_migration('no');
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"}, "parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Order", "from": "fw.orders", "attributes": {"Total": "total"}, "parents": {"c": {"from": "fw.customers", "on": {"id": "customer_id"}, "attributes": {"Code": "name"}}}}]');
 SELECT dyn_follow_migration('no');
 SELECT dyn_create_entity('fwt', 'Upper', '{"pk": "UPPER#<Code:upper>", "sk": "#"}', '{"Code": {"type": "S text"}}');
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Upper", "from": "fw.orders"}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Upper", "from": "fw.orders"}]');
 SELECT dyn_follow_migration('no');
 CREATE TABLE fw.parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.parts", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.parts", "attributes": {"CustomerId": "id"}}]');
 SELECT dyn_follow_migration('no');
 ALTER TABLE fw.customers OWNER TO regress_writer;
-SELECT dyn_create_migration('no', 'fwt', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
+SELECT dyn_create_migration('fwt', 'no', '[{"entity": "Customer", "from": "fw.customers", "attributes": {"CustomerId": "id"}}]');
 SET ROLE regress_writer;
 SELECT dyn_follow_migration('no');
 RESET ROLE;

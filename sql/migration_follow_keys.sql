@@ -9,7 +9,7 @@ CREATE TABLE fk.places (id int PRIMARY KEY, code text UNIQUE NOT NULL, kind text
 SELECT dyn_create_table('fkt', 'pk S', 'sk S');
 SELECT dyn_create_entity('fkt', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<Id:05>"}', '{"CustomerId": {"type": "N integer"}, "Id": {"type": "N integer"}, "Note": {"type": "S text"}, "CustomerName": {"type": "S text"}, "Products": {"type": "L text[]"}}');
 SELECT dyn_create_entity('fkt', 'Place', '{"pk": "PLACE#<Code>", "sk": [{"when": {"Kind": "a"}, "template": "A#<Part>"}, {"template": "B#"}]}', '{"Code": {"type": "S text"}, "Kind": {"type": "S text"}, "Part": {"type": "S text"}}');
-SELECT dyn_create_migration('fk', 'fkt', '[
+SELECT dyn_create_migration('fkt', 'fk', '[
 	{"entity": "Order", "from": "fk.orders", "parents": {"c": {"from": "fk.customers", "on": {"id": "customer_id"}, "attributes": {"CustomerName": "name"}}},
 		"children": {"Products": {"from": "fk.lines", "on": {"order_id": "id"}, "as": "list", "value": "product"}}},
 	{"entity": "Place", "from": "fk.places"}]');
@@ -50,7 +50,7 @@ CREATE TABLE fk.virtuals (id int PRIMARY KEY, base text);
 DO $$ BEGIN
 	IF current_setting('server_version_num')::int < 180000 THEN RETURN; END IF;
 	EXECUTE 'ALTER TABLE fk.virtuals ADD code text GENERATED ALWAYS AS (upper(base)) VIRTUAL';
-	PERFORM dyn_create_migration('fv', 'fkt', '[{"entity": "Place", "from": "fk.virtuals"}]');
+	PERFORM dyn_create_migration('fkt', 'fv', '[{"entity": "Place", "from": "fk.virtuals"}]');
 	PERFORM dyn_follow_migration('fv');
 	RAISE EXCEPTION 'it is followed';
 EXCEPTION WHEN feature_not_supported THEN NULL;

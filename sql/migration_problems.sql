@@ -7,7 +7,7 @@ INSERT INTO trouble.users VALUES (1, 'ada', 'ADA@x', '2000-01-01', 1), (2, 'a#b'
 	(5, 'e', 'e@x', NULL, 5), (6, 'f', '', NULL, 6);
 SELECT dyn_create_table('people', 'pk S', 'sk S');
 SELECT dyn_create_entity('people', 'User', '{"pk": "USER#<Name>", "sk": "#"}', '{"Name": {"type": "S text"}, "Id": {"type": "N integer"}, "N": {"type": "N numeric"}, "Inverse": {"type": "N numeric"}}');
-SELECT dyn_create_migration('users', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Inverse": "1 / n"}}]');
+SELECT dyn_create_migration('people', 'users', '[{"entity": "User", "from": "trouble.users", "attributes": {"Inverse": "1 / n"}}]');
 SELECT source_row, item IS NOT NULL AS makes_item, problem FROM dyn_preview_migration('users', 1);
 CALL dyn_migrate('users', batch_size => 2);
 SELECT item FROM people;
@@ -27,7 +27,7 @@ DELETE FROM people;
 
 -- several rows make one item: nothing is overwritten, and all are named
 SELECT dyn_create_entity('people', 'Email', '{"pk": "EMAIL#<Email:lower>", "sk": "#"}', '{"Email": {"type": "S text"}, "Id": {"type": "N integer"}}');
-SELECT dyn_create_migration('emails', 'people', '[{"entity": "Email", "from": "trouble.users"}]');
+SELECT dyn_create_migration('people', 'emails', '[{"entity": "Email", "from": "trouble.users"}]');
 SELECT source_row, problem FROM dyn_preview_migration('emails', 0);
 CALL dyn_migrate('emails', batch_size => 1);
 SELECT item FROM people ORDER BY pk;
@@ -36,7 +36,7 @@ SELECT what, source_row, problem FROM dyn_migration_problems('emails') ORDER BY 
 CREATE TABLE trouble.admins (name text PRIMARY KEY);
 INSERT INTO trouble.admins VALUES ('e'), ('g');
 DELETE FROM people;
-SELECT dyn_create_migration('two', 'people', '[{"entity": "User", "from": "trouble.users", "where": "id = 5"}, {"name": "Admins", "entity": "User", "from": "trouble.admins"}]');
+SELECT dyn_create_migration('people', 'two', '[{"entity": "User", "from": "trouble.users", "where": "id = 5"}, {"name": "Admins", "entity": "User", "from": "trouble.admins"}]');
 CALL dyn_migrate('two');
 SELECT item FROM people ORDER BY pk;
 SELECT step, what, source_row, problem FROM dyn_migration_problems('two') ORDER BY source_row;
@@ -46,27 +46,27 @@ SELECT dyn_put('people', '{"pk": {"S": "USER#g"}, "sk": {"S": "#"}, "x": {"N": "
 SELECT step, source_row, problem FROM dyn_preview_migration('two', 0);
 
 -- what cannot be declared
-SELECT dyn_create_migration('', 'people', '[]');
-SELECT dyn_create_migration('m', 'people', '[]');
-SELECT dyn_create_migration('m', 'people', '{}');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attribute": {}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "Nobody", "from": "trouble.users"}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User"}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.nothing"}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "key": ["nothing"]}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Nothing": "id"}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "nothing"}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "1), (2"}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "id, id"}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "1 FROM x; DROP TABLE people"}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "query": "DELETE FROM trouble.users RETURNING *", "key": ["id"]}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "query": "SELECT * FROM trouble.users"}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "query": "SELECT * FROM users", "key": ["id"]}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users"}, {"entity": "User", "from": "trouble.admins"}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "parents": {"p": {"from": "trouble.users", "on": {"email": "email"}}}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "list", "value": "name"}}}]');
-SELECT dyn_create_migration('m', 'people', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "bag"}}}]');
-SELECT dyn_create_migration('m', 'nothing', '[]');
+SELECT dyn_create_migration('people', '', '[]');
+SELECT dyn_create_migration('people', 'm', '[]');
+SELECT dyn_create_migration('people', 'm', '{}');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attribute": {}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "Nobody", "from": "trouble.users"}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User"}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.nothing"}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "key": ["nothing"]}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attributes": {"Nothing": "id"}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "nothing"}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "1), (2"}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "id, id"}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "attributes": {"Id": "1 FROM x; DROP TABLE people"}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "DELETE FROM trouble.users RETURNING *", "key": ["id"]}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "SELECT * FROM trouble.users"}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "query": "SELECT * FROM users", "key": ["id"]}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users"}, {"entity": "User", "from": "trouble.admins"}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "parents": {"p": {"from": "trouble.users", "on": {"email": "email"}}}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "list", "value": "name"}}}]');
+SELECT dyn_create_migration('people', 'm', '[{"entity": "User", "from": "trouble.users", "children": {"N": {"from": "trouble.admins", "on": {"name": "name"}, "as": "bag"}}}]');
+SELECT dyn_create_migration('nothing', 'm', '[]');
 SELECT dyn_drop_migration('nothing');
 CALL dyn_migrate('nothing');
 CALL dyn_migrate('two', 'nothing');
@@ -80,25 +80,25 @@ SELECT * FROM dyn_migration_step_list('nothing');
 SELECT dyn_create_entity('people', 'Log', '{"pk": "LOG#<Id>", "sk": "#"}', '{"Id": {"type": "S text", "default": "ksuid"}, "N": {"type": "N numeric"}}');
 CREATE TABLE trouble.logs (n int PRIMARY KEY, id text);
 INSERT INTO trouble.logs VALUES (1, 'x'), (2, NULL);
-SELECT dyn_create_migration('logs', 'people', '[{"entity": "Log", "query": "SELECT n FROM trouble.logs", "key": ["n"]}]');
-SELECT dyn_create_migration('logs', 'people', '[{"entity": "Log", "from": "trouble.logs"}]');
+SELECT dyn_create_migration('people', 'logs', '[{"entity": "Log", "query": "SELECT n FROM trouble.logs", "key": ["n"]}]');
+SELECT dyn_create_migration('people', 'logs', '[{"entity": "Log", "from": "trouble.logs"}]');
 SELECT source_row, item, problem FROM dyn_migration_items('logs');
 -- a key that is none
 CREATE VIEW trouble.names AS SELECT left(email, 1) AS id, 1 AS n FROM trouble.users;
-SELECT dyn_create_migration('names', 'people', '[{"entity": "Log", "from": "trouble.names"}]');
-SELECT dyn_create_migration('names', 'people', '[{"entity": "Log", "from": "trouble.names", "key": ["id"]}]');
+SELECT dyn_create_migration('people', 'names', '[{"entity": "Log", "from": "trouble.names"}]');
+SELECT dyn_create_migration('people', 'names', '[{"entity": "Log", "from": "trouble.names", "key": ["id"]}]');
 CALL dyn_migrate('names');
 -- a map with a key twice
 SELECT dyn_create_entity('people', 'Group', '{"pk": "GROUP#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "Members": {"type": "M jsonb"}}');
-SELECT dyn_create_migration('groups', 'people', '[{"entity": "Group", "from": "trouble.logs", "where": "n = 1", "attributes": {"Id": "n"},
+SELECT dyn_create_migration('people', 'groups', '[{"entity": "Group", "from": "trouble.logs", "where": "n = 1", "attributes": {"Id": "n"},
 	"children": {"Members": {"from": "trouble.names", "on": {"n": "n"}, "as": "map", "key": "id", "value": "n"}}}]');
 SELECT source_row, item, problem FROM dyn_migration_items('groups');
 -- names are looked up in all of the database
 SELECT dyn_create_table('others', 'pk S', 'sk S');
 SELECT dyn_create_entity('others', 'User', '{"pk": "USER#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}}');
-SELECT dyn_create_migration('two', 'others', '[{"entity": "User", "from": "trouble.users"}]');
+SELECT dyn_create_migration('others', 'two', '[{"entity": "User", "from": "trouble.users"}]');
 -- the source changes its shape
-SELECT dyn_create_migration('users2', 'others', '[{"entity": "User", "from": "trouble.users"}]');
+SELECT dyn_create_migration('others', 'users2', '[{"entity": "User", "from": "trouble.users"}]');
 ALTER TABLE trouble.users RENAME TO persons;
 CALL dyn_migrate('users2');
 ALTER TABLE trouble.persons RENAME TO users;
@@ -110,7 +110,7 @@ CREATE ROLE regress_migrator;
 GRANT USAGE ON SCHEMA trouble TO regress_migrator;
 GRANT TRIGGER ON others TO regress_migrator;
 SET ROLE regress_migrator;
-SELECT dyn_create_migration('mine', 'others', '[{"entity": "User", "from": "trouble.users"}]');
+SELECT dyn_create_migration('others', 'mine', '[{"entity": "User", "from": "trouble.users"}]');
 SELECT dyn_drop_migration('users2');
 SELECT dyn_follow_migration('users2');
 SELECT name, step FROM dyn_migration_step_list();

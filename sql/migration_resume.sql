@@ -6,7 +6,7 @@ CREATE TABLE mr.rows (id int PRIMARY KEY, v text);
 INSERT INTO mr.rows SELECT i, 'v' || i FROM generate_series(1, 20) i;
 SELECT dyn_create_table('mrt', 'pk S', 'sk S');
 SELECT dyn_create_entity('mrt', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
-SELECT dyn_create_migration('mr', 'mrt', '[{"entity": "Row", "from": "mr.rows"}]');
+SELECT dyn_create_migration('mrt', 'mr', '[{"entity": "Row", "from": "mr.rows"}]');
 CREATE FUNCTION mr.stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.pk = 'ROW#11' THEN RAISE EXCEPTION 'stop' USING errcode = 'io_error'; END IF; RETURN new; END $$;
 CREATE TRIGGER stop BEFORE INSERT ON mrt FOR EACH ROW EXECUTE FUNCTION mr.stop();
 \set VERBOSITY terse
@@ -37,7 +37,7 @@ SELECT dyn_unfollow_migration('mr');
 -- functions that refuse a row, with long messages
 CREATE FUNCTION mr.checked(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF length($1) > 100 THEN RAISE EXCEPTION 'too long: %', $1; END IF; RETURN $1; END $$;
 INSERT INTO mr.rows VALUES (21, repeat('long', 100000));
-SELECT dyn_create_migration('mr', 'mrt', '[{"entity": "Row", "from": "mr.rows", "attributes": {"V": "mr.checked(v)"}}]');
+SELECT dyn_create_migration('mrt', 'mr', '[{"entity": "Row", "from": "mr.rows", "attributes": {"V": "mr.checked(v)"}}]');
 CALL dyn_migrate('mr');
 SELECT what, source_row, length(problem), right(problem, 9) FROM dyn_migration_problems('mr');
 SELECT source_row, left(difference, 20) FROM dyn_verify_migration('mr');

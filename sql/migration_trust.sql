@@ -11,7 +11,7 @@ SET search_path = mto, public;
 CREATE TABLE mto.rows (id int PRIMARY KEY, v text);
 SELECT dyn_create_table('mtitems', 'pk S');
 SELECT dyn_create_entity('mtitems', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
-SELECT dyn_create_migration('mt', 'mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_create_migration('mtitems', 'mt', '[{"entity": "Row", "from": "mto.rows"}]');
 SELECT dyn_follow_migration('mt');
 GRANT SELECT ON mto.rows TO regress_mallory;
 -- the same name, of somebody else
@@ -19,9 +19,9 @@ SET ROLE regress_mallory;
 SET search_path = mtm, public;
 SELECT dyn_create_table('mtforged', 'pk S');
 SELECT dyn_create_entity('mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
-SELECT dyn_create_migration('mt', 'mtforged', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_create_migration('mtforged', 'mt', '[{"entity": "Row", "from": "mto.rows"}]');
 CREATE FUNCTION mtm.gain(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'runs as %', current_user; RETURN $1; END $$;
-SELECT dyn_create_migration('mu', 'mtforged', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
+SELECT dyn_create_migration('mtforged', 'mu', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
 GRANT ALL ON mtforged TO PUBLIC;
 DO $$ DECLARE arguments text; BEGIN
 	SELECT string_agg(quote_literal(replace(a, '"mu"', '"mt"')), ', ') INTO arguments FROM pg_trigger,
@@ -42,7 +42,7 @@ SELECT * FROM dyn_verify_migration('mt');
 SET ROLE regress_owner;
 SELECT count(*) FROM dyn_verify_migration('mt');
 SELECT dyn_unfollow_migration('mt');
-SELECT dyn_create_migration('mt', 'mto.mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_create_migration('mto.mtitems', 'mt', '[{"entity": "Row", "from": "mto.rows"}]');
 -- what nobody can read
 SET ROLE regress_mallory;
 CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model('rubbish');
@@ -59,7 +59,7 @@ SET ROLE regress_mallory;
 CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON mtm.mtforged FOR EACH ROW EXECUTE FUNCTION dyn_model('{"entity": "Row", "keys": {"pk": "ROW#<Id>"}, "attributes": {}}');
 DROP TABLE mtm.other;
 SELECT dyn_create_entity('mtm.mtforged', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
-SELECT dyn_create_migration('mt', 'mtm.mtforged', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
+SELECT dyn_create_migration('mtm.mtforged', 'mt', '[{"entity": "Row", "from": "mto.rows", "attributes": {"V": "mtm.gain(v)"}}]');
 RESET ROLE;
 INSERT INTO mto.rows VALUES (3, 'c');
 SET ROLE regress_owner;
@@ -73,7 +73,7 @@ SET ROLE regress_owner;
 SELECT dyn_create_table('mto.mtitems', 'pk S');
 SELECT dyn_create_entity('mto.mtitems', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
 RESET ROLE;
-SELECT dyn_create_migration('mw', 'mto.mtitems', '[{"entity": "Row", "from": "mto.rows"}]');
+SELECT dyn_create_migration('mto.mtitems', 'mw', '[{"entity": "Row", "from": "mto.rows"}]');
 SELECT dyn_follow_migration('mw');
 ALTER TABLE mto.rows OWNER TO regress_mallory;
 SELECT dyn_follow_migration('mw');

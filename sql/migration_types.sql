@@ -38,7 +38,7 @@ SELECT * FROM dyn_verify_migration('kinds') WHERE difference NOT LIKE 'error:%';
 CREATE TABLE kinds.casts (id int PRIMARY KEY, v text);
 INSERT INTO kinds.casts VALUES (1, '12'), (2, 'twelve'), (3, '123456');
 SELECT dyn_create_entity('kinds', 'Cast', '{"pk": "CAST#<Id>", "sk": "-"}', '{"Id": {"type": "S text"}, "Number": {"type": "N integer"}, "Short": {"type": "S varchar(3)"}}');
-SELECT dyn_create_migration('casts', 'kinds', '[{"entity": "Cast", "from": "kinds.casts", "attributes": {"Number": "v", "Short": "v"}}]');
+SELECT dyn_create_migration('kinds', 'casts', '[{"entity": "Cast", "from": "kinds.casts", "attributes": {"Number": "v", "Short": "v"}}]');
 CALL dyn_migrate('casts');
 SELECT item FROM kinds WHERE pk LIKE 'CAST#%';
 SELECT source_row, problem FROM dyn_migration_problems('casts');
@@ -47,7 +47,7 @@ CREATE TABLE kinds.keys (c char(3), t timestamptz, m kinds.mood, n numeric, PRIM
 INSERT INTO kinds.keys SELECT c, t::timestamptz, m::kinds.mood, n FROM unnest('{b,abc}'::text[]) c, unnest('{2024-01-01 00:00+00,2024-01-01 00:00:00.123456+00}'::text[]) t,
 	unnest('{cross,calm}'::text[]) m, unnest('{1.10,-5}'::numeric[]) n;
 SELECT dyn_create_entity('kinds', 'Key', '{"pk": "KEY#<C>", "sk": "<T>#<M>#<N>"}', '{"C": {"type": "S char(3)"}, "T": {"type": "S timestamptz"}, "M": {"type": "S kinds.mood"}, "N": {"type": "N numeric"}}');
-SELECT dyn_create_migration('keys', 'kinds', '[{"entity": "Key", "from": "kinds.keys"}]');
+SELECT dyn_create_migration('kinds', 'keys', '[{"entity": "Key", "from": "kinds.keys"}]');
 CALL dyn_migrate('keys', batch_size => 1);
 SELECT pk, sk FROM kinds WHERE pk LIKE 'KEY#%' ORDER BY 1, 2;
 SELECT * FROM dyn_verify_migration('keys');

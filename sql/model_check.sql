@@ -24,7 +24,7 @@ SELECT * FROM dyn_check_entities('app', 0);
 SELECT * FROM dyn_check_entities('app', NULL);
 SELECT * FROM dyn_check_entities('nope');
 -- views that are older than what is declared
-SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', 'by_email', index => 'GSI1'), dyn_create_entity_view('app', 'Link');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', 'by_email', index_name => 'GSI1'), dyn_create_entity_view('app', 'Link');
 SELECT count(*) FROM dyn_check_entities('app') WHERE key IS NULL;
 SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"U#<UserId>","GSI1SK":"<Email>"}', '{"OrgId":"S","UserId":"S uuid","Age":"N integer","Email":"S"}');
 SELECT dyn_drop_entity('app', 'Link');

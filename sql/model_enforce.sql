@@ -199,7 +199,7 @@ SET client_min_messages = warning;
 CALL dyn_create_index('before', 'GSI1', 'G S');
 CALL dyn_enable_ttl('before', 'until');
 RESET client_min_messages;
-SELECT dyn_query('before', 'G = :g', index => 'GSI1', vals => '{":g":{"S":"g"}}');
+SELECT dyn_query('before', 'G = :g', index_name => 'GSI1', vals => '{":g":{"S":"g"}}');
 UPDATE before SET item = item;
 UPDATE before SET item = jsonb '{"PK": "x", "SK": "y", "G": "h"}';
 SELECT dyn_drop_table('before');

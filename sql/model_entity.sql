@@ -25,8 +25,8 @@ SELECT dyn_create_entity('hub', 'User', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT
 SELECT dyn_create_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": "ACCOUNT#<Name>", "GSI3PK": "ACCOUNT#<Name>", "GSI3SK": "ACCOUNT#<Name>"}', '{"Name": "S"}');
 SELECT dyn_create_entity('hub', 'Membership', '{"PK": "ACCOUNT#<Org>", "SK": "MEMBERSHIP#<User>"}', '{"Org": "S", "User": "S"}');
 SELECT dyn_create_entity('hub', 'Gist', '{"PK": "ACCOUNT#<User>", "SK": "#GIST#<Id>"}', '{"User": "S", "Id": {"type": "S", "default": "ksuid"}}');
-SELECT name, type_attribute, type_value FROM dyn_entities('hub');
-SELECT jsonb_pretty(keys), jsonb_pretty(attributes) FROM dyn_entities('hub') WHERE name = 'Issue';
+SELECT entity, type_attribute, type_value FROM dyn_entities('hub');
+SELECT jsonb_pretty(keys), jsonb_pretty(attributes) FROM dyn_entities('hub') WHERE entity = 'Issue';
 
 -- M03: keys of attributes; a key of an index that lacks one is left out, one of the table is not
 SELECT dyn_entity_keys('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 15, "Status": "OPEN"}')::jsonb;
@@ -63,10 +63,10 @@ SELECT dyn_delete_entity('hub', 'User', jsonb '{"Name": "acme"}');
 SELECT dyn_put_entity('hub', 'User', jsonb '{"Name": "acme"}', 'attribute_not_exists(PK)');
 
 -- M25: the repository between its issues: open ones forward, newest first; closed ones backward, newest first
-SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK >= :r', index => 'GSI4', max_items => 4, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#"}}') i;
-SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK <= :r', index => 'GSI4', forward => false, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#o#n"}}') i;
+SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK >= :r', index_name => 'GSI4', max_items => 4, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#"}}') i;
+SELECT i ->> 'Type', i ->> 'Number' FROM dyn_query('hub', 'GSI4PK = :p AND GSI4SK <= :r', index_name => 'GSI4', forward => false, vals => '{":p":{"S":"REPO#o#n"},":r":{"S":"#REPO#o#n"}}') i;
 -- the original before its forks
-SELECT i ->> 'Owner', i ->> 'GSI2SK' FROM dyn_query('hub', 'GSI2PK = :p', index => 'GSI2', vals => '{":p":{"S":"REPO#o#n"}}') i;
+SELECT i ->> 'Owner', i ->> 'GSI2SK' FROM dyn_query('hub', 'GSI2PK = :p', index_name => 'GSI2', vals => '{":p":{"S":"REPO#o#n"}}') i;
 -- M12: the items of a type
 SELECT count(*) FROM dyn_scan('hub', filter => '#t = :t', names => '{"#t": "Type"}', vals => '{":t":{"S":"Issue"}}');
 -- M04: prefixes keep types apart; M20: any level of a hierarchy, delimiter included
@@ -140,7 +140,7 @@ SELECT dyn_put_entity('whole', 'Reading', jsonb '{"Device": "d#1", "Seq": 7, "Co
 SELECT i, dyn_entity_attributes('whole', i) FROM dyn_scan('whole') i;
 SELECT dyn_get_entity('whole', 'Reading', jsonb '{"Device": "d#1", "Seq": 7}');
 SELECT dyn_update_entity('whole', 'Reading', jsonb '{"Device": "d#1", "Seq": 7}', 'REMOVE Country', return_values => 'ALL_NEW');
-SELECT count(*) FROM dyn_scan('whole', index => 'by_date');
+SELECT count(*) FROM dyn_scan('whole', index_name => 'by_date');
 SELECT dyn_get_entity('whole', 'Reading', jsonb '{"pk": "d#1", "Seq": 7}');
 
 -- M11, I26: an index with an attribute that is another's key; the engine allows it
@@ -164,9 +164,9 @@ SELECT dyn_create_entity('overlap', 'h', '{"PK": "<A>"}', '{"A": "S"}');
 
 -- replacing, dropping
 SELECT dyn_create_entity('overlap', 'h', '{"PK": "H#<A>"}', '{"A": "S"}', type_attribute => 'kind', type_value => 'hh');
-SELECT * FROM dyn_entities('overlap') WHERE name >= 'g';
+SELECT * FROM dyn_entities('overlap') WHERE entity >= 'g';
 SELECT dyn_drop_entity('overlap', 'h');
 SELECT dyn_drop_entity('overlap', 'h');
 SELECT count(*) FROM dyn_entities('overlap');
-SELECT dyn_drop_entity('overlap', name) FROM dyn_entities('overlap') ORDER BY name LIMIT 1;
+SELECT dyn_drop_entity('overlap', entity) FROM dyn_entities('overlap') ORDER BY entity LIMIT 1;
 DROP TABLE hub, whole, shared, overlap;

@@ -57,7 +57,7 @@ SELECT dyn_create_access_pattern('projects', 'two_organizations', 'TransactGetIt
 -- M01: the chart
 SELECT dyn_access_pattern_chart('projects');
 SELECT dyn_access_pattern_chart('projects', 'markdown');
-SELECT entity, name, operation, index_name, parameters FROM dyn_access_patterns('projects') WHERE name LIKE '%by_name' OR name = 'move_project';
+SELECT entity, access_pattern, operation, index_name, parameters FROM dyn_access_patterns('projects') WHERE access_pattern LIKE '%by_name' OR access_pattern = 'move_project';
 
 -- M13: each by its name
 CREATE FUNCTION run(pattern text, parameters jsonb) RETURNS SETOF text LANGUAGE sql AS
@@ -130,7 +130,7 @@ SELECT dyn_create_access_pattern('projects', 'p', 'PutItem', '{"Item":{"PK":{"S"
 SELECT dyn_create_access_pattern('projects', 'p', 'UpdateItem', '{"Key":{"PK":{"S":"a"},"SK":{"S":"b"}},"UpdateExpression":"SET SK = :s","ExpressionAttributeValues":{":s":{"S":"<s>"}}}');
 SELECT dyn_create_access_pattern('projects', 'p', 'TransactWriteItems', '{"TransactItems":[{"Put":{"Item":{"PK":{"S":"<a>"},"SK":{"S":"x"}}}},{"Get":{}}]}');
 SELECT dyn_create_access_pattern('projects', 'p', 'TransactGetItems', '{"TransactItems":[{"Get":{"Key":{"PK":{"S":"<a>"}}}}]}');
-SELECT count(*) FROM dyn_access_patterns('projects') WHERE name = 'p';
+SELECT count(*) FROM dyn_access_patterns('projects') WHERE access_pattern = 'p';
 -- and of parameters when it is run
 SELECT dyn_run_access_pattern('projects', 'nope');
 SELECT dyn_run_access_pattern('projects', 'projects');
@@ -143,7 +143,7 @@ SELECT dyn_access_pattern_chart('projects', 'html');
 SELECT dyn_create_access_pattern('projects', 'projects', 'Query', '{"KeyConditionExpression":"PK = :o","ExpressionAttributeValues":{":o":{"S":"ORG#<org>"}}}', notes => 'a|b <c> `d`');
 SELECT dyn_drop_access_pattern('projects', 'team');
 SELECT dyn_drop_access_pattern('projects', 'team');
-SELECT name, parameters, notes FROM dyn_access_patterns('projects') LIMIT 5;
+SELECT access_pattern, parameters, notes FROM dyn_access_patterns('projects') LIMIT 5;
 SELECT (regexp_split_to_array(dyn_access_pattern_chart('projects', 'markdown'), '\n'))[7];
 CREATE ROLE dyn_pattern_reader;
 SET ROLE dyn_pattern_reader;

@@ -54,13 +54,13 @@ SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Title');
 SELECT dyn_create_entity_view('app', 'Ticket', unnest => 'Nope');
 
 -- what is in an index
-SELECT dyn_create_entity_view('app', 'Org', index => 'GSI1'), dyn_create_entity_view('app', 'Ticket', index => 'GSI1'), dyn_create_entity_view('app', 'Ticket', 'by_status', index => 'ByStatus'),
-  dyn_create_entity_view('app', 'Ticket', index => 'Turned');
+SELECT dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Ticket', index_name => 'GSI1'), dyn_create_entity_view('app', 'Ticket', 'by_status', index_name => 'ByStatus'),
+  dyn_create_entity_view('app', 'Ticket', index_name => 'Turned');
 SELECT "Number" FROM by_status ORDER BY 1;
 SELECT "Number" FROM "Ticket_GSI1" ORDER BY 1;
 SELECT "Number" FROM "Ticket_Turned" ORDER BY 1;
-SELECT dyn_create_entity_view('app', 'User', index => 'GSI1');
-SELECT dyn_create_entity_view('app', 'User', index => 'Nope');
+SELECT dyn_create_entity_view('app', 'User', index_name => 'GSI1');
+SELECT dyn_create_entity_view('app', 'User', index_name => 'Nope');
 
 -- an item is in the view of its entity if its keys are where it belongs; what its other keys are does not matter there
 SELECT dyn_put('app', '{"pk":{"S":"TICKET#10"},"sk":{"S":"TICKET"},"Type":{"S":"Ticket"},"Number":{"N":"10"}}');

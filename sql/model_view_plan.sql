@@ -11,8 +11,8 @@ SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<Kind>
 -- each type by itself
 SELECT dyn_create_entity('app', 'Odd', '{"pk":"ODD#<Uuid>","sk":"<Date>#<Color>#<Number>#<Time:day>#<Loose>#<Map.City>"}',
   '{"Uuid":"S uuid","Date":"S date","Color":"S color","Number":"N","Time":"S timestamptz","Loose":"S char(10)","Map":"M"}');
-SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'Org', index => 'GSI1'), dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index => 'GSI1'),
-  dyn_create_entity_view('app', 'Project', 'by_status', index => 'ByStatus'), dyn_create_entity_view('app', 'Odd');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'Org', index_name => 'GSI1'), dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'),
+  dyn_create_entity_view('app', 'Project', 'by_status', index_name => 'ByStatus'), dyn_create_entity_view('app', 'Odd');
 SELECT count(*) FROM (VALUES ('Org', '{"OrgId":"1","Name":"Happy Inc"}'::jsonb), ('Org', '{"OrgId":"2","Name":"ABC"}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":1,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Status":"new","Priority":5}'),
   ('Project', '{"OrgId":"1","Kind":"agile","ProjectId":2,"Lead":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Closed":true,"Status":"new","Priority":3}'),

@@ -7,7 +7,7 @@ SET DATESTYLE = ISO;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}', local_indexes => '{"ByDue": {"sort_key": "Due S"}}');
 SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>","GSI1PK":"LEAD#<Lead>","GSI1SK":[{"when":{"Closed":null},"template":"OPEN#<Name>"},{"template":"CLOSED#<Name>"}]}',
   '{"OrgId":"S","ProjectId":"N integer","Name":{"type":"S","required":true,"stored":"n"},"Lead":"S","Closed":"S timestamptz(0)","Budget":"N numeric(10,2)","Tags":"SS","Lines":"L","Meta":"M","Due":"S date","Key":{"type":"S","default":"ksuid"}}');
-SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index => 'GSI1'), dyn_create_entity_view('app', 'Project', unnest => 'Tags');
+SELECT dyn_create_entity_view('app', 'Project'), dyn_create_entity_view('app', 'Project', index_name => 'GSI1'), dyn_create_entity_view('app', 'Project', unnest => 'Tags');
 
 -- INSERT: keys, type attribute and defaults are made
 INSERT INTO "Project" ("OrgId", "ProjectId", "Name", "Lead", "Budget", "Tags", "Lines", "Meta", "Due")
@@ -35,7 +35,7 @@ SELECT item #- '{Key}' FROM (SELECT dyn_get('app', '{"pk":{"S":"ORG#1"},"sk":{"S
 UPDATE "Project" SET "Lead" = NULL, "Due" = NULL, "Lines" = '[]', "Meta" = '{}' WHERE "OrgId" = '1' AND "ProjectId" = 7;
 SELECT item #- '{Key}' FROM (SELECT dyn_get('app', '{"pk":{"S":"ORG#1"},"sk":{"S":"PRO#00007"}}')::jsonb AS item) i;
 UPDATE "Project" SET "Lead" = 'bob' WHERE "ProjectId" < 3;
-SELECT item ->> 'GSI1PK', item ->> 'GSI1SK' FROM dyn_scan('app', index => 'GSI1') item;
+SELECT item ->> 'GSI1PK', item ->> 'GSI1SK' FROM dyn_scan('app', index_name => 'GSI1') item;
 UPDATE "Project" SET "Name" = "Name" WHERE "ProjectId" = 7 RETURNING "Name";
 UPDATE "Project" SET "Name" = 'x' WHERE "ProjectId" = 99;
 -- the key stays

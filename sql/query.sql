@@ -1,7 +1,7 @@
 -- dyn_query(): docs/semantics.md, Q01 to Q07, Q18, Q21, Q23, KC01 to KC17; its data sets D and E.
 CREATE FUNCTION sks(table_name text, condition text, vals dyn_item, names jsonb DEFAULT NULL, forward boolean DEFAULT true, max_items bigint DEFAULT NULL,
   start_key dyn_item DEFAULT NULL, attribute text DEFAULT 'sk') RETURNS text LANGUAGE sql AS
-  $$ SELECT coalesce(string_agg(item->>attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names, vals, NULL, NULL, forward, max_items, start_key) AS item $$;
+  $$ SELECT coalesce(string_agg(item->>attribute, ', '), '(none)') FROM dyn_query(table_name, condition, names => names, vals => vals, forward => forward, max_items => max_items, start_key => start_key) AS item $$;
 
 -- D01 to D08: organizations, users, tickets
 SELECT dyn_create_table('app', 'pk S', 'sk S');
@@ -117,7 +117,7 @@ SELECT sks('mov', 'Actor = :a', '{":a":{"S":"T"}}', max_items => -1);
 -- V: what a key condition cannot be
 CREATE FUNCTION why(condition text, vals dyn_item, names jsonb DEFAULT NULL, table_name text DEFAULT 'mov', OUT state text, OUT message text) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM dyn_query(table_name, condition, names, vals);
+	PERFORM dyn_query(table_name, condition, names => names, vals => vals);
 	message := 'accepted';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
@@ -135,8 +135,8 @@ SELECT (why('Actor = :a', ('{":a":{"S":"' || repeat('x', 2049) || '"}}')::dyn_it
 SELECT (why('p = :p AND begins_with(c, :c)', '{":p":{"S":"a"},":c":{"N":"1"}}', NULL, 'nums')).*;
 SELECT n, (why('#a = :a', '{":a":{"S":"T"}}', n)).* FROM unnest(ARRAY['{"#a":"Actor","#b":"x"}', '{"a":"Actor"}', '{"#a":5}', '{"#a":""}', '["#a"]', '{"#a":"Nope"}', '{"#a":"Actor"}']::jsonb[]) n;
 SELECT (why('x = :a', '{":a":{"S":"T"}}', NULL, 'nope')).*;
-SELECT dyn_query(NULL, 'x', NULL);
-SELECT dyn_query('mov', NULL, NULL);
+SELECT dyn_query(NULL, 'x');
+SELECT dyn_query('mov', NULL);
 SELECT dyn_query('mov', 'Actor = :a', vals => '{":a":"T"}');
 SELECT sks('mov', 'Actor = :a', '{":a":"T"}'::jsonb, max_items => 1, attribute => 'Movie') AS plain_values;
 

@@ -65,7 +65,7 @@ INSERT INTO legacy_values VALUES ('{"S":"hello"}'), ('{"S":"hel"}'), ('{"S":"x"}
   ('{"L":[{"S":"x"},{"N":"5"},{"BOOL":true}]}'), ('{"M":{"x":{"N":"5"}}}'), ('{"SS":["hello","x"]}'), ('{"NS":["5","6"]}'), ('{"BS":["aGVsbG8="]}');
 CREATE FUNCTION left_by_expression(filter text, vals text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT coalesce(string_agg(item ->> 'pk', ' ' ORDER BY item ->> 'pk' COLLATE "C"), '(none)') FROM dyn_scan('legacy', filter, '{"#a":"a"}', vals::dyn_item) item);
+  RETURN (SELECT coalesce(string_agg(item ->> 'pk', ' ' ORDER BY item ->> 'pk' COLLATE "C"), '(none)') FROM dyn_scan('legacy', filter => filter, names => '{"#a":"a"}', vals => vals::dyn_item) item);
 EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
 END $$;
 CREATE TABLE legacy_matrix AS

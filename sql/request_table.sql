@@ -38,7 +38,7 @@ SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'shop'::regclass AND tgname = '
 SELECT (dyn_request('DescribeTable', '{"TableName": "shop"}') -> 'Table')::jsonb = dyn_describe_table('shop') AS the_same,
        to_timestamp((dyn_request('DescribeTable', '{"TableName": "shop"}') #>> '{Table,CreationDateTime}')::float8) BETWEEN now() - interval '1 hour' AND now() + interval '1 hour' AS just_now;
 SELECT dyn_put('shop', '{"PK":{"S":"a"},"SK":{"S":"b"},"tenant":{"S":"t"},"bytes":{"B":"AQ=="},"n":{"N":"1"},"date":{"S":"d"}}');
-SELECT * FROM dyn_query('shop', 'tenant = :t AND bytes = :b', vals => '{":t":{"S":"t"},":b":{"B":"AQ=="}}', index => 'several');
+SELECT * FROM dyn_query('shop', 'tenant = :t AND bytes = :b', vals => '{":t":{"S":"t"},":b":{"B":"AQ=="}}', index_name => 'several');
 
 -- as little as possible; the default of BillingMode is PROVISIONED
 SELECT stable(dyn_request('CreateTable', '{"TableName": "small", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],

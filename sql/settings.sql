@@ -16,7 +16,7 @@ SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:00000
 CALL dyn_enable_ttl('app', 'expires');
 \set VERBOSITY default
 SELECT arguments('app');
-SELECT * FROM dyn_query('app', 'a = :a', vals => '{":a":{"S":"x"}}', index => 'GSI1');
+SELECT * FROM dyn_query('app', 'a = :a', vals => '{":a":{"S":"x"}}', index_name => 'GSI1');
 INSERT INTO app (item) VALUES ('{"pk":{"S":"2"},"a":{"S":"x"}}') RETURNING pk, a;
 
 -- taken back with the transaction, and with a savepoint

@@ -4,7 +4,7 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \echo skipped: wal_level is not logical
 \quit
 \endif
--- dyn_read_stream(), dyn_read_stream_json(), positions: what they read of records that are put there by hand, so that
+-- dyn_read_stream(), positions: what they read of records that are put there by hand, so that
 -- their places are known; docs/semantics.md, ST05, ST06, ST08, ST09, ST10.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -46,11 +46,11 @@ SELECT record('app', 2, '0/400', 1, 'T', 0, NULL), record('app', 2, '0/400', 2, 
 \x
 SELECT * FROM dyn_read_stream('app');
 \x
-SELECT regexp_replace(regexp_replace(record::text, '"eventID":"[0-9a-f]{8}', '"eventID":"RELATION'), 'stream/[^"]*', 'stream/LABEL') AS record FROM dyn_read_stream_json('app');
-SELECT record -> 'dynamodb' -> 'NewImage' AS plain FROM dyn_read_stream_json('app', max_records => 1, plain => true);
+SELECT regexp_replace(regexp_replace(record::text, '"eventID":"[0-9a-f]{8}', '"eventID":"RELATION'), 'stream/[^"]*', 'stream/LABEL') AS record FROM dyn_read_stream('app', format => 'dynamodb');
+SELECT record -> 'dynamodb' -> 'NewImage' AS plain FROM dyn_read_stream('app', max_records => 1, format => 'plain');
 
 -- positions
-SELECT sequence_number = seq('0/200', 1) AS same FROM dyn_read_stream('app', seq('0/100', 2), 1);
+SELECT sequence_number = seq('0/200', 1) AS same FROM dyn_read_stream('app', seq('0/100', 2), max_records => 1);
 SELECT count(*) FROM dyn_read_stream('app', seq('0/100', 2));
 SELECT count(*) FROM dyn_read_stream('app', 'AFTER_SEQUENCE_NUMBER ' || seq('0/100', 2));
 SELECT count(*) FROM dyn_read_stream('app', 'AT_SEQUENCE_NUMBER ' || seq('0/100', 2));
@@ -73,7 +73,7 @@ DECLARE
 BEGIN
   FOR n IN 1 .. 10 LOOP
     SELECT string_agg(event_name || coalesce(keys ->> 'pk', ''), ' ' ORDER BY sequence_number), coalesce(max(sequence_number), at) INTO events, at
-      FROM dyn_read_stream('app', at, size, only_shard);
+      FROM dyn_read_stream('app', at, max_records => size, shard => only_shard);
     page := n;
     EXIT WHEN events IS NULL;
     RETURN NEXT;
@@ -95,14 +95,14 @@ SELECT attempt(format('SELECT dyn_read_stream(''app'', stream => %L)', stream)) 
   ('arn:aws:dynamodb:local:0:table/none/stream/2001-01-01T00:00:00.000'), ('arn:aws:dynamodb:local:0:table/app'), ('arn:aws:dynamodb:local:0:table/app/stream/')) v (stream);
 
 -- waiting: for so long at most, and for what is there not at all
-SELECT wait, attempt(format('SELECT dyn_read_stream(''app'', wait => %L)', wait)) FROM (VALUES ('-1 s'), ('61 s'), ('1 day'), ('1 mon'), ('1 mon -30 days'), ('60 s')) v (wait);
+SELECT wait, attempt(format('SELECT dyn_read_stream(''app'', max_wait => %L)', wait)) FROM (VALUES ('-1 s'), ('61 s'), ('1 day'), ('1 mon'), ('1 mon -30 days'), ('60 s')) v (wait);
 SELECT clock_timestamp() AS start \gset
-SELECT count(*) FROM dyn_read_stream('app', 'LATEST', wait => '100 ms');
+SELECT count(*) FROM dyn_read_stream('app', 'LATEST', max_wait => '100 ms');
 SELECT clock_timestamp() - :'start' >= interval '100 ms' AS waited;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM dyn_read_stream('app');
-SELECT count(*) FROM dyn_read_stream('app', wait => '0 s');
-SELECT attempt('SELECT dyn_read_stream(''app'', wait => ''1 s'')');
+SELECT count(*) FROM dyn_read_stream('app', max_wait => '0 s');
+SELECT attempt('SELECT dyn_read_stream(''app'', max_wait => ''1 s'')');
 ROLLBACK;
 BEGIN READ ONLY;
 SELECT count(*) FROM dyn_read_stream('app');
@@ -154,7 +154,7 @@ INSERT INTO dyn_stream_gaps VALUES ('0/180', '0/190', '2001-01-01'), ('0/250', '
 SELECT count(*), max(sequence_number) = seq('0/200', 1) AS until FROM dyn_read_stream('app');
 SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/200', 1)));
 SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/27f', 9)));
-SELECT attempt(format('SELECT dyn_read_stream(''app'', %L, wait => ''60 s'')', seq('0/260')));
+SELECT attempt(format('SELECT dyn_read_stream(''app'', %L, max_wait => ''60 s'')', seq('0/260')));
 SELECT count(*) FROM dyn_read_stream('app', seq('0/280'));
 SELECT count(*) FROM dyn_read_stream('app', seq('0/100'));
 -- one with nothing before it stops who begins at TRIM_HORIZON too, until it is older than what is kept

@@ -38,7 +38,7 @@ BEGIN
 	described := dyn_request('DescribeTable', json_build_object('TableName', name)) -> 'Table';
 	arn := described ->> 'TableArn';
 	RETURN jsonb_build_object('name', described ->> 'TableName', 'arn', arn, 'by arn', dyn_get(arn, '{"pk": {"S": "a"}}') -> 'g',
-		'found', (SELECT count(*) FROM dyn_query(name, 'g = :g', vals => '{":g": {"S": "b"}}', index => name)),
+		'found', (SELECT count(*) FROM dyn_query(name, 'g = :g', vals => '{":g": {"S": "b"}}', index_name => name)),
 		'indexes', (SELECT json_agg(i ->> 'IndexArn') FROM jsonb_array_elements(described -> 'GlobalSecondaryIndexes') i));
 END $$;
 SELECT name_it(name) FROM unnest(ARRAY['x', 'with space', 'drop table"', 'Straße/100%', 'a:b', E'two\nlines', '*', repeat('é', 40)]) name;

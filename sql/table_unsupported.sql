@@ -14,7 +14,7 @@ DECLARE
     'dyn_create_entity(%1$L, ''E'', ''{"pk":"E#<i>"}'', ''{"i":"S"}'')', 'dyn_drop_entity(%1$L, ''Thing'')', 'dyn_enforce_entities(%1$L)', 'dyn_entities(%1$L)',
     'dyn_entity_keys(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_put_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_get_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')',
     'dyn_create_entity_view(%1$L, ''Thing'')', 'dyn_entity_chart(%1$L)', 'dyn_check_entities(%1$L)', 'dyn_access_pattern_chart(%1$L)', 'dyn_run_access_pattern(%1$L, ''P'')',
-    'dyn_create_access_pattern(%1$L, ''Q'', ''Scan'', ''{}'')', 'dyn_create_migration(''other'', %1$L, ''[]'')',
+    'dyn_create_access_pattern(%1$L, ''Q'', ''Scan'', ''{}'')', 'dyn_create_migration(%1$L, ''other'', ''[]'')',
     'dyn_request(''PutItem'', ''{"TableName":"%1$s","Item":%2$s}'')', 'dyn_request(''GetItem'', ''{"TableName":"%1$s","Key":%2$s}'')',
     'dyn_request(''UpdateItem'', ''{"TableName":"%1$s","Key":%2$s}'')', 'dyn_request(''DeleteItem'', ''{"TableName":"%1$s","Key":%2$s}'')',
     'dyn_request(''Scan'', ''{"TableName":"%1$s"}'')', 'dyn_request(''Query'', ''{"TableName":"%1$s","KeyConditionExpression":"pk = :a","ExpressionAttributeValues":{":a":{"S":"a"}}}'')',
@@ -53,7 +53,7 @@ SELECT dyn_create_entity('apex', 'Thing', '{"pk":"T#<id>","sk":"<n>"}', '{"id":"
 SELECT dyn_create_access_pattern('apex', 'P', 'Scan', '{}');
 SELECT dyn_create_entity_view('apex', 'Thing', 'things');
 CREATE TABLE origin (id text PRIMARY KEY, n numeric NOT NULL);
-SELECT dyn_create_migration('moved', 'apex', '[{"from":"origin","entity":"Thing","attributes":{"id":"id","n":"n"}}]');
+SELECT dyn_create_migration('apex', 'moved', '[{"from":"origin","entity":"Thing","attributes":{"id":"id","n":"n"}}]');
 SELECT dyn_follow_migration('moved');
 SELECT dyn_put('apex', '{"pk":{"S":"a"},"sk":{"N":"1"},"expires":{"N":"1"}}');
 
@@ -68,7 +68,7 @@ CALL dyn_enable_ttl('apex', 'other');
 CALL dyn_disable_ttl('apex');
 CALL dyn_sweep_ttl('apex');
 CALL dyn_import('apex', 'origin');
-CALL dyn_backfill('apex', NULL, 'SET v = pk');
+CALL dyn_backfill('apex', 'SET v = pk', NULL);
 CALL dyn_refresh_entity('apex', 'Thing');
 CALL dyn_migrate('moved');
 SELECT dyn_follow_migration('moved');

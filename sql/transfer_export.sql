@@ -48,7 +48,7 @@ SELECT dyn_create_entity('kinds', 'Order', '{"pk": "USER#<Name>", "sk": "ORDER#<
 SELECT dyn_put_entity('kinds', 'User', '{"Name": "ann", "Mail": "a@x"}'::jsonb);
 SELECT dyn_put_entity('kinds', 'Order', jsonb_build_object('Name', 'ann', 'Id', i)) FROM generate_series(1, 3) i;
 SELECT dyn_export('kinds', 'User');
-SELECT dyn_export('kinds', 'Order', false, 'Id > :1', vals => '{":1": {"N": "1"}}');
+SELECT dyn_export('kinds', 'Order', wrapped => false, filter => 'Id > :1', vals => '{":1": {"N": "1"}}');
 -- arguments and rights
 SELECT * FROM why($$SELECT dyn_export(NULL)$$);
 SELECT * FROM why($$SELECT dyn_export('none')$$);

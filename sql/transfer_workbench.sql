@@ -35,7 +35,7 @@ SELECT dyn_describe_table('OnlineShop') -> 'ProvisionedThroughput' ->> 'ReadCapa
 SELECT i ->> 'IndexName' AS index, i -> 'KeySchema' AS keys, i -> 'Projection' AS projection, i -> 'ProvisionedThroughput' ->> 'WriteCapacityUnits' AS units
 	FROM dyn_describe_table('OnlineShop') d, jsonb_array_elements((d -> 'GlobalSecondaryIndexes') || (d -> 'LocalSecondaryIndexes')) i ORDER BY 1;
 SELECT dyn_describe_table('Employee.x') -> 'BillingModeSummary' ->> 'BillingMode' AS billing;
-SELECT * FROM dyn_query('OnlineShop', '#p = :p', '{"#p": "GSI1-PK"}', '{":p": {"S": "x"}}', index => 'GSI1');
+SELECT * FROM dyn_query('OnlineShop', '#p = :p', names => '{"#p": "GSI1-PK"}', vals => '{":p": {"S": "x"}}', index_name => 'GSI1');
 
 -- with a prefix, and without data
 SELECT * FROM dyn_import_workbench(:'model', false, 'dev-');

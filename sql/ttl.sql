@@ -35,13 +35,13 @@ SELECT dyn_put('session', '{"id":{"S":"none"}}');
 SELECT id FROM session WHERE "~ttl" IS NULL ORDER BY id;
 -- TT08, TT09: until it is swept it is there, also for writes
 SELECT dyn_get('session', '{"id":{"S":"past"}}') ->> 'id' AS got, (SELECT count(*) FROM dyn_query('session', 'id = :i', vals => '{":i":{"S":"past"}}')) AS queried,
-  (SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index => 'UserIndex')) AS indexed,
+  (SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index_name => 'UserIndex')) AS indexed,
   (SELECT count(*) FROM dyn_scan('session', filter => 'expires > :now', vals => format('{":now":{"N":"%s"}}', ago(0))::dyn_item)) AS filtered;
 SELECT dyn_update('session', '{"id":{"S":"past"}}', 'SET seen = :s', vals => '{":s":{"N":"1"}}', condition => 'attribute_exists(id)', return_values => 'UPDATED_NEW');
 CALL dyn_sweep_ttl('session');
 SELECT keys('session');
 -- TT11: out of the indexes as well
-SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index => 'UserIndex');
+SELECT count(*) FROM dyn_query('session', '#u = :u', names => '{"#u":"user"}', vals => '{":u":{"S":"u"}}', index_name => 'UserIndex');
 CALL dyn_sweep_ttl('session');
 
 -- whatever writes an item: the column follows it, and is nobody's to write
@@ -87,11 +87,11 @@ CALL dyn_enable_ttl('log', 'at');
 SELECT dyn_put('log', format('{"id":{"S":"l"},"kind":{"S":"k"},"at":{"N":"%s"}}', ago(i * 10))::dyn_item) FROM generate_series(-2, 2) i WHERE i <> 0 \g /dev/null
 CALL dyn_sweep_ttl('log');
 SELECT count(*), count(*) FILTER (WHERE "at" = "~ttl") FROM log;
-SELECT count(*) FROM dyn_query('log', 'kind = :k AND #a > :now', names => '{"#a":"at"}', vals => format('{":k":{"S":"k"},":now":{"N":"%s"}}', ago(0))::dyn_item, index => 'ByTime');
+SELECT count(*) FROM dyn_query('log', 'kind = :k AND #a > :now', names => '{"#a":"at"}', vals => format('{":k":{"S":"k"},":now":{"N":"%s"}}', ago(0))::dyn_item, index_name => 'ByTime');
 CALL dyn_create_index('session', 'ByExpiry', 'expires S');
 SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"S":"soon"}}');
 SELECT attempt($$ SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"N":"1"}}') $$);
-SELECT count(*) FROM dyn_query('session', 'expires = :e', vals => '{":e":{"S":"soon"}}', index => 'ByExpiry');
+SELECT count(*) FROM dyn_query('session', 'expires = :e', vals => '{":e":{"S":"soon"}}', index_name => 'ByExpiry');
 CALL dyn_drop_index('session', 'ByExpiry');
 SELECT attempt($$ SELECT dyn_put('session', '{"id":{"S":"i"},"expires":{"N":"1"}}') $$);
 SELECT dyn_create_table('taken', 'id S');

@@ -13,9 +13,9 @@ CREATE FUNCTION reads() RETURNS TABLE (read text, keys text) LANGUAGE sql AS $$
     UNION ALL SELECT 2, 'query', i FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p"}}') i
     UNION ALL SELECT 3, 'query backwards, five', i FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p"}}', forward => false, max_items => 5) i
     UNION ALL SELECT 4, 'query of keys', i FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p"}}', projection => 'sk') i
-    UNION ALL SELECT 5, 'global index', i FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"g"}}', index => 'all') i
-    UNION ALL SELECT 6, 'index of keys', i FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"g"}}', index => 'keys') i
-    UNION ALL SELECT 7, 'local index', i FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p"}}', index => 'local') i
+    UNION ALL SELECT 5, 'global index', i FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"g"}}', index_name => 'all') i
+    UNION ALL SELECT 6, 'index of keys', i FROM dyn_query('app', 'g = :g', vals => '{":g":{"S":"g"}}', index_name => 'keys') i
+    UNION ALL SELECT 7, 'local index', i FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"p"}}', index_name => 'local') i
     UNION ALL SELECT 8, 'scan', i FROM dyn_scan('app') i
     UNION ALL SELECT 9, 'scan of segments', i FROM generate_series(0, 1) s, dyn_scan('app', segment => s, total_segments => 2) i
     UNION ALL SELECT 10, 'scan with a filter', i FROM dyn_scan('app', filter => 'n > :n', vals => '{":n":{"N":"2"}}') i
@@ -35,7 +35,7 @@ SELECT dyn_request('GetItem', '{"TableName": "app", "Key": {"pk": {"S": "p"}, "s
 SELECT r -> 'Count' AS count, r -> 'ScannedCount' AS scanned, r #>> '{LastEvaluatedKey,sk,S}' AS last FROM dyn_request('Query', '{"TableName": "app", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}, "Limit": 3}') r;
 SELECT r -> 'Count' AS count, r -> 'ScannedCount' AS scanned FROM dyn_request('Scan', '{"TableName": "app", "Select": "COUNT"}') r;
 SELECT r #> '{Responses,app}' AS items, r -> 'UnprocessedKeys' AS rest FROM dyn_request('BatchGetItem', '{"RequestItems": {"app": {"Keys": [{"pk": {"S": "p"}, "sk": {"S": "s1"}}]}}}') r;
-SELECT items_read, items_returned FROM dyn_explain('app', 'g = :g', vals => '{":g":{"S":"g"}}', index => 'keys');
+SELECT items_read, items_returned FROM dyn_explain('app', 'g = :g', vals => '{":g":{"S":"g"}}', index_name => 'keys');
 
 -- writes and conditions see the item until it is removed
 SELECT dyn_put('app', '{"pk":{"S":"p"},"sk":{"S":"s1"}}', condition => 'attribute_not_exists(pk)');

@@ -113,9 +113,9 @@ SELECT c.*, (why(c)).* FROM unnest(ARRAY[
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a,,b')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'a, a.b')$$,
   $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', projection => 'Year')$$, $$dyn_query('mov', 'Actor = :a', vals => '{":a":{"S":"T"}}', names => '{"#x":"Year"}')$$]) c;
 -- W06, J01, J02
-SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '#r, #y', '{"#r":"Role","#y":"Year"}'), dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', 'nope'),
-       dyn_get('mov', '{"Actor":{"S":"nobody"},"Movie":{"S":"Toy Story"}}', 'nope') IS NULL AS missing;
-SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', '')$$)).*;
+SELECT dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '#r, #y', names => '{"#r":"Role","#y":"Year"}'), dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => 'nope'),
+       dyn_get('mov', '{"Actor":{"S":"nobody"},"Movie":{"S":"Toy Story"}}', projection => 'nope') IS NULL AS missing;
+SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', projection => '')$$)).*;
 SELECT (why($$dyn_get('mov', '{"Actor":{"S":"Tim Allen"},"Movie":{"S":"Toy Story"}}', names => '{"#r":"Role"}')$$)).*;
 
 -- F02 the language of conditions; F03 not on key attributes; F09 an item that has expired is there until it is deleted

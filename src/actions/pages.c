@@ -114,20 +114,20 @@ PG_FUNCTION_INFO_V1(dyn_collection_pages);
 Datum
 dyn_collection_pages(PG_FUNCTION_ARGS)
 {
-	int sample = PG_GETARG_INT32(1);
+	int64 samples = PG_GETARG_INT64(1);
 	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
 	Datum values[lengthof(types)];
 	DynTable *table;
 	Relation rel;
 	char *query;
 
-	if (sample < 1)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("sample must be at least 1")));
+	if (samples < 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must be at least 1")));
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	values[0] = Float4GetDatum(
-		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * sample / Max(count_blocks(rel), 1)));
-	values[1] = Int64GetDatum(sample);
+		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(rel), 1)));
+	values[1] = Int64GetDatum(samples);
 	values[2] = Float8GetDatum(
 		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
 	query = write_query(rel, table);

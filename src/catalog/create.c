@@ -134,7 +134,7 @@ check_keys(const DynShape *shape)
 }
 
 static void
-create_relation(const DynShape *shape, int fillfactor)
+create_relation(const DynShape *shape, int64 fillfactor)
 {
 	int ncolumns = list_length(dyn_shape_columns(shape));
 	StringInfoData sql;
@@ -152,7 +152,7 @@ create_relation(const DynShape *shape, int fillfactor)
 
 		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column->column));
 	}
-	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = %d)",
+	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = " INT64_FORMAT ")",
 					 dyn_shape_constraint_sql(shape), fillfactor);
 	dyn_execute(sql.data);
 }
@@ -183,7 +183,7 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
  * a violation of a catalog's unique index.
  */
 static void
-create_table(const DynShape *shape, int fillfactor, ItemSpan name)
+create_table(const DynShape *shape, int64 fillfactor, ItemSpan name)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -220,7 +220,7 @@ keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
 
 /* Make a table of items, of a shape that lacks names yet. */
 void
-dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
+dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 {
 	ItemSpan name = dyn_table_name(given);
 	Oid namespace;
@@ -239,7 +239,7 @@ dyn_create(DynShape *shape, ItemSpan given, int fillfactor)
 	SPI_finish();
 }
 
-/* dyn_create_table(table_name, partition_key, sort_key, fillfactor, global_indexes, local_indexes) */
+/* dyn_create_table(table_name, partition_key, sort_key, global_indexes, local_indexes, fillfactor) */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
 dyn_create_table(PG_FUNCTION_ARGS)
@@ -247,23 +247,20 @@ dyn_create_table(PG_FUNCTION_ARGS)
 	DynShape shape = {0};
 	text *name;
 
-	for (int i = 0; i < 4; i++)
-	{
-		if (PG_ARGISNULL(i) && i != 2)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("table name, partition key and fillfactor must not be null")));
-	}
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(5))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table name, partition key and fillfactor must not be null")));
 	name = PG_GETARG_TEXT_PP(0);
 	add_key(&shape, PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))
 		add_key(&shape, PG_GETARG_TEXT_PP(2));
 	check_keys(&shape);
-	for (int i = 4; i < 6; i++)
+	for (int i = 3; i < 5; i++)
 	{
 		if (!PG_ARGISNULL(i))
-			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 5);
+			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 4);
 	}
-	dyn_create(&shape, text_span(name), PG_GETARG_INT32(3));
+	dyn_create(&shape, text_span(name), PG_GETARG_INT64(5));
 	PG_RETURN_VOID();
 }
 

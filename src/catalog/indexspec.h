@@ -72,7 +72,7 @@ extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSp
 
 /* create.c */
 #define DYN_DEFAULT_FILLFACTOR 90
-extern void dyn_create(DynShape *shape, ItemSpan given, int fillfactor);
+extern void dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor);
 
 /* billing.c */
 extern void dyn_shape_set_billing(DynShape *shape, DynBilling billing, const DynCapacity *capacity);

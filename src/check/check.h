@@ -54,6 +54,6 @@ extern void check_model(TableCheck *check);
 extern void check_stream(TableCheck *check);
 
 /* items.c: rows of the table and its partitions, connected to SPI; at most so many problems, -1: all */
-extern void check_items(TableCheck *check, int max);
+extern void check_items(TableCheck *check, int64 max);
 
 #endif

@@ -30,8 +30,8 @@ typedef struct Check
 	List *entities; /* of Entity */
 	List *members; /* for each: a list of Member, by the table's keys */
 	ReturnSetInfo *result;
-	int found;
-	int max;
+	int64 found;
+	int64 max;
 	MemoryContext item_context;
 } Check;
 
@@ -339,8 +339,7 @@ dyn_check_entities(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "max_problems");
-	check.max = PG_GETARG_INT32(1);
-	(void) option_positive("max_problems", check.max);
+	check.max = argument_positive(fcinfo, 1, "max_problems");
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &check.table);
 	prepare(&check, rel);
@@ -348,8 +347,8 @@ dyn_check_entities(PG_FUNCTION_ARGS)
 	if (!is_full(&check))
 		check_items(&check, PG_GETARG_TEXT_PP(0));
 	if (is_full(&check))
-		ereport(NOTICE, (errmsg("the check of table \"%s\" ended after %d problems",
-								RelationGetRelationName(rel), check.max)));
+		ereport(NOTICE, (errmsg("the check of table \"%s\" ended after %lld problems",
+								RelationGetRelationName(rel), (long long) check.max)));
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

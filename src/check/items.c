@@ -35,7 +35,7 @@ enum
 typedef struct ItemScan
 {
 	TableCheck *check;
-	int left; /* problems that may be reported; -1: any number */
+	int64 left; /* problems that may be reported; -1: any number */
 	bool filled[DYN_MAX_COLUMNS]; /* nobody is about to fill the column */
 	/* of the row */
 	Oid relid;
@@ -318,7 +318,7 @@ has_items(Relation rel)
  * apply, so rows that policies hide are not checked.
  */
 void
-check_items(TableCheck *check, int max)
+check_items(TableCheck *check, int64 max)
 {
 	ItemScan scan = {check, max};
 	StringInfoData sql;
@@ -337,5 +337,5 @@ check_items(TableCheck *check, int max)
 		find_filled(&scan);
 	read_rows(&scan, sql.data);
 	if (scan.left == 0)
-		ereport(NOTICE, (errmsg("stopped after %d problems of items", max)));
+		ereport(NOTICE, (errmsg("stopped after %lld problems of items", (long long) max)));
 }

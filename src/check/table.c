@@ -247,7 +247,7 @@ check_partitions(TableCheck *check, Relation parent)
 	MemoryContextDelete(context);
 }
 
-/* dyn_check_table(table_name, max_items) */
+/* dyn_check_table(table_name, max_problems) */
 PG_FUNCTION_INFO_V1(dyn_check_table);
 Datum
 dyn_check_table(PG_FUNCTION_ARGS)
@@ -257,8 +257,9 @@ dyn_check_table(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table name must not be null")));
-	if (!PG_ARGISNULL(1) && PG_GETARG_INT32(1) < 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("max_items must not be negative")));
+	if (!PG_ARGISNULL(1) && PG_GETARG_INT64(1) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("max_problems must not be negative")));
 	InitMaterializedSRF(fcinfo, 0);
 	rel = open_table(text_span(PG_GETARG_TEXT_PP(0)));
 	require_remains(rel);
@@ -271,7 +272,7 @@ dyn_check_table(PG_FUNCTION_ARGS)
 		ereport(NOTICE, (errmsg("row-level security may hide items of table \"%s\" from the check",
 								RelationGetRelationName(rel))));
 	SPI_connect();
-	check_items(&check, PG_ARGISNULL(1) ? -1 : PG_GETARG_INT32(1));
+	check_items(&check, PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1));
 	SPI_finish();
 	relation_close(rel, NoLock);
 	return (Datum) 0;

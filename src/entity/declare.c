@@ -217,12 +217,12 @@ add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 	item_build_jsonb(b, jsonb);
 }
 
-/* dyn_create_entity(table_name, name, keys, attributes, type_attribute, type_value) */
+/* dyn_create_entity(table_name, entity, keys, attributes, type_attribute, type_value) */
 PG_FUNCTION_INFO_V1(dyn_create_entity);
 Datum
 dyn_create_entity(PG_FUNCTION_ARGS)
 {
-	static const char *const names[] = {"table_name", "name", "keys", "attributes"};
+	static const char *const names[] = {"table_name", "entity", "keys", "attributes"};
 	ItemBuilder b;
 	DynItem *declaration;
 	Entity *entity;

@@ -18,7 +18,7 @@ return_item(FunctionCallInfo fcinfo, DynItem *item)
 	PG_RETURN_POINTER(item);
 }
 
-/* dyn_get(table_name, key, projection, names, consistent_read) */
+/* dyn_get(table_name, key, names, projection, consistent_read) */
 PG_FUNCTION_INFO_V1(dyn_get);
 Datum
 dyn_get(PG_FUNCTION_ARGS)
@@ -29,8 +29,8 @@ dyn_get(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "key");
 	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
-	request.projection = argument_text(fcinfo, 2);
-	request.expressions = expr_request_arguments(fcinfo, 3, -1);
+	request.expressions = expr_request_arguments(fcinfo, 2, -1);
+	request.projection = argument_text(fcinfo, 3);
 	request.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	return return_item(fcinfo, action_get(&request));
 }

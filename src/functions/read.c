@@ -43,8 +43,8 @@ set_limit(FunctionCallInfo fcinfo, int i, bool paged, ReadRequest *request)
 }
 
 /*
- * table_name, key_condition, names, vals, filter, projection, forward, max_items or page_size,
- * start_key, index, select_mode, consistent_read
+ * table_name, key_condition, index_name, filter, names, vals, projection, max_items or page_size,
+ * start_key, forward, select_mode, consistent_read
  */
 static void
 get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
@@ -56,13 +56,13 @@ get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
 	argument_require(fcinfo, 1, "key_condition");
 	read->table = PG_GETARG_TEXT_PP(0);
 	request->key_condition = PG_GETARG_TEXT_PP(1);
-	read->expressions = expr_request_arguments(fcinfo, 2, 3);
-	read->filter = argument_text(fcinfo, 4);
-	read->projection = argument_text(fcinfo, 5);
-	request->forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	read->index = argument_text(fcinfo, 2);
+	read->filter = argument_text(fcinfo, 3);
+	read->expressions = expr_request_arguments(fcinfo, 4, 5);
+	read->projection = argument_text(fcinfo, 6);
 	set_limit(fcinfo, 7, paged, read);
 	read->start_key = argument_item(fcinfo, 8);
-	read->index = argument_text(fcinfo, 9);
+	request->forward = PG_ARGISNULL(9) || PG_GETARG_BOOL(9);
 	read->select = get_select(fcinfo, 10);
 	read->consistent = is_true(fcinfo, 11);
 }
@@ -70,16 +70,16 @@ get_query(FunctionCallInfo fcinfo, bool paged, QueryRequest *request)
 static void
 get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
 {
-	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT32(i);
-	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT32(i + 1);
+	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT64(i);
+	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT64(i + 1);
 
 	action_set_segment(request, PG_ARGISNULL(i) ? NULL : &segment,
 					   PG_ARGISNULL(i + 1) ? NULL : &total);
 }
 
 /*
- * table_name, filter, names, vals, projection, index, segment, total_segments, max_items or
- * page_size, start_key, select_mode, consistent_read
+ * table_name, index_name, filter, names, vals, projection, max_items or page_size, segment,
+ * total_segments, start_key, select_mode, consistent_read
  */
 static void
 get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
@@ -89,12 +89,12 @@ get_scan(FunctionCallInfo fcinfo, bool paged, ScanRequest *request)
 	memset(request, 0, sizeof(*request));
 	argument_require(fcinfo, 0, "table_name");
 	read->table = PG_GETARG_TEXT_PP(0);
-	read->filter = argument_text(fcinfo, 1);
-	read->expressions = expr_request_arguments(fcinfo, 2, 3);
-	read->projection = argument_text(fcinfo, 4);
-	read->index = argument_text(fcinfo, 5);
-	get_segment(fcinfo, 6, request);
-	set_limit(fcinfo, 8, paged, read);
+	read->index = argument_text(fcinfo, 1);
+	read->filter = argument_text(fcinfo, 2);
+	read->expressions = expr_request_arguments(fcinfo, 3, 4);
+	read->projection = argument_text(fcinfo, 5);
+	set_limit(fcinfo, 6, paged, read);
+	get_segment(fcinfo, 7, request);
 	read->start_key = argument_item(fcinfo, 9);
 	read->select = get_select(fcinfo, 10);
 	read->consistent = is_true(fcinfo, 11);
@@ -236,8 +236,8 @@ drop_item(Datum item, void *arg)
 }
 
 /*
- * table_name, key_condition or NULL to scan, names, vals, filter, projection, forward, max_items,
- * start_key, index, select_mode, page_size
+ * table_name, key_condition or NULL to scan, index_name, filter, names, vals, projection, max_items,
+ * page_size, start_key, forward, select_mode
  */
 static void
 explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *result)
@@ -249,16 +249,16 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 	argument_require(fcinfo, 0, "table_name");
 	read->table = PG_GETARG_TEXT_PP(0);
 	query.key_condition = argument_text(fcinfo, 1);
-	read->expressions = expr_request_arguments(fcinfo, 2, 3);
-	read->filter = argument_text(fcinfo, 4);
-	read->projection = argument_text(fcinfo, 5);
-	query.forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	read->index = argument_text(fcinfo, 2);
+	read->filter = argument_text(fcinfo, 3);
+	read->expressions = expr_request_arguments(fcinfo, 4, 5);
+	read->projection = argument_text(fcinfo, 6);
 	set_limit(fcinfo, 7, false, read);
-	read->start_key = argument_item(fcinfo, 8);
-	read->index = argument_text(fcinfo, 9);
-	read->select = get_select(fcinfo, 10);
-	if (!PG_ARGISNULL(11))
-		set_limit(fcinfo, 11, true, read);
+	if (!PG_ARGISNULL(8))
+		set_limit(fcinfo, 8, true, read);
+	read->start_key = argument_item(fcinfo, 9);
+	query.forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
+	read->select = get_select(fcinfo, 11);
 	read->explanation = explanation;
 	if (query.key_condition != NULL)
 		action_query(&query, drop_item, NULL, result);
@@ -274,7 +274,7 @@ PG_FUNCTION_INFO_V1(dyn_explain);
 Datum
 dyn_explain(PG_FUNCTION_ARGS)
 {
-	bool forward = PG_ARGISNULL(6) || PG_GETARG_BOOL(6);
+	bool forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
 	StoreExplanation explanation;
 	ReadResult result;
 	Datum values[10] = {0};
@@ -284,8 +284,8 @@ dyn_explain(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	explain(fcinfo, &explanation, &result);
-	nulls[0] = PG_ARGISNULL(9);
-	values[0] = PG_GETARG_DATUM(9);
+	nulls[0] = PG_ARGISNULL(2);
+	values[0] = PG_GETARG_DATUM(2);
 	nulls[1] = !OidIsValid(explanation.index);
 	values[1] = ObjectIdGetDatum(explanation.index);
 	values[2] = CStringGetTextDatum(explanation.words);

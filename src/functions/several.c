@@ -50,7 +50,7 @@ return_batch_item(int table, Datum item, void *arg)
 	tuplestore_putvalues(result->setResult, result->setDesc, &item, &isnull);
 }
 
-/* dyn_batch_get(table_name, keys, projection, names, consistent_read) */
+/* dyn_batch_get(table_name, keys, names, projection, consistent_read) */
 PG_FUNCTION_INFO_V1(dyn_batch_get);
 Datum
 dyn_batch_get(PG_FUNCTION_ARGS)
@@ -63,8 +63,8 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "keys");
 	table.table = PG_GETARG_TEXT_PP(0);
 	table.keys = argument_items(fcinfo, 1, "keys", &table.nkeys);
-	table.projection = argument_text(fcinfo, 2);
-	table.expressions = expr_request_arguments(fcinfo, 3, -1);
+	table.expressions = expr_request_arguments(fcinfo, 2, -1);
+	table.projection = argument_text(fcinfo, 3);
 	table.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_batch_get(&request, return_batch_item, fcinfo->resultinfo, &rest);

@@ -270,17 +270,17 @@ open_index(Show *show, text *table, text *index)
 static int
 small_argument(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
 {
-	int value;
+	int64 value;
 
 	argument_require(fcinfo, i, name);
-	value = PG_GETARG_INT32(i);
+	value = PG_GETARG_INT64(i);
 	if (value < minimum || value > 1000)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("%s must be between %d and %d", name, minimum, 1000)));
-	return value;
+	return (int) value;
 }
 
-/* dyn_table_chart(table_name, index, max_items, max_columns, max_width) */
+/* dyn_table_chart(table_name, index_name, max_items, max_columns, max_width) */
 PG_FUNCTION_INFO_V1(dyn_table_chart);
 Datum
 dyn_table_chart(PG_FUNCTION_ARGS)

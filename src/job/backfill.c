@@ -28,11 +28,11 @@ typedef struct Backfill
 enum
 {
 	TABLE_NAME,
+	UPDATE,
 	FILTER,
-	UPDATE_EXPRESSION,
+	CONDITION,
 	NAMES,
 	VALS,
-	CONDITION,
 	BATCH_SIZE
 };
 
@@ -70,9 +70,9 @@ fingerprint(FunctionCallInfo fcinfo)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	for (int i = FILTER; i <= CONDITION; i++)
+	for (int i = UPDATE; i <= VALS; i++)
 	{
-		appendStringInfoChar(&json, i == FILTER ? '[' : ',');
+		appendStringInfoChar(&json, i == UPDATE ? '[' : ',');
 		if (PG_ARGISNULL(i))
 			appendStringInfoString(&json, "null");
 		else if (i == VALS)
@@ -92,7 +92,7 @@ shown_name(FunctionCallInfo fcinfo)
 	StringInfoData shown;
 
 	initStringInfo(&shown);
-	appendStringInfoString(&shown, text_to_cstring(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
+	appendStringInfoString(&shown, text_to_cstring(PG_GETARG_TEXT_PP(UPDATE)));
 	if (!PG_ARGISNULL(FILTER))
 		appendStringInfo(&shown, " WHERE %s", text_to_cstring(PG_GETARG_TEXT_PP(FILTER)));
 	shown.data[pg_mbcliplen(shown.data, shown.len, LONGEST_NAME)] = '\0';
@@ -107,7 +107,7 @@ read_expressions(FunctionCallInfo fcinfo, Backfill *backfill)
 	if (!PG_ARGISNULL(FILTER))
 		backfill->filter =
 			expr_condition(request, EXPR_FILTER, text_span(PG_GETARG_TEXT_PP(FILTER)));
-	backfill->update = expr_update(request, text_span(PG_GETARG_TEXT_PP(UPDATE_EXPRESSION)));
+	backfill->update = expr_update(request, text_span(PG_GETARG_TEXT_PP(UPDATE)));
 	if (!PG_ARGISNULL(CONDITION))
 		backfill->condition =
 			expr_condition(request, EXPR_CONDITION, text_span(PG_GETARG_TEXT_PP(CONDITION)));
@@ -130,7 +130,7 @@ dyn_backfill(PG_FUNCTION_ARGS)
 
 	procedure_connect(fcinfo, work.procedure);
 	argument_require(fcinfo, TABLE_NAME, "table_name");
-	argument_require(fcinfo, UPDATE_EXPRESSION, "update_expression");
+	argument_require(fcinfo, UPDATE, "update");
 	work.table_name = PG_GETARG_TEXT_PP(TABLE_NAME);
 	work.name = shown_name(fcinfo);
 	work.fingerprint = fingerprint(fcinfo);

@@ -86,13 +86,13 @@ typedef struct Change
 void
 item_job_arguments(ItemJob *work, FunctionCallInfo fcinfo, int i)
 {
-	work->batch =
-		PG_ARGISNULL(i) ? DEFAULT_BATCH : (int) option_positive("batch_size", PG_GETARG_INT32(i));
-	if (work->batch > LARGEST_BATCH)
+	int64 batch = PG_ARGISNULL(i) ? DEFAULT_BATCH : argument_positive(fcinfo, i, "batch_size");
+
+	if (batch > LARGEST_BATCH)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));
-	if (!PG_ARGISNULL(i + 1))
-		work->max_rate = (int) option_positive("max_rate", PG_GETARG_INT32(i + 1));
+	work->batch = (int) batch;
+	work->max_rate = argument_positive(fcinfo, i + 1, "max_rate");
 	work->restart = !PG_ARGISNULL(i + 2) && PG_GETARG_BOOL(i + 2);
 	work->wait = PG_ARGISNULL(i + 3) || PG_GETARG_BOOL(i + 3);
 }

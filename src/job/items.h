@@ -18,7 +18,7 @@ typedef struct ItemJob
 	const char *table; /* the same for messages */
 	Oid relid;
 	int batch; /* items that one transaction may change */
-	int max_rate; /* items that a session may change in a second; 0: any number */
+	int64 max_rate; /* items that a session may change in a second; 0: any number */
 	bool restart;
 	bool wait; /* for other sessions that work on the rest */
 	Job *job; /* NULL until it is begun */

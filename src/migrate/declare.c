@@ -125,7 +125,7 @@ PG_FUNCTION_INFO_V1(dyn_create_migration);
 Datum
 dyn_create_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(PG_GETARG_TEXT_PP(1));
 	Jsonb *steps = PG_GETARG_JSONB_P(2);
 	DynTable *table;
 	Relation rel;
@@ -136,8 +136,8 @@ dyn_create_migration(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
 	store_connect();
-	lock_sources(PG_GETARG_TEXT_PP(1), name, steps);
-	rel = model_open(PG_GETARG_TEXT_PP(1), &table);
+	lock_sources(PG_GETARG_TEXT_PP(0), name, steps);
+	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
 	json = checked(rel, table, name, steps);
 	SPI_finish();
 	model_set(rel, table, MODEL_MIGRATION, name, json);

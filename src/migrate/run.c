@@ -377,12 +377,10 @@ Datum
 dyn_migrate(PG_FUNCTION_ARGS)
 {
 	MigrationJob work = {0};
-	int64 batch_size = 0;
+	int64 batch_size = argument_positive(fcinfo, 2, "batch_size");
 
 	procedure_connect(fcinfo, "dyn_migrate()");
 	argument_require(fcinfo, 0, "migration");
-	if (!PG_ARGISNULL(2))
-		batch_size = option_positive("batch_size", PG_GETARG_INT32(2));
 	if (batch_size > LARGEST_BATCH)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("batch_size must be at most %d", LARGEST_BATCH)));

@@ -46,8 +46,8 @@ typedef struct Comparison
 	int64 equal;
 	/* of a dry run */
 	HTAB *collisions;
-	int samples;
-	int left; /* of the step */
+	int64 samples;
+	int64 left; /* of the step */
 	const char *step;
 } Comparison;
 
@@ -318,7 +318,7 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	begin(fcinfo, &c, &rel);
-	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT32(1);
+	c.samples = PG_ARGISNULL(1) ? 3 : PG_GETARG_INT64(1);
 	if (c.samples < 0)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must not be negative")));
 	c.collisions = collisions_find(c.migration, c.table->extension);

@@ -221,7 +221,7 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *what)
 	return name;
 }
 
-/* dyn_create_access_pattern(table_name, name, operation, request, entity, notes) */
+/* dyn_create_access_pattern(table_name, access_pattern, operation, request, entity, notes) */
 PG_FUNCTION_INFO_V1(dyn_create_access_pattern);
 Datum
 dyn_create_access_pattern(PG_FUNCTION_ARGS)
@@ -231,7 +231,7 @@ dyn_create_access_pattern(PG_FUNCTION_ARGS)
 	Relation rel;
 
 	argument_require(fcinfo, 0, "table_name");
-	pattern.name = name_argument(fcinfo, 1, "name");
+	pattern.name = name_argument(fcinfo, 1, "access_pattern");
 	argument_require(fcinfo, 2, "operation");
 	argument_require(fcinfo, 3, "request");
 	pattern.operation = text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -246,7 +246,7 @@ dyn_create_access_pattern(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* dyn_drop_access_pattern(table_name, name) */
+/* dyn_drop_access_pattern(table_name, access_pattern) */
 PG_FUNCTION_INFO_V1(dyn_drop_access_pattern);
 Datum
 dyn_drop_access_pattern(PG_FUNCTION_ARGS)
@@ -256,7 +256,7 @@ dyn_drop_access_pattern(PG_FUNCTION_ARGS)
 	ItemSpan name;
 
 	argument_require(fcinfo, 0, "table_name");
-	name = name_argument(fcinfo, 1, "name");
+	name = name_argument(fcinfo, 1, "access_pattern");
 	rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
 	model_remove(rel, table, MODEL_PATTERN, name);
 	PG_RETURN_VOID();
@@ -353,7 +353,7 @@ text_or_null(const char *string, bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(string);
 }
 
-/* dyn_access_patterns(table_name): entity, name, operation, index_name, parameters, notes, request */
+/* dyn_access_patterns(table_name): entity, access_pattern, operation, index_name, parameters, notes, request */
 PG_FUNCTION_INFO_V1(dyn_access_patterns);
 Datum
 dyn_access_patterns(PG_FUNCTION_ARGS)

@@ -135,7 +135,7 @@ no_parameters(void)
 	return item_build_finish(&builder);
 }
 
-/* dyn_run_access_pattern(table_name, name, parameters) */
+/* dyn_run_access_pattern(table_name, access_pattern, parameters) */
 PG_FUNCTION_INFO_V1(dyn_run_access_pattern);
 Datum
 dyn_run_access_pattern(PG_FUNCTION_ARGS)
@@ -143,7 +143,7 @@ dyn_run_access_pattern(PG_FUNCTION_ARGS)
 	Run run = {.context = CurrentMemoryContext, .result = (ReturnSetInfo *) fcinfo->resultinfo};
 
 	argument_require(fcinfo, 0, "table_name");
-	argument_require(fcinfo, 1, "name");
+	argument_require(fcinfo, 1, "access_pattern");
 	run.parameters = PG_ARGISNULL(2) ? no_parameters() : PG_GETARG_DYN_ITEM(2);
 	run.table = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	run.pattern = find_pattern(PG_GETARG_TEXT_PP(0), text_span(PG_GETARG_TEXT_PP(1)));

@@ -224,7 +224,7 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = name_argument(fcinfo);
 	DynStreamView view;
-	int shards = 0;
+	int64 shards = 0;
 	int64 label;
 
 	if (PG_ARGISNULL(1))
@@ -233,12 +233,12 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 										 dyn_stream_view_names);
 	if (!PG_ARGISNULL(2))
 	{
-		shards = PG_GETARG_INT32(2);
+		shards = PG_GETARG_INT64(2);
 		if (shards < 1 || shards > DYN_MAX_SHARDS)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("shards must be from 1 to %d", DYN_MAX_SHARDS)));
 	}
-	label = stream_enable(name, view, shards);
+	label = stream_enable(name, view, (int) shards);
 	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
 }
 

@@ -1,6 +1,6 @@
 /*
  * read_functions.c
- *	  dyn_read_stream() and dyn_read_stream_json(), which may wait for records.
+ *	  dyn_read_stream(), which may wait for records.
  *
  * Each look opens the table and the records anew and leaves nothing locked, and no snapshot of its
  * own; so who waits is in nobody's way.
@@ -21,6 +21,11 @@
 
 #define MAX_WAIT (60 * USECS_PER_SEC)
 
+#define NO_JSON (-1)
+
+/* By their StreamFormat */
+static const char *const formats[] = {"dynamodb", "plain", NULL};
+
 /* The longest sleep between two looks, whatever it is that may wake us. */
 #define MAX_SLEEP 1000
 
@@ -30,7 +35,7 @@ typedef struct ReadCall
 	text *stream; /* a label or an ARN, or NULL */
 	StreamRead read;
 	int64 wait; /* microseconds */
-	bool plain; /* of dyn_read_stream_json() */
+	int format; /* a StreamFormat, or NO_JSON */
 	StreamTarget target;
 	bool known; /* the target is the one that was found by the first look */
 	ReturnSetInfo *result;
@@ -48,8 +53,8 @@ get_wait(FunctionCallInfo fcinfo, int i)
 	wait = (double) interval->time +
 		   ((double) interval->day + DAYS_PER_MONTH * (double) interval->month) * USECS_PER_DAY;
 	if (wait < 0 || wait > MAX_WAIT)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("wait must be between 0 and 1 minute")));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("max_wait must be between 0 and 1 minute")));
 	if (wait > 0 && IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
@@ -58,22 +63,27 @@ get_wait(FunctionCallInfo fcinfo, int i)
 	return (int64) wait;
 }
 
-/* table_name, position, max_records, shard, stream, wait, and of the JSON form whether it is plain */
+/* No shard has a number that is negative, or as large. */
+static int
+shard_number(int64 shard)
+{
+	return shard < 0 || shard > INT_MAX ? INT_MAX : (int) shard;
+}
+
+/* table_name, start_position, shard, stream, max_records, max_wait, format */
 static void
 get_call(FunctionCallInfo fcinfo, ReadCall *call)
 {
 	memset(call, 0, sizeof(*call));
 	argument_require(fcinfo, 0, "table_name");
-	argument_require(fcinfo, 1, "position");
+	argument_require(fcinfo, 1, "start_position");
 	call->table = PG_GETARG_TEXT_PP(0);
 	call->read.position = stream_position_parse(text_span(PG_GETARG_TEXT_PP(1)));
-	if (!PG_ARGISNULL(2))
-		call->read.max_records = option_positive("max_records", PG_GETARG_INT32(2));
-	/* no shard has a number that is negative, or as large */
-	call->read.shard = PG_ARGISNULL(3) ? -1 : PG_GETARG_INT32(3) < 0 ? INT_MAX : PG_GETARG_INT32(3);
-	call->stream = argument_text(fcinfo, 4);
+	call->read.shard = PG_ARGISNULL(2) ? -1 : shard_number(PG_GETARG_INT64(2));
+	call->stream = argument_text(fcinfo, 3);
+	call->read.max_records = argument_positive(fcinfo, 4, "max_records");
 	call->wait = get_wait(fcinfo, 5);
-	call->plain = PG_NARGS() > 6 && !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+	call->format = argument_choice(fcinfo, 6, "format", NO_JSON, formats);
 }
 
 /* An ARN has to be one of this table. */
@@ -124,8 +134,52 @@ find_target(ReadCall *call, const DynTable *table)
 	call->known = true;
 }
 
+static void
+set_image(const DynItem *image, Datum *value, bool *isnull)
+{
+	*isnull = image == NULL;
+	*value = PointerGetDatum(image);
+}
+
+static Datum
+print_json(const ReadCall *call, const StreamRecord *record)
+{
+	StreamRecord named = *record;
+	StringInfoData json;
+
+	named.table = call->target.table;
+	initStringInfo(&json);
+	stream_record_print(&json, &named, (StreamFormat) call->format);
+	return PointerGetDatum(cstring_to_text_with_len(json.data, json.len));
+}
+
+static bool
+put_record(const StreamRecord *record, void *arg)
+{
+	const ReadCall *call = arg;
+	char sequence[STREAM_SEQUENCE_LENGTH + 1];
+	Datum values[11] = {0};
+	bool nulls[11] = {false};
+
+	values[0] = CStringGetTextDatum(stream_sequence_print(record->place, sequence));
+	values[1] = CStringGetTextDatum(stream_event_name(record->event));
+	set_image(record->keys, &values[2], &nulls[2]);
+	set_image(record->new_image, &values[3], &nulls[3]);
+	set_image(record->old_image, &values[4], &nulls[4]);
+	values[5] = TimestampTzGetDatum(record->committed);
+	values[6] = BoolGetDatum(record->expired);
+	values[7] = BoolGetDatum(record->incomplete);
+	values[8] = Int64GetDatum(record->shard);
+	values[9] = Int64GetDatum(record->size);
+	nulls[10] = call->format == NO_JSON;
+	if (!nulls[10])
+		values[10] = print_json(call, record);
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
+	return true;
+}
+
 static int64
-look(ReadCall *call, StreamRecordCallback callback)
+look(ReadCall *call)
 {
 	StreamReadResult result;
 	DynTable *table;
@@ -134,13 +188,14 @@ look(ReadCall *call, StreamRecordCallback callback)
 	stream_check_reader(rel);
 	find_target(call, table);
 	relation_close(rel, AccessShareLock);
-	stream_read(&call->target, &call->read, callback, call, &result);
+	stream_read(&call->target, &call->read, put_record, call, &result);
 	call->read.position = result.next;
 	return result.count;
 }
 
-static void
-run(FunctionCallInfo fcinfo, StreamRecordCallback callback)
+PG_FUNCTION_INFO_V1(dyn_read_stream);
+Datum
+dyn_read_stream(PG_FUNCTION_ARGS)
 {
 	TimestampTz start = GetCurrentTimestamp();
 	ReadCall call;
@@ -148,7 +203,7 @@ run(FunctionCallInfo fcinfo, StreamRecordCallback callback)
 	get_call(fcinfo, &call);
 	InitMaterializedSRF(fcinfo, 0);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	while (look(&call, callback) == 0)
+	while (look(&call) == 0)
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), start + call.wait);
 
@@ -157,74 +212,5 @@ run(FunctionCallInfo fcinfo, StreamRecordCallback callback)
 			break;
 		stream_wait_for_records((int) Min(left, MAX_SLEEP));
 	}
-}
-
-static Datum
-sequence_of(const StreamRecord *record)
-{
-	char text[STREAM_SEQUENCE_LENGTH + 1];
-
-	return CStringGetTextDatum(stream_sequence_print(record->place, text));
-}
-
-static void
-set_image(const DynItem *image, Datum *value, bool *isnull)
-{
-	*isnull = image == NULL;
-	*value = PointerGetDatum(image);
-}
-
-static bool
-put_columns(const StreamRecord *record, void *arg)
-{
-	const ReadCall *call = arg;
-	Datum values[10] = {0};
-	bool nulls[10] = {false};
-
-	values[0] = sequence_of(record);
-	values[1] = CStringGetTextDatum(stream_event_name(record->event));
-	set_image(record->keys, &values[2], &nulls[2]);
-	set_image(record->new_image, &values[3], &nulls[3]);
-	set_image(record->old_image, &values[4], &nulls[4]);
-	values[5] = TimestampTzGetDatum(record->committed);
-	values[6] = BoolGetDatum(record->expired);
-	values[7] = BoolGetDatum(record->incomplete);
-	values[8] = Int32GetDatum(record->shard);
-	values[9] = Int32GetDatum(record->size);
-	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
-	return true;
-}
-
-static bool
-put_json(const StreamRecord *record, void *arg)
-{
-	const ReadCall *call = arg;
-	StreamRecord named = *record;
-	bool nulls[2] = {false};
-	StringInfoData json;
-	Datum values[2];
-
-	named.table = call->target.table;
-	initStringInfo(&json);
-	stream_record_print(&json, &named, call->plain ? STREAM_PLAIN : STREAM_TYPED);
-	values[0] = sequence_of(record);
-	values[1] = PointerGetDatum(cstring_to_text_with_len(json.data, json.len));
-	tuplestore_putvalues(call->result->setResult, call->result->setDesc, values, nulls);
-	return true;
-}
-
-PG_FUNCTION_INFO_V1(dyn_read_stream);
-Datum
-dyn_read_stream(PG_FUNCTION_ARGS)
-{
-	run(fcinfo, put_columns);
-	PG_RETURN_NULL();
-}
-
-PG_FUNCTION_INFO_V1(dyn_read_stream_json);
-Datum
-dyn_read_stream_json(PG_FUNCTION_ARGS)
-{
-	run(fcinfo, put_json);
 	PG_RETURN_NULL();
 }

@@ -58,7 +58,7 @@ find_entity(text *table_name, text *name)
 	return entity;
 }
 
-/* table_name, entity, wrapped, filter, names, vals */
+/* table_name, entity, filter, names, vals, wrapped */
 static Export *
 begin(FunctionCallInfo fcinfo)
 {
@@ -68,10 +68,10 @@ begin(FunctionCallInfo fcinfo)
 	export->table = copy_argument(fcinfo, 0);
 	if (!PG_ARGISNULL(1))
 		export->entity = find_entity(export->table, PG_GETARG_TEXT_PP(1));
-	export->wrapped = PG_ARGISNULL(2) || PG_GETARG_BOOL(2);
-	export->filter = copy_argument(fcinfo, 3);
-	export->names = copy_argument(fcinfo, 4);
-	export->vals = copy_argument(fcinfo, 5);
+	export->filter = copy_argument(fcinfo, 2);
+	export->names = copy_argument(fcinfo, 3);
+	export->vals = copy_argument(fcinfo, 4);
+	export->wrapped = PG_ARGISNULL(5) || PG_GETARG_BOOL(5);
 	export->page =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table export", ALLOCSET_DEFAULT_SIZES);
 	return export;
@@ -125,7 +125,7 @@ read_page(Export *export)
 		export->position = DatumGetDynItem(datumCopy(PointerGetDatum(result.last_key), false, -1));
 }
 
-/* dyn_export(table_name, entity, wrapped, filter, names, vals) */
+/* dyn_export(table_name, entity, filter, names, vals, wrapped) */
 PG_FUNCTION_INFO_V1(dyn_export);
 Datum
 dyn_export(PG_FUNCTION_ARGS)

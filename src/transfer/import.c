@@ -380,12 +380,12 @@ import_rows(Source *source)
 static int
 batch_size(FunctionCallInfo fcinfo, int i)
 {
-	int size = PG_ARGISNULL(i) ? LINES_BATCH : PG_GETARG_INT32(i);
+	int64 size = PG_ARGISNULL(i) ? LINES_BATCH : PG_GETARG_INT64(i);
 
 	if (size < 1 || size > MAX_BATCH)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("batch_size must be between 1 and %d", MAX_BATCH)));
-	return size;
+	return (int) size;
 }
 
 /* dyn_import(table_name, source, column_name, batch_size, on_conflict, on_error, INOUT …) */

@@ -450,7 +450,7 @@ import_table(const ModelTable *table, ItemSpan name, bool data, ReturnSetInfo *r
 	error_context_stack = &callback;
 	create_table(table, name);
 	values[0] = PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len));
-	values[1] = Int32GetDatum(list_length(table->global) + list_length(table->local));
+	values[1] = Int64GetDatum(list_length(table->global) + list_length(table->local));
 	values[2] = Int64GetDatum(data ? put_items(table, name) : 0);
 	if (table->facets.len > 0)
 		ereport(NOTICE, (errmsg("facets of table \"%s\" are not kept: %s", item_quoted(name),

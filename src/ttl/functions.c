@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ttl/ttl.h"
 #include "work/procedure.h"
@@ -71,10 +72,7 @@ get_limits(FunctionCallInfo fcinfo)
 	TtlLimits limits = {.batch = dyn_ttl_batch_size, .pause = dyn_ttl_pause};
 
 	if (!PG_ARGISNULL(1))
-		limits.batch = PG_GETARG_INT32(1);
-	if (limits.batch <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("\"batch_size\" must be at least 1")));
+		limits.batch = (int) Min(argument_positive(fcinfo, 1, "batch_size"), INT_MAX);
 	if (!PG_ARGISNULL(2))
 		limits.budget = get_budget(PG_GETARG_INTERVAL_P(2));
 	/* who names a table wants to see everything of it gone */

@@ -438,7 +438,7 @@ default_name(const Entity *entity, const text *unnest, const text *index)
 	return dyn_identifier((ItemSpan){name.data, (uint32) name.len});
 }
 
-/* dyn_create_entity_view(table_name, entity, view_name, unnest, index) */
+/* dyn_create_entity_view(table_name, entity, view_name, unnest, index_name) */
 PG_FUNCTION_INFO_V1(dyn_create_entity_view);
 Datum
 dyn_create_entity_view(PG_FUNCTION_ARGS)

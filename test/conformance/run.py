@@ -100,7 +100,7 @@ READ = ("ProjectionExpression", "FilterExpression", "ExpressionAttributeNames", 
 def page(function, table, r, **arguments):
     """One page, word for word."""
     arguments.update(projection=r.get("ProjectionExpression"), filter=r.get("FilterExpression"), names=r.get("ExpressionAttributeNames"),
-                     vals=r.get("ExpressionAttributeValues"), index=r.get("IndexName"), page_size=r.get("Limit"),
+                     vals=r.get("ExpressionAttributeValues"), index_name=r.get("IndexName"), page_size=r.get("Limit"),
                      start_key=r.get("ExclusiveStartKey"), select_mode=r.get("Select"), consistent_read=r.get("ConsistentRead", False))
     cur.execute("SELECT items::text[], item_count, scanned_count, last_evaluated_key FROM %s(%%s, %s)"
                 % (function, ", ".join("%s => %%s" % a for a in arguments)),
@@ -191,7 +191,7 @@ def rows(sql, *args):
 def batch_get(table, r):
     (name, keys), = r["RequestItems"].items()
     assert name == "$TABLE"
-    items = rows("dyn_batch_get(%s, %s::dyn_item[], %s, %s, %s)", table, keys["Keys"], keys.get("ProjectionExpression"),
+    items = rows("dyn_batch_get(%s, %s::dyn_item[], projection => %s, names => %s, consistent_read => %s)", table, keys["Keys"], keys.get("ProjectionExpression"),
                  keys.get("ExpressionAttributeNames"), keys.get("ConsistentRead", False))
     return {"Responses": items, "UnprocessedKeys": {}}
 

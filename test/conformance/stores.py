@@ -218,7 +218,7 @@ def check_stores(table):
     """That they are two."""
     for store, name in (("on", "direct"), ("off", "sql")):
         for index in [None] + list(table.indexes):
-            if ask(store, "SELECT store FROM dyn_explain(%s, index => %s)", [table.name, index]) != [(name,)]:
+            if ask(store, "SELECT store FROM dyn_explain(%s, index_name => %s)", [table.name, index]) != [(name,)]:
                 fail("%s is not read by the other store" % table.name, store, index)
 
 

@@ -56,7 +56,7 @@ SELECT count(dyn_put_entity('app', e, a)) FROM (VALUES
   ('User', '{"OrgId":"1","UserId":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","Mood":"calm","Address":{"City":"Berlin"},"Nicks":["b","a"]}'),
   ('Ticket', '{"OrgId":"1","Number":7,"Title":"seven","Status":"new","Priority":1,"Lines":[{"what":"a","hours":[1,2]},"text",null]}'),
   ('Ticket', '{"OrgId":"2","Number":9,"Status":"new","Priority":2,"Owner":"not declared"}')) v (e, a);
-SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'Ticket'), dyn_create_entity_view('app', 'Ticket', index => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Nicks');
+SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'Ticket'), dyn_create_entity_view('app', 'Ticket', index_name => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Nicks');
 SELECT dyn_create_access_pattern('app', 'org', 'GetItem', '{"Key":{"pk":{"S":"ORG#<orgId>"},"sk":{"S":"#METADATA#"}}}', 'Org', 'notes'),
   dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :s)","ExpressionAttributeValues":{":o":{"S":"ORG#<orgId>"},":s":{"S":"USER#"}}}', 'User'),
   dyn_create_access_pattern('app', 'priority', 'UpdateItem', '{"Key":{"pk":{"S":"TICKET#<number>"},"sk":{"S":"TICKET"}},"UpdateExpression":"SET #p = :p","ExpressionAttributeNames":{"#p":"Priority"},"ExpressionAttributeValues":{":p":{"N":"<priority>"}}}', 'Ticket');
@@ -77,7 +77,7 @@ CREATE TABLE lines (line text);
 INSERT INTO lines VALUES ('{"Item":{"pk":{"S":"imported"},"sk":{"S":"1"}}}'), ('{"pk":{"S":"i"},"sk":{"S":"2"}}'), ('garbage'), (NULL);
 SELECT dyn_create_entity('target', 'Person', '{"pk":"PERSON#<Id>","sk":"PERSON#<Id>"}', '{"Id":"N integer","Name":"S","Born":"S date","Boss":"S","Orders":"N"}'),
   dyn_create_entity('target', 'Order', '{"pk":"PERSON#<Person>","sk":"ORDER#<Id:06>"}', '{"Id":"N integer","Person":"N integer","Total":"N numeric","At":"S timestamptz(0)"}');
-SELECT dyn_create_migration('people', 'target', '[{"entity": "Person", "from": "fuzz.people", "attributes": {"Name": "upper(name)"}, "parents": {"b": {"from": "fuzz.people", "on": {"id": "boss"}, "attributes": {"Boss": "name"}}},
+SELECT dyn_create_migration('target', 'people', '[{"entity": "Person", "from": "fuzz.people", "attributes": {"Name": "upper(name)"}, "parents": {"b": {"from": "fuzz.people", "on": {"id": "boss"}, "attributes": {"Boss": "name"}}},
     "children": {"Orders": {"from": "fuzz.orders", "on": {"person": "id"}, "as": "count"}}},
   {"entity": "Order", "from": "fuzz.orders", "where": "total > 0", "attributes": {"Person": "person"}}]');
 CALL dyn_migrate('people');

@@ -33,7 +33,7 @@ def seeds(corpus, rng):
     some = lambda name: rng.choice(texts(name))
     item = lambda: rng.choice(ITEMS + texts("item") + texts("key"))
     out = {t: [] for t in "expression request template entity member migration model plan options arguments row".split()}
-    for kind, names in (("c", ["condition", "filter"]), ("u", ["update", "update_expression"]), ("p", ["projection"]), ("k", ["key_condition"])):
+    for kind, names in (("c", ["condition", "filter"]), ("u", ["update"]), ("p", ["projection"]), ("k", ["key_condition"])):
         for call in [c for calls in corpus.calls.values() for c in calls]:
             out["expression"] += [(kind, call[n], call.get("names", ""), call.get("vals", ""), call.get("item", item())) for n in names if n in call]
     operations = "Query Scan GetItem PutItem UpdateItem DeleteItem BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems".split()

@@ -57,17 +57,17 @@ sub make_report_views
 	my ($node) = @_;
 	$node->safe_psql('postgres', q{
 		CREATE SCHEMA video_views;
-		SELECT dyn_create_entity_view('video', name) FROM dyn_entities('video');
+		SELECT dyn_create_entity_view('video', entity) FROM dyn_entities('video');
 		DO $$
 		DECLARE
-			entity text;
+			kind text;
 			columns text;
 		BEGIN
-			FOR entity IN SELECT name FROM dyn_entities('video')
+			FOR kind IN SELECT entity FROM dyn_entities('video')
 			LOOP
 				SELECT string_agg(format('%I AS %I', attname, lower(regexp_replace(attname, '([a-z])([A-Z])', '\1_\2', 'g'))), ', ' ORDER BY attnum) INTO columns
-					FROM pg_attribute WHERE attrelid = quote_ident(entity)::regclass AND attnum > 0;
-				EXECUTE format('CREATE VIEW video_views.%I AS SELECT %s FROM public.%I', lower(regexp_replace(entity, '([a-z])([A-Z])', '\1_\2', 'g')), columns, entity);
+					FROM pg_attribute WHERE attrelid = quote_ident(kind)::regclass AND attnum > 0;
+				EXECUTE format('CREATE VIEW video_views.%I AS SELECT %s FROM public.%I', lower(regexp_replace(kind, '([a-z])([A-Z])', '\1_\2', 'g')), columns, kind);
 			END LOOP;
 		END $$});
 }

@@ -42,7 +42,7 @@ SELECT dyn_create_entity('video', name, keys::jsonb, attributes::jsonb) FROM (VA
 		'{"CustomerId": "N integer", "FilmId": "N integer", "Added": "S date"}')) e (name, keys, attributes);
 
 -- Columns become the attributes of their name.  Beside these: copies of parents, a list of actors, a set of categories, counters.
-SELECT dyn_create_migration('rental', 'video', '[
+SELECT dyn_create_migration('video', 'rental', '[
 	{"entity": "Language", "from": "rental.language"},
 	{"entity": "Category", "from": "rental.category"},
 	{"entity": "Actor", "from": "rental.actor"},

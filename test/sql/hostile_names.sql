@@ -37,19 +37,19 @@ CREATE FUNCTION item_of(i int, name text) RETURNS jsonb LANGUAGE sql AS $$ SELEC
 SELECT count(dyn_put(:'n', item_of(i, :'n'))) FROM generate_series(1, 3) i;
 SELECT dyn_get(:'n', key_of(1, :'n')) ->> ('a' || :'n') = :'n' AS got;
 SELECT dyn_update(:'n', key_of(1, :'n'), 'SET #a = :v', condition => '#a = :v', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':v', :'n'), return_values => 'ALL_NEW') ->> ('a' || :'n') = :'n' AS updated;
-SELECT count(*) AS by_key FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', :'n', '#a', 'a' || :'n'), jsonb_build_object(':k', 'ROW#2', ':a', :'n'), filter => '#a = :a', projection => '#a');
-SELECT count(*) AS by_global FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', :'v'), '{":k": {"S": "w2"}}', index => 'GSI');
-SELECT count(*) AS by_local FROM dyn_query(:'n', '#p = :p AND #k = :k', jsonb_build_object('#p', :'n', '#k', :'v'), '{":p": {"S": "ROW#2"}, ":k": {"S": "w2"}}', index => 'LSI');
-SELECT count(*) AS by_new FROM dyn_query(:'n', '#k = :k', jsonb_build_object('#k', 'a' || :'n'), jsonb_build_object(':k', :'n'), index => 'NEW');
-SELECT count(*) AS scanned FROM dyn_scan(:'n', index => 'GSI');
-SELECT item_count AS page FROM dyn_query_page(:'n', '#k = :k', jsonb_build_object('#k', 'a' || :'n'), jsonb_build_object(':k', :'n'), index => 'NEW', page_size => 1);
+SELECT count(*) AS by_key FROM dyn_query(:'n', '#k = :k', names => jsonb_build_object('#k', :'n', '#a', 'a' || :'n'), vals => jsonb_build_object(':k', 'ROW#2', ':a', :'n'), filter => '#a = :a', projection => '#a');
+SELECT count(*) AS by_global FROM dyn_query(:'n', '#k = :k', names => jsonb_build_object('#k', :'v'), vals => '{":k": {"S": "w2"}}', index_name => 'GSI');
+SELECT count(*) AS by_local FROM dyn_query(:'n', '#p = :p AND #k = :k', names => jsonb_build_object('#p', :'n', '#k', :'v'), vals => '{":p": {"S": "ROW#2"}, ":k": {"S": "w2"}}', index_name => 'LSI');
+SELECT count(*) AS by_new FROM dyn_query(:'n', '#k = :k', names => jsonb_build_object('#k', 'a' || :'n'), vals => jsonb_build_object(':k', :'n'), index_name => 'NEW');
+SELECT count(*) AS scanned FROM dyn_scan(:'n', index_name => 'GSI');
+SELECT item_count AS page FROM dyn_query_page(:'n', '#k = :k', names => jsonb_build_object('#k', 'a' || :'n'), vals => jsonb_build_object(':k', :'n'), index_name => 'NEW', page_size => 1);
 SELECT item_count AS page FROM dyn_scan_page(:'n', page_size => 2);
-SELECT index_name AS explained, postgres_index IS NOT NULL FROM dyn_explain(:'n', '#k = :k', jsonb_build_object('#k', :'v'), '{":k": {"S": "w2"}}', index => 'GSI');
+SELECT index_name AS explained, postgres_index IS NOT NULL FROM dyn_explain(:'n', '#k = :k', names => jsonb_build_object('#k', :'v'), vals => '{":k": {"S": "w2"}}', index_name => 'GSI');
 SELECT count(*) > 0 AS shown FROM dyn_table_chart(:'n') a, dyn_table_chart(:'n', 'GSI') b;
 SELECT count(*) AS pages FROM dyn_collection_pages(:'n');
 SELECT count(*) AS violations FROM dyn_index_violations(:'n');
 SELECT dyn_batch_write(:'n', ARRAY[item_of(4, :'n'), item_of(5, :'n')]::dyn_item[], ARRAY[key_of(3, :'n')]::dyn_item[]) AS done \gset
-SELECT count(*) AS batch FROM dyn_batch_get(:'n', ARRAY[key_of(4, :'n'), key_of(3, :'n')]::dyn_item[], '#a', jsonb_build_object('#a', 'a' || :'n'));
+SELECT count(*) AS batch FROM dyn_batch_get(:'n', ARRAY[key_of(4, :'n'), key_of(3, :'n')]::dyn_item[], projection => '#a', names => jsonb_build_object('#a', 'a' || :'n'));
 SELECT dyn_transact(json_build_array(json_build_object('Put', json_build_object('TableName', :'n', 'Item', item_of(3, :'n')::dyn_item::text::json)),
 	json_build_object('ConditionCheck', json_build_object('TableName', :'n', 'Key', key_of(1, :'n')::dyn_item::text::json, 'ConditionExpression', 'attribute_exists(#a)', 'ExpressionAttributeNames', json_build_object('#a', :'n')))), :'n') AS transacted;
 SELECT count(*) AS transact_get FROM dyn_transact_get(json_build_array(json_build_object('Get', json_build_object('TableName', :'n', 'Key', key_of(3, :'n')::dyn_item::text::json))));
@@ -71,7 +71,7 @@ SELECT dyn_enforce_entities(:'n') AS done \gset
 SELECT dyn_put_entity(:'n', :'n', jsonb_build_object('Id', 6, 'a' || :'n', :'n')) AS done \gset
 SELECT dyn_get_entity(:'n', :'n', '{"Id": {"N": "6"}}') ->> :'n' AS entity;
 SELECT dyn_update_entity(:'n', :'n', '{"Id": {"N": "6"}}', 'SET #a = :v', names => jsonb_build_object('#a', 'a' || :'n'), vals => '{":v": {"S": "x"}}', return_values => 'ALL_NEW') ->> ('a' || :'n') AS updated;
-SELECT name = :'n' AS entities FROM dyn_entities(:'n');
+SELECT entity = :'n' AS entities FROM dyn_entities(:'n');
 SELECT dyn_entity_keys(:'n', :'n', '{"Id": {"N": "7"}}')::text LIKE '%ROW#7%' AS keys;
 SELECT dyn_create_entity_view(:'n', :'n', :'v') IS NOT NULL AS view;
 SELECT column_name = 'a' || :'n' AS a_column FROM information_schema.columns WHERE table_schema = :'n' AND table_name = :'v' AND column_name LIKE 'a%';
@@ -89,8 +89,8 @@ SELECT dyn_access_pattern_chart(:'n') IS NOT NULL AS patterns;
 CALL dyn_refresh_entity(:'n', :'n');
 
 -- backfill, exports and imports
-CALL dyn_backfill(:'n', '#a = :a', 'SET #b = :a', names => jsonb_build_object('#a', 'a' || :'n', '#b', 'b' || :'n'), vals => jsonb_build_object(':a', :'n'));
-SELECT count(*) AS filled FROM dyn_scan(:'n', '#b = :a', jsonb_build_object('#b', 'b' || :'n'), jsonb_build_object(':a', :'n'));
+CALL dyn_backfill(:'n', 'SET #b = :a', '#a = :a', names => jsonb_build_object('#a', 'a' || :'n', '#b', 'b' || :'n'), vals => jsonb_build_object(':a', :'n'));
+SELECT count(*) AS filled FROM dyn_scan(:'n', filter => '#b = :a', names => jsonb_build_object('#b', 'b' || :'n'), vals => jsonb_build_object(':a', :'n'));
 SELECT bool_and(finished_at IS NOT NULL) AS finished FROM dyn_jobs WHERE relation = quote_ident(:'n')::regclass;
 CREATE TABLE :"s" (:"n" text);
 INSERT INTO :"s" SELECT dyn_export(:'n', :'n', filter => '#a = :a', names => jsonb_build_object('#a', 'a' || :'n'), vals => jsonb_build_object(':a', :'n'));
@@ -132,7 +132,7 @@ RESET SESSION AUTHORIZATION;
 CALL dyn_collect_streams() \gset
 SET SESSION AUTHORIZATION :"n";
 SELECT count(*) > 0 AS read, bool_and(keys ? :'n') AS keys FROM dyn_read_stream(:'n');
-SELECT count(*) > 0 AS read_json FROM dyn_read_stream_json(:'n');
+SELECT count(*) > 0 AS read_json FROM dyn_read_stream(:'n', format => 'plain') WHERE record IS NOT NULL;
 SELECT relation = quote_ident(:'n')::regclass AS streams FROM dyn_streams WHERE relation = quote_ident(:'n')::regclass;
 SELECT json_array_length(dyn_request('ListStreams', json_build_object('TableName', :'n')) -> 'Streams') AS streams;
 SELECT dyn_disable_stream(:'n') AS done \gset

@@ -64,7 +64,7 @@ is($standby->safe_psql('postgres',
 my @reads = (
 	q{dyn_get('app', '{"pk":{"S":"a"},"sk":{"S":"b"}}'},
 	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}'},
-	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}', index => 'Local'},
+	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}', index_name => 'Local'},
 	q{dyn_scan('app'}, q{dyn_scan('app', segment => 0, total_segments => 1});
 for my $read (@reads)
 {

@@ -48,8 +48,8 @@ foreach my $statement (@statements)
 my %reads = (
 	q{dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}')} => '2',
 	q{dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}', start_key => '{"pk":{"S":"a"},"sk":{"N":"3"}}')} => '4 5',
-	q{dyn_query('app', 'g = :g', vals => '{":g":{"S":"x"}}', index => 'GSI1', forward => false, max_items => 3)} => '5 4 3',
-	q{dyn_scan('app', index => 'GSI1', segment => 0, total_segments => 1)} => '1 2 3 4 5',
+	q{dyn_query('app', 'g = :g', vals => '{":g":{"S":"x"}}', index_name => 'GSI1', forward => false, max_items => 3)} => '5 4 3',
+	q{dyn_scan('app', index_name => 'GSI1', segment => 0, total_segments => 1)} => '1 2 3 4 5',
 	q{dyn_batch_get('app', ARRAY['{"pk":{"S":"a"},"sk":{"N":"2"}}', '{"pk":{"S":"a"},"sk":{"N":"5"}}']::dyn_item[])} => '2 5');
 foreach my $read (sort keys %reads)
 {

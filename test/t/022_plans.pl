@@ -49,7 +49,7 @@ sub calls
 	{
 		my $i = $indexes{$index};
 		my $value = $i->{partition} eq 'kind' ? 'even' : $pk;
-		my $named = $index eq '' ? '' : ", index => '$index'";
+		my $named = $index eq '' ? '' : ", index_name => '$index'";
 		my $key = "{$i->{key}}";
 		$key =~ s/PK/$value/;
 		for my $condition ($i->{sort} ? @conditions : (''))

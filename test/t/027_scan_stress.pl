@@ -29,7 +29,7 @@ DECLARE
 	pages int := 0;
 BEGIN
 	LOOP
-		SELECT * INTO page FROM dyn_scan_page('app', index => index, segment => segment, total_segments => total, page_size => size, start_key => start);
+		SELECT * INTO page FROM dyn_scan_page('app', index_name => index, segment => segment, total_segments => total, page_size => size, start_key => start);
 		INSERT INTO seen SELECT round, index, segment, (i->>'pk') || '/' || (i->>'sk') FROM unnest(page.items) i;
 		start := page.last_evaluated_key;
 		pages := pages + 1;
@@ -86,8 +86,8 @@ is($node->safe_psql('postgres', "SELECT n_tup_upd > 1000 AND n_tup_del > 100 FRO
 # When nobody writes, all ways to read agree.
 for my $index ('NULL', "'ByGroup'", "'KeysOnly'")
 {
-	is($node->safe_psql('postgres', "SELECT count(*) FROM dyn_scan('app', index => $index)"),
-		$node->safe_psql('postgres', "SELECT count(DISTINCT i) FROM (SELECT i::text FROM generate_series(0, 99) segment, dyn_scan('app', index => $index, segment => segment, total_segments => 100) i) x"), "a hundred segments of $index");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM dyn_scan('app', index_name => $index)"),
+		$node->safe_psql('postgres', "SELECT count(DISTINCT i) FROM (SELECT i::text FROM generate_series(0, 99) segment, dyn_scan('app', index_name => $index, segment => segment, total_segments => 100) i) x"), "a hundred segments of $index");
 }
 
 $node->stop;

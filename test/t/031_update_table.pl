@@ -41,7 +41,7 @@ sub status
 		json_array_elements(t #> '{Table,GlobalSecondaryIndexes}') i WHERE i ->> 'IndexName' = '$index'), 'gone')};
 }
 
-my $count = q{SELECT count(*) FROM dyn_query('app', 'city = :c', vals => '{":c":{"S":"c1"}}', index => '%s')};
+my $count = q{SELECT count(*) FROM dyn_query('app', 'city = :c', vals => '{":c":{"S":"c1"}}', index_name => '%s')};
 
 # As a role that may not log in, while others write.
 my $load = start_load($node, 2, 4, q{

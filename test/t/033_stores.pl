@@ -96,7 +96,7 @@ sub agree
 		is($node->safe_psql('postgres', qq{
 			SET dynamo_table.direct_store = $direct;
 			SELECT count(*) FROM generate_series(0, 6) v,
-				LATERAL (SELECT string_agg(i::text, ',' ORDER BY (i->>'sk')::int, i->>'pk') AS items FROM dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index => 'GSI1') i) q,
+				LATERAL (SELECT string_agg(i::text, ',' ORDER BY (i->>'sk')::int, i->>'pk') AS items FROM dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => 'GSI1') i) q,
 				LATERAL (SELECT string_agg(item::text, ',' ORDER BY (item->>'sk')::int, item->>'pk') AS items FROM twin WHERE item->>'g' = 'g' || v) t
 			WHERE q.items IS DISTINCT FROM t.items}), '0', "$when: the index has the items, direct_store = $direct");
 	}

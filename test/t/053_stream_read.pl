@@ -58,7 +58,7 @@ is(value(q{SELECT count(*), count(DISTINCT sequence_number) FROM dyn_read_stream
 # waiting
 my $start = time;
 my $reader = $node->background_psql('postgres');
-$reader->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
+$reader->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', max_wait => '60 s');\n});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND wait_event_type = 'Extension'})
   or die 'the reader does not wait';
 is(value(q{SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.query LIKE 'SELECT keys%' AND l.relation IN
@@ -70,7 +70,7 @@ cmp_ok(time - $start, '<', 30, 'long before its time');
 $reader->quit;
 
 my $canceled = $node->background_psql('postgres', on_error_stop => 0);
-$canceled->query_until(qr/begun/, qq{\\echo begun\nSELECT 'canceled' FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
+$canceled->query_until(qr/begun/, qq{\\echo begun\nSELECT 'canceled' FROM dyn_read_stream('app', 'LATEST', max_wait => '60 s');\n});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND wait_event_type = 'Extension'}) or die;
 value(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND pid <> pg_backend_pid()});
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'SELECT ''canceled%' AND state = 'active'}) or die;
@@ -88,7 +88,7 @@ sub follow
 		  r record;
 		BEGIN
 		  LOOP
-		    FOR r IN SELECT * FROM dyn_read_stream('app', at, 37, wait => '5 s') LOOP
+		    FOR r IN SELECT * FROM dyn_read_stream('app', at, max_records => 37, max_wait => '5 s') LOOP
 		      at := r.sequence_number;
 		      INSERT INTO seen SELECT current_setting('application_name'), r.keys ->> 'pk', (r.keys ->> 'sk')::int, at;
 		      IF r.keys ->> 'pk' = '$until' THEN RETURN; END IF;
@@ -205,7 +205,7 @@ $node->wait_for_catchup($standby);
 is(value(q{SELECT string_agg(keys ->> 'sk', ',') FROM dyn_read_stream('app') WHERE keys ->> 'pk' = 'standby'}, $standby), '1,2,3,4,5', 'a standby has the records');
 is(value(q{SELECT count(*) FROM dyn_read_stream('app', dyn_stream_position())}, $standby), '0', 'and a position');
 my $there = $standby->background_psql('postgres');
-$there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', wait => '60 s');\n});
+$there->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_name FROM dyn_read_stream('app', 'LATEST', max_wait => '60 s');\n});
 $standby->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND state = 'active' AND wait_event IS NOT NULL}) or die;
 put('woken there', 1, 1);
 like($there->query(q{SELECT 'after'}), qr/woken there\|INSERT/, 'who waits there gets what comes');

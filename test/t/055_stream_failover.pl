@@ -61,7 +61,7 @@ sub numbers
 	my ($node, $position) = @_;
 	$position //= 'TRIM_HORIZON';
 	my ($rc, $out, $err) = $node->psql('postgres',
-		"SELECT string_agg(new_image ->> 'n', ' ') FROM dyn_read_stream('app', '$position', 1000)");
+		"SELECT string_agg(new_image ->> 'n', ' ') FROM dyn_read_stream('app', '$position', max_records => 1000)");
 	return $rc == 0 ? $out : $err;
 }
 
@@ -71,7 +71,7 @@ sub is_collected
 {
 	my ($node, $from, $to, $name) = @_;
 	$node->poll_query_until('postgres',
-		"SELECT string_agg(new_image ->> 'n', ' ') = '" . series($from, $to) . "' FROM dyn_read_stream('app', 'TRIM_HORIZON', 1000)")
+		"SELECT string_agg(new_image ->> 'n', ' ') = '" . series($from, $to) . "' FROM dyn_read_stream('app', 'TRIM_HORIZON', max_records => 1000)")
 	  or diag('got: ' . numbers($node));
 	is(numbers($node), series($from, $to), $name);
 }
@@ -107,13 +107,13 @@ put_items($standby, 41, 50);
 is($standby->safe_psql('postgres', 'SELECT state FROM dyn_stream_slots'), 'ready', 'then all is well');
 
 my $last = $standby->safe_psql('postgres',
-	"SELECT max(sequence_number) FROM dyn_read_stream('app', 'TRIM_HORIZON', 1000)");
+	"SELECT max(sequence_number) FROM dyn_read_stream('app', 'TRIM_HORIZON', max_records => 1000)");
 $err = numbers($standby, $last);
 like($err, qr/ERROR/, 'who reads on comes to the gap');
 my ($next) = $err =~ /DETAIL:.*?(1\d{32})/s;
 ok(defined $next, 'and is told where it ends') or diag($err);
 $standby->poll_query_until('postgres',
-	"SELECT count(*) = 10 FROM dyn_read_stream('app', '$next', 1000)");
+	"SELECT count(*) = 10 FROM dyn_read_stream('app', '$next', max_records => 1000)");
 is(numbers($standby, $next), series(41, 50), 'ST09: from there on nothing is missing');
 $standby->stop;
 

@@ -21,7 +21,7 @@ $node->safe_psql(
 	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S","Mood":"S \"Mood\"","Code":"S char(4)"}');
 	SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"EMAIL#<E''mail>","GSI1SK":"USER"}',
 		'{"OrgId":"S","UserId":"S uuid","E''mail":{"type":"S","stored":"e"},"Tags":"SS","Joined":"S timestamptz(0)"}');
-	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Tags');
+	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index_name => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Tags');
 	SELECT dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User', 'it''s "quoted" \\ here');
 	INSERT INTO "Org" ("OrgId", "Code", "Mood", "Name") VALUES ('1', 'ab', 'cross', 'one'), ('2', NULL, NULL, 'two');
 	INSERT INTO "User" ("OrgId", "UserId", "E'mail", "Tags", "Joined") VALUES ('1', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'a@x', '{a,b}', '2024-05-01 10:00+02');

@@ -31,7 +31,7 @@ $node->safe_psql('postgres', qq{
 	SELECT dyn_create_entity('app', 'Customer', '{"pk": "CUSTOMER#<CustomerId>", "sk": "#"}', '{"CustomerId": {"type": "N integer"}, "Name": {"type": "S text"}, "Open": {"type": "N bigint"}}');
 	SELECT dyn_create_entity('app', 'Order', '{"pk": "CUSTOMER#<CustomerId>", "sk": "ORDER#<OrderId:010>"}', '{"CustomerId": {"type": "N integer"}, "OrderId": {"type": "N integer"},
 		"Total": {"type": "N numeric"}, "State": {"type": "S text"}, "Name": {"type": "S text"}, "Products": {"type": "L text[]"}}');
-	SELECT dyn_create_migration('shop', 'app', '[
+	SELECT dyn_create_migration('app', 'shop', '[
 		{"entity": "Customer", "from": "customers", "attributes": {"CustomerId": "id"},
 			"children": {"Open": {"from": "orders", "on": {"customer_id": "id"}, "as": "count", "where": "state = ''open''"}}},
 		{"entity": "Order", "from": "orders", "where": "state <> ''draft''", "attributes": {"OrderId": "id", "Total": "round(total, 2)"},

@@ -38,7 +38,7 @@ sub wait_for
 	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
 }
 
-my $call = q{CALL dyn_backfill('app', 'kind = :u', 'ADD Touched :one SET g = pk', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25, max_rate => %s)};
+my $call = q{CALL dyn_backfill('app', 'ADD Touched :one SET g = pk', 'kind = :u', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25, max_rate => %s)};
 
 # A session that takes part.
 sub begin
@@ -139,7 +139,7 @@ value(q{SELECT dyn_create_table('few', 'pk S', 'sk N');
 	INSERT INTO few (item) SELECT jsonb_build_object('pk', 'a', 'sk', i) FROM generate_series(1, 10) i});
 my $holder = $node->background_psql('postgres', on_error_die => 1);
 $holder->query_safe(q{BEGIN; SELECT item FROM few WHERE sk = 7 FOR UPDATE});
-$call = q{CALL dyn_backfill('few', NULL, 'ADD Touched :one', vals => jsonb_build_object(':one', 1), max_rate => %s)};
+$call = q{CALL dyn_backfill('few', 'ADD Touched :one', NULL, vals => jsonb_build_object(':one', 1), max_rate => %s)};
 my $few = q{FROM dyn_jobs WHERE relation = 'few'::regclass};
 my $pids = q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill(''few''%' AND wait_event_type = 'Lock' AND wait_event};
 my $first = begin('NULL');
@@ -147,7 +147,7 @@ wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
 my $second = begin('NULL');
 wait_for("SELECT count(*) = 1 FROM ($pids = 'advisory') p");
 ($status, $out, $err) = $node->psql('postgres', q{\set VERBOSITY sqlstate
-} . q{CALL dyn_backfill('few', NULL, 'ADD Touched :one', vals => jsonb_build_object(':one', 1), wait => false)});
+} . q{CALL dyn_backfill('few', 'ADD Touched :one', NULL, vals => jsonb_build_object(':one', 1), wait => false)});
 like($err, qr/55006/, 'a session that is told not to wait says that others are at work');
 is(value("SELECT count(pg_terminate_backend(pid)) FROM ($pids IN ('transactionid', 'tuple')) p"), '1', 'the one at work is ended');
 wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");

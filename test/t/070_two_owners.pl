@@ -58,7 +58,7 @@ my @declarations = (
 	q{dyn_drop_entity('app', 'Thing')},
 	q{dyn_enforce_entities('app', true)},
 	q{dyn_create_access_pattern('app', 'all', 'Scan', '{}')},
-	qq{dyn_create_migration('m', 'app', '$steps')},
+	qq{dyn_create_migration('app', 'm', '$steps')},
 	q{dyn_drop_table('app')},
 	q{dyn_alter_table('app', '{"placement": false}')},
 	q{dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "a", "Value": "b"}]}')},
@@ -88,7 +88,7 @@ $declaring->quit;
 is(as('one', q{SELECT dyn_access_pattern_chart('app') LIKE '%all%'}), 't', 'and declares when the writer has ended');
 
 # A call that locks several tables holds none while one of them is in use.
-is(as('one', qq{SELECT dyn_create_migration('m', 'app', '$steps')}), '', 'a migration is declared');
+is(as('one', qq{SELECT dyn_create_migration('app', 'm', '$steps')}), '', 'a migration is declared');
 $writer->query_safe('BEGIN; DELETE FROM detail WHERE false');
 is_in_use(q{dyn_follow_migration('m')}, 'detail', $pid, 'dyn_follow_migration names the process that is in the way');
 my $following = connect_as('one');
@@ -113,7 +113,7 @@ is(as('one', q{SELECT dyn_unfollow_migration('m')}), '', 'and unfollows when it 
 $writer->query_safe('BEGIN; LOCK TABLE detail IN ACCESS EXCLUSIVE MODE');
 my $waiting = connect_as('one');
 my $waiting_pid = $waiting->query_safe(q{SELECT pg_backend_pid()});
-$waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_create_migration('m', 'app', '$steps');\n\\echo done\n");
+$waiting->query_until(qr/begun/, "\\echo begun\nSELECT dyn_create_migration('app', 'm', '$steps');\n\\echo done\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $waiting_pid AND NOT granted"), 'a declaration waits for what it reads from');
 is(as('one', q{SELECT dyn_put('app', '{"pk":{"S":"THING#3"},"sk":{"S":"#"},"Id":{"S":"3"}}')}), '', 'and an item is written');
 $writer->query_safe('COMMIT');
@@ -160,7 +160,7 @@ my @questions = (
 	q{CALL dyn_enable_ttl('app', 'expires')},
 	q{CALL dyn_create_index('app', 'i', 'pk S')},
 	qq{CALL dyn_resume_index('app'::regclass, 'i')},
-	q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')},
+	q{CALL dyn_backfill('app', 'SET a = :a', NULL, vals => '{":a":{"S":"1"}}')},
 	q{SELECT dyn_export('app')},
 	q{SELECT dyn_import_lines('app', '{}')},
 	q{CALL dyn_import('theirs', 'source'::regclass)},
@@ -212,7 +212,7 @@ $node->safe_psql('postgres', q{REVOKE ALL ON app, theirs FROM stranger});
 $node->safe_psql('postgres', q{CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CALL dyn_setup_streams()});
 as('one', q{CALL dyn_enable_ttl('app', 'expires')});
 as('one', q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
-as('one', q{CALL dyn_backfill('app', NULL, 'SET a = :a', vals => '{":a":{"S":"1"}}')});
+as('one', q{CALL dyn_backfill('app', 'SET a = :a', NULL, vals => '{":a":{"S":"1"}}')});
 $node->safe_psql('postgres', q{SET SESSION AUTHORIZATION other; CALL dyn_enable_ttl('theirs', 'expires'); SELECT dyn_put('theirs', jsonb_build_object('pk', '2', 'expires', extract(epoch FROM now())::bigint - 60))});
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my %lists = (

@@ -56,7 +56,7 @@ my $everything = q{
 	SELECT dyn_enforce_entities('app');
 	SELECT dyn_put('app', '{"pk": {"S": "ROW#1"}, "sk": {"S": "#"}, "Id": {"N": "1"}, "Name": {"S": "a"}, "Type": {"S": "Row"}}');
 	CREATE TABLE source (id int PRIMARY KEY, name text);
-	SELECT dyn_create_migration('m', 'app', '[{"entity": "Row", "from": "source", "attributes": {"Id": "id", "Name": "name"}}]');
+	SELECT dyn_create_migration('app', 'm', '[{"entity": "Row", "from": "source", "attributes": {"Id": "id", "Name": "name"}}]');
 	SELECT dyn_follow_migration('m');
 	INSERT INTO source VALUES (2, 'b');
 	CREATE INDEX ON app ((item ->> 'Name'));
