@@ -2,9 +2,9 @@
  * check.h
  *	  What is wrong with a table of items: rows of dyn_check_table().
  *
- * A table is checked that nobody can trust: anybody who may alter it has had a hand in it.  So what
- * can fail is tried, and an error is a row like others; and bytes of items are validated before
- * anything else looks at them.
+ * A table that is checked may have been altered by any role that is allowed to.  So nothing about
+ * it is trusted: each step that can fail runs in a subtransaction, and its error is a row of the
+ * result; and the bytes of items are validated before anything else reads them.
  */
 #ifndef DYNAMO_TABLE_CHECK_CHECK_H
 #define DYNAMO_TABLE_CHECK_CHECK_H
@@ -53,7 +53,7 @@ extern void check_indexes(TableCheck *check);
 extern void check_model(TableCheck *check);
 extern void check_stream(TableCheck *check);
 
-/* items.c: rows of the table and its partitions, connected to SPI; at most so many problems, -1: all */
+/* items.c: rows of the table and its partitions; connected to SPI.  max problems, -1: all */
 extern void check_items(TableCheck *check, int64 max);
 
 #endif

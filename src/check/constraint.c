@@ -28,7 +28,7 @@ alter(const TableCheck *check, const char *column, const char *change)
 					quote_identifier(column), change);
 }
 
-/* What derives a column of all rows anew. */
+/* Returns the statement that derives a column of all rows again. */
 static char *
 fill_sql(const TableCheck *check)
 {
@@ -145,7 +145,10 @@ find_constraint(TupleDesc desc)
 	return NULL;
 }
 
-/* For rows to come: whether the others obey it is for the next call, when they have been mended. */
+/*
+ * The constraint is added NOT VALID, for new rows.  Whether the rows that are there obey it is
+ * checked by the next call, when they have been mended.
+ */
 static char *
 advise_constraint(const TableCheck *check, bool exists)
 {

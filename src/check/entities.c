@@ -1,9 +1,9 @@
 /*
  * entities.c
- *	  dyn_check_entities(): what in a table is not as it is declared.
+ *	  dyn_check_entities(): items and views that do not agree with the declarations of a table.
  *
- * Items are read page by page with the caller's rights, and each is judged in memory that is
- * reset after it.  What is found is bounded by max_problems.
+ * Items are read page by page with the caller's rights, and each is checked in memory that is reset
+ * after it.  At most max_problems problems are reported.
  */
 #include "postgres.h"
 
@@ -189,7 +189,7 @@ check_items(Check *check, text *table)
  * Views
  */
 
-/* What is read of a view, which may be anybody's. */
+/* A view to check, and what is found.  Any role may own the view. */
 typedef struct ViewCheck
 {
 	const Check *check;
@@ -240,7 +240,10 @@ read_view(void *arg)
 		read->problem = view_state_problem(entity, view, name);
 }
 
-/* Anybody can make a view of the table, and write what he likes into it. */
+/*
+ * Any role can create a view of the table with any text in it, so an error is reported as a
+ * problem.
+ */
 static void
 check_view(Check *check, Relation rel)
 {
@@ -260,7 +263,7 @@ check_view(Check *check, Relation rel)
 					RelationGetRelationName(rel), error->message));
 }
 
-/* Somebody else's lock on his view is not waited for. */
+/* A view that another session has locked is reported as locked, and not waited for. */
 static void
 check_views(Check *check)
 {

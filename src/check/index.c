@@ -13,7 +13,7 @@
 #include "catalog/key.h"
 #include "check/check.h"
 
-/* The primary key's btree, whatever has become of it. */
+/* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
 check_find_primary(Relation rel)
 {
@@ -116,7 +116,10 @@ has_columns(Relation btree, const DynTable *table, const DynIndex *index)
 	return true;
 }
 
-/* A btree that would be the index's if it were valid, or had another order or predicate. */
+/*
+ * Returns a btree of the index's columns that cannot be used: it is not valid, or has another order
+ * or predicate.
+ */
 static Oid
 find_remains(const TableCheck *check, const DynIndex *index, bool *valid)
 {
@@ -179,7 +182,7 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 					 psprintf("%s;", build));
 }
 
-/* What is on its way, or was left there. */
+/* The advice for an index that is being built or removed, or that an interrupted call has left. */
 static char *
 advise_resuming(const TableCheck *check, const char *procedure, const DynIndexSpec *spec)
 {

@@ -1,9 +1,9 @@
 /*
  * items.c
- *	  The rows of the table: items that are valid, and columns that are what the item says.
+ *	  The rows of the table: whether items are valid, and columns agree with them.
  *
- * The executor reads them, with the caller's privileges and policies, and never looks into an item.
- * Nothing here does before its bytes were validated.
+ * The executor reads the rows, with the caller's privileges and policies, and does not look into
+ * items. Here an item is looked into only after its bytes were validated.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ typedef struct ItemScan
 {
 	TableCheck *check;
 	int64 left; /* problems that may be reported; -1: any number */
-	bool filled[DYN_MAX_COLUMNS]; /* nobody is about to fill the column */
+	bool filled[DYN_MAX_COLUMNS]; /* no index build is still filling the column */
 	/* of the row */
 	Oid relid;
 	ItemPointer place;
@@ -49,7 +49,7 @@ typedef struct ItemScan
  * Reporting
  */
 
-/* The row as a condition of a statement. */
+/* Returns a WHERE clause that finds the row. */
 static char *
 where_sql(const ItemScan *scan)
 {
@@ -83,7 +83,10 @@ build_key(void *arg)
 		scan->key = PointerGetDatum(item_build_finish(&builder));
 }
 
-/* The key by its columns, since the item may be anything; unknown where they can be no key. */
+/*
+ * Returns the key that the columns give, since the item may not be readable; unknown if they are
+ * not a valid key.
+ */
 static Datum
 key_of(ItemScan *scan)
 {
@@ -122,7 +125,10 @@ report_invalid(ItemScan *scan, const char *problem)
 					relation_sql(scan), where_sql(scan)));
 }
 
-/* Of an item that is what is stored under the wrong key: plain SQL can put it again, but not into partitions. */
+/*
+ * Reports an item that is stored under another key than its own.  Plain SQL can move it, but not
+ * from one partition to another.
+ */
 static void
 report_moved(ItemScan *scan, const DynKey *key)
 {
@@ -158,7 +164,7 @@ is_same(const ItemScan *scan, int i, const DynKey *key, ItemSpan value)
 						  -1);
 }
 
-/* Whether the table's own keys are in order; the others are not looked at before. */
+/* Checks the table's keys.  Returns whether they are right; only then other columns are checked. */
 static bool
 check_keys(ItemScan *scan, const ItemChildren *attributes)
 {
@@ -185,8 +191,8 @@ check_keys(ItemScan *scan, const ItemChildren *attributes)
 }
 
 /*
- * Columns of indexes.  One that an index leaves the item out of may be there or not, but never with
- * another value.
+ * Checks columns of indexes.  The column of an index that leaves the item out may be NULL or not,
+ * but it never has another value than the item's.
  */
 static void
 check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *item)
@@ -239,7 +245,7 @@ check_row(ItemScan *scan, Datum datum, bool isnull)
  * All rows
  */
 
-/* Columns of which a procedure says that it is done with them; those of keys always are. */
+/* Finds the columns that no build is still filling: those of indexes that are active. */
 static void
 find_filled(ItemScan *scan)
 {
@@ -329,7 +335,7 @@ check_items(TableCheck *check, int64 max)
 	appendStringInfo(&sql, "SELECT tableoid, ctid, %s", quote_identifier(DYN_ITEM_COLUMN));
 	for (int i = 0; check->table != NULL && i < check->table->ncolumns; i++)
 		appendStringInfo(&sql, ", %s", quote_identifier(check->table->keys[i].column));
-	/* of children, which a table of items must not have, the keys are others' */
+	/* a table of items must not have inheritance children, whose keys are their own */
 	appendStringInfo(&sql, " FROM %s%s",
 					 check->rel->rd_rel->relkind == RELKIND_RELATION ? "ONLY " : "",
 					 check->qualified);

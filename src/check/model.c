@@ -1,6 +1,6 @@
 /*
  * model.c
- *	  What is declared of the table, and what its stream needs.
+ *	  The declarations of the table, and what its stream needs.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ read_entities(void *arg)
 	declared->entities = entities_of(declared->rel, declared->table);
 }
 
-/* As functions take it. */
+/* Returns the name of the table as an argument of the functions. */
 static char *
 table_name(Relation rel)
 {
@@ -63,7 +63,7 @@ check_model(TableCheck *check)
 							  check->extension, quote_literal_cstr(table_name(check->rel))));
 }
 
-/* A stream has in its records what the WAL has of old rows. */
+/* Reports if the WAL lacks the old rows that the records of the table's stream are to have. */
 void
 check_stream(TableCheck *check)
 {

@@ -1,6 +1,6 @@
 /*
  * table.c
- *	  dyn_check_table(): what of a table is not as it was made, and what to do about it.
+ *	  dyn_check_table(): how a table differs from what it was made as, and how to mend it.
  */
 #include "postgres.h"
 
@@ -69,7 +69,10 @@ check_report_row(TableCheck *check, const RowProblem *row)
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
 }
 
-/* NULL, or the error of a step in words.  What is not about the table goes on as an error. */
+/*
+ * Tries a step.  Returns the message of an error that is about the table, or NULL; other errors are
+ * raised.
+ */
 const char *
 check_try(void (*step)(void *arg), void *arg)
 {
@@ -98,7 +101,10 @@ read_table(void *arg)
 	check->table = dyn_schema_any(check->rel);
 }
 
-/* The primary key says how many keys the table has; without one, the arguments that are no objects. */
+/*
+ * Counts the table's keys: the columns of the primary key, or, if there is none, the arguments of
+ * the derive trigger that are no JSON objects.
+ */
 static void
 count_keys(TableCheck *check)
 {
@@ -119,7 +125,7 @@ count_keys(TableCheck *check)
 	check->nkeys = Min(n, DYN_MAX_KEYS);
 }
 
-/* As the schema has it, where there may be no schema. */
+/* Reads the shape from the derive trigger's arguments, since the schema may not be readable. */
 static void
 read_shape(void *arg)
 {
@@ -173,7 +179,7 @@ check_structure(TableCheck *check, Relation rel)
  * All of them
  */
 
-/* Whoever may read the table may know; others get no lock on it. */
+/* Opens the table for a role that may read it; other roles get no lock on it. */
 static Relation
 open_table(ItemSpan name)
 {
@@ -204,7 +210,7 @@ is_table(Relation rel)
 		   rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
 }
 
-/* It may lack nearly all of what a table of items has. */
+/* Requires that at least the column or the derive trigger of a table of items is left. */
 static void
 require_remains(Relation rel)
 {
@@ -221,7 +227,10 @@ require_remains(Relation rel)
 								  DYN_ITEM_COLUMN, DYN_DERIVE_TRIGGER)));
 }
 
-/* There may be thousands of them, of which nothing is kept but rows.  One that is elsewhere is no table of ours. */
+/*
+ * There may be thousands of partitions, so memory is reset after each.  A foreign table among them
+ * is not checked.
+ */
 static void
 check_partitions(TableCheck *check, Relation parent)
 {

@@ -1,6 +1,6 @@
 /*
  * trigger.c
- *	  The table's triggers: there, ours, firing when they should, with arguments that can be read.
+ *	  The table's triggers: whether they exist, are ours, fire when they should, and can be read.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ made_of(const char *name)
 	return NULL;
 }
 
-/* The statements that make one of ours. */
+/* Returns the statements that create one of the extension's triggers. */
 static char *
 make_sql(const TableCheck *check, const DynTriggerState *made, List *arguments)
 {
@@ -61,7 +61,7 @@ make_sql(const TableCheck *check, const DynTriggerState *made, List *arguments)
  * The derive trigger
  */
 
-/* What it was told of the table's keys, as far as the primary key says that. */
+/* The arguments for the table's keys, as far as they can be told from the primary key. */
 static List *
 guess_keys(const TableCheck *check)
 {
@@ -139,7 +139,10 @@ check_arguments(TableCheck *check, List *arguments)
 	}
 }
 
-/* What fires after it may change the item without its columns. */
+/*
+ * Reports triggers that fire after the derive trigger: they may change the item but not its
+ * columns.
+ */
 static void
 check_last(TableCheck *check, const TriggerDesc *triggers)
 {

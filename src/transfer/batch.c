@@ -2,13 +2,14 @@
  * batch.c
  *	  Lines of an import, written in batches.
  *
- * A batch is written in the order of the keys, like all calls of several items, so two imports
- * with a batch in a transaction never wait for each other in a circle.  Of several lines of one key only the one that counts is
- * written.
+ * A batch is written in the order of the keys, like all calls of several items, so two imports with
+ * one batch in a transaction cannot deadlock.  Of several lines with the same key, only the one
+ * that counts is written.
  *
- * What is wrong with a line by itself is known when it is parsed.  What only the write tells (a
- * trigger, a policy, a key that its index cannot hold) fails a whole batch.  So a batch is written in a
- * subtransaction, and one that has failed in halves, until it is known which line it was.
+ * An error of a line by itself is found when the line is parsed.  An error that only the write
+ * finds (a trigger, a policy, a key that its index cannot hold) fails the whole batch.  So a batch
+ * is written in a subtransaction, and one that has failed is written in halves, until the line at
+ * fault is found.
  */
 #include "postgres.h"
 
@@ -24,8 +25,8 @@
 #define MAX_BATCH_BYTES (16 * 1024 * 1024)
 
 /*
- * Puts that are written together where collections have a limited size, which each has to be asked for
- * before it is written.
+ * Puts that are written together where collections have a limited size: the size of each collection
+ * is read before the write.
  */
 #define LIMITED_RUN 25
 
@@ -33,11 +34,11 @@ struct TransferEntry
 {
 	int64 line;
 	bool put;
-	DynItem *item; /* or the key */
+	DynItem *item; /* or the key of an item to delete */
 	DynKeyValues key;
 };
 
-/* In the current memory context, which outlives the import. */
+/* Begins an import, in the current memory context, which outlives the import. */
 void
 transfer_begin(Transfer *transfer, const char *unit, int max)
 {
@@ -74,7 +75,7 @@ note_error(Transfer *transfer, int64 line, int code, const char *message, const 
 	json_write_end(json);
 }
 
-/* Note the error, or stop with it and say which line it is about. */
+/* Notes the error, or raises it with the number of the line. */
 static void
 tell_error(Transfer *transfer, int64 line, ErrorData *error)
 {
@@ -90,7 +91,7 @@ tell_error(Transfer *transfer, int64 line, ErrorData *error)
  * Taking lines in
  */
 
-/* What a line is that is taken in: its text, or an item that was read already. */
+/* A line: its text, or an item that was read already. */
 typedef struct Input
 {
 	const char *line; /* NULL: there is an item */
@@ -107,7 +108,7 @@ read_input(const Input *input, DynItem **item)
 	return TRANSFER_ITEM;
 }
 
-/* The key and the item stay with the batch, and all else that they were made of goes with the line. */
+/* Copies the key and the item into the batch's memory; other memory is freed with the line. */
 static void
 fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 {
@@ -121,7 +122,7 @@ fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 	MemoryContextSwitchTo(old);
 }
 
-/* False if there is nothing. */
+/* False: the line is blank. */
 static bool
 parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 {
@@ -137,7 +138,7 @@ parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 	entry->line = transfer->line;
 	entry->put = kind != TRANSFER_DELETE;
 	fill_entry(transfer, entry, item);
-	/* the write says it too, but only after the batch has failed */
+	/* the write checks it too, but then the whole batch fails */
 	if (entry->put && transfer->skip)
 		dyn_check_index_keys(transfer->rel, transfer->table, NULL, item);
 	return true;
@@ -222,7 +223,7 @@ transfer_blank(Transfer *transfer)
  * Writing
  */
 
-/* By key, then as they came. */
+/* By key, then by line. */
 static int
 compare_entries(const void *a, const void *b, void *table)
 {
@@ -242,7 +243,7 @@ same_key(const Transfer *transfer, int a, int b)
 							 &transfer->sorted[b]->key) == 0;
 }
 
-/* A line whose place is taken by what is there, or by a line before it. */
+/* A line is not written, since an item of the table or an earlier line has its key. */
 static void
 refuse(Transfer *transfer, const TransferEntry *entry)
 {
@@ -257,7 +258,10 @@ refuse(Transfer *transfer, const TransferEntry *entry)
 						errmsg("%s " INT64_FORMAT ": %s", transfer->unit, entry->line, message)));
 }
 
-/* The entries in order, with one of each key: the last one if it replaces others, or else the first. */
+/*
+ * Sorts the entries, and keeps one of each key: the last one if items are replaced, otherwise the
+ * first. Returns their number.
+ */
 static int
 sort_entries(Transfer *transfer)
 {
@@ -298,7 +302,7 @@ write_puts(Transfer *transfer, int first, int n)
 						   transfer->inserted + first);
 }
 
-/* Entries next to each other, puts and deletes by stretches. */
+/* Writes neighbouring entries: runs of puts together, deletes one by one. */
 static void
 write_entries(Transfer *transfer, int first, int n)
 {
@@ -343,7 +347,7 @@ write_some(void *arg)
 	write_entries(part->transfer, part->first, part->n);
 }
 
-/* The error, if there was one that a line may be to blame for. */
+/* Returns the error if a line may be to blame for it, or NULL if there was none; raises others. */
 static ErrorData *
 try_write(Transfer *transfer, int first, int n)
 {

@@ -2,9 +2,9 @@
  * export.c
  *	  dyn_export(): items as lines of DynamoDB JSON.
  *
- * Lines are returned one by one, and read by pages: what is in memory is never more than a page,
- * however large the table is, where the caller takes rows as they come, as COPY does.  All pages are
- * read under the snapshot of the statement.
+ * Lines are returned one by one, and items are read page by page, all under the snapshot of the
+ * statement.  So if the caller takes rows as they come, as COPY does, no more than a page is in
+ * memory, however large the table is.
  */
 #include "postgres.h"
 
@@ -46,7 +46,7 @@ copy_argument(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
-/* It is looked up once: the statement's snapshot is one, too. */
+/* Looked up once, as the statement has one snapshot. */
 static Entity *
 find_entity(text *table_name, text *name)
 {

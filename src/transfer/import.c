@@ -2,10 +2,9 @@
  * import.c
  *	  dyn_import_lines(), and dyn_import(), which reads the lines from a table.
  *
- * The procedure reads ranges of blocks, a transaction and a batch each: a second batch would lock keys
- * out of order.  Their commits need not reach the disk
- * one by one: what a crash takes back is imported again by the same call, which leaves what is
- * there as it is.
+ * The procedure reads ranges of blocks.  Each range is one batch and one transaction, since a
+ * second batch would lock keys out of order.  The commits do not wait for the disk: what a crash
+ * loses is imported by calling the procedure again, which leaves the other items as they are.
  */
 #include "postgres.h"
 
@@ -237,7 +236,7 @@ run(const char *sql, Datum *bounds)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 }
 
-/* Rows of a range of blocks, in their order, as SPI's result. */
+/* Reads the rows of a range of blocks, in their order; SPI has the result. */
 static void
 read_range(Source *source, BlockNumber to)
 {
@@ -278,9 +277,9 @@ take_row(Transfer *transfer, HeapTuple row, TupleDesc desc)
 }
 
 /*
- * Ranges of about as many rows as a batch is to have, whatever fits into a block.  Where there are
- * hardly any rows a range grows to a block for each and no further, since all of it is read at once
- * and what comes next may be full.
+ * Adapts the range so that it has about as many rows as a batch, however many fit into a block.
+ * Where there are hardly any rows, a range grows to as many blocks as a batch has rows, and no
+ * further: all of it is read at once, and the blocks that follow may be full.
  */
 static void
 adapt(Source *source, BlockNumber blocks, uint64 rows)
@@ -291,7 +290,7 @@ adapt(Source *source, BlockNumber blocks, uint64 rows)
 	source->range = (BlockNumber) Max(Min(fits, most), 1);
 }
 
-/* From behind a row on. */
+/* The next range begins after this row. */
 static void
 go_on_behind(Source *source, HeapTuple row, TupleDesc desc)
 {
@@ -301,7 +300,7 @@ go_on_behind(Source *source, HeapTuple row, TupleDesc desc)
 	source->next.ip_posid++;
 }
 
-/* The rows of a range, in the current transaction, or as many of them as a batch can have. */
+/* Imports the rows of a range, or as many as a batch can have, in the current transaction. */
 static void
 import_range(Source *source)
 {

@@ -1,9 +1,10 @@
 /*
  * line.c
- *	  A line of an import: what it says is to be done.
+ *	  A line of an import: an item to put, or a key to delete.
  *
- * An item may have an attribute that is named like a member around items, so the first name does not
- * say by itself which of the two it is.  The names below it do: attributes and type codes take turns.
+ * An item may have an attribute named like one of the members that exports put around items, so the
+ * first name does not tell the two apart.  The names below it do: names of attributes and type
+ * codes alternate.
  */
 #include "postgres.h"
 
@@ -71,7 +72,7 @@ is_member(const JsonLexContext *lex)
 	return false;
 }
 
-/* Go on to the next token; false if there is none, which is for the parser of items to say. */
+/* Reads the next token; false if there is none, which the parser of items reports. */
 static bool
 step(JsonLexContext *lex)
 {
@@ -79,9 +80,10 @@ step(JsonLexContext *lex)
 }
 
 /*
- * Whether the line has an item inside it, rather than being one.  Below the first name, names are
- * attributes and type codes by turns, and by the first one that can be only one of these it is
- * decided: only M has an object, and an attribute always has one, with something in it.
+ * Returns whether the line has an item inside it, rather than being one.  Below the first name,
+ * names are attributes and type codes alternately.  The first name that can be only one of these
+ * decides: of the type codes only M has an object as its value, and an attribute always has one
+ * that is not empty.
  */
 static bool
 has_item_inside(const char *line, int len)
@@ -93,7 +95,7 @@ has_item_inside(const char *line, int len)
 		return false;
 	if (!step(lex) || !at(lex, JSON_TOKEN_COLON) || !step(lex))
 		return false;
-	/* a timestamp in "Metadata" may be anything, and so may be what is wrong */
+	/* the value in "Metadata" and what is malformed may be anything */
 	for (; at(lex, JSON_TOKEN_OBJECT_START); inside = !inside)
 	{
 		ItemSpan name;

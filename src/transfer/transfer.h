@@ -24,7 +24,7 @@ typedef enum TransferKind
 	TRANSFER_DELETE
 } TransferKind;
 
-/* In the current memory context; *item is the key of what is to be deleted. */
+/* Allocates *item in the current memory context; for a delete it is the key. */
 extern TransferKind transfer_parse_line(const char *line, int len, DynItem **item);
 
 /*
@@ -38,7 +38,7 @@ typedef enum TransferConflict
 	TRANSFER_REFUSE
 } TransferConflict;
 
-/* Errors of lines that are told one by one. */
+/* How many errors of lines are returned in full. */
 #define TRANSFER_MAX_ERRORS 100
 
 typedef struct TransferEntry TransferEntry;
@@ -57,7 +57,7 @@ typedef struct Transfer
 	DynTable *table;
 	int64 line;
 	int64 items; /* lines that are not blank */
-	int64 written; /* also those that a later line of the same key superseded */
+	int64 written; /* with those that a later line of the same key superseded */
 	int64 superseded; /* without being written */
 	int64 kept; /* that were there already */
 	int64 skipped;
@@ -78,7 +78,7 @@ typedef struct Transfer
 /* In the current memory context, which outlives the import. */
 extern void transfer_begin(Transfer *transfer, const char *unit, int max);
 
-/* Counts the line; writes what has come together if that is much. */
+/* Counts the line; writes the batch if it is full. */
 extern void transfer_take(Transfer *transfer, const char *line, int len);
 extern void transfer_take_item(Transfer *transfer, DynItem *item);
 extern void transfer_blank(Transfer *transfer);
