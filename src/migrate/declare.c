@@ -12,6 +12,7 @@
 
 #include "actions/actions.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
 
@@ -77,23 +78,23 @@ static char *
 canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 {
 	MemoryContext context = CurrentMemoryContext;
-	StringInfoData json;
+	JsonWriter given = json_writer(JSON_SPACED);
 	Migration *migration;
+	char *json;
 	int nest;
 
-	initStringInfo(&json);
-	appendStringInfoString(&json, "{\"migration\": ");
-	item_print_string(&json, name);
-	appendStringInfo(&json, ", \"steps\": %s}", JsonbToCString(NULL, &steps->root, VARSIZE(steps)));
-	migration = migration_parse(rel, table, json.data);
-	json.data = migration_print(migration);
+	json_write_begin(&given, NULL);
+	json_write_span(&given, "migration", name);
+	json_write_raw(&given, "steps", JsonbToCString(NULL, &steps->root, VARSIZE(steps)));
+	json_write_end(&given);
+	json = migration_print(migration_parse(rel, table, given.text->data));
 
 	nest = migration_enter();
-	migration = migration_parse(rel, table, json.data);
+	migration = migration_parse(rel, table, json);
 	check_statements(migration);
 	migration_leave(nest);
 	MemoryContextSwitchTo(context);
-	return json.data;
+	return json;
 }
 
 /* What is declared, unless it may not be; connected to SPI. */

@@ -12,6 +12,7 @@
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/fields.h"
 #include "entity/chart.h"
 #include "pattern/pattern.h"
 #include "request/request.h"
@@ -89,10 +90,28 @@ pattern_member(const Pattern *pattern, const char *member)
  * Reading
  */
 
+static void
+print_request(JsonWriter *json, const Field *field, const void *target)
+{
+	Jsonb *request = ((const Pattern *) target)->request;
+
+	json_write_name(json, field->name);
+	JsonbToCString(json->text, &request->root, VARSIZE(request));
+}
+
+static const Field pattern_fields[] = {{"pattern", FIELD_NAME, FIELD_AT(Pattern, name)},
+									   {"operation", FIELD_TEXT, FIELD_AT(Pattern, operation)},
+									   {"entity", FIELD_TEXT, FIELD_AT(Pattern, entity)},
+									   {"notes", FIELD_TEXT, FIELD_AT(Pattern, notes)},
+									   {"request", FIELD_OWN, .print = print_request},
+									   {NULL}};
+
 /*
  * Returns the access pattern that a declaration describes, in the current memory context; its name
  * is the declaration's.  Raises ERRCODE_DYN_VALIDATION if the operation or the request is missing,
  * or the operation is none of those that a pattern can have.
+ *
+ * It is read as jsonb, since a request may be nested deeper than an item.
  */
 Pattern *
 pattern_parse(const ModelDeclaration *declaration)
@@ -102,9 +121,11 @@ pattern_parse(const ModelDeclaration *declaration)
 	Pattern *pattern = palloc0(sizeof(Pattern));
 
 	pattern->name = declaration->name;
-	pattern->operation = string_member(json, "operation");
-	pattern->entity = string_member(json, "entity");
-	pattern->notes = string_member(json, "notes");
+	for (const Field *field = pattern_fields; field->name != NULL; field++)
+	{
+		if (field->kind == FIELD_TEXT)
+			*FIELD_POINTER(field, char *, pattern) = string_member(json, field->name);
+	}
 	if (pattern->operation == NULL || request == NULL || request->type != jbvBinary ||
 		!JsonContainerIsObject(request->val.binary.data))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -140,30 +161,13 @@ patterns_of(Relation rel)
  * Declaring
  */
 
-static void
-append_string(StringInfo out, const char *member, const char *string)
-{
-	if (string == NULL)
-		return;
-	appendStringInfo(out, ", \"%s\": ", member);
-	item_print_string(out, (ItemSpan){string, (uint32) strlen(string)});
-}
-
 static char *
 print_pattern(const Pattern *pattern)
 {
-	StringInfoData out;
+	JsonWriter json = json_writer(JSON_SPACED);
 
-	initStringInfo(&out);
-	appendStringInfoString(&out, "{\"pattern\": ");
-	item_print_string(&out, pattern->name);
-	append_string(&out, "operation", pattern->operation);
-	append_string(&out, "entity", pattern->entity);
-	append_string(&out, "notes", pattern->notes);
-	appendStringInfoString(&out, ", \"request\": ");
-	JsonbToCString(&out, &pattern->request->root, VARSIZE(pattern->request));
-	appendStringInfoChar(&out, '}');
-	return out.data;
+	fields_print_object(&json, NULL, pattern_fields, pattern);
+	return json.text->data;
 }
 
 static void
