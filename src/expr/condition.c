@@ -1,6 +1,6 @@
 /*
  * condition.c
- *	  Conditions and filters on the encoded item.
+ *	  The rules of operators and functions; conditions and filters on the encoded item.
  *
  * A predicate is true or false, never unknown: what an item lacks, or has with a type
  * that the operator does not take, makes it false.  A value of the request with such a
@@ -30,21 +30,22 @@ literal(const Expr *expr, const ExprNode *node)
 	return node->type == NODE_VALUE ? &expr->values[node->slot] : NULL;
 }
 
-pg_noreturn static void
-fail_type(const Expr *expr, const ExprNode *arg, const char *taker)
+/*
+ * Raises ERRCODE_DYN_VALIDATION: the value of an operand, which may come from the item, has a type
+ * that what takes it cannot take.
+ */
+void
+expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemType type)
 {
 	expr_fail(expr->compiled, arg->location, "%s cannot take \"%s\" of type %s", taker,
-			  expr_operand_text(expr->compiled, arg),
-			  item_type_code(item_type(expr->values[arg->slot])));
+			  expr_operand_text(expr->compiled, arg), item_type_code(type));
 }
 
-static void
-check_ordered(const Expr *expr, const ExprNode *arg, const char *operator)
+/* Returns what takes the arguments of a node, for messages. */
+const char *
+expr_taker(const ExprRule *rule)
 {
-	const ItemSpan *value = literal(expr, arg);
-
-	if (value != NULL && !is_ordered(item_type(*value)))
-		fail_type(expr, arg, operator);
+	return expr_is_function(rule) ? psprintf("function \"%s\"", rule->name) : rule->name;
 }
 
 /* Order of two values; false if they are not of one type that has an order. */
@@ -68,8 +69,6 @@ check_between(const Expr *expr, const ExprNode *node)
 	const ItemSpan *upper = literal(expr, node->args[2]);
 	int cmp;
 
-	for (int i = 0; i < node->nargs; i++)
-		check_ordered(expr, node->args[i], "BETWEEN");
 	if (lower == NULL || upper == NULL)
 		return;
 	if (!compare(*lower, *upper, &cmp))
@@ -84,95 +83,44 @@ check_between(const Expr *expr, const ExprNode *node)
 static void
 check_attribute_type(const Expr *expr, const ExprNode *node)
 {
-	ItemSpan value = expr->values[node->args[1]->slot];
+	ItemSpan code = item_payload(*literal(expr, node->args[1]));
 
-	if (item_type(value) != ITEM_S)
-		fail_type(expr, node->args[1], "function \"attribute_type\"");
-	if (item_type_from_code(item_payload(value)) == 0)
+	if (item_type_from_code(code) == 0)
 		expr_fail(expr->compiled, node->args[1]->location, "unknown type \"%s\"",
-				  item_quoted(item_payload(value)));
+				  item_quoted(code));
 }
 
-static void
-check_begins_with(const Expr *expr, const ExprNode *node)
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a bound value among the arguments of a node can never be an
+ * operand of its operator or function, whatever the item.
+ */
+void
+expr_check_node_values(const Expr *expr, const ExprNode *node)
 {
 	for (int i = 0; i < node->nargs; i++)
 	{
 		const ItemSpan *value = literal(expr, node->args[i]);
 
-		if (value != NULL && item_type(*value) != ITEM_S && item_type(*value) != ITEM_B)
-			fail_type(expr, node->args[i], "function \"begins_with\"");
+		if (value != NULL && !(node->rule->types[i > 0] & EXPR_TYPE(item_type(*value))))
+			expr_fail_type(expr, node->args[i], expr_taker(node->rule), item_type(*value));
 	}
+	if (node->rule->check != NULL)
+		node->rule->check(expr, node);
 }
 
-/* What size() and the first argument of contains() can be. */
-static void
-check_container(const Expr *expr, const ExprNode *arg, const char *function, bool map)
-{
-	const ItemSpan *value = literal(expr, arg);
-	ItemType type = value == NULL ? ITEM_S : item_type(*value);
-
-	if (type == ITEM_N || type == ITEM_BOOL || type == ITEM_NULL || (type == ITEM_M && !map))
-		fail_type(expr, arg, function);
-}
-
-/*
- * Raises ERRCODE_DYN_VALIDATION if a bound value in a condition, or in a part of it, can never be
- * an operand of its operator or function, whatever the item.
- */
+/* Does the same for all nodes of a condition. */
 void
 expr_check_condition_values(const Expr *expr, const ExprNode *node)
 {
-	static const char *const order[] = {"operator \"<\"", "operator \"<=\"", "operator \">\"",
-										"operator \">=\""};
-
 	check_stack_depth();
 	for (int i = 0; i < node->nargs; i++)
 		expr_check_condition_values(expr, node->args[i]);
-	switch (node->type)
-	{
-		case NODE_LT:
-		case NODE_LE:
-		case NODE_GT:
-		case NODE_GE:
-			check_ordered(expr, node->args[0], order[node->type - NODE_LT]);
-			check_ordered(expr, node->args[1], order[node->type - NODE_LT]);
-			break;
-		case NODE_BETWEEN:
-			check_between(expr, node);
-			break;
-		case NODE_ATTRIBUTE_TYPE:
-			check_attribute_type(expr, node);
-			break;
-		case NODE_BEGINS_WITH:
-			check_begins_with(expr, node);
-			break;
-		case NODE_CONTAINS:
-			check_container(expr, node->args[0], "function \"contains\"", false);
-			break;
-		case NODE_SIZE:
-			check_container(expr, node->args[0], "function \"size\"", true);
-			break;
-		default:
-			break;
-	}
+	expr_check_node_values(expr, node);
 }
 
 /*
  * Evaluation
  */
-
-typedef struct Eval
-{
-	const ItemSpan *values;
-	ItemChildren item;
-} Eval;
-
-/* Room for a number that size() makes. */
-typedef struct Scratch
-{
-	char number[1 + ITEM_NUMBER_SIZE];
-} Scratch;
 
 static inline bool
 is_document(ItemType type)
@@ -182,7 +130,7 @@ is_document(ItemType type)
 
 /* size() as an N; false for the types that have none. */
 static bool
-value_size(ItemSpan value, Scratch *scratch, ItemSpan *out)
+value_size(ItemSpan value, ExprScratch *scratch, ItemSpan *out)
 {
 	ItemType type = item_type(value);
 	uint32 size;
@@ -200,28 +148,28 @@ value_size(ItemSpan value, Scratch *scratch, ItemSpan *out)
 }
 
 /* The value of an operand; false if it has none. */
-static bool
-operand(const Eval *e, const ExprNode *node, Scratch *scratch, ItemSpan *out)
+static inline bool
+operand(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *out)
 {
-	switch (node->type)
-	{
-		case NODE_PATH:
-			return expr_path_find(node->path, &e->item, out);
-		case NODE_VALUE:
-			*out = e->values[node->slot];
-			return true;
-		case NODE_SIZE:
-			return operand(e, node->args[0], scratch, out) && value_size(*out, scratch, out);
-		default:
-			elog(ERROR, "unexpected operand type %d", (int) node->type);
-	}
+	if (node->type == NODE_PATH)
+		return expr_path_find(node->path, &e->item, out);
+	if (node->type != NODE_VALUE)
+		return node->rule->find(e, node, scratch, out);
+	*out = e->values[node->slot];
+	return true;
+}
+
+static bool
+find_size(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *out)
+{
+	return operand(e, node->args[0], scratch, out) && value_size(*out, scratch, out);
 }
 
 /* Equal values have equal bytes; an operand without a value equals nothing. */
-static bool
-operands_equal(const Eval *e, const ExprNode *x, const ExprNode *y)
+static inline bool
+operands_equal(const ExprEval *e, const ExprNode *x, const ExprNode *y)
 {
-	Scratch scratch[2];
+	ExprScratch scratch[2];
 	ItemSpan a;
 	ItemSpan b;
 
@@ -229,28 +177,81 @@ operands_equal(const Eval *e, const ExprNode *x, const ExprNode *y)
 		   expr_span_equal(a, b);
 }
 
-/* x op y, where op is one that orders. */
 static bool
-ordered(const Eval *e, ExprNodeType op, const ExprNode *x, const ExprNode *y)
+is_equal(const ExprEval *e, const ExprNode *node)
 {
-	Scratch scratch[2];
+	return operands_equal(e, node->args[0], node->args[1]);
+}
+
+static bool
+is_not_equal(const ExprEval *e, const ExprNode *node)
+{
+	return !operands_equal(e, node->args[0], node->args[1]);
+}
+
+static bool
+is_in(const ExprEval *e, const ExprNode *node)
+{
+	for (int i = 1; i < node->nargs; i++)
+	{
+		if (operands_equal(e, node->args[0], node->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Order of two operands; false if they have none. */
+static inline bool
+order(const ExprEval *e, const ExprNode *x, const ExprNode *y, int *cmp)
+{
+	ExprScratch scratch[2];
 	ItemSpan a;
 	ItemSpan b;
+
+	*cmp = 0;
+	return operand(e, x, &scratch[0], &a) && operand(e, y, &scratch[1], &b) && compare(a, b, cmp);
+}
+
+static bool
+is_less(const ExprEval *e, const ExprNode *node)
+{
 	int cmp;
 
-	if (!operand(e, x, &scratch[0], &a) || !operand(e, y, &scratch[1], &b) || !compare(a, b, &cmp))
-		return false;
-	switch (op)
-	{
-		case NODE_LT:
-			return cmp < 0;
-		case NODE_LE:
-			return cmp <= 0;
-		case NODE_GT:
-			return cmp > 0;
-		default:
-			return cmp >= 0;
-	}
+	return order(e, node->args[0], node->args[1], &cmp) && cmp < 0;
+}
+
+static bool
+is_less_or_equal(const ExprEval *e, const ExprNode *node)
+{
+	int cmp;
+
+	return order(e, node->args[0], node->args[1], &cmp) && cmp <= 0;
+}
+
+static bool
+is_greater(const ExprEval *e, const ExprNode *node)
+{
+	int cmp;
+
+	return order(e, node->args[0], node->args[1], &cmp) && cmp > 0;
+}
+
+static bool
+is_greater_or_equal(const ExprEval *e, const ExprNode *node)
+{
+	int cmp;
+
+	return order(e, node->args[0], node->args[1], &cmp) && cmp >= 0;
+}
+
+/* Of bounds of different types only one has the operand's. */
+static bool
+is_between(const ExprEval *e, const ExprNode *node)
+{
+	int cmp;
+
+	return order(e, node->args[0], node->args[1], &cmp) && cmp >= 0 &&
+		   order(e, node->args[0], node->args[2], &cmp) && cmp <= 0;
 }
 
 /*
@@ -287,92 +288,140 @@ contains(ItemSpan whole, ItemSpan part)
 	return false;
 }
 
-static bool
-begins_with(ItemSpan whole, ItemSpan part)
+/* Both arguments of a function; false if one of them has no value. */
+static inline bool
+arguments(const ExprEval *e, const ExprNode *node, ItemSpan *a, ItemSpan *b)
 {
-	ItemType type = item_type(whole);
+	ExprScratch scratch; /* not used: no argument is a size() */
 
-	/* with their tags, which are the same for two of a type */
-	return (type == ITEM_S || type == ITEM_B) && part.len <= whole.len &&
-		   memcmp(whole.data, part.data, part.len) == 0;
+	return operand(e, node->args[0], &scratch, a) && operand(e, node->args[1], &scratch, b);
 }
 
-/* A function that is a condition. */
 static bool
-function(const Eval *e, const ExprNode *node)
+has_part(const ExprEval *e, const ExprNode *node)
 {
-	Scratch scratch;
-	ItemSpan a;
-	ItemSpan b;
-	bool found = operand(e, node->args[0], &scratch, &a);
+	ItemSpan whole;
+	ItemSpan part;
 
-	if (node->type == NODE_ATTRIBUTE_EXISTS)
-		return found;
-	if (node->type == NODE_ATTRIBUTE_NOT_EXISTS)
-		return !found;
-	if (!found || !operand(e, node->args[1], &scratch, &b))
-		return false;
-	if (node->type == NODE_ATTRIBUTE_TYPE)
-		return item_type(a) == item_type_from_code(item_payload(b));
-	if (node->type == NODE_BEGINS_WITH)
-		return begins_with(a, b);
-	return contains(a, b);
+	return arguments(e, node, &whole, &part) && contains(whole, part);
 }
 
-static bool matches(const Eval *e, const ExprNode *node);
-
-/* What joins conditions, and so is as deep as the expression. */
+/* With their tags, which are the same for two of a type. */
 static bool
-joined(const Eval *e, const ExprNode *node)
+has_prefix(const ExprEval *e, const ExprNode *node)
+{
+	ItemSpan whole;
+	ItemSpan part;
+
+	return arguments(e, node, &whole, &part) && (EXPR_PREFIX & EXPR_TYPE(item_type(whole))) != 0 &&
+		   part.len <= whole.len && memcmp(whole.data, part.data, part.len) == 0;
+}
+
+static bool
+has_type(const ExprEval *e, const ExprNode *node)
+{
+	ItemSpan value;
+	ItemSpan code;
+
+	return arguments(e, node, &value, &code) &&
+		   item_type(value) == item_type_from_code(item_payload(code));
+}
+
+static bool
+exists(const ExprEval *e, const ExprNode *node)
+{
+	ItemSpan value;
+
+	return expr_path_find(node->args[0]->path, &e->item, &value);
+}
+
+static bool
+does_not_exist(const ExprEval *e, const ExprNode *node)
+{
+	return !exists(e, node);
+}
+
+/*
+ * What joins conditions, and so is as deep as the expression
+ */
+
+static inline bool
+matches(const ExprEval *e, const ExprNode *node)
+{
+	return node->rule->matches(e, node);
+}
+
+static bool
+both_match(const ExprEval *e, const ExprNode *node)
 {
 	check_stack_depth();
-	if (node->type == NODE_AND)
-		return matches(e, node->args[0]) && matches(e, node->args[1]);
-	if (node->type == NODE_OR)
-		return matches(e, node->args[0]) || matches(e, node->args[1]);
+	return matches(e, node->args[0]) && matches(e, node->args[1]);
+}
+
+static bool
+either_matches(const ExprEval *e, const ExprNode *node)
+{
+	check_stack_depth();
+	return matches(e, node->args[0]) || matches(e, node->args[1]);
+}
+
+static bool
+does_not_match(const ExprEval *e, const ExprNode *node)
+{
+	check_stack_depth();
 	return !matches(e, node->args[0]);
 }
 
-static bool
-matches(const Eval *e, const ExprNode *node)
-{
-	ExprNode *const *args = node->args;
+/*
+ * All rules, by ExprNodeType
+ */
 
-	switch (node->type)
-	{
-		case NODE_AND:
-		case NODE_OR:
-		case NODE_NOT:
-			return joined(e, node);
-		case NODE_EQ:
-			return operands_equal(e, args[0], args[1]);
-		case NODE_NE:
-			return !operands_equal(e, args[0], args[1]);
-		case NODE_LT:
-		case NODE_LE:
-		case NODE_GT:
-		case NODE_GE:
-			return ordered(e, node->type, args[0], args[1]);
-		case NODE_BETWEEN:
-			/* bounds of different types: only one of them has the operand's */
-			return ordered(e, NODE_GE, args[0], args[1]) && ordered(e, NODE_LE, args[0], args[2]);
-		case NODE_IN:
-			for (int i = 1; i < node->nargs; i++)
-			{
-				if (operands_equal(e, args[0], args[i]))
-					return true;
-			}
-			return false;
-		default:
-			return function(e, node);
-	}
-}
+/* clang-format off */
+#define ARITHMETIC .types = {EXPR_TYPE(ITEM_N), EXPR_TYPE(ITEM_N)}, .write = expr_write_sum
+#define CONDITION .condition = true, .types = {EXPR_ANY, EXPR_ANY}
+#define JOINS .condition = true, .joins = true
+#define ORDERS .condition = true, .types = {EXPR_ORDERED, EXPR_ORDERED}
+#define SIZED (~(EXPR_TYPE(ITEM_N) | EXPR_TYPE(ITEM_BOOL) | EXPR_TYPE(ITEM_NULL)))
+
+const ExprRule expr_rules[] = {
+	{NULL}, /* a path */
+	{NULL}, /* a value */
+	{"operator \"+\"", ARITHMETIC},
+	{"operator \"-\"", ARITHMETIC},
+	{"operator \"=\"", CONDITION, .key = {true, true, EXPR_KEY_EQ, EXPR_KEY_EQ}, .matches = is_equal},
+	{"operator \"<>\"", CONDITION, .matches = is_not_equal},
+	{"operator \"<\"", ORDERS, .key = {true, true, EXPR_KEY_LT, EXPR_KEY_GT}, .matches = is_less},
+	{"operator \"<=\"", ORDERS, .key = {true, true, EXPR_KEY_LE, EXPR_KEY_GE}, .matches = is_less_or_equal},
+	{"operator \">\"", ORDERS, .key = {true, true, EXPR_KEY_GT, EXPR_KEY_LT}, .matches = is_greater},
+	{"operator \">=\"", ORDERS, .key = {true, true, EXPR_KEY_GE, EXPR_KEY_LE}, .matches = is_greater_or_equal},
+	{"BETWEEN", ORDERS, .check = check_between, .key = {true, false, EXPR_KEY_BETWEEN}, .matches = is_between},
+	{"IN", CONDITION, .matches = is_in},
+	{"AND", JOINS, .matches = both_match},
+	{"OR", JOINS, .matches = either_matches},
+	{"NOT", JOINS, .matches = does_not_match},
+	{"attribute_exists", {ARG_PATH}, CONDITION, .matches = exists},
+	{"attribute_not_exists", {ARG_PATH}, CONDITION, .matches = does_not_exist},
+	{"attribute_type", {ARG_PATH, ARG_VALUE}, .condition = true, .types = {EXPR_ANY, EXPR_TYPE(ITEM_S)},
+	 .check = check_attribute_type, .matches = has_type},
+	{"begins_with", {ARG_OPERAND, ARG_OPERAND}, .condition = true, .types = {EXPR_PREFIX, EXPR_PREFIX},
+	 .key = {true, false, EXPR_KEY_BEGINS_WITH}, .matches = has_prefix},
+	{"contains", {ARG_OPERAND, ARG_OPERAND}, .condition = true, .differ = true,
+	 .types = {SIZED & ~EXPR_TYPE(ITEM_M), EXPR_ANY}, .matches = has_part},
+	{"size", {ARG_OPERAND}, .types = {SIZED}, .find = find_size},
+	{"if_not_exists", {ARG_PATH, ARG_NESTED}, .in_update = true, .types = {EXPR_ANY, EXPR_ANY},
+	 .get = expr_get_if_not_exists},
+	{"list_append", {ARG_NESTED, ARG_NESTED}, .in_update = true,
+	 .types = {EXPR_TYPE(ITEM_L), EXPR_TYPE(ITEM_L)}, .write = expr_write_list_append},
+};
+/* clang-format on */
+
+StaticAssertDecl(lengthof(expr_rules) == EXPR_NODE_TYPES, "a type of nodes has no rule");
 
 /* Returns whether an item satisfies a condition.  NULL is an item without attributes. */
 bool
 expr_matches(const Expr *condition, const DynItem *item)
 {
-	Eval e = {.values = condition->values};
+	ExprEval e = {.values = condition->values};
 
 	if (item != NULL)
 		e.item = item_children(item_root(item));

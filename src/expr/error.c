@@ -102,17 +102,12 @@ expr_path_text(const ExprPath *path)
 char *
 expr_operand_text(const ExprCompiled *compiled, const ExprNode *node)
 {
-	switch (node->type)
-	{
-		case NODE_PATH:
-			return expr_path_text(node->path);
-		case NODE_VALUE:
-			return item_quoted(compiled->slots[node->slot].name);
-		case NODE_SIZE:
-			return psprintf("size(%s)", expr_operand_text(compiled, node->args[0]));
-		case NODE_IF_NOT_EXISTS:
-			return psprintf("if_not_exists(%s, ...)", expr_path_text(node->args[0]->path));
-		default:
-			return "an expression";
-	}
+	if (node->type == NODE_PATH)
+		return expr_path_text(node->path);
+	if (node->type == NODE_VALUE)
+		return item_quoted(compiled->slots[node->slot].name);
+	if (!expr_is_function(node->rule))
+		return "an expression";
+	return psprintf("%s(%s%s)", node->rule->name, expr_operand_text(compiled, node->args[0]),
+					node->nargs > 1 ? ", ..." : "");
 }

@@ -12,17 +12,11 @@
 
 #include "expr/tree.h"
 
-static bool
-is_comparison(ExprNodeType type)
-{
-	return type == NODE_EQ || (type >= NODE_LT && type <= NODE_GE);
-}
-
 /* The attribute of a term; it must be a top-level one. */
 static const ExprNode *
 term_attribute(const ExprNode *term)
 {
-	if (is_comparison(term->type) && term->args[0]->type == NODE_VALUE)
+	if (term->rule->key.turns && term->args[0]->type == NODE_VALUE)
 		return term->args[1];
 	return term->args[0];
 }
@@ -33,7 +27,7 @@ check_term(const ExprCompiled *c, const ExprNode *term)
 {
 	const ExprNode *attribute;
 
-	if (!is_comparison(term->type) && term->type != NODE_BETWEEN && term->type != NODE_BEGINS_WITH)
+	if (!term->rule->key.allowed)
 		expr_fail(c, term->location,
 				  "only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here");
 	attribute = term_attribute(term);
@@ -88,29 +82,6 @@ expr_check_key_condition(const ExprCompiled *c)
 	collect_terms(c, c->root, terms, 0);
 }
 
-/* The value on the left turns the comparison round. */
-static ExprKeyOp
-key_op(ExprNodeType type, bool turned)
-{
-	switch (type)
-	{
-		case NODE_LT:
-			return turned ? EXPR_KEY_GT : EXPR_KEY_LT;
-		case NODE_LE:
-			return turned ? EXPR_KEY_GE : EXPR_KEY_LE;
-		case NODE_GT:
-			return turned ? EXPR_KEY_LT : EXPR_KEY_GT;
-		case NODE_GE:
-			return turned ? EXPR_KEY_LE : EXPR_KEY_GE;
-		case NODE_BETWEEN:
-			return EXPR_KEY_BETWEEN;
-		case NODE_BEGINS_WITH:
-			return EXPR_KEY_BEGINS_WITH;
-		default:
-			return EXPR_KEY_EQ;
-	}
-}
-
 /* The terms of a key condition with their values. */
 ExprKeyCondition *
 expr_key_terms(const Expr *expr)
@@ -129,7 +100,8 @@ expr_key_terms(const Expr *expr)
 		int n = 0;
 
 		term->attribute = attribute->path->steps[0].name;
-		term->op = key_op(node->type, attribute != node->args[0]);
+		/* the value on the left turns the comparison round */
+		term->op = attribute == node->args[0] ? node->rule->key.op : node->rule->key.turned;
 		for (int arg = 0; arg < node->nargs; arg++)
 		{
 			if (node->args[arg] != attribute)

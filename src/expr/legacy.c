@@ -12,10 +12,6 @@
 #include "ground/errors.h"
 #include "expr/tree.h"
 
-#define TYPE(type) (1 << (type))
-#define ANY_TYPE (~0)
-#define ORDERED (TYPE(ITEM_S) | TYPE(ITEM_N) | TYPE(ITEM_B))
-
 const char *const expr_legacy_operators[] = {
 	"EQ",   "NE",       "LE",           "LT",          "GE", "GT",      "NOT_NULL",
 	"NULL", "CONTAINS", "NOT_CONTAINS", "BEGINS_WITH", "IN", "BETWEEN", NULL};
@@ -31,19 +27,19 @@ static const struct
 	int types; /* of values */
 	bool indexable;
 } operators[] = {
-	{NODE_EQ, 1, 1, ANY_TYPE, true},
-	{NODE_NE, 1, 1, ANY_TYPE, false},
-	{NODE_LE, 1, 1, ORDERED, true},
-	{NODE_LT, 1, 1, ORDERED, true},
-	{NODE_GE, 1, 1, ORDERED, true},
-	{NODE_GT, 1, 1, ORDERED, true},
-	{NODE_ATTRIBUTE_EXISTS, 0, 0, ANY_TYPE, false},
-	{NODE_ATTRIBUTE_NOT_EXISTS, 0, 0, ANY_TYPE, false},
-	{NODE_CONTAINS, 1, 1, ORDERED, false},
-	{NODE_CONTAINS, 1, 1, ORDERED, false},
-	{NODE_BEGINS_WITH, 1, 1, TYPE(ITEM_S) | TYPE(ITEM_B), true},
-	{NODE_IN, 1, PG_INT32_MAX, ORDERED, false},
-	{NODE_BETWEEN, 2, 2, ORDERED, true},
+	{NODE_EQ, 1, 1, EXPR_ANY, true},
+	{NODE_NE, 1, 1, EXPR_ANY, false},
+	{NODE_LE, 1, 1, EXPR_ORDERED, true},
+	{NODE_LT, 1, 1, EXPR_ORDERED, true},
+	{NODE_GE, 1, 1, EXPR_ORDERED, true},
+	{NODE_GT, 1, 1, EXPR_ORDERED, true},
+	{NODE_ATTRIBUTE_EXISTS, 0, 0, EXPR_ANY, false},
+	{NODE_ATTRIBUTE_NOT_EXISTS, 0, 0, EXPR_ANY, false},
+	{NODE_CONTAINS, 1, 1, EXPR_ORDERED, false},
+	{NODE_CONTAINS, 1, 1, EXPR_ORDERED, false},
+	{NODE_BEGINS_WITH, 1, 1, EXPR_PREFIX, true},
+	{NODE_IN, 1, PG_INT32_MAX, EXPR_ORDERED, false},
+	{NODE_BETWEEN, 2, 2, EXPR_ORDERED, true},
 };
 
 /* An expression while it is built. */
@@ -130,6 +126,7 @@ new_node(ExprNodeType type, int nargs)
 	ExprNode *node = palloc0(sizeof(ExprNode));
 
 	node->type = type;
+	node->rule = &expr_rules[type];
 	node->location = -1;
 	node->nargs = nargs;
 	node->args = palloc0(nargs * sizeof(ExprNode *));
@@ -174,7 +171,7 @@ check_condition(const ExprLegacyCondition *condition)
 		if (item_type(condition->values[i]) != item_type(condition->values[0]))
 			fail("AttributeValues inside AttributeValueList must be of same type");
 	}
-	if (n > 0 && !(operators[condition->op].types & TYPE(item_type(condition->values[0]))))
+	if (n > 0 && !(operators[condition->op].types & EXPR_TYPE(item_type(condition->values[0]))))
 		fail(psprintf("ComparisonOperator %s is not valid for %s AttributeValue type", name,
 					  item_type_code(item_type(condition->values[0]))));
 }

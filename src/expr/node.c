@@ -10,35 +10,6 @@
 #include "ground/errors.h"
 #include "expr/tree.h"
 
-/* What an argument of a function may be. */
-typedef enum ArgRule
-{
-	ARG_NONE,
-	ARG_PATH,
-	ARG_VALUE,
-	ARG_OPERAND, /* path or value */
-	ARG_NESTED /* path, value or if_not_exists() */
-} ArgRule;
-
-typedef struct Function
-{
-	const char *name;
-	ExprNodeType type;
-	bool in_update; /* or else in conditions */
-	ArgRule args[2];
-} Function;
-
-static const Function functions[] = {
-	{"attribute_exists", NODE_ATTRIBUTE_EXISTS, false, {ARG_PATH, ARG_NONE}},
-	{"attribute_not_exists", NODE_ATTRIBUTE_NOT_EXISTS, false, {ARG_PATH, ARG_NONE}},
-	{"attribute_type", NODE_ATTRIBUTE_TYPE, false, {ARG_PATH, ARG_VALUE}},
-	{"begins_with", NODE_BEGINS_WITH, false, {ARG_OPERAND, ARG_OPERAND}},
-	{"contains", NODE_CONTAINS, false, {ARG_OPERAND, ARG_OPERAND}},
-	{"size", NODE_SIZE, false, {ARG_OPERAND, ARG_NONE}},
-	{"if_not_exists", NODE_IF_NOT_EXISTS, true, {ARG_PATH, ARG_NESTED}},
-	{"list_append", NODE_LIST_APPEND, true, {ARG_NESTED, ARG_NESTED}},
-};
-
 static void
 count_operator(ExprParse *parse, int location)
 {
@@ -55,6 +26,7 @@ new_node(ExprNodeType type, int location, List *args)
 	ListCell *cell;
 
 	node->type = type;
+	node->rule = &expr_rules[type];
 	node->location = location;
 	node->args = args == NIL ? NULL : palloc(list_length(args) * sizeof(ExprNode *));
 	foreach (cell, args)
@@ -63,17 +35,11 @@ new_node(ExprNodeType type, int location, List *args)
 	return node;
 }
 
-static bool
-is_condition(const ExprNode *node)
-{
-	return node->type >= NODE_EQ;
-}
-
 /* AND, OR and NOT join conditions. */
 static void
 require_condition(ExprParse *parse, const ExprNode *node)
 {
-	if (!is_condition(node))
+	if (!node->rule->condition)
 		expr_fail(parse->compiled, node->location, "\"%s\" is a value, not a condition",
 				  expr_operand_text(parse->compiled, node));
 }
@@ -82,7 +48,7 @@ require_condition(ExprParse *parse, const ExprNode *node)
 static void
 require_operand(ExprParse *parse, const ExprNode *node)
 {
-	if (is_condition(node))
+	if (node->rule->condition)
 		expr_fail(parse->compiled, node->location, "a condition stands where a value is needed");
 	if (node->type == NODE_PLUS || node->type == NODE_MINUS)
 		expr_fail(parse->compiled, node->location, "only one + or - is allowed in a value");
@@ -95,12 +61,11 @@ ExprNode *
 expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 {
 	ExprNode *node = new_node(type, location, args);
-	bool joins = type == NODE_AND || type == NODE_OR || type == NODE_NOT;
 
 	count_operator(parse, location);
 	for (int i = 0; i < node->nargs; i++)
 	{
-		if (joins)
+		if (node->rule->joins)
 			require_condition(parse, node->args[i]);
 		else
 			require_operand(parse, node->args[i]);
@@ -111,27 +76,27 @@ expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 }
 
 /* Which expressions know a function. */
-static const Function *
+static ExprNodeType
 find_function(ExprParse *parse, ItemSpan name, int location)
 {
 	const ExprCompiled *c = parse->compiled;
 
-	for (int i = 0; i < lengthof(functions); i++)
+	for (int i = 0; i < EXPR_NODE_TYPES; i++)
 	{
-		const Function *f = &functions[i];
+		const ExprRule *rule = &expr_rules[i];
 
-		if (strlen(f->name) != name.len || memcmp(f->name, name.data, name.len) != 0)
+		if (!expr_is_function(rule) || !item_span_is(name, rule->name))
 			continue;
-		if (f->in_update != (c->kind == EXPR_UPDATE))
-			expr_fail(c, location, "function \"%s\" is not allowed here", f->name);
-		return f;
+		if (rule->in_update != (c->kind == EXPR_UPDATE))
+			expr_fail(c, location, "function \"%s\" is not allowed here", rule->name);
+		return (ExprNodeType) i;
 	}
 	expr_fail(c, location, "unknown function \"%s\"", item_quoted(name));
 }
 
 /* There is one level of nesting: if_not_exists() in either function of updates. */
 static bool
-argument_fits(const ExprNode *arg, ArgRule rule)
+argument_fits(const ExprNode *arg, ExprArgument rule)
 {
 	switch (rule)
 	{
@@ -161,9 +126,9 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 	static const char *const wanted[] = {NULL, "a document path", "a value placeholder",
 										 "a document path or a value placeholder",
 										 "a document path, a value placeholder or if_not_exists"};
-	const Function *f = find_function(parse, name, location);
+	ExprNode *node = new_node(find_function(parse, name, location), location, args);
+	const ExprRule *f = node->rule;
 	int nargs = f->args[1] == ARG_NONE ? 1 : 2;
-	ExprNode *node = new_node(f->type, location, args);
 
 	count_operator(parse, location);
 	if (node->nargs != nargs)
@@ -176,11 +141,10 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 					  "argument %d of function \"%s\" must be %s", i + 1, f->name,
 					  wanted[f->args[i]]);
 	}
-	if (node->type == NODE_CONTAINS && node->args[0]->type == NODE_PATH &&
-		node->args[1]->type == NODE_PATH &&
+	if (f->differ && node->args[0]->type == NODE_PATH && node->args[1]->type == NODE_PATH &&
 		expr_path_equal(node->args[0]->path, node->args[1]->path))
-		expr_fail(parse->compiled, location, "both arguments of function \"contains\" are \"%s\"",
-				  expr_path_text(node->args[0]->path));
+		expr_fail(parse->compiled, location, "both arguments of function \"%s\" are \"%s\"",
+				  f->name, expr_path_text(node->args[0]->path));
 	return node;
 }
 

@@ -22,17 +22,14 @@
 #define EXPR_MAX_PLACEHOLDER 255 /* bytes of a placeholder, with its sign */
 #define EXPR_MAX_PLACEHOLDERS (2 * 1024 * 1024) /* bytes of all names and values */
 
+/* In the order of expr_rules. */
 typedef enum ExprNodeType
 {
-	/* operands */
 	NODE_PATH,
 	NODE_VALUE,
-	NODE_SIZE,
+	/* operators */
 	NODE_PLUS,
 	NODE_MINUS,
-	NODE_IF_NOT_EXISTS,
-	NODE_LIST_APPEND,
-	/* conditions */
 	NODE_EQ,
 	NODE_NE,
 	NODE_LT,
@@ -44,12 +41,18 @@ typedef enum ExprNodeType
 	NODE_AND,
 	NODE_OR,
 	NODE_NOT,
+	/* functions */
 	NODE_ATTRIBUTE_EXISTS,
 	NODE_ATTRIBUTE_NOT_EXISTS,
 	NODE_ATTRIBUTE_TYPE,
 	NODE_BEGINS_WITH,
-	NODE_CONTAINS
+	NODE_CONTAINS,
+	NODE_SIZE,
+	NODE_IF_NOT_EXISTS,
+	NODE_LIST_APPEND
 } ExprNodeType;
+
+#define EXPR_NODE_TYPES (NODE_LIST_APPEND + 1)
 
 /* A name, or a list index if the name has no data. */
 typedef struct ExprStep
@@ -69,6 +72,7 @@ typedef struct ExprPath
 typedef struct ExprNode
 {
 	ExprNodeType type;
+	const struct ExprRule *rule; /* of the type */
 	bool parens; /* stands in parentheses of its own */
 	int location;
 	int slot; /* of a value */
@@ -76,6 +80,78 @@ typedef struct ExprNode
 	int nargs;
 	struct ExprNode **args;
 } ExprNode;
+
+/*
+ * What operators and functions take, and what they do: all that is known of one is its row in
+ * expr_rules.
+ */
+
+/* What an argument of a function may be. */
+typedef enum ExprArgument
+{
+	ARG_NONE,
+	ARG_PATH,
+	ARG_VALUE,
+	ARG_OPERAND, /* path or value */
+	ARG_NESTED /* path, value or if_not_exists() */
+} ExprArgument;
+
+/* Where a condition is evaluated. */
+typedef struct ExprEval
+{
+	const ItemSpan *values;
+	ItemChildren item;
+} ExprEval;
+
+/* Room for a number that size() makes. */
+typedef struct ExprScratch
+{
+	char number[1 + ITEM_NUMBER_SIZE];
+} ExprScratch;
+
+typedef struct ExprApply ExprApply; /* of an update: see update.c */
+
+/* The comparison that a key condition makes of it; turned: if the attribute is on the right. */
+typedef struct ExprKeyRule
+{
+	bool allowed;
+	bool turns;
+	ExprKeyOp op;
+	ExprKeyOp turned;
+} ExprKeyRule;
+
+/* Sets of types. */
+#define EXPR_TYPE(type) (1 << (type))
+#define EXPR_ANY (~0)
+#define EXPR_ORDERED (EXPR_TYPE(ITEM_S) | EXPR_TYPE(ITEM_N) | EXPR_TYPE(ITEM_B))
+#define EXPR_PREFIX (EXPR_TYPE(ITEM_S) | EXPR_TYPE(ITEM_B))
+
+typedef struct ExprRule
+{
+	const char *name; /* a function's; an operator's as messages have it */
+	ExprArgument args[2]; /* of a function */
+	bool in_update; /* the function is of updates, or else of conditions */
+	bool condition; /* true or false, or else a value */
+	bool joins; /* takes conditions, or else values */
+	bool differ; /* its two arguments are not the same path */
+	int types[2]; /* of values of the request: of the first argument, and of the others */
+	ExprKeyRule key;
+	void (*check)(const Expr *expr, const ExprNode *node); /* of such values, beside types */
+
+	/* one of these */
+	bool (*matches)(const ExprEval *e, const ExprNode *node);
+	bool (*find)(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *value);
+	ItemSpan (*get)(const ExprApply *apply, const ExprNode *node); /* in an update: it has one */
+	void (*write)(ExprApply *apply, const ExprNode *node); /* in an update: it is made */
+} ExprRule;
+
+extern const ExprRule expr_rules[EXPR_NODE_TYPES];
+
+static inline bool
+expr_is_function(const ExprRule *rule)
+{
+	return rule->args[0] != ARG_NONE;
+}
 
 typedef enum ExprVerb
 {
@@ -228,8 +304,17 @@ extern void expr_check_key_condition(const ExprCompiled *compiled);
 extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c, update.c: what a request's values must be */
+pg_noreturn extern void expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker,
+									   ItemType type);
+extern const char *expr_taker(const ExprRule *rule);
+extern void expr_check_node_values(const Expr *expr, const ExprNode *node);
 extern void expr_check_condition_values(const Expr *expr, const ExprNode *node);
 extern void expr_check_update_values(const Expr *expr, const ExprTree *tree);
+
+/* update.c, for its rules */
+extern ItemSpan expr_get_if_not_exists(const ExprApply *a, const ExprNode *node);
+extern void expr_write_sum(ExprApply *a, const ExprNode *node);
+extern void expr_write_list_append(ExprApply *a, const ExprNode *node);
 
 /* projection.c */
 extern bool expr_tree_resolves(const ExprTree *tree, ItemSpan value);

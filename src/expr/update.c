@@ -14,14 +14,14 @@
 #include "expr/tree.h"
 #include "item/build.h"
 
-typedef struct Apply
+struct ExprApply
 {
 	const Expr *expr;
 	ItemChildren item; /* the old one, for reading */
 	bool absent; /* there is none */
 	bool touched_only; /* leave out what the update does not write */
 	ItemBuilder b;
-} Apply;
+};
 
 /*
  * Checks of values
@@ -31,42 +31,6 @@ static ItemType
 literal_type(const Expr *expr, const ExprNode *node)
 {
 	return item_type(expr->values[node->slot]);
-}
-
-pg_noreturn static void
-fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemType type)
-{
-	expr_fail(expr->compiled, arg->location, "%s cannot take \"%s\" of type %s", taker,
-			  expr_operand_text(expr->compiled, arg), item_type_code(type));
-}
-
-/* What takes the arguments of a node, for messages. */
-static const char *
-taker_name(ExprNodeType type)
-{
-	return type == NODE_PLUS    ? "operator \"+\""
-		   : type == NODE_MINUS ? "operator \"-\""
-								: "function \"list_append\"";
-}
-
-/*
- * Arithmetic takes numbers and list_append() lists.  The default in an if_not_exists() is
- * not looked at: the item may never need it.
- */
-static void
-check_value(const Expr *expr, const ExprNode *node)
-{
-	ItemType wanted = node->type == NODE_LIST_APPEND ? ITEM_L : ITEM_N;
-
-	if (node->type != NODE_PLUS && node->type != NODE_MINUS && node->type != NODE_LIST_APPEND)
-		return;
-	for (int i = 0; i < node->nargs; i++)
-	{
-		const ExprNode *arg = node->args[i];
-
-		if (arg->type == NODE_VALUE && literal_type(expr, arg) != wanted)
-			fail_type(expr, arg, taker_name(node->type), literal_type(expr, arg));
-	}
 }
 
 /*
@@ -81,14 +45,15 @@ expr_check_update_values(const Expr *expr, const ExprTree *tree)
 		expr_check_update_values(expr, tree->children[i]);
 	if (tree->type != TREE_LEAF || tree->verb == EXPR_REMOVE)
 		return;
+	/* the default in an if_not_exists() is not looked at: the item may never need it */
 	if (tree->verb == EXPR_SET)
-		check_value(expr, tree->value);
+		expr_check_node_values(expr, tree->value);
 	else
 	{
 		ItemType type = literal_type(expr, tree->value);
 
 		if (!item_type_is_set(type) && !(tree->verb == EXPR_ADD && type == ITEM_N))
-			fail_type(expr, tree->value, tree->verb == EXPR_ADD ? "ADD" : "DELETE", type);
+			expr_fail_type(expr, tree->value, tree->verb == EXPR_ADD ? "ADD" : "DELETE", type);
 	}
 }
 
@@ -98,39 +63,45 @@ expr_check_update_values(const Expr *expr, const ExprTree *tree)
 
 /* The value of an operand, which must have one. */
 static ItemSpan
-operand(const Apply *a, const ExprNode *node)
+operand(const ExprApply *a, const ExprNode *node)
 {
 	ItemSpan value;
 
-	check_stack_depth();
 	if (node->type == NODE_VALUE)
 		return a->expr->values[node->slot];
-	if (node->type == NODE_IF_NOT_EXISTS)
-	{
-		if (expr_path_find(node->args[0]->path, &a->item, &value))
-			return value;
-		return operand(a, node->args[1]);
-	}
-	Assert(node->type == NODE_PATH);
+	if (node->type != NODE_PATH)
+		return node->rule->get(a, node);
 	if (!expr_path_find(node->path, &a->item, &value))
 		expr_fail(a->expr->compiled, node->location,
 				  "the item has no value at document path \"%s\"", expr_path_text(node->path));
 	return value;
 }
 
-/* An argument of arithmetic or of list_append(), from the item or from the request. */
+/* Evaluates if_not_exists(): the value at a path, or of the other argument. */
+ItemSpan
+expr_get_if_not_exists(const ExprApply *a, const ExprNode *node)
+{
+	ItemSpan value;
+
+	check_stack_depth();
+	if (expr_path_find(node->args[0]->path, &a->item, &value))
+		return value;
+	return operand(a, node->args[1]);
+}
+
+/* An argument of a rule that takes one type, from the item or from the request. */
 static ItemSpan
-typed_operand(const Apply *a, const ExprNode *node, int arg, ItemType type)
+typed_operand(const ExprApply *a, const ExprNode *node, int arg)
 {
 	ItemSpan value = operand(a, node->args[arg]);
 
-	if (item_type(value) != type)
-		fail_type(a->expr, node->args[arg], taker_name(node->type), item_type(value));
+	if (!(node->rule->types[arg] & EXPR_TYPE(item_type(value))))
+		expr_fail_type(a->expr, node->args[arg], expr_taker(node->rule), item_type(value));
 	return value;
 }
 
 static void
-write_sum(Apply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
+write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 {
 	char number[ITEM_NUMBER_SIZE];
 	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
@@ -140,16 +111,25 @@ write_sum(Apply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
+/* Writes the sum or the difference of two numbers. */
+void
+expr_write_sum(ExprApply *a, const ExprNode *node)
+{
+	ItemSpan x = typed_operand(a, node, 0);
+
+	write_sum(a, node->location, x, typed_operand(a, node, 1), node->type == NODE_MINUS);
+}
+
 /* A value goes where lists and maps may already stand around it. */
 static void
-check_nesting(const Apply *a, int levels, int location)
+check_nesting(const ExprApply *a, int levels, int location)
 {
 	if (levels > 0 && a->b.depth + levels - 1 > ITEM_MAX_NESTING)
 		expr_fail(a->expr->compiled, location, "more than %d levels of nesting", ITEM_MAX_NESTING);
 }
 
 static void
-write_copy(Apply *a, ItemSpan value, int location)
+write_copy(ExprApply *a, ItemSpan value, int location)
 {
 	/* what it comes from has no more levels than may stand at the top */
 	if (a->b.depth > 1)
@@ -159,7 +139,7 @@ write_copy(Apply *a, ItemSpan value, int location)
 
 /* The elements of both lists, which may be the same one. */
 static void
-write_both(Apply *a, ItemSpan x, ItemSpan y, int location)
+write_both(ExprApply *a, ItemSpan x, ItemSpan y, int location)
 {
 	const ItemSpan lists[] = {x, y};
 
@@ -178,24 +158,23 @@ write_both(Apply *a, ItemSpan x, ItemSpan y, int location)
 	(void) item_build_end(&a->b);
 }
 
+/* Writes the list that list_append() makes. */
+void
+expr_write_list_append(ExprApply *a, const ExprNode *node)
+{
+	ItemSpan x = typed_operand(a, node, 0);
+
+	write_both(a, x, typed_operand(a, node, 1), node->location);
+}
+
 /* The right-hand side of SET. */
 static void
-write_value(Apply *a, const ExprNode *node)
+write_value(ExprApply *a, const ExprNode *node)
 {
-	switch (node->type)
-	{
-		case NODE_PLUS:
-		case NODE_MINUS:
-			write_sum(a, node->location, typed_operand(a, node, 0, ITEM_N),
-					  typed_operand(a, node, 1, ITEM_N), node->type == NODE_MINUS);
-			break;
-		case NODE_LIST_APPEND:
-			write_both(a, typed_operand(a, node, 0, ITEM_L), typed_operand(a, node, 1, ITEM_L),
-					   node->location);
-			break;
-		default:
-			write_copy(a, operand(a, node), node->location);
-	}
+	if (node->rule->write != NULL)
+		node->rule->write(a, node);
+	else
+		write_copy(a, operand(a, node), node->location);
 }
 
 /*
@@ -262,14 +241,14 @@ difference(ItemBuilder *b, ItemSpan x, ItemSpan y)
  */
 
 static const ItemSpan *
-action_value(const Apply *a, const ExprTree *leaf)
+action_value(const ExprApply *a, const ExprTree *leaf)
 {
 	return &a->expr->values[leaf->value->slot];
 }
 
 /* ADD and DELETE work on values of their own type. */
 static void
-require_same_type(const Apply *a, const ExprTree *leaf, ItemSpan old)
+require_same_type(const ExprApply *a, const ExprTree *leaf, ItemSpan old)
 {
 	ItemType type = item_type(*action_value(a, leaf));
 
@@ -283,7 +262,7 @@ require_same_type(const Apply *a, const ExprTree *leaf, ItemSpan old)
 
 /* Whether there will be a value. */
 static bool
-leaf_remains(const Apply *a, const ExprTree *leaf, const ItemSpan *old)
+leaf_remains(const ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 {
 	if (leaf->verb == EXPR_SET || leaf->verb == EXPR_ADD)
 		return true;
@@ -295,7 +274,7 @@ leaf_remains(const Apply *a, const ExprTree *leaf, const ItemSpan *old)
 
 /* The value that an action leaves; leaf_remains() has said that there is one. */
 static void
-write_leaf(Apply *a, const ExprTree *leaf, const ItemSpan *old)
+write_leaf(ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 {
 	if (leaf->verb == EXPR_SET)
 		write_value(a, leaf->value);
@@ -347,7 +326,7 @@ tree_creates(const ExprTree *tree)
  * remove from an item that does not exist.
  */
 static bool
-can_descend(const Apply *a, const ExprTree *tree, const ItemSpan *old)
+can_descend(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
 	const ExprPath *path;
 
@@ -362,7 +341,7 @@ can_descend(const Apply *a, const ExprTree *tree, const ItemSpan *old)
 
 /* Whether anything that the tree writes will be there. */
 static bool
-any_remains(const Apply *a, const ExprTree *tree, const ItemSpan *old)
+any_remains(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
 	if (tree->type == TREE_LEAF)
 		return leaf_remains(a, tree, old);
@@ -380,12 +359,12 @@ any_remains(const Apply *a, const ExprTree *tree, const ItemSpan *old)
 	return false;
 }
 
-static void write_map(Apply *a, const ExprTree *tree, const ItemChildren *old);
-static void write_list(Apply *a, const ExprTree *tree, const ItemChildren *old);
+static void write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old);
+static void write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old);
 
 /* A child of a map or list that the tree leads to. */
 static void
-write_child(Apply *a, const ExprTree *tree, const ItemSpan *old)
+write_child(ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 {
 	ItemChildren children;
 
@@ -416,7 +395,7 @@ write_child(Apply *a, const ExprTree *tree, const ItemSpan *old)
 
 /* Old entries and the tree's children, both in the order of their names. */
 static void
-write_map(Apply *a, const ExprTree *tree, const ItemChildren *old)
+write_map(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
 	uint32 i = 0;
 	int j = 0;
@@ -447,7 +426,7 @@ write_map(Apply *a, const ExprTree *tree, const ItemChildren *old)
 
 /* Old elements in their places; what is set beyond the end follows in its order. */
 static void
-write_list(Apply *a, const ExprTree *tree, const ItemChildren *old)
+write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 {
 	int j = 0;
 
@@ -473,7 +452,7 @@ write_list(Apply *a, const ExprTree *tree, const ItemChildren *old)
 static DynItem *
 apply(const Expr *update, const DynItem *old, const DynItem *base, bool touched_only)
 {
-	Apply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
+	ExprApply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
 	ItemChildren attributes = {NULL, NULL, 0, 0};
 
 	if (old != NULL)
