@@ -159,8 +159,8 @@ fit_length(const ValueType *type, Datum value)
 }
 
 /*
- * The writer takes what the statement's column has for a value of the attribute's type.  The statement
- * is text, with expressions and names in it, so what came of it is looked at.
+ * The writer takes what the statement's column has for a value of the attribute's type.  The
+ * statement is text, with expressions and names in it, so what came of it is looked at.
  */
 static void
 check_column(const RowBuilder *builder, const EntityAttribute *attribute, int column)

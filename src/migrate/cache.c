@@ -2,9 +2,9 @@
  * cache.c
  *	  Migrations as a backend knows them, with the plans of their statements.
  *
- * Triggers of followed tables look theirs up for each row.  An entry goes out of date with the
- * definition of any relation that it names, and is freed when the transaction ends: until
- * then somebody may hold it.  That is what schema.c does with tables.
+ * Triggers of followed tables look up their migration for each row.  An entry goes out of date with
+ * the definition of any relation that it names, and is freed when the transaction ends, since
+ * callers may hold it until then.  catalog/schema.c does the same with tables.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
 static List *entries = NIL; /* of Migration */
 static MemoryContext cache_context = NULL;
 
-/* Counts invalidations, so that one that comes while a migration is read is not lost. */
+/* Counts invalidations, to notice one that comes while a migration is read. */
 static uint64 invalidations = 0;
 
 static void
@@ -101,8 +101,9 @@ fail_missing(ItemSpan name)
 }
 
 /*
- * Whoever may create triggers on some table can write what he likes into it, and all tables are
- * looked through.  It computes only; false: what is there cannot be read.
+ * Reads declarations.  Any role that can create a trigger on a table can write any text into it,
+ * and all tables are looked through, so an error that text can cause is not raised: returns false.
+ * The function only computes, so there is nothing to roll back.
  */
 bool
 migration_try_read(void (*read)(void *arg), void *arg)
@@ -144,7 +145,10 @@ read_declarations(void *arg)
 	reading->declarations = model_listed_declarations(reading->trigger);
 }
 
-/* Without a lock: nobody waits for a table of others, which he has no business with. */
+/*
+ * Returns all tables with declarations that can be read.  No table is locked, so that a call does
+ * not wait for tables of other roles.
+ */
 List *
 migration_tables(void)
 {
@@ -182,8 +186,10 @@ migration_owner(Oid relid)
 }
 
 /*
- * Followers run what a migration's declaration says with the rights of all who write their table, so
- * it has to be of somebody who could make triggers there himself.
+ * Returns whether the migrations of a table of items may follow another table.  A follower runs the
+ * SQL of the declaration with the rights of each role that writes the followed table, so the owner
+ * of the declaration must have the rights of the owner of that table, who could create triggers
+ * anyway.
  */
 bool
 migration_may_follow(Oid relid, Oid followed)
@@ -211,7 +217,7 @@ tables_with(ItemSpan name, Oid followed)
 	return found;
 }
 
-/* The caller's own ones if there are any, or else those that he has a privilege on. */
+/* The tables that the user owns, if any; otherwise those that the user has a privilege on. */
 static List *
 preferred(List *found)
 {
@@ -238,8 +244,8 @@ table_name(Oid relid)
 }
 
 /*
- * The table that has it.  Names are unique as long as they are declared by dyn_create_migration(), and not
- * by two sessions at once; anybody else's does not hide one's own.
+ * Returns the table that has the migration.  dyn_create_migration() keeps names unique, unless two
+ * sessions call it at once.  A migration of another role's does not hide one of the user's own.
  */
 static Oid
 find_table(ItemSpan name, Oid followed)
@@ -308,7 +314,7 @@ list_relids(Migration *migration)
 	}
 }
 
-/* Read it, and keep it. */
+/* Reads a migration and keeps it. */
 static Migration *
 add_entry(Relation rel, DynTable *table, ItemSpan name)
 {
@@ -336,7 +342,7 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 	return migration;
 }
 
-/* The table alone, of a migration that may not be what it has to be any more. */
+/* Opens the table of a migration that may not be valid any more, without reading the migration. */
 Relation
 migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 {
@@ -348,7 +354,7 @@ migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	return rel;
 }
 
-/* followed: the table whose trigger asks; InvalidOid: who calls does. */
+/* followed: the table whose trigger asks, or InvalidOid if the user does. */
 static Relation
 open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 			   Migration **migration)
@@ -360,19 +366,22 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 		create_cache();
 	*migration = find_entry(name, followed);
 	relid = *migration != NULL ? (*migration)->relid : require_table(name, followed);
-	/* triggers take their locks on behalf of who made them, as those of foreign keys do */
+	/* a trigger needs no privilege of the user for the lock, as triggers of foreign keys do not */
 	rel = OidIsValid(followed) ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
 		fail_missing(name);
-	/* the lock may have told us of changes */
+	/* taking the lock may have brought invalidations */
 	*migration = find_entry(name, followed);
 	if (*migration == NULL || (*migration)->relid != relid)
 		*migration = add_entry(rel, *table, name);
 	return rel;
 }
 
-/* Connected to SPI.  The table of items, open and locked until the transaction ends. */
+/*
+ * Opens a migration and its table of items, which is locked until the transaction ends.  Connected
+ * to SPI.
+ */
 Relation
 migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
 {

@@ -12,7 +12,10 @@
 /* The key attributes of an item. */
 extern DynItem *item_key(const DynTable *table, const DynItem *item);
 
-/* In which attributes the item that is there differs from the one that a row makes; NULL: in none. */
+/*
+ * Returns a text on the attributes in which an item differs from the one that a row makes; NULL:
+ * none.
+ */
 extern char *item_difference(const DynItem *made, const DynItem *there);
 
 #endif

@@ -2,8 +2,9 @@
  * collide.c
  *	  Whether two rows can make one item.
  *
- * Most often the templates of the key prove that they cannot: what they render can be read back,
- * and it has the columns by which rows differ.  Only where that is not so all rows have to be looked at.
+ * Most often the templates of the key prove that they cannot: the values can be read back from the
+ * key, and among them are the columns by which rows differ.  Only where they do not, all rows are
+ * read.
  */
 #include "postgres.h"
 
@@ -15,14 +16,14 @@
 
 #include "migrate/collide.h"
 
-/* More than a step has rows: places of all steps are one order. */
+/* More than a step has rows, so that the places of all steps have one order. */
 #define STEP_PLACES (INT64CONST(1) << 40)
 
 /*
  * Proofs
  */
 
-/* Whether different values of a column are different values of the attribute. */
+/* Returns whether different values of a column become different values of the attribute. */
 static bool
 keeps_differences(const MigrationStep *step, const StepAttribute *attribute)
 {
@@ -63,7 +64,7 @@ template_uses(const Template *template, ItemSpan attribute)
 	return false;
 }
 
-/* Whether every value of some key of the table tells the attribute's value. */
+/* Returns whether the attribute's value can be told from some key of the table. */
 static bool
 key_tells(const Entity *entity, ItemSpan attribute)
 {
@@ -128,7 +129,7 @@ told_columns(const MigrationStep *step)
 	return columns;
 }
 
-/* Whether the item's key tells which row made it, by the step's own key. */
+/* Returns whether the key of the row can be told from the item's key. */
 bool
 step_key_is_told(const MigrationStep *step)
 {
@@ -222,7 +223,10 @@ step_may_collide(const Migration *migration, const MigrationStep *step)
  * Looking
  */
 
-/* All rows of the steps that may collide, by the keys that they make; NULL: there is nothing to look at. */
+/*
+ * All rows of the steps that may collide, by the keys that they make; NULL: there is nothing to
+ * look at.
+ */
 char *
 collision_select(const Migration *migration, const char *extension)
 {
@@ -295,7 +299,7 @@ first_row(Datum array)
 	return first;
 }
 
-/* Rows of one key: the first one is migrated. */
+/* Rows that make one key, of which the first one is migrated. */
 static void
 add_rows(HTAB *collisions, MemoryContext context, char **steps, char **rows, int n, int first)
 {
@@ -377,7 +381,7 @@ collision_of_row(HTAB *collisions, const char *step, const char *row)
 const Collision *
 collision_of(HTAB *collisions, const MigrationRow *row)
 {
-	/* most often there is none, and names are dear */
+	/* checked first, since most often there are none, and making the name takes long */
 	if (collisions == NULL || hash_get_num_entries(collisions) == 0)
 		return NULL;
 	return collision_of_row(collisions, row->step->name,

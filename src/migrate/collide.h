@@ -9,7 +9,10 @@
 
 #include "migrate/migrate.h"
 
-/* A row that makes the item of another one.  Of these, the first one in the order of steps and keys does not lose. */
+/*
+ * A row that makes the same item as another row.  Of such rows the first one, in the order of steps
+ * and keys, is migrated, and the others lose.
+ */
 typedef struct Collision
 {
 	uint64 hash; /* of step and row */

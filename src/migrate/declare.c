@@ -26,7 +26,7 @@ refuse_followed(ItemSpan name, Relation rel)
 						errhint("Call dyn_unfollow_migration() first.")));
 }
 
-/* Names are looked up in all of the database. */
+/* The name must not be in use in the database. */
 static void
 refuse_taken(ItemSpan name, Oid relid)
 {
@@ -45,13 +45,15 @@ refuse_taken(ItemSpan name, Oid relid)
 	}
 }
 
-/* Analyse what it will run: an error comes now, and says which step it is about. */
 static void
 step_context(void *arg)
 {
 	errcontext("step \"%s\" of a migration", ((MigrationStep *) arg)->name);
 }
 
+/*
+ * Analyses the statements that the migration will run, so that errors come now and name the step.
+ */
 static void
 check_statements(Migration *migration)
 {
@@ -73,7 +75,7 @@ check_statements(Migration *migration)
 	error_context_stack = callback.previous;
 }
 
-/* Read by the names of the caller's search_path, and again as it will be read later. */
+/* Reads the declaration with the user's search_path, and then as it will be read later. */
 static char *
 canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 {
@@ -97,7 +99,7 @@ canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 	return json;
 }
 
-/* What is declared, unless it may not be; connected to SPI. */
+/* Returns the declaration as it is kept, or raises an error.  Connected to SPI. */
 static char *
 checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 {
@@ -108,8 +110,8 @@ checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 }
 
 /*
- * Reading it locks what it reads from, until the transaction ends, and may wait for that: not while
- * writers of the table of items wait for us.
+ * Reading the declaration locks the relations that it names, until the transaction ends, and may
+ * wait for them.  So it is read before the table of items is locked, whose writers would wait too.
  */
 static void
 lock_sources(text *table_name, ItemSpan name, Jsonb *steps)

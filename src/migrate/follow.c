@@ -5,9 +5,9 @@
  *
  * What refresh.c relies on is checked here, when they are made:
  *
- *	 the key of an item depends on the row of the source alone, and tells what it is made of;
- *	 what a row refers to, or is referred to by, is a foreign key, so nobody adds one side in a
- *	 transaction while another one adds the other side without either seeing it;
+ *	 the key of an item depends on the row of the source alone, and the row can be told from it;
+ *	 rows refer to each other by foreign keys, so two transactions cannot each add one side without
+ *	 one of them seeing the other side;
  *	 an item depends on nothing but the rows of the relations that are named.
  */
 #include "postgres.h"
@@ -49,7 +49,7 @@ extern PGDLLEXPORT Datum dyn_unfollow_migration(PG_FUNCTION_ARGS);
  * Triggers that there are
  */
 
-/* Whether the one argument is this name. */
+/* Returns whether the trigger's only argument is this name. */
 static bool
 has_argument(HeapTuple tuple, Relation rel, const char *name)
 {
@@ -63,8 +63,9 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 }
 
 /*
- * Those that can be the migration's, which is of the table of items relid: anybody can make such a
- * trigger of his own table.  InvalidOid: those of tables that the caller owns.
+ * Returns triggers with the name of a migration.  Any role can create such a trigger on its own
+ * table, so only triggers on tables that the migrations of relid may follow are returned; if relid
+ * is InvalidOid, those on tables that the user owns.
  */
 List *
 migration_followers(const char *name, Oid relid)
@@ -135,7 +136,7 @@ is_immediate(Oid constraint)
 	return immediate;
 }
 
-/* Whether the key is from the one columns to the other ones, in any order. */
+/* Returns whether a foreign key is between these columns, in any order. */
 static bool
 key_is_of_pairs(const ForeignKeyCacheInfo *key, const StepRelation *relation, bool inverse)
 {
@@ -184,7 +185,7 @@ check_foreign_key(const MigrationStep *step, const StepRelation *from, const Ste
 			   "miss each other.");
 }
 
-/* The key's attributes are the source row's own. */
+/* Checks that the attributes of the key come from the row of the source alone. */
 static void
 check_key(const MigrationStep *step)
 {
@@ -218,7 +219,10 @@ is_virtual(const StepRelation *relation, AttrNumber attnum)
 	return TupleDescAttr(relation->desc, attnum - 1)->attgenerated == 'v';
 }
 
-/* Keys are made of the rows that triggers have, where columns that are not stored (18) are NULL. */
+/*
+ * Keys are made from the rows that triggers get.  In these, virtual generated columns (18) are
+ * NULL, so no key may use one.
+ */
 static void
 check_virtual(const MigrationStep *step)
 {
@@ -250,7 +254,10 @@ has_sublink(Node *node, void *context)
 	return expression_tree_walker(node, has_sublink, context);
 }
 
-/* No statement of ours has a subquery in an expression, so one that is there is the declaration's. */
+/*
+ * Refuses subqueries in expressions of the declaration: the statements themselves have no subquery
+ * in an expression.
+ */
 static void
 check_expressions(MigrationStep *step)
 {
@@ -310,7 +317,7 @@ trigger_name(const char *migration, const char *what)
 				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
 }
 
-/* It fires for what replication applies, too. */
+/* The triggers are ENABLE ALWAYS, so that they fire for changes that replication applies, too. */
 static void
 create_trigger(const DynTable *table, const char *migration, const char *relation)
 {
@@ -327,7 +334,7 @@ create_trigger(const DynTable *table, const char *migration, const char *relatio
 						 relation, row, truncate));
 }
 
-/* The tables that it follows, if it can. */
+/* Checks that the migration can be followed, and returns the tables that it follows. */
 static List *
 check_steps(Migration *migration)
 {
@@ -353,8 +360,9 @@ refuse_followed(const Migration *migration)
 }
 
 /*
- * With the locks that the triggers need, of all tables at once: while one is waited for, writers of
- * another are not to wait.  The lock of the table of items, which lets writers by, keeps the declaration.
+ * Opens the migration, with the locks that creating the triggers needs.  All tables are locked at
+ * once, so that writers of one do not wait while another is waited for.  The lock on the table of
+ * items does not stop its writers; it keeps the declaration from changing.
  */
 static Relation
 open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
@@ -409,53 +417,41 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* A copy; NULL: the trigger is gone. */
+static HeapTuple
+find_trigger(Oid oid)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return tuple;
+}
+
 static void
 drop_trigger(Oid oid)
 {
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-	char *sql = NULL;
+	HeapTuple tuple = find_trigger(oid);
+	Form_pg_trigger form;
 
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-
-		sql = psprintf(
-			"DROP TRIGGER %s ON %s", quote_identifier(NameStr(form->tgname)),
-			quote_qualified_identifier(get_namespace_name(get_rel_namespace(form->tgrelid)),
-									   get_rel_name(form->tgrelid)));
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	if (sql != NULL)
-		dyn_execute(sql);
+	if (tuple == NULL)
+		return;
+	form = (Form_pg_trigger) GETSTRUCT(tuple);
+	dyn_execute(
+		psprintf("DROP TRIGGER %s ON %s", quote_identifier(NameStr(form->tgname)),
+				 quote_qualified_identifier(get_namespace_name(get_rel_namespace(form->tgrelid)),
+											get_rel_name(form->tgrelid))));
 }
 
-static Oid
-table_of_trigger(Oid oid)
-{
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	Oid relid = InvalidOid;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return relid;
-}
-
-/* For DROP TRIGGER, of all tables at once. */
+/* Locks all tables at once for DROP TRIGGER. */
 static void
 lock_followed(List *triggers)
 {
@@ -464,10 +460,12 @@ lock_followed(List *triggers)
 
 	foreach (cell, triggers)
 	{
-		Oid relid = table_of_trigger(lfirst_oid(cell));
+		HeapTuple tuple = find_trigger(lfirst_oid(cell));
+		Oid relid;
 
-		if (!OidIsValid(relid))
+		if (tuple == NULL)
 			continue;
+		relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
 		if (!object_ownercheck(RelationRelationId, relid, GetUserId()))
 			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(relid));
 		relids = list_append_unique_oid(relids, relid);
@@ -476,14 +474,14 @@ lock_followed(List *triggers)
 		brief_lock_all(relids, AccessExclusiveLock);
 }
 
-/* Also where the migration is gone, or its tables have other names. */
+/* Works even if the migration is gone or its tables were renamed. */
 PG_FUNCTION_INFO_V1(dyn_unfollow_migration);
 Datum
 dyn_unfollow_migration(PG_FUNCTION_ARGS)
 {
 	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Oid relid = migration_table((ItemSpan){name, (uint32) strlen(name)});
-	/* the caller's own ones in any case: owners may have changed */
+	/* those on the user's own tables in any case: owners may have changed */
 	List *triggers = migration_followers(name, InvalidOid);
 	ListCell *cell;
 

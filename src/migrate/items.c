@@ -1,6 +1,6 @@
 /*
  * items.c
- *	  What a migration makes of its rows, as rows of SQL: dyn_migration_items().
+ *	  dyn_migration_items(): the items that a migration makes of its rows.
  */
 #include "postgres.h"
 
@@ -105,7 +105,7 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* What the calls of a query have in common; the migration lives as long as the transaction. */
+/* What the calls in one query share; the migration lives as long as the transaction. */
 typedef struct KeyCall
 {
 	Migration *migration;
@@ -132,7 +132,7 @@ key_call(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* The key of an item, if it is of an entity that the migration makes or any one will do. */
+/* Returns the key of an item if the migration makes its entity, or if any entity will do. */
 PG_FUNCTION_INFO_V1(dyn_migration_key);
 Datum
 dyn_migration_key(PG_FUNCTION_ARGS)

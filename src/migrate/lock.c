@@ -1,10 +1,11 @@
 /*
  * lock.c
- *	  Who follows changes of the source and who migrates in batches keep apart.
+ *	  The lock by which followers and batches of a migration exclude each other.
  *
- * A batch reads rows and writes what they were.  A follower must not have written what they are
- * now in between, nor be about to: it would be overwritten by what is older.  So a batch waits for the
- * transactions of followers before it has its snapshot, and they wait for it.  Neither excludes its own kind.
+ * A batch reads rows and then writes items from them.  If a follower wrote an item in between, from
+ * a newer row, the batch would overwrite it with an older one.  So a batch waits for the
+ * transactions of followers before it takes its snapshot, and followers wait for the batch.
+ * Batches do not exclude each other, and neither do followers.
  *
  * Lock order: this lock, then rows of the source, then items.
  */
@@ -16,7 +17,7 @@
 #include "migrate/migrate.h"
 #include "work/brief_lock.h"
 
-/* How long a batch stays away after it has tried, so that writers get by. */
+/* Milliseconds between two attempts of a batch, in which writers can take the lock. */
 #define LOCK_PAUSE 200
 
 static void
@@ -28,7 +29,7 @@ set_tag(LOCKTAG *tag, const Migration *migration)
 		MIGRATION_LOCK_CLASS);
 }
 
-/* Until the transaction ends. */
+/* Takes the lock for a follower, until the transaction ends. */
 void
 migration_lock_follow(const Migration *migration)
 {
@@ -38,7 +39,10 @@ migration_lock_follow(const Migration *migration)
 	(void) LockAcquire(&tag, RowExclusiveLock, false, false);
 }
 
-/* The same.  While we queue, writers queue behind us, so the queue is left again soon. */
+/*
+ * Takes the lock for a batch, until the transaction ends.  Writers queue behind a batch that waits,
+ * so it waits only briefly, again and again.
+ */
 void
 migration_lock_batch(const Migration *migration)
 {

@@ -276,15 +276,18 @@ extern ArrayType *row_position(const MigrationStep *step, HeapTuple tuple, Tuple
 extern ErrorData *row_try(void (*step)(void *arg), void *arg);
 
 /*
- * read.c: rows in the order of their keys, connected to SPI, under the active snapshot.  A statement
- * that fails is run again row by row, and the rows whose fault it is are problems.
+ * read.c: rows in the order of their keys, connected to SPI, under the active snapshot.  A
+ * statement that fails is run again row by row, and the rows whose fault it is are problems.
  */
 extern int step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower,
 					 ArrayType *upper, int64 limit, MigrationRow **rows, bool *more);
 extern ArrayType *step_cut(MigrationStep *step, ArrayType *lower, int64 rows);
 extern void step_check_key(MigrationStep *step);
 
-/* Called for each row of a step, in order; what it gets lives as long as the call.  False: that is enough. */
+/*
+ * Called for each row of a step, in order; what it gets lives as long as the call.  False: that is
+ * enough.
+ */
 typedef bool (*RowCallback)(const MigrationRow *row, void *arg);
 extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback,
 						  void *arg);

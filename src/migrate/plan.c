@@ -27,7 +27,7 @@ column_type(const StepRelation *relation, AttrNumber attnum)
 	return TupleDescAttr(relation->desc, attnum - 1)->atttypid;
 }
 
-/* Types of parameters; the number of them. */
+/* Sets the types of the parameters, and returns their number. */
 static int
 parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **types)
 {
@@ -82,9 +82,9 @@ sorts_children(const MigrationStep *step)
 }
 
 /*
- * Rows of a range are to come from an index in its order, and not all of the rest sorted for each
- * range.  Where children are sorted the planner has to see that for itself, or it would read all children of all rows in
- * the order of an index.
+ * Rows of a range are to come from an index in its order; otherwise all rows that are left would be
+ * sorted for each range.  If children are sorted, sorting stays enabled, or the planner would read
+ * all children of all rows in the order of an index.
  */
 static void
 ensure_ordered(const MigrationStep *step, SPIPlanPtr plan)
@@ -135,7 +135,7 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	return plan;
 }
 
-/* Between migration_enter() and migration_leave(). */
+/* Returns the kept plan of a statement; called between migration_enter() and migration_leave(). */
 SPIPlanPtr
 step_plan(MigrationStep *step, const SelectOptions *options)
 {

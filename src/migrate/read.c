@@ -2,9 +2,9 @@
  * read.c
  *	  Rows of a step, range by range in the order of its key.
  *
- * SQL that a migration is made of can fail at one row, and what fails then is the statement.  So
- * statements run in a subtransaction, one for each range; a range that fails is read again, the
- * keys alone, and then row by row, so that the row is found whose fault it is.
+ * SQL of a migration can fail at one row, and then the whole statement fails.  So each range is
+ * read in a subtransaction.  If it fails, the keys of the range are read, and then the rows one by
+ * one, to find the row at fault.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@ run(void *arg)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 }
 
-/* What a row may be to blame for is returned. */
+/* Returns an error that a row may be to blame for; raises others. */
 static ErrorData *
 try_run(Statement *statement)
 {
@@ -70,7 +70,7 @@ add_bound(Datum *values, int n, ArrayType *bound)
 	return n;
 }
 
-/* A position of a job that was begun when the step had another key. */
+/* The position is of a job that was begun when the step had another key. */
 static void
 check_bound(const MigrationStep *step, ArrayType *bound)
 {
@@ -124,7 +124,7 @@ build_rows(MigrationStep *step, Relation rel, DynTable *table, MigrationRow **ro
 	return n;
 }
 
-/* The row of a key; false: the step does not take it. */
+/* Reads the row of a key; false: the step does not take it. */
 static bool
 read_row(MigrationStep *step, Relation rel, DynTable *table, HeapTuple key, TupleDesc desc,
 		 MigrationRow *row)
@@ -177,8 +177,8 @@ read_one_by_one(MigrationStep *step, Relation rel, DynTable *table, const Statem
 }
 
 /*
- * Up to limit rows after lower, up to and with upper.  A row without an item and without a problem
- * is only there to say how far this came.  *more: there may be rows behind the last one.
+ * Reads up to limit rows after lower, up to and with upper.  A row without an item and without a
+ * problem only says how far the reading came.  *more: there may be rows after the last one.
  */
 int
 step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower, ArrayType *upper,
@@ -248,7 +248,7 @@ step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback ca
  * Keys
  */
 
-/* NULL: there are no more than so many rows. */
+/* Returns the key after so many rows; NULL: there are not so many. */
 ArrayType *
 step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 {
@@ -273,7 +273,7 @@ step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 	return cut;
 }
 
-/* A key that nothing in the catalogs proves is looked at; ranges would pass over rows otherwise. */
+/* Checks a key that no constraint guards: if it were not unique, ranges would leave out rows. */
 void
 step_check_key(MigrationStep *step)
 {

@@ -1,18 +1,21 @@
 /*
  * refresh.c
- *	  The triggers of followed tables: items made anew when a row that they are made of has changed.
+ *	  The triggers of followed tables: items are made again when a row that they are made of has changed.
  *
  * Two transactions that change rows of one item must not miss each other.  So the item is locked
- * first, and then made of what is there by a new snapshot, whatever the isolation level, as foreign keys look
- * at their tables: whoever had the item before has committed by now, and whoever comes later waits, and sees
- * us.  Where there is no item that could be locked, the unique index does it: an insert waits for others of its
- * key, and is looked at again when it is through, and what shall be absent is held absent.
+ * first, and then made from what a new snapshot shows, whatever the isolation level, as foreign
+ * keys read their tables: a transaction that had the item before has committed by then, and one
+ * that comes later waits and then sees our change.  If there is no item to lock, the unique index
+ * does the same: an insert waits for other inserts of its key, and the item is made again after it;
+ * an item that must not exist is held absent.
  *
- * The row of an item may get another key meanwhile.  Who gives it one has the item of the old key first, and makes
- * that of the new key after it.  So whoever found the row by what belongs to it sees, when he has the item, that the row
- * has left it, and looks where it is; or who changes the key waits.
+ * A row may get another key meanwhile.  The transaction that changes the key locks the item of the
+ * old key first, and then makes that of the new key.  So a transaction that has found the row by a
+ * related row either sees, once it has locked the old item, that the row has left it, and searches
+ * again; or the change of the key waits for it.
  *
- * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen or finds this row.
+ * Rows that a row refers to are locked FOR SHARE before, so that their change is either seen, or
+ * finds this row.
  *
  * Lock order: the migration's lock, rows of the source, items.
  */
@@ -49,10 +52,10 @@ typedef struct Change
 	Relation source; /* the table that was changed */
 	HeapTuple old; /* or NULL */
 	HeapTuple new;
-	List *refreshes; /* of Refresh: what is to be made anew */
+	List *refreshes; /* of Refresh: the items to make again */
 } Change;
 
-/* An item that is to be made anew, known by a row that makes its key. */
+/* An item to make again, known by a row that makes its key. */
 typedef struct Refresh
 {
 	MigrationStep *step;
@@ -61,11 +64,11 @@ typedef struct Refresh
 	HeapTuple tuple; /* of SELECT_ROW: the step's key, and what makes the item's key */
 	TupleDesc desc;
 	bool is_old; /* the row has another key now, or is gone */
-	const struct Referring *by; /* how it was found, if it is another row that was changed */
-	bool moved; /* the row that was meant does not make the item (any more) */
+	const struct Referring *by; /* how it was found, if a related row was changed */
+	bool moved; /* the row does not make this item, or not any more */
 } Refresh;
 
-/* Rows that a row belongs to: its columns, by which they are found. */
+/* A related row, and the values of its columns by which the rows of the source are found. */
 typedef struct Referring
 {
 	MigrationStep *step;
@@ -78,7 +81,7 @@ typedef struct Referring
  * Statements
  */
 
-/* Under a snapshot of now.  The result is SPI's. */
+/* Executes a statement under a new snapshot.  SPI has the result. */
 static void
 execute(MigrationStep *step, const SelectOptions *options, Datum *values, const char *nulls)
 {
@@ -91,7 +94,7 @@ execute(MigrationStep *step, const SelectOptions *options, Datum *values, const 
 		elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(result));
 }
 
-/* Rows that policies hide would be missing in items. */
+/* Raises an error if policies may hide rows, which would be missing in items. */
 static void
 check_row_security(const MigrationStep *step)
 {
@@ -108,7 +111,7 @@ check_row_security(const MigrationStep *step)
 	}
 }
 
-/* The values of some columns; false if one is NULL, so that they belong to nothing. */
+/* Gets the values of some columns; false if one is NULL, so that no row matches. */
 static bool
 get_columns(HeapTuple tuple, TupleDesc desc, const StepRelation *relation, bool other,
 			Datum *values)
@@ -126,8 +129,8 @@ get_columns(HeapTuple tuple, TupleDesc desc, const StepRelation *relation, bool 
 }
 
 /*
- * Lock the row of a relation that a row refers to.  Locks need more rights than reading, so it is
- * done as the relation's owner, as foreign keys do it; nothing comes back.
+ * Locks the row of a relation that a row refers to.  A lock needs more rights than reading, so it
+ * is taken as the relation's owner, as foreign keys do; no data is returned.
  */
 static void
 lock_referred(MigrationStep *step, const StepRelation *relation, const StepChild *link,
@@ -167,7 +170,7 @@ key_parameters(const MigrationStep *step, const Refresh *refresh)
 	return values;
 }
 
-/* What makes the item's key, behind the step's key. */
+/* Returns the values that make the item's key, which come after the step's key. */
 static Datum *
 same_parameters(const MigrationStep *step, const Refresh *refresh, char **nulls)
 {
@@ -185,7 +188,7 @@ same_parameters(const MigrationStep *step, const Refresh *refresh, char **nulls)
 	return values;
 }
 
-/* The rows that make the item now, built. */
+/* Reads the rows that make the item now, and builds the first one.  Returns their number. */
 static int
 read_rows(const Change *change, const Refresh *refresh, MigrationRow *row)
 {
@@ -215,7 +218,7 @@ read_rows(const Change *change, const Refresh *refresh, MigrationRow *row)
 	return n;
 }
 
-/* Whether it is the row that the item was looked for by; a unique value may have gone to another one. */
+/* Returns whether this is the row that the item is known by; another row may have its key now. */
 static bool
 is_row(const Refresh *refresh, const MigrationRow *row)
 {
@@ -226,8 +229,8 @@ is_row(const Refresh *refresh, const MigrationRow *row)
 }
 
 /*
- * The item as it has to be; NULL: there must be none.  A row that is found by the step's key may make
- * another item by now, since that has more in its key.
+ * Returns the item as it has to be; NULL: there must be none.  A row that is found by the step's
+ * key may make another item by now, if the item's key has more attributes.
  */
 static DynItem *
 make_item(const Change *change, Refresh *refresh)
@@ -271,7 +274,7 @@ replace_item(const Change *change, const Refresh *refresh, const DynItem *old, D
 	}
 }
 
-/* False: somebody was faster. */
+/* False: there is an item already. */
 static bool
 insert_item(const Change *change, const Refresh *refresh, DynItem *new)
 {
@@ -283,14 +286,14 @@ insert_item(const Change *change, const Refresh *refresh, DynItem *new)
 	return true;
 }
 
-/* Whether others than those who change the row itself make its item anew. */
+/* Returns whether changes of other rows than the source's own make its item again. */
 static bool
 is_shared(const MigrationStep *step)
 {
 	return step->nparents > 0 || step->nchildren > 0 || !step_key_is_told(step);
 }
 
-/* False: begin again. */
+/* False: try again. */
 static bool
 try_refresh(const Change *change, Refresh *refresh)
 {
@@ -306,7 +309,7 @@ try_refresh(const Change *change, Refresh *refresh)
 			return false;
 		if (!is_shared(refresh->step))
 			return true;
-		/* it may have waited for somebody who held the item absent */
+		/* the insert may have waited for a transaction that held the item absent */
 		old = new;
 		new = make_item(change, refresh);
 	}
@@ -315,8 +318,8 @@ try_refresh(const Change *change, Refresh *refresh)
 }
 
 /*
- * Without the store's words for conflicts: who writes a followed table knows those of PostgreSQL, and
- * begins his transaction again at its codes.
+ * Conflicts keep PostgreSQL's error codes instead of the store's: a client that writes a followed
+ * table retries its transaction when it gets these.
  */
 static void
 refresh_item(const Change *change, Refresh *refresh)
@@ -346,7 +349,7 @@ try_keys(void *arg)
 	dyn_key_of_item(try->change->table, refresh->item, &refresh->key);
 }
 
-/* The item of the i-th row of what was read; an error if it can have none. */
+/* Sets the item of the i-th row that was read.  Returns the error if the row has no valid key. */
 static ErrorData *
 take_refresh(const Change *change, MigrationStep *step, uint64 i, Refresh *refresh)
 {
@@ -358,7 +361,7 @@ take_refresh(const Change *change, MigrationStep *step, uint64 i, Refresh *refre
 	return row_try(try_keys, &try);
 }
 
-/* The item of a row of the source as it is given. */
+/* Sets the item of a row of the source, which need not be in the table any more. */
 static ErrorData *
 refresh_of_tuple(const Change *change, MigrationStep *step, HeapTuple tuple, Refresh *refresh)
 {
@@ -374,7 +377,7 @@ refresh_of_tuple(const Change *change, MigrationStep *step, HeapTuple tuple, Ref
 	return error;
 }
 
-/* A row that can have no key may be one that the step does not take. */
+/* Raises the error about a row without a valid key, unless the step does not take the row. */
 static void
 check_unwanted(const Change *change, const Refresh *refresh, const ErrorData *error)
 {
@@ -426,10 +429,10 @@ source_changed(Change *change, MigrationStep *step)
 }
 
 /*
- * Rows that items have something of
+ * Parents, children and what they are joined with
  */
 
-/* Items of all rows that a row belongs to, added to a list. */
+/* Adds the items of all rows of the source that a related row belongs to. */
 static List *
 find_referring(const Change *change, const Referring *by, List *refreshes)
 {
@@ -442,7 +445,7 @@ find_referring(const Change *change, const Referring *by, List *refreshes)
 		Refresh *refresh = palloc(sizeof(Refresh));
 
 		CHECK_FOR_INTERRUPTS();
-		/* a row without a key has no item, and does not get one by this */
+		/* a row without a valid key has no item, and a related row does not give it one */
 		if (take_refresh(change, by->step, i, refresh) != NULL)
 			continue;
 		refresh->by = by;
@@ -505,7 +508,7 @@ child_changed(Change *change, MigrationStep *step, const StepChild *child)
 	related_changed(change, step, &child->relation, NULL);
 }
 
-/* Whatever the table is in the step. */
+/* Finds the items to make again, in all roles that the table has in the step. */
 static bool
 step_changed(Change *change, MigrationStep *step)
 {
@@ -555,7 +558,9 @@ compare_refreshes(const void *a, const void *b, void *table)
 	return store_key_compare(table, &one->key, &other->key);
 }
 
-/* Old keys first; else in the order of all writes, so that changes do not wait in a circle. */
+/*
+ * Old keys come first; otherwise the order is that of all writes, so that changes do not deadlock.
+ */
 static Refresh **
 sort_refreshes(const Change *change, const List *refreshes)
 {
@@ -569,9 +574,10 @@ sort_refreshes(const Change *change, const List *refreshes)
 }
 
 /*
- * Whoever gives a row another key makes its new item of what he sees, which is not yet what we have
- * changed.  Then we find that the row has left the item that we knew, after a wait for him, and look
- * again where it has gone.  What was looked at then has not moved since, or waits for us.
+ * A transaction that gives a row another key makes the new item without our change, which it does
+ * not see.  After we have waited for it, we find that the row has left the item that we knew, and
+ * search for the rows again.  An item that was made in an earlier round is not made again: its row
+ * has not moved since, or the transaction that moves it waits for us.
  */
 static void
 refresh_moved(const Change *change, const Referring *by)

@@ -1,6 +1,6 @@
 /*
  * resolve.c
- *	  The relations and columns that steps name, and what is taken where they name none.
+ *	  The relations and columns that steps name, and the defaults where they name none.
  */
 #include "postgres.h"
 
@@ -50,8 +50,9 @@ check_relation(Relation rel, const char *where)
 }
 
 /*
- * By a name as SQL has it.  The lock lets nobody change it until the transaction ends; that may be
- * of somebody who writes a table that is followed, and has no rights on others: then the owner's are enough.
+ * Opens a relation by its name.  The lock keeps it from changing until the transaction ends.  The
+ * user may be one who writes a followed table and has no rights on the others: then the owner's
+ * rights are enough.
  */
 void
 step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan name,
@@ -86,7 +87,7 @@ is_bare_select(const SelectStmt *select)
 		   list_length(select->targetList) == 1;
 }
 
-/* By the settings that statements are run with: they say where a string ends. */
+/* Uses the settings that the statements run with, which decide where a string ends. */
 static const SelectStmt *
 parse_select(const char *sql)
 {
@@ -102,8 +103,8 @@ parse_select(const char *sql)
 }
 
 /*
- * The text, if it is one expression: it is put into statements, in parentheses, with a line's end
- * behind it, since it may end with a comment.
+ * Returns the text if it is one expression.  It is put into statements in parentheses, with a line
+ * break after it, since it may end with a comment.
  */
 char *
 step_expression(ItemSpan text, const char *where)
@@ -206,7 +207,7 @@ step_default_key(const StepRelation *relation)
 	if (!OidIsValid(relation->relid))
 		return NIL;
 	rel = relation_open(relation->relid, AccessShareLock);
-	/* the list is what fills in the primary key */
+	/* the list of indexes fills in the primary key */
 	list_free(RelationGetIndexList(rel));
 	relid = primary_key_index(rel);
 	if (OidIsValid(relid))
@@ -220,7 +221,7 @@ step_default_key(const StepRelation *relation)
 	return columns;
 }
 
-/* Whether a unique index that holds at any moment is over some of the columns. */
+/* Returns whether a unique index that is not deferrable is over some of the columns. */
 static bool
 index_is_within(Oid relid, const Bitmapset *columns)
 {
@@ -235,7 +236,7 @@ index_is_within(Oid relid, const Bitmapset *columns)
 	return within;
 }
 
-/* Whether an index says that no two rows are equal in these columns. */
+/* Returns whether an index proves that no two rows are equal in these columns. */
 bool
 step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns)
 {
@@ -256,7 +257,7 @@ step_columns_are_unique(const StepRelation *relation, const Bitmapset *columns)
 	return unique;
 }
 
-/* Whether the catalogs say that the key is unique and not null. */
+/* Returns whether the catalogs prove that the key is unique and not null. */
 bool
 step_key_is_unique(const MigrationStep *step)
 {
@@ -288,7 +289,7 @@ step_pairs_are_unique(const StepRelation *relation)
 }
 
 /*
- * What is taken where nothing is named
+ * Defaults
  */
 
 /* CustomerId: customer_id, and ISBNCode: isbn_code. */
@@ -312,7 +313,7 @@ snake_case(ItemSpan name)
 	return out.data;
 }
 
-/* The columns of the same names for attributes that nothing makes yet. */
+/* Adds columns of the same names for attributes that nothing makes yet. */
 void
 step_default_attributes(MigrationStep *step, bool *named)
 {
@@ -368,7 +369,10 @@ add_relation(List *relations, StepRelation *relation)
 	return OidIsValid(relation->relid) ? lappend(relations, relation) : relations;
 }
 
-/* The source, if it is no query, parents, children, and what these are joined with. */
+/*
+ * Returns the source, if it is no query, parents, children, and the relations these are joined
+ * with.
+ */
 List *
 step_relations(const MigrationStep *step)
 {

@@ -2,8 +2,8 @@
  * run.c
  *	  dyn_migrate().
  *
- * A batch reads rows and writes their items in one transaction, together with how far it came.  Items
- * that are what they have to be already are not written, so whatever is done twice changes nothing.
+ * A batch reads rows and writes their items, together with its position, in one transaction.  Items
+ * that are already as they have to be are not written, so doing a batch twice changes nothing.
  */
 #include "postgres.h"
 
@@ -22,24 +22,24 @@
 #include "work/job.h"
 #include "work/procedure.h"
 
-/* Batches of a chunk, which one session works on. */
+/* Batches of a chunk, on which one session works. */
 #define CHUNK_BATCHES 20
 #define LARGEST_BATCH 100000
 #define BATCH_ROWS 1000
 
-/* What outlives transactions. */
+/* A run of dyn_migrate(), which outlives transactions. */
 typedef struct MigrationJob
 {
 	Job *job;
 	ItemSpan name;
-	const char *declared; /* what decides what rows become */
-	int batch_size; /* 0: as it suits the source */
+	const char *declared; /* all that decides what rows become */
+	int batch_size; /* 0: the default of the source */
 	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
 	const char *step_name;
 } MigrationJob;
 
-/* What does not. */
+/* The migration as it is open in one transaction. */
 typedef struct OpenMigration
 {
 	Relation rel;
@@ -49,8 +49,8 @@ typedef struct OpenMigration
 } OpenMigration;
 
 /*
- * What rows become, and in which order they are read.  A job that goes on with something else would
- * leave what it has passed as it is.
+ * Returns a text that changes when rows would become other items, or be read in another order.  A
+ * job must not be continued then, as it would leave the rows before its position as they are.
  */
 static char *
 declared(const OpenMigration *open)
@@ -72,7 +72,10 @@ declared(const OpenMigration *open)
 	return text.data;
 }
 
-/* And who makes items of what changes behind it: a change before there were followers is nobody's. */
+/*
+ * Returns a text for the job to be known by.  Followers are a part of it: they care for rows that
+ * change behind the job's position, and a job that ran without them has missed such changes.
+ */
 static char *
 fingerprint(const Migration *migration, const char *declared)
 {
@@ -88,7 +91,7 @@ fingerprint(const Migration *migration, const char *declared)
 	return text.data;
 }
 
-/* Under an active snapshot, which analysing SQL needs. */
+/* Called under an active snapshot, which the analysis of SQL needs. */
 static void
 open_migration(const MigrationJob *work, OpenMigration *open)
 {
@@ -140,7 +143,7 @@ cut_chunk(int number, ArrayType *lower, void *arg)
 	return cut;
 }
 
-/* Rows of the source, as the statistics have them; -1: there is nothing to say. */
+/* Returns the number of rows of the source by its statistics; -1: unknown. */
 static int64
 expected_rows(const MigrationStep *step)
 {
@@ -200,7 +203,7 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	open_migration(work, &open);
 	PopActiveSnapshot();
 	migration_lock_batch(open.migration);
-	/* what it shows is what no follower changes until we have written it */
+	/* taken after the lock: no follower changes what it shows until the batch has committed */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	n = step_read(open.step, open.rel, open.table, chunk->lower, chunk->upper,
 				  batch_rows(work, open.step), &rows, &more);
@@ -239,7 +242,7 @@ run_step(MigrationJob *work, int number)
 		run_chunk(work, &chunk);
 }
 
-/* What others were at work on when there was nothing else left of any step. */
+/* Takes what other sessions leave unfinished, once there is nothing else to do in any step. */
 static void
 finish_step(MigrationJob *work, int number)
 {
@@ -253,7 +256,7 @@ finish_step(MigrationJob *work, int number)
  * The whole
  */
 
-/* What the first transaction of the job finds out. */
+/* Checks keys, counts rows and finds collisions in the job's first transaction. */
 static void
 prepare(MigrationJob *work, const List *steps)
 {

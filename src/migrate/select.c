@@ -12,7 +12,7 @@
  *		CROSS JOIN LATERAL (SELECT array_agg(m1) AS v FROM (…) AS "~c") AS "~c1"
  *		ORDER BY "~s".k1, …
  *
- * So each expression sees the columns of its own relation alone, with their plain names.
+ * So each expression sees only the columns of its own relation, by their plain names.
  */
 #include "postgres.h"
 
@@ -27,8 +27,8 @@
  */
 
 /*
- * A cast that is asked for cuts strings to the length of their type, silently; so these lengths
- * are looked at where items are built.
+ * An explicit cast silently cuts strings to the length of their type, so the types are without
+ * lengths here, and lengths are checked where items are built.
  */
 static char *
 target_type(const ValueType *type)
@@ -116,8 +116,8 @@ append_source(StringInfo sql, const MigrationStep *step)
 }
 
 /*
- * Of what makes the key, values of which are parameters with their types.  What not all templates of
- * a key use may be NULL.
+ * The condition on the attributes that make the key, whose values are parameters.  An attribute
+ * that some template of a key does not use may be NULL.
  */
 static void
 append_same(StringInfo sql, const MigrationStep *step)
@@ -131,7 +131,7 @@ append_same(StringInfo sql, const MigrationStep *step)
 		if (!step_makes_key(step, attribute->attribute))
 			continue;
 		appendStringInfoString(sql, " AND ");
-		/* as it is, where an index of the column can serve */
+		/* a plain comparison, so that an index of the column can be used */
 		if (attribute->column != InvalidAttrNumber && step->source.desc != NULL &&
 			TupleDescAttr(step->source.desc, attribute->column - 1)->atttypid ==
 				attribute->attribute->type.sql)
@@ -387,7 +387,7 @@ append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 		appendStringInfo(sql, "%s\"~s\".k%d", i > 0 ? ", " : " ORDER BY ", i + 1);
 }
 
-/* What makes the key, and nothing else. */
+/* Selects what makes the key, and nothing else. */
 static void
 append_key_columns(StringInfo sql, const MigrationStep *step)
 {
@@ -430,7 +430,7 @@ append_referring(StringInfo sql, const MigrationStep *step, const SelectOptions 
 	appendStringInfoChar(sql, ')');
 }
 
-/* As foreign keys lock what they refer to, but against all changes. */
+/* Locks as foreign keys lock the row that they refer to, but against all changes. */
 static void
 append_lock(StringInfo sql, const StepRelation *relation)
 {
@@ -467,7 +467,9 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 	return sql.data;
 }
 
-/* The key after so many rows from the lower bound; all rows count, whatever the step takes of them. */
+/*
+ * Selects the key after so many rows from the lower bound, with rows that the step does not take.
+ */
 char *
 step_select_cut(const MigrationStep *step, bool lower, int64 rows)
 {
@@ -488,7 +490,7 @@ step_select_cut(const MigrationStep *step, bool lower, int64 rows)
 	return sql.data;
 }
 
-/* A key that several rows have, or that is NULL in part. */
+/* Selects a key that several rows have, or that has a NULL. */
 char *
 step_select_twice(const MigrationStep *step)
 {

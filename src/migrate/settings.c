@@ -2,9 +2,9 @@
  * settings.c
  *	  The settings under which all SQL of migrations is analysed and run.
  *
- * Names are looked up in pg_catalog alone, so nobody's search_path changes what an expression means.
- * Values are printed in one way, so that sessions agree on positions in a step, and a row becomes
- * the same item whoever writes it.
+ * Names are looked up in pg_catalog alone, so no user's search_path changes what an expression
+ * means. Values are printed in one way, so that sessions agree on positions in a step, and a row
+ * becomes the same item in every session.
  */
 #include "postgres.h"
 

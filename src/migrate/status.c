@@ -91,7 +91,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	}
 }
 
-/* Those of tables that the caller may read, or see the state of. */
+/* Lists migrations of tables that the user may read or see the state of. */
 PG_FUNCTION_INFO_V1(dyn_migration_step_list);
 Datum
 dyn_migration_step_list(PG_FUNCTION_ARGS)
@@ -120,7 +120,7 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* By the views, which know who may see what. */
+/* Reads the views, which show each user what that user may see. */
 static char *
 problems_sql(void)
 {

@@ -2,7 +2,7 @@
  * verify.c
  *	  dyn_verify_migration(), dyn_preview_migration(): what rows make beside what is there.
  *
- * One query joins both sides by the key, hashed, in as much memory as queries have.
+ * One query joins both sides by the key, with the memory that queries have.
  */
 #include "postgres.h"
 
@@ -141,7 +141,7 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
 }
 
-/* Run a query and hand over each row, in a memory context of its own. */
+/* Runs a query and calls a function for each row, in a memory context that is reset after it. */
 static void
 for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
 {
@@ -278,7 +278,7 @@ put_sample(Comparison *c, const char *step, const DynItem *made, const char *pro
 	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
 }
 
-/* Why a row would not simply become an item. */
+/* Returns the problem that a row would have; NULL: none. */
 static const char *
 dry_problem(const Comparison *c, const char *step, const DynItem *made)
 {

@@ -2,8 +2,8 @@
  * write.c
  *	  Items of a batch, written in the order of their keys, as all calls of several items do.
  *
- * What only the write finds wrong (a trigger, a policy, a key that its index cannot hold) fails the
- * batch.  Then its items are written one by one, and those whose fault it is are problems.
+ * An error that only the write finds (a trigger, a policy, a key that its index cannot hold) fails
+ * the batch.  Then its items are written one by one, and those at fault become problems.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ put_rows(void *arg)
 	action_put_many(put->rel, put->table, put->n, keys, items);
 }
 
-/* What a row may be to blame for is returned. */
+/* Returns an error that a row may be to blame for; raises others. */
 static ErrorData *
 try_put(Relation rel, DynTable *table, MigrationRow *const *rows, int n)
 {
@@ -55,11 +55,13 @@ compare_rows(const void *a, const void *b, void *arg)
 	const MigrationRow *other = *(MigrationRow *const *) b;
 	int cmp = store_key_compare(arg, &one->key, &other->key);
 
-	/* by their places in the array: the first one in the order of the step stays the first */
+	/* rows with equal keys keep the order of the step */
 	return cmp != 0 ? cmp : one < other ? -1 : 1;
 }
 
-/* Rows with items, sorted; of those that make one item all but the first become problems. */
+/*
+ * Sorts the rows with items.  Of rows that make the same item, all but the first become problems.
+ */
 static int
 sort_rows(DynTable *table, MigrationRow *rows, int n, MigrationRow **sorted)
 {
@@ -84,7 +86,7 @@ sort_rows(DynTable *table, MigrationRow *rows, int n, MigrationRow **sorted)
 	return kept;
 }
 
-/* Returns how many were written; the others have become problems. */
+/* Returns how many rows were written; the others have become problems. */
 int
 write_rows(Relation rel, DynTable *table, MigrationRow *rows, int n)
 {
