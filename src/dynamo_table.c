@@ -12,9 +12,10 @@
 
 #include "am/am.h"
 #include "catalog/table.h"
-#include "index/index.h"
+#include "ground/arn.h"
 #include "ground/invalidate.h"
 #include "ground/settings.h"
+#include "index/index.h"
 #include "store/store.h"
 #include "stream/background.h"
 #include "stream/stream.h"

@@ -14,10 +14,10 @@
 #include "utils/memutils.h"
 
 #include "am/place.h"
-#include "catalog/derive.h"
-#include "catalog/table_settings.h"
 #include "ground/compat.h"
 #include "ground/invalidate.h"
+#include "ground/table_settings.h"
+#include "ground/trigger.h"
 
 /* More than so many entries are looked through for those of tables that may be gone. */
 #define MANY_TABLES 256

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 
 /*
  * Sets the billing mode; capacity is NULL if none is given with it.  A table that is billed by

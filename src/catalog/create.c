@@ -24,10 +24,12 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
+#include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "work/brief_lock.h"
 
 static void
@@ -105,7 +107,7 @@ add_indexes(DynShape *shape, Jsonb *definitions, bool local)
 		ItemSpan definition = item_entry(item_child(&members, i), &name);
 
 		shape->indexes =
-			lappend(shape->indexes, dyn_index_spec_parse(name, definition, local, shape));
+			lappend(shape->indexes, dyn_index_spec_parse(name, definition, local, shape->keys[0]));
 	}
 }
 

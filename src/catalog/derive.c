@@ -18,11 +18,11 @@
 #include "utils/datum.h"
 #include "utils/rel.h"
 
-#include "ground/call_site.h"
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
 #include "catalog/unchanged.h"
+#include "ground/call_site.h"
 #include "ground/errors.h"
 
 static bool

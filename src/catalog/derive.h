@@ -9,7 +9,7 @@
 #include "nodes/pg_list.h"
 
 #include "catalog/table.h"
-#include "catalog/trigger.h"
+#include "ground/trigger.h"
 
 /* Why an item is not in an index although it has the attributes. */
 typedef struct DynProblem

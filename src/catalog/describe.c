@@ -10,7 +10,8 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
-#include "stream/record.h"
+#include "ground/arn.h"
+#include "ground/stream_label.h"
 
 static void
 append_key_schema(JsonWriter *json, const DynTable *table, const DynIndex *index)

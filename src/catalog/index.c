@@ -17,12 +17,9 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
 #include "ground/errors.h"
-
-const char *const dyn_index_status_names[] = {"ACTIVE", "CREATING", "DELETING", NULL};
-const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
 /* The place of a key among the table's, which all have been read. */
 static int

@@ -10,7 +10,6 @@
 
 #define DYN_MAX_PARTITION_KEY 2048
 #define DYN_MAX_SORT_KEY 1024
-#define DYN_MAX_KEY_NAME 255
 
 /* The columns of an entry of an index, in its order; of the table: the primary key. */
 typedef struct DynKeyValues

@@ -20,10 +20,10 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "ground/attempt.h"
 #include "catalog/table.h"
-#include "catalog/trigger.h"
+#include "ground/attempt.h"
 #include "ground/errors.h"
+#include "ground/trigger.h"
 
 /*
  * Triggers

@@ -14,8 +14,9 @@
 
 #include "catalog/rights.h"
 #include "catalog/table.h"
-#include "catalog/trigger.h"
+#include "ground/arn.h"
 #include "ground/errors.h"
+#include "ground/trigger.h"
 
 #define NAME_PREFIX_LENGTH 54
 
@@ -59,42 +60,6 @@ dyn_column_identifier(ItemSpan name)
 	char *identifier = dyn_identifier(name);
 
 	return is_reserved_column(identifier) ? hashed_identifier(name) : identifier;
-}
-
-pg_noreturn static void
-fail_name(const char *kind, ItemSpan name, const char *rule)
-{
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s name \"%.*s\"", kind,
-						   pg_mbcliplen(name.data, name.len, DYN_MAX_TABLE_NAME), name.data),
-					errdetail("%s", rule)));
-}
-
-/* The name of a table or an index that a call of SQL makes: any identifier, and longer ones too. */
-void
-dyn_check_name(const char *kind, ItemSpan name)
-{
-	if (name.len == 0 || name.len > DYN_MAX_TABLE_NAME || memchr(name.data, '\0', name.len) != NULL)
-		fail_name(kind, name, "A name has 1 to 255 bytes, and no U+0000.");
-}
-
-/* Whether DynamoDB's tables and indexes can have the name (docs/semantics.md, K22). */
-bool
-dyn_is_request_name(ItemSpan name)
-{
-	bool ok = name.len >= 3 && name.len <= DYN_MAX_TABLE_NAME;
-
-	for (uint32 i = 0; i < name.len && ok; i++)
-		ok = dyn_is_name_character(name.data[i]);
-	return ok;
-}
-
-/* Raise an error if they cannot. */
-void
-dyn_check_request_name(const char *kind, ItemSpan name)
-{
-	if (!dyn_is_request_name(name))
-		fail_name(kind, name, DYN_REQUEST_NAME_RULE);
 }
 
 /* Split "schema.table" at the first dot; schema is NULL if there is none. */

@@ -12,8 +12,10 @@
 #include "utils/rel.h"
 
 #include "catalog/resource.h"
+#include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "work/brief_lock.h"
 #include "work/procedure.h"
 

@@ -6,7 +6,7 @@
 #ifndef DYNAMO_TABLE_CATALOG_RESOURCE_H
 #define DYNAMO_TABLE_CATALOG_RESOURCE_H
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 
 extern Relation resource_open(ItemSpan name, DynTable **table);
 extern Relation resource_open_state(ItemSpan name, DynTable **table);

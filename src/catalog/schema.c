@@ -27,11 +27,10 @@
 #include "utils/syscache.h"
 
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
 #include "ground/errors.h"
 #include "ground/invalidate.h"
-#include "store/plan.h"
 
 typedef struct SchemaEntry
 {
@@ -76,13 +75,6 @@ mark_invalid(Oid relid)
 static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true};
 
 static void
-free_table(DynTable *table)
-{
-	store_free_plans(table->plans);
-	MemoryContextDelete(table->context);
-}
-
-static void
 free_invalid(void)
 {
 	HASH_SEQ_STATUS scan;
@@ -96,7 +88,7 @@ free_invalid(void)
 		if (table->valid)
 			continue;
 		hash_search(schemas, &entry->relid, HASH_REMOVE, NULL);
-		free_table(table);
+		MemoryContextDelete(table->context);
 	}
 	some_invalid = false;
 }
@@ -110,7 +102,7 @@ end_of_transaction(XactEvent event, void *arg)
 		event == XACT_EVENT_PRE_PREPARE)
 		return;
 	foreach (cell, retired)
-		free_table(lfirst(cell));
+		MemoryContextDelete(((DynTable *) lfirst(cell))->context);
 	list_free(retired);
 	retired = NIL;
 	if (some_invalid)

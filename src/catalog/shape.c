@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
@@ -11,8 +12,10 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
+#include "ground/errors.h"
+#include "ground/settings.h"
 
 /* What the derive trigger's arguments say, of which the first ones are the table's keys. */
 DynShape *
@@ -385,4 +388,90 @@ dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
 			return name;
 		wanted = psprintf("%s_%.*s_%d", table, (int) index.len, index.data, i);
 	}
+}
+
+/*
+ * Rules
+ */
+
+static void
+fail_limit(const char *message)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
+}
+
+/* Names are unique, and numbers limited (docs/semantics.md, I25, L07, L08, L09). */
+static void
+check_counts(const DynShape *shape)
+{
+	int local = 0;
+	int included = 0;
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		const DynIndexSpec *spec = lfirst(cell);
+
+		if (dyn_shape_index(shape, spec->name) != spec)
+			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)));
+		local += spec->local;
+		included += spec->nincluded;
+	}
+	if (local > 0 && shape->nkeys < 2)
+		fail_limit("a local index needs a table with a sort key");
+	if (local > dyn_max_local_indexes)
+		fail_limit(psprintf("a table has at most %d local indexes", dyn_max_local_indexes));
+	if (list_length(shape->indexes) - local > dyn_max_global_indexes)
+		fail_limit(psprintf("a table has at most %d global indexes", dyn_max_global_indexes));
+	if (included > dyn_max_projected_attributes)
+		fail_limit(psprintf("the indexes of a table have together at most %d non-key attributes",
+							dyn_max_projected_attributes));
+}
+
+/* What can be wrong with the indexes of a table together. */
+void
+dyn_shape_check(const DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+
+	check_counts(shape);
+	if (list_length(columns) > DYN_MAX_COLUMNS)
+		fail_limit(psprintf("the keys of a table and its indexes have together at most %d "
+							"attributes",
+							DYN_MAX_COLUMNS));
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const DynShapeColumn *a = list_nth(columns, i);
+
+		for (int j = 0; j < i; j++)
+		{
+			const DynShapeColumn *b = list_nth(columns, j);
+
+			if (strcmp(a->column, b->column) == 0)
+				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", item_quoted(a->spec),
+									item_quoted(b->spec)));
+		}
+	}
+}
+
+/*
+ * Triggers
+ */
+
+/*
+ * Makes the table's triggers fire as they were made to, for whoever changes the table anyway: a
+ * restore of data may have been at it.  The relation is locked and not open, as ALTER TABLE wants it,
+ * and the caller is connected to SPI.
+ */
+void
+dyn_triggers_enable(Oid relid, const char *qualified)
+{
+	Relation rel;
+	char *sql;
+
+	rel = relation_open(relid, NoLock);
+	sql = dyn_trigger_command(rel, qualified);
+	relation_close(rel, NoLock);
+	if (sql != NULL)
+		dyn_execute(sql);
 }

@@ -5,7 +5,8 @@
  * A table is ours if it has a column "item" of type dyn_item, a primary key, and the derive
  * trigger.  The primary key's columns are the table's keys in order; the trigger's first arguments
  * say which attribute and type each is derived from.  An argument more for each secondary index
- * is its definition, see indexspec.h, and the last one may be settings, see table_settings.h.
+ * is its definition, see ground/index_spec.h, and the last one may be settings, see
+ * ground/table_settings.h.
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H
@@ -15,19 +16,12 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
-#include "catalog/table_settings.h"
+#include "ground/index_spec.h"
 #include "ground/json_writer.h"
-#include "item/item.h"
 
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
 #define DYN_TTL_COLUMN "~ttl"
-#define DYN_MAX_TABLE_NAME 255 /* bytes; of an index too */
-#define DYN_REQUEST_NAME_RULE \
-	"A name has 3 to 255 characters out of a-z, A-Z, 0-9, \"_\", \"-\" and \".\"."
-#define DYN_MAX_KEYS 2
-#define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
-#define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
 #define DYN_MAX_INDEX_COLUMNS (DYN_MAX_INDEX_KEYS + DYN_MAX_KEYS)
 
 /* Derived columns of a table: dyn_keys_match() has two arguments beside them. */
@@ -41,13 +35,6 @@ typedef struct DynKey
 	AttrNumber attnum;
 	const char *column;
 } DynKey;
-
-typedef enum DynProjection
-{
-	DYN_PROJECT_ALL,
-	DYN_PROJECT_KEYS_ONLY,
-	DYN_PROJECT_INCLUDE
-} DynProjection;
 
 /*
  * A secondary index, or the table's own key as one.  Its entries are ordered by its columns:
@@ -135,9 +122,6 @@ extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
 extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
-extern void dyn_check_name(const char *kind, ItemSpan name);
-extern bool dyn_is_request_name(ItemSpan name);
-extern void dyn_check_request_name(const char *kind, ItemSpan name);
 
 /* listing.c */
 extern List *dyn_tables_with_setting(const char *member);
@@ -181,8 +165,6 @@ extern bool dyn_constraint_covers(const DynTable *table, const char *expression)
 /* index.c */
 extern const DynIndex *dyn_find_index(const DynTable *table, ItemSpan name);
 extern const DynIndex *dyn_active_index(const DynTable *table, ItemSpan name);
-extern const char *const dyn_index_status_names[]; /* by DynIndexStatus, then NULL */
-extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
 extern bool dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attribute);
 extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
@@ -197,20 +179,5 @@ extern void dyn_describe(JsonWriter *json, const char *member, Relation rel, con
 						 ItemSpan name, const char *status);
 extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
 extern void dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table);
-
-/* arn.c */
-extern void dyn_arn_init(void);
-extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
-extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
-extern ItemSpan dyn_table_name(ItemSpan given);
-extern bool dyn_is_name_character(char c);
-extern char *dyn_table_arn(ItemSpan name);
-extern char *dyn_index_arn(const char *table_arn, ItemSpan index);
-extern char *dyn_stream_arn(ItemSpan table, int64 label);
-extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
-extern const char *dyn_arn_region(void);
-
-/* keyspec.c */
-extern void dyn_parse_key_spec(ItemSpan spec, ItemSpan *attribute, ItemType *type);
 
 #endif

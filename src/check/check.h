@@ -12,7 +12,7 @@
 #include "nodes/execnodes.h"
 #include "storage/itemptr.h"
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 
 typedef struct TableCheck
 {

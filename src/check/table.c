@@ -19,9 +19,10 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 
-#include "ground/attempt.h"
 #include "catalog/derive.h"
 #include "check/check.h"
+#include "ground/arn.h"
+#include "ground/attempt.h"
 #include "ground/errors.h"
 
 /*

@@ -13,8 +13,8 @@
 #include "utils/rel.h"
 
 #include "catalog/key.h"
-#include "catalog/trigger.h"
 #include "check/check.h"
+#include "ground/trigger.h"
 
 #define OUR_FORM \
 	(TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE)

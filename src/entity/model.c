@@ -17,10 +17,10 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
+#include "entity/entity.h"
 #include "ground/errors.h"
 #include "item/reader.h"
-#include "entity/entity.h"
 #include "work/brief_lock.h"
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};

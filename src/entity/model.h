@@ -21,7 +21,7 @@
 #define DYNAMO_TABLE_MODEL_MODEL_H
 
 #include "catalog/table.h"
-#include "catalog/trigger.h"
+#include "ground/trigger.h"
 
 typedef enum ModelKind
 {

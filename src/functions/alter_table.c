@@ -7,7 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/fields.h"

@@ -21,8 +21,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "ground/extension.h"
 #include "ground/compat.h"
+#include "ground/extension.h"
 #include "ground/mark.h"
 
 #define SIGNATURE_BYTES 16

@@ -9,8 +9,8 @@
 
 #include "utils/guc.h"
 
-#include "item/item.h"
 #include "ground/settings.h"
+#include "item/item.h"
 
 #define MAX_BYTES (1024 * 1024 * 1024)
 #define MAX_COUNT 100000

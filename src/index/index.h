@@ -15,7 +15,7 @@
 #include "postmaster/bgworker.h"
 #include "storage/block.h"
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 #include "work/procedure.h"
 
 /* Seconds after which a launcher is started again that has ended. */

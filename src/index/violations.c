@@ -14,8 +14,8 @@
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
 #include "catalog/key.h"
+#include "catalog/shape.h"
 #include "ground/errors.h"
 
 #define ROWS_AT_ONCE 1000

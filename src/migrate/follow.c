@@ -33,7 +33,7 @@
 #include "utils/syscache.h"
 
 #include "actions/actions.h"
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "migrate/collide.h"

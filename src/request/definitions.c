@@ -10,6 +10,7 @@
 #include "nodes/pg_list.h"
 
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "request/definitions.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"

@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_REQUEST_DEFINITIONS_H
 #define DYNAMO_TABLE_REQUEST_DEFINITIONS_H
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
 #include "request/members.h"
 
 /* An element of KeySchema. */

@@ -10,6 +10,7 @@
 #include "catalog/table.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
+#include "ground/name.h"
 #include "request/request.h"
 
 static bool

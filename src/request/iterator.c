@@ -14,6 +14,7 @@
 
 #include "utils/timestamp.h"
 
+#include "ground/arn.h"
 #include "ground/errors.h"
 #include "request/iterator.h"
 

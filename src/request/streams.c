@@ -10,6 +10,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "request/iterator.h"

@@ -11,6 +11,7 @@
 #include "catalog/derive.h"
 #include "catalog/rights.h"
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "request/request.h"
 #include "catalog/resource.h"
 

@@ -12,6 +12,7 @@
 #include "utils/rel.h"
 
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "index/index.h"
 #include "request/definitions.h"
 #include "request/request.h"

@@ -10,8 +10,10 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
+#include "ground/arn.h"
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "request/definitions.h"
 #include "request/request.h"
 #include "catalog/resource.h"

@@ -8,6 +8,7 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
+#include "ground/arn.h"
 #include "ground/errors.h"
 #include "request/request.h"
 #include "catalog/resource.h"

@@ -53,6 +53,13 @@ store_find_plan(DynTable *table, int shape)
 	return NULL;
 }
 
+/* The table's schema leaves the cache. */
+static void
+free_plan(void *plan)
+{
+	SPI_freeplan(plan);
+}
+
 /*
  * Prepares a statement and keeps its plan for store_find_plan(), as long as the table's schema is
  * cached.  The plan is to use only the given index of the table.  The caller is connected to SPI.
@@ -71,6 +78,8 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 	SPI_keepplan(plan->plan);
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
+	plan->freed = (MemoryContextCallback){free_plan, plan->plan};
+	MemoryContextRegisterResetCallback(table->context, &plan->freed);
 	plan->next = table->plans;
 	table->plans = plan;
 	return plan;
@@ -227,15 +236,4 @@ store_planned(StorePlan *plan)
 
 	ensure_plan(plan);
 	return linitial_node(PlannedStmt, source->gplan->stmt_list);
-}
-
-/*
- * Frees the plans of a table whose schema leaves the cache.  The list itself is part of the
- * schema's memory context.
- */
-void
-store_free_plans(StorePlan *plans)
-{
-	for (; plans != NULL; plans = plans->next)
-		SPI_freeplan(plans->plan);
 }

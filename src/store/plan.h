@@ -17,6 +17,7 @@ typedef struct StorePlan
 	int shape;
 	Oid index; /* that it is to use */
 	SPIPlanPtr plan;
+	MemoryContextCallback freed; /* when the schema is */
 } StorePlan;
 
 extern void store_connect(void);
@@ -28,6 +29,5 @@ extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);
 extern void store_forbid_null(bool isnull);
 extern void store_require_writes(const DynTable *table, uint64 rows, uint64 expected);
-extern void store_free_plans(StorePlan *plans);
 
 #endif

@@ -19,15 +19,16 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "ground/arguments.h"
-#include "catalog/indexspec.h"
 #include "catalog/rights.h"
-#include "work/owned.h"
+#include "catalog/shape.h"
+#include "ground/arguments.h"
+#include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/mark.h"
 #include "catalog/resource.h"
 #include "stream/read.h"
 #include "stream/stream.h"
+#include "work/owned.h"
 
 /*
  * The lock that a change of the stream needs: the strongest if the replica identity changes too.

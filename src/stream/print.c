@@ -8,6 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/table.h"
+#include "ground/arn.h"
 #include "stream/record.h"
 
 /*

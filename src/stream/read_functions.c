@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/arguments.h"
+#include "ground/arn.h"
 #include "ground/errors.h"
 #include "stream/read.h"
 

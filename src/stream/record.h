@@ -12,7 +12,8 @@
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 
-#include "catalog/table_settings.h"
+#include "ground/stream_label.h"
+#include "ground/table_settings.h"
 #include "item/item.h"
 
 /* The channel that the collector notifies; the payload is the table's name, quoted and with its schema. */
@@ -60,7 +61,6 @@ typedef enum StreamFormat
 } StreamFormat;
 
 #define STREAM_SEQUENCE_LENGTH 33
-#define STREAM_LABEL_LENGTH 23
 
 static inline int
 stream_place_compare(StreamPlace a, StreamPlace b)
@@ -73,11 +73,6 @@ stream_place_compare(StreamPlace a, StreamPlace b)
 /* sequence.c */
 extern char *stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1]);
 extern bool stream_sequence_parse(ItemSpan text, StreamPlace *place);
-extern int64 stream_milliseconds(TimestampTz time);
-extern TimestampTz stream_time(int64 milliseconds);
-extern bool stream_label_is_plausible(int64 label);
-extern char *stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1]);
-extern bool stream_label_parse(ItemSpan text, int64 *label);
 
 /* print.c */
 extern const char *stream_event_name(StreamEvent event);

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/rights.h"
+#include "ground/arn.h"
 #include "stream/background.h"
 #include "stream/stream.h"
 

@@ -15,9 +15,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "ground/arguments.h"
 #include "catalog/derive.h"
-#include "catalog/indexspec.h"
+#include "catalog/shape.h"
+#include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "view/view.h"

@@ -36,7 +36,7 @@
 #include "utils/snapmgr.h"
 
 #include "check.h"
-#include "catalog/indexspec.h"
+#include "ground/index_spec.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "expr/expr.h"

@@ -13,8 +13,8 @@
  *
  * So they are transactional, dumped with the table, and untouched by its renaming.
  */
-#ifndef DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
-#define DYNAMO_TABLE_CATALOG_TABLE_SETTINGS_H
+#ifndef DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
+#define DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
 
 #include "item/item.h"
 
@@ -101,6 +101,7 @@ typedef struct DynSettings
 } DynSettings;
 
 extern const char *const dyn_billing_names[]; /* these end with NULL */
+extern const char *const dyn_index_status_names[];
 extern const char *const dyn_table_class_names[];
 extern const char *const dyn_stream_view_names[];
 

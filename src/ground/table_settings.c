@@ -8,12 +8,13 @@
 #include "mb/pg_wchar.h"
 #include "utils/json.h"
 
-#include "catalog/table.h"
 #include "ground/errors.h"
+#include "ground/table_settings.h"
 
 #define ARGUMENT_START "{\"settings\":"
 
 const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
+const char *const dyn_index_status_names[] = {"ACTIVE", "CREATING", "DELETING", NULL};
 const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
 const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE",
 											 "NEW_AND_OLD_IMAGES", NULL};

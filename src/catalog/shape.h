@@ -1,40 +1,14 @@
 /*
- * indexspec.h
- *	  How a secondary index is declared, and how the derive trigger's arguments keep it.
- *
- * As an argument it is a JSON object, like
- *
- *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
- *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
- *
- * with "status": "CREATING" or "DELETING" while it is none of which all is there.
+ * shape.h
+ *	  What a table of ours is made of, as far as its DDL goes.
  */
-#ifndef DYNAMO_TABLE_CATALOG_INDEXSPEC_H
-#define DYNAMO_TABLE_CATALOG_INDEXSPEC_H
+#ifndef DYNAMO_TABLE_CATALOG_SHAPE_H
+#define DYNAMO_TABLE_CATALOG_SHAPE_H
 
 #include "nodes/pg_list.h"
 
 #include "catalog/table.h"
 
-typedef struct DynIndexSpec
-{
-	ItemSpan name;
-	bool local;
-	DynIndexStatus status; /* as the argument has it: ACTIVE even if there is no btree */
-	DynCapacity capacity; /* "read_capacity_units", "write_capacity_units" */
-	int npartition;
-	int nkeys;
-	ItemSpan keys[DYN_MAX_INDEX_KEYS]; /* "name TYPE"; a local index has the table's first */
-	DynProjection projection;
-	int nincluded;
-	ItemSpan *included; /* in byte order */
-} DynIndexSpec;
-
-/* What people are shown of a definition that they give. */
-#define GLOBAL_INDEX_FORM "{\"partition_key\": \"GSI1PK S\", \"sort_key\": \"GSI1SK S\"}"
-#define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
-
-/* What a table of ours is made of, as far as its DDL goes. */
 typedef struct DynShape
 {
 	Oid relid; /* invalid: it is to be created */
@@ -54,15 +28,6 @@ typedef struct DynShapeColumn
 	const char *column; /* not quoted */
 } DynShapeColumn;
 
-/* indexspec.c: what is wrong is ERRCODE_DYN_VALIDATION */
-extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
-extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,
-										  const DynShape *shape);
-extern char *dyn_index_spec_print(const DynIndexSpec *spec);
-extern bool dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b);
-extern void dyn_index_spec_check(const DynIndexSpec *spec);
-extern void dyn_shape_check(const DynShape *shape);
-
 /* index.c: a definition as the schema has it */
 extern void dyn_index_add_table_keys(const DynTable *table, DynIndex *index);
 extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
@@ -80,6 +45,7 @@ extern void dyn_shape_check_capacities(const DynShape *shape);
 
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_read(List *arguments, int nkeys);
+extern void dyn_shape_check(const DynShape *shape);
 extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
 extern bool dyn_shape_is_filled(const DynShape *shape);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
@@ -91,6 +57,7 @@ extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
 extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
 extern void dyn_shape_write_trigger(const DynShape *shape, bool replace);
+extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */
 extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec,

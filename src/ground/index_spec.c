@@ -1,5 +1,5 @@
 /*
- * indexspec.c
+ * index_spec.c
  *	  Definitions of secondary indexes: read, checked, printed.
  *
  * They are JSON in the derive trigger's arguments and in the arguments of dyn_create_table().
@@ -9,10 +9,11 @@
 #include "lib/qunique.h"
 #include "utils/json.h"
 
-#include "catalog/indexspec.h"
-#include "catalog/key.h"
 #include "ground/errors.h"
-#include "ground/settings.h"
+#include "ground/index_spec.h"
+#include "ground/name.h"
+
+const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
@@ -183,9 +184,12 @@ dyn_index_spec_parse_argument(const char *json)
 	return spec;
 }
 
-/* A definition that a user gives with the index's name: the members of a JSON object. */
+/*
+ * A definition that a user gives with the index's name: the members of a JSON object.  table_key is the
+ * table's partition key, which a local index has.
+ */
 DynIndexSpec *
-dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local, const DynShape *shape)
+dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local, ItemSpan table_key)
 {
 	static const char *const known[] = {"partition_key", "sort_key", "projection",
 										"non_key_attributes", NULL};
@@ -201,10 +205,10 @@ dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local, const DynSh
 						item_quoted(name)),
 				 errdetail("It has the form %s.", local ? LOCAL_INDEX_FORM : GLOBAL_INDEX_FORM)));
 	members = item_children(definition);
-	/* a local index has the table's partition key, and does not name it */
+	/* it is not named there */
 	if (local)
 	{
-		spec->keys[spec->nkeys++] = shape->keys[0];
+		spec->keys[spec->nkeys++] = table_key;
 		check_members(spec, &members, known + 1);
 	}
 	else
@@ -273,66 +277,6 @@ dyn_index_spec_check(const DynIndexSpec *given)
 		}
 	}
 	check_projection(spec);
-}
-
-static void
-fail_limit(const char *message)
-{
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
-}
-
-/* Names are unique, and numbers limited (docs/semantics.md, I25, L07, L08, L09). */
-static void
-check_counts(const DynShape *shape)
-{
-	int local = 0;
-	int included = 0;
-	ListCell *cell;
-
-	foreach (cell, shape->indexes)
-	{
-		const DynIndexSpec *spec = lfirst(cell);
-
-		if (dyn_shape_index(shape, spec->name) != spec)
-			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)));
-		local += spec->local;
-		included += spec->nincluded;
-	}
-	if (local > 0 && shape->nkeys < 2)
-		fail_limit("a local index needs a table with a sort key");
-	if (local > dyn_max_local_indexes)
-		fail_limit(psprintf("a table has at most %d local indexes", dyn_max_local_indexes));
-	if (list_length(shape->indexes) - local > dyn_max_global_indexes)
-		fail_limit(psprintf("a table has at most %d global indexes", dyn_max_global_indexes));
-	if (included > dyn_max_projected_attributes)
-		fail_limit(psprintf("the indexes of a table have together at most %d non-key attributes",
-							dyn_max_projected_attributes));
-}
-
-/* What can be wrong with the indexes of a table together. */
-void
-dyn_shape_check(const DynShape *shape)
-{
-	List *columns = dyn_shape_columns(shape);
-
-	check_counts(shape);
-	if (list_length(columns) > DYN_MAX_COLUMNS)
-		fail_limit(psprintf("the keys of a table and its indexes have together at most %d "
-							"attributes",
-							DYN_MAX_COLUMNS));
-	for (int i = 0; i < list_length(columns); i++)
-	{
-		const DynShapeColumn *a = list_nth(columns, i);
-
-		for (int j = 0; j < i; j++)
-		{
-			const DynShapeColumn *b = list_nth(columns, j);
-
-			if (strcmp(a->column, b->column) == 0)
-				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", item_quoted(a->spec),
-									item_quoted(b->spec)));
-		}
-	}
 }
 
 static bool

@@ -1,11 +1,11 @@
 /*
- * keyspec.c
+ * key_spec.c
  *	  "name TYPE": how a key attribute is declared.
  */
 #include "postgres.h"
 
-#include "catalog/key.h"
 #include "ground/errors.h"
+#include "ground/key_spec.h"
 
 /* The last word is the type, so that any attribute name can be written. */
 void

@@ -4,15 +4,13 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "catalog/indexspec.h"
-#include "catalog/trigger.h"
+#include "ground/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
 	{DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
@@ -83,23 +81,6 @@ dyn_trigger_command(Relation rel, const char *qualified)
 							 quote_identifier(made->name));
 	}
 	return n > 0 ? sql.data : NULL;
-}
-
-/*
- * The same done, by whoever changes the table anyway: a restore of data may have been at it.  The
- * relation is locked and not open, as ALTER TABLE wants it, and the caller is connected to SPI.
- */
-void
-dyn_triggers_enable(Oid relid, const char *qualified)
-{
-	Relation rel;
-	char *sql;
-
-	rel = relation_open(relid, NoLock);
-	sql = dyn_trigger_command(rel, qualified);
-	relation_close(rel, NoLock);
-	if (sql != NULL)
-		dyn_execute(sql);
 }
 
 /* The trigger function of one that only holds arguments, and is disabled, or should be. */

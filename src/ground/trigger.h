@@ -10,8 +10,8 @@
  * anybody's to change who may alter the table, and a restore of data turns all of them off and on
  * again.  So nothing is told by that: entities are enforced where the last one exists.
  */
-#ifndef DYNAMO_TABLE_CATALOG_TRIGGER_H
-#define DYNAMO_TABLE_CATALOG_TRIGGER_H
+#ifndef DYNAMO_TABLE_GROUND_TRIGGER_H
+#define DYNAMO_TABLE_GROUND_TRIGGER_H
 
 #include "fmgr.h"
 #include "nodes/pg_list.h"
@@ -40,7 +40,6 @@ extern const Trigger *dyn_trigger_find(Relation rel, const char *name, PGFunctio
 extern List *dyn_trigger_arguments(Relation rel, const char *name, PGFunction function);
 extern List *dyn_derive_arguments(Relation rel);
 extern char *dyn_trigger_command(Relation rel, const char *qualified);
-extern void dyn_triggers_enable(Oid relid, const char *qualified);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_model(PG_FUNCTION_ARGS);

@@ -15,8 +15,9 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "catalog/table.h"
-#include "stream/record.h"
+#include "ground/arn.h"
+#include "ground/name.h"
+#include "ground/stream_label.h"
 
 static char *arn_region = NULL;
 static char *arn_account = NULL;
@@ -75,14 +76,6 @@ parse_arn(ItemSpan arn, ItemSpan *name)
 		return false;
 	*name = (ItemSpan){name->data + prefix, name->len - prefix};
 	return true;
-}
-
-/* Whether a table of DynamoDB's may have the character in its name, which an ARN then has as it is. */
-bool
-dyn_is_name_character(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		   c == '-' || c == '.';
 }
 
 static void

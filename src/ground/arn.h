@@ -1,0 +1,20 @@
+/*
+ * arn.h
+ *	  Amazon Resource Names of tables, their indexes and streams.
+ */
+#ifndef DYNAMO_TABLE_GROUND_ARN_H
+#define DYNAMO_TABLE_GROUND_ARN_H
+
+#include "item/item.h"
+
+extern void dyn_arn_init(void);
+extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
+extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
+extern ItemSpan dyn_table_name(ItemSpan given);
+extern char *dyn_table_arn(ItemSpan name);
+extern char *dyn_index_arn(const char *table_arn, ItemSpan index);
+extern char *dyn_stream_arn(ItemSpan table, int64 label);
+extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
+extern const char *dyn_arn_region(void);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * index_spec.h
+ *	  How a secondary index is declared, and how the derive trigger's arguments keep it.
+ *
+ * As an argument it is a JSON object, like
+ *
+ *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
+ *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
+ *
+ * with "status": "CREATING" or "DELETING" while it is none of which all is there.
+ */
+#ifndef DYNAMO_TABLE_GROUND_INDEX_SPEC_H
+#define DYNAMO_TABLE_GROUND_INDEX_SPEC_H
+
+#include "ground/key_spec.h"
+#include "ground/table_settings.h"
+
+#define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
+#define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
+
+typedef enum DynProjection
+{
+	DYN_PROJECT_ALL,
+	DYN_PROJECT_KEYS_ONLY,
+	DYN_PROJECT_INCLUDE
+} DynProjection;
+
+typedef struct DynIndexSpec
+{
+	ItemSpan name;
+	bool local;
+	DynIndexStatus status; /* as the argument has it: ACTIVE even if there is no btree */
+	DynCapacity capacity; /* "read_capacity_units", "write_capacity_units" */
+	int npartition;
+	int nkeys;
+	ItemSpan keys[DYN_MAX_INDEX_KEYS]; /* "name TYPE"; a local index has the table's first */
+	DynProjection projection;
+	int nincluded;
+	ItemSpan *included; /* in byte order */
+} DynIndexSpec;
+
+/* What people are shown of a definition that they give. */
+#define GLOBAL_INDEX_FORM "{\"partition_key\": \"GSI1PK S\", \"sort_key\": \"GSI1SK S\"}"
+#define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
+
+extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
+
+extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
+extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,
+										  ItemSpan table_key);
+extern char *dyn_index_spec_print(const DynIndexSpec *spec);
+extern bool dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b);
+extern void dyn_index_spec_check(const DynIndexSpec *spec);
+
+#endif
