@@ -143,8 +143,7 @@ next_transaction(Backfill *fill)
 	bool same = fill->filenode == rel->rd_rel->relfilenode;
 
 	gsi_check_row_security(work);
-	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-					  true, 0, false);
+	procedure_commit_lazily();
 	set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
 					  false);
 	if (!same)

@@ -37,9 +37,9 @@ commit(void)
 }
 
 static void
-require_outermost(FunctionCallInfo fcinfo)
+connect_to_collect(FunctionCallInfo fcinfo)
 {
-	procedure_require_commit(fcinfo, "dyn_collect_streams()");
+	procedure_connect(fcinfo, "dyn_collect_streams()");
 	PreventCommandDuringRecovery("dyn_collect_streams()");
 	PreventCommandIfReadOnly("dyn_collect_streams()");
 	stream_require_replication("dyn_collect_streams()");
@@ -142,9 +142,8 @@ dyn_collect_streams(PG_FUNCTION_ARGS)
 	StreamCollector collector = {.begin = begin, .commit = commit};
 	uint64 records;
 
-	require_outermost(fcinfo);
+	connect_to_collect(fcinfo);
 	collector.schema = extension_schema();
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	commit();
 	records = collect_or_wait(&collector, end_of_wal());
 	SPI_finish();

@@ -17,7 +17,6 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -337,8 +336,7 @@ next_transaction(Source *source)
 	Transfer *transfer = &source->transfer;
 
 	procedure_commit(NULL);
-	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-					  true, 0, false);
+	procedure_commit_lazily();
 	transfer->rel = try_relation_open(source->target, RowExclusiveLock);
 	transfer->table = transfer->rel == NULL ? NULL : dyn_schema(transfer->rel);
 	if (transfer->table == NULL)

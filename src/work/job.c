@@ -22,7 +22,6 @@
 #include "storage/lock.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -56,8 +55,7 @@ void
 job_commit(Job *job)
 {
 	procedure_commit(job->transient);
-	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-					  true, 0, false);
+	procedure_commit_lazily();
 }
 
 /*

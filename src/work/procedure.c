@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lmgr.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -83,6 +84,17 @@ procedure_commit(MemoryContext transient)
 		return;
 	MemoryContextReset(transient);
 	MemoryContextSwitchTo(transient);
+}
+
+/*
+ * Lets the commit of the current transaction not wait for the disk.  For work that is done again if a
+ * crash loses it.
+ */
+void
+procedure_commit_lazily(void)
+{
+	set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+					  true, 0, false);
 }
 
 /*

@@ -48,6 +48,7 @@ extern bool procedure_can_commit(FunctionCallInfo fcinfo);
 extern void procedure_require_commit(FunctionCallInfo fcinfo, const char *name);
 extern void procedure_connect(FunctionCallInfo fcinfo, const char *name);
 extern void procedure_commit(MemoryContext transient);
+extern void procedure_commit_lazily(void);
 
 extern bool procedure_begin(Procedure *procedure, Relation rel);
 extern void procedure_end(Procedure *procedure);
