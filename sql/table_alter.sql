@@ -12,7 +12,7 @@ SELECT settings();
 SELECT dyn_alter_table('app', '{"deletion_protection": true, "tags": {"team": "a", "stage": "b"}, "table_class": "STANDARD_INFREQUENT_ACCESS", "placement": false}');
 SELECT settings();
 -- what is not given stays
-SELECT dyn_alter_table('app', '{}');
+SELECT dyn_alter_table('app', '{}'), dyn_alter_table('app', '{"tags": {}, "global_indexes": {}}');
 SELECT dyn_alter_table('app', '{"tags": {"team": "c", "stage": null, "none": null}}');
 SELECT dyn_drop_table('app');
 SELECT dyn_alter_table('app', '{"deletion_protection": false, "placement": true, "table_class": "STANDARD"}');

@@ -56,9 +56,9 @@ static const struct
 	[FIELD_TEXT] = {ITEM_S, false, "a string that is not empty"},
 	[FIELD_BOOL] = {ITEM_BOOL, true, "true or false"},
 	[FIELD_NOT] = {ITEM_BOOL, true, "true or false"},
-	[FIELD_COUNT] = {ITEM_N, false, "a count"},
+	[FIELD_COUNT] = {ITEM_N, true, "a count"},
 	[FIELD_CHOICE] = {ITEM_S, true, "a string"},
-	[FIELD_OBJECT] = {ITEM_M, false, "a JSON object"},
+	[FIELD_OBJECT] = {ITEM_M, true, "a JSON object"},
 	[FIELD_OWN] = {0, true, NULL},
 };
 
