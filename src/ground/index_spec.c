@@ -7,11 +7,13 @@
 #include "postgres.h"
 
 #include "lib/qunique.h"
-#include "utils/json.h"
 
 #include "ground/errors.h"
+#include "ground/fields.h"
 #include "ground/index_spec.h"
 #include "ground/name.h"
+
+#define STRINGS "a string or an array of strings"
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
@@ -22,34 +24,50 @@ fail(const DynIndexSpec *spec, const char *message)
 					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message)));
 }
 
-/* Whether a member of the definition is there, and is a string. */
-static bool
-get_string(const DynIndexSpec *spec, const ItemChildren *members, const char *name,
-		   ItemSpan *string)
+static void
+fail_member(const FieldReader *reader, const char *message, const char *detail)
 {
-	ItemSpan value;
+	const DynIndexSpec *spec = reader->context;
 
-	if (!item_find(members, (ItemSpan){name, (uint32) strlen(name)}, &value) ||
-		item_type(value) == ITEM_NULL)
-		return false;
-	if (item_type(value) != ITEM_S)
-		fail(spec, psprintf("\"%s\" must be a string", name));
-	*string = item_payload(value);
-	return true;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message),
+					detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-/* A member that is a string or an array of strings; returns their number. */
-static int
-get_strings(const DynIndexSpec *spec, const ItemChildren *members, const char *name,
-			ItemSpan **strings)
+/*
+ * Members
+ */
+
+static void
+fail_type(const FieldReader *reader, const Field *field, void *target)
 {
-	ItemSpan value;
+	fail(target, "its type must be global or local");
+}
+
+static void
+read_type(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynIndexSpec *spec = target;
+	ItemSpan type = item_payload(value);
+
+	spec->local = item_span_is(type, "local");
+	if (!spec->local && !item_span_is(type, "global"))
+		fail_type(reader, field, target);
+}
+
+static void
+print_type(JsonWriter *json, const Field *field, const void *target)
+{
+	json_write_string(json, field->name,
+					  ((const DynIndexSpec *) target)->local ? "local" : "global");
+}
+
+/* A string or an array of strings; returns their number. */
+static int
+read_strings(const FieldReader *reader, const Field *field, ItemSpan value, ItemSpan **strings)
+{
 	ItemChildren elements;
 
-	*strings = NULL;
-	if (!item_find(members, (ItemSpan){name, (uint32) strlen(name)}, &value) ||
-		item_type(value) == ITEM_NULL)
-		return 0;
 	if (item_type(value) == ITEM_S)
 	{
 		*strings = palloc(sizeof(ItemSpan));
@@ -57,7 +75,7 @@ get_strings(const DynIndexSpec *spec, const ItemChildren *members, const char *n
 		return 1;
 	}
 	if (item_type(value) != ITEM_L)
-		fail(spec, psprintf("\"%s\" must be a string or an array of strings", name));
+		field_fail(reader, field->name, STRINGS);
 	elements = item_children(value);
 	*strings = palloc(elements.count * sizeof(ItemSpan));
 	for (uint32 i = 0; i < elements.count; i++)
@@ -65,157 +83,171 @@ get_strings(const DynIndexSpec *spec, const ItemChildren *members, const char *n
 		ItemSpan element = item_child(&elements, i);
 
 		if (item_type(element) != ITEM_S)
-			fail(spec, psprintf("\"%s\" must be a string or an array of strings", name));
+			field_fail(reader, field->name, STRINGS);
 		(*strings)[i] = item_payload(element);
 	}
 	return (int) elements.count;
 }
 
-static int
-get_choice(const DynIndexSpec *spec, const ItemChildren *members, const char *name,
-		   const char *const *choices)
-{
-	ItemSpan value;
-
-	if (!get_string(spec, members, name, &value))
-		return 0;
-	for (int i = 0; choices[i] != NULL; i++)
-	{
-		if (item_span_is(value, choices[i]))
-			return i;
-	}
-	fail(spec, psprintf("\"%s\" cannot be \"%s\"", name, item_quoted(value)));
-}
-
-static int64
-get_count(const DynIndexSpec *spec, const ItemChildren *members, const char *name)
-{
-	ItemSpan value;
-	int64 count;
-
-	if (!item_find(members, (ItemSpan){name, (uint32) strlen(name)}, &value))
-		return 0;
-	if (!dyn_settings_integer(value, &count) || count < 0)
-		fail(spec, psprintf("\"%s\" must be a count", name));
-	return count;
-}
-
-/* known ends with NULL. */
 static void
-check_members(const DynIndexSpec *spec, const ItemChildren *members, const char *const *known)
+print_strings(JsonWriter *json, const char *name, const ItemSpan *strings, int n)
 {
-	for (uint32 i = 0; i < members->count; i++)
-	{
-		StringInfoData names;
-		ItemSpan name;
-		int k = 0;
-
-		item_entry(item_child(members, i), &name);
-		while (known[k] != NULL && !item_span_is(name, known[k]))
-			k++;
-		if (known[k] != NULL)
-			continue;
-		initStringInfo(&names);
-		for (k = 0; known[k] != NULL; k++)
-			appendStringInfo(&names, "%s\"%s\"", k > 0 ? ", " : "", known[k]);
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid index \"%s\": unknown member \"%s\"",
-							   item_quoted(spec->name), item_quoted(name)),
-						errdetail("Known members are %s.", names.data)));
-	}
+	if (n == 0)
+		return;
+	json_write_begin_array(json, name);
+	for (int i = 0; i < n; i++)
+		json_write_span(json, NULL, strings[i]);
+	json_write_end_array(json);
 }
 
+/* Add a part of the key, the partition key or, after it, the sort key. */
 static void
-set_part(DynIndexSpec *spec, const char *part, const ItemSpan *keys, int n)
+add_keys(const FieldReader *reader, const Field *field, DynIndexSpec *spec, const char *part,
+		 ItemSpan value)
 {
+	ItemSpan *keys;
+	int n = read_strings(reader, field, value, &keys);
+
 	if (n > DYN_MAX_KEY_PART)
 		fail(spec, psprintf("a %s has at most %d attributes", part, DYN_MAX_KEY_PART));
 	for (int i = 0; i < n; i++)
 		spec->keys[spec->nkeys++] = keys[i];
 }
 
-/* What both forms have: keys and projection. */
 static void
-read_members(DynIndexSpec *spec, const ItemChildren *members)
+read_partition_key(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	ItemSpan *strings;
-	int n = get_strings(spec, members, "partition_key", &strings);
+	DynIndexSpec *spec = target;
 
-	set_part(spec, "partition key", strings, n);
+	add_keys(reader, field, spec, "partition key", value);
 	spec->npartition = spec->nkeys;
-	n = get_strings(spec, members, "sort_key", &strings);
-	set_part(spec, "sort key", strings, n);
-	spec->projection =
-		(DynProjection) get_choice(spec, members, "projection", dyn_projection_names);
-	spec->nincluded = get_strings(spec, members, "non_key_attributes", &spec->included);
 }
 
-/* An argument of the derive trigger, which may be anything that somebody has written there. */
+static void
+print_partition_key(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynIndexSpec *spec = target;
+
+	print_strings(json, field->name, spec->keys, spec->npartition);
+}
+
+static void
+read_sort_key(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	add_keys(reader, field, target, "sort key", value);
+}
+
+static void
+print_sort_key(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynIndexSpec *spec = target;
+
+	print_strings(json, field->name, spec->keys + spec->npartition, spec->nkeys - spec->npartition);
+}
+
+static void
+read_included(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynIndexSpec *spec = target;
+
+	spec->nincluded = read_strings(reader, field, value, &spec->included);
+}
+
+static void
+print_included(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynIndexSpec *spec = target;
+
+	print_strings(json, field->name, spec->included, spec->nincluded);
+}
+
+/*
+ * Definitions
+ */
+
+/* What users give as well; a local index has the table's partition key, and does not name it. */
+#define PARTITION_KEY_FIELD \
+	{ \
+		"partition_key", FIELD_OWN, .read = read_partition_key, .print = print_partition_key \
+	}
+#define OTHER_FIELDS \
+	{"sort_key", FIELD_OWN, .read = read_sort_key, .print = print_sort_key}, \
+		{"projection", FIELD_CHOICE, FIELD_AT(DynIndexSpec, projection), .always = true, \
+		 .choices = dyn_projection_names}, \
+	{ \
+		"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included \
+	}
+
+static const Field global_fields[] = {PARTITION_KEY_FIELD, OTHER_FIELDS, {NULL}};
+static const Field local_fields[] = {OTHER_FIELDS, {NULL}};
+
+static const Field argument_fields[] = {
+	{"name", FIELD_STRING, FIELD_AT(DynIndexSpec, name)},
+	{"type", FIELD_CHOICE, .read = read_type, .missing = fail_type, .print = print_type},
+	PARTITION_KEY_FIELD,
+	OTHER_FIELDS,
+	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynIndexSpec, capacity.read)},
+	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynIndexSpec, capacity.write)},
+	{"status", FIELD_CHOICE, FIELD_AT(DynIndexSpec, status), .choices = dyn_index_status_names},
+	{NULL}};
+
+/*
+ * Returns a definition from an argument of the derive trigger, which may be anything that somebody
+ * has written there.  What is wrong with it is ERRCODE_DYN_VALIDATION.
+ */
 DynIndexSpec *
 dyn_index_spec_parse_argument(const char *json)
 {
-	static const char *const known[] = {"name",
-										"type",
-										"partition_key",
-										"sort_key",
-										"status",
-										"projection",
-										"non_key_attributes",
-										"read_capacity_units",
-										"write_capacity_units",
-										NULL};
-	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
-	ItemChildren members = item_children(item_root(item));
+	ItemSpan root = item_root(item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL));
+	ItemChildren members = item_children(root);
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
-	ItemSpan type = {NULL, 0};
+	FieldReader reader = {fail_member, .context = spec, .null_is_missing = true};
+	ItemSpan name;
 
-	if (!get_string(spec, &members, "name", &spec->name))
+	/* for the errors of all other members */
+	if (!item_find(&members, (ItemSpan){"name", 4}, &name))
 		fail(spec, "it has no name");
-	check_members(spec, &members, known);
-	get_string(spec, &members, "type", &type);
-	spec->local = item_span_is(type, "local");
-	if (!spec->local && !item_span_is(type, "global"))
-		fail(spec, "its type must be global or local");
-	spec->status = (DynIndexStatus) get_choice(spec, &members, "status", dyn_index_status_names);
-	spec->capacity.read = get_count(spec, &members, "read_capacity_units");
-	spec->capacity.write = get_count(spec, &members, "write_capacity_units");
-	read_members(spec, &members);
+	if (item_type(name) == ITEM_S)
+		spec->name = item_payload(name);
+	fields_read(&reader, argument_fields, spec, root);
 	dyn_index_spec_check(spec);
 	return spec;
 }
 
 /*
- * A definition that a user gives with the index's name: the members of a JSON object.  table_key is the
- * table's partition key, which a local index has.
+ * Returns a definition that a user gives with the index's name: the members of a JSON object.
+ * table_key is the table's partition key, which a local index has.  What is wrong with it is
+ * ERRCODE_DYN_VALIDATION.
  */
 DynIndexSpec *
 dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local, ItemSpan table_key)
 {
-	static const char *const known[] = {"partition_key", "sort_key", "projection",
-										"non_key_attributes", NULL};
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
-	ItemChildren members;
+	FieldReader reader = {fail_member, .context = spec, .null_is_missing = true};
 
 	spec->name = name;
 	spec->local = local;
 	if (item_type(definition) != ITEM_M)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid index \"%s\": its definition must be a JSON object",
-						item_quoted(name)),
-				 errdetail("It has the form %s.", local ? LOCAL_INDEX_FORM : GLOBAL_INDEX_FORM)));
-	members = item_children(definition);
-	/* it is not named there */
+		fail_member(&reader, "its definition must be a JSON object",
+					psprintf("It has the form %s.", local ? LOCAL_INDEX_FORM : GLOBAL_INDEX_FORM));
 	if (local)
 	{
-		spec->keys[spec->nkeys++] = table_key;
-		check_members(spec, &members, known + 1);
+		spec->keys[0] = table_key;
+		spec->npartition = spec->nkeys = 1;
 	}
-	else
-		check_members(spec, &members, known);
-	read_members(spec, &members);
+	fields_read(&reader, local ? local_fields : global_fields, spec, definition);
 	dyn_index_spec_check(spec);
 	return spec;
+}
+
+/* Returns a definition as an argument of the derive trigger. */
+char *
+dyn_index_spec_print(const DynIndexSpec *spec)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	fields_print_object(&json, NULL, argument_fields, spec);
+	return json.text->data;
 }
 
 /*
@@ -298,53 +330,4 @@ dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 		   a->npartition == b->npartition && a->projection == b->projection &&
 		   same_spans(a->keys, a->nkeys, b->keys, b->nkeys) &&
 		   same_spans(a->included, a->nincluded, b->included, b->nincluded);
-}
-
-/*
- * Print
- */
-
-static void
-append_string(StringInfo out, ItemSpan span)
-{
-	escape_json(out, pnstrdup(span.data, span.len));
-}
-
-static void
-append_strings(StringInfo out, const char *member, const ItemSpan *strings, int n)
-{
-	if (n == 0)
-		return;
-	appendStringInfo(out, ", \"%s\": [", member);
-	for (int i = 0; i < n; i++)
-	{
-		appendStringInfoString(out, i > 0 ? ", " : "");
-		append_string(out, strings[i]);
-	}
-	appendStringInfoChar(out, ']');
-}
-
-/* As an argument of the derive trigger. */
-char *
-dyn_index_spec_print(const DynIndexSpec *spec)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	appendStringInfoString(&out, "{\"name\": ");
-	append_string(&out, spec->name);
-	appendStringInfo(&out, ", \"type\": \"%s\"", spec->local ? "local" : "global");
-	append_strings(&out, "partition_key", spec->keys, spec->npartition);
-	append_strings(&out, "sort_key", spec->keys + spec->npartition, spec->nkeys - spec->npartition);
-	appendStringInfo(&out, ", \"projection\": \"%s\"", dyn_projection_names[spec->projection]);
-	append_strings(&out, "non_key_attributes", spec->included, spec->nincluded);
-	if (spec->capacity.read != 0 || spec->capacity.write != 0)
-		appendStringInfo(&out,
-						 ", \"read_capacity_units\": " INT64_FORMAT
-						 ", \"write_capacity_units\": " INT64_FORMAT,
-						 spec->capacity.read, spec->capacity.write);
-	if (spec->status != DYN_INDEX_ACTIVE)
-		appendStringInfo(&out, ", \"status\": \"%s\"", dyn_index_status_names[spec->status]);
-	appendStringInfoChar(&out, '}');
-	return out.data;
 }

@@ -4,11 +4,10 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/json.h"
 
 #include "ground/errors.h"
+#include "ground/fields.h"
 #include "ground/table_settings.h"
 
 #define ARGUMENT_START "{\"settings\":"
@@ -20,7 +19,7 @@ const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAG
 											 "NEW_AND_OLD_IMAGES", NULL};
 
 /*
- * Read: an argument may be anything that somebody has written there.
+ * Reading and printing
  */
 
 /* An attribute's name may begin and end as JSON does, but a key ends with its type. */
@@ -41,206 +40,187 @@ dyn_settings_is_argument(const char *argument)
 }
 
 pg_noreturn static void
-fail_member(const char *name, const char *message)
+fail(const FieldReader *reader, const char *message, const char *detail)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid settings of a table: \"%s\" %s", name, message)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid settings of a table: %s", message),
+			 detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-/* Whether a number is an integer. */
-bool
-dyn_settings_integer(ItemSpan value, int64 *integer)
-{
-	char text[ITEM_NUMBER_TEXT];
-	char *end;
-
-	if (item_type(value) != ITEM_N)
-		return false;
-	item_number_print(item_payload(value), text);
-	errno = 0;
-	*integer = strtoi64(text, &end, 10);
-	return *end == '\0' && errno == 0;
-}
-
-static int64
-read_integer(const char *name, ItemSpan value)
-{
-	int64 integer;
-
-	if (!dyn_settings_integer(value, &integer) || integer < 0)
-		fail_member(name, "must be a count");
-	return integer;
-}
-
-static double
-read_number(const char *name, ItemSpan value)
+static void
+read_number(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	char text[ITEM_NUMBER_TEXT];
 
 	if (item_type(value) != ITEM_N)
-		fail_member(name, "must be a number");
+		field_fail(reader, field->name, "a number");
 	item_number_print(item_payload(value), text);
-	return strtod(text, NULL);
+	*FIELD_POINTER(field, double, target) = strtod(text, NULL);
 }
 
-static bool
-read_bool(const char *name, ItemSpan value)
+static void
+print_number(JsonWriter *json, const Field *field, const void *target)
 {
-	if (item_type(value) != ITEM_BOOL)
-		fail_member(name, "must be true or false");
-	return item_bool(value);
-}
+	double number = *FIELD_POINTER(field, const double, target);
 
-static ItemSpan
-read_string(const char *name, ItemSpan value)
-{
-	if (item_type(value) != ITEM_S)
-		fail_member(name, "must be a string");
-	return item_payload(value);
+	if (number != 0)
+		json_write_raw(json, field->name, psprintf("%.3f", number));
 }
 
 /* The name of an attribute, as dyn_settings_check_ttl() lets it in; empty: there is none. */
-static ItemSpan
-read_attribute(const char *name, ItemSpan value)
+static void
+read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	ItemSpan string = read_string(name, value);
+	ItemSpan string = item_payload(value);
 
 	if (string.len > DYN_MAX_TTL_ATTRIBUTE || memchr(string.data, '\0', string.len) != NULL)
-		fail_member(name,
-					psprintf("must have at most %d bytes, and no U+0000", DYN_MAX_TTL_ATTRIBUTE));
-	return string;
-}
-
-static int
-read_choice(const char *name, ItemSpan value, const char *const *choices)
-{
-	ItemSpan string = read_string(name, value);
-
-	for (int i = 0; choices[i] != NULL; i++)
-	{
-		if (string.len == strlen(choices[i]) && memcmp(string.data, choices[i], string.len) == 0)
-			return i;
-	}
-	fail_member(name, "has an unknown value");
+		fields_fail(reader,
+					psprintf("\"%s\" must have at most %d bytes, and no U+0000", field->name,
+							 DYN_MAX_TTL_ATTRIBUTE),
+					NULL);
+	*FIELD_POINTER(field, ItemSpan, target) = string;
 }
 
 /* The members of an object are in byte order. */
 static void
-read_tags(DynSettings *settings, ItemSpan value)
+read_tags(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
+	DynSettings *settings = target;
 	ItemChildren children;
 
 	if (item_type(value) != ITEM_M)
-		fail_member("tags", "must be an object");
+		field_fail(reader, field->name, "an object");
 	children = item_children(value);
 	settings->tags = palloc(children.count * sizeof(DynTag));
 	for (uint32 i = 0; i < children.count; i++)
 	{
 		DynTag *tag = &settings->tags[settings->ntags++];
 
-		tag->value = read_string("tags", item_entry(item_child(&children, i), &tag->key));
+		value = item_entry(item_child(&children, i), &tag->key);
+		if (item_type(value) != ITEM_S)
+			field_fail(reader, field->name, "an object of strings");
+		tag->value = item_payload(value);
 	}
+}
+
+static void
+print_tags(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynSettings *settings = target;
+
+	if (settings->ntags == 0)
+		return;
+	json_write_begin(json, field->name);
+	for (int i = 0; i < settings->ntags; i++)
+	{
+		json_write_member(json, settings->tags[i].key);
+		json_write_span(json, NULL, settings->tags[i].value);
+	}
+	json_write_end(json);
 }
 
 /* Milliseconds since 1970, which have to be printed as labels. */
-static int64
-read_time(const char *name, ItemSpan value)
+static void
+read_time(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	int64 time = read_integer(name, value);
+	int64 *time = FIELD_POINTER(field, int64, target);
 
-	if (time > DYN_MAX_LABEL)
-		fail_member(name, "is out of range");
-	return time;
+	(void) field_count(value, time);
+	if (*time > DYN_MAX_LABEL)
+		field_fail(reader, field->name, "a time up to the year 9999");
 }
 
 static void
-read_stream(DynStream *stream, ItemSpan value)
+read_shards(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	ItemChildren members;
-	ItemSpan name;
+	int64 shards;
 
-	if (item_type(value) != ITEM_M)
-		fail_member("streams", "must be an array of objects");
-	members = item_children(value);
-	for (uint32 i = 0; i < members.count; i++)
-	{
-		value = item_entry(item_child(&members, i), &name);
-		if (item_span_is(name, "label"))
-			stream->label = read_time("label", value);
-		else if (item_span_is(name, "view_type"))
-			stream->view = (DynStreamView) read_choice("view_type", value, dyn_stream_view_names);
-		else if (item_span_is(name, "shards"))
-			stream->shards = (int) Min(read_integer("shards", value), DYN_MAX_SHARDS);
-		else if (item_span_is(name, "disabled"))
-			stream->disabled = read_time("disabled", value);
-		else
-			fail_member("streams", "has a member that is not known");
-	}
-	if (stream->label == 0 || stream->shards == 0)
-		fail_member("streams", "has a stream without label or shards");
+	(void) field_count(value, &shards);
+	*FIELD_POINTER(field, int, target) = (int) Min(shards, DYN_MAX_SHARDS);
 }
 
 static void
-read_streams(DynSettings *settings, ItemSpan value)
+print_shards(JsonWriter *json, const Field *field, const void *target)
 {
+	json_write_integer(json, field->name, *FIELD_POINTER(field, const int, target));
+}
+
+static const Field stream_fields[] = {
+	{"label", FIELD_COUNT, FIELD_AT(DynStream, label), .required = true, .read = read_time},
+	{"view_type", FIELD_CHOICE, FIELD_AT(DynStream, view), .always = true,
+	 .choices = dyn_stream_view_names},
+	{"shards", FIELD_COUNT, FIELD_AT(DynStream, shards), .required = true, .read = read_shards,
+	 .print = print_shards},
+	{"disabled", FIELD_COUNT, FIELD_AT(DynStream, disabled), .read = read_time},
+	{NULL}};
+
+static void
+read_streams(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	FieldReader of_stream = {fail, "a stream"};
+	DynSettings *settings = target;
 	ItemChildren children;
 
 	if (item_type(value) != ITEM_L)
-		fail_member("streams", "must be an array");
+		field_fail(reader, field->name, "an array");
 	children = item_children(value);
 	settings->nstreams = (int) children.count;
 	settings->streams = palloc0(children.count * sizeof(DynStream));
 	for (uint32 i = 0; i < children.count; i++)
-		read_stream(&settings->streams[i], item_child(&children, i));
+	{
+		DynStream *stream = &settings->streams[i];
+
+		fields_read(&of_stream, stream_fields, stream, item_child(&children, i));
+		if (stream->label == 0 || stream->shards == 0)
+			fields_fail(reader, "a stream must have a label and shards", NULL);
+	}
 }
 
 static void
-read_member(DynSettings *settings, const char *name, ItemSpan value)
+print_streams(JsonWriter *json, const Field *field, const void *target)
 {
-	if (strcmp(name, "name") == 0)
-		settings->name = read_string(name, value);
-	else if (strcmp(name, "id") == 0)
-		settings->id = read_string(name, value);
-	else if (strcmp(name, "created") == 0)
-		settings->created = read_number(name, value);
-	else if (strcmp(name, "billing_mode") == 0)
-		settings->billing = (DynBilling) read_choice(name, value, dyn_billing_names);
-	else if (strcmp(name, "read_capacity_units") == 0)
-		settings->capacity.read = read_integer(name, value);
-	else if (strcmp(name, "write_capacity_units") == 0)
-		settings->capacity.write = read_integer(name, value);
-	else if (strcmp(name, "deletion_protection") == 0)
-		settings->deletion_protection = read_bool(name, value);
-	else if (strcmp(name, "table_class") == 0)
-		settings->table_class = (DynTableClass) read_choice(name, value, dyn_table_class_names);
-	else if (strcmp(name, "ttl_attribute") == 0)
-		settings->ttl = read_attribute(name, value);
-	else if (strcmp(name, "placement") == 0)
-		settings->no_placement = !read_bool(name, value);
-	else if (strcmp(name, "ttl_status") == 0)
-		settings->ttl_status = (DynIndexStatus) read_choice(name, value, dyn_index_status_names);
-	else if (strcmp(name, "hide_expired") == 0)
-		settings->hide_expired = read_bool(name, value);
-	else if (strcmp(name, "streams") == 0)
-		read_streams(settings, value);
-	else if (strcmp(name, "replica_identity") == 0)
-		settings->identity = read_string(name, value);
-	else if (strcmp(name, "tags") == 0)
-		read_tags(settings, value);
-	else
-		fail_member(name, "is not known");
+	const DynSettings *settings = target;
+
+	if (settings->nstreams == 0)
+		return;
+	json_write_begin_array(json, field->name);
+	for (int i = 0; i < settings->nstreams; i++)
+		fields_print_object(json, NULL, stream_fields, &settings->streams[i]);
+	json_write_end_array(json);
 }
 
+static const Field settings_fields[] = {
+	{"name", FIELD_STRING, FIELD_AT(DynSettings, name)},
+	{"id", FIELD_STRING, FIELD_AT(DynSettings, id)},
+	{"created", FIELD_OWN, FIELD_AT(DynSettings, created), .read = read_number,
+	 .print = print_number},
+	{"billing_mode", FIELD_CHOICE, FIELD_AT(DynSettings, billing), .choices = dyn_billing_names},
+	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynSettings, capacity.read)},
+	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynSettings, capacity.write)},
+	{"deletion_protection", FIELD_BOOL, FIELD_AT(DynSettings, deletion_protection)},
+	{"table_class", FIELD_CHOICE, FIELD_AT(DynSettings, table_class),
+	 .choices = dyn_table_class_names},
+	{"ttl_attribute", FIELD_STRING, FIELD_AT(DynSettings, ttl), .read = read_attribute},
+	{"placement", FIELD_NOT, FIELD_AT(DynSettings, no_placement)},
+	{"ttl_status", FIELD_CHOICE, FIELD_AT(DynSettings, ttl_status),
+	 .choices = dyn_index_status_names},
+	{"hide_expired", FIELD_BOOL, FIELD_AT(DynSettings, hide_expired)},
+	{"streams", FIELD_OWN, .read = read_streams, .print = print_streams},
+	{"replica_identity", FIELD_STRING, FIELD_AT(DynSettings, identity)},
+	{"tags", FIELD_OWN, .read = read_tags, .print = print_tags},
+	{NULL}};
+
 /*
- * Reads settings from a derive trigger's argument.  They point into memory of the current context.
- * Raises an error if the argument has another form than table_settings.h describes.
+ * Reads settings from a derive trigger's argument, which may be anything that somebody has written
+ * there.  They point into memory of the current context.  Raises an error if the argument has another
+ * form than table_settings.h describes.
  */
 void
 dyn_settings_parse(const char *json, DynSettings *settings)
 {
+	FieldReader reader = {fail};
 	DynItem *item = item_parse(json, (int) strlen(json), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	ItemChildren outer = item_children(item_root(item));
-	ItemChildren members;
 	ItemSpan name;
 	ItemSpan value = {0};
 
@@ -248,143 +228,24 @@ dyn_settings_parse(const char *json, DynSettings *settings)
 	if (outer.count == 1)
 		value = item_entry(item_child(&outer, 0), &name);
 	if (value.len == 0 || item_type(value) != ITEM_M)
-		fail_member("settings", "must be an object, and alone");
-	members = item_children(value);
-	for (uint32 i = 0; i < members.count; i++)
-	{
-		value = item_entry(item_child(&members, i), &name);
-		read_member(settings, pnstrdup(name.data, name.len), value);
-	}
-}
-
-/*
- * Print
- */
-
-static void
-append_member(StringInfo out, const char *name)
-{
-	if (out->data[out->len - 1] != '{')
-		appendStringInfoString(out, ", ");
-	appendStringInfo(out, "\"%s\": ", name);
-}
-
-static void
-append_span(StringInfo out, ItemSpan span)
-{
-	escape_json(out, pnstrdup(span.data, span.len));
-}
-
-static void
-append_string(StringInfo out, const char *name, ItemSpan value)
-{
-	if (value.len == 0)
-		return;
-	append_member(out, name);
-	append_span(out, value);
-}
-
-static void
-append_integer(StringInfo out, const char *name, int64 value)
-{
-	if (value == 0)
-		return;
-	append_member(out, name);
-	appendStringInfo(out, INT64_FORMAT, value);
-}
-
-static void
-append_choice(StringInfo out, const char *name, const char *const *choices, int choice)
-{
-	if (choice == 0)
-		return;
-	append_member(out, name);
-	escape_json(out, choices[choice]);
-}
-
-static void
-append_true(StringInfo out, const char *name, bool value)
-{
-	if (!value)
-		return;
-	append_member(out, name);
-	appendStringInfoString(out, "true");
-}
-
-static void
-append_tags(StringInfo out, const DynSettings *settings)
-{
-	if (settings->ntags == 0)
-		return;
-	append_member(out, "tags");
-	for (int i = 0; i < settings->ntags; i++)
-	{
-		appendStringInfoString(out, i > 0 ? ", " : "{");
-		append_span(out, settings->tags[i].key);
-		appendStringInfoString(out, ": ");
-		append_span(out, settings->tags[i].value);
-	}
-	appendStringInfoChar(out, '}');
-}
-
-static void
-append_streams(StringInfo out, const DynSettings *settings)
-{
-	if (settings->nstreams == 0)
-		return;
-	append_member(out, "streams");
-	for (int i = 0; i < settings->nstreams; i++)
-	{
-		const DynStream *stream = &settings->streams[i];
-
-		appendStringInfoString(out, i > 0 ? ", {" : "[{");
-		append_integer(out, "label", stream->label);
-		append_member(out, "view_type");
-		escape_json(out, dyn_stream_view_names[stream->view]);
-		append_integer(out, "shards", stream->shards);
-		append_integer(out, "disabled", stream->disabled);
-		appendStringInfoChar(out, '}');
-	}
-	appendStringInfoChar(out, ']');
+		field_fail(&reader, "settings", "an object, and alone");
+	fields_read(&reader, settings_fields, settings, value);
 }
 
 /* As an argument of the derive trigger; NULL if nothing is set. */
 char *
 dyn_settings_print(const DynSettings *settings)
 {
-	StringInfoData out;
-	int start;
+	JsonWriter json = json_writer(JSON_SPACED);
+	bool any;
 
-	initStringInfo(&out);
-	appendStringInfoString(&out, ARGUMENT_START " {");
-	start = out.len;
-	append_string(&out, "name", settings->name);
-	append_string(&out, "id", settings->id);
-	if (settings->created != 0)
-	{
-		append_member(&out, "created");
-		appendStringInfo(&out, "%.3f", settings->created);
-	}
-	append_choice(&out, "billing_mode", dyn_billing_names, (int) settings->billing);
-	append_integer(&out, "read_capacity_units", settings->capacity.read);
-	append_integer(&out, "write_capacity_units", settings->capacity.write);
-	append_true(&out, "deletion_protection", settings->deletion_protection);
-	append_choice(&out, "table_class", dyn_table_class_names, (int) settings->table_class);
-	append_string(&out, "ttl_attribute", settings->ttl);
-	if (settings->no_placement)
-	{
-		append_member(&out, "placement");
-		appendStringInfoString(&out, "false");
-	}
-	append_choice(&out, "ttl_status", dyn_index_status_names, (int) settings->ttl_status);
-	append_true(&out, "hide_expired", settings->hide_expired);
-	append_streams(&out, settings);
-	append_string(&out, "replica_identity", settings->identity);
-	append_tags(&out, settings);
-	if (out.len == start)
-		return NULL;
-	appendStringInfoString(&out, "}}");
-	return out.data;
+	json_write_begin(&json, NULL);
+	json_write_begin(&json, "settings");
+	fields_print(&json, settings_fields, settings);
+	any = json.comma;
+	json_write_end(&json);
+	json_write_end(&json);
+	return any ? json.text->data : NULL;
 }
 
 /*

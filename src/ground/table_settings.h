@@ -109,7 +109,6 @@ extern bool dyn_argument_is_json(const char *argument);
 extern bool dyn_settings_is_argument(const char *argument);
 extern void dyn_settings_parse(const char *json, DynSettings *settings);
 extern char *dyn_settings_print(const DynSettings *settings);
-extern bool dyn_settings_integer(ItemSpan value, int64 *integer);
 extern void dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity,
 										const ItemSpan *index);
 extern void dyn_settings_check_ttl(ItemSpan attribute);
