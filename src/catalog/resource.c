@@ -5,15 +5,12 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/rel.h"
 
 #include "catalog/resource.h"
+#include "catalog/rights.h"
 #include "ground/arn.h"
-#include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "work/brief_lock.h"
@@ -50,14 +47,6 @@ resource_open_state(ItemSpan name, DynTable **table)
 	return rel;
 }
 
-/* Raise an error unless the current user has the rights of the table's owner. */
-void
-resource_check_owner(Relation rel)
-{
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(rel));
-}
-
 /*
  * Open a table to change what it is, which only its owner may, under a lock that keeps others from
  * doing so.  The lock is taken briefly, see work/brief_lock.h.
@@ -68,7 +57,7 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 	Relation rel = resource_open(name, table);
 	Oid relid = RelationGetRelid(rel);
 
-	resource_check_owner(rel);
+	rights_require_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
@@ -90,7 +79,7 @@ resource_keep_procedures_away(ItemSpan name)
 	Relation rel = resource_open(name, &table);
 	Oid relid = RelationGetRelid(rel);
 
-	resource_check_owner(rel);
+	rights_require_owner(rel);
 	relation_close(rel, AccessShareLock);
 	if (!procedure_await_turn(relid, false))
 		dyn_error(ERRCODE_DYN_RESOURCE_IN_USE,

@@ -11,7 +11,6 @@
 extern Relation resource_open(ItemSpan name, DynTable **table);
 extern Relation resource_open_state(ItemSpan name, DynTable **table);
 extern Relation resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table);
-extern void resource_check_owner(Relation rel);
 extern void resource_keep_procedures_away(ItemSpan name);
 extern void resource_require_permanent(Relation rel, const char *hint);
 extern void resource_write_shape(Relation rel, DynShape *shape);

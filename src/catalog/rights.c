@@ -150,6 +150,15 @@ rights_open(Oid relid, LOCKMODE mode)
 	return try_relation_open(relid, mode);
 }
 
+/* Raises an error unless the current user has the rights of the relation's owner. */
+void
+rights_require_owner(Relation rel)
+{
+	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(rel->rd_rel->relkind),
+					   RelationGetRelationName(rel));
+}
+
 /*
  * Raises an error unless the current user owns the table, and it is neither partitioned nor a
  * partition.  what names, for the message, the part of the table that is to be changed.
@@ -157,12 +166,10 @@ rights_open(Oid relid, LOCKMODE mode)
 void
 rights_require_plain_table(Relation rel, const char *what)
 {
-	const char *table = RelationGetRelationName(rel);
-
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, table);
+	rights_require_owner(rel);
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s of table \"%s\" cannot be changed", what, table),
-						errdetail("It is partitioned, or a partition.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s of table \"%s\" cannot be changed", what, RelationGetRelationName(rel)),
+				 errdetail("It is partitioned, or a partition.")));
 }

@@ -3,8 +3,8 @@
  *	  Who may know of a relation, and lock it.
  *
  * Whoever has no privilege on a relation gets no lock on it and no answer about it: a lock that is
- * waited for, or held until a transaction ends, stops others.  So rights are looked at first, wherever a
- * relation is named, by name or OID, by somebody who calls.
+ * waited for, or held until a transaction ends, stops others.  So rights are looked at first,
+ * wherever a relation is named, by name or OID, by somebody who calls.
  */
 #ifndef DYNAMO_TABLE_CATALOG_RIGHTS_H
 #define DYNAMO_TABLE_CATALOG_RIGHTS_H
@@ -13,7 +13,10 @@
 #include "storage/lock.h"
 #include "utils/relcache.h"
 
-/* Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if it is gone. */
+/*
+ * Whether a role has a privilege on the relation, or on a column of it, or is its owner; false if
+ * it is gone.
+ */
 extern bool rights_any(Oid relid, Oid role);
 
 /* Whether the caller has, or may see the state of all tables, as members of pg_monitor may. */
@@ -33,7 +36,10 @@ typedef struct RightsWanted
 	Oid owner; /* who has rights if this role has; InvalidOid: only the caller */
 } RightsWanted;
 
-/* An error if the caller may not.  The name is for the message; a relation that is gone is nobody's. */
+/*
+ * An error if the caller may not.  The name is for the message; a relation that is gone is
+ * nobody's.
+ */
 extern void rights_check(Oid relid, const char *name, const RightsWanted *wanted);
 
 /* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
@@ -42,7 +48,13 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
-/* An error unless the caller owns the table and its rows are its own; what is to be changed is for the message. */
+/* An error unless the caller has the rights of the relation's owner. */
+extern void rights_require_owner(Relation rel);
+
+/*
+ * An error unless the caller owns the table and its rows are its own; what is to be changed is for
+ * the message.
+ */
 extern void rights_require_plain_table(Relation rel, const char *what);
 
 #endif

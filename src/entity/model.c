@@ -7,16 +7,14 @@
 
 #include "access/relation.h"
 #include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
+#include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "entity/entity.h"
 #include "ground/errors.h"
@@ -119,18 +117,10 @@ model_enforced(Relation rel)
  * Changing
  */
 
-/* Raises an error unless the current user has the rights of the owner of the relation. */
-void
-model_require_owner(Relation rel)
-{
-	if (!object_ownercheck(RelationRelationId, RelationGetRelid(rel), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(rel->rd_rel->relkind),
-					   RelationGetRelationName(rel));
-}
-
 /*
- * From a table that is open for reading to one that is locked for a change, by its owner: whoever
- * is not gets his error before his lock could hold up writers.
+ * Closes a table that is open for reading, and opens it again under a lock for a change.  The user
+ * has to own it, which is checked before the lock, since a session that waits for it holds up
+ * writers.
  */
 static Relation
 lock_table(Relation rel, LOCKMODE mode, DynTable **table)
@@ -138,7 +128,7 @@ lock_table(Relation rel, LOCKMODE mode, DynTable **table)
 	Oid relid = RelationGetRelid(rel);
 	char *name = pstrdup(RelationGetRelationName(rel));
 
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
@@ -213,7 +203,7 @@ typedef struct ModelChange
 static void
 begin_change(ModelChange *change, Relation rel, const DynTable *table)
 {
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	change->relid = table->relid;
 	change->name = pstrdup(RelationGetRelationName(rel));
 	change->qualified = pstrdup(table->qualified);
@@ -243,8 +233,8 @@ begin_trigger(StringInfo sql, const ModelChange *change, const char *name, const
 }
 
 /*
- * Who calls has the lock, unless others have changed declarations since the table was looked at.  Then
- * a stronger lock is not waited for while writers wait for the one that is held.
+ * Who calls has the lock, unless others have changed declarations since the table was looked at.
+ * Then a stronger lock is not waited for while writers wait for the one that is held.
  */
 static void
 drop_trigger(const ModelChange *change, const char *name)

@@ -54,7 +54,6 @@ extern bool model_enforced(Relation rel);
  * ShareRowExclusiveLock before he read what he changes; only the table's owner gets through, and
  * others get the error of a command of his.  rel is closed, and its lock kept; table is out of date.
  */
-extern void model_require_owner(Relation rel);
 
 /* A table that is so looked up and locked, or locked after it was opened under AccessShareLock. */
 extern Relation model_open(text *name, DynTable **table);

@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/rights.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "migrate/collide.h"
@@ -119,7 +120,7 @@ lock_sources(text *table_name, ItemSpan name, Jsonb *steps)
 	DynTable *table;
 	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
 
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	(void) checked(rel, table, name, steps);
 	relation_close(rel, AccessShareLock);
 }

@@ -33,6 +33,7 @@
 #include "utils/syscache.h"
 
 #include "actions/actions.h"
+#include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -108,7 +109,7 @@ check_table(const MigrationStep *step, const StepRelation *relation)
 {
 	Relation rel = relation_open(relation->relid, AccessShareLock);
 
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
 		dyn_has_children(rel))
 		refuse(step,
@@ -370,14 +371,14 @@ open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
 	Relation rel = migration_open(name, AccessShareLock, table, migration);
 	List *sources;
 
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	refuse_followed(*migration);
 	sources = check_steps(*migration);
 	brief_lock(RelationGetRelid(rel), ShareUpdateExclusiveLock);
 	relation_close(rel, AccessShareLock);
 	brief_lock_all(sources, ShareRowExclusiveLock);
 	rel = migration_open(name, AccessShareLock, table, migration);
-	model_require_owner(rel);
+	rights_require_owner(rel);
 	refuse_followed(*migration);
 	if (list_difference_oid(check_steps(*migration), sources) != NIL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),

@@ -69,7 +69,7 @@ keep_slot(ItemSpan name)
 	DynTable *table;
 	Relation rel = resource_open(name, &table);
 
-	resource_check_owner(rel);
+	rights_require_owner(rel);
 	relation_close(rel, AccessShareLock);
 	if (!stream_try_lock(STREAM_LOCK_LIFE, ShareLock, false))
 		ereport(ERROR,
