@@ -24,7 +24,7 @@ SOURCES = $(sort $(wildcard src/*.c src/*/*.c) $(GENERATED))
 OBJS = $(SOURCES:.c=.o)
 SOURCE_HEADERS = $(filter-out src/expr/gram.h,$(wildcard src/*.h src/*/*.h))
 
-PG_CPPFLAGS = -Isrc -include ground/export.h
+PG_CPPFLAGS = -Isrc -include ground/ground.h
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-Werror=format -Werror=format-security -Werror=format-nonliteral -Werror=switch
 

@@ -4,6 +4,25 @@
  *
  * Actions validate everything before they read anything.  The front ends hand over arguments
  * and take results; no rule is in them.
+ *
+ *		item.c				GetItem, PutItem, UpdateItem, DeleteItem; puts of many items
+ *		item_request.c		what their requests may say: return values, conditions, attributes that
+ *							are no keys
+ *		read.c				what Query and Scan share: index, attributes, filter, limits, start and
+ *							last keys
+ *		query.c				Query: from a key condition to a range
+ *		scan.c				Scan, and its segments
+ *		several.h			requests for several items: batches and transactions
+ *		target.c			the items of such a request in their tables, and the order in which they
+ *							are locked
+ *		batch_get.c			BatchGetItem
+ *		batch_write.c		BatchWriteItem
+ *		transact.c			TransactWriteItems
+ *		transact_get.c		TransactGetItems
+ *		transact_request.c	the limits of a transaction, and what makes two requests the same
+ *		cancel.c			cancelled transactions, and their reasons
+ *		collection.c		the size of item collections, and its limit
+ *		pages.c				dyn_collection_pages(): on how many pages collections are
  */
 #ifndef DYNAMO_TABLE_ACTIONS_ACTIONS_H
 #define DYNAMO_TABLE_ACTIONS_ACTIONS_H

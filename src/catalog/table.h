@@ -7,6 +7,23 @@
  * say which attribute and type each is derived from.  An argument more for each secondary index
  * is its definition, see ground/index_spec.h, and the last one may be settings, see
  * ground/table_settings.h.
+ *
+ *		schema.c		the cache of tables, for each backend
+ *		index.c			secondary indexes: their btrees, what they project
+ *		plain.c			whether a table is one of items and nothing beside it
+ *		unsupported.c	tables that have the shape and cannot be used
+ *		lookup.c		from DynamoDB's names to relations and columns
+ *		rights.c		who may know of a relation and lock it, looked at before locks
+ *		resource.c		tables as calls name them: found, locked, their settings changed
+ *		listing.c		the tables of the database, by what they have
+ *		describe.c		a table as DynamoDB describes it
+ *		key.c			rules of key values, and the columns derived from them
+ *		derive.c		what the columns of a row are by its item: trigger and constraint
+ *		unchanged.c		rows that a write would leave as they are
+ *		expiry.c		when items expire, and which of them a table hides
+ *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
+ *		create.c		dyn_create_table() and dyn_drop_table()
+ *		billing.c		changes of billing mode and units
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H

@@ -5,6 +5,15 @@
  * A table that is checked may have been altered by any role that is allowed to.  So nothing about
  * it is trusted: each step that can fail runs in a subtransaction, and its error is a row of the
  * result; and the bytes of items are validated before anything else reads them.
+ *
+ *		table.c			dyn_check_table(): the steps, and their rows
+ *		trigger.c		the triggers of the table
+ *		constraint.c	its columns, and the constraint that guards them
+ *		index.c			its btrees: of the primary key, of indexes, of time to live
+ *		model.c			its declarations, and what its stream needs
+ *		items.c			its rows: whether items are valid, and columns agree with them
+ *		entities.c		dyn_check_entities(): items and views that do not agree with the
+ *						declarations
  */
 #ifndef DYNAMO_TABLE_CHECK_CHECK_H
 #define DYNAMO_TABLE_CHECK_CHECK_H

@@ -24,6 +24,16 @@
  *
  * "logical" below: by the names of the declaration, without the attributes that keys make and without the type attribute.
  * "stored": the item in the table.
+ *
+ *		entity.c	declarations of entities: read, checked, printed, found
+ *		declare.c	dyn_create_entity() and what goes with it
+ *		model.c		where declarations of all kinds are kept: the arguments of a trigger
+ *		item.c		between an application's attributes and stored items; what is wrong with an item
+ *		functions.c	dyn_put_entity() and what goes with it: items by their logical attributes
+ *		enforce.c	the entities of tables in use, kept parsed; items that must be one of them
+ *		refresh.c	dyn_refresh_entity(): keys made again, by the templates of now
+ *		chart.c		charts of models: tables of text, plain or in Markdown
+ *		key_chart.c	dyn_entity_chart(): the keys of all entities
  */
 #ifndef DYNAMO_TABLE_MODEL_ENTITY_H
 #define DYNAMO_TABLE_MODEL_ENTITY_H

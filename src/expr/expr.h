@@ -16,6 +16,22 @@
  * long as the memory context that was current in expr_request(): all is allocated there,
  * and the parsed expressions, which a cache shares, are pinned until it is reset.  The
  * texts need not live on.
+ *
+ *		tree.h			what the parser makes of an expression, for the files of this folder
+ *		scan.l			tokens
+ *		gram.y			the grammar
+ *		node.c			nodes of conditions and values, and what may stand where
+ *		path.c			document paths: made from the text, followed in an item, merged into a tree
+ *		reserved.c		the words that cannot be names of attributes
+ *		error.c			messages: which expression, what, and where in the text
+ *		compile.c		running the parser, and the cache of what it made
+ *		legacy.c		the same trees of legacy parameters, which have no text
+ *		request.c		the names and values of a request, bound to its expressions
+ *		key.c			key conditions
+ *		condition.c		the table of operators and functions; conditions and filters
+ *		projection.c	projections
+ *		update.c		updates
+ *		functions.c		dyn_matches(), dyn_project(), dyn_apply(): expressions without a table
  */
 #ifndef DYNAMO_TABLE_EXPR_H
 #define DYNAMO_TABLE_EXPR_H

@@ -8,12 +8,12 @@
  */
 #include "postgres.h"
 
-#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "actions/actions.h"
+#include "functions/functions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 
@@ -116,10 +116,7 @@ forbid_count(const ReadRequest *request)
 static void
 return_next(Datum item, void *arg)
 {
-	ReturnSetInfo *result = arg;
-	bool isnull = false;
-
-	tuplestore_putvalues(result->setResult, result->setDesc, &item, &isnull);
+	return_row(arg, item, false);
 }
 
 PG_FUNCTION_INFO_V1(dyn_query);

@@ -4,11 +4,11 @@
  */
 #include "postgres.h"
 
-#include "funcapi.h"
 #include "utils/array.h"
 
 #include "ground/arguments.h"
 #include "actions/several.h"
+#include "functions/functions.h"
 #include "ground/errors.h"
 #include "request/transact.h"
 
@@ -44,10 +44,7 @@ argument_items(FunctionCallInfo fcinfo, int i, const char *name, int *n)
 static void
 return_batch_item(int table, Datum item, void *arg)
 {
-	ReturnSetInfo *result = arg;
-	bool isnull = false;
-
-	tuplestore_putvalues(result->setResult, result->setDesc, &item, &isnull);
+	return_row(arg, item, false);
 }
 
 /* dyn_batch_get(table_name, keys, names, projection, consistent_read) */
@@ -134,11 +131,7 @@ dyn_transact(PG_FUNCTION_ARGS)
 static void
 return_gotten_item(DynItem *item, void *arg)
 {
-	ReturnSetInfo *result = arg;
-	Datum datum = PointerGetDatum(item);
-	bool isnull = item == NULL;
-
-	tuplestore_putvalues(result->setResult, result->setDesc, &datum, &isnull);
+	return_row(arg, PointerGetDatum(item), item == NULL);
 }
 
 /* dyn_transact_get(gets) */

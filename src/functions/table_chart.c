@@ -8,11 +8,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "actions/actions.h"
+#include "functions/functions.h"
 #include "ground/arguments.h"
 #include "ground/grid.h"
 #include "ground/errors.h"
@@ -236,15 +236,6 @@ draw(const Show *show, int max_width, int *collections)
  * Function
  */
 
-static void
-return_line(ReturnSetInfo *result, const char *line)
-{
-	Datum value = CStringGetTextDatum(line);
-	bool isnull = false;
-
-	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
-}
-
 static const char *
 summary(const Show *show, int collections)
 {
@@ -289,6 +280,7 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	text *index = argument_text(fcinfo, 1);
 	int max_columns = small_argument(fcinfo, 3, 0, "max_columns");
 	int max_width = small_argument(fcinfo, 4, 4, "max_width");
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int collections;
 	Relation rel;
 	Grid *grid;
@@ -302,8 +294,8 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	choose_columns(&show, max_columns);
 	grid = draw(&show, max_width, &collections);
 	for (int i = 0; i < grid->nrows; i++)
-		return_line((ReturnSetInfo *) fcinfo->resultinfo, grid_line(grid, i));
-	return_line((ReturnSetInfo *) fcinfo->resultinfo, summary(&show, collections));
+		return_row(result, CStringGetTextDatum(grid_line(grid, i)), false);
+	return_row(result, CStringGetTextDatum(summary(&show, collections)), false);
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

@@ -33,6 +33,21 @@
  *	Bytes that are stored may be damaged nevertheless.  The functions below are the only
  *	way into a value, and each checks the lengths that it is about to trust: a value that is
  *	not what it says is ERRCODE_DATA_CORRUPTED, and never read outside its bytes.
+ *
+ *		build.c		ItemBuilder: the one way to make a value
+ *		parse.c		from JSON text to values
+ *		print.c		from values to JSON text
+ *		reader.c	JSON around items: requests, and lists of actions
+ *		validate.c	whether bytes from outside are a value
+ *		io.c		input and output functions of the types
+ *		json.c		casts from and to json and jsonb
+ *		number.c	exact decimal numbers: their encoding, addition
+ *		numeric.c	between N and numeric
+ *		value.c		finding things in a value, and values of their own
+ *		access.c	operators: -> ->> #> #>> ?
+ *		compare.c	equality and hashing; dyn_size()
+ *		size.c		sizes by DynamoDB's rules
+ *		type.c		the type codes; names and codes in messages
  */
 #ifndef DYNAMO_TABLE_ITEM_H
 #define DYNAMO_TABLE_ITEM_H

@@ -1,6 +1,9 @@
 /*
  * items.h
  *	  Jobs that change items of a table, in the order of their keys.
+ *
+ *		items.c		reading the items of a chunk, and changing them batch by batch
+ *		backfill.c	dyn_backfill(): an update of all items that a filter takes
  */
 #ifndef DYNAMO_TABLE_JOB_ITEMS_H
 #define DYNAMO_TABLE_JOB_ITEMS_H

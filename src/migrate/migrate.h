@@ -19,6 +19,28 @@
  *
  * A step's rows have a key, a unique one that is nowhere NULL.  They are read in its order, a range
  * at a time; and one row is read by it where the item of a row is made anew.
+ *
+ *		parse.c		steps of a migration: read from JSON, checked, printed
+ *		parts.c		their parts: expressions, relations, attributes, parents
+ *		children.c	and their children, rows that become one attribute
+ *		resolve.c	the relations and columns that they name, and the defaults
+ *		declare.c	dyn_create_migration() and dyn_drop_migration()
+ *		cache.c		migrations as a backend knows them, with their plans
+ *		status.c	what declarations say: dyn_migration_problems()
+ *		settings.c	the settings under which SQL of migrations runs
+ *		select.c	the statements that read rows of a step
+ *		plan.c		their kept plans
+ *		read.c		rows of a step, range by range in the order of its key
+ *		build.c		from a row to an item
+ *		collide.c	whether two rows can make one item, and which do
+ *		run.c		dyn_migrate()
+ *		write.c		items of a batch, written in the order of their keys
+ *		items.c		dyn_migration_items(): the items that rows make
+ *		verify.c	dyn_verify_migration(), dyn_preview_migration()
+ *		check.h		what these share: comparing what rows make with what is there
+ *		follow.c	dyn_follow_migration(), dyn_unfollow_migration()
+ *		refresh.c	the triggers of followed tables: items made again
+ *		lock.c		the lock by which followers and batches exclude each other
  */
 #ifndef DYNAMO_TABLE_MIGRATE_MIGRATE_H
 #define DYNAMO_TABLE_MIGRATE_MIGRATE_H

@@ -11,6 +11,10 @@
  * The request is one of dyn_request() without the table.  Strings that are values, {"S": "…"},
  * are templates (template.h) of the parameters; one that is a placeholder and nothing else takes
  * the parameter with its own type.  "<<" is one "<" there.
+ *
+ *		pattern.c	declaring and removing patterns; the chart
+ *		request.c	from a pattern and its parameters to a request
+ *		run.c		dyn_run_access_pattern()
  */
 #ifndef DYNAMO_TABLE_MODEL_PATTERN_H
 #define DYNAMO_TABLE_MODEL_PATTERN_H

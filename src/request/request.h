@@ -1,6 +1,26 @@
 /*
  * request.h
  *	  DynamoDB's low-level API word for word: a front end over the actions, and the tables.
+ *
+ *		request.c		dyn_request(): operations by their names
+ *		members.c		members of JSON objects, read by tables
+ *		failure.c		errors, as programs look at them
+ *		item.c			GetItem, PutItem, UpdateItem, DeleteItem
+ *		read.c			Query, Scan
+ *		batch.c			BatchGetItem, BatchWriteItem
+ *		transact.c		TransactWriteItems, TransactGetItems; their actions, for dyn_transact() too
+ *		legacy.c		legacy parameters: what they may be, and what goes together
+ *		capacity.c		ConsumedCapacity: the arithmetic of units
+ *		meter.c			ConsumedCapacity and ItemCollectionMetrics of several items
+ *		tables.c		CreateTable, DescribeTable, DeleteTable, DescribeContinuousBackups
+ *		table_update.c	UpdateTable
+ *		table_list.c	ListTables
+ *		definitions.c	what they define: KeySchema, AttributeDefinitions, Projection and so on
+ *		tags.c			TagResource, UntagResource, ListTagsOfResource
+ *		ttl.c			UpdateTimeToLive, DescribeTimeToLive
+ *		streams.c		ListStreams, DescribeStream, GetShardIterator, GetRecords
+ *		iterator.c		ids of shards, and iterators
+ *		limits.c		DescribeLimits, DescribeEndpoints
  */
 #ifndef DYNAMO_TABLE_REQUEST_REQUEST_H
 #define DYNAMO_TABLE_REQUEST_REQUEST_H

@@ -11,6 +11,21 @@
  *
  * Between store_begin() and store_end() a deadlock is ERRCODE_DYN_TRANSACTION_CONFLICT.  What is
  * returned is the caller's, in his memory context.
+ *
+ *		store.c			which store serves a call
+ *		direct.c		the direct store: which calls it may serve
+ *		direct_read.c	its reads
+ *		find.c			the row of a key
+ *		direct_write.c	its writes
+ *		writer.c		rows found, locked, inserted, replaced and deleted
+ *		spi_store.c		the SPI store: calls for single items
+ *		spi_many.c		its puts of many items
+ *		spi_range.c		its ranges
+ *		plan.c			its kept plans, which stay ordered index scans
+ *		range.c			what the stores share of ranges
+ *		explain.c		what it takes to read a range, and the range in words
+ *		placeholder.c	keeping an item absent until the transaction ends
+ *		token.c			idempotency tokens of transactions
  */
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H

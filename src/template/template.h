@@ -23,6 +23,9 @@
  * N without a format is printed as DynamoDB prints it.  Other types cannot be in a template, but
  * for one that is a placeholder and nothing else: it stands for the attribute itself, with its
  * type, S, N or B.
+ *
+ *		template.c	templates: parsed, rendered, and compared by the form of what they render
+ *		ksuid.c		KSUIDs: unique strings that sort by the second in which they were made
  */
 #ifndef DYNAMO_TABLE_MODEL_TEMPLATE_H
 #define DYNAMO_TABLE_MODEL_TEMPLATE_H

@@ -5,6 +5,12 @@
  * A line is an item, as {"pk":{"S":"a"}}, an item as DynamoDB exports it, {"Item":{…}}, or a change
  * of an incremental export, {"Metadata":{…},"Keys":{…},"NewImage":{…},"OldImage":{…}}, which is a
  * put if it has a new image and otherwise a delete.
+ *
+ *		import.c	dyn_import_lines(), and dyn_import(), which reads the lines from a table
+ *		line.c		a line: an item to put, or a key to delete
+ *		batch.c		lines of an import, written in batches
+ *		export.c	dyn_export(): items as lines
+ *		workbench.c	dyn_import_workbench(): models of NoSQL Workbench
  */
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H

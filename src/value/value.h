@@ -24,6 +24,12 @@
  * SQL NULL is an absent attribute; NULLs in an array are NULL in a list.  What the attribute
  * cannot hold (NaN, infinity, a number of more than 38 digits, an empty or NULL element of a set,
  * too deep nesting) is ERRCODE_DYN_VALIDATION.
+ *
+ *		value.c		types of attributes: which type of SQL goes with which of DynamoDB
+ *		form.h		how a type of SQL is stored: what writing and reading share
+ *		write.c		from values of SQL to attributes
+ *		read.c		from attributes to values of SQL
+ *		attribute.c	dyn_attribute(): an attribute of an item as a value of SQL
  */
 #ifndef DYNAMO_TABLE_MODEL_VALUE_H
 #define DYNAMO_TABLE_MODEL_VALUE_H

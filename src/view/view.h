@@ -11,6 +11,13 @@
  * The view's rule says all there is to know about it: table, entity, and the attribute behind each
  * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept
  * beside them.
+ *
+ *		view.c			dyn_create_entity_view(): making a view
+ *		rule.c			reading what a view is, from its rule
+ *		change.c		writing to views: their INSTEAD OF trigger
+ *		member.c		dyn_is_entity(): whether an item is one of an entity
+ *		member_key.c	keys of such items, by values of SQL
+ *		member_plan.c	what the planner asks about dyn_is_entity()
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
 #define DYNAMO_TABLE_MODEL_VIEW_H

@@ -1,0 +1,60 @@
+/*
+ * ground.h
+ *	  What every layer stands on.  The Makefile includes this file before all others, so that no
+ *	  source file can forget it.
+ *
+ * Here is what others see of the library: what PostgreSQL looks up by name, and nothing else.
+ * Libraries share one space of names, where the first that was loaded wins: a function of ours that
+ * others can see may be called instead of their own of that name, and theirs instead of ours.  So
+ * symbols are hidden unless they are PGDLLEXPORT.  From 16 on the server has it so; before, it marks
+ * nothing.
+ *
+ *		compat.h			what differs between PostgreSQL 15, 16, 17 and 18
+ *		errors.c			the SQLSTATEs, and errors in the words of DynamoDB
+ *		settings.c			DynamoDB's limits as settings
+ *		attempt.c			steps whose errors undo them alone
+ *		invalidate.c		invalidation: one callback for all caches of the library
+ *		call_site.h			what a function keeps from one call to the next
+ *		extension.c			the schema that the extension is in
+ *		arguments.c			arguments of SQL functions, and the choices and numbers that they are
+ *		grid.c				tables of text
+ *		json_writer.c		JSON, written as text
+ *		fields.c			JSON objects whose members are fields of a struct
+ *		name.c				names that tables and indexes may have
+ *		arn.c				ARNs of tables, indexes and streams
+ *		stream_label.c		labels of streams
+ *		key_spec.c			how a key attribute is declared: "name TYPE"
+ *		index_spec.c		how a secondary index is declared
+ *		table_settings.c	what a table has beside keys and indexes
+ *		trigger.c			the triggers that keep these: finding them, and when they fire
+ *		mark.c				marks in the WAL for readers of changes, and their signatures
+ */
+#ifndef DYNAMO_TABLE_GROUND_GROUND_H
+#define DYNAMO_TABLE_GROUND_GROUND_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#if PG_VERSION_NUM < 160000
+
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+
+/* As in fmgr.h, where the function itself is not marked. */
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(funcname) \
+	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
+	extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_, funcname)(void); \
+	const Pg_finfo_record *CppConcat(pg_finfo_, funcname)(void) \
+	{ \
+		static const Pg_finfo_record my_finfo = {1}; \
+		return &my_finfo; \
+	} \
+	extern int no_such_variable
+
+extern PGDLLEXPORT void _PG_init(void);
+
+#endif
+
+#endif
