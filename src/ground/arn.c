@@ -167,22 +167,29 @@ dyn_table_name(ItemSpan given)
 	return dyn_parse_table_arn(given, &name) ? name : given;
 }
 
-static void
-append_arn(StringInfo out, ItemSpan name)
+/* Appends the ARN of a table or, if stream is a label and not 0, of that stream of it. */
+void
+dyn_append_arn(StringInfo out, ItemSpan table, int64 stream)
 {
-	appendStringInfo(out, "arn:aws:dynamodb:%s:%s:table/", arn_region, arn_account);
-	append_name(out, name);
+	char label[STREAM_LABEL_LENGTH + 1];
+
+	appendStringInfoString(out, "arn:aws:dynamodb:");
+	appendStringInfoString(out, arn_region);
+	appendStringInfoChar(out, ':');
+	appendStringInfoString(out, arn_account);
+	appendStringInfoString(out, ":table/");
+	append_name(out, table);
+	if (stream == 0)
+		return;
+	appendStringInfoString(out, "/stream/");
+	appendStringInfoString(out, stream_label_print(stream, label));
 }
 
 /* Returns the ARN of the table with that name, palloc'd. */
 char *
 dyn_table_arn(ItemSpan name)
 {
-	StringInfoData arn;
-
-	initStringInfo(&arn);
-	append_arn(&arn, name);
-	return arn.data;
+	return dyn_stream_arn(name, 0);
 }
 
 /* Returns the ARN of an index of the table with that ARN, palloc'd. */
@@ -201,18 +208,11 @@ dyn_index_arn(const char *table_arn, ItemSpan index)
 char *
 dyn_stream_arn(ItemSpan table, int64 label)
 {
-	char text[STREAM_LABEL_LENGTH + 1];
+	StringInfoData arn;
 
-	return psprintf("%s/stream/%s", dyn_table_arn(table), stream_label_print(label, text));
-}
-
-/* Appends the ARN of a table as a JSON string.  It has nothing that needs an escape. */
-void
-dyn_print_table_arn(StringInfo out, ItemSpan name)
-{
-	appendStringInfoChar(out, '"');
-	append_arn(out, name);
-	appendStringInfoChar(out, '"');
+	initStringInfo(&arn);
+	dyn_append_arn(&arn, table, label);
+	return arn.data;
 }
 
 /* Returns the value of dynamo_table.arn_region, which is good until the setting changes. */

@@ -14,7 +14,7 @@ extern ItemSpan dyn_table_name(ItemSpan given);
 extern char *dyn_table_arn(ItemSpan name);
 extern char *dyn_index_arn(const char *table_arn, ItemSpan index);
 extern char *dyn_stream_arn(ItemSpan table, int64 label);
-extern void dyn_print_table_arn(StringInfo out, ItemSpan name);
+extern void dyn_append_arn(StringInfo out, ItemSpan table, int64 stream);
 extern const char *dyn_arn_region(void);
 
 #endif

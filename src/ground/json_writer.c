@@ -22,18 +22,31 @@ json_writer_into(StringInfo text, JsonStyle style)
 	return (JsonWriter){text, style, false};
 }
 
+/* Names and values are many and small. */
+static inline void
+put(StringInfo text, char c)
+{
+	appendStringInfoCharMacro(text, c);
+}
+
 static void
 write_comma(JsonWriter *json)
 {
 	if (json->comma)
-		appendStringInfoString(json->text, json->style == JSON_SPACED ? ", " : ",");
+	{
+		put(json->text, ',');
+		if (json->style == JSON_SPACED)
+			put(json->text, ' ');
+	}
 	json->comma = true;
 }
 
 static void
 write_colon(JsonWriter *json)
 {
-	appendStringInfoString(json->text, json->style == JSON_SPACED ? ": " : ":");
+	put(json->text, ':');
+	if (json->style == JSON_SPACED)
+		put(json->text, ' ');
 }
 
 /*
@@ -46,9 +59,9 @@ json_write_name(JsonWriter *json, const char *name)
 	write_comma(json);
 	if (name == NULL)
 		return;
-	appendStringInfoChar(json->text, '"');
+	put(json->text, '"');
 	appendStringInfoString(json->text, name);
-	appendStringInfoChar(json->text, '"');
+	put(json->text, '"');
 	write_colon(json);
 }
 
@@ -69,14 +82,14 @@ static void
 begin(JsonWriter *json, const char *name, char bracket)
 {
 	json_write_name(json, name);
-	appendStringInfoChar(json->text, bracket);
+	put(json->text, bracket);
 	json->comma = false;
 }
 
 static void
 end(JsonWriter *json, char bracket)
 {
-	appendStringInfoChar(json->text, bracket);
+	put(json->text, bracket);
 	json->comma = true;
 }
 

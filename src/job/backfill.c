@@ -8,7 +8,6 @@
 #include "executor/spi.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 
 #include "actions/actions.h"
 #include "ground/arguments.h"
@@ -67,23 +66,22 @@ updated(ItemJob *work, const DynItem *item)
 static char *
 fingerprint(FunctionCallInfo fcinfo)
 {
-	StringInfoData json;
+	JsonWriter json = json_writer(JSON_COMPACT);
 
-	initStringInfo(&json);
+	json_write_begin_array(&json, NULL);
 	for (int i = UPDATE; i <= VALS; i++)
 	{
-		appendStringInfoChar(&json, i == UPDATE ? '[' : ',');
 		if (PG_ARGISNULL(i))
-			appendStringInfoString(&json, "null");
+			json_write_raw(&json, NULL, "null");
 		else if (i == VALS)
-			item_print_attributes(&json, item_root(PG_GETARG_DYN_ITEM(i)));
+			json_write_item(&json, NULL, PG_GETARG_DYN_ITEM(i));
 		else if (i == NAMES)
-			(void) JsonbToCString(&json, &PG_GETARG_JSONB_P(i)->root, -1);
+			json_write_raw(&json, NULL, JsonbToCString(NULL, &PG_GETARG_JSONB_P(i)->root, -1));
 		else
-			escape_json(&json, text_to_cstring(PG_GETARG_TEXT_PP(i)));
+			json_write_span(&json, NULL, text_span(PG_GETARG_TEXT_PP(i)));
 	}
-	appendStringInfoChar(&json, ']');
-	return json.data;
+	json_write_end_array(&json);
+	return json.text->data;
 }
 
 static char *

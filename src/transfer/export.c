@@ -84,6 +84,7 @@ add_line(Datum datum, void *arg)
 	DynItem *item = DatumGetDynItem(datum);
 	MemoryContext old;
 	StringInfoData line;
+	JsonWriter json;
 
 	if (export->entity != NULL && !entity_has(export->entity, item))
 		return;
@@ -91,11 +92,12 @@ add_line(Datum datum, void *arg)
 	initStringInfo(&line);
 	/* where the header of the text goes */
 	appendStringInfoSpaces(&line, VARHDRSZ);
+	json = json_writer_into(&line, JSON_COMPACT);
 	if (export->wrapped)
-		appendStringInfoString(&line, "{\"Item\":");
-	item_print_attributes(&line, item_root(item));
+		json_write_begin(&json, NULL);
+	json_write_item(&json, export->wrapped ? "Item" : NULL, item);
 	if (export->wrapped)
-		appendStringInfoChar(&line, '}');
+		json_write_end(&json);
 	SET_VARSIZE(line.data, line.len);
 	export->lines[export->n++] = (text *) line.data;
 	MemoryContextSwitchTo(old);
