@@ -289,9 +289,21 @@ value_sort_format(const ValueType *type)
 			return "second";
 		case VALUE_DATE:
 			return "day";
-		default:
-			return "010";
+		case VALUE_INT4:
+		case VALUE_BOOL:
+		case VALUE_TEXT:
+		case VALUE_CHAR:
+		case VALUE_BYTEA:
+		case VALUE_UUID:
+		case VALUE_ENUM:
+		case VALUE_JSON:
+		case VALUE_LIST:
+		case VALUE_SET:
+		case VALUE_NOTHING:
+		case VALUE_OUTPUT:
+			break;
 	}
+	return "010";
 }
 
 /* How the elements of an array are stored. */
