@@ -311,8 +311,8 @@ members_of(const Entity *entity)
 		if (!entity->keys[i].of_table)
 			continue;
 		definition = member_definition(entity, &entity->keys[i]);
-		members =
-			lappend(members, member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
+		members = lappend(
+			members, (void *) member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
 	}
 	return members;
 }

@@ -132,6 +132,25 @@ entities_cached(Relation rel, const DynTable *table)
 	return entry->entities;
 }
 
+/*
+ * Returns the entity of this name from the session's cache; it is good until the transaction ends.
+ * Raises ERRCODE_UNDEFINED_OBJECT if there is none.
+ */
+const Entity *
+entity_cached(Relation rel, const DynTable *table, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, entities_cached(rel, table))
+	{
+		const Entity *entity = lfirst(cell);
+
+		if (item_compare_bytes(entity->name, name) == 0)
+			return entity;
+	}
+	entity_fail_missing(rel, name);
+}
+
 static char *
 list_problems(const Entity *entity, List *problems)
 {

@@ -640,6 +640,15 @@ entities_of(Relation rel, const DynTable *table)
 	return entities;
 }
 
+/* Raises ERRCODE_UNDEFINED_OBJECT: the table has no entity of this name. */
+void
+entity_fail_missing(Relation rel, ItemSpan name)
+{
+	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+					errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
+						   RelationGetRelationName(rel))));
+}
+
 /*
  * Reads the entity of an open table that has this name into the current memory context, as
  * entities_of() does.  If there is none, returns NULL with missing_ok, and otherwise raises
@@ -653,8 +662,6 @@ entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok)
 	if (declaration != NULL)
 		return read_entity(rel, table, declaration);
 	if (!missing_ok)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
-							   RelationGetRelationName(rel))));
+		entity_fail_missing(rel, name);
 	return NULL;
 }

@@ -104,6 +104,8 @@ extern List *entities_of(Relation rel,
 						 const DynTable *table); /* of Entity, in the order declared */
 /* The same, kept: good until the transaction ends. */
 extern List *entities_cached(Relation rel, const DynTable *table);
+extern const Entity *entity_cached(Relation rel, const DynTable *table, ItemSpan name);
+pg_noreturn extern void entity_fail_missing(Relation rel, ItemSpan name);
 extern Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok);
 extern const EntityAttribute *entity_attribute(const Entity *entity, ItemSpan name);
 extern const EntityAttribute *entity_stored_attribute(const Entity *entity, ItemSpan stored);

@@ -20,24 +20,6 @@
  * Entities by name
  */
 
-static const Entity *
-find_entity(FunctionCallInfo fcinfo, int i, Relation rel, const DynTable *table)
-{
-	ItemSpan name = text_span(PG_GETARG_TEXT_PP(i));
-	ListCell *cell;
-
-	foreach (cell, entities_cached(rel, table))
-	{
-		const Entity *entity = lfirst(cell);
-
-		if (item_compare_bytes(entity->name, name) == 0)
-			return entity;
-	}
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
-						   RelationGetRelationName(rel))));
-}
-
 /* The first two arguments of nearly all functions here; the third one is given too. */
 static const Entity *
 entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
@@ -50,7 +32,7 @@ entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
 	argument_require(fcinfo, 1, "entity");
 	argument_require(fcinfo, 2, third);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), lockmode, &table);
-	entity = find_entity(fcinfo, 1, rel, table);
+	entity = entity_cached(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
 	relation_close(rel, NoLock);
 	return entity;
 }

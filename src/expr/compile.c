@@ -3,45 +3,23 @@
  *	  Runs the parser, and keeps what it made: one ExprCompiled for each kind, text and
  *	  names.
  *
- * The cache belongs to the backend and keeps the most recently used.  An entry that
- * falls out lives on while requests have it pinned.  An expression with an error is
- * never kept, so it fails alike each time.
+ * An entry that falls out of the cache lives on while requests have it pinned.  An expression with
+ * an error is never kept, so it fails alike each time.
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "expr/tree.h"
 #include "expr/gram.h"
 
-#define CACHE_BUCKETS 128
-#define CACHE_MAX 256 /* entries */
-#define CACHE_MAX_NAMES 8192 /* bytes; more names are not worth their memory */
-
-static MemoryContext cache_context = NULL;
-static dlist_head cache_buckets[CACHE_BUCKETS];
-static dlist_head cache_lru; /* most recent first */
-static int cache_size = 0;
+static TextCache cache = {.name = "expressions", .max = 256, .max_key = 8192};
 
 /* scan.l */
 typedef struct yy_buffer_state *YY_BUFFER_STATE;
 extern int dyn_expr_lex_init_extra(ExprParse *parse, void **scanner);
 extern YY_BUFFER_STATE dyn_expr__scan_bytes(const char *bytes, int len, void *scanner);
 extern int dyn_expr_lex_destroy(void *scanner);
-
-static ItemSpan
-copy_span(ItemSpan span)
-{
-	char *copy;
-
-	if (span.data == NULL)
-		return span;
-	copy = palloc(span.len + 1);
-	memcpy(copy, span.data, span.len);
-	copy[span.len] = '\0';
-	return (ItemSpan){copy, span.len};
-}
 
 static const char *
 parameter_name(ExprKind kind)
@@ -102,108 +80,32 @@ compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	ExprCompiled *c = palloc0(sizeof(ExprCompiled));
 
-	c->cxt = cxt;
+	c->entry.context = cxt;
 	c->kind = kind;
 	c->parameter = parameter_name(kind);
 	c->text = text;
 	check_text(c);
-	c->text = copy_span(text);
-	c->names = copy_span(names);
+	c->text = text_cache_copy(text);
+	c->names = text_cache_copy(names);
+	c->entry.key = (TextKey){(int) kind, c->text, c->names};
 	parse(c, request);
 	MemoryContextSwitchTo(old);
 	return c;
-}
-
-/* Make room; what a request has pinned goes when the request does. */
-static void
-drop_last(void)
-{
-	ExprCompiled *c = dlist_tail_element(ExprCompiled, lru_node, &cache_lru);
-
-	dlist_delete(&c->bucket_node);
-	dlist_delete(&c->lru_node);
-	cache_size--;
-	c->cached = false;
-	if (c->pins == 0)
-		MemoryContextDelete(c->cxt);
-}
-
-static void
-init_cache(void)
-{
-	dlist_init(&cache_lru);
-	for (int i = 0; i < CACHE_BUCKETS; i++)
-		dlist_init(&cache_buckets[i]);
-	cache_context =
-		AllocSetContextCreate(CacheMemoryContext, "dynamo_table expressions", ALLOCSET_SMALL_SIZES);
-}
-
-/* The whole key is compared: a hash alone may not decide what an update does. */
-static ExprCompiled *
-find(uint32 hash, ItemSpan names, ExprKind kind, ItemSpan text)
-{
-	dlist_iter it;
-
-	dlist_foreach(it, &cache_buckets[hash % CACHE_BUCKETS])
-	{
-		ExprCompiled *c = dlist_container(ExprCompiled, bucket_node, it.cur);
-
-		if (c->hash == hash && c->kind == kind && expr_span_equal(c->text, text) &&
-			expr_span_equal(c->names, names))
-		{
-			dlist_move_head(&cache_lru, &c->lru_node);
-			return c;
-		}
-	}
-	return NULL;
-}
-
-/* From here on nothing can fail, so no half-made entry is ever seen. */
-static void
-keep(ExprCompiled *c)
-{
-	MemoryContextSetParent(c->cxt, cache_context);
-	if (c->names.len > CACHE_MAX_NAMES)
-		return;
-	if (cache_size == CACHE_MAX)
-		drop_last();
-	dlist_push_head(&cache_buckets[c->hash % CACHE_BUCKETS], &c->bucket_node);
-	dlist_push_head(&cache_lru, &c->lru_node);
-	c->cached = true;
-	cache_size++;
 }
 
 /* A parsed expression, pinned. */
 ExprCompiled *
 expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind, ItemSpan text)
 {
-	uint32 hash = hash_bytes((const unsigned char *) text.data, (int) text.len);
-	ExprCompiled *c;
+	TextKey key = {(int) kind, text, names};
+	ExprCompiled *c = (ExprCompiled *) text_cache_find(&cache, &key);
 
-	if (cache_context == NULL)
-		init_cache();
-	hash = hash_combine(hash, hash_bytes((const unsigned char *) names.data, (int) names.len));
-	c = find(hash, names, kind, text);
 	if (c == NULL)
 	{
 		c = compile(request, names, kind, text);
-		c->hash = hash;
-		keep(c);
+		text_cache_keep(&cache, &c->entry);
 	}
-	c->pins++;
 	return c;
-}
-
-/*
- * Gives back a pin that expr_compile() took.  The last one frees an expression that is no longer in
- * the cache.
- */
-void
-expr_unpin(ExprCompiled *c)
-{
-	Assert(c->pins > 0);
-	if (--c->pins == 0 && !c->cached)
-		MemoryContextDelete(c->cxt);
 }
 
 /*

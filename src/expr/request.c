@@ -123,7 +123,7 @@ release(void *arg)
 	ExprRequest *request = arg;
 
 	for (Expr *expr = request->exprs; expr != NULL; expr = expr->next)
-		expr_unpin(expr->compiled);
+		text_cache_unpin(&expr->compiled->entry);
 }
 
 /* Check what was passed, in a form that expressions can use up. */

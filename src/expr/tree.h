@@ -10,10 +10,10 @@
 #ifndef DYNAMO_TABLE_EXPR_TREE_H
 #define DYNAMO_TABLE_EXPR_TREE_H
 
-#include "lib/ilist.h"
 #include "nodes/pg_list.h"
 
 #include "expr/expr.h"
+#include "ground/text_cache.h"
 
 #define EXPR_MAX_TEXT 4096 /* bytes of an expression */
 #define EXPR_MAX_OPERATORS 300 /* operators and functions of an expression */
@@ -190,12 +190,7 @@ typedef struct ExprSlot
 
 typedef struct ExprCompiled
 {
-	MemoryContext cxt;
-	dlist_node bucket_node; /* in the cache */
-	dlist_node lru_node;
-	bool cached;
-	int pins;
-	uint32 hash;
+	TextEntry entry; /* in the cache */
 
 	ExprKind kind;
 	const char *parameter; /* of the API, which is what users know it by */
@@ -274,7 +269,6 @@ extern Expr *expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text);
 /* compile.c */
 extern ExprCompiled *expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind,
 								  ItemSpan text);
-extern void expr_unpin(ExprCompiled *compiled);
 
 /* node.c, called by the grammar */
 extern ExprNode *expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args);

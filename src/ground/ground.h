@@ -20,6 +20,7 @@
  *		grid.c				tables of text
  *		json_writer.c		JSON, written as text
  *		fields.c			JSON objects whose members are fields of a struct
+ *		text_cache.c		what a backend has parsed, kept by its text
  *		name.c				names that tables and indexes may have
  *		arn.c				ARNs of tables, indexes and streams
  *		stream_label.c		labels of streams

@@ -32,10 +32,10 @@ typedef struct ViewCall
 {
 	Relation rel; /* the view */
 	EntityView *view;
-	Member **members; /* of its keys */
+	const Member **members; /* of its keys */
 	Relation items; /* the table */
 	DynTable *table;
-	Entity *entity;
+	const Entity *entity; /* good until the transaction ends */
 	HeapTuple old_row;
 	HeapTuple new_row;
 	DynItem *key; /* of the item */
@@ -122,7 +122,7 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 	if (call->entity == NULL)
 	{
 		call->entity = known->entity =
-			entity_find(call->items, call->table, call->members[0]->entity->name, false);
+			entity_cached(call->items, call->table, call->members[0]->entity->name);
 		require_current(call);
 	}
 	fcinfo->flinfo->fn_extra = known;

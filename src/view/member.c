@@ -13,6 +13,8 @@
 #include "ground/errors.h"
 #include "view/member.h"
 
+static TextCache cache = {.name = "definitions of entities' items", .max = 64, .max_key = 8192};
+
 /*
  * Read in more ways than one, but written in one way by nearly everybody.  Timestamps are not
  * among them: how many digits of the second they have is a matter of taste.
@@ -178,11 +180,9 @@ collect_exact(Member *member)
 	}
 }
 
-/* All in the current memory context. */
-Member *
-member_parse(ItemSpan definition)
+static void
+read_definition(Member *member, ItemSpan definition)
 {
-	Member *member = palloc0(sizeof(Member));
 	DynTable none = {0}; /* its keys are named where they are needed */
 
 	member->entity = entity_parse(
@@ -192,8 +192,49 @@ member_parse(ItemSpan definition)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the definition of an entity's items must have one key")));
 	member->key = &member->entity->keys[0];
-	use_stored_names(member->entity);
-	collect_exact(member);
+}
+
+/*
+ * Whether it is written as we write it.  Then its types of SQL are of pg_catalog, with their schema,
+ * and what is made of it depends on nothing else.
+ */
+static bool
+is_ours(const Member *member, ItemSpan definition)
+{
+	return item_span_is(definition, member_definition(member->entity, member->key));
+}
+
+/*
+ * Returns what a definition says, from the session's cache if it is one that we write; it is good
+ * until the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it is no definition.
+ */
+const Member *
+member_parse(ItemSpan definition)
+{
+	MemoryContextCallback *unpin = palloc(sizeof(MemoryContextCallback));
+	TextKey key = {.text = definition};
+	Member *member = (Member *) text_cache_find(&cache, &key);
+	bool ours = true;
+
+	if (member == NULL)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table member",
+													  ALLOCSET_SMALL_SIZES);
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		member = palloc0(sizeof(Member));
+		member->entry.context = context;
+		member->entry.key.text = text_cache_copy(definition);
+		read_definition(member, member->entry.key.text);
+		ours = is_ours(member, definition);
+		use_stored_names(member->entity);
+		collect_exact(member);
+		MemoryContextSwitchTo(old);
+		if (ours)
+			text_cache_keep(&cache, &member->entry);
+	}
+	if (ours)
+		text_cache_unpin_later(&member->entry, unpin);
 	return member;
 }
 
@@ -313,7 +354,7 @@ member_matches(const Member *member, ItemSpan root)
 typedef struct MemberState
 {
 	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
-	Member *member;
+	const Member *member;
 	MemoryContext context; /* all of it */
 	MemoryContext scratch; /* of a row */
 } MemberState;
@@ -321,8 +362,8 @@ typedef struct MemberState
 static MemberState *
 make_state(FunctionCallInfo fcinfo)
 {
-	MemoryContext context =
-		AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member", ALLOCSET_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(
+		fcinfo->flinfo->fn_mcxt, "dynamo_table member state", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemberState *state = palloc0(sizeof(MemberState));
 	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);

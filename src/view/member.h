@@ -23,6 +23,7 @@
 #define DYNAMO_TABLE_MODEL_MEMBER_H
 
 #include "entity/entity.h"
+#include "ground/text_cache.h"
 
 /* Arguments of dyn_is_entity() */
 #define MEMBER_ITEM_ARGUMENT 0
@@ -40,6 +41,7 @@ typedef struct MemberExact
 
 typedef struct Member
 {
+	TextEntry entry;
 	Entity *entity; /* its templates have the stored names */
 	const EntityKey *key; /* the one that it has */
 	int nexact;
@@ -47,7 +49,7 @@ typedef struct Member
 } Member;
 
 /* member.c */
-extern Member *member_parse(ItemSpan definition);
+extern const Member *member_parse(ItemSpan definition);
 extern bool member_matches(const Member *member, ItemSpan root);
 extern char *member_definition(const Entity *entity, const EntityKey *key);
 extern bool member_is_determined(const ValueType *type);

@@ -165,7 +165,7 @@ member_render(const Member *member, ItemType type, int nparts, bool upper,
 
 typedef struct KeyCall
 {
-	Member *member;
+	const Member *member;
 	ItemType type;
 	int nparts;
 } KeyCall;

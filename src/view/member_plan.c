@@ -37,7 +37,7 @@ extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 /* A call of dyn_is_entity(). */
 typedef struct MemberCall
 {
-	Member *member;
+	const Member *member;
 	Const *definition;
 	Var *item;
 	Var *column;

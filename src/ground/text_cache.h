@@ -1,0 +1,61 @@
+/*
+ * text_cache.h
+ *	  What a backend has parsed, kept by its text: the entries that were used last, with a bound.
+ *
+ *		entry = text_cache_find(&cache, &key);
+ *		if (entry == NULL)
+ *		{
+ *			... make one in a memory context of its own, with a copy of the key ...
+ *			text_cache_keep(&cache, entry);
+ *		}
+ *
+ * An entry is the first member of a struct, and both functions pin it: one that falls out lives on
+ * until text_cache_unpin() gives back the last pin.  What is parsed depends on nothing but the key
+ * and never changes, so nothing is ever invalidated.
+ */
+#ifndef DYNAMO_TABLE_GROUND_TEXT_CACHE_H
+#define DYNAMO_TABLE_GROUND_TEXT_CACHE_H
+
+#include "lib/ilist.h"
+
+#include "item/item.h"
+
+#define TEXT_CACHE_BUCKETS 128
+
+/* All of it is compared: a hash alone may not decide what an update does. */
+typedef struct TextKey
+{
+	int kind;
+	ItemSpan text;
+	ItemSpan names; /* beside the text; may be without data */
+} TextKey;
+
+typedef struct TextEntry
+{
+	MemoryContext context; /* of all of it */
+	TextKey key;
+	uint32 hash;
+	bool kept;
+	int pins;
+	dlist_node bucket_node;
+	dlist_node lru_node;
+} TextEntry;
+
+typedef struct TextCache
+{
+	const char *name; /* identifies its memory context, which is made when it is needed */
+	int max; /* entries */
+	uint32 max_key; /* bytes of a key's text and names; a longer one is not worth its memory */
+	MemoryContext context;
+	int size;
+	dlist_head buckets[TEXT_CACHE_BUCKETS];
+	dlist_head lru; /* most recent first */
+} TextCache;
+
+extern TextEntry *text_cache_find(TextCache *cache, const TextKey *key);
+extern void text_cache_keep(TextCache *cache, TextEntry *entry);
+extern void text_cache_unpin(TextEntry *entry);
+extern void text_cache_unpin_later(TextEntry *entry, MemoryContextCallback *callback);
+extern ItemSpan text_cache_copy(ItemSpan span);
+
+#endif
