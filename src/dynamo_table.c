@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "am/am.h"
@@ -17,10 +18,12 @@
 #include "ground/settings.h"
 #include "index/index.h"
 #include "store/store.h"
-#include "stream/background.h"
+#include "stream/service.h"
 #include "stream/stream.h"
-#include "ttl/background.h"
+#include "ttl/service.h"
 #include "ttl/ttl.h"
+#include "work/place.h"
+#include "work/service.h"
 
 #if PG_VERSION_NUM >= 180000
 PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
@@ -36,13 +39,15 @@ _PG_init(void)
 	dyn_settings_init();
 	dyn_arn_init();
 	store_init();
-	gsi_settings_init();
+	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();
-	if (dyn_preloaded)
+	if (process_shared_preload_libraries_in_progress)
 	{
-		ttl_launcher_init();
-		stream_launcher_init();
+		service_register(&ttl_service);
+		service_register(&stream_service);
+		service_register(&gsi_service);
+		launcher_init();
 	}
 	MarkGUCPrefixReserved("dynamo_table");
 }

@@ -26,9 +26,9 @@
 #include "utils/timestamp.h"
 
 #include "ground/errors.h"
-#include "index/index.h"
-#include "index/place_plan.h"
 #include "ground/mark.h"
+#include "index/index.h"
+#include "work/tid_plan.h"
 
 #define FIRST_BATCH 16 /* blocks */
 #define LARGEST_BATCH 128
@@ -175,16 +175,16 @@ run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
 static void
 run_tid_scan(const char *sql, int nargs, Oid type, Datum *values)
 {
-	PlaceSwitches before;
+	PlanSwitches before;
 
-	place_plan_begin(&before);
+	tid_plan_begin(&before);
 	PG_TRY();
 	{
 		run(sql, nargs, type, values, true);
 	}
 	PG_FINALLY();
 	{
-		place_plan_end(&before);
+		tid_plan_end(&before);
 	}
 	PG_END_TRY();
 }
@@ -414,7 +414,7 @@ vacuum(Backfill *fill)
 	sql = MemoryContextStrdup(work->procedure.context, sql);
 	procedure_next_transaction(&work->procedure);
 	gsi_progress(work, GSI_VACUUM);
-	if (!gsi_try_in_worker(work, sql))
+	if (!statement_try(&work->procedure, &work->place, sql))
 		ereport(DEBUG1, (errmsg("no background worker is free for \"%s\"", sql)));
 	pfree(sql);
 }

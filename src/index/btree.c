@@ -37,7 +37,7 @@ run(GsiWork *work, const char *sql)
 	if (work->temporary)
 		dyn_execute(kept);
 	else
-		gsi_run_in_worker(work, kept);
+		statement_run(&work->procedure, &work->place, kept);
 	pfree(kept);
 }
 
@@ -131,7 +131,7 @@ build_sql(GsiWork *work)
 /*
  * Builds the index's btree unless there is a valid one, after it has dropped those that interrupted
  * builds or drops have left.  It commits the caller's transaction, and waits for a background
- * worker unless the table is temporary (see gsi_run_in_worker()).
+ * worker unless the table is temporary (see statement_run()).
  */
 void
 gsi_build_btree(GsiWork *work)

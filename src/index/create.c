@@ -21,7 +21,6 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "index/index.h"
-#include "ttl/ttl.h"
 
 /*
  * Arguments
@@ -177,8 +176,8 @@ activate_index(GsiWork *work)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape, true);
-	if (work->ttl)
-		ttl_wake_launcher();
+	if (work->service != NULL)
+		service_wake(work->service);
 }
 
 /*
@@ -200,7 +199,7 @@ fill_columns(GsiWork *work)
 {
 	static char *filled = NULL;
 
-	if (gsi_runs_statements() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
+	if (statement_runs_here() && filled != NULL && strcmp(filled, work->procedure.what) == 0)
 		return;
 	gsi_backfill(work);
 	gsi_validate(work);

@@ -12,14 +12,11 @@
 #define DYNAMO_TABLE_INDEX_INDEX_H
 
 #include "fmgr.h"
-#include "postmaster/bgworker.h"
 #include "storage/block.h"
 
 #include "catalog/shape.h"
-#include "work/procedure.h"
-
-/* Seconds after which a launcher is started again that has ended. */
-#define GSI_RESTART_LAUNCHER 10
+#include "work/service.h"
+#include "work/statement.h"
 
 /* As dyn_index_builds counts them. */
 typedef enum GsiPhase
@@ -34,23 +31,16 @@ typedef enum GsiPhase
 	GSI_DROP
 } GsiPhase;
 
-/* A place among the workers of a database, see place.c. */
-typedef struct GsiPlace
-{
-	bool taken;
-	LOCKTAG database;
-	LOCKTAG role;
-} GsiPlace;
-
 /* What a procedure knows from one transaction to the next. */
 typedef struct GsiWork
 {
 	Procedure procedure; /* the first member */
 	bool temporary; /* no other process can see the table */
 	bool ttl; /* it is about time to live, not about an index */
+	const Service *service; /* that begins when it is active; NULL: none */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
-	GsiPlace place; /* of the worker that runs a statement for it */
+	Place place; /* of the worker that runs a statement for it */
 	GsiPhase phase;
 	int64 blocks_done;
 	int64 blocks_total;
@@ -83,14 +73,8 @@ extern void gsi_remove_index(GsiWork *work);
 extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
 							 bool validate);
 
-/* place.c */
-extern int dyn_max_index_workers;
-extern void gsi_settings_init(void);
-extern bool gsi_try_place(Oid role, GsiPlace *place);
-extern void gsi_leave_place(GsiPlace *place);
-extern bool gsi_take_own_place(void);
-
 /* queue.c */
+extern const Service gsi_service;
 extern bool gsi_start_waiting(void);
 
 /* later.c */
@@ -110,21 +94,6 @@ extern void gsi_backfill(GsiWork *work);
 /* btree.c */
 extern void gsi_build_btree(GsiWork *work);
 extern void gsi_drop_btree(GsiWork *work);
-
-/* worker.c */
-extern bool gsi_try_in_worker(GsiWork *work, const char *sql);
-extern void gsi_run_in_worker(GsiWork *work, const char *sql);
-extern bool gsi_runs_statements(void);
-extern bool gsi_worker_call(const char *sql, char **statement);
-extern void gsi_worker_user(Oid *session_user, Oid *role);
-extern void gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
-								Datum argument);
-extern void gsi_register_launcher(const char *type, const char *function);
-extern void gsi_worker_start(void);
-extern void gsi_worker_connect(Oid database, Oid session_user, Oid role);
-extern void gsi_worker_settings(const char *const (*values)[2], int n);
-extern void gsi_worker_run(const char *sql);
-extern PGDLLEXPORT void dyn_index_worker_main(Datum handle);
 
 /* progress.c */
 extern void gsi_progress(GsiWork *work, GsiPhase phase);

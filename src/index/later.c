@@ -23,6 +23,7 @@
 
 #include "index/index.h"
 #include "index/queue.h"
+#include "work/background.h"
 
 typedef struct Pending
 {
@@ -42,7 +43,7 @@ gsi_start_request(const GsiRequest *request, const char *table)
 {
 	BackgroundWorker worker;
 
-	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_later_main", (Datum) 0);
+	background_describe(&worker, STATEMENT_WORKER, "dyn_index_later_main", (Datum) 0);
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: indexes of table %s", table);
 	memcpy(worker.bgw_extra, request, sizeof(GsiRequest));
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
@@ -102,7 +103,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 		RegisterXactCallback(end_of_transaction, NULL);
 	registered = true;
 	what->request.database = MyDatabaseId;
-	gsi_worker_user(&what->request.session_user, &what->request.role);
+	statement_user(&what->request.session_user, &what->request.role);
 	what->request.relid = table->relid;
 	what->table = pstrdup(work->procedure.table);
 	what->what = work->ttl ? "time to live" : "the index";
@@ -111,6 +112,8 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
 	gsi_enqueue(table->extension_namespace, &what->request);
+	/* should the worker not come, or not come to its end */
+	service_wake(&gsi_service);
 }
 
 /*
@@ -169,8 +172,8 @@ go_on(const char *call)
 {
 	char *statement;
 
-	while (!gsi_worker_call(call, &statement))
-		gsi_worker_run(statement);
+	while (!statement_call(call, &statement))
+		statement_run_here(statement);
 }
 
 /* An error that ends the request: it would come again. */
@@ -219,7 +222,7 @@ start_next(int code, Datum database)
 static bool
 begin(const GsiRequest *request)
 {
-	if (!gsi_take_own_place())
+	if (!place_take_own())
 	{
 		if (request->noted)
 			gsi_forget_attempt(request->relid);
@@ -248,15 +251,15 @@ dyn_index_later_main(Datum unused)
 	static const char *const settings[][2] = {{"lock_timeout", "0"}};
 	GsiRequest request;
 
-	gsi_worker_start();
+	background_start();
 	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(GsiRequest));
-	gsi_worker_connect(request.database, request.session_user, request.role);
+	background_connect(request.database, request.session_user, request.role);
 	if (!OidIsValid(request.session_user))
 		(void) gsi_start_waiting();
 	else
 	{
 		/* waiting is what a concurrent build does */
-		gsi_worker_settings(settings, lengthof(settings));
+		background_settings(settings, lengthof(settings));
 		if (begin(&request))
 			work_on(&request);
 	}

@@ -6,7 +6,7 @@
  * transaction itself: it says for whom a worker is to work.  What is to be done is in the table's
  * schema.  The row is there until the worker has ended its work, by success or by an error, so what
  * waits for a place, or was cut off by a crash, is found again: by each worker that gives up its
- * place, and where the library is preloaded by those that remove expired items, too.
+ * place, and where the library is preloaded by visits of the database, too.
  *
  * A worker that was cut off is started again later each time: it may be what has taken the server
  * down.
@@ -190,16 +190,16 @@ choose(List *requests)
 	foreach (cell, requests)
 	{
 		GsiRequest *request = lfirst(cell);
-		GsiPlace *place = palloc0(sizeof(GsiPlace));
+		Place *place = palloc0(sizeof(Place));
 		Oid role = OidIsValid(request->role) ? request->role : request->session_user;
 
-		if (procedure_is_at_work(request->relid) || !gsi_try_place(role, place))
+		if (procedure_is_at_work(request->relid) || !place_try(role, place))
 			continue;
 		places = lappend(places, place);
 		chosen = lappend(chosen, request);
 	}
 	foreach (cell, places)
-		gsi_leave_place(lfirst(cell));
+		place_leave(lfirst(cell));
 	return chosen;
 }
 
@@ -234,3 +234,29 @@ gsi_start_waiting(void)
 	MemoryContextDelete(context);
 	return waiting > 0;
 }
+
+/*
+ * What nobody is at work on although nobody else gives up a place: after a restart, a crash, or the
+ * end of a worker.  While there are requests, each is looked at again after some seconds.
+ */
+static VisitAnswer
+visit(Visit *visit)
+{
+	/* who lets nobody write by default means us as well */
+	return !DefaultXactReadOnly && gsi_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
+}
+
+static const bool enabled = true;
+static const int max_workers = 1;
+static const int interval = 5;
+static const int probe_interval = 300;
+
+const Service gsi_service = {.worker = "dynamo_table index requests",
+							 .purpose = "go on with requests for indexes",
+							 .enabled = &enabled,
+							 .max_workers = &max_workers,
+							 .interval = &interval,
+							 .probe_interval = &probe_interval,
+							 .patience = 5,
+							 .max_back_off = 300,
+							 .visit = visit};

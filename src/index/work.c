@@ -91,7 +91,7 @@ void
 gsi_end(GsiWork *work)
 {
 	procedure_end(&work->procedure);
-	gsi_leave_place(&work->place);
+	place_leave(&work->place);
 	pgstat_progress_end_command();
 }
 

@@ -30,7 +30,7 @@
 
 #include "work/owned.h"
 #include "ground/compat.h"
-#include "stream/background.h"
+#include "stream/service.h"
 #include "stream/collect.h"
 
 /* While there is nothing to collect, how far that has come is noted after so much: milliseconds, bytes. */

@@ -14,7 +14,7 @@
 #include "utils/snapmgr.h"
 
 #include "ground/extension.h"
-#include "stream/background.h"
+#include "stream/service.h"
 #include "stream/collect.h"
 #include "work/brief_lock.h"
 #include "work/procedure.h"

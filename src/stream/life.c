@@ -31,8 +31,8 @@
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "stream/stream.h"
-#include "ttl/ttl.h"
 #include "work/procedure.h"
+#include "work/service.h"
 
 /* What a procedure knows. */
 typedef struct Life
@@ -304,12 +304,12 @@ require_failover(const Life *life)
 static void
 tell_who_collects(void)
 {
-	if (dyn_preloaded && dyn_stream_collector)
+	if (service_is_shared() && dyn_stream_collector)
 		return;
 	ereport(
 		NOTICE,
 		(errmsg("changes of items are collected by dyn_collect_streams only"),
-		 dyn_preloaded
+		 service_is_shared()
 			 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
 			 : errhint(
 				   "Preload dynamo_table for a background worker, or schedule that procedure.")));

@@ -19,7 +19,7 @@
 
 #include "catalog/rights.h"
 #include "ground/arn.h"
-#include "stream/background.h"
+#include "stream/service.h"
 #include "stream/stream.h"
 
 /* A name that finds the table, whose relation is called so. */

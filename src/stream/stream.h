@@ -48,7 +48,7 @@ extern int dyn_stream_retention; /* seconds */
 extern int dyn_stream_shards;
 extern void dyn_stream_init(void);
 
-/* shared.c */
+/* progress.c */
 extern void stream_wait_for_records(int milliseconds);
 
 /* lock.c: the fields of advisory locks */

@@ -25,9 +25,9 @@
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
-#include "index/place_plan.h"
 #include "transfer/transfer.h"
 #include "work/procedure.h"
+#include "work/tid_plan.h"
 
 #define LINES_BATCH 5000
 #define MAX_BATCH 1000000
@@ -242,17 +242,17 @@ read_range(Source *source, BlockNumber to)
 	ItemPointerData end;
 	Datum bounds[] = {PointerGetDatum(&source->next), PointerGetDatum(&end)};
 	char *sql = source_sql(source);
-	PlaceSwitches before;
+	PlanSwitches before;
 
 	ItemPointerSet(&end, to, 0);
-	place_plan_begin(&before);
+	tid_plan_begin(&before);
 	PG_TRY();
 	{
 		run(sql, bounds);
 	}
 	PG_FINALLY();
 	{
-		place_plan_end(&before);
+		tid_plan_end(&before);
 	}
 	PG_END_TRY();
 }

@@ -14,6 +14,7 @@
 
 #include "ground/errors.h"
 #include "index/index.h"
+#include "ttl/service.h"
 #include "ttl/ttl.h"
 
 /* Its btree is named after the table and this. */
@@ -28,6 +29,7 @@ ttl_begin_work(GsiWork *work, const char *procedure)
 {
 	work->procedure.name = procedure;
 	work->ttl = true;
+	work->service = &ttl_service;
 	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
 }
 
@@ -104,7 +106,7 @@ ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribu
 	if (empty && !has_btree)
 		dyn_execute(btree);
 	if (empty)
-		ttl_wake_launcher();
+		service_wake(&ttl_service);
 	return empty;
 }
 

@@ -17,6 +17,7 @@
 #include "ground/errors.h"
 #include "index/index.h"
 #include "ttl/ttl.h"
+#include "work/service.h"
 
 /* What dyn_enable_ttl() is to make. */
 typedef struct Wanted
@@ -29,12 +30,12 @@ typedef struct Wanted
 static void
 tell_who_sweeps(const char *table)
 {
-	if (dyn_preloaded && dyn_ttl_worker)
+	if (service_is_shared() && dyn_ttl_worker)
 		return;
 	ereport(
 		NOTICE,
 		(errmsg("expired items of table \"%s\" are removed by dyn_sweep_ttl only", table),
-		 dyn_preloaded
+		 service_is_shared()
 			 ? errhint("Set dynamo_table.ttl_worker to on, or schedule that procedure.")
 			 : errhint(
 				   "Preload dynamo_table for a background worker, or schedule that procedure.")));

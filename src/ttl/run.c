@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "ttl/service.h"
 #include "ttl/ttl.h"
 
 /* Dead entries that are not worth remembering a place for; dyn_ttl_tables has the number too. */
@@ -27,25 +28,6 @@
 
 /* Seconds after which a sweep is noted that has removed nothing. */
 #define NOTE_AFTER 60
-
-/*
- * Seconds that a table, or a database, is left alone at most after failures, and after those that have
- * taken the server down; these cost everybody more, so they begin with more, too.
- */
-#define MAX_BACK_OFF 300
-#define CRASH_INTERVALS 4 /* after the first one */
-#define MAX_CRASH_BACK_OFF (24 * 60 * 60)
-
-/* In milliseconds: twice as long after each, and an interval in any case. */
-int64
-ttl_back_off(int failures, bool crashed)
-{
-	int64 first = dyn_ttl_interval * (crashed ? (int64) CRASH_INTERVALS : 1);
-	int64 seconds = first << Min(Max(failures - 1, 0), 20);
-
-	seconds = Min(seconds, crashed ? MAX_CRASH_BACK_OFF : MAX_BACK_OFF);
-	return Max(seconds, dyn_ttl_interval) * 1000;
-}
 
 static bool
 over(TimestampTz since, TimestampTz now, int seconds)
@@ -114,8 +96,8 @@ count_failures(const TtlSweep *sweep, TtlState *state, TimestampTz now)
 	if (sweep->error != NULL)
 	{
 		state->failures = Min(state->failures, PG_INT32_MAX - 1) + 1;
-		state->retry_at =
-			TimestampTzPlusMilliseconds(now, ttl_back_off(state->failures, sweep->crashed));
+		state->retry_at = TimestampTzPlusMilliseconds(
+			now, service_back_off(&ttl_service, state->failures, sweep->crashed));
 	}
 	else if (sweep->finished)
 		state->failures = 0;

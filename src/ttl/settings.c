@@ -6,13 +6,11 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/guc.h"
 
-#include "ttl/background.h"
+#include "ttl/service.h"
 #include "ttl/ttl.h"
 
-bool dyn_preloaded;
 bool dyn_ttl_worker;
 int dyn_ttl_max_workers;
 int dyn_ttl_interval;
@@ -30,18 +28,17 @@ number(const char *name, const char *short_desc, const char *long_desc, int *val
 							NULL, NULL, NULL);
 }
 
-/* Define the settings of sweeps, and set dyn_preloaded.  Called once, by _PG_init(). */
+/* Define the settings of sweeps.  Called once, by _PG_init(). */
 void
 dyn_ttl_init(void)
 {
-	dyn_preloaded = process_shared_preload_libraries_in_progress;
 	DefineCustomBoolVariable("dynamo_table.ttl_worker",
 							 "Sets whether background workers remove expired items.",
 							 "They run only if the library is in shared_preload_libraries.",
 							 &dyn_ttl_worker, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	number("dynamo_table.ttl_max_workers",
 		   "Sets how many background workers sweep at the same time.", NULL, &dyn_ttl_max_workers,
-		   2, 1, TTL_MAX_WORKERS, 0);
+		   2, 1, MAX_VISITORS, 0);
 	number("dynamo_table.ttl_interval", "Sets the time between two sweeps of a table.", NULL,
 		   &dyn_ttl_interval, 5, 1, 24 * 60 * 60, GUC_UNIT_S);
 	number("dynamo_table.ttl_budget", "Sets how long a background worker sweeps at a time.",

@@ -36,11 +36,12 @@
 #include "utils/timestamp.h"
 
 #include "ground/compat.h"
-#include "index/place_plan.h"
 #include "ground/mark.h"
 #include "ttl/ttl.h"
+#include "work/background.h"
 #include "work/brief_lock.h"
 #include "work/procedure.h"
+#include "work/tid_plan.h"
 
 /* Entries that are read at once: each reading may have to pass all that went before. */
 #define DUE_AT_ONCE 20000
@@ -229,9 +230,9 @@ static void
 plan_by_place(SPIPlanPtr plan)
 {
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
-	PlaceSwitches before;
+	PlanSwitches before;
 
-	place_plan_begin(&before);
+	tid_plan_begin(&before);
 	PG_TRY();
 	{
 		ReleaseCachedPlan(GetCachedPlan(source, NULL, CurrentResourceOwner, NULL),
@@ -239,7 +240,7 @@ plan_by_place(SPIPlanPtr plan)
 	}
 	PG_FINALLY();
 	{
-		place_plan_end(&before);
+		tid_plan_end(&before);
 	}
 	PG_END_TRY();
 }
@@ -346,7 +347,7 @@ static bool
 goes_on(const TtlSweep *sweep)
 {
 	return sweep->error == NULL && !sweep->absent &&
-		   !(sweep->limits.background && ttl_database_is_locked(MyDatabaseId)) &&
+		   !(sweep->limits.background && background_is_locked(MyDatabaseId)) &&
 		   (sweep->limits.budget == 0 ||
 			!TimestampDifferenceExceeds(sweep->start, GetCurrentTimestamp(), sweep->limits.budget));
 }

@@ -17,7 +17,6 @@
 
 #include "catalog/expiry.h"
 #include "catalog/table.h"
-#include "index/index.h"
 
 /* An item that was due when the index was read. */
 typedef struct TtlDue
@@ -84,7 +83,6 @@ extern void ttl_sweep(TtlSweep *sweep);
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
 extern void ttl_run(TtlSweep *sweep);
 extern void ttl_note_failure(Oid schema, TtlSweep *sweep);
-extern int64 ttl_back_off(int failures, bool crashed);
 
 /* state.c */
 typedef struct TtlState
@@ -103,26 +101,23 @@ extern void ttl_read_state(Oid schema, Oid relid, TtlState *state);
 extern void ttl_write_state(const TtlState *state, const TtlSweep *sweep);
 extern void ttl_forget_state(const DynTable *table);
 
-/* declare.c */
-extern void ttl_begin_work(GsiWork *work, const char *procedure);
+/* declare.c: as work on an index */
+struct GsiWork;
+
+extern void ttl_begin_work(struct GsiWork *work, const char *procedure);
 extern void ttl_check_attribute(const DynTable *table, ItemSpan attribute);
 extern void ttl_check_enable(const DynTable *table, ItemSpan attribute);
 extern void ttl_check_disable(const DynTable *table);
 extern void ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute);
-extern bool ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
-						bool hide_expired);
+extern bool ttl_declare(struct GsiWork *work, Relation rel, const DynTable *table,
+						ItemSpan attribute, bool hide_expired);
 extern void ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired);
 
 /* enable.c */
 extern void ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *procedure);
 extern void ttl_disable(ItemSpan name, const char *procedure);
 
-/* shared.c */
-extern void ttl_wake_launcher(void);
-extern bool ttl_database_is_locked(Oid database);
-
 /* settings.c */
-extern bool dyn_preloaded;
 extern bool dyn_ttl_worker;
 extern int dyn_ttl_max_workers;
 extern int dyn_ttl_interval; /* seconds */

@@ -83,8 +83,8 @@ value(q{CREATE EXTENSION dynamo_table;
 	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN OLD; END $$});
 
 # The launcher, which is in no database
-wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl launcher'});
-is(value(q{SELECT application_name, datname IS NULL FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl launcher'}), 'dynamo_table ttl launcher|t', 'the launcher');
+wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'});
+is(value(q{SELECT application_name, datname IS NULL FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'}), 'dynamo_table launcher|t', 'the launcher');
 
 # What expires goes, and nothing else; dyn_enable_ttl() says nothing
 value(q{SELECT dyn_create_table('app', 'id S')});

@@ -356,7 +356,7 @@ check_storage($node, 'after the load');
 # No free worker, which is told once
 configure('dynamo_table.stream_collector = off');
 wait_for("SELECT count(*) = 0 $collectors");
-$node->append_conf('postgresql.conf', "max_worker_processes = 2\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\ndynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
+$node->append_conf('postgresql.conf', "max_worker_processes = 1\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\ndynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
 my $offset = -s $node->logfile;
 $node->restart;
 $node->wait_for_log(qr/no background worker is free to collect changes of items/, $offset);

@@ -41,7 +41,7 @@ $node->start;
 value('CREATE EXTENSION dynamo_table');
 my @functions = split /\n/, value(q{SELECT DISTINCT prosrc FROM pg_proc WHERE probin = '$libdir/dynamo_table'});
 my @expected = sort @functions, (map { "pg_finfo_$_" } @functions), 'Pg_magic_func', '_PG_init', '_PG_output_plugin_init',
-	map { "dyn_${_}_main" } qw(index_later index_worker stream_launcher stream_worker ttl_launcher ttl_worker);
+	map { "dyn_${_}_main" } qw(index_later launcher statement visit);
 my ($library) = glob(configured('pkglibdir') . '/dynamo_table.*');
 my ($symbols) = run_command([ 'nm', '-D', '--defined-only', $library ]);
 my @shown = sort map { (split)[2] } split /\n/, $symbols;

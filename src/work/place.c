@@ -13,8 +13,9 @@
 #include "storage/lock.h"
 #include "utils/guc.h"
 
-#include "index/index.h"
 #include "work/brief_lock.h"
+#include "work/place.h"
+#include "work/procedure.h"
 
 int dyn_max_index_workers;
 
@@ -28,7 +29,7 @@ int dyn_max_index_workers;
 #define PLACE_PAUSE 50
 #define PLACE_ATTEMPTS 4
 
-static GsiPlace own; /* for as long as the process lasts */
+static Place own; /* for as long as the process lasts */
 
 /* One of n that this session does not have either. */
 static bool
@@ -54,7 +55,7 @@ lock_one(LOCKTAG *tag, Oid role, int n)
 
 /* Defines dynamo_table.max_index_workers.  To be called once, when the library is loaded. */
 void
-gsi_settings_init(void)
+place_settings_init(void)
 {
 	DefineCustomIntVariable(
 		"dynamo_table.max_index_workers",
@@ -65,7 +66,7 @@ gsi_settings_init(void)
 
 /* Take a place for what works for a role; false if there is none. */
 bool
-gsi_try_place(Oid role, GsiPlace *place)
+place_try(Oid role, Place *place)
 {
 	int n = dyn_max_index_workers;
 
@@ -82,7 +83,7 @@ gsi_try_place(Oid role, GsiPlace *place)
 
 /* If it is taken. */
 void
-gsi_leave_place(GsiPlace *place)
+place_leave(Place *place)
 {
 	if (!place->taken)
 		return;
@@ -93,13 +94,13 @@ gsi_leave_place(GsiPlace *place)
 
 /* Take one for this process, a background worker. */
 bool
-gsi_take_own_place(void)
+place_take_own(void)
 {
 	for (int i = 0; i < PLACE_ATTEMPTS && !own.taken; i++)
 	{
 		if (i > 0)
 			work_sleep(PLACE_PAUSE);
-		(void) gsi_try_place(GetUserId(), &own);
+		(void) place_try(GetUserId(), &own);
 	}
 	return own.taken;
 }

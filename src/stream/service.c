@@ -1,10 +1,13 @@
 /*
- * worker.c
- *	  The collector: a background worker that collects in one database for as long as it has streams.
+ * service.c
+ *	  Change streams as a service of background workers: the collector of a database.
  *
  * It is a session of the bootstrap superuser, but does nothing beyond collecting.  It holds nothing between
- * rounds but the slot; who wants that, or the database for himself, ends it, and the launcher
+ * rounds but the slot; who wants that, or the database alone, ends it, and the launcher
  * starts it again.
+ *
+ * A database that needs one has a slot, which is in shared memory; so nobody has to be connected to it
+ * to know that.
  */
 #include "postgres.h"
 
@@ -12,27 +15,20 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/interrupt.h"
-#include "storage/latch.h"
+#include "replication/slot.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
-#include "ground/extension.h"
 #include "ground/compat.h"
-#include "index/index.h"
-#include "stream/background.h"
+#include "ground/extension.h"
 #include "stream/collect.h"
-#include "ttl/ttl.h"
+#include "stream/service.h"
+#include "work/background.h"
 
-/* It may be connected to the database whose settings are no matter.  What it commits can be collected again. */
-static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"},
-										  {"synchronous_commit", "off"},
-										  {"default_transaction_isolation", "read committed"},
-										  {"lock_timeout", "0"},
-										  {"statement_timeout", "0"},
-										  {"transaction_timeout", "0"},
-										  {"idle_in_transaction_session_timeout", "0"}};
+/* What it commits can be collected again. */
+static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_commit", "off"}};
 
 /*
  * Milliseconds between two looks at the WAL: for so long after there were records, then for so long, and then
@@ -50,7 +46,7 @@ static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"}
 #define REST 3
 #define MAX_REST 10
 
-/* Milliseconds between two looks whether somebody wants the database for himself. */
+/* Milliseconds between two looks whether somebody wants the database alone. */
 #define LOOK_AROUND 1000
 
 typedef struct Worker
@@ -89,28 +85,14 @@ is_over(TimestampTz *last, int milliseconds)
  * Leaving
  */
 
-static void
-reload(void)
-{
-	if (!ConfigReloadPending)
-		return;
-	ConfigReloadPending = false;
-	ProcessConfigFile(PGC_SIGHUP);
-}
-
 /* Who copies or renames the database waits five seconds for others to leave it. */
 static bool
 is_wanted_by_others(Worker *worker)
 {
-	bool locked;
-
 	if (!is_over(&worker->looked, LOOK_AROUND))
 		return false;
 	worker->looked = GetCurrentTimestamp();
-	begin();
-	locked = ttl_database_is_locked(MyDatabaseId);
-	commit();
-	return locked;
+	return background_is_locked(MyDatabaseId);
 }
 
 /* Who lets nobody write by default means us as well. */
@@ -140,9 +122,7 @@ static void
 wait_for_wal(Worker *worker)
 {
 	worker->pause = next_pause(worker, worker->pause);
-	WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-			  Max(worker->pause, worker->rest), custom_wait_event("DynamoStreamCollector"));
-	ResetLatch(MyLatch);
+	background_wait(Max(worker->pause, worker->rest), "DynamoStreamCollector");
 	worker->rest = 0;
 }
 
@@ -169,10 +149,10 @@ collect(Worker *worker)
 {
 	while (!is_to_leave(worker))
 	{
-		if (!collect_some(worker))
+		if (collect_some(worker))
+			background_heed();
+		else
 			wait_for_wal(worker);
-		CHECK_FOR_INTERRUPTS();
-		reload();
 	}
 }
 
@@ -199,35 +179,85 @@ wait_after_death(Worker *worker)
 	{
 		if (is_to_leave(worker))
 			return false;
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(left, LOOK_AROUND),
-				  custom_wait_event("DynamoStreamCollector"));
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		reload();
+		background_wait(Min(left, LOOK_AROUND), "DynamoStreamCollector");
 	}
 	return !is_to_leave(worker);
 }
 
-/*
- * Entry point of the background worker that collects changes in a database, given by its OID.  It
- * ends if another process collects or collecting is switched off; the launcher starts it again
- * where it is needed.
- */
-void
-dyn_stream_worker_main(Datum database)
+/* It ends if another process collects, or if collecting is switched off.  Any end is a reason to begin later. */
+static VisitAnswer
+visit(Visit *visit)
 {
 	Worker worker = {.collector = {.begin = begin, .commit = commit}};
 
-	gsi_worker_start();
-	gsi_worker_connect(DatumGetObjectId(database), InvalidOid, InvalidOid);
-	gsi_worker_settings(settings, lengthof(settings));
 	/* a round holds a transaction as a whole, and whoever writes a large one must not stop all collecting */
 	SetConfigOption("temp_file_limit", "-1", PGC_SUSET, PGC_S_SESSION);
 	stream_attempt_worker_init();
 	worker.looked = worker.active = GetCurrentTimestamp();
 	if (!wait_after_death(&worker) || !open_collector(&worker.collector))
-		return;
+		return VISIT_SILENT;
 	pgstat_report_activity(STATE_RUNNING, "collecting changes of items");
 	collect(&worker);
 	stream_collector_close(&worker.collector);
+	return VISIT_SILENT;
 }
+
+/*
+ * Databases
+ */
+
+/* One that is being made, or that somebody else has, is not to be taken. */
+static bool
+is_free(ReplicationSlot *slot, Oid *database)
+{
+	NameData name = {0};
+	bool found;
+
+	SpinLockAcquire(&slot->mutex);
+	*database = slot->data.database;
+	found = slot->data.persistency == RS_PERSISTENT && slot->active_pid == 0 &&
+			!slot_is_invalid(slot) && strcmp(NameStr(slot->data.plugin), STREAM_PLUGIN) == 0;
+	strlcpy(NameStr(name), NameStr(slot->data.name), NAMEDATALEN);
+	SpinLockRelease(&slot->mutex);
+	return found && strcmp(NameStr(name), psprintf(STREAM_SLOT, *database)) == 0;
+}
+
+/* Those with a free slot, in which nobody collects. */
+static List *
+databases(void)
+{
+	List *found = NIL;
+	ListCell *cell;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (int i = 0; i < max_replication_slots; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+		Oid database;
+
+		if (slot->in_use && is_free(slot, &database))
+			found = lappend_oid(found, database);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	foreach (cell, found)
+		if (stream_is_collected(lfirst_oid(cell)))
+			found = foreach_delete_current(found, cell);
+	return found;
+}
+
+/* Seconds until a collector is followed by another at least. */
+static const int interval = 1;
+
+const Service stream_service = {.worker = "dynamo_table stream collector",
+								.purpose = "collect changes of items",
+								.resident = true,
+								.enabled = &dyn_stream_collector,
+								.interval = &interval,
+								.probe_interval = &interval,
+								.max_back_off = 60,
+								.databases = databases,
+								.visit = visit,
+								.settings = settings,
+								.nsettings = lengthof(settings),
+								.shared_size = stream_progress_size,
+								.share = stream_progress_share};

@@ -1,6 +1,6 @@
 /*
- * worker.c
- *	  The worker that visits a database: it sweeps the tables with time to live, and ends.
+ * service.c
+ *	  Time to live as a service of background workers: a visit sweeps a database's tables.
  *
  * Owners of tables take turns, beginning with the one after that with which the last visit ended:
  * each turn is one table, the one that has been due for longest, and has its share of the time.  So
@@ -34,9 +34,9 @@
 #include "utils/timestamp.h"
 
 #include "ground/extension.h"
-#include "index/index.h"
-#include "ttl/background.h"
+#include "ttl/service.h"
 #include "ttl/ttl.h"
+#include "work/background.h"
 
 /* The least of a table's share, in milliseconds. */
 #define MIN_SHARE 100
@@ -47,12 +47,6 @@
  */
 #define MAX_TRUST (60 * 1000)
 #define MAX_WAIT (25 * 60 * 60 * INT64CONST(1000))
-
-static const char *const settings[][2] = {{"search_path", "pg_catalog, pg_temp"},
-										  {"lock_timeout", "500ms"},
-										  {"statement_timeout", "0"},
-										  {"transaction_timeout", "0"},
-										  {"idle_in_transaction_session_timeout", "0"}};
 
 /* A table that is due. */
 typedef struct Turn
@@ -66,7 +60,7 @@ typedef struct Turn
 typedef struct Worker
 {
 	MemoryContext context; /* outlives transactions */
-	TtlVisit visit;
+	Visit *visit;
 	Oid schema; /* of the extension; InvalidOid: it is not installed */
 	List *tables;
 	Turn *turns; /* in the order of owners, and of the times at which they were due */
@@ -121,16 +115,6 @@ describe(Oid relid, MemoryContext context)
 	return schema == NULL ? NULL : psprintf("%s.%s", schema, name);
 }
 
-/* Also for the case that the server goes down. */
-static void
-publish(Worker *worker, Oid relid)
-{
-	if (relid != worker->visit.relid)
-		ttl_trace(worker->visit.slot, MyDatabaseId, relid);
-	worker->visit.relid = relid;
-	(void) ttl_publish_visit(&worker->visit);
-}
-
 /*
  * One table
  */
@@ -182,14 +166,14 @@ catch_error(Worker *worker, TtlSweep *sweep)
 	MemoryContextSwitchTo(worker->context);
 	FlushErrorState();
 	RESUME_INTERRUPTS();
-	if (TimestampDifferenceExceeds(worker->visit.began, GetCurrentTimestamp(), TTL_STAY) &&
+	if (TimestampDifferenceExceeds(worker->visit->began, GetCurrentTimestamp(), VISIT_STAY) &&
 		sweep->error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 		sweep->error =
 			make_error(ERRCODE_QUERY_CANCELED,
 					   psprintf("a batch of up to %d items takes longer than a worker may stay",
 								sweep->limits.batch));
 	/* what goes wrong from here on is not the table's fault */
-	publish(worker, InvalidOid);
+	visit_end_work(worker->visit);
 	note_failure(worker, sweep);
 }
 
@@ -210,7 +194,7 @@ static void
 run_until_cancelled(Worker *worker, TtlSweep *sweep)
 {
 	enable_timeout_at(STATEMENT_TIMEOUT,
-					  TimestampTzPlusMilliseconds(worker->visit.began, TTL_STAY));
+					  TimestampTzPlusMilliseconds(worker->visit->began, VISIT_STAY));
 	PG_TRY();
 	{
 		run(sweep);
@@ -252,15 +236,15 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 
 	if (name == NULL)
 		return true;
-	worker->visit.owner = turn->owner;
-	publish(worker, sweep.relid);
+	worker->visit->turn = turn->owner;
+	visit_begin_work(worker->visit, sweep.relid);
 	pgstat_report_activity(STATE_RUNNING, psprintf("sweeping expired items of %s", name));
 	run_until_cancelled(worker, &sweep);
 	if (sweep.error != NULL)
 		tell(&sweep, name);
 	pgstat_report_activity(STATE_IDLE, NULL);
 	pgstat_report_stat(true);
-	publish(worker, InvalidOid);
+	visit_end_work(worker->visit);
 	due = next_due_time(&sweep);
 	ttl_set_due(sweep.relid, due);
 	return due > GetCurrentTimestamp();
@@ -272,7 +256,7 @@ sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 
 /* A table whose sweep ended a visit before. */
 static void
-note_culprit(Worker *worker, TtlCulprit culprit)
+note_culprit(Worker *worker, Culprit culprit)
 {
 	TtlSweep sweep = {.relid = culprit.relid, .crashed = culprit.crashed};
 	char *name = describe(sweep.relid, worker->context);
@@ -291,22 +275,10 @@ static void
 note_culprits(Worker *worker)
 {
 	MemoryContextSwitchTo(worker->context);
-	for (int i = 0; worker->tables != NIL && i < worker->visit.nculprits; i++)
-		note_culprit(worker, worker->visit.culprits[i]);
-	worker->visit.nculprits = 0;
-	(void) ttl_publish_visit(&worker->visit);
-}
-
-/* What DROP DATABASE and others wait for, who wait for not more than five seconds. */
-static bool
-is_to_leave(void)
-{
-	bool locked;
-
-	StartTransactionCommand();
-	locked = ttl_database_is_locked(MyDatabaseId);
-	CommitTransactionCommand();
-	return locked;
+	for (int i = 0; worker->tables != NIL && i < worker->visit->nculprits; i++)
+		note_culprit(worker, worker->visit->culprits[i]);
+	worker->visit->nculprits = 0;
+	visit_publish(worker->visit);
 }
 
 static int
@@ -358,7 +330,7 @@ find_turns(Worker *worker)
 	}
 	end_transaction();
 	qsort(worker->turns, worker->nturns, sizeof(Turn), compare_turns);
-	worker->visit.left = worker->nturns;
+	worker->visit->left = worker->nturns;
 }
 
 /* The first table that is left of the owner who comes after the last one; NULL if there is none. */
@@ -373,7 +345,7 @@ next_turn(Worker *worker)
 
 		if (turn->taken)
 			continue;
-		if (turn->owner > worker->visit.owner)
+		if (turn->owner > worker->visit->turn)
 			return turn;
 		if (first == NULL)
 			first = turn;
@@ -388,8 +360,8 @@ take_turn(Worker *worker, Turn *turn)
 	TimestampTz now = GetCurrentTimestamp();
 
 	turn->taken = true;
-	worker->visit.left--;
-	return ttl_claim(turn->relid, now, TimestampTzPlusMilliseconds(now, 2 * TTL_OVERSTAY));
+	worker->visit->left--;
+	return ttl_claim(turn->relid, now, TimestampTzPlusMilliseconds(now, 2 * VISIT_OVERSTAY));
 }
 
 /* False if there is more to do. */
@@ -403,10 +375,10 @@ sweep_tables(Worker *worker)
 	while ((turn = next_turn(worker)) != NULL)
 	{
 		long left = dyn_ttl_budget -
-					TimestampDifferenceMilliseconds(worker->visit.began, GetCurrentTimestamp());
+					TimestampDifferenceMilliseconds(worker->visit->began, GetCurrentTimestamp());
 
 		CHECK_FOR_INTERRUPTS();
-		if (left <= 0 || is_to_leave())
+		if (left <= 0 || background_is_locked(MyDatabaseId))
 			return false;
 		if (!take_turn(worker, turn))
 			continue;
@@ -414,60 +386,43 @@ sweep_tables(Worker *worker)
 		MemoryContextSwitchTo(context);
 		done &=
 			sweep_table(worker, turn,
-						(int) Min(Max(left / (worker->visit.left + 1), MIN_SHARE), left), context);
+						(int) Min(Max(left / (worker->visit->left + 1), MIN_SHARE), left), context);
 	}
 	return done;
 }
 
-static void
-visit(Worker *worker)
+static VisitAnswer
+visit(Visit *visit)
 {
-	TtlAnswer answer = TTL_NOTHING;
+	Worker worker = {.visit = visit};
+	VisitAnswer answer = VISIT_NOTHING;
 
-	/* who lets nobody write by default means us as well */
-	if (!DefaultXactReadOnly)
-	{
-		look_around(worker);
-		if (OidIsValid(worker->schema) && gsi_start_waiting())
-			answer = TTL_DONE;
-	}
-	note_culprits(worker);
-	MemoryContextSwitchTo(worker->context);
-	if (worker->tables != NIL)
-	{
-		find_turns(worker);
-		answer = sweep_tables(worker) ? TTL_DONE : TTL_MORE;
-	}
-	worker->visit.answer = answer;
-	worker->visit.left = 0;
-	publish(worker, InvalidOid);
-}
-
-/* Whatever ends the worker but a crash. */
-static void
-end_trace(int code, Datum slot)
-{
-	ttl_trace(DatumGetInt32(slot), InvalidOid, InvalidOid);
-}
-
-void
-dyn_ttl_worker_main(Datum number)
-{
-	Worker worker = {0};
-
-	gsi_worker_start();
-	if (!ttl_find_visit(DatumGetUInt32(number), &worker.visit))
-		return;
-	worker.visit.began = GetCurrentTimestamp();
-	(void) ttl_publish_visit(&worker.visit);
-	before_shmem_exit(end_trace, Int32GetDatum(worker.visit.slot));
-	ttl_trace(worker.visit.slot, worker.visit.database, InvalidOid);
-	gsi_worker_connect(worker.visit.database, InvalidOid, InvalidOid);
-	gsi_worker_settings(settings, lengthof(settings));
 	worker.context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table visit", ALLOCSET_DEFAULT_SIZES);
 	/* where SPI keeps what outlives transactions */
 	PortalContext =
 		AllocSetContextCreate(worker.context, "dynamo_table table", ALLOCSET_DEFAULT_SIZES);
-	visit(&worker);
+	/* who lets nobody write by default means us as well */
+	if (!DefaultXactReadOnly)
+		look_around(&worker);
+	note_culprits(&worker);
+	MemoryContextSwitchTo(worker.context);
+	if (worker.tables != NIL)
+	{
+		find_turns(&worker);
+		answer = sweep_tables(&worker) ? VISIT_DONE : VISIT_MORE;
+	}
+	visit->left = 0;
+	return answer;
 }
+
+const Service ttl_service = {.worker = "dynamo_table ttl worker",
+							 .purpose = "remove expired items",
+							 .enabled = &dyn_ttl_worker,
+							 .max_workers = &dyn_ttl_max_workers,
+							 .interval = &dyn_ttl_interval,
+							 .probe_interval = &dyn_ttl_probe_interval,
+							 .max_back_off = 300,
+							 .visit = visit,
+							 .shared_size = ttl_turns_size,
+							 .share = ttl_turns_share};

@@ -1,12 +1,12 @@
 /*
- * shared.c
- *	  Shared memory of change streams: who collects, how far he has come, and who waits for it.
+ * progress.c
+ *	  Who collects, how far that has come, and who waits for it, in shared memory.
  *
  * It is there if the library is preloaded.  Without it all works but background workers, and who
  * waits has to look now and then.
  *
- * One lock guards the entries of collectors, of which a database has at most one: who has
- * STREAM_LOCK_SLOT in it.  It is held for some instructions, and no other is taken meanwhile.
+ * A database has at most one entry of a collector: of who has STREAM_LOCK_SLOT in it.  The entries are
+ * guarded by the lock of all that services share.
  */
 #include "postgres.h"
 
@@ -17,17 +17,14 @@
 #include "storage/condition_variable.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "ground/compat.h"
-#include "stream/background.h"
+#include "stream/service.h"
 #include "stream/stream.h"
 #include "work/brief_lock.h"
-
-#define NAME "dynamo_table streams"
 
 /* Milliseconds between two looks of who cannot be woken. */
 #define LOOK_AGAIN 50
@@ -41,7 +38,6 @@ typedef struct Collector
 
 typedef struct Shared
 {
-	LWLock *lock;
 	pg_atomic_uint64 additions; /* rounds that have added records */
 	ConditionVariable added;
 	ConditionVariable moved; /* some collector has come further, or gone */
@@ -51,54 +47,26 @@ typedef struct Shared
 
 static Shared *shared = NULL; /* if the library is preloaded */
 static Collector *mine = NULL;
-static shmem_request_hook_type next_request_hook;
-static shmem_startup_hook_type next_startup_hook;
 
-static Size
-memory_size(void)
+/* What it takes of shared memory. */
+Size
+stream_progress_size(void)
 {
 	return add_size(offsetof(Shared, collectors),
 					mul_size(max_replication_slots, sizeof(Collector)));
 }
 
-static void
-request_memory(void)
-{
-	if (next_request_hook != NULL)
-		next_request_hook();
-	RequestAddinShmemSpace(memory_size());
-	RequestNamedLWLockTranche(NAME, 1);
-}
-
-static void
-start_memory(void)
-{
-	bool found;
-
-	if (next_startup_hook != NULL)
-		next_startup_hook();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct(NAME, memory_size(), &found);
-	if (!found)
-	{
-		memset(shared, 0, memory_size());
-		shared->lock = &GetNamedLWLockTranche(NAME)->lock;
-		shared->ncollectors = max_replication_slots;
-		pg_atomic_init_u64(&shared->additions, 0);
-		ConditionVariableInit(&shared->added);
-		ConditionVariableInit(&shared->moved);
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
-
-/* While libraries are preloaded. */
+/* Where it is. */
 void
-stream_shared_init(void)
+stream_progress_share(void *memory, bool new)
 {
-	next_request_hook = shmem_request_hook;
-	shmem_request_hook = request_memory;
-	next_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = start_memory;
+	shared = memory;
+	if (!new)
+		return;
+	shared->ncollectors = max_replication_slots;
+	pg_atomic_init_u64(&shared->additions, 0);
+	ConditionVariableInit(&shared->added);
+	ConditionVariableInit(&shared->moved);
 }
 
 /*
@@ -160,9 +128,9 @@ stream_collector_leaves(void)
 {
 	if (mine == NULL)
 		return;
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared_lock(LW_EXCLUSIVE);
 	mine->database = InvalidOid;
-	LWLockRelease(shared->lock);
+	shared_unlock();
 	mine = NULL;
 	ConditionVariableBroadcast(&shared->moved);
 }
@@ -185,7 +153,7 @@ stream_collector_enters(XLogRecPtr reached)
 	if (!registered)
 		before_shmem_exit(leave_at_exit, 0);
 	registered = true;
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared_lock(LW_EXCLUSIVE);
 	collector = find_collector(MyDatabaseId);
 	if (collector == NULL)
 		collector = find_collector(InvalidOid);
@@ -194,7 +162,7 @@ stream_collector_enters(XLogRecPtr reached)
 			(Collector){.database = MyDatabaseId,
 						.latch = MyLatch,
 						.progress = {.reached = reached, .reached_at = GetCurrentTimestamp()}};
-	LWLockRelease(shared->lock);
+	shared_unlock();
 	mine = collector;
 }
 
@@ -206,11 +174,11 @@ stream_collector_reaches(XLogRecPtr reached, uint64 records)
 
 	if (mine == NULL)
 		return;
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared_lock(LW_EXCLUSIVE);
 	mine->progress.reached = reached;
 	mine->progress.reached_at = now;
 	mine->progress.records += records;
-	LWLockRelease(shared->lock);
+	shared_unlock();
 	ConditionVariableBroadcast(&shared->moved);
 	if (records == 0)
 		return;
@@ -226,13 +194,13 @@ stream_collector_progress(StreamProgress *progress, bool wake)
 
 	if (shared == NULL)
 		return false;
-	LWLockAcquire(shared->lock, LW_SHARED);
+	shared_lock(LW_SHARED);
 	collector = find_collector(MyDatabaseId);
 	if (collector != NULL)
 		*progress = collector->progress;
 	if (collector != NULL && wake)
 		SetLatch(collector->latch);
-	LWLockRelease(shared->lock);
+	shared_unlock();
 	return collector != NULL;
 }
 
@@ -251,8 +219,8 @@ stream_is_collected(Oid database)
 {
 	bool found;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
+	shared_lock(LW_SHARED);
 	found = find_collector(database) != NULL;
-	LWLockRelease(shared->lock);
+	shared_unlock();
 	return found;
 }

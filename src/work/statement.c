@@ -1,5 +1,5 @@
 /*
- * worker.c
+ * statement.c
  *	  Statements that run in no function: a background worker of our own runs one.
  *
  * The worker is a session like the caller's: it connects as the caller's session user, with the
@@ -33,8 +33,9 @@
 
 #include "ground/compat.h"
 #include "ground/errors.h"
-#include "index/index.h"
+#include "work/background.h"
 #include "work/brief_lock.h"
+#include "work/statement.h"
 
 #define QUEUE_SIZE 16384
 #define MESSAGE_DONE 'Z'
@@ -69,7 +70,7 @@ typedef struct WorkerRequest
  * analyzed) has only these, and whoever calls it must not lend his own to what the worker runs.
  */
 void
-gsi_worker_user(Oid *session_user, Oid *role)
+statement_user(Oid *session_user, Oid *role)
 {
 	bool lent = InLocalUserIdChange() || InSecurityRestrictedOperation();
 
@@ -86,7 +87,7 @@ make_request(const char *sql)
 	shm_mq *mq;
 
 	request->database = MyDatabaseId;
-	gsi_worker_user(&request->session_user, &request->role);
+	statement_user(&request->session_user, &request->role);
 	for (int i = 0; i < lengthof(settings); i++)
 		strlcpy(request->settings[i], GetConfigOption(settings[i], false, false), MAX_SETTING);
 	request->queue = queue;
@@ -96,51 +97,17 @@ make_request(const char *sql)
 	return segment;
 }
 
-/*
- * What all background workers of the extension have in common: connected to a database, started by a process that
- * is told of their start and end, and by nobody again.
- */
-void
-gsi_worker_describe(BackgroundWorker *worker, const char *type, const char *function,
-					Datum argument)
-{
-	memset(worker, 0, sizeof(BackgroundWorker));
-	strlcpy(worker->bgw_name, type, BGW_MAXLEN);
-	strlcpy(worker->bgw_type, type, BGW_MAXLEN);
-	strlcpy(worker->bgw_library_name, "dynamo_table", sizeof(worker->bgw_library_name));
-	strlcpy(worker->bgw_function_name, function, sizeof(worker->bgw_function_name));
-	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker->bgw_restart_time = BGW_NEVER_RESTART;
-	worker->bgw_main_arg = argument;
-	worker->bgw_notify_pid = MyProcPid;
-}
-
-/* A launcher, while libraries are preloaded. */
-void
-gsi_register_launcher(const char *type, const char *function)
-{
-	BackgroundWorker worker;
-
-	if (IsBinaryUpgrade)
-		return;
-	gsi_worker_describe(&worker, type, function, (Datum) 0);
-	worker.bgw_restart_time = GSI_RESTART_LAUNCHER;
-	worker.bgw_notify_pid = 0;
-	RegisterBackgroundWorker(&worker);
-}
-
 /* NULL if there is no free slot. */
 static BackgroundWorkerHandle *
-start_worker(const GsiWork *work, dsm_segment *segment)
+start_worker(const Procedure *procedure, dsm_segment *segment)
 {
 	BackgroundWorkerHandle *handle;
 	BackgroundWorker worker;
 
-	gsi_worker_describe(&worker, "dynamo_table index", "dyn_index_worker_main",
+	background_describe(&worker, STATEMENT_WORKER, "dyn_statement_main",
 						UInt32GetDatum(dsm_segment_handle(segment)));
 	snprintf(worker.bgw_name, BGW_MAXLEN, "dynamo_table: index of table %s, for PID %d",
-			 work->procedure.table, MyProcPid);
+			 procedure->table, MyProcPid);
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
@@ -167,7 +134,7 @@ raise_error(StringInfo message)
 		return;
 	error.elevel = ERROR;
 	if (error.sqlerrcode == ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION && error.hint == NULL)
-		error.hint = pstrdup("The index is built by a background worker that connects as the "
+		error.hint = pstrdup("The statement is run by a background worker that connects as the "
 							 "session's user.");
 	ThrowErrorData(&error);
 }
@@ -188,7 +155,7 @@ handle_message(void *data, Size len)
 }
 
 static void
-listen_to_worker(const GsiWork *work, shm_mq_handle *queue)
+listen_to_worker(const Procedure *procedure, shm_mq_handle *queue)
 {
 	bool done = false;
 	void *data;
@@ -198,16 +165,16 @@ listen_to_worker(const GsiWork *work, shm_mq_handle *queue)
 		done |= handle_message(data, len);
 	if (!done)
 		ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
-						errmsg("the background worker for index \"%s\" ended early", work->index),
-						errhint("See the server's log, and call %s again.", work->procedure.name)));
+						errmsg("the background worker for %s ended early", procedure->what),
+						errhint("See the server's log, and call %s again.", procedure->name)));
 }
 
 /* In a place. */
 static bool
-run_in_worker(GsiWork *work, const char *sql)
+run_in_worker(const Procedure *procedure, const char *sql)
 {
 	dsm_segment *segment = make_request(sql);
-	BackgroundWorkerHandle *handle = start_worker(work, segment);
+	BackgroundWorkerHandle *handle = start_worker(procedure, segment);
 	shm_mq_handle *queue;
 
 	if (handle == NULL)
@@ -223,7 +190,7 @@ run_in_worker(GsiWork *work, const char *sql)
 	Assert(!ActiveSnapshotSet());
 	PG_ENSURE_ERROR_CLEANUP(stop_worker, PointerGetDatum(handle));
 	{
-		listen_to_worker(work, queue);
+		listen_to_worker(procedure, queue);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_worker, PointerGetDatum(handle));
 	WaitForBackgroundWorkerShutdown(handle);
@@ -232,35 +199,35 @@ run_in_worker(GsiWork *work, const char *sql)
 }
 
 static bool
-run_in_place(GsiWork *work, const char *sql)
+run_in_place(const Procedure *procedure, Place *place, const char *sql)
 {
-	bool done = run_in_worker(work, sql);
+	bool done = run_in_worker(procedure, sql);
 
-	gsi_leave_place(&work->place);
+	place_leave(place);
 	return done;
 }
 
 /*
  * Run a statement in a worker and wait for its end; false if there is no place, or no worker, to be had.  In
- * a transaction that has no lock and no snapshot.  After an error gsi_end() gives up the place.
+ * a transaction that has no lock and no snapshot.  After an error the caller gives up the place.
  */
 bool
-gsi_try_in_worker(GsiWork *work, const char *sql)
+statement_try(const Procedure *procedure, Place *place, const char *sql)
 {
-	return gsi_try_place(GetUserId(), &work->place) && run_in_place(work, sql);
+	return place_try(GetUserId(), place) && run_in_place(procedure, place, sql);
 }
 
 /* Wait for a place, holding nothing but the session's lock. */
 static void
-await_place(GsiWork *work)
+await_place(const Procedure *procedure, Place *place)
 {
 	bool told = false;
 
-	while (!gsi_try_place(GetUserId(), &work->place))
+	while (!place_try(GetUserId(), place))
 	{
 		if (!told)
 			ereport(NOTICE, (errmsg("%s: waiting for one of the %d workers for indexes",
-									work->procedure.what, dyn_max_index_workers)));
+									procedure->what, dyn_max_index_workers)));
 		told = true;
 		InvalidateCatalogSnapshot();
 		work_sleep(PLACE_PAUSE);
@@ -272,73 +239,42 @@ static bool runs_statements = false;
 static char *next_statement = NULL;
 
 /*
- * Returns whether this process is a background worker that calls procedures by gsi_worker_call().
- * There gsi_run_in_worker() raises an error, after which the worker runs the statement and calls
+ * Returns whether this process is a background worker that calls procedures by statement_call().
+ * There statement_run() raises an error, after which the worker runs the statement and calls
  * again.
  */
 bool
-gsi_runs_statements(void)
+statement_runs_here(void)
 {
 	return runs_statements;
 }
 
 /* The same, where there is no other way but to run the statement by hand.  Waits for a place. */
 void
-gsi_run_in_worker(GsiWork *work, const char *sql)
+statement_run(const Procedure *procedure, Place *place, const char *sql)
 {
 	if (runs_statements)
 	{
 		next_statement = MemoryContextStrdup(TopMemoryContext, sql);
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("%s needs a statement of its own", work->procedure.name)));
+						errmsg("%s needs a statement of its own", procedure->name)));
 	}
-	await_place(work);
-	if (!run_in_place(work, sql))
+	await_place(procedure, place);
+	if (!run_in_place(procedure, place, sql))
 		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-						errmsg("no background worker is free for index \"%s\"", work->index),
+						errmsg("no background worker is free for %s", procedure->what),
 						errhint("Increase max_worker_processes, or run this and call %s again: %s",
-								work->procedure.name, sql)));
+								procedure->name, sql)));
 }
 
 /*
  * The worker
  */
 
-/* What a worker does first. */
-void
-gsi_worker_start(void)
-{
-	pqsignal(SIGTERM, die);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-}
-
-/* role: InvalidOid for the session user itself. */
-void
-gsi_worker_connect(Oid database, Oid session_user, Oid role)
-{
-	BackgroundWorkerInitializeConnectionByOid(database, session_user, WORKER_CONNECTION_FLAGS);
-	SetClientEncoding(GetDatabaseEncoding());
-	StartTransactionCommand();
-	if (OidIsValid(role))
-		SetConfigOption("role", GetUserNameFromId(role, false), PGC_USERSET, PGC_S_SESSION);
-	CommitTransactionCommand();
-}
-
-/* Settings of the session, whatever those of the database and its roles are; each version has some of them. */
-void
-gsi_worker_settings(const char *const (*values)[2], int n)
-{
-	SetConfigOption("application_name", MyBgworkerEntry->bgw_name, PGC_USERSET, PGC_S_SESSION);
-	for (int i = 0; i < n; i++)
-		if (GetConfigOption(values[i][0], true, false) != NULL)
-			SetConfigOption(values[i][0], values[i][1], PGC_USERSET, PGC_S_SESSION);
-}
-
 static void
 connect_as_caller(const WorkerRequest *request)
 {
-	gsi_worker_connect(request->database, request->session_user, request->role);
+	background_connect(request->database, request->session_user, request->role);
 	StartTransactionCommand();
 	for (int i = 0; i < lengthof(settings); i++)
 		SetConfigOption(settings[i], request->settings[i], PGC_USERSET, PGC_S_SESSION);
@@ -373,7 +309,7 @@ run_statement(const char *sql)
  * begins and commits here.  sql must outlive that transaction; it stays as debug_query_string.
  */
 void
-gsi_worker_run(const char *sql)
+statement_run_here(const char *sql)
 {
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "dynamo_table worker", ALLOCSET_DEFAULT_SIZES);
@@ -394,13 +330,13 @@ gsi_worker_run(const char *sql)
  * which is to be run before the procedure is called again; that finds what it has done.
  */
 bool
-gsi_worker_call(const char *sql, char **statement)
+statement_call(const char *sql, char **statement)
 {
 	runs_statements = true;
 	next_statement = NULL;
 	PG_TRY();
 	{
-		gsi_worker_run(sql);
+		statement_run_here(sql);
 	}
 	PG_CATCH();
 	{
@@ -423,7 +359,7 @@ gsi_worker_call(const char *sql, char **statement)
  * messages.
  */
 void
-dyn_index_worker_main(Datum handle)
+dyn_statement_main(Datum handle)
 {
 	dsm_segment *segment;
 	WorkerRequest *request;
@@ -431,18 +367,18 @@ dyn_index_worker_main(Datum handle)
 	shm_mq_handle *queue;
 	shm_mq *mq;
 
-	gsi_worker_start();
+	background_start();
 	segment = dsm_attach(DatumGetUInt32(handle));
 	if (segment == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("the session that wanted an index built is gone")));
+						errmsg("the session that wanted a statement run is gone")));
 	request = dsm_segment_address(segment);
 	mq = (shm_mq *) ((char *) request + request->queue);
 	shm_mq_set_sender(mq, MyProc);
 	queue = shm_mq_attach(mq, segment, NULL);
 	pq_redirect_to_shm_mq(segment, queue);
 	connect_as_caller(request);
-	gsi_worker_run(request->sql);
+	statement_run_here(request->sql);
 	(void) shm_mq_send(queue, 1, &done, false, true);
 	dsm_detach(segment);
 }
