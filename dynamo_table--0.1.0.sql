@@ -74,6 +74,20 @@ CREATE FUNCTION dyn_item_from_jsonb(jsonb) RETURNS dyn_item
 CREATE CAST (jsonb AS dyn_item) WITH FUNCTION dyn_item_from_jsonb(jsonb) AS IMPLICIT;
 COMMENT ON FUNCTION dyn_item_from_jsonb(jsonb) IS 'item of a plain JSON object';
 
+CREATE FUNCTION dyn_items_from_json(json) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_items_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (json AS dyn_item[]) WITH FUNCTION dyn_items_from_json(json) AS IMPLICIT;
+COMMENT ON FUNCTION dyn_items_from_json(json) IS 'items of an array of plain JSON objects';
+
+CREATE FUNCTION dyn_items_from_jsonb(jsonb) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_items_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (jsonb AS dyn_item[]) WITH FUNCTION dyn_items_from_jsonb(jsonb) AS IMPLICIT;
+COMMENT ON FUNCTION dyn_items_from_jsonb(jsonb) IS 'items of an array of plain JSON objects';
+
+CREATE FUNCTION dyn_items_from_text(text) RETURNS dyn_item[]
+	AS 'MODULE_PATHNAME', 'dyn_items_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dyn_items_from_text(text) IS 'internal: items of a JSON array of DynamoDB JSON, or of the text form of an array of items';
+
 CREATE FUNCTION dyn_item_to_json(dyn_item) RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE CAST (dyn_item AS json) WITH FUNCTION dyn_item_to_json(dyn_item);
@@ -423,20 +437,52 @@ CREATE FUNCTION dyn_batch_get(table_name text, keys dyn_item[], names jsonb DEFA
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 25;
 COMMENT ON FUNCTION dyn_batch_get(text, dyn_item[], jsonb, text, boolean) IS 'items of up to 100 keys, as far as they are there';
 
+CREATE FUNCTION dyn_batch_get(table_name text, keys text, names jsonb DEFAULT NULL, projection text DEFAULT NULL,
+		consistent_read boolean DEFAULT false)
+	RETURNS SETOF dyn_item LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 25
+BEGIN ATOMIC
+	SELECT dyn_batch_get(table_name, dyn_items_from_text(keys), names, projection, consistent_read);
+END;
+COMMENT ON FUNCTION dyn_batch_get(text, text, jsonb, text, boolean) IS
+	'items of up to 100 keys, which are a JSON array of DynamoDB JSON, as far as they are there';
+
 CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, deletes dyn_item[] DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[]) IS
 	'create or replace items, and delete those of keys, up to 25 together';
 
+CREATE FUNCTION dyn_batch_write(table_name text, puts text DEFAULT NULL, deletes text DEFAULT NULL)
+	RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	RETURN dyn_batch_write(table_name, dyn_items_from_text(puts), dyn_items_from_text(deletes));
+COMMENT ON FUNCTION dyn_batch_write(text, text, text) IS
+	'create or replace items, and delete those of keys, up to 25 together, of JSON arrays of DynamoDB JSON';
+
+CREATE FUNCTION dyn_transact(actions text, token text DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_transact(actions json, token text DEFAULT NULL) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_transact(actions jsonb, token text DEFAULT NULL) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE RETURN dyn_transact(actions::text, token);
+COMMENT ON FUNCTION dyn_transact(text, text) IS
+	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
 COMMENT ON FUNCTION dyn_transact(json, text) IS
 	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
+COMMENT ON FUNCTION dyn_transact(jsonb, text) IS
+	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
 
+CREATE FUNCTION dyn_transact_get(gets text) RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
 CREATE FUNCTION dyn_transact_get(gets json) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+CREATE FUNCTION dyn_transact_get(gets jsonb) RETURNS SETOF dyn_item
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
+BEGIN ATOMIC
+	SELECT dyn_transact_get(gets::text);
+END;
+COMMENT ON FUNCTION dyn_transact_get(text) IS 'items of up to 100 keys in order, NULL for one that is not there';
 COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order, NULL for one that is not there';
+COMMENT ON FUNCTION dyn_transact_get(jsonb) IS 'items of up to 100 keys in order, NULL for one that is not there';
 
 CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns bigint DEFAULT 8,
 		max_width bigint DEFAULT 32)
@@ -966,10 +1012,23 @@ CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text D
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, bigint, bigint, bigint, bigint, jsonb) IS
 	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
 
+CREATE FUNCTION dyn_import_workbench(model text, data boolean DEFAULT true, prefix text DEFAULT NULL)
+	RETURNS TABLE (table_name text, indexes bigint, items bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_import_workbench(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes bigint, items bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_import_workbench(model jsonb, data boolean DEFAULT true, prefix text DEFAULT NULL)
+	RETURNS TABLE (table_name text, indexes bigint, items bigint)
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT * FROM dyn_import_workbench(model::text, data, prefix);
+END;
+COMMENT ON FUNCTION dyn_import_workbench(text, boolean, text) IS
+	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
 COMMENT ON FUNCTION dyn_import_workbench(json, boolean, text) IS
+	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
+COMMENT ON FUNCTION dyn_import_workbench(jsonb, boolean, text) IS
 	'create the tables of a NoSQL Workbench model, with their indexes and sample data';
 
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
@@ -1065,9 +1124,15 @@ GRANT SELECT ON dyn_migration_steps TO PUBLIC;
 
 -- requests
 
+CREATE FUNCTION dyn_request(operation text, request text) RETURNS json
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+CREATE FUNCTION dyn_request(operation text, request jsonb) RETURNS json
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE RETURN dyn_request(operation, request::text);
+COMMENT ON FUNCTION dyn_request(text, text) IS 'DynamoDB''s low-level API, word for word';
 COMMENT ON FUNCTION dyn_request(text, json) IS 'DynamoDB''s low-level API, word for word';
+COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'DynamoDB''s low-level API, word for word';
 
 -- rights
 

@@ -88,32 +88,16 @@ dyn_batch_write(PG_FUNCTION_ARGS)
  * Transactions
  */
 
-/*
- * The JSON is an argument like others here, and what is wrong with arguments is a
- * ValidationException, be it only the JSON type of a member.
- */
-static void
-name_validation(void *arg)
-{
-	if (geterrcode() == ERRCODE_DYN_SERIALIZATION)
-		errcode(ERRCODE_DYN_VALIDATION);
-}
-
 static void
 read_actions(FunctionCallInfo fcinfo, const char *name,
 			 void (*read)(JsonReader *reader, TransactRequest *request), TransactRequest *request)
 {
-	ErrorContextCallback callback = {error_context_stack, name_validation, NULL};
 	JsonReader reader;
-	text *json;
 
 	argument_require(fcinfo, 0, name);
-	json = PG_GETARG_TEXT_PP(0);
-	error_context_stack = &callback;
-	json_reader_init(&reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json));
+	json_reader_init_argument(&reader, PG_GETARG_TEXT_PP(0), "request");
 	read(&reader, request);
 	json_reader_done(&reader);
-	error_context_stack = callback.previous;
 }
 
 /* dyn_transact(actions, token) */

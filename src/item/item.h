@@ -41,6 +41,7 @@
  *		validate.c	whether bytes from outside are a value
  *		io.c		input and output functions of the types
  *		json.c		casts from and to json and jsonb
+ *		array.c		casts from JSON arrays to arrays of items
  *		number.c	exact decimal numbers: their encoding, addition
  *		numeric.c	between N and numeric
  *		value.c		finding things in a value, and values of their own
@@ -322,6 +323,7 @@ typedef enum ItemSyntax
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
 struct JsonLexContext;
 extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax);
+extern DynItem *item_refuse_typed(DynItem *item);
 extern ItemSpan item_parse_string(struct JsonLexContext *lex);
 extern void item_forbid_nul(ItemSpan s);
 

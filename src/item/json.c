@@ -50,11 +50,12 @@ looks_typed(ItemSpan root)
 }
 
 /*
- * A driver that sends DynamoDB JSON as a json parameter must not store an item of maps:
- * every real item has a key, which is no map.
+ * Returns the item, unless it looks like DynamoDB JSON that was read as plain JSON.  A driver that
+ * sends DynamoDB JSON as a json parameter must not store an item of maps: every real item has a key,
+ * which is no map.
  */
-static DynItem *
-refuse_typed(DynItem *item)
+DynItem *
+item_refuse_typed(DynItem *item)
 {
 	if (looks_typed(item_root(item)))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -70,7 +71,7 @@ dyn_item_from_json(PG_FUNCTION_ARGS)
 {
 	text *json = PG_GETARG_TEXT_PP(0);
 
-	PG_RETURN_POINTER(refuse_typed(
+	PG_RETURN_POINTER(item_refuse_typed(
 		item_parse(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), ITEM_SYNTAX_PLAIN_ITEM, NULL)));
 }
 
@@ -205,7 +206,7 @@ dyn_item_from_jsonb(PG_FUNCTION_ARGS)
 	item_build_jsonb(&b, JsonbPGetDatum(jsonb));
 	item = item_build_finish(&b);
 	item_check_size(item_root(item));
-	PG_RETURN_POINTER(refuse_typed(item));
+	PG_RETURN_POINTER(item_refuse_typed(item));
 }
 
 /*

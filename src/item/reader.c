@@ -47,9 +47,10 @@ fail(const JsonReader *reader, const char *message)
 	char *path = json_reader_path(reader);
 
 	if (*path != '\0')
-		ereport(ERROR, (errcode(ERRCODE_DYN_SERIALIZATION), errmsg("invalid request: %s", message),
-						errdetail("At character %d, in \"%s\".", character_at(reader, at), path)));
-	ereport(ERROR, (errcode(ERRCODE_DYN_SERIALIZATION), errmsg("invalid request: %s", message),
+		ereport(ERROR,
+				(errcode(reader->sqlerrcode), errmsg("invalid %s: %s", reader->what, message),
+				 errdetail("At character %d, in \"%s\".", character_at(reader, at), path)));
+	ereport(ERROR, (errcode(reader->sqlerrcode), errmsg("invalid %s: %s", reader->what, message),
 					errdetail("At character %d.", character_at(reader, at))));
 }
 
@@ -73,16 +74,34 @@ expect(JsonReader *reader, JsonTokenType type, const char *what)
 		fail(reader, at(reader, JSON_TOKEN_END) ? "malformed JSON" : what);
 }
 
+static void
+begin(JsonReader *reader, const char *json, int len, const char *what, int sqlerrcode)
+{
+	reader->lex = make_json_lexer(json, len);
+	reader->what = what;
+	reader->sqlerrcode = sqlerrcode;
+	reader->depth = 0;
+	advance(reader);
+}
+
 /*
- * Begins to read JSON of len bytes, in UTF-8.  The text is not copied.  Raises
+ * Begins to read a request of len bytes, in UTF-8.  The text is not copied.  Raises
  * ERRCODE_DYN_SERIALIZATION if the first token is malformed.
  */
 void
 json_reader_init(JsonReader *reader, const char *json, int len)
 {
-	reader->lex = make_json_lexer(json, len);
-	reader->depth = 0;
-	advance(reader);
+	begin(reader, json, len, "request", ERRCODE_DYN_SERIALIZATION);
+}
+
+/*
+ * Begins to read JSON that is an argument of a function.  What is wrong with arguments is
+ * ERRCODE_DYN_VALIDATION, be it only the JSON type of a member.  The text is not copied.
+ */
+void
+json_reader_init_argument(JsonReader *reader, const text *json, const char *what)
+{
+	begin(reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json), what, ERRCODE_DYN_VALIDATION);
 }
 
 /* Nothing may come any more. */

@@ -7,7 +7,8 @@
  *			... read the member's value with one of these functions ...
  *		json_reader_done(&reader);
  *
- * What is no JSON, or has another type than is asked for, is ERRCODE_DYN_SERIALIZATION.
+ * What is no JSON, or has another type than is asked for, is ERRCODE_DYN_SERIALIZATION in a request,
+ * and ERRCODE_DYN_VALIDATION in an argument of another function.
  */
 #ifndef DYNAMO_TABLE_ITEM_READER_H
 #define DYNAMO_TABLE_ITEM_READER_H
@@ -21,12 +22,15 @@
 typedef struct JsonReader
 {
 	struct JsonLexContext *lex;
+	const char *what; /* it is, for messages */
+	int sqlerrcode; /* of errors */
 	int depth;
 	bool first[JSON_READER_DEPTH]; /* nothing has been read in this object or array */
 	ItemSpan members[JSON_READER_DEPTH]; /* the member that is being read, for messages */
 } JsonReader;
 
 extern void json_reader_init(JsonReader *reader, const char *json, int len);
+extern void json_reader_init_argument(JsonReader *reader, const text *json, const char *what);
 extern void json_reader_done(JsonReader *reader);
 
 /* Objects and arrays: go in, then on, until there is no more and they are left. */

@@ -228,25 +228,15 @@ read_tables(JsonReader *reader)
 	return tables;
 }
 
-/* What is no JSON of a model is an argument that is wrong, as everywhere in the typed functions. */
-static void
-name_validation(void *arg)
-{
-	if (geterrcode() == ERRCODE_DYN_SERIALIZATION)
-		errcode(ERRCODE_DYN_VALIDATION);
-}
-
 static List *
 read_model(text *model)
 {
-	ErrorContextCallback callback = {error_context_stack, name_validation, NULL};
 	List *tables = NIL;
 	bool found = false;
 	JsonReader reader;
 	ItemSpan name;
 
-	error_context_stack = &callback;
-	json_reader_init(&reader, VARDATA_ANY(model), (int) VARSIZE_ANY_EXHDR(model));
+	json_reader_init_argument(&reader, model, "model");
 	for (json_read_object(&reader); json_read_member(&reader, &name);)
 	{
 		found |= item_span_is(name, "DataModel");
@@ -256,7 +246,6 @@ read_model(text *model)
 			json_skip(&reader);
 	}
 	json_reader_done(&reader);
-	error_context_stack = callback.previous;
 	if (!found)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("the model has no member \"DataModel\""),

@@ -1,0 +1,73 @@
+/*
+ * array.c
+ *	  Arrays of items, made of JSON arrays.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "item/reader.h"
+
+/* The array type is what the function returns: the extension may be in any schema. */
+static Datum
+read_array(FunctionCallInfo fcinfo, const text *json, ItemSyntax syntax)
+{
+	Oid type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
+	ArrayBuildState *items = initArrayResult(type, CurrentMemoryContext, false);
+	JsonReader reader;
+
+	json_reader_init_argument(&reader, json, "array of items");
+	for (json_read_array(&reader); json_read_element(&reader);)
+	{
+		DynItem *item = json_read_item(&reader, syntax);
+
+		CHECK_FOR_INTERRUPTS();
+		if (syntax == ITEM_SYNTAX_PLAIN_ITEM)
+			item = item_refuse_typed(item);
+		(void) accumArrayResult(items, PointerGetDatum(item), false, type, CurrentMemoryContext);
+		pfree(item);
+	}
+	json_reader_done(&reader);
+	return makeArrayResult(items, CurrentMemoryContext);
+}
+
+/* A json array of plain JSON objects */
+PG_FUNCTION_INFO_V1(dyn_items_from_json);
+Datum
+dyn_items_from_json(PG_FUNCTION_ARGS)
+{
+	return read_array(fcinfo, PG_GETARG_TEXT_PP(0), ITEM_SYNTAX_PLAIN_ITEM);
+}
+
+/* A jsonb array of plain JSON objects */
+PG_FUNCTION_INFO_V1(dyn_items_from_jsonb);
+Datum
+dyn_items_from_jsonb(PG_FUNCTION_ARGS)
+{
+	Jsonb *jsonb = PG_GETARG_JSONB_P(0);
+	char *json = JsonbToCString(NULL, &jsonb->root, VARSIZE(jsonb));
+
+	return read_array(fcinfo, cstring_to_text(json), ITEM_SYNTAX_PLAIN_ITEM);
+}
+
+/*
+ * A JSON array of DynamoDB JSON, or what the type of arrays of items reads: drivers that send
+ * parameters without a type send arrays in that form.
+ */
+PG_FUNCTION_INFO_V1(dyn_items_from_text);
+Datum
+dyn_items_from_text(PG_FUNCTION_ARGS)
+{
+	text *items = PG_GETARG_TEXT_PP(0);
+	char *array = text_to_cstring(items);
+	Oid input;
+	Oid element;
+
+	if (array[strspn(array, " \t\n\r")] == '[')
+		return read_array(fcinfo, items, ITEM_SYNTAX_ITEM);
+	getTypeInputInfo(get_func_rettype(fcinfo->flinfo->fn_oid), &input, &element);
+	return OidInputFunctionCall(input, array, element, -1);
+}
