@@ -485,11 +485,11 @@ COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order,
 COMMENT ON FUNCTION dyn_transact_get(jsonb) IS 'items of up to 100 keys in order, NULL for one that is not there';
 
 CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns bigint DEFAULT 8,
-		max_width bigint DEFAULT 32)
+		max_width bigint DEFAULT 32, format text DEFAULT 'text')
 	RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint) IS
-	'item collections of a table or an index, drawn as text';
+COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text) IS
+	'item collections of a table or an index, drawn as text or Markdown';
 
 -- indexes
 
@@ -879,8 +879,8 @@ CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name t
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
-CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
 COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
 
 CREATE FUNCTION dyn_check_entities(table_name text, max_problems bigint DEFAULT 1000)
@@ -899,8 +899,8 @@ CREATE FUNCTION dyn_drop_access_pattern(table_name text, access_pattern text) RE
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_access_pattern(text, text) IS 'remove an access pattern';
 
-CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text') RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text') RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
 COMMENT ON FUNCTION dyn_access_pattern_chart(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
 
 CREATE FUNCTION dyn_access_patterns(table_name text)

@@ -144,7 +144,7 @@ SELECT dyn_create_access_pattern('projects', 'projects', 'Query', '{"KeyConditio
 SELECT dyn_drop_access_pattern('projects', 'team');
 SELECT dyn_drop_access_pattern('projects', 'team');
 SELECT access_pattern, parameters, notes FROM dyn_access_patterns('projects') LIMIT 5;
-SELECT (regexp_split_to_array(dyn_access_pattern_chart('projects', 'markdown'), '\n'))[7];
+SELECT line FROM dyn_access_pattern_chart('projects', 'markdown') WITH ORDINALITY chart (line, n) WHERE n = 7;
 CREATE ROLE dyn_pattern_reader;
 SET ROLE dyn_pattern_reader;
 SELECT dyn_create_access_pattern('projects', 'mine', 'Scan', '{}');

@@ -34,6 +34,10 @@ SET ROLE dyn_reader;
 SELECT dyn_table_chart('shop', 'GSI1');
 RESET ROLE;
 -- wrong arguments
+-- Markdown
+SELECT dyn_put('shop', '{"PK":{"S":"a|b"},"SK":{"S":"<i>*"}}');
+SELECT dyn_table_chart('shop', format => 'markdown', max_columns => 2, max_width => 12);
+SELECT dyn_table_chart('shop', format => 'html');
 SELECT dyn_table_chart('nope');
 SELECT dyn_table_chart('shop', 'nope');
 SELECT dyn_table_chart('shop', max_items => 0);

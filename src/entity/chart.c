@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "funcapi.h"
 #include "utils/builtins.h"
 
 #include "ground/arguments.h"
@@ -186,9 +187,20 @@ chart_print(const Chart *chart, const char *title, StringInfo out)
 		print_markdown(chart, out);
 }
 
-/* All that was printed, without the end of its last line. */
-text *
-chart_text(const StringInfo out)
+/* Returns all that was printed from a function that returns a set of text, a line each. */
+void
+chart_return(FunctionCallInfo fcinfo, const char *printed)
 {
-	return cstring_to_text_with_len(out->data, Max(out->len - 1, 0));
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	while (*printed != '\0')
+	{
+		int len = (int) strcspn(printed, "\n");
+		Datum line = PointerGetDatum(cstring_to_text_with_len(printed, len));
+		bool isnull = false;
+
+		tuplestore_putvalues(result->setResult, result->setDesc, &line, &isnull);
+		printed += len + (printed[len] == '\n');
+	}
 }

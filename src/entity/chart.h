@@ -34,6 +34,6 @@ extern void chart_add(Chart *chart, char **cells); /* NULL is empty */
 extern char *chart_code(const Chart *chart, ItemSpan text);
 extern char *chart_words(const Chart *chart, ItemSpan text);
 extern void chart_print(const Chart *chart, const char *title, StringInfo out);
-extern text *chart_text(const StringInfo out);
+extern void chart_return(FunctionCallInfo fcinfo, const char *printed);
 
 #endif

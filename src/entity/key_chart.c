@@ -111,5 +111,6 @@ dyn_entity_chart(PG_FUNCTION_ARGS)
 	for (int i = 0; i < table->nindexes; i++)
 		draw_index(format, table, &table->indexes[i], entities, &out);
 	relation_close(rel, NoLock);
-	PG_RETURN_TEXT_P(chart_text(&out));
+	chart_return(fcinfo, out.data);
+	return (Datum) 0;
 }

@@ -12,8 +12,8 @@
 #include "utils/builtins.h"
 
 #include "actions/actions.h"
-#include "functions/functions.h"
 #include "ground/arguments.h"
+#include "entity/chart.h"
 #include "ground/grid.h"
 #include "ground/errors.h"
 
@@ -236,6 +236,40 @@ draw(const Show *show, int max_width, int *collections)
  * Function
  */
 
+/* A row of the grid is one of the chart. */
+static void
+print_markdown(const Grid *grid, StringInfo out)
+{
+	static const Chart markdown = {CHART_MARKDOWN};
+	char **cells = palloc(grid->ncolumns * sizeof(char *));
+	Chart *chart = NULL;
+
+	for (int row = 0; row < grid->nrows; row++)
+	{
+		if (grid->rules[row])
+			continue;
+		for (int i = 0; i < grid->ncolumns; i++)
+		{
+			const char *cell = grid->cells[row * grid->ncolumns + i];
+
+			cells[i] = cell == NULL ? NULL : chart_words(&markdown, (ItemSpan){cell, strlen(cell)});
+		}
+		if (chart == NULL)
+			chart = chart_create(CHART_MARKDOWN, grid->ncolumns, cells);
+		else
+			chart_add(chart, cells);
+	}
+	chart_print(chart, NULL, out);
+	appendStringInfoChar(out, '\n');
+}
+
+static void
+print_text(const Grid *grid, StringInfo out)
+{
+	for (int i = 0; i < grid->nrows; i++)
+		appendStringInfo(out, "%s\n", grid_line(grid, i));
+}
+
 static const char *
 summary(const Show *show, int collections)
 {
@@ -271,7 +305,7 @@ small_argument(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
 	return (int) value;
 }
 
-/* dyn_table_chart(table_name, index_name, max_items, max_columns, max_width) */
+/* dyn_table_chart(table_name, index_name, max_items, max_columns, max_width, format) */
 PG_FUNCTION_INFO_V1(dyn_table_chart);
 Datum
 dyn_table_chart(PG_FUNCTION_ARGS)
@@ -280,7 +314,8 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	text *index = argument_text(fcinfo, 1);
 	int max_columns = small_argument(fcinfo, 3, 0, "max_columns");
 	int max_width = small_argument(fcinfo, 4, 4, "max_width");
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ChartFormat format = chart_format(fcinfo, 5);
+	StringInfoData out;
 	int collections;
 	Relation rel;
 	Grid *grid;
@@ -288,14 +323,17 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 2, "max_items");
 	show.max_items = argument_positive(fcinfo, 2, "max_items");
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	rel = open_index(&show, PG_GETARG_TEXT_PP(0), index);
 	read_items(&show, PG_GETARG_TEXT_PP(0), index);
 	choose_columns(&show, max_columns);
 	grid = draw(&show, max_width, &collections);
-	for (int i = 0; i < grid->nrows; i++)
-		return_row(result, CStringGetTextDatum(grid_line(grid, i)), false);
-	return_row(result, CStringGetTextDatum(summary(&show, collections)), false);
+	initStringInfo(&out);
+	if (format == CHART_MARKDOWN)
+		print_markdown(grid, &out);
+	else
+		print_text(grid, &out);
+	appendStringInfoString(&out, summary(&show, collections));
+	chart_return(fcinfo, out.data);
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

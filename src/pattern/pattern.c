@@ -329,7 +329,8 @@ dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 	}
 	initStringInfo(&out);
 	chart_print(chart, NULL, &out);
-	PG_RETURN_TEXT_P(chart_text(&out));
+	chart_return(fcinfo, out.data);
+	return (Datum) 0;
 }
 
 static Datum
