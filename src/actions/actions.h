@@ -22,7 +22,6 @@
  *		transact_request.c	the limits of a transaction, and what makes two requests the same
  *		cancel.c			cancelled transactions, and their reasons
  *		collection.c		the size of item collections, and its limit
- *		pages.c				dyn_collection_pages(): on how many pages collections are
  */
 #ifndef DYNAMO_TABLE_ACTIONS_ACTIONS_H
 #define DYNAMO_TABLE_ACTIONS_ACTIONS_H

@@ -73,6 +73,7 @@ extern void request_list_tables(JsonReader *reader, JsonWriter *response);
 extern void request_update_table(JsonReader *reader, JsonWriter *response);
 
 /* tags.c */
+extern void request_read_tags(JsonReader *reader, void *list);
 extern void request_tag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_untag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_list_tags_of_resource(JsonReader *reader, JsonWriter *response);

@@ -17,7 +17,6 @@
 #include "request/definitions.h"
 #include "request/request.h"
 #include "catalog/resource.h"
-#include "request/tags.h"
 #include "stream/stream.h"
 
 typedef struct CreateTable

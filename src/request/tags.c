@@ -12,7 +12,6 @@
 #include "ground/errors.h"
 #include "request/request.h"
 #include "catalog/resource.h"
-#include "request/tags.h"
 
 typedef struct TagRequest
 {

@@ -1,5 +1,5 @@
 /*
- * pages.c
+ * collection_pages.c
  *	  dyn_collection_pages(): how many pages the items of a collection are spread over.
  *
  * Collections are sampled by pages, so a large one is seen as often as a reader would meet it.
