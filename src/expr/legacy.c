@@ -62,19 +62,13 @@ fail(const char *problem)
  * Names
  */
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
-}
-
 /* Put entries, which begin with a name, in the order of items; each name may occur once. */
 static void
 sort_names(void *entries, int n, size_t size)
 {
 	const ItemSpan *previous = NULL;
 
-	qsort(entries, n, size, compare_names);
+	qsort(entries, n, size, item_compare_spans);
 	for (int i = 0; i < n; i++)
 	{
 		const ItemSpan *name = (const ItemSpan *) ((char *) entries + i * size);

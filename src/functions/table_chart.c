@@ -73,12 +73,6 @@ is_column(const Show *show, ItemSpan attribute)
 	return false;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
-}
-
 /* The most frequent first. */
 static int
 compare_frequencies(const void *a, const void *b)
@@ -125,7 +119,7 @@ add_frequent_columns(Show *show, int max_columns)
 	ItemSpan *names = collect_names(show, &n);
 	Frequency *frequencies = palloc((n + 1) * sizeof(Frequency));
 
-	qsort(names, n, sizeof(ItemSpan), compare_names);
+	qsort(names, n, sizeof(ItemSpan), item_compare_spans);
 	for (int i = 0; i < n; i++)
 	{
 		if (i == 0 || item_compare_bytes(names[i], names[i - 1]) != 0)

@@ -254,12 +254,6 @@ dyn_index_spec_print(const DynIndexSpec *spec)
  * Checks
  */
 
-static int
-compare_spans(const void *a, const void *b)
-{
-	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
-}
-
 /* Non-key attributes go with INCLUDE, each once (docs/semantics.md, I13, I17). */
 static void
 check_projection(DynIndexSpec *spec)
@@ -278,8 +272,8 @@ check_projection(DynIndexSpec *spec)
 	}
 	if (spec->nincluded == 0)
 		return;
-	qsort(spec->included, spec->nincluded, sizeof(ItemSpan), compare_spans);
-	if (qunique(spec->included, spec->nincluded, sizeof(ItemSpan), compare_spans) <
+	qsort(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans);
+	if (qunique(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans) <
 		(size_t) spec->nincluded)
 		fail(spec, "a non-key attribute is named twice");
 }

@@ -238,6 +238,13 @@ item_compare_bytes(ItemSpan a, ItemSpan b)
 	return a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
 }
 
+/* The same for qsort(). */
+static inline int
+item_compare_spans(const void *a, const void *b)
+{
+	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
+}
+
 /* The bytes of a text or bytea, which is not compressed or out of line. */
 static inline ItemSpan
 text_span(const void *t)

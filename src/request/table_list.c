@@ -37,12 +37,6 @@ static const char *const query =
 	"AND p.prosrc OPERATOR(pg_catalog.=) 'dyn_derive_keys' AND p.probin IS NOT NULL "
 	"AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid)";
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return item_compare_bytes(*(const ItemSpan *) a, *(const ItemSpan *) b);
-}
-
 /* All names, in byte order; they live until SPI is left. */
 static int
 find_names(ItemSpan **names)
@@ -70,7 +64,7 @@ find_names(ItemSpan **names)
 		else
 			(*names)[n++] = dyn_name_of_relation(name, &settings);
 	}
-	qsort(*names, n, sizeof(ItemSpan), compare_names);
+	qsort(*names, n, sizeof(ItemSpan), item_compare_spans);
 	return n;
 }
 

@@ -26,13 +26,6 @@ column_type(const DynTable *table, int i)
 	return i == 0 ? table->item_type : dyn_key_column_type(table->keys[i - 1].type);
 }
 
-static void
-append_columns(StringInfo sql, const DynTable *table)
-{
-	for (int i = 0; i < table->nkeys; i++)
-		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column));
-}
-
 /* Of several arguments the parser takes only a bare "unnest", and then its own. */
 static void
 append_statement(StringInfo sql, const DynTable *table)
@@ -40,12 +33,12 @@ append_statement(StringInfo sql, const DynTable *table)
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
 	appendStringInfo(sql, "INSERT INTO %s (%s, ", table->qualified, item);
-	append_columns(sql, table);
+	store_append_key_columns(sql, table);
 	appendStringInfoString(sql, ") SELECT * FROM unnest($1");
 	for (int i = 0; i < table->nkeys; i++)
 		appendStringInfo(sql, ", $%d", i + 2);
 	appendStringInfoString(sql, ") AS u ON CONFLICT (");
-	append_columns(sql, table);
+	store_append_key_columns(sql, table);
 	appendStringInfo(sql, ") DO UPDATE SET %s = EXCLUDED.%s", item, item);
 }
 

@@ -41,8 +41,9 @@ typedef enum Shape
  * SQL
  */
 
-static void
-append_columns(StringInfo sql, const DynTable *table)
+/* Appends the columns of the primary key, separated by commas. */
+void
+store_append_key_columns(StringInfo sql, const DynTable *table)
 {
 	for (int i = 0; i < table->nkeys; i++)
 		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(table->keys[i].column));
@@ -62,12 +63,12 @@ append_insert(StringInfo sql, const DynTable *table)
 {
 	appendStringInfo(sql, "INSERT INTO %s (%s, ", table->qualified,
 					 quote_identifier(DYN_ITEM_COLUMN));
-	append_columns(sql, table);
+	store_append_key_columns(sql, table);
 	appendStringInfoString(sql, ") VALUES ($1");
 	for (int i = 0; i < table->nkeys; i++)
 		appendStringInfo(sql, ", $%d", i + 2);
 	appendStringInfoString(sql, ") ON CONFLICT (");
-	append_columns(sql, table);
+	store_append_key_columns(sql, table);
 	appendStringInfoString(sql, ") DO ");
 }
 

@@ -17,6 +17,7 @@ extern void spi_replace(DynTable *table, const DynKeyValues *key, const DynItem 
 extern DynItem *spi_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 
 /* for spi_many.c */
+extern void store_append_key_columns(StringInfo sql, const DynTable *table);
 extern uint64 store_execute_update(const DynTable *table, StorePlan *plan,
 								   const SPIExecuteOptions *options);
 
