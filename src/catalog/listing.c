@@ -77,11 +77,11 @@ listed(Relation rel, HeapTuple tuple)
 }
 
 /*
- * The triggers of that name and C function, of one table or of all, in the current memory context.  Seen under a snapshot
+ * The triggers with that role, of one table or of all, in the current memory context.  Seen under a snapshot
  * of the catalogs, and not the transaction's, which may be older.
  */
 List *
-dyn_listed_triggers(Oid relid, const char *name, const char *function)
+dyn_listed_triggers(Oid relid, DynTriggerRole role)
 {
 	Relation rel = table_open(TriggerRelationId, AccessShareLock);
 	List *triggers = NIL;
@@ -90,7 +90,7 @@ dyn_listed_triggers(Oid relid, const char *name, const char *function)
 	HeapTuple tuple;
 
 	ScanKeyInit(&keys[0], Anum_pg_trigger_tgname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(name));
+				CStringGetDatum(dyn_triggers[role].name));
 	ScanKeyInit(&keys[1], Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
 	scan = systable_beginscan(rel, InvalidOid, false, NULL, OidIsValid(relid) ? 2 : 1, keys);
@@ -98,12 +98,24 @@ dyn_listed_triggers(Oid relid, const char *name, const char *function)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (is_function(form->tgfoid, function) && is_within_reach(form->tgrelid))
+		if (is_function(form->tgfoid, dyn_triggers[role].function_name) &&
+			is_within_reach(form->tgrelid))
 			triggers = lappend(triggers, listed(rel, tuple));
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
 	return triggers;
+}
+
+/*
+ * Returns whether the table is one that DynamoDB would list: its name alone names it, and it is no
+ * partition.  False if it is gone.
+ */
+bool
+dyn_is_named_alone(Oid relid)
+{
+	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)) &&
+		   !get_rel_relispartition(relid) && RelationIsVisible(relid);
 }
 
 static bool
@@ -121,7 +133,7 @@ dyn_tables_with_setting(const char *member)
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table list", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
 	char *quoted = psprintf("\"%s\"", member);
-	List *triggers = dyn_listed_triggers(InvalidOid, DYN_DERIVE_TRIGGER, "dyn_derive_keys");
+	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
 	List *tables = NIL;
 	ListCell *cell;
 
@@ -280,7 +292,7 @@ dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
 static bool
 read_locked(DynListed *listed)
 {
-	List *triggers = dyn_listed_triggers(listed->relid, DYN_DERIVE_TRIGGER, "dyn_derive_keys");
+	List *triggers = dyn_listed_triggers(listed->relid, DYN_TRIGGER_DERIVE);
 
 	return triggers != NIL && get_rel_name(listed->relid) != NULL &&
 		   dyn_listed_settings(((DynListedTrigger *) linitial(triggers))->arguments,

@@ -88,7 +88,7 @@ is_our_trigger(const Trigger *trigger)
 static bool
 has_only_our_trigger(Relation rel)
 {
-	const Trigger *model = dyn_trigger_find(rel, DYN_MODEL_TRIGGER, dyn_model);
+	const Trigger *model = dyn_trigger_find(rel, DYN_TRIGGER_MODEL);
 	bool idle = model != NULL && model->tgqual == NULL;
 	int ours = 0;
 

@@ -35,6 +35,7 @@
 
 #include "ground/index_spec.h"
 #include "ground/json_writer.h"
+#include "ground/trigger.h"
 
 #define DYN_KEYS_CONSTRAINT "dynamo_keys"
 #define DYN_ITEM_COLUMN "item"
@@ -150,7 +151,8 @@ typedef struct DynListedTrigger
 	bytea *arguments; /* they end with a zero byte each */
 } DynListedTrigger;
 
-extern List *dyn_listed_triggers(Oid relid, const char *name, const char *function);
+extern List *dyn_listed_triggers(Oid relid, DynTriggerRole role);
+extern bool dyn_is_named_alone(Oid relid);
 extern bool dyn_listed_settings(bytea *arguments, DynSettings *settings);
 
 /* A table in a list, which waits for nobody. */

@@ -201,7 +201,7 @@ check_one(TableCheck *check, const Trigger *trigger)
 	const char *object = object_name(trigger->tgname);
 	bool derives = strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0;
 
-	if (dyn_trigger_find(check->rel, made->name, made->function) == NULL)
+	if (dyn_trigger_find(check->rel, (DynTriggerRole) (made - dyn_triggers)) == NULL)
 	{
 		check_report(check, object, psprintf("its function is not %s()", made->function_name),
 					 derives ? advise_replacing(check)

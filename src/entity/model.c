@@ -65,7 +65,7 @@ model_declarations(Relation rel)
 	List *declarations = NIL;
 	ListCell *cell;
 
-	foreach (cell, dyn_trigger_arguments(rel, DYN_MODEL_TRIGGER, dyn_model))
+	foreach (cell, dyn_trigger_arguments(rel, DYN_TRIGGER_MODEL))
 		declarations =
 			lappend(declarations, read_declaration(RelationGetRelationName(rel), lfirst(cell)));
 	return declarations;
@@ -110,7 +110,7 @@ model_find(List *declarations, ModelKind kind, ItemSpan name)
 bool
 model_enforced(Relation rel)
 {
-	return dyn_trigger_find(rel, DYN_ENFORCE_TRIGGER, dyn_model_check) != NULL;
+	return dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 }
 
 /*

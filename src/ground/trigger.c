@@ -13,37 +13,39 @@
 #include "ground/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
-	{DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys, TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
-	{DYN_MODEL_TRIGGER, "dyn_model", dyn_model, TRIGGER_DISABLED, "DISABLE"},
-	{DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check, TRIGGER_FIRES_ALWAYS,
-	 "ENABLE ALWAYS"}};
+	[DYN_TRIGGER_DERIVE] = {DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys,
+							TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
+	[DYN_TRIGGER_MODEL] = {DYN_MODEL_TRIGGER, "dyn_model", dyn_model, TRIGGER_DISABLED, "DISABLE"},
+	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check,
+							 TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
 
 /* A copy: the look-up of the function may rebuild rel. */
 const Trigger *
-dyn_trigger_find(Relation rel, const char *name, PGFunction function)
+dyn_trigger_find(Relation rel, DynTriggerRole role)
 {
+	const DynTriggerState *made = &dyn_triggers[role];
 	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
 
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
 	{
 		FmgrInfo flinfo;
 
-		if (strcmp(triggers->triggers[i].tgname, name) != 0)
+		if (strcmp(triggers->triggers[i].tgname, made->name) != 0)
 			continue;
 		fmgr_info(triggers->triggers[i].tgfoid, &flinfo);
-		return flinfo.fn_addr == function ? &triggers->triggers[i] : NULL;
+		return flinfo.fn_addr == made->function ? &triggers->triggers[i] : NULL;
 	}
 	return NULL;
 }
 
 /*
- * Returns the arguments, as C strings in the current memory context, of the trigger that has this
- * name and function.  NIL if there is no such trigger.
+ * Returns the arguments of a trigger, as C strings in the current memory context.  NIL if the table
+ * does not have it.
  */
 List *
-dyn_trigger_arguments(Relation rel, const char *name, PGFunction function)
+dyn_trigger_arguments(Relation rel, DynTriggerRole role)
 {
-	const Trigger *trigger = dyn_trigger_find(rel, name, function);
+	const Trigger *trigger = dyn_trigger_find(rel, role);
 	List *arguments = NIL;
 
 	for (int i = 0; trigger != NULL && i < trigger->tgnargs; i++)
@@ -55,7 +57,7 @@ dyn_trigger_arguments(Relation rel, const char *name, PGFunction function)
 List *
 dyn_derive_arguments(Relation rel)
 {
-	return dyn_trigger_arguments(rel, DYN_DERIVE_TRIGGER, dyn_derive_keys);
+	return dyn_trigger_arguments(rel, DYN_TRIGGER_DERIVE);
 }
 
 /*
@@ -74,7 +76,7 @@ dyn_trigger_command(Relation rel, const char *qualified)
 	for (int i = 0; i < DYN_TRIGGERS; i++)
 	{
 		const DynTriggerState *made = &dyn_triggers[i];
-		const Trigger *trigger = dyn_trigger_find(rel, made->name, made->function);
+		const Trigger *trigger = dyn_trigger_find(rel, (DynTriggerRole) i);
 
 		if (trigger != NULL && (trigger->tgenabled != made->enabled || partitioned))
 			appendStringInfo(&sql, "%s %s TRIGGER %s", n++ > 0 ? "," : "", made->command,

@@ -32,12 +32,20 @@ typedef struct DynTriggerState
 	const char *command;
 } DynTriggerState;
 
-#define DYN_TRIGGERS 3
+/* Places in dyn_triggers. */
+typedef enum DynTriggerRole
+{
+	DYN_TRIGGER_DERIVE,
+	DYN_TRIGGER_MODEL,
+	DYN_TRIGGER_ENFORCE
+} DynTriggerRole;
+
+#define DYN_TRIGGERS (DYN_TRIGGER_ENFORCE + 1)
 extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
 
 /* Copied into the current memory context; NULL or NIL if there is none. */
-extern const Trigger *dyn_trigger_find(Relation rel, const char *name, PGFunction function);
-extern List *dyn_trigger_arguments(Relation rel, const char *name, PGFunction function);
+extern const Trigger *dyn_trigger_find(Relation rel, DynTriggerRole role);
+extern List *dyn_trigger_arguments(Relation rel, DynTriggerRole role);
 extern List *dyn_derive_arguments(Relation rel);
 extern char *dyn_trigger_command(Relation rel, const char *qualified);
 

@@ -155,7 +155,7 @@ migration_tables(void)
 	List *tables = NIL;
 	ListCell *cell;
 
-	foreach (cell, dyn_listed_triggers(InvalidOid, DYN_MODEL_TRIGGER, "dyn_model"))
+	foreach (cell, dyn_listed_triggers(InvalidOid, DYN_TRIGGER_MODEL))
 	{
 		Reading reading = {lfirst(cell), NIL};
 		MigrationTable *table;

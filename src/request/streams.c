@@ -10,12 +10,12 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/resource.h"
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "request/iterator.h"
 #include "request/request.h"
-#include "catalog/resource.h"
 
 #define MAX_LISTED 100
 #define MAX_RECORDS 1000
@@ -117,8 +117,7 @@ find_table(Oid relid, ListedTable *listed)
 {
 	DynListed table;
 
-	if (!stream_may_read(relid) || get_rel_relispartition(relid) || !RelationIsVisible(relid) ||
-		!dyn_open_listed(relid, &table))
+	if (!stream_may_read(relid) || !dyn_is_named_alone(relid) || !dyn_open_listed(relid, &table))
 		return false;
 	listed->settings = table.settings;
 	listed->name = dyn_name_of_relation(get_rel_name(relid), &listed->settings);

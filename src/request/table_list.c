@@ -4,16 +4,14 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "executor/spi.h"
-#include "utils/builtins.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 
-#include "catalog/derive.h"
+#include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "request/request.h"
-#include "catalog/resource.h"
 
 #define MAX_TABLES 100
 
@@ -23,46 +21,42 @@ typedef struct ListTables
 	ItemSpan after;
 } ListTables;
 
-/*
- * Whether a trigger's function is ours is asked of its library symbol: who names a trigger like
- * ours need not know.  Arguments matter where a name may have been too long for a relation.
- */
-static const char *const query =
-	"SELECT c.oid, c.relname::pg_catalog.text, "
-	"CASE WHEN pg_catalog.octet_length(c.relname::pg_catalog.text) OPERATOR(pg_catalog.=) 63 "
-	"THEN t.tgargs END FROM pg_catalog.pg_trigger t "
-	"JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid "
-	"JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid "
-	"WHERE t.tgname OPERATOR(pg_catalog.=) '" DYN_DERIVE_TRIGGER "' "
-	"AND p.prosrc OPERATOR(pg_catalog.=) 'dyn_derive_keys' AND p.probin IS NOT NULL "
-	"AND NOT c.relispartition AND pg_catalog.pg_table_is_visible(c.oid)";
+/* Whether a table is listed, and by which name. */
+static bool
+find_name(const DynListedTrigger *trigger, ItemSpan *name)
+{
+	DynSettings settings;
+	char *relation;
+	bool known;
 
-/* All names, in byte order; they live until SPI is left. */
+	if (!dyn_is_named_alone(trigger->relid) || !rights_to_see(trigger->relid))
+		return false;
+	relation = get_rel_name(trigger->relid);
+	if (relation == NULL)
+		return false;
+	/*
+	 * Settings have the names that are too long for relations.  Somebody may have written what is no
+	 * settings: then the relation's name has to do.
+	 */
+	known =
+		strlen(relation) == NAMEDATALEN - 1 && dyn_listed_settings(trigger->arguments, &settings);
+	*name = dyn_name_of_relation(relation, known ? &settings : NULL);
+	return true;
+}
+
+/* All names, in byte order. */
 static int
 find_names(ItemSpan **names)
 {
-	int result = SPI_execute(query, false, 0);
+	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
+	ListCell *cell;
 	int n = 0;
 
-	if (result < 0)
-		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-	*names = palloc(SPI_processed * sizeof(ItemSpan));
-	for (uint64 i = 0; i < SPI_processed; i++)
+	*names = palloc(list_length(triggers) * sizeof(ItemSpan));
+	foreach (cell, triggers)
 	{
-		HeapTuple row = SPI_tuptable->vals[i];
-		bool isnull;
-		Oid relid = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull));
-		char *name = SPI_getvalue(row, SPI_tuptable->tupdesc, 2);
-		Datum arguments = SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull);
-		DynSettings settings;
-
-		if (!rights_to_see(relid))
-			continue;
-		/* somebody may have written what is no settings: then the relation's name has to do */
-		if (isnull || !dyn_listed_settings(DatumGetByteaPP(arguments), &settings))
-			(*names)[n++] = dyn_name_of_relation(name, NULL);
-		else
-			(*names)[n++] = dyn_name_of_relation(name, &settings);
+		CHECK_FOR_INTERRUPTS();
+		n += find_name(lfirst(cell), &(*names)[n]);
 	}
 	qsort(*names, n, sizeof(ItemSpan), item_compare_spans);
 	return n;
@@ -121,8 +115,6 @@ request_list_tables(JsonReader *reader, JsonWriter *response)
 		request_check_limit(list.limit.value, MAX_TABLES);
 	if (list.after.data != NULL)
 		dyn_check_name("table", list.after);
-	SPI_connect();
 	n = find_names(&names);
 	append_page(response, &list, names, n);
-	SPI_finish();
 }
