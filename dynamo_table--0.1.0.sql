@@ -924,7 +924,7 @@ CREATE TABLE dyn_job_table (
 	name text NOT NULL,
 	fingerprint bytea NOT NULL,
 	role oid NOT NULL,
-	steps integer NOT NULL,
+	steps text[] NOT NULL,
 	expected bigint[] NOT NULL DEFAULT '{}',
 	chunks bigint NOT NULL DEFAULT 0,
 	started timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
@@ -966,13 +966,13 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.step,
 		CASE WHEN j.finished IS NOT NULL OR (w.cut AND w.open = 0) THEN 'finished' WHEN w.sessions > 0 THEN 'running'
 			WHEN w.chunks IS NULL THEN 'waiting' ELSE 'interrupted' END AS state,
-		coalesce(w.done, 0) AS rows_done, coalesce(w.skipped, 0) AS rows_skipped, j.expected[s.step] AS rows_expected,
-		coalesce(p.problems, 0) AS problems, w.rate,
-		CASE WHEN w.rate > 0 THEN pg_catalog.make_interval(secs => greatest(j.expected[s.step] - w.done - w.skipped, 0) / w.rate) END
-			AS time_left,
+		coalesce(w.done, 0) AS rows_done, coalesce(w.skipped, 0) AS rows_skipped, j.expected[s.number] AS rows_expected,
+		coalesce(p.problems, 0) AS problems, pg_catalog.round(w.rate::numeric, 1) AS rate,
+		CASE WHEN w.rate > 0 AND j.expected[s.number] IS NOT NULL THEN pg_catalog.date_trunc('second',
+			pg_catalog.make_interval(secs => greatest(j.expected[s.number] - w.done - w.skipped, 0) / w.rate)) END AS time_left,
 		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
 	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation
-		CROSS JOIN LATERAL pg_catalog.generate_series(1, j.steps) s (step)
+		CROSS JOIN LATERAL pg_catalog.unnest(j.steps) WITH ORDINALITY s (step, number)
 		LEFT JOIN (SELECT k.job, k.step, pg_catalog.count(*) AS chunks, pg_catalog.bool_or(k.upper IS NULL) AS cut,
 				pg_catalog.count(*) FILTER (WHERE NOT k.complete) AS open,
 				pg_catalog.sum(k.done)::bigint AS done, pg_catalog.sum(k.skipped)::bigint AS skipped, pg_catalog.max(k.updated) AS updated,
@@ -982,16 +982,16 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 			FROM dyn_job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
 				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
 				AND l.classid::bigint = k.job AND l.objid::bigint = k.number
-			GROUP BY k.job, k.step) w ON w.job = j.job AND w.step = s.step
+			GROUP BY k.job, k.step) w ON w.job = j.job AND w.step = s.number
 		LEFT JOIN (SELECT n.job, n.step, pg_catalog.count(*) AS problems FROM dyn_job_notes n GROUP BY n.job, n.step) p
-			ON p.job = j.job AND p.step = s.step
+			ON p.job = j.job AND p.step = s.number
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
 		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 COMMENT ON VIEW dyn_jobs IS 'backfills, refreshes and migrations: how far they are';
 GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
-	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, n.step, n.what, n."row", n.message, n.noted AS noted_at
+	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, j.steps[n.step] AS step, n.what, n."row", n.message, n.noted AS noted_at
 	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dyn_job_notes n ON n.job = j.job
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
@@ -1118,7 +1118,8 @@ CREATE VIEW dyn_migration_steps AS
 	FROM dyn_migration_step_list() s
 		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
 			ON j.name = s.name AND j.relation = s.relation
-		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.number;
+		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.step
+	ORDER BY s.name, s.number;
 COMMENT ON VIEW dyn_migration_steps IS 'steps of migrations: how far they are';
 GRANT SELECT ON dyn_migration_steps TO PUBLIC;
 

@@ -15,6 +15,7 @@
 #include "catalog/table.h"
 #include "ground/arn.h"
 #include "ground/invalidate.h"
+#include "ground/progress.h"
 #include "ground/settings.h"
 #include "index/index.h"
 #include "store/store.h"
@@ -37,6 +38,7 @@ _PG_init(void)
 	invalidation_init();
 	dyn_am_init();
 	dyn_settings_init();
+	progress_init();
 	dyn_arn_init();
 	store_init();
 	place_settings_init();

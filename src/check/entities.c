@@ -20,6 +20,7 @@
 #include "ground/arguments.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
+#include "ground/progress.h"
 #include "view/view.h"
 
 #define PAGE_SIZE 1000
@@ -33,6 +34,9 @@ typedef struct Check
 	int64 found;
 	int64 max;
 	MemoryContext item_context;
+	int64 read; /* items, of so many by statistics */
+	double expected;
+	TimestampTz told;
 } Check;
 
 static bool
@@ -180,6 +184,10 @@ check_items(Check *check, text *table)
 		if (start != NULL)
 			pfree(start);
 		start = result.last_key == NULL ? NULL : item_from_value(item_root(result.last_key));
+		check->read += result.scanned;
+		if (progress_is_due(&check->told))
+			ereport(NOTICE, (errmsg("check of table \"%s\": %s items read", check->table->name,
+									progress_count(check->read, check->expected))));
 		MemoryContextReset(page);
 	} while (start != NULL && !is_full(check));
 	MemoryContextDelete(page);
@@ -322,6 +330,7 @@ prepare(Check *check, Relation rel)
 {
 	ListCell *cell;
 
+	check->expected = rel->rd_rel->reltuples;
 	check->entities = entities_of(rel, check->table);
 	if (check->entities == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -20,6 +20,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "check/check.h"
+#include "ground/progress.h"
 
 #define ROWS_AT_ONCE 200
 
@@ -287,6 +288,8 @@ read_rows(ItemScan *scan, const char *sql)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dyn_check_table", ALLOCSET_DEFAULT_SIZES);
 	SPITupleTable *rows;
+	TimestampTz told = 0;
+	int64 done = 0;
 	uint64 n;
 
 	do
@@ -304,6 +307,11 @@ read_rows(ItemScan *scan, const char *sql)
 			MemoryContextReset(context);
 		}
 		SPI_freetuptable(rows);
+		done += (int64) n;
+		if (progress_is_due(&told))
+			ereport(NOTICE, (errmsg("check of table \"%s\": %s items read",
+									RelationGetRelationName(scan->check->rel),
+									progress_count(done, scan->check->rel->rd_rel->reltuples))));
 	} while (n > 0 && scan->left != 0);
 	SPI_cursor_close(cursor);
 	MemoryContextDelete(context);

@@ -28,6 +28,7 @@
  *		index_spec.c		how a secondary index is declared
  *		table_settings.c	what a table has beside keys and indexes
  *		trigger.c			the triggers that keep these: finding them, and when they fire
+ *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures
  */
 #ifndef DYNAMO_TABLE_GROUND_GROUND_H

@@ -27,6 +27,7 @@
 
 #include "ground/errors.h"
 #include "ground/mark.h"
+#include "ground/progress.h"
 #include "index/index.h"
 #include "work/tid_plan.h"
 
@@ -34,7 +35,6 @@
 #define LARGEST_BATCH 128
 #define LONG_BATCH 40.0 /* milliseconds: smaller ones then */
 #define SHORT_BATCH 15.0
-#define TELL_AFTER 10000
 
 /* Smaller tables may double; larger ones are vacuumed after each eighth that was updated. */
 #define VACUUM_FROM 1024 /* blocks */
@@ -127,6 +127,7 @@ start(Backfill *fill, Relation rel)
 	fill->changed = 0;
 	fill->skipped = NIL;
 	fill->work->blocks_total = fill->end;
+	fill->work->blocks_done = 0;
 	fill->work->left_out = 0;
 }
 
@@ -425,12 +426,12 @@ tell(Backfill *fill)
 	GsiWork *work = fill->work;
 
 	work->blocks_done = fill->next;
-	if (!TimestampDifferenceExceeds(fill->told, GetCurrentTimestamp(), TELL_AFTER))
-		return;
-	fill->told = GetCurrentTimestamp();
-	ereport(NOTICE, (errmsg("%s: %d %% of table \"%s\" are filled, " INT64_FORMAT " items",
-							work->procedure.what, (int) (100.0 * fill->next / Max(fill->end, 1)),
-							work->procedure.table, work->items)));
+	if (progress_is_due(&fill->told))
+		ereport(NOTICE,
+				(errmsg("%s: %d %% of the blocks of table \"%s\" are read, " INT64_FORMAT
+						" items are filled in",
+						work->procedure.what, (int) (100.0 * fill->next / Max(fill->end, 1)),
+						work->procedure.table, work->items)));
 }
 
 /*

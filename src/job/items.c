@@ -537,7 +537,8 @@ run(ItemJob *work)
 {
 	JobChunk chunk;
 
-	work->job = job_begin(work->kind, work->relid, work->name, work->fingerprint, 1, work->restart);
+	work->job =
+		job_begin(work->kind, work->relid, work->name, work->fingerprint, NIL, work->restart);
 	expect_rows(work, work->job);
 	while (job_claim(work->job, 1, cut_chunk, work, &chunk))
 		do_chunk(work, &chunk);

@@ -12,6 +12,7 @@
 #include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/progress.h"
 #include "migrate/check.h"
 #include "store/plan.h"
 
@@ -32,6 +33,9 @@ typedef struct ItemsOutput
 {
 	const DynTable *table;
 	ReturnSetInfo *result;
+	int64 rows; /* of the step */
+	double expected;
+	TimestampTz told;
 } ItemsOutput;
 
 /* Returns a new item of the key attributes of the table alone.  The given item has all of them. */
@@ -77,6 +81,11 @@ put_item(const MigrationRow *row, void *arg)
 	if (row->problem != ROW_OK)
 		values[PROBLEM] = problem_text(row);
 	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	output->rows++;
+	if (progress_is_due(&output->told))
+		ereport(NOTICE,
+				(errmsg("migration \"%s\", step \"%s\": %s rows read", row->step->migration->name,
+						row->step->name, progress_count(output->rows, output->expected))));
 	return true;
 }
 
@@ -97,8 +106,11 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	output.table = table;
 	for (int i = 0; i < migration->nsteps; i++)
 	{
-		if (step == NULL || &migration->steps[i] == migration_step(migration, text_span(step)))
-			step_read_all(&migration->steps[i], rel, table, put_item, &output);
+		if (step != NULL && &migration->steps[i] != migration_step(migration, text_span(step)))
+			continue;
+		output.rows = 0;
+		output.expected = step_expected_rows(&migration->steps[i]);
+		step_read_all(&migration->steps[i], rel, table, put_item, &output);
 	}
 	relation_close(rel, NoLock);
 	SPI_finish();

@@ -311,6 +311,7 @@ extern void step_check_key(MigrationStep *step);
  * enough.
  */
 typedef bool (*RowCallback)(const MigrationRow *row, void *arg);
+extern double step_expected_rows(const MigrationStep *step);
 extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, RowCallback callback,
 						  void *arg);
 

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -198,6 +199,21 @@ step_read(MigrationStep *step, Relation rel, DynTable *table, ArrayType *lower, 
 		n = read_one_by_one(step, rel, table, &statement, rows, more);
 	migration_leave(nest);
 	return n;
+}
+
+/* Returns how many rows the source has by its statistics, or -1 if they say nothing. */
+double
+step_expected_rows(const MigrationStep *step)
+{
+	Relation rel;
+	double rows;
+
+	if (!OidIsValid(step->source.relid))
+		return -1;
+	rel = relation_open(step->source.relid, AccessShareLock);
+	rows = rel->rd_rel->reltuples;
+	relation_close(rel, NoLock);
+	return rows;
 }
 
 /* The callback runs with the settings of migrations. */

@@ -143,21 +143,6 @@ cut_chunk(int number, ArrayType *lower, void *arg)
 	return cut;
 }
 
-/* Returns the number of rows of the source by its statistics; -1: unknown. */
-static int64
-expected_rows(const MigrationStep *step)
-{
-	Relation rel;
-	int64 rows;
-
-	if (!OidIsValid(step->source.relid))
-		return -1;
-	rel = relation_open(step->source.relid, AccessShareLock);
-	rows = (int64) rel->rd_rel->reltuples;
-	relation_close(rel, NoLock);
-	return rows;
-}
-
 /*
  * Batches
  */
@@ -271,7 +256,7 @@ prepare(MigrationJob *work, const List *steps)
 	{
 		MigrationStep *step =
 			migration_step(open.migration, (ItemSpan){lfirst(cell), strlen(lfirst(cell))});
-		int64 rows = expected_rows(step);
+		int64 rows = (int64) step_expected_rows(step);
 
 		step_check_key(step);
 		if (rows >= 0)
@@ -352,20 +337,20 @@ migrate(MigrationJob *work, const text *step, bool restart)
 	OpenMigration open;
 	List *steps;
 	ListCell *cell;
-	int nsteps;
+	List *all;
 	Oid relid;
 	bool finished;
 	const char *began;
 
 	open_migration(work, &open);
 	steps = chosen_steps(&open, step);
-	nsteps = open.migration->nsteps;
+	all = chosen_steps(&open, NULL);
 	relid = open.migration->relid;
 	work->declared = declared(&open);
 	began = fingerprint(open.migration, work->declared);
 	close_migration(&open);
-	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began,
-						  nsteps, restart);
+	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began, all,
+						  restart);
 	prepare(work, steps);
 	foreach (cell, steps)
 		run_step(work, step_number(work, lfirst(cell)));

@@ -126,14 +126,14 @@ problems_sql(void)
 {
 	const char *schema = quote_identifier(get_namespace_name(extension_schema()));
 
-	return psprintf("SELECT s.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
+	return psprintf("SELECT p.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
 					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_step_list($1) AS s"
-					" ON s.number OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
+					" ON s.step OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
 					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
 					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
 					" %s.dyn_jobs AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
 					" AND l.name OPERATOR(pg_catalog.=) $1)"
-					" ORDER BY p.step, p.noted_at, p.\"row\"",
+					" ORDER BY s.number, p.noted_at, p.\"row\"",
 					schema, schema, schema);
 }
 

@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/progress.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
@@ -44,6 +45,8 @@ typedef struct Comparison
 	TupleDesc desc;
 	int64 rows;
 	int64 equal;
+	int64 read; /* of the queries, for progress */
+	TimestampTz told;
 	/* of a dry run */
 	HTAB *collisions;
 	int64 samples;
@@ -141,6 +144,14 @@ entity_name(const Comparison *c, const char *step, const DynItem *item)
 	return entity == NULL ? NULL : pnstrdup(entity->name.data, entity->name.len);
 }
 
+static void
+tell(Comparison *c)
+{
+	if (progress_is_due(&c->told))
+		ereport(NOTICE, (errmsg("migration \"%s\": %lld rows and items compared",
+								c->migration->name, (long long) c->read)));
+}
+
 /* Runs a query and calls a function for each row, in a memory context that is reset after it. */
 static void
 for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
@@ -164,7 +175,9 @@ for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
 			MemoryContextReset(context);
 		}
 		MemoryContextSwitchTo(old);
+		c->read += (int64) SPI_tuptable->numvals;
 		SPI_freetuptable(SPI_tuptable);
+		tell(c);
 	} while (SPI_processed > 0);
 	SPI_cursor_close(portal);
 	MemoryContextSwitchTo(old);

@@ -14,9 +14,11 @@
 #include "utils/datum.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "actions/actions.h"
 #include "ground/arguments.h"
+#include "ground/progress.h"
 #include "entity/entity.h"
 #include "transfer/transfer.h"
 
@@ -34,6 +36,9 @@ typedef struct Export
 	DynItem *vals;
 	DynItem *position; /* of the last page; NULL at first */
 	bool done; /* that was the last one */
+	int64 read; /* items, of so many by statistics */
+	double expected;
+	TimestampTz told;
 	MemoryContext page;
 	int n; /* lines of the page, and how many were returned */
 	int returned;
@@ -46,16 +51,17 @@ copy_argument(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(i));
 }
 
-/* Looked up once, as the statement has one snapshot. */
-static Entity *
-find_entity(text *table_name, text *name)
+/* Looked up once, as the statement has one snapshot.  name: of the entity; NULL: none */
+static void
+open_table(Export *export, text *name)
 {
 	DynTable *table;
-	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
-	Entity *entity = entity_find(rel, table, text_span(name), false);
+	Relation rel = dyn_table_open(export->table, AccessShareLock, &table);
 
+	if (name != NULL)
+		export->entity = entity_find(rel, table, text_span(name), false);
+	export->expected = rel->rd_rel->reltuples;
 	relation_close(rel, NoLock);
-	return entity;
 }
 
 /* table_name, entity, filter, names, vals, wrapped */
@@ -66,8 +72,7 @@ begin(FunctionCallInfo fcinfo)
 
 	argument_require(fcinfo, 0, "table_name");
 	export->table = copy_argument(fcinfo, 0);
-	if (!PG_ARGISNULL(1))
-		export->entity = find_entity(export->table, PG_GETARG_TEXT_PP(1));
+	open_table(export, argument_text(fcinfo, 1));
 	export->filter = copy_argument(fcinfo, 2);
 	export->names = copy_argument(fcinfo, 3);
 	export->vals = copy_argument(fcinfo, 4);
@@ -125,6 +130,10 @@ read_page(Export *export)
 	export->position = NULL;
 	if (!export->done)
 		export->position = DatumGetDynItem(datumCopy(PointerGetDatum(result.last_key), false, -1));
+	export->read += result.scanned;
+	if (progress_is_due(&export->told))
+		ereport(NOTICE, (errmsg("export of table \"%s\": %s items read", result.table->name,
+								progress_count(export->read, export->expected))));
 }
 
 /* dyn_export(table_name, entity, filter, names, vals, wrapped) */

@@ -25,6 +25,7 @@
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/progress.h"
 #include "transfer/transfer.h"
 #include "work/procedure.h"
 #include "work/tid_plan.h"
@@ -32,7 +33,6 @@
 #define LINES_BATCH 5000
 #define MAX_BATCH 1000000
 #define FIRST_RANGE 32 /* blocks */
-#define TELL_AFTER 10000
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
@@ -347,12 +347,10 @@ next_transaction(Source *source)
 static void
 tell(Source *source)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	long ms = TimestampDifferenceMilliseconds(source->started, now);
+	long ms = TimestampDifferenceMilliseconds(source->started, GetCurrentTimestamp());
 
-	if (!TimestampDifferenceExceeds(source->told, now, TELL_AFTER))
+	if (!progress_is_due(&source->told))
 		return;
-	source->told = now;
 	ereport(NOTICE, (errmsg("import into table \"%s\": " INT64_FORMAT " items, %d %% of table "
 							"\"%s\", %.0f items/s",
 							source->table, source->transfer.items,

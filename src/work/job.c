@@ -31,6 +31,7 @@
 #include "ground/errors.h"
 #include "work/job.h"
 #include "ground/extension.h"
+#include "ground/progress.h"
 #include "work/owned.h"
 #include "work/procedure.h"
 
@@ -40,7 +41,6 @@
 #define NOTE_TABLE "dyn_job_notes"
 
 #define KEEP_FINISHED "'7 days'"
-#define TELL_AFTER 5000
 #define LONGEST_NOTE 2000
 
 /*
@@ -156,10 +156,10 @@ nullable(const void *pointer, char *null)
 pg_noreturn static void
 fail_gone(const Job *job)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("job %lld is gone, or another session has done its work", (long long) job->id),
-			 errhint("Call the procedure again.")));
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("%s \"%s\" is gone, or another session has done its work", job->kind,
+						   job->name),
+					errhint("Call the procedure again.")));
 }
 
 /*
@@ -195,12 +195,12 @@ forget_old(Oid schema)
  * while it begins a job.  A number that is given out again belonged to a job that was deleted.
  */
 static void
-insert_job(Job *job, const char *fingerprint, int nsteps)
+insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 {
-	Oid types[] = {TEXTOID, OIDOID, TEXTOID, TEXTOID, OIDOID, INT4OID};
+	Oid types[] = {TEXTOID, OIDOID, TEXTOID, TEXTOID, OIDOID, TEXTARRAYOID};
 	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
 					  CStringGetTextDatum(job->name), CStringGetTextDatum(fingerprint),
-					  ObjectIdGetDatum(GetUserId()),  Int32GetDatum(nsteps)};
+					  ObjectIdGetDatum(GetUserId()),  PointerGetDatum(steps)};
 
 	owned_execute(job->schema, JOB_TABLE,
 				  "INSERT INTO %1$s." JOB_TABLE " (job, kind, relation, name, fingerprint, role,"
@@ -243,7 +243,7 @@ require_member(const Job *job, Oid role, bool restart)
 		(restart && object_ownercheck(RelationRelationId, job->relid, GetUserId())))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					errmsg("permission denied for job %lld", (long long) job->id),
+					errmsg("permission denied for %s \"%s\"", job->kind, job->name),
 					errdetail("It was begun by role \"%s\", and is not finished.",
 							  name == NULL ? "" : name),
 					errhint("The table's owner may restart it.")));
@@ -258,7 +258,7 @@ restart_job(Job *job)
 
 	if (!take_lock(job->id, 0, ExclusiveLock, false, false))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-						errmsg("other sessions are at work on job %lld", (long long) job->id),
+						errmsg("other sessions are at work on %s \"%s\"", job->kind, job->name),
 						errhint("Wait until they end, or end them, to restart it.")));
 	owned_execute(job->schema, CHUNK_TABLE, "DELETE FROM %1$s." CHUNK_TABLE " WHERE job = $1", 1,
 				  types, values, NULL);
@@ -271,7 +271,7 @@ restart_job(Job *job)
 }
 
 static void
-enter_job(Job *job, const char *fingerprint, int nsteps, bool restart)
+enter_job(Job *job, const char *fingerprint, ArrayType *steps, bool restart)
 {
 	Oid role;
 
@@ -279,11 +279,27 @@ enter_job(Job *job, const char *fingerprint, int nsteps, bool restart)
 	forget_old(job->schema);
 	do
 	{
-		insert_job(job, fingerprint, nsteps);
+		insert_job(job, fingerprint, steps);
 	} while (!find_job(job, fingerprint, &role));
 	require_member(job, role, restart);
 	if (restart)
 		restart_job(job);
+}
+
+/* The names of steps as text[]; NULL for the only one of a job without any. */
+static ArrayType *
+step_array(const List *names)
+{
+	int n = Max(list_length(names), 1);
+	Datum *elements = palloc0(n * sizeof(Datum));
+	bool *nulls = palloc0(n * sizeof(bool));
+	int lower = 1;
+	ListCell *cell;
+
+	nulls[0] = names == NIL;
+	foreach (cell, names)
+		elements[foreach_current_index(cell)] = CStringGetTextDatum(lfirst(cell));
+	return construct_md_array(elements, nulls, 1, &n, &lower, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
 /*
@@ -293,10 +309,11 @@ enter_job(Job *job, const char *fingerprint, int nsteps, bool restart)
  * while other sessions work on it.
  */
 Job *
-job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint, int nsteps,
-		  bool restart)
+job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint,
+		  const List *step_names, bool restart)
 {
 	Job *job = palloc0(sizeof(Job));
+	ArrayType *steps = step_array(step_names);
 
 	job->context = CurrentMemoryContext;
 	job->transient =
@@ -308,7 +325,7 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	job->told = GetCurrentTimestamp();
 	job->schema = extension_schema();
 	procedure_commit(job->transient);
-	enter_job(job, fingerprint, nsteps, restart);
+	enter_job(job, fingerprint, steps, restart);
 	job_commit(job);
 	/*
 	 * Last, since nothing fails after it: an error here would leave the caller no job to release.
@@ -599,16 +616,16 @@ job_end(Job *job)
 	bool finished;
 
 	procedure_commit(job->transient);
-	finished =
-		owned_execute(job->schema, JOB_TABLE,
-					  "UPDATE %1$s." JOB_TABLE
-					  " j SET finished = coalesce(j.finished, pg_catalog.clock_timestamp())"
-					  " WHERE j.job = $1"
-					  " AND NOT EXISTS (SELECT FROM %1$s." CHUNK_TABLE " c"
-					  " WHERE c.job = $1 AND NOT c.complete)"
-					  " AND j.steps = (SELECT pg_catalog.count(*) FROM %1$s." CHUNK_TABLE " c"
-					  " WHERE c.job = $1 AND c.upper IS NULL)",
-					  lengthof(types), types, values, NULL) > 0;
+	finished = owned_execute(job->schema, JOB_TABLE,
+							 "UPDATE %1$s." JOB_TABLE
+							 " j SET finished = coalesce(j.finished, pg_catalog.clock_timestamp())"
+							 " WHERE j.job = $1"
+							 " AND NOT EXISTS (SELECT FROM %1$s." CHUNK_TABLE " c"
+							 " WHERE c.job = $1 AND NOT c.complete)"
+							 " AND pg_catalog.cardinality(j.steps) = (SELECT pg_catalog.count(*) "
+							 "FROM %1$s." CHUNK_TABLE " c"
+							 " WHERE c.job = $1 AND c.upper IS NULL)",
+							 lengthof(types), types, values, NULL) > 0;
 	procedure_commit(job->transient);
 	return finished;
 }
@@ -673,14 +690,13 @@ tell(const Job *job)
 {
 	Oid types[] = {INT8OID};
 	Datum values[] = {Int64GetDatum(job->id)};
-	char *sql =
-		psprintf("SELECT step::pg_catalog.text, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
-				 "::pg_catalog.text, rows_expected::pg_catalog.text,"
-				 " pg_catalog.round(rate::pg_catalog.numeric)::pg_catalog.text,"
-				 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
-				 " FROM %s.dyn_jobs WHERE job OPERATOR(pg_catalog.=) $1"
-				 " AND rate IS NOT NULL ORDER BY step",
-				 quote_identifier(get_namespace_name(job->schema)));
+	char *sql = psprintf("SELECT step, (rows_done OPERATOR(pg_catalog.+) rows_skipped)"
+						 "::pg_catalog.text, rows_expected::pg_catalog.text,"
+						 " pg_catalog.round(rate::pg_catalog.numeric)::pg_catalog.text,"
+						 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
+						 " FROM %s.dyn_jobs WHERE job OPERATOR(pg_catalog.=) $1"
+						 " AND rate IS NOT NULL ORDER BY step",
+						 quote_identifier(get_namespace_name(job->schema)));
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) < 0)
@@ -693,22 +709,20 @@ tell(const Job *job)
 		for (int c = 0; c < lengthof(cells); c++)
 			cells[c] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, c + 1);
 		ereport(NOTICE,
-				(errmsg("%s \"%s\", step %s: %s of %s rows, %s a second, time left %s", job->kind,
-						job->name, cells[0], cells[1], cells[2] == NULL ? "?" : cells[2], cells[3],
+				(errmsg("%s \"%s\"%s: %s%s rows, %s a second, time left %s", job->kind, job->name,
+						cells[0] == NULL ? "" : psprintf(", step \"%s\"", cells[0]), cells[1],
+						cells[2] == NULL ? "" : psprintf(" of about %s", cells[2]), cells[3],
 						cells[4] == NULL ? "unknown" : cells[4])));
 	}
 	SPI_freetuptable(SPI_tuptable);
 }
 
 /*
- * Report the job's progress as a NOTICE, unless the last one is less than TELL_AFTER milliseconds
- * old.  A transaction is in progress, and the caller is connected to SPI.
+ * Report the job's progress as a NOTICE if one is due.  A transaction is in progress, and the caller is connected to SPI.
  */
 void
 job_tell(Job *job)
 {
-	if (!TimestampDifferenceExceeds(job->told, GetCurrentTimestamp(), TELL_AFTER))
-		return;
-	job->told = GetCurrentTimestamp();
-	tell(job);
+	if (progress_is_due(&job->told))
+		tell(job);
 }

@@ -2,7 +2,7 @@
  * job.h
  *	  Long work on a table, in many transactions and sessions, that a crash only interrupts.
  *
- * A job has steps, numbered from 1, and a step has chunks: ranges of keys in the order of the
+ * A job has steps, numbered from 1, which have names where there can be several.  A step has chunks: ranges of keys in the order of the
  * step's source.  They are made one after the other, as sessions ask for work.  A session that
  * works on a chunk holds a lock of the session on it; how far it came is written in the
  * transaction that did the work.  A session that asks for work first takes chunks that are not done
@@ -87,7 +87,7 @@ typedef ArrayType *(*JobCut)(int step, ArrayType *lower, void *arg);
  * done; the table's owner may restart a job too, but not while other sessions work on it.
  */
 extern Job *job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint,
-					  int nsteps, bool restart);
+					  const List *step_names, bool restart);
 
 /* Releases the locks; also after an error, whatever state the transaction is in. */
 extern void job_leave(Job *job);

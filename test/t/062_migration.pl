@@ -139,6 +139,12 @@ like($out, qr/transactions actually processed: [1-9]\d\d/, 'and not little');
 is(value($wrong), 0, 'both sides are equal after all that');
 value(q{DELETE FROM orders WHERE id % 10 = 0; SELECT dyn_unfollow_migration('shop')});
 is(value($wrong), 0, 'and when it is followed no longer');
+# How far it is, by the names of migration and step.
+my ($status, $said, $told) = $node->psql('postgres', q{
+	SET client_min_messages = notice;
+	SET dynamo_table.progress_interval = 0;
+	CALL dyn_migrate('shop', 'Customer', batch_size => 20)});
+like($told, qr/NOTICE:  migration "shop", step "Customer": \d+ of about \d+ rows, \d+ a second, time left \d/, 'a step is told of by its name');
 check_storage($node, 'after a migration');
 $node->stop;
 

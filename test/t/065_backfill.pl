@@ -84,6 +84,7 @@ my @sessions = (begin(800), begin(800));
 wait_for("SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
 wait_for('SELECT count(*) > 1 FROM dyn_job_chunks WHERE done > 0');
 pass('two sessions are at work on chunks of their own, and others see it');
+is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't', 'the only step has no name, rate and time are as people read them');
 my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
 } . $call, '1000, restart => true'));
 like($err, qr/55006/, 'nobody begins anew what others are at work on');
@@ -159,6 +160,10 @@ my $said = end($second);
 like($said, qr/waiting for other sessions.*finished/s, 'it said that it waits, and finishes');
 is(value(q{SELECT count(*) FILTER (WHERE item ->> 'Touched' = '1') || ' of ' || count(*) FROM few}), '10 of 10', 'each item was changed once');
 is(value("SELECT state || ' ' || count(*) OVER () $few"), 'finished 1', 'by one job');
+($status, $out, $err) = $node->psql('postgres', q{
+	SET dynamo_table.progress_interval = 0;
+	CALL dyn_backfill('few', 'ADD Again :one', vals => jsonb_build_object(':one', 1), batch_size => 2)});
+like($err, qr/NOTICE:  backfill "ADD Again :one": \d+ rows, \d+ a second, time left unknown/, 'how far it is');
 check_storage($node, 'in the end');
 $node->stop;
 done_testing();
