@@ -21,7 +21,7 @@ SET client_min_messages = warning;
 CREATE TABLE people (id integer PRIMARY KEY);
 INSERT INTO people VALUES (1), (2), (2000);
 ANALYZE people;
-SELECT dyn_create_migration('crm', 'app', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "id"}}]');
+SELECT dyn_create_migration('app', 'crm', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "id"}}]');
 RESET client_min_messages;
 SELECT source_row, difference FROM dyn_verify_migration('crm') WHERE source_row IS NOT NULL;
 SELECT step, source_row FROM dyn_preview_migration('crm', 1);
@@ -41,7 +41,7 @@ SELECT step, state, rows_done FROM dyn_migration_steps WHERE name = 'crm';
 -- so have problems
 INSERT INTO people VALUES (3000);
 SELECT dyn_drop_migration('crm');
-SELECT dyn_create_migration('crm', 'app', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "CASE WHEN id < 3000 THEN id ELSE 1 / (id - 3000) END"}}]');
+SELECT dyn_create_migration('app', 'crm', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "CASE WHEN id < 3000 THEN id ELSE 1 / (id - 3000) END"}}]');
 CALL dyn_migrate('crm');
 SELECT step, what, source_row FROM dyn_migration_problems('crm');
 SELECT step, what, "row" FROM dyn_job_problems WHERE relation = 'app'::regclass;

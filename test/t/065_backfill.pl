@@ -162,7 +162,7 @@ is(value(q{SELECT count(*) FILTER (WHERE item ->> 'Touched' = '1') || ' of ' || 
 is(value("SELECT state || ' ' || count(*) OVER () $few"), 'finished 1', 'by one job');
 ($status, $out, $err) = $node->psql('postgres', q{
 	SET dynamo_table.progress_interval = 0;
-	CALL dyn_backfill('few', 'ADD Again :one', vals => jsonb_build_object(':one', 1), batch_size => 2)});
+	CALL dyn_backfill('few', 'ADD Again :one', NULL, vals => jsonb_build_object(':one', 1), batch_size => 2)});
 like($err, qr/NOTICE:  backfill "ADD Again :one": \d+ rows, \d+ a second, time left unknown/, 'how far it is');
 check_storage($node, 'in the end');
 $node->stop;
