@@ -273,36 +273,19 @@ value_sort_format(const ValueType *type)
 	ValueForm form;
 
 	value_form(type, &form);
-	switch (form.kind)
-	{
-		case VALUE_INT2:
-			return "05";
-		case VALUE_INT8:
-			return "019";
-		case VALUE_FLOAT4:
-		case VALUE_FLOAT8:
-			return NULL;
-		case VALUE_NUMERIC:
-			/* without a precision it is what attributes of type N have by default */
-			return form.typmod < 0 ? "010" : numeric_sort_format(form.typmod);
-		case VALUE_TIMESTAMP:
-			return "second";
-		case VALUE_DATE:
-			return "day";
-		case VALUE_INT4:
-		case VALUE_BOOL:
-		case VALUE_TEXT:
-		case VALUE_CHAR:
-		case VALUE_BYTEA:
-		case VALUE_UUID:
-		case VALUE_ENUM:
-		case VALUE_JSON:
-		case VALUE_LIST:
-		case VALUE_SET:
-		case VALUE_NOTHING:
-		case VALUE_OUTPUT:
-			break;
-	}
+	if (form.kind == VALUE_INT2)
+		return "05";
+	if (form.kind == VALUE_INT8)
+		return "019";
+	if (form.kind == VALUE_FLOAT4 || form.kind == VALUE_FLOAT8)
+		return NULL;
+	if (form.kind == VALUE_TIMESTAMP)
+		return "second";
+	if (form.kind == VALUE_DATE)
+		return "day";
+	if (form.kind == VALUE_NUMERIC && form.typmod >= 0)
+		return numeric_sort_format(form.typmod);
+	/* numeric without a precision is what attributes of type N have by default */
 	return "010";
 }
 
