@@ -324,11 +324,6 @@ CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100
 COMMENT ON FUNCTION dyn_check_table(text, bigint) IS
 	'what of a table of items is damaged, in its triggers, constraints, columns, indexes and items, and what to do about it';
 
-CREATE FUNCTION dyn_model() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_model() IS
-	'internal: trigger function that does nothing: its arguments hold all that is declared of the table';
-
 CREATE FUNCTION dyn_model_check() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION dyn_model_check() IS

@@ -85,11 +85,11 @@ SELECT damage('single');
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk N');
 ALTER TABLE single ENABLE ALWAYS TRIGGER "~dynamo_keys";
 -- declarations
-CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dyn_model('nonsense');
+SECURITY LABEL FOR dynamo_table ON TABLE single IS '{"entities": [{"name": "nonsense"}]}';
 SELECT damage('single');
-CREATE OR REPLACE TRIGGER "~dynamo_model" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION later();
+SECURITY LABEL FOR dynamo_table ON TABLE single IS '{"entities": [{"entity": "A", "keys": {"pk": "<B>"}, "attributes": {"B": 1}}]}';
 SELECT damage('single');
-DROP TRIGGER "~dynamo_model" ON single;
+SECURITY LABEL FOR dynamo_table ON TABLE single IS NULL;
 SELECT damage('single');
 CREATE OR REPLACE TRIGGER "~dynamo_model_check" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION later();
 SELECT damage('single');

@@ -43,7 +43,6 @@ SELECT * FROM dyn_stream_tables() WHERE relation = 'app'::regclass;
 SELECT dyn_migration_key('nothing', '{}', true);
 SELECT dyn_store_change(1, '{}');
 SELECT dyn_derive_keys();
-SELECT dyn_model();
 SELECT dyn_model_check();
 SELECT dyn_entity_view_change();
 SELECT dyn_migration_changed();

@@ -15,6 +15,7 @@
 #include "catalog/table.h"
 #include "ground/arn.h"
 #include "ground/invalidate.h"
+#include "ground/label.h"
 #include "ground/progress.h"
 #include "ground/settings.h"
 #include "index/index.h"
@@ -36,6 +37,7 @@ void
 _PG_init(void)
 {
 	invalidation_init();
+	label_init();
 	dyn_am_init();
 	dyn_settings_init();
 	progress_init();

@@ -84,20 +84,17 @@ is_our_trigger(const Trigger *trigger)
 		   trigger->tgqual == NULL && trigger->tgnattr == 0;
 }
 
-/* Triggers that are disabled have no say, and that of the model even where somebody has enabled it. */
+/* Triggers that are disabled have no say. */
 static bool
 has_only_our_trigger(Relation rel)
 {
-	const Trigger *model = dyn_trigger_find(rel, DYN_TRIGGER_MODEL);
-	bool idle = model != NULL && model->tgqual == NULL;
 	int ours = 0;
 
 	for (int i = 0; i < rel->trigdesc->numtriggers; i++)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 
-		if (trigger->tgenabled == TRIGGER_DISABLED ||
-			(idle && strcmp(trigger->tgname, DYN_MODEL_TRIGGER) == 0))
+		if (trigger->tgenabled == TRIGGER_DISABLED)
 			continue;
 		if (!is_our_trigger(trigger))
 			return false;

@@ -51,10 +51,9 @@ check_model(TableCheck *check)
 	problem = check_try(read_entities, &declared);
 	if (problem != NULL)
 		check_report(
-			check, "trigger \"" DYN_MODEL_TRIGGER "\"",
-			psprintf("its declarations cannot be read: %s", problem),
+			check, "security label", psprintf("its declarations cannot be read: %s", problem),
 			psprintf("Declare what is wrong again with %s.dyn_create_entity(), or restore the "
-					 "trigger from a dump.",
+					 "label from a dump.",
 					 check->extension));
 	else if (model_enforced(check->rel) && declared.entities == NIL)
 		check_report(check, "trigger \"" DYN_ENFORCE_TRIGGER "\"",

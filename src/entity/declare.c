@@ -186,13 +186,12 @@ warn(Relation rel, const DynTable *table, const Entity *entity)
 {
 	ListCell *cell;
 
-	foreach (cell, model_declarations(rel))
+	foreach (cell, model_declarations(rel, MODEL_ENTITY))
 	{
 		const ModelDeclaration *declaration = lfirst(cell);
 
 		/* the one that is replaced need not be readable any more */
-		if (declaration->kind == MODEL_ENTITY &&
-			item_compare_bytes(declaration->name, entity->name) != 0)
+		if (item_compare_bytes(declaration->name, entity->name) != 0)
 			warn_same_key(table, entity, entity_find(rel, table, declaration->name, false));
 	}
 	warn_shared_attributes(table, entity);
@@ -247,10 +246,10 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 	declaration = item_build_finish(&b);
 	item_check_size(item_root(declaration));
 
-	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_ENTITY, &table);
 	entity = entity_parse(table, declaration, true);
 	warn(rel, table, entity);
-	model_set(rel, table, MODEL_ENTITY, entity->name, entity_print(entity));
+	model_set(rel, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();
 }
 
@@ -259,9 +258,9 @@ Datum
 dyn_drop_entity(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
-	Relation rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
+	Relation rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_ENTITY, &table);
 
-	model_remove(rel, table, MODEL_ENTITY, text_span(PG_GETARG_TEXT_PP(1)));
+	model_remove(rel, MODEL_ENTITY, text_span(PG_GETARG_TEXT_PP(1)));
 	PG_RETURN_VOID();
 }
 
@@ -272,7 +271,7 @@ dyn_enforce_entities(PG_FUNCTION_ARGS)
 {
 	text *name = PG_GETARG_TEXT_PP(0);
 	DynTable *table;
-	Relation rel = PG_GETARG_BOOL(1) ? model_open(name, &table) : model_open_to_allow(name, &table);
+	Relation rel = model_open_to_enforce(name, PG_GETARG_BOOL(1), &table);
 
 	if (PG_GETARG_BOOL(1) && entities_of(rel, table) == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -328,13 +327,8 @@ dyn_entities(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 0, "table_name");
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
-	foreach (cell, model_declarations(rel))
-	{
-		const ModelDeclaration *declaration = lfirst(cell);
-
-		if (declaration->kind == MODEL_ENTITY)
-			put_entity((ReturnSetInfo *) fcinfo->resultinfo, declaration);
-	}
+	foreach (cell, model_declarations(rel, MODEL_ENTITY))
+		put_entity((ReturnSetInfo *) fcinfo->resultinfo, lfirst(cell));
 	relation_close(rel, NoLock);
 	return (Datum) 0;
 }

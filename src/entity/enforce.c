@@ -15,6 +15,7 @@
 
 #include "ground/errors.h"
 #include "ground/invalidate.h"
+#include "ground/label.h"
 #include "entity/entity.h"
 
 typedef struct EntityEntry
@@ -166,6 +167,20 @@ list_problems(const Entity *entity, List *problems)
 	return out.data;
 }
 
+/* A dump without security labels has none. */
+pg_noreturn static void
+fail_without_entities(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"%s\" enforces entities, and none is declared",
+					RelationGetRelationName(rel)),
+			 errdetail("Entities are declared in the table's security label of provider \"%s\".",
+					   LABEL_PROVIDER),
+			 errhint("Restore the label, declare the entities with dyn_create_entity(), or call "
+					 "dyn_enforce_entities() with enabled => false.")));
+}
+
 /*
  * Raises ERRCODE_DYN_VALIDATION unless an item that is to be stored fits one of the entities of the
  * table.
@@ -173,10 +188,13 @@ list_problems(const Entity *entity, List *problems)
 void
 entity_enforce(Relation rel, const DynTable *table, const DynItem *item)
 {
+	List *entities = entities_cached(rel, table);
 	const char *detail = NULL;
 	ListCell *cell;
 
-	foreach (cell, entities_cached(rel, table))
+	if (entities == NIL)
+		fail_without_entities(rel);
+	foreach (cell, entities)
 	{
 		const Entity *entity = lfirst(cell);
 		List *problems;

@@ -630,13 +630,8 @@ entities_of(Relation rel, const DynTable *table)
 	List *entities = NIL;
 	ListCell *cell;
 
-	foreach (cell, model_declarations(rel))
-	{
-		const ModelDeclaration *declaration = lfirst(cell);
-
-		if (declaration->kind == MODEL_ENTITY)
-			entities = lappend(entities, read_entity(rel, table, declaration));
-	}
+	foreach (cell, model_declarations(rel, MODEL_ENTITY))
+		entities = lappend(entities, read_entity(rel, table, lfirst(cell)));
 	return entities;
 }
 
@@ -657,7 +652,7 @@ entity_fail_missing(Relation rel, ItemSpan name)
 Entity *
 entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok)
 {
-	const ModelDeclaration *declaration = model_find(model_declarations(rel), MODEL_ENTITY, name);
+	const ModelDeclaration *declaration = model_find(model_declarations(rel, MODEL_ENTITY), name);
 
 	if (declaration != NULL)
 		return read_entity(rel, table, declaration);

@@ -1,12 +1,13 @@
 /*
  * model.c
- *	  Where declarations are kept: the arguments of the trigger "~dynamo_model"; and the trigger that
- *	  refuses what they do not allow.
+ *	  Declarations in the label of a table; and the trigger that refuses what they do not allow.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
 #include "catalog/objectaddress.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
@@ -18,78 +19,87 @@
 #include "catalog/shape.h"
 #include "entity/entity.h"
 #include "ground/errors.h"
+#include "ground/json_writer.h"
+#include "ground/label.h"
 #include "item/reader.h"
 #include "work/brief_lock.h"
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
+
+/* The members of the label that have them, by kind. */
+static const char *const member_names[] = {LABEL_ENTITIES, LABEL_PATTERNS, LABEL_MIGRATIONS};
 
 /*
  * Reading
  */
 
 static ModelDeclaration *
-read_declaration(const char *table, const char *json)
+read_declaration(ModelKind kind, const char *json)
 {
 	ModelDeclaration *declaration = palloc(sizeof(ModelDeclaration));
 	JsonReader reader;
 	ItemSpan member;
 
-	json_reader_init(&reader, json, strlen(json));
-	json_read_object(&reader);
-	if (json_read_member(&reader, &member))
+	json_reader_begin(&reader, json, (int) strlen(json), "declaration",
+					  ERRCODE_INVALID_TABLE_DEFINITION);
+	for (json_read_object(&reader); json_read_member(&reader, &member); json_skip(&reader))
 	{
-		for (int kind = 0; kind <= MODEL_LAST_KIND; kind++)
-		{
-			if (!item_span_is(member, model_kind_names[kind]))
-				continue;
-			declaration->kind = (ModelKind) kind;
-			declaration->name = json_read_string(&reader);
-			declaration->json = json;
-			return declaration;
-		}
+		if (!item_span_is(member, model_kind_names[kind]))
+			continue;
+		*declaration = (ModelDeclaration){kind, json_read_string(&reader), json};
+		return declaration;
 	}
-	ereport(ERROR, (errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-					errmsg("an argument of trigger \"%s\" of table \"%s\" declares nothing",
-						   DYN_MODEL_TRIGGER, table),
-					errdetail("It is: %s", json)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+			 errmsg("a declaration in \"%s\" of a security label has no name", member_names[kind]),
+			 errdetail("It has no member \"%s\".", model_kind_names[kind]),
+			 errhint("Correct the label with SECURITY LABEL, or restore it from a dump.")));
 }
 
-/*
- * Returns the declarations of the table (ModelDeclaration) in the order declared, copied into the
- * current memory context; NIL if there are none.  Raises an error if an argument of the trigger is
- * no declaration.
- */
-List *
-model_declarations(Relation rel)
+static List *
+read_kind(List *members, ModelKind kind)
 {
+	const char *array = label_member(members, member_names[kind]);
 	List *declarations = NIL;
 	ListCell *cell;
 
-	foreach (cell, dyn_trigger_arguments(rel, DYN_TRIGGER_MODEL))
-		declarations =
-			lappend(declarations, read_declaration(RelationGetRelationName(rel), lfirst(cell)));
+	if (array == NULL)
+		return NIL;
+	foreach (cell, label_elements(array))
+		declarations = lappend(declarations, read_declaration(kind, lfirst(cell)));
 	return declarations;
 }
 
 /*
- * Returns the declarations in the arguments of a trigger found without opening its table.  Their
- * texts point into the arguments.  Raises an error if an argument is no declaration.
+ * Returns the declarations of one kind in a label (ModelDeclaration), in the order declared, copied
+ * into the current memory context.  Raises an error if one of them is no declaration.
  */
 List *
-model_listed_declarations(const DynListedTrigger *trigger)
+model_label_declarations(const char *label, ModelKind kind)
 {
-	const char *at = VARDATA_ANY(trigger->arguments);
-	const char *end = at + VARSIZE_ANY_EXHDR(trigger->arguments);
-	List *declarations = NIL;
-
-	for (; at < end; at += strlen(at) + 1)
-		declarations = lappend(declarations, read_declaration(psprintf("%u", trigger->relid), at));
-	return declarations;
+	return read_kind(label_parse(label), kind);
 }
 
-/* Returns the declaration in a list that has this kind and name, or NULL. */
+/* What is declared of a partitioned table holds for its partitions: the table that has the label. */
+static Oid
+labelled_table(Relation rel)
+{
+	List *ancestors =
+		rel->rd_rel->relispartition ? get_partition_ancestors(RelationGetRelid(rel)) : NIL;
+
+	return ancestors == NIL ? RelationGetRelid(rel) : llast_oid(ancestors);
+}
+
+/* Returns those of a table.  NIL if there are none, or the table has no label. */
+List *
+model_declarations(Relation rel, ModelKind kind)
+{
+	return read_kind(label_read(labelled_table(rel)), kind);
+}
+
+/* Returns the declaration in a list that has this name, or NULL. */
 const ModelDeclaration *
-model_find(List *declarations, ModelKind kind, ItemSpan name)
+model_find(List *declarations, ItemSpan name)
 {
 	ListCell *cell;
 
@@ -97,7 +107,7 @@ model_find(List *declarations, ModelKind kind, ItemSpan name)
 	{
 		const ModelDeclaration *declaration = lfirst(cell);
 
-		if (declaration->kind == kind && item_compare_bytes(declaration->name, name) == 0)
+		if (item_compare_bytes(declaration->name, name) == 0)
 			return declaration;
 	}
 	return NULL;
@@ -118,9 +128,8 @@ model_enforced(Relation rel)
  */
 
 /*
- * Closes a table that is open for reading, and opens it again under a lock for a change.  The user
- * has to own it, which is checked before the lock, since a session that waits for it holds up
- * writers.
+ * From a table that is open for reading to one that is locked for a change, by its owner: another
+ * role gets its error before its lock could hold up anybody.
  */
 static Relation
 lock_table(Relation rel, LOCKMODE mode, DynTable **table)
@@ -129,6 +138,10 @@ lock_table(Relation rel, LOCKMODE mode, DynTable **table)
 	char *name = pstrdup(RelationGetRelationName(rel));
 
 	rights_require_owner(rel);
+	if (rel->rd_rel->relispartition)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("table \"%s\" is a partition", name),
+				 errhint("What is declared of the partitioned table holds for its partitions.")));
 	/* two who held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
@@ -141,211 +154,128 @@ lock_table(Relation rel, LOCKMODE mode, DynTable **table)
 }
 
 /*
- * Closes a table that is open under AccessShareLock, and opens it again under ShareRowExclusiveLock
- * to change its declarations.  Raises an error if the caller does not own it, if the lock is not to
- * be had soon (ERRCODE_DYN_RESOURCE_IN_USE), or if it is no table of items any more.
+ * Closes a table that is open under AccessShareLock, and opens it again to change declarations of a
+ * kind, under ShareUpdateExclusiveLock.  Where entities are enforced, a change of them waits for
+ * writers that may have looked at those before.  Raises an error if the caller does not own the
+ * table, if the lock is not to be had soon (ERRCODE_DYN_RESOURCE_IN_USE), or if it is no table of
+ * items any more.
  */
 Relation
-model_lock_table(Relation rel, DynTable **table)
+model_lock_table(Relation rel, ModelKind kind, DynTable **table)
 {
-	return lock_table(rel, ShareRowExclusiveLock, table);
+	rel = lock_table(rel, ShareUpdateExclusiveLock, table);
+	if (kind != MODEL_ENTITY || !model_enforced(rel))
+		return rel;
+	brief_lock(RelationGetRelid(rel), ShareRowExclusiveLock);
+	*table = dyn_schema(rel);
+	return rel;
 }
 
-/* To remove a declaration: the trigger goes with the last one, and that takes a stronger lock. */
+/* Opens a table of items by its name to change declarations, as model_lock_table() does. */
 Relation
-model_lock_to_remove(Relation rel, DynTable **table)
+model_open(text *name, ModelKind kind, DynTable **table)
 {
-	bool last = list_length(model_declarations(rel)) <= 1;
-
-	return lock_table(rel, last ? AccessExclusiveLock : ShareRowExclusiveLock, table);
+	return model_lock_table(dyn_table_open(name, AccessShareLock, table), kind, table);
 }
 
-/*
- * Opens a table of items by its name to add or replace a declaration, locked as by
- * model_lock_table().
- */
+/* Opens a table of items by its name to switch enforcement on or off: its trigger comes or goes. */
 Relation
-model_open(text *name, DynTable **table)
+model_open_to_enforce(text *name, bool enforced, DynTable **table)
 {
-	return model_lock_table(dyn_table_open(name, AccessShareLock, table), table);
-}
-
-/*
- * Opens a table of items by its name to remove a declaration, locked as by model_lock_to_remove().
- */
-Relation
-model_open_to_remove(text *name, DynTable **table)
-{
-	return model_lock_to_remove(dyn_table_open(name, AccessShareLock, table), table);
-}
-
-/* To switch enforcement off: its trigger goes. */
-Relation
-model_open_to_allow(text *name, DynTable **table)
-{
-	Relation rel = dyn_table_open(name, AccessShareLock, table);
-
-	return lock_table(rel, AccessExclusiveLock, table);
-}
-
-/* A change on its way.  The schema goes out of date in it. */
-typedef struct ModelChange
-{
-	Oid relid;
-	const char *name;
-	const char *qualified;
-	const char *extension;
-	List *declarations;
-	bool enforced;
-} ModelChange;
-
-/* ALTER TABLE refuses tables that are open. */
-static void
-begin_change(ModelChange *change, Relation rel, const DynTable *table)
-{
-	rights_require_owner(rel);
-	change->relid = table->relid;
-	change->name = pstrdup(RelationGetRelationName(rel));
-	change->qualified = pstrdup(table->qualified);
-	change->extension = pstrdup(table->extension);
-	change->declarations = model_declarations(rel);
-	change->enforced = model_enforced(rel);
-	relation_close(rel, NoLock);
-	SPI_connect();
+	return lock_table(dyn_table_open(name, AccessShareLock, table),
+					  enforced ? ShareRowExclusiveLock : AccessExclusiveLock, table);
 }
 
 static void
-end_change(const ModelChange *change)
+write_kind(Oid relid, ModelKind kind, List *declarations)
 {
-	dyn_triggers_enable(change->relid, change->qualified);
-	SPI_finish();
-}
-
-/* CREATE OR REPLACE TRIGGER as far as its function's arguments. */
-static void
-begin_trigger(StringInfo sql, const ModelChange *change, const char *name, const char *function)
-{
-	initStringInfo(sql);
-	appendStringInfo(sql,
-					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW"
-					 " EXECUTE FUNCTION %s.%s(",
-					 quote_identifier(name), change->qualified, change->extension, function);
-}
-
-/*
- * Who calls has the lock, unless others have changed declarations since the table was looked at.
- * Then a stronger lock is not waited for while writers wait for the one that is held.
- */
-static void
-drop_trigger(const ModelChange *change, const char *name)
-{
-	if (!brief_lock_try(change->relid, AccessExclusiveLock))
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-				 errmsg("declarations of table %s were changed meanwhile", change->qualified),
-				 errhint("Try again.")));
-	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(name), change->qualified));
-}
-
-/* The trigger with these declarations, or none without any, and then nothing is enforced. */
-static void
-write_declarations(const ModelChange *change)
-{
-	StringInfoData sql;
+	JsonWriter json = json_writer(JSON_SPACED);
 	ListCell *cell;
 
-	if (change->declarations == NIL)
-	{
-		drop_trigger(change, DYN_MODEL_TRIGGER);
-		if (change->enforced)
-			drop_trigger(change, DYN_ENFORCE_TRIGGER);
-		return;
-	}
-	begin_trigger(&sql, change, DYN_MODEL_TRIGGER, "dyn_model");
-	foreach (cell, change->declarations)
-		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
-						 quote_literal_cstr(((ModelDeclaration *) lfirst(cell))->json));
-	appendStringInfoChar(&sql, ')');
-	dyn_execute(sql.data);
-}
-
-/* In the place of the one that is there, NULL, or at the end. */
-static List *
-replaced(List *declarations, const ModelDeclaration *old, ModelDeclaration *new)
-{
-	ListCell *cell;
-
-	if (old == NULL)
-		return lappend(declarations, new);
+	json_write_begin_array(&json, NULL);
 	foreach (cell, declarations)
-	{
-		if (lfirst(cell) == old)
-			lfirst(cell) = new;
-	}
-	return declarations;
+		json_write_raw(&json, NULL, ((const ModelDeclaration *) lfirst(cell))->json);
+	json_write_end_array(&json);
+	SPI_connect();
+	label_write(relid, label_with(label_read(relid), member_names[kind],
+								  declarations == NIL ? NULL : json.text->data));
+	SPI_finish();
 }
 
 /*
  * Adds a declaration of the table, or replaces the one of its kind and name; json is all of it.
- * The caller has opened the table by model_open() or model_lock_table().  rel is closed, its lock
- * stays, and table is out of date.
+ * The caller has opened the table by model_open() or model_lock_table().  rel is closed, and its
+ * lock stays.
  */
 void
-model_set(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name, const char *json)
+model_set(Relation rel, ModelKind kind, ItemSpan name, const char *json)
 {
-	ModelDeclaration declaration = {kind, name, json};
-	ModelChange change;
+	ModelDeclaration new = {kind, name, json};
+	List *declarations = model_declarations(rel, kind);
+	ModelDeclaration *old = (ModelDeclaration *) model_find(declarations, name);
+	Oid relid = RelationGetRelid(rel);
 
-	begin_change(&change, rel, table);
-	change.declarations =
-		replaced(change.declarations, model_find(change.declarations, kind, name), &declaration);
-	write_declarations(&change);
-	end_change(&change);
+	rights_require_owner(rel);
+	relation_close(rel, NoLock);
+	if (old != NULL)
+		*old = new;
+	else
+		declarations = lappend(declarations, &new);
+	write_kind(relid, kind, declarations);
 }
 
 /*
- * Removes a declaration of the table, or raises ERRCODE_UNDEFINED_OBJECT if there is none.  With
- * the last one the triggers of the model are dropped.  The caller has opened the table by
- * model_open_to_remove() or model_lock_to_remove(); rel is closed as by model_set().
+ * Removes a declaration of the table.  Raises ERRCODE_UNDEFINED_OBJECT if there is none.  The caller
+ * has opened the table by model_open() or model_lock_table(); rel is closed as by model_set().
  */
 void
-model_remove(Relation rel, const DynTable *table, ModelKind kind, ItemSpan name)
+model_remove(Relation rel, ModelKind kind, ItemSpan name)
 {
-	const ModelDeclaration *old;
-	ModelChange change;
+	List *declarations = model_declarations(rel, kind);
+	const ModelDeclaration *old = model_find(declarations, name);
+	Oid relid = RelationGetRelid(rel);
 
-	begin_change(&change, rel, table);
-	old = model_find(change.declarations, kind, name);
+	rights_require_owner(rel);
 	if (old == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("%s \"%s\" of table \"%s\" does not exist", model_kind_names[kind],
-							   item_quoted(name), change.name)));
-	change.declarations = list_delete_ptr(change.declarations, (void *) old);
-	write_declarations(&change);
-	end_change(&change);
+							   item_quoted(name), RelationGetRelationName(rel))));
+	declarations = list_delete_ptr(declarations, (void *) old);
+	if (kind == MODEL_ENTITY && declarations == NIL && model_enforced(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("entity \"%s\" is the last one of table \"%s\", which enforces entities",
+						item_quoted(name), RelationGetRelationName(rel)),
+				 errhint("Call dyn_enforce_entities() with enabled => false first.")));
+	relation_close(rel, NoLock);
+	write_kind(relid, kind, declarations);
 }
 
 /*
  * Switches on or off that only items of declared entities may be written.  The caller has opened
- * the table by model_open(), or by model_open_to_allow() to switch it off; rel is closed as by
- * model_set().
+ * the table by model_open_to_enforce().  rel is closed, its lock stays, and table is out of date.
  */
 void
 model_enforce(Relation rel, const DynTable *table, bool enforced)
 {
-	ModelChange change;
-	StringInfoData sql;
+	Oid relid = table->relid;
+	char *qualified = pstrdup(table->qualified);
+	char *trigger = pstrdup(quote_identifier(DYN_ENFORCE_TRIGGER));
+	char *extension = pstrdup(table->extension);
+	bool before = model_enforced(rel);
 
-	begin_change(&change, rel, table);
-	if (enforced && !change.enforced)
-	{
-		begin_trigger(&sql, &change, DYN_ENFORCE_TRIGGER, "dyn_model_check");
-		appendStringInfoChar(&sql, ')');
-		dyn_execute(sql.data);
-	}
-	else if (!enforced && change.enforced)
-		drop_trigger(&change, DYN_ENFORCE_TRIGGER);
-	end_change(&change);
+	rights_require_owner(rel);
+	/* ALTER TABLE refuses tables that are open */
+	relation_close(rel, NoLock);
+	SPI_connect();
+	if (enforced && !before)
+		dyn_execute(psprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW"
+							 " EXECUTE FUNCTION %s.dyn_model_check()",
+							 trigger, qualified, extension));
+	else if (!enforced && before)
+		dyn_execute(psprintf("DROP TRIGGER %s ON %s", trigger, qualified));
+	dyn_triggers_enable(relid, qualified);
+	SPI_finish();
 }
 
 /*

@@ -22,7 +22,7 @@ typedef struct Refresh
 static const char *
 declaration(Relation rel, ItemSpan name)
 {
-	const ModelDeclaration *found = model_find(model_declarations(rel), MODEL_ENTITY, name);
+	const ModelDeclaration *found = model_find(model_declarations(rel, MODEL_ENTITY), name);
 
 	return found == NULL ? NULL : found->json;
 }

@@ -15,7 +15,6 @@
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
 	[DYN_TRIGGER_DERIVE] = {DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys,
 							TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
-	[DYN_TRIGGER_MODEL] = {DYN_MODEL_TRIGGER, "dyn_model", dyn_model, TRIGGER_DISABLED, "DISABLE"},
 	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check,
 							 TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
 
@@ -83,21 +82,4 @@ dyn_trigger_command(Relation rel, const char *qualified)
 							 quote_identifier(made->name));
 	}
 	return n > 0 ? sql.data : NULL;
-}
-
-/* The trigger function of one that only holds arguments, and is disabled, or should be. */
-PG_FUNCTION_INFO_V1(dyn_model);
-Datum
-dyn_model(PG_FUNCTION_ARGS)
-{
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
-
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
-		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" must be called by a BEFORE INSERT OR UPDATE row trigger",
-						"dyn_model")));
-	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple
-																	  : trigger->tg_trigtuple);
 }

@@ -3,7 +3,6 @@
  *	  The triggers of a table of ours: which ones, how they are made, and how they are found.
  *
  *		~dynamo_keys			derives columns from items; its arguments are what the table is
- *		~dynamo_model			does nothing; its arguments are what is declared of the table
  *		~dynamo_model_check		refuses items that are none of the declared entities
  *
  * A trigger is ours by its name and its function, whatever schema that is in.  Whether one fires is
@@ -19,7 +18,6 @@
 #include "utils/reltrigger.h"
 
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"
-#define DYN_MODEL_TRIGGER "~dynamo_model"
 #define DYN_ENFORCE_TRIGGER "~dynamo_model_check"
 
 /* How a trigger of ours is made: when it fires, as pg_trigger and as ALTER TABLE have it. */
@@ -36,7 +34,6 @@ typedef struct DynTriggerState
 typedef enum DynTriggerRole
 {
 	DYN_TRIGGER_DERIVE,
-	DYN_TRIGGER_MODEL,
 	DYN_TRIGGER_ENFORCE
 } DynTriggerRole;
 
@@ -50,7 +47,6 @@ extern List *dyn_derive_arguments(Relation rel);
 extern char *dyn_trigger_command(Relation rel, const char *qualified);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_model(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_model_check(PG_FUNCTION_ARGS);
 
 #endif

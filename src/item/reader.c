@@ -74,8 +74,12 @@ expect(JsonReader *reader, JsonTokenType type, const char *what)
 		fail(reader, at(reader, JSON_TOKEN_END) ? "malformed JSON" : what);
 }
 
-static void
-begin(JsonReader *reader, const char *json, int len, const char *what, int sqlerrcode)
+/*
+ * Begins to read JSON of len bytes, in UTF-8.  The text is not copied.  Errors say what it is, and
+ * have the SQLSTATE.
+ */
+void
+json_reader_begin(JsonReader *reader, const char *json, int len, const char *what, int sqlerrcode)
 {
 	reader->lex = make_json_lexer(json, len);
 	reader->what = what;
@@ -91,7 +95,7 @@ begin(JsonReader *reader, const char *json, int len, const char *what, int sqler
 void
 json_reader_init(JsonReader *reader, const char *json, int len)
 {
-	begin(reader, json, len, "request", ERRCODE_DYN_SERIALIZATION);
+	json_reader_begin(reader, json, len, "request", ERRCODE_DYN_SERIALIZATION);
 }
 
 /*
@@ -101,7 +105,8 @@ json_reader_init(JsonReader *reader, const char *json, int len)
 void
 json_reader_init_argument(JsonReader *reader, const text *json, const char *what)
 {
-	begin(reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json), what, ERRCODE_DYN_VALIDATION);
+	json_reader_begin(reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json), what,
+					  ERRCODE_DYN_VALIDATION);
 }
 
 /* Nothing may come any more. */
@@ -313,4 +318,14 @@ json_skip(JsonReader *reader)
 			fail(reader, "malformed JSON");
 		advance(reader);
 	} while (depth > 0);
+}
+
+/* Any value as it is written, in the text that is read. */
+ItemSpan
+json_read_raw(JsonReader *reader)
+{
+	const char *start = reader->lex->token_start;
+
+	json_skip(reader);
+	return (ItemSpan){start, (uint32) (reader->lex->prev_token_terminator - start)};
 }

@@ -29,6 +29,8 @@ typedef struct JsonReader
 	ItemSpan members[JSON_READER_DEPTH]; /* the member that is being read, for messages */
 } JsonReader;
 
+extern void json_reader_begin(JsonReader *reader, const char *json, int len, const char *what,
+							  int sqlerrcode);
 extern void json_reader_init(JsonReader *reader, const char *json, int len);
 extern void json_reader_init_argument(JsonReader *reader, const text *json, const char *what);
 extern void json_reader_done(JsonReader *reader);
@@ -47,6 +49,7 @@ extern int64 json_read_integer(JsonReader *reader);
 extern DynItem *json_read_item(JsonReader *reader, ItemSyntax syntax);
 extern Jsonb *json_read_names(JsonReader *reader);
 extern void json_skip(JsonReader *reader);
+extern ItemSpan json_read_raw(JsonReader *reader);
 
 extern char *json_reader_path(const JsonReader *reader);
 

@@ -28,6 +28,7 @@
 #include "catalog/rights.h"
 #include "ground/errors.h"
 #include "ground/invalidate.h"
+#include "ground/label.h"
 #include "migrate/migrate.h"
 
 static List *entries = NIL; /* of Migration */
@@ -133,7 +134,7 @@ migration_try_read(void (*read)(void *arg), void *arg)
 
 typedef struct Reading
 {
-	const DynListedTrigger *trigger;
+	const char *label;
 	List *declarations;
 } Reading;
 
@@ -142,7 +143,7 @@ read_declarations(void *arg)
 {
 	Reading *reading = arg;
 
-	reading->declarations = model_listed_declarations(reading->trigger);
+	reading->declarations = model_label_declarations(reading->label, MODEL_MIGRATION);
 }
 
 /*
@@ -155,16 +156,17 @@ migration_tables(void)
 	List *tables = NIL;
 	ListCell *cell;
 
-	foreach (cell, dyn_listed_triggers(InvalidOid, DYN_TRIGGER_MODEL))
+	foreach (cell, label_tables())
 	{
-		Reading reading = {lfirst(cell), NIL};
+		const LabelledTable *labelled = lfirst(cell);
+		Reading reading = {labelled->label, NIL};
 		MigrationTable *table;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!migration_try_read(read_declarations, &reading))
+		if (!migration_try_read(read_declarations, &reading) || reading.declarations == NIL)
 			continue;
 		table = palloc(sizeof(MigrationTable));
-		*table = (MigrationTable){reading.trigger->relid, reading.declarations};
+		*table = (MigrationTable){labelled->relid, reading.declarations};
 		tables = lappend(tables, table);
 	}
 	return tables;
@@ -210,7 +212,7 @@ tables_with(ItemSpan name, Oid followed)
 	{
 		const MigrationTable *table = lfirst(cell);
 
-		if (model_find(table->declarations, MODEL_MIGRATION, name) != NULL &&
+		if (model_find(table->declarations, name) != NULL &&
 			(!OidIsValid(followed) || migration_may_follow(table->relid, followed)))
 			found = lappend_oid(found, table->relid);
 	}
@@ -263,16 +265,6 @@ find_table(ItemSpan name, Oid followed)
 	return found == NIL ? InvalidOid : linitial_oid(found);
 }
 
-static Oid
-require_table(ItemSpan name, Oid followed)
-{
-	Oid relid = find_table(name, followed);
-
-	if (!OidIsValid(relid))
-		fail_missing(name);
-	return relid;
-}
-
 /*
  * Returns the table of items that has a migration of this name, or InvalidOid if none has.  Raises
  * ERRCODE_AMBIGUOUS_ALIAS if several have one and neither ownership nor privileges of the caller
@@ -322,7 +314,7 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table migration", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const ModelDeclaration *declaration =
-		model_find(model_declarations(rel), MODEL_MIGRATION, name);
+		model_find(model_declarations(rel, MODEL_MIGRATION), name);
 	uint64 before = invalidations;
 	Migration *migration;
 	int nest;
@@ -346,7 +338,8 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 Relation
 migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 {
-	Relation rel = rights_open(require_table(name, InvalidOid), lockmode);
+	Oid relid = find_table(name, InvalidOid);
+	Relation rel = OidIsValid(relid) ? rights_open(relid, lockmode) : NULL;
 
 	*table = rel == NULL ? NULL : dyn_schema(rel);
 	if (*table == NULL)
@@ -354,7 +347,10 @@ migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	return rel;
 }
 
-/* followed: the table whose trigger asks, or InvalidOid if the user does. */
+/*
+ * followed: the table whose trigger asks, or InvalidOid if the user does.  NULL: no table has the
+ * migration, or the one that has it may not follow.
+ */
 static Relation
 open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 			   Migration **migration)
@@ -365,7 +361,9 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 	if (cache_context == NULL)
 		create_cache();
 	*migration = find_entry(name, followed);
-	relid = *migration != NULL ? (*migration)->relid : require_table(name, followed);
+	relid = *migration != NULL ? (*migration)->relid : find_table(name, followed);
+	if (!OidIsValid(relid))
+		return NULL;
 	/* a trigger needs no privilege of the user for the lock, as triggers of foreign keys do not */
 	rel = OidIsValid(followed) ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
 	*table = rel == NULL ? NULL : dyn_schema(rel);
@@ -385,14 +383,17 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 Relation
 migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration)
 {
-	return open_migration(name, InvalidOid, lockmode, table, migration);
+	Relation rel = open_migration(name, InvalidOid, lockmode, table, migration);
+
+	if (rel == NULL)
+		fail_missing(name);
+	return rel;
 }
 
 /*
- * Opens a migration for a trigger of the relation "followed", which it must be allowed to follow
- * (see migration_may_follow()); raises ERRCODE_UNDEFINED_OBJECT if there is none.  The table of
- * items is returned under RowExclusiveLock, for which the caller needs no privilege.  The caller is
- * connected to SPI.
+ * Opens a migration for a trigger of the relation "followed".  Returns NULL if no table declares it
+ * that may follow this one (see migration_may_follow()).  The table of items is returned under
+ * RowExclusiveLock, for which the caller needs no privilege.  The caller is connected to SPI.
  */
 Relation
 migration_open_followed(ItemSpan name, Oid followed, DynTable **table, Migration **migration)

@@ -38,8 +38,7 @@ refuse_taken(ItemSpan name, Oid relid)
 		const MigrationTable *table = lfirst(cell);
 		const char *other = get_rel_name(table->relid);
 
-		if (table->relid != relid && other != NULL &&
-			model_find(table->declarations, MODEL_MIGRATION, name) != NULL)
+		if (table->relid != relid && other != NULL && model_find(table->declarations, name) != NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("table \"%s\" has a migration \"%s\"", other, item_quoted(name))));
@@ -104,7 +103,7 @@ canonical(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 static char *
 checked(Relation rel, const DynTable *table, ItemSpan name, Jsonb *steps)
 {
-	if (model_find(model_declarations(rel), MODEL_MIGRATION, name) == NULL)
+	if (model_find(model_declarations(rel, MODEL_MIGRATION), name) == NULL)
 		refuse_taken(name, RelationGetRelid(rel));
 	refuse_followed(name, rel);
 	return canonical(rel, table, name, steps);
@@ -141,10 +140,10 @@ dyn_create_migration(PG_FUNCTION_ARGS)
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
 	store_connect();
 	lock_sources(PG_GETARG_TEXT_PP(0), name, steps);
-	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_MIGRATION, &table);
 	json = checked(rel, table, name, steps);
 	SPI_finish();
-	model_set(rel, table, MODEL_MIGRATION, name, json);
+	model_set(rel, MODEL_MIGRATION, name, json);
 	PG_RETURN_VOID();
 }
 
@@ -156,8 +155,9 @@ dyn_drop_migration(PG_FUNCTION_ARGS)
 	DynTable *table;
 	Relation rel;
 
-	rel = model_lock_to_remove(migration_open_table(name, AccessShareLock, &table), &table);
+	rel = model_lock_table(migration_open_table(name, AccessShareLock, &table), MODEL_MIGRATION,
+						   &table);
 	refuse_followed(name, rel);
-	model_remove(rel, table, MODEL_MIGRATION, name);
+	model_remove(rel, MODEL_MIGRATION, name);
 	PG_RETURN_VOID();
 }

@@ -634,7 +634,7 @@ say_how_to_end(void *arg)
 	errhint("Call dyn_unfollow_migration(%s) to follow no longer.", quote_literal_cstr(arg));
 }
 
-static void
+static bool
 open_followed(Change *change, char *name)
 {
 	ErrorContextCallback callback = {error_context_stack, say_how_to_end, name};
@@ -644,6 +644,40 @@ open_followed(Change *change, char *name)
 										  RelationGetRelid(change->source), &change->table,
 										  &change->migration);
 	error_context_stack = callback.previous;
+	return change->rel != NULL;
+}
+
+/*
+ * The declaration is in the label of the table of items, which a dump may leave out, and the table
+ * may be gone.  Whoever writes to the source can do nothing about that, so writes go on.
+ */
+static void
+warn_of_missing(const Change *change, const char *name)
+{
+	static List *told = NIL; /* names, for the rest of the session */
+	const char *source = RelationGetRelationName(change->source);
+	MemoryContext old;
+	ListCell *cell;
+
+	foreach (cell, told)
+	{
+		if (strcmp(lfirst(cell), name) == 0)
+			return;
+	}
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	told = lappend(told, pstrdup(name));
+	MemoryContextSwitchTo(old);
+	ereport(
+		WARNING,
+		(errcode(ERRCODE_UNDEFINED_OBJECT),
+		 errmsg("changes of table \"%s\" make no items: migration \"%s\" is not declared", source,
+				name),
+		 errdetail("It is declared in the security label of a table of items whose owner has the "
+				   "rights of the owner of \"%s\".",
+				   source),
+		 errhint("Declare it with dyn_create_migration() and run it again, or call "
+				 "dyn_unfollow_migration(%s).",
+				 quote_literal_cstr(name))));
 }
 
 static bool
@@ -663,7 +697,11 @@ follow(Change *change, char *name)
 {
 	bool concerned = false;
 
-	open_followed(change, name);
+	if (!open_followed(change, name))
+	{
+		warn_of_missing(change, name);
+		return;
+	}
 	migration_lock_follow(change->migration);
 	for (int i = 0; i < change->migration->nsteps; i++)
 		concerned |= step_changed(change, &change->migration->steps[i]);

@@ -55,7 +55,7 @@ typedef struct OpenMigration
 static char *
 declared(const OpenMigration *open)
 {
-	List *declarations = model_declarations(open->rel);
+	List *declarations = model_declarations(open->rel, MODEL_ENTITY);
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -63,7 +63,7 @@ declared(const OpenMigration *open)
 	for (int i = 0; i < open->migration->nsteps; i++)
 	{
 		const MigrationStep *step = &open->migration->steps[i];
-		const ModelDeclaration *entity = model_find(declarations, MODEL_ENTITY, step->entity->name);
+		const ModelDeclaration *entity = model_find(declarations, step->entity->name);
 
 		appendStringInfo(&text, "\n%s %u", entity == NULL ? "" : entity->json, step->source.relid);
 		for (int k = 0; k < step->nkeys; k++)

@@ -112,8 +112,7 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 		{
 			const ModelDeclaration *declaration = lfirst(other);
 
-			if (declaration->kind == MODEL_MIGRATION &&
-				(name == NULL || item_compare_bytes(declaration->name, text_span(name)) == 0))
+			if (name == NULL || item_compare_bytes(declaration->name, text_span(name)) == 0)
 				put_steps(result, table->relid, declaration);
 		}
 	}

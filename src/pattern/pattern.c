@@ -147,13 +147,8 @@ patterns_of(Relation rel)
 	List *patterns = NIL;
 	ListCell *cell;
 
-	foreach (cell, model_declarations(rel))
-	{
-		const ModelDeclaration *declaration = lfirst(cell);
-
-		if (declaration->kind == MODEL_PATTERN)
-			patterns = lappend(patterns, pattern_parse(declaration));
-	}
+	foreach (cell, model_declarations(rel, MODEL_PATTERN))
+		patterns = lappend(patterns, pattern_parse(lfirst(cell)));
 	return patterns;
 }
 
@@ -243,10 +238,10 @@ dyn_create_access_pattern(PG_FUNCTION_ARGS)
 	pattern.entity = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	pattern.notes = PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5));
 	(void) find_operation(pattern.operation);
-	rel = model_open(PG_GETARG_TEXT_PP(0), &table);
+	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_PATTERN, &table);
 	check_request(&pattern, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	warn_of_key(&pattern, table);
-	model_set(rel, table, MODEL_PATTERN, pattern.name, print_pattern(&pattern));
+	model_set(rel, MODEL_PATTERN, pattern.name, print_pattern(&pattern));
 	PG_RETURN_VOID();
 }
 
@@ -261,8 +256,8 @@ dyn_drop_access_pattern(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	name = name_argument(fcinfo, 1, "access_pattern");
-	rel = model_open_to_remove(PG_GETARG_TEXT_PP(0), &table);
-	model_remove(rel, table, MODEL_PATTERN, name);
+	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_PATTERN, &table);
+	model_remove(rel, MODEL_PATTERN, name);
 	PG_RETURN_VOID();
 }
 

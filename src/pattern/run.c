@@ -114,7 +114,7 @@ find_pattern(text *table_name, ItemSpan name)
 {
 	DynTable *table;
 	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
-	const ModelDeclaration *declaration = model_find(model_declarations(rel), MODEL_PATTERN, name);
+	const ModelDeclaration *declaration = model_find(model_declarations(rel, MODEL_PATTERN), name);
 
 	if (declaration == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),

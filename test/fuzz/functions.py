@@ -337,7 +337,7 @@ class Fuzzer:
         table = rng.choice(["app", "multi", "num", "solo", "plain", "people", "orders", "empty", "handmade", "heaped", "part", "view_app", '"Org"', "lines", "mat_app"])
         when = rng.choice(["BEFORE", "AFTER", "INSTEAD OF"])
         self.calls += 1
-        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION public.%s(%s)" % (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model"', '"~~~"']), when,
+        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION public.%s(%s)" % (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model_check"', '"~~~"']), when,
                 rng.choice(["INSERT OR UPDATE", "DELETE", "INSERT OR UPDATE OR DELETE", "TRUNCATE", "UPDATE"]), table, each, function, ", ".join(map(quote, texts))),
                 "SAVEPOINT s", self.dml(table), "ROLLBACK TO s", self.dml(table), "ROLLBACK TO s", "TRUNCATE fuzz." + table, "ROLLBACK TO s", self.call(), "ROLLBACK"]
 

@@ -1,0 +1,65 @@
+/*
+ * label.h
+ *	  What is said about a table: its security label of provider "dynamo_table".
+ *
+ * A label is a JSON object, like
+ *
+ *		{"entities": [{"entity": "Project", …}, …],
+ *		 "access_patterns": [{"pattern": "projects_of_org", …}, …],
+ *		 "migrations": [{"migration": "shop", …}, …],
+ *		 "settings": {"deletion_protection": true, "tags": {"team": "a"}, …}}
+ *
+ * It is transactional, dumped with the table, kept by renaming, and gone with the table.  Changing
+ * it takes a ShareUpdateExclusiveLock: readers and writers do not wait.  So nothing that running
+ * writers must obey may depend on a label alone.
+ *
+ * Anybody may read labels, and the table's owner may write what has this form and means nothing: a
+ * label is checked where it is read, by the call that needs it.
+ */
+#ifndef DYNAMO_TABLE_GROUND_LABEL_H
+#define DYNAMO_TABLE_GROUND_LABEL_H
+
+#include "nodes/pg_list.h"
+
+#include "item/item.h"
+
+#define LABEL_PROVIDER "dynamo_table"
+
+#define LABEL_ENTITIES "entities"
+#define LABEL_PATTERNS "access_patterns"
+#define LABEL_MIGRATIONS "migrations"
+#define LABEL_SETTINGS "settings"
+
+/* A member of a label.  Those that are not known stay: a later version may have made them. */
+typedef struct LabelMember
+{
+	const char *name;
+	const char *json;
+} LabelMember;
+
+/* Called once by _PG_init(). */
+extern void label_init(void);
+
+/* Copied into the current memory context. */
+extern List *label_read(Oid relid); /* of LabelMember */
+extern List *label_elements(const char *json); /* of char *: those of an array */
+extern const char *label_member(List *members, const char *name); /* NULL: it is not there */
+extern List *label_with(List *members, const char *name, const char *json); /* NULL: without it */
+
+/*
+ * Write it.  The caller is connected to SPI, and holds the lock under which it has read what it
+ * changes.
+ */
+extern void label_write(Oid relid, List *members);
+
+/* All tables with a label. */
+typedef struct LabelledTable
+{
+	Oid relid;
+	const char *label;
+} LabelledTable;
+
+extern List *label_tables(void);
+extern List *label_parse(const char *label); /* as label_read() */
+
+#endif
