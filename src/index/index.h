@@ -7,6 +7,19 @@
  * the server may crash: what there is then says by itself what is left to do, so the same call
  * does the rest.  Lock order within a transaction: the table, then rows, one batch at a time; no
  * lock but the turn (see work/procedure.h) is held from one transaction to the next.
+ *
+ *		create.c		dyn_create_index()
+ *		drop.c			dyn_drop_index()
+ *		target.c		what they make or remove: an index, or time to live
+ *		work.c			where they begin and end
+ *		declare.c		the DDL that changes columns, constraint and trigger
+ *		backfill.c		columns of rows that are older than the index
+ *		btree.c			the btree: found, built, dropped
+ *		later.c			procedures that begin when a transaction has committed
+ *		queue.c			their requests, which background workers go on with
+ *		resume.c		dyn_resume_index(): the rest of what was begun
+ *		progress.c		what dyn_index_builds shows
+ *		violations.c	dyn_index_violations(): items that an index leaves out
  */
 #ifndef DYNAMO_TABLE_INDEX_INDEX_H
 #define DYNAMO_TABLE_INDEX_INDEX_H

@@ -1,6 +1,37 @@
 /*
  * stream.h
  *	  Change streams: what their files share.
+ *
+ *		enable.c			dyn_enable_stream() and dyn_disable_stream()
+ *		identity.c			the replica identity that a view of a stream needs
+ *		settings.c			settings of streams
+ *		slot.c				the database's replication slot
+ *		lock.c				its locks
+ *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
+ *		standby.c			letting standbys take the slot over, although nothing happens
+ *		plugin.c			the output plugin: callbacks of logical decoding
+ *		options.c			its options
+ *		subject.c			what it knows of tables, as they were when a change was written
+ *		change.c			from the change of a row to records of what happened to the item
+ *		record.h			a record of a change: what it says, its place in the stream
+ *		sequence.c			sequence numbers
+ *		print.c				a record as JSON, as DynamoDB Streams has it
+ *		decoder.c			reading records from the slot, round by round
+ *		collect.c			collecting: rounds that move records into tables of the extension
+ *		append.c			storing the records of a round, and telling of them
+ *		partition.c			the partitions that hold them
+ *		attempt.c			what a collector leaves for the next one in case it dies
+ *		progress.c			who collects, how far that is, and who waits, in shared memory
+ *		service.c			collectors as background workers
+ *		functions.c			dyn_collect_streams(): collecting on demand
+ *		end.c				where disabled streams have ended
+ *		gap.c				where changes were not collected
+ *		log.c				the collected records, and whether they are complete, by one snapshot
+ *		read.c				reading a stream: from where, as far as it is whole
+ *		target.c			the stream that is read, and whether the caller may
+ *		position.c			positions in streams, as text and as places
+ *		read_functions.c	dyn_read_stream(), which may wait for records
+ *		status.c			what dyn_streams and dyn_stream_slots show
  */
 #ifndef DYNAMO_TABLE_STREAM_STREAM_H
 #define DYNAMO_TABLE_STREAM_STREAM_H

@@ -7,6 +7,18 @@
  * that counts, or from where the sweeps before have come to.
  *
  * Lock order within a transaction: the table, the btree, then rows, which are never waited for.
+ *
+ *		enable.c	dyn_enable_ttl(), dyn_disable_ttl(), dyn_ttl_resume()
+ *		declare.c	what a table is with time to live, and without
+ *		due.c		which items are due, by the btree
+ *		sweep.c		removing them from one table
+ *		run.c		sweeps that go on from one another
+ *		state.c		what is remembered of them
+ *		functions.c	dyn_sweep_ttl(): sweeps on demand
+ *		service.c	sweeps of background workers
+ *		turns.c		which tables are due, as all workers remember it
+ *		status.c	what dyn_ttl_tables shows
+ *		settings.c	settings of sweeps
  */
 #ifndef DYNAMO_TABLE_TTL_TTL_H
 #define DYNAMO_TABLE_TTL_TTL_H

@@ -15,6 +15,19 @@
  * One block of shared memory (shared.c) has the visits, what is asked for, and a part for each
  * service.  One lock guards it all.  It is held for some instructions, and no other lock is taken
  * meanwhile.
+ *
+ *		launcher.c		which database is visited when, and for which service
+ *		visit.c			the worker of a service, which visits a database
+ *		shared.c		the shared memory of services
+ *		trace.c			what visits were at when the server went down
+ *		background.c	what all workers have in common, those below too
+ *		statement.c		statements that run in no function: a worker runs them
+ *		place.c			places for such workers
+ *		procedure.c		procedures that commit: their transactions, and taking turns at a table
+ *		brief_lock.c	locks that others queue behind
+ *		job.c			jobs of many transactions and sessions, and their chunks
+ *		tid_plan.c		plans that read rows by their places
+ *		owned.c			tables on which only the owner of the extension has rights
  */
 #ifndef DYNAMO_TABLE_WORK_SERVICE_H
 #define DYNAMO_TABLE_WORK_SERVICE_H
