@@ -110,73 +110,73 @@ COMMENT ON FUNCTION dyn_value_to_jsonb(dyn_value) IS 'value as plain JSON: sets 
 
 -- access
 
-CREATE FUNCTION dyn_attribute(dyn_item, text) RETURNS dyn_value
+CREATE FUNCTION dyn_attribute(item dyn_item, attribute text) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_attribute(dyn_item, text) IS 'attribute of the item';
 CREATE OPERATOR -> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute);
 COMMENT ON OPERATOR -> (dyn_item, text) IS 'attribute of the item';
 
-CREATE FUNCTION dyn_attribute_text(dyn_item, text) RETURNS text
+CREATE FUNCTION dyn_attribute_text(item dyn_item, attribute text) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_attribute_text(dyn_item, text) IS 'attribute of the item as text';
 CREATE OPERATOR ->> (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_attribute_text);
 COMMENT ON OPERATOR ->> (dyn_item, text) IS 'attribute of the item as text';
 
-CREATE FUNCTION dyn_path(dyn_item, text[]) RETURNS dyn_value
+CREATE FUNCTION dyn_path(item dyn_item, path text[]) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_path(dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
 CREATE OPERATOR #> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path);
 COMMENT ON OPERATOR #> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes';
 
-CREATE FUNCTION dyn_path_text(dyn_item, text[]) RETURNS text
+CREATE FUNCTION dyn_path_text(item dyn_item, path text[]) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_path_text(dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
 CREATE OPERATOR #>> (LEFTARG = dyn_item, RIGHTARG = text[], FUNCTION = dyn_path_text);
 COMMENT ON OPERATOR #>> (dyn_item, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
-CREATE FUNCTION dyn_has_attribute(dyn_item, text) RETURNS boolean
+CREATE FUNCTION dyn_has_attribute(item dyn_item, attribute text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_has_attribute(dyn_item, text) IS 'whether the item has the attribute';
 CREATE OPERATOR ? (LEFTARG = dyn_item, RIGHTARG = text, FUNCTION = dyn_has_attribute);
 COMMENT ON OPERATOR ? (dyn_item, text) IS 'whether the item has the attribute';
 
-CREATE FUNCTION dyn_attribute(dyn_value, text) RETURNS dyn_value
+CREATE FUNCTION dyn_attribute(value dyn_value, attribute text) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_attribute(dyn_value, text) IS 'attribute of the map';
 CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute);
 COMMENT ON OPERATOR -> (dyn_value, text) IS 'attribute of the map';
 
-CREATE FUNCTION dyn_attribute_text(dyn_value, text) RETURNS text
+CREATE FUNCTION dyn_attribute_text(value dyn_value, attribute text) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_attribute_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_attribute_text(dyn_value, text) IS 'attribute of the map as text';
 CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_attribute_text);
 COMMENT ON OPERATOR ->> (dyn_value, text) IS 'attribute of the map as text';
 
-CREATE FUNCTION dyn_element(dyn_value, integer) RETURNS dyn_value
+CREATE FUNCTION dyn_element(value dyn_value, element integer) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_element' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_element(dyn_value, integer) IS 'element of the list';
 CREATE OPERATOR -> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element);
 COMMENT ON OPERATOR -> (dyn_value, integer) IS 'element of the list';
 
-CREATE FUNCTION dyn_element_text(dyn_value, integer) RETURNS text
+CREATE FUNCTION dyn_element_text(value dyn_value, element integer) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_element_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_element_text(dyn_value, integer) IS 'element of the list as text';
 CREATE OPERATOR ->> (LEFTARG = dyn_value, RIGHTARG = integer, FUNCTION = dyn_element_text);
 COMMENT ON OPERATOR ->> (dyn_value, integer) IS 'element of the list as text';
 
-CREATE FUNCTION dyn_path(dyn_value, text[]) RETURNS dyn_value
+CREATE FUNCTION dyn_path(value dyn_value, path text[]) RETURNS dyn_value
 	AS 'MODULE_PATHNAME', 'dyn_path' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_path(dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
 CREATE OPERATOR #> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path);
 COMMENT ON OPERATOR #> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes';
 
-CREATE FUNCTION dyn_path_text(dyn_value, text[]) RETURNS text
+CREATE FUNCTION dyn_path_text(value dyn_value, path text[]) RETURNS text
 	AS 'MODULE_PATHNAME', 'dyn_path_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_path_text(dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
 CREATE OPERATOR #>> (LEFTARG = dyn_value, RIGHTARG = text[], FUNCTION = dyn_path_text);
 COMMENT ON OPERATOR #>> (dyn_value, text[]) IS 'value at a path of attribute names and list indexes, as text';
 
-CREATE FUNCTION dyn_has_attribute(dyn_value, text) RETURNS boolean
+CREATE FUNCTION dyn_has_attribute(value dyn_value, attribute text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_has_attribute' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_has_attribute(dyn_value, text) IS 'whether the map has the attribute';
 CREATE OPERATOR ? (LEFTARG = dyn_value, RIGHTARG = text, FUNCTION = dyn_has_attribute);
@@ -242,7 +242,7 @@ CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
 
 -- size
 
-CREATE FUNCTION dyn_size(dyn_item) RETURNS integer
+CREATE FUNCTION dyn_size(item dyn_item) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_size' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_size(dyn_item) IS 'size of the item in bytes by the rules of DynamoDB';
 
@@ -305,16 +305,16 @@ COMMENT ON FUNCTION dyn_alter_table(text, jsonb) IS
 	'change settings of a table of items: tags, deletion protection, billing mode, capacity, class, placement';
 
 CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
 
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_describe_table(text) IS 'keys, settings and sizes of a table of items, in the shape of DescribeTable';
 
 CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100)
 	RETURNS TABLE (partition_key dyn_value, items bigint, pages bigint, ideal_pages bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION dyn_collection_pages(text, bigint) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
@@ -492,31 +492,31 @@ CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_ke
 		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[]) IS
-	'create a global secondary index on a table in use; keys as "name TYPE"';
+	'create a global secondary index on a table in use, with keys as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
 		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[]) IS
-	'create a global secondary index whose keys have up to four attributes each';
+	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use';
+COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use; commits by itself';
 
 CREATE PROCEDURE dyn_resume_index(relation regclass, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_resume_index(regclass, text) IS
-	'finish the creation or the deletion of a global secondary index that was begun';
+	'finish the creation or the deletion of a global secondary index that was begun; commits by itself';
 
 CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
 	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION dyn_index_violations(text, text) IS
 	'items that an index leaves out although they have its attributes, and why';
 
 CREATE VIEW dyn_index_builds AS
-	SELECT s.pid, d.datname, s.relid::regclass AS relid,
+	SELECT s.pid, d.datname, s.relid::regclass AS relation,
 		CASE s.param18 WHEN 1 THEN 'declaring columns' WHEN 2 THEN 'filling columns'
 			WHEN 3 THEN 'filling columns of items that were locked' WHEN 4 THEN 'vacuuming'
 			WHEN 5 THEN 'validating columns' WHEN 6 THEN 'building'
@@ -533,22 +533,22 @@ GRANT SELECT ON dyn_index_builds TO PUBLIC;
 CREATE PROCEDURE dyn_enable_ttl(table_name text, attribute text, hide_expired boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_enable_ttl(text, text, boolean) IS
-	'let items of a table expire at the time, in Unix seconds, that an attribute has';
+	'let items of a table expire at the time, in Unix seconds, that an attribute has; commits by itself';
 
 CREATE PROCEDURE dyn_disable_ttl(table_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no longer';
+COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no longer; commits by itself';
 
 CREATE PROCEDURE dyn_ttl_resume(relation regclass)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
-	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun';
+	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun; commits by itself';
 
 CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint DEFAULT NULL, time_budget interval DEFAULT NULL,
 		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_sweep_ttl(text, bigint, interval, boolean, bigint) IS
-	'remove expired items of a table, or of all tables';
+	'remove expired items of a table, or of all tables; commits by itself';
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
 -- whatever default privileges say.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
@@ -682,15 +682,15 @@ COMMENT ON FUNCTION dyn_disable_stream(text) IS 'let changes of a table''s items
 
 CREATE PROCEDURE dyn_setup_streams(failover boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_setup_streams(boolean) IS 'make what change streams need in this database: a replication slot';
+COMMENT ON PROCEDURE dyn_setup_streams(boolean) IS 'make what change streams need in this database: a replication slot; commits by itself';
 
 CREATE PROCEDURE dyn_reset_streams(failover boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_reset_streams(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams';
+COMMENT ON PROCEDURE dyn_reset_streams(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams; commits by itself';
 
 CREATE PROCEDURE dyn_teardown_streams()
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of change streams, and all that was collected';
+COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of change streams, and all that was collected; commits by itself';
 
 -- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
 -- shown to some.  A collector that is at work confirms what it has committed
@@ -745,7 +745,7 @@ GRANT SELECT ON dyn_streams TO PUBLIC;
 
 CREATE PROCEDURE dyn_collect_streams(INOUT collected bigint DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_collect_streams(bigint) IS 'collect the changes of items that were committed';
+COMMENT ON PROCEDURE dyn_collect_streams(bigint) IS 'collect the changes of items that were committed; commits by itself';
 
 -- streams: reading
 
@@ -795,13 +795,13 @@ CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attr
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_drop_entity(table_name text, entity text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_enforce_entities(table_name text, enabled boolean DEFAULT true) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_entities(table_name text, OUT entity text, OUT type_attribute text, OUT type_value text,
 		OUT keys jsonb, OUT attributes jsonb)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, jsonb, text, text) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
 COMMENT ON FUNCTION dyn_drop_entity(text, text) IS 'forget what was declared of a kind of items; the items stay';
@@ -814,7 +814,7 @@ CREATE FUNCTION dyn_entity_keys(table_name text, entity text, attributes dyn_ite
 CREATE FUNCTION dyn_entity_item(table_name text, entity text, attributes dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_entity_attributes(table_name text, item dyn_item) RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_entity_keys(text, text, dyn_item) IS 'the key attributes that an entity makes of others';
 COMMENT ON FUNCTION dyn_entity_item(text, text, dyn_item) IS 'the item that dyn_put_entity() stores';
 COMMENT ON FUNCTION dyn_entity_attributes(text, dyn_item) IS
@@ -1005,17 +1005,17 @@ CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text D
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, bigint, bigint, bigint, bigint, jsonb) IS
-	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table';
+	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table; commits by itself';
 
 CREATE FUNCTION dyn_import_workbench(model text, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
 CREATE FUNCTION dyn_import_workbench(model json, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
 CREATE FUNCTION dyn_import_workbench(model jsonb, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes bigint, items bigint)
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 5
 BEGIN ATOMIC
 	SELECT * FROM dyn_import_workbench(model::text, data, prefix);
 END;
@@ -1029,7 +1029,7 @@ COMMENT ON FUNCTION dyn_import_workbench(jsonb, boolean, text) IS
 CREATE FUNCTION dyn_export(table_name text, entity text DEFAULT NULL, filter text DEFAULT NULL, names jsonb DEFAULT NULL,
 		vals dyn_item DEFAULT NULL, wrapped boolean DEFAULT true)
 	RETURNS SETOF text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION dyn_export(text, text, text, jsonb, dyn_item, boolean) IS
 	'the items of a table, or of an entity, as lines of DynamoDB JSON, in the order of their keys';
 
@@ -1038,22 +1038,22 @@ CREATE PROCEDURE dyn_backfill(table_name text, update text, filter text, conditi
 		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_backfill(text, text, text, text, jsonb, dyn_item, bigint, bigint, boolean, boolean) IS
-	'update all items that a filter takes, in many transactions';
+	'update all items that a filter takes, in many transactions; commits by itself';
 
 CREATE PROCEDURE dyn_refresh_entity(table_name text, entity text, batch_size bigint DEFAULT 500, max_rate bigint DEFAULT NULL,
 		restart boolean DEFAULT false, wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_refresh_entity(text, text, bigint, bigint, boolean, boolean) IS
-	'give all items of an entity the keys that its templates make now, in many transactions';
+	'give all items of an entity the keys that its templates make now, in many transactions; commits by itself';
 
 -- migrations
 
 CREATE FUNCTION dyn_create_migration(table_name text, migration text, steps jsonb) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_migration(text, text, jsonb) IS 'declare how rows of relations become items of a table';
 
 CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
 CREATE FUNCTION dyn_migration_step_list(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
@@ -1064,10 +1064,10 @@ COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'steps of migrations into t
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_migrate(text, text, bigint, boolean, boolean) IS 'make items of rows, in batches, or go on with that';
+COMMENT ON PROCEDURE dyn_migrate(text, text, bigint, boolean, boolean) IS 'make items of rows, in batches, or go on with that; commits by itself';
 
 CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
-	RETURNS TABLE (step_name text, source_row text, key dyn_item, item dyn_item, problem text)
+	RETURNS TABLE (step text, source_row text, key dyn_item, item dyn_item, problem text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
 COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
 
@@ -1077,20 +1077,20 @@ COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the
 
 CREATE FUNCTION dyn_preview_migration(migration text, samples bigint DEFAULT 3)
 	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
 COMMENT ON FUNCTION dyn_preview_migration(text, bigint) IS 'samples of the items that a migration would make, and all problems';
 
 CREATE FUNCTION dyn_verify_migration(migration text)
 	RETURNS TABLE (step text, entity text, source_row text, key dyn_item, difference text)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_verify_migration(text) IS 'rows whose items are missing or different, and items that no row makes';
 
 CREATE FUNCTION dyn_follow_migration(migration text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_follow_migration(text) IS 'keep items in step with the tables that a migration reads, by triggers';
 
 CREATE FUNCTION dyn_unfollow_migration(migration text) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove these triggers';
 
 CREATE FUNCTION dyn_migration_changed() RETURNS trigger
@@ -1103,7 +1103,7 @@ COMMENT ON FUNCTION dyn_migration_truncated() IS 'internal: trigger of followed 
 
 CREATE FUNCTION dyn_migration_problems(migration text)
 	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a migration could not make items of';
 
 -- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
@@ -1126,9 +1126,9 @@ CREATE FUNCTION dyn_request(operation text, request json) RETURNS json
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 CREATE FUNCTION dyn_request(operation text, request jsonb) RETURNS json
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE RETURN dyn_request(operation, request::text);
-COMMENT ON FUNCTION dyn_request(text, text) IS 'DynamoDB''s low-level API, word for word';
-COMMENT ON FUNCTION dyn_request(text, json) IS 'DynamoDB''s low-level API, word for word';
-COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'DynamoDB''s low-level API, word for word';
+COMMENT ON FUNCTION dyn_request(text, text) IS 'an operation of DynamoDB''s low-level API, word for word';
+COMMENT ON FUNCTION dyn_request(text, json) IS 'an operation of DynamoDB''s low-level API, word for word';
+COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'an operation of DynamoDB''s low-level API, word for word';
 
 -- rights
 

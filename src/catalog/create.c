@@ -26,6 +26,7 @@
 
 #include "catalog/key.h"
 #include "catalog/shape.h"
+#include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -317,7 +318,8 @@ Datum
 dyn_drop_table(PG_FUNCTION_ARGS)
 {
 	DynTable *table;
-	Relation rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
+	Relation rel =
+		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
 	dyn_drop(rel, table);
 	PG_RETURN_VOID();

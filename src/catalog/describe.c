@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
+#include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/stream_label.h"
 
@@ -248,7 +249,7 @@ PG_FUNCTION_INFO_V1(dyn_describe_table);
 Datum
 dyn_describe_table(PG_FUNCTION_ARGS)
 {
-	text *name = PG_GETARG_TEXT_PP(0);
+	text *name = argument_required_text(fcinfo, 0, "table_name");
 	DynTable *table;
 	Relation rel = dyn_table_open_state(name, &table);
 	JsonWriter json = json_writer(JSON_COMPACT);

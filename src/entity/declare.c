@@ -257,10 +257,12 @@ PG_FUNCTION_INFO_V1(dyn_drop_entity);
 Datum
 dyn_drop_entity(PG_FUNCTION_ARGS)
 {
+	text *name = argument_required_text(fcinfo, 0, "table_name");
+	ItemSpan entity = text_span(argument_required_text(fcinfo, 1, "entity"));
 	DynTable *table;
-	Relation rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_ENTITY, &table);
+	Relation rel = model_open(name, MODEL_ENTITY, &table);
 
-	model_remove(rel, MODEL_ENTITY, text_span(PG_GETARG_TEXT_PP(1)));
+	model_remove(rel, MODEL_ENTITY, entity);
 	PG_RETURN_VOID();
 }
 
@@ -269,15 +271,19 @@ PG_FUNCTION_INFO_V1(dyn_enforce_entities);
 Datum
 dyn_enforce_entities(PG_FUNCTION_ARGS)
 {
-	text *name = PG_GETARG_TEXT_PP(0);
+	text *name = argument_required_text(fcinfo, 0, "table_name");
 	DynTable *table;
-	Relation rel = model_open_to_enforce(name, PG_GETARG_BOOL(1), &table);
+	bool enabled;
+	Relation rel;
 
-	if (PG_GETARG_BOOL(1) && entities_of(rel, table) == NIL)
+	argument_require(fcinfo, 1, "enabled");
+	enabled = PG_GETARG_BOOL(1);
+	rel = model_open_to_enforce(name, enabled, &table);
+	if (enabled && entities_of(rel, table) == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel)),
 						errhint("Declare them with dyn_create_entity() first.")));
-	model_enforce(rel, table, PG_GETARG_BOOL(1));
+	model_enforce(rel, table, enabled);
 	PG_RETURN_VOID();
 }
 

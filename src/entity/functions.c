@@ -120,12 +120,13 @@ PG_FUNCTION_INFO_V1(dyn_entity_attributes);
 Datum
 dyn_entity_attributes(PG_FUNCTION_ARGS)
 {
-	DynItem *item = PG_GETARG_DYN_ITEM(1);
+	DynItem *item = argument_item(fcinfo, 1);
 	const Entity *entity;
 	DynTable *table;
-	Relation rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
+	Relation rel =
+		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
-	entity = entity_of(entities_cached(rel, table), item);
+	entity = item == NULL ? NULL : entity_of(entities_cached(rel, table), item);
 	relation_close(rel, NoLock);
 	return return_item(fcinfo, entity == NULL ? NULL : entity_logical(entity, item));
 }

@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 
 /* Sampling leaves pages out, and pages have collections in common. */
@@ -114,17 +115,16 @@ PG_FUNCTION_INFO_V1(dyn_collection_pages);
 Datum
 dyn_collection_pages(PG_FUNCTION_ARGS)
 {
-	int64 samples = PG_GETARG_INT64(1);
+	int64 samples = argument_positive(fcinfo, 1, "samples");
 	Oid types[] = {FLOAT4OID, INT8OID, FLOAT8OID};
 	Datum values[lengthof(types)];
 	DynTable *table;
 	Relation rel;
 	char *query;
 
-	if (samples < 1)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("samples must be at least 1")));
+	argument_require(fcinfo, 1, "samples");
 	InitMaterializedSRF(fcinfo, 0);
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
+	rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 	values[0] = Float4GetDatum(
 		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(rel), 1)));
 	values[1] = Int64GetDatum(samples);

@@ -62,6 +62,14 @@ argument_text(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_TEXT_PP(i);
 }
 
+/* Returns argument i, detoasted if need be.  Raises ERRCODE_DYN_VALIDATION if it is null. */
+text *
+argument_required_text(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	argument_require(fcinfo, i, name);
+	return PG_GETARG_TEXT_PP(i);
+}
+
 /* Returns argument i, detoasted if need be, or NULL if the argument is null. */
 DynItem *
 argument_item(FunctionCallInfo fcinfo, int i)

@@ -14,6 +14,7 @@ extern int64 option_positive(const char *parameter, int64 value);
 
 extern void argument_require(FunctionCallInfo fcinfo, int i, const char *name);
 extern text *argument_text(FunctionCallInfo fcinfo, int i);
+extern text *argument_required_text(FunctionCallInfo fcinfo, int i, const char *name);
 extern DynItem *argument_item(FunctionCallInfo fcinfo, int i);
 extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name);
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,

@@ -244,7 +244,7 @@ collision_select(const Migration *migration, const char *extension)
 			continue;
 		appendStringInfo(&sql,
 						 "%sSELECT i.ordinality OPERATOR(pg_catalog.+) " INT64_FORMAT " AS place,"
-						 " i.step_name AS step, i.source_row, i.key"
+						 " i.step, i.source_row, i.key"
 						 " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS i"
 						 " WHERE i.key IS NOT NULL",
 						 any ? " UNION ALL " : "", i * STEP_PLACES, extension,

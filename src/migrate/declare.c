@@ -12,6 +12,7 @@
 
 #include "actions/actions.h"
 #include "catalog/rights.h"
+#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "migrate/collide.h"
@@ -128,19 +129,22 @@ PG_FUNCTION_INFO_V1(dyn_create_migration);
 Datum
 dyn_create_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = text_span(PG_GETARG_TEXT_PP(1));
-	Jsonb *steps = PG_GETARG_JSONB_P(2);
+	text *table_name = argument_required_text(fcinfo, 0, "table_name");
+	ItemSpan name = text_span(argument_required_text(fcinfo, 1, "migration"));
 	DynTable *table;
+	Jsonb *steps;
 	Relation rel;
 	char *json;
 
+	argument_require(fcinfo, 2, "steps");
+	steps = PG_GETARG_JSONB_P(2);
 	if (name.len == 0 || name.len > NAMEDATALEN - 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("the name of a migration must have 1 to %d bytes", NAMEDATALEN - 1)));
 	store_connect();
-	lock_sources(PG_GETARG_TEXT_PP(0), name, steps);
-	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_MIGRATION, &table);
+	lock_sources(table_name, name, steps);
+	rel = model_open(table_name, MODEL_MIGRATION, &table);
 	json = checked(rel, table, name, steps);
 	SPI_finish();
 	model_set(rel, MODEL_MIGRATION, name, json);
@@ -151,7 +155,7 @@ PG_FUNCTION_INFO_V1(dyn_drop_migration);
 Datum
 dyn_drop_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(argument_required_text(fcinfo, 0, "migration"));
 	DynTable *table;
 	Relation rel;
 

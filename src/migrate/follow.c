@@ -35,6 +35,7 @@
 #include "actions/actions.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "migrate/collide.h"
@@ -391,7 +392,7 @@ PG_FUNCTION_INFO_V1(dyn_follow_migration);
 Datum
 dyn_follow_migration(PG_FUNCTION_ARGS)
 {
-	ItemSpan name = text_span(PG_GETARG_TEXT_PP(0));
+	ItemSpan name = text_span(argument_required_text(fcinfo, 0, "migration"));
 	Migration *migration;
 	DynTable *table;
 	List *done = NIL;
@@ -480,7 +481,7 @@ PG_FUNCTION_INFO_V1(dyn_unfollow_migration);
 Datum
 dyn_unfollow_migration(PG_FUNCTION_ARGS)
 {
-	char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *name = text_to_cstring(argument_required_text(fcinfo, 0, "migration"));
 	Oid relid = migration_table((ItemSpan){name, (uint32) strlen(name)});
 	/* those on the user's own tables in any case: owners may have changed */
 	List *triggers = migration_followers(name, InvalidOid);

@@ -259,7 +259,7 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 
 	begin(fcinfo, &c, &rel);
 	for_each_row(&c,
-				 psprintf("SELECT m.step_name, m.source_row, m.item, m.problem, t.item"
+				 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
 						  " FROM %s.dyn_migration_items(%s) AS m FULL JOIN %s AS t"
 						  " ON t.key OPERATOR(%s.=) m.key",
 						  c.table->extension, quote_literal_cstr(c.migration->name),
@@ -339,7 +339,7 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 	{
 		c.left = c.samples;
 		for_each_row(&c,
-					 psprintf("SELECT m.step_name, m.source_row, m.item, m.problem, t.item"
+					 psprintf("SELECT m.step, m.source_row, m.item, m.problem, t.item"
 							  " FROM %s.dyn_migration_items(%s, %s) WITH ORDINALITY AS m"
 							  " LEFT JOIN %s AS t ON t.key OPERATOR(%s.=) m.key"
 							  " ORDER BY m.ordinality",

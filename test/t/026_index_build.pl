@@ -86,7 +86,7 @@ INSERT INTO app (item) SELECT jsonb_build_object('pk', 'sql', 'sk', gen_random_u
 });
 	wait_for(q{SELECT count(*) > 100 FROM app WHERE pk = 'load'});
 	my $build = begin(q{CALL dyn_create_index('app', 'GSI1', 'GSI1PK S', 'GSI1SK N')});
-	wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > 0 AND relid = 'app'::regclass});
+	wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds WHERE phase = 'filling columns' AND blocks_done > 0 AND relation = 'app'::regclass});
 	ok(end($build), 'built under load') or diag($build->{err});
 	like($build->{err}, qr/NOTICE:  index "GSI1" of table "app" is active/, 'says so');
 	my $transactions = finish_load($load);
