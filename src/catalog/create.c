@@ -237,7 +237,7 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	SPI_connect();
 	create_table(shape, fillfactor, name);
 	shape->relid = get_relname_relid(relation, namespace);
-	dyn_shape_write_trigger(shape, false);
+	dyn_shape_write_trigger(shape);
 	create_indexes(shape, namespace, relation);
 	SPI_finish();
 }

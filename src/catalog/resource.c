@@ -105,7 +105,7 @@ resource_write_shape(Relation rel, DynShape *shape)
 {
 	relation_close(rel, NoLock);
 	SPI_connect();
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 	SPI_finish();
 }
 

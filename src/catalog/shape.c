@@ -238,32 +238,19 @@ dyn_shape_constraint_sql(const DynShape *shape)
 					dyn_shape_match_sql(shape));
 }
 
-/*
- * Returns the CREATE TRIGGER statement of the derive trigger, whose arguments hold the shape,
- * palloc'd.
- */
-char *
-dyn_shape_trigger_sql(const DynShape *shape, bool replace)
+/* The arguments of the derive trigger, which hold the shape, as C strings. */
+static List *
+derive_arguments(const DynShape *shape)
 {
 	char *settings = dyn_settings_print(&shape->settings);
-	StringInfoData sql;
+	List *arguments = NIL;
 	ListCell *cell;
 
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "CREATE %sTRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE "
-					 "FUNCTION %s.dyn_derive_keys(",
-					 replace ? "OR REPLACE " : "", quote_identifier(DYN_DERIVE_TRIGGER),
-					 shape->qualified, shape->extension);
 	for (int i = 0; i < shape->nkeys; i++)
-		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "",
-						 quote_literal_cstr(pnstrdup(shape->keys[i].data, shape->keys[i].len)));
+		arguments = lappend(arguments, pnstrdup(shape->keys[i].data, shape->keys[i].len));
 	foreach (cell, shape->indexes)
-		appendStringInfo(&sql, ", %s", quote_literal_cstr(dyn_index_spec_print(lfirst(cell))));
-	if (settings != NULL)
-		appendStringInfo(&sql, ", %s", quote_literal_cstr(settings));
-	appendStringInfoChar(&sql, ')');
-	return sql.data;
+		arguments = lappend(arguments, dyn_index_spec_print(lfirst(cell)));
+	return settings == NULL ? arguments : lappend(arguments, settings);
 }
 
 /* For a caller that is connected to the SPI, whose memory context stays the current one. */
@@ -280,9 +267,10 @@ dyn_execute(const char *sql)
 
 /* A trigger that is replaced fires as a new one does, until it is told otherwise. */
 void
-dyn_shape_write_trigger(const DynShape *shape, bool replace)
+dyn_shape_write_trigger(const DynShape *shape)
 {
-	dyn_execute(dyn_shape_trigger_sql(shape, replace));
+	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, shape->extension,
+								derive_arguments(shape)));
 	dyn_triggers_enable(shape->relid, shape->qualified);
 }
 

@@ -55,8 +55,7 @@ extern ItemSpan dyn_ttl_spec(ItemSpan attribute);
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
-extern char *dyn_shape_trigger_sql(const DynShape *shape, bool replace);
-extern void dyn_shape_write_trigger(const DynShape *shape, bool replace);
+extern void dyn_shape_write_trigger(const DynShape *shape);
 extern void dyn_triggers_enable(Oid relid, const char *qualified);
 extern void dyn_execute(const char *sql);
 /* CREATE INDEX [CONCURRENTLY] name ON …; NULL if the primary key serves as the index */

@@ -40,21 +40,10 @@ made_of(const char *name)
 static char *
 make_sql(const TableCheck *check, const DynTriggerState *made, List *arguments)
 {
-	StringInfoData sql;
-	ListCell *cell;
-
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW "
-					 "EXECUTE FUNCTION %s.%s(",
-					 quote_identifier(made->name), check->qualified, check->extension,
-					 made->function_name);
-	foreach (cell, arguments)
-		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
-						 quote_literal_cstr(lfirst(cell)));
-	appendStringInfo(&sql, "); ALTER TABLE %s %s TRIGGER %s;", check->qualified, made->command,
-					 quote_identifier(made->name));
-	return sql.data;
+	return psprintf("%s; ALTER TABLE %s %s TRIGGER %s;",
+					dyn_trigger_sql((DynTriggerRole) (made - dyn_triggers), check->qualified,
+									check->extension, arguments),
+					check->qualified, made->command, quote_identifier(made->name));
 }
 
 /*

@@ -260,7 +260,6 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
 {
 	Oid relid = table->relid;
 	char *qualified = pstrdup(table->qualified);
-	char *trigger = pstrdup(quote_identifier(DYN_ENFORCE_TRIGGER));
 	char *extension = pstrdup(table->extension);
 	bool before = model_enforced(rel);
 
@@ -269,11 +268,10 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
 	relation_close(rel, NoLock);
 	SPI_connect();
 	if (enforced && !before)
-		dyn_execute(psprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW"
-							 " EXECUTE FUNCTION %s.dyn_model_check()",
-							 trigger, qualified, extension));
+		dyn_execute(dyn_trigger_sql(DYN_TRIGGER_ENFORCE, qualified, extension, NIL));
 	else if (!enforced && before)
-		dyn_execute(psprintf("DROP TRIGGER %s ON %s", trigger, qualified));
+		dyn_execute(
+			psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_ENFORCE_TRIGGER), qualified));
 	dyn_triggers_enable(relid, qualified);
 	SPI_finish();
 }

@@ -60,6 +60,29 @@ dyn_derive_arguments(Relation rel)
 }
 
 /*
+ * Returns the statement that creates a trigger with these arguments, C strings, or replaces it.  The
+ * names of the table and of the extension's schema are quoted.
+ */
+char *
+dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extension, List *arguments)
+{
+	StringInfoData sql;
+	ListCell *cell;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql,
+					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW "
+					 "EXECUTE FUNCTION %s.%s(",
+					 quote_identifier(dyn_triggers[role].name), qualified, extension,
+					 dyn_triggers[role].function_name);
+	foreach (cell, arguments)
+		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",
+						 quote_literal_cstr(lfirst(cell)));
+	appendStringInfoChar(&sql, ')');
+	return sql.data;
+}
+
+/*
  * The ALTER TABLE that makes those that are there fire as they were made to; NULL if they do.  Of a
  * partitioned table it is for the partitions too, each of which a restore has for itself.
  */

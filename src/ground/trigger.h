@@ -44,6 +44,8 @@ extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
 extern const Trigger *dyn_trigger_find(Relation rel, DynTriggerRole role);
 extern List *dyn_trigger_arguments(Relation rel, DynTriggerRole role);
 extern List *dyn_derive_arguments(Relation rel);
+extern char *dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extension,
+							 List *arguments);
 extern char *dyn_trigger_command(Relation rel, const char *qualified);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);

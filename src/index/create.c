@@ -175,7 +175,7 @@ activate_index(GsiWork *work)
 	if (status == NULL)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 	if (work->service != NULL)
 		service_wake(work->service);
 }

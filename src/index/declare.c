@@ -73,7 +73,7 @@ gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool val
 
 	relation_close(rel, NoLock);
 	dyn_execute(sql);
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 }
 
 /* The proof that all rows have their columns. */

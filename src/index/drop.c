@@ -43,7 +43,7 @@ gsi_disown_index(GsiWork *work)
 	if (status == NULL)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_DELETING;
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 }
 
 /* Columns of the old shape that the new one has no use for. */
@@ -83,7 +83,7 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	gsi_append_constraint(&sql, shape, validate);
 	append_dropped(&sql, columns, dyn_shape_columns(shape));
 	/* first the trigger: the schema names no column that is not there */
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 	dyn_execute(sql.data);
 	return dyn_shape_is_filled(shape);
 }

@@ -347,7 +347,7 @@ delete_index(Relation rel, const DynTable *table, ItemSpan name)
 	find_index(shape, name)->status = DYN_INDEX_DELETING;
 	begin_online(&work, rel, table, shape, name);
 	relation_close(rel, NoLock);
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 	gsi_resume_later(&work, table);
 }
 
@@ -363,7 +363,7 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 		check_attributes(shape, update->attributes);
 	relation_close(rel, NoLock);
 	SPI_connect();
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 	if (online != NULL)
 	{
 		rel = relation_open(relid, NoLock);

@@ -133,7 +133,7 @@ write_stream(Relation rel, const DynShape *shape, const char *identity)
 	relation_close(rel, NoLock);
 	if (identity != NULL)
 		dyn_execute(identity);
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 }
 
 pg_noreturn static void

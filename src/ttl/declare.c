@@ -118,5 +118,5 @@ ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired)
 
 	shape->settings.hide_expired = hide_expired;
 	relation_close(rel, NoLock);
-	dyn_shape_write_trigger(shape, true);
+	dyn_shape_write_trigger(shape);
 }

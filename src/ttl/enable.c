@@ -127,7 +127,7 @@ ttl_disable(ItemSpan name, const char *procedure)
 		shape = dyn_shape_of(rel, table);
 		*gsi_status(&work, shape) = DYN_INDEX_DELETING;
 		relation_close(rel, NoLock);
-		dyn_shape_write_trigger(shape, true);
+		dyn_shape_write_trigger(shape);
 		gsi_resume_later(&work, table);
 	}
 	SPI_finish();
