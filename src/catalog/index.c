@@ -38,7 +38,7 @@ key_place(const DynTable *table, ItemSpan spec)
 }
 
 /* Append the table's keys that are not among an index's own. */
-void
+static void
 dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 {
 	index->ncolumns = index->nkeys;

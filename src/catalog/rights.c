@@ -110,7 +110,7 @@ may_lock(Oid relid, Oid role, LOCKMODE mode)
  * wanted mode; with wanted->state, members of pg_monitor may too.  The name is for the message.
  * Returns if the relation is gone.
  */
-void
+static void
 rights_check(Oid relid, const char *name, const RightsWanted *wanted)
 {
 	char kind = get_rel_relkind(relid);

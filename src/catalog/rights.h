@@ -36,12 +36,6 @@ typedef struct RightsWanted
 	Oid owner; /* who has rights if this role has; InvalidOid: only the caller */
 } RightsWanted;
 
-/*
- * An error if the caller may not.  The name is for the message; a relation that is gone is
- * nobody's.
- */
-extern void rights_check(Oid relid, const char *name, const RightsWanted *wanted);
-
 /* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
 extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted);
 

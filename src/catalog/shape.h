@@ -29,7 +29,6 @@ typedef struct DynShapeColumn
 } DynShapeColumn;
 
 /* index.c: a definition as the schema has it */
-extern void dyn_index_add_table_keys(const DynTable *table, DynIndex *index);
 extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 								 DynIndex *index);
 extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,

@@ -201,7 +201,7 @@ entity_key(const Entity *entity, ItemSpan attribute)
  * Returns the declared attribute that a template consists of, or NULL if the template has anything
  * else in it, or a path.
  */
-const EntityAttribute *
+static const EntityAttribute *
 entity_whole(const Entity *entity, const Template *t)
 {
 	return t->whole && t->parts[0].npath == 1 ? entity_attribute(entity, t->parts[0].path[0])

@@ -111,9 +111,6 @@ extern const EntityAttribute *entity_attribute(const Entity *entity, ItemSpan na
 extern const EntityAttribute *entity_stored_attribute(const Entity *entity, ItemSpan stored);
 extern const EntityKey *entity_key(const Entity *entity, ItemSpan attribute);
 
-/* The attribute that a whole template stands for; NULL: it is not whole. */
-extern const EntityAttribute *entity_whole(const Entity *entity, const Template *t);
-
 /*
  * "Shown" is the stored item by the names of the declaration, keys and type attribute included:
  * what conditions and updates speak of.  entity_restored() is the way back, with the keys that the

@@ -258,7 +258,6 @@ print_field(JsonWriter *json, const Field *field, const void *target)
 			item_print_plain(json->text, span);
 			break;
 		case FIELD_OWN:
-			Assert(field->print != NULL);
 			break;
 	}
 }

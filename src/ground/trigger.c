@@ -38,25 +38,18 @@ dyn_trigger_find(Relation rel, DynTriggerRole role)
 }
 
 /*
- * Returns the arguments of a trigger, as C strings in the current memory context.  NIL if the table
- * does not have it.
+ * Returns the arguments of the derive trigger, which say what the table is: its keys, indexes and
+ * settings.  They are C strings in the current memory context; NIL if the table has no such trigger.
  */
 List *
-dyn_trigger_arguments(Relation rel, DynTriggerRole role)
+dyn_derive_arguments(Relation rel)
 {
-	const Trigger *trigger = dyn_trigger_find(rel, role);
+	const Trigger *trigger = dyn_trigger_find(rel, DYN_TRIGGER_DERIVE);
 	List *arguments = NIL;
 
 	for (int i = 0; trigger != NULL && i < trigger->tgnargs; i++)
 		arguments = lappend(arguments, trigger->tgargs[i]);
 	return arguments;
-}
-
-/* What the table is: its keys, indexes and settings. */
-List *
-dyn_derive_arguments(Relation rel)
-{
-	return dyn_trigger_arguments(rel, DYN_TRIGGER_DERIVE);
 }
 
 /*

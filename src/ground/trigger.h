@@ -42,7 +42,6 @@ extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
 
 /* Copied into the current memory context; NULL or NIL if there is none. */
 extern const Trigger *dyn_trigger_find(Relation rel, DynTriggerRole role);
-extern List *dyn_trigger_arguments(Relation rel, DynTriggerRole role);
 extern List *dyn_derive_arguments(Relation rel);
 extern char *dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extension,
 							 List *arguments);

@@ -12,10 +12,4 @@
 /* The key attributes of an item. */
 extern DynItem *item_key(const DynTable *table, const DynItem *item);
 
-/*
- * Returns a text on the attributes in which an item differs from the one that a row makes; NULL:
- * none.
- */
-extern char *item_difference(const DynItem *made, const DynItem *there);
-
 #endif

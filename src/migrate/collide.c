@@ -159,7 +159,7 @@ step_key_is_injective(const MigrationStep *step)
  * Returns whether two rows of the step may make the same item.  False is a proof that no two do:
  * the item's key tells the row's key, or the columns of a unique index.
  */
-bool
+static bool
 step_collides_itself(const MigrationStep *step)
 {
 	if (!keys_are_injective(step->entity))
@@ -206,7 +206,7 @@ steps_may_collide(const MigrationStep *a, const MigrationStep *b)
  * Returns whether a row of the step may make the item of any other row of the migration.  False is
  * a proof that none does.
  */
-bool
+static bool
 step_may_collide(const Migration *migration, const MigrationStep *step)
 {
 	for (int i = 0; i < migration->nsteps; i++)
@@ -227,7 +227,7 @@ step_may_collide(const Migration *migration, const MigrationStep *step)
  * All rows of the steps that may collide, by the keys that they make; NULL: there is nothing to
  * look at.
  */
-char *
+static char *
 collision_select(const Migration *migration, const char *extension)
 {
 	StringInfoData sql;

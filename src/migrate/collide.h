@@ -21,14 +21,11 @@ typedef struct Collision
 } Collision;
 
 /* False is a proof. */
-extern bool step_collides_itself(const MigrationStep *step);
 extern bool steps_may_collide(const MigrationStep *a, const MigrationStep *b);
-extern bool step_may_collide(const Migration *migration, const MigrationStep *step);
 extern bool step_key_is_told(const MigrationStep *step);
 extern bool step_key_needs(const MigrationStep *step, const EntityAttribute *attribute);
 extern bool step_key_is_injective(const MigrationStep *step);
 
-extern char *collision_select(const Migration *migration, const char *extension);
 extern HTAB *collisions_find(const Migration *migration, const char *extension);
 extern const Collision *collision_of_row(HTAB *collisions, const char *step, const char *row);
 extern const Collision *collision_of(HTAB *collisions, const MigrationRow *row);

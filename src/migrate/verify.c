@@ -68,7 +68,7 @@ append_difference(StringInfo out, ItemSpan name, const char *what)
  * Returns a text on the attributes in which two items differ, like: "a" is missing, "b" differs.
  * NULL if they are equal.
  */
-char *
+static char *
 item_difference(const DynItem *made, const DynItem *there)
 {
 	ItemChildren ours = item_children(item_root(made));

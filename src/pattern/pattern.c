@@ -80,7 +80,7 @@ string_member(Jsonb *object, const char *name)
  * Returns a member of the pattern's request, such as "IndexName", or NULL if it is missing or no
  * string.
  */
-char *
+static char *
 pattern_member(const Pattern *pattern, const char *member)
 {
 	return string_member(pattern->request, member);
@@ -141,7 +141,7 @@ pattern_parse(const ModelDeclaration *declaration)
  * Reads the access patterns of an open table, in the order in which they were declared.  NIL: there
  * are none.
  */
-List *
+static List *
 patterns_of(Relation rel)
 {
 	List *patterns = NIL;

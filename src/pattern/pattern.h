@@ -34,10 +34,8 @@ typedef struct Pattern
 
 /* pattern.c */
 extern Pattern *pattern_parse(const ModelDeclaration *declaration);
-extern List *patterns_of(Relation rel); /* of Pattern, in the order declared */
 extern bool pattern_transacts(const Pattern *pattern);
 extern bool pattern_reads_range(const Pattern *pattern);
-extern char *pattern_member(const Pattern *pattern, const char *member); /* a string, or NULL */
 
 /* pattern_request.c: without parameters, with values that stand for any */
 extern char *pattern_request(const Pattern *pattern, const char *table, const DynItem *parameters,

@@ -56,7 +56,7 @@ stream_unlock(StreamLock lock, LOCKMODE mode)
 }
 
 /* Who has the lock; 0: nobody.  Only the extension's code can take it. */
-int
+static int
 stream_slot_holder(void)
 {
 	LockData *locks = GetLockStatusData();

@@ -91,7 +91,6 @@ typedef enum StreamLock
 
 extern bool stream_try_lock(StreamLock lock, LOCKMODE mode, bool session);
 extern void stream_unlock(StreamLock lock, LOCKMODE mode);
-extern int stream_slot_holder(void);
 extern void stream_take_slot(void);
 
 /* slot.c: what dyn_stream_slots says, connected to SPI */

@@ -566,25 +566,6 @@ attribute_problem(const TemplatePart *part, const char *problem)
 	return message.data;
 }
 
-static void
-fail_render(const char *message)
-{
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
-}
-
-/*
- * Appends what a placeholder renders of a value.  Raises ERRCODE_DYN_VALIDATION if the value cannot
- * be in the key.
- */
-void
-template_render_part(const TemplatePart *part, ItemSpan value, StringInfo out)
-{
-	const char *problem = render_value(part, value, out);
-
-	if (problem != NULL)
-		fail_render(attribute_problem(part, problem));
-}
-
 /*
  * Appends what a template renders.  Returns NULL, or a message about an attribute that cannot be in
  * the key.  *missing is the first placeholder whose attribute is not there, or NULL.  In both cases
@@ -630,7 +611,7 @@ template_render(const Template *t, ItemSpan attributes, StringInfo out,
 	const char *problem = template_try_render(t, attributes, out, missing);
 
 	if (problem != NULL)
-		fail_render(problem);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", problem)));
 	return *missing == NULL;
 }
 

@@ -94,9 +94,6 @@ extern bool template_render(const Template *t, ItemSpan attributes, StringInfo o
 extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 									   const TemplatePart **missing);
 
-/* One placeholder's value. */
-extern void template_render_part(const TemplatePart *part, ItemSpan value, StringInfo out);
-
 /* What a placeholder stands for in an item's attributes. */
 extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);
 
