@@ -199,7 +199,8 @@ DROP FUNCTION user_trigger;
 SELECT count(dyn_put('nums', ('{"p":{"S":"many"},"c":{"N":"' || i || '"}}')::dyn_item)), count(*) FROM generate_series(1, 5000) i;
 SELECT count(dyn_get('nums', ('{"p":{"S":"many"},"c":{"N":"' || i || '"}}')::dyn_item)) FROM generate_series(1, 5000) i;
 
--- nothing is kept of tables that are gone
+-- nothing is kept of tables that are gone, also no plans
+SET dynamo_table.direct_store = off;
 DO $$
 BEGIN
 	FOR i IN 1..10 LOOP
@@ -209,6 +210,8 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT count(*) < 10 AS few FROM pg_backend_memory_contexts WHERE name = 'dynamo_table schema';
+SELECT count(*) < 10 AS few FROM pg_backend_memory_contexts WHERE name = 'CachedPlanSource' AND ident LIKE '%come.and.go%';
+RESET dynamo_table.direct_store;
 
 DROP FUNCTION noise;
 SELECT dyn_drop_table(t) FROM unnest(ARRAY['mov', 'nums', 'bins', 'hash']) t;
