@@ -192,7 +192,7 @@ warn(Relation rel, const DynTable *table, const Entity *entity)
 
 		/* the one that is replaced need not be readable any more */
 		if (item_compare_bytes(declaration->name, entity->name) != 0)
-			warn_same_key(table, entity, entity_find(rel, table, declaration->name, false));
+			warn_same_key(table, entity, entity_find(rel, table, declaration->name));
 	}
 	warn_shared_attributes(table, entity);
 	warn_sorting(table, entity);

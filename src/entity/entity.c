@@ -597,8 +597,8 @@ add_context(void *arg)
  * With the rights of the table's owner, who has declared it: whoever writes items need not be allowed to use
  * the schemas of their types, as he need not for the types of columns.
  */
-static Entity *
-read_entity(Relation rel, const DynTable *table, const ModelDeclaration *declaration)
+static void *
+read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *table)
 {
 	ReadContext context = {RelationGetRelationName(rel), declaration->name};
 	ErrorContextCallback callback = {error_context_stack, add_context, &context};
@@ -620,9 +620,8 @@ read_entity(Relation rel, const DynTable *table, const ModelDeclaration *declara
 }
 
 /*
- * Reads the entities of an open table into the current memory context, in the order in which they
- * were declared; NIL if there are none.  Their types are looked up with the rights of the table's
- * owner.
+ * Returns the entities of an open table, in the order in which they were declared; NIL if there are
+ * none.  They are the session's cache's, and good until the transaction ends.
  */
 List *
 entities_of(Relation rel, const DynTable *table)
@@ -630,33 +629,36 @@ entities_of(Relation rel, const DynTable *table)
 	List *entities = NIL;
 	ListCell *cell;
 
-	foreach (cell, model_declarations(rel, MODEL_ENTITY))
-		entities = lappend(entities, read_entity(rel, table, lfirst(cell)));
+	foreach (cell, model_cached(rel, MODEL_ENTITY))
+		entities = lappend(entities, model_parsed(lfirst(cell), read_entity, rel, table));
 	return entities;
 }
 
-/* Raises ERRCODE_UNDEFINED_OBJECT: the table has no entity of this name. */
-void
-entity_fail_missing(Relation rel, ItemSpan name)
+static ModelDeclaration *
+find_declaration(Relation rel, ItemSpan name)
 {
-	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-					errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
-						   RelationGetRelationName(rel))));
+	ModelDeclaration *declaration = model_find(model_cached(rel, MODEL_ENTITY), name);
+
+	if (declaration == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
+							   RelationGetRelationName(rel))));
+	return declaration;
 }
 
 /*
- * Reads the entity of an open table that has this name into the current memory context, as
- * entities_of() does.  If there is none, returns NULL with missing_ok, and otherwise raises
- * ERRCODE_UNDEFINED_OBJECT.
+ * Returns the entity of an open table that has this name, as entities_of() does.  Raises
+ * ERRCODE_UNDEFINED_OBJECT if there is none.
  */
-Entity *
-entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok)
+const Entity *
+entity_find(Relation rel, const DynTable *table, ItemSpan name)
 {
-	const ModelDeclaration *declaration = model_find(model_declarations(rel, MODEL_ENTITY), name);
+	return model_parsed(find_declaration(rel, name), read_entity, rel, table);
+}
 
-	if (declaration != NULL)
-		return read_entity(rel, table, declaration);
-	if (!missing_ok)
-		entity_fail_missing(rel, name);
-	return NULL;
+/* Reads the same into the current memory context. */
+const Entity *
+entity_read(Relation rel, const DynTable *table, ItemSpan name)
+{
+	return read_entity(find_declaration(rel, name), rel, table);
 }

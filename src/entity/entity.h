@@ -30,7 +30,8 @@
  *		model.c		where declarations of all kinds are kept: the arguments of a trigger
  *		item.c		between an application's attributes and stored items; what is wrong with an item
  *		functions.c	dyn_put_entity() and what goes with it: items by their logical attributes
- *		enforce.c	the entities of tables in use, kept parsed; items that must be one of them
+ *		cache.c		the declarations of tables in use, kept parsed
+ *		enforce.c	items that must be one of the entities
  *		refresh.c	dyn_refresh_entity(): keys made again, by the templates of now
  *		chart.c		charts of models: tables of text, plain or in Markdown
  *		key_chart.c	dyn_entity_chart(): the keys of all entities
@@ -99,14 +100,10 @@ extern char *entity_print(const Entity *entity);
 extern void entity_print_names(JsonWriter *json, const Entity *entity);
 extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);
 
-/* Of an open table; in the current memory context. */
-extern List *entities_of(Relation rel,
-						 const DynTable *table); /* of Entity, in the order declared */
-/* The same, kept: good until the transaction ends. */
-extern List *entities_cached(Relation rel, const DynTable *table);
-extern const Entity *entity_cached(Relation rel, const DynTable *table, ItemSpan name);
-pg_noreturn extern void entity_fail_missing(Relation rel, ItemSpan name);
-extern Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name, bool missing_ok);
+/* Of an open table: kept, and good until the transaction ends; or in the current memory context. */
+extern List *entities_of(Relation rel, const DynTable *table); /* in the order declared */
+extern const Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name);
+extern const Entity *entity_read(Relation rel, const DynTable *table, ItemSpan name);
 extern const EntityAttribute *entity_attribute(const Entity *entity, ItemSpan name);
 extern const EntityAttribute *entity_stored_attribute(const Entity *entity, ItemSpan stored);
 extern const EntityKey *entity_key(const Entity *entity, ItemSpan attribute);

@@ -32,7 +32,7 @@ entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
 	argument_require(fcinfo, 1, "entity");
 	argument_require(fcinfo, 2, third);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), lockmode, &table);
-	entity = entity_cached(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
+	entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
 	relation_close(rel, NoLock);
 	return entity;
 }
@@ -126,7 +126,7 @@ dyn_entity_attributes(PG_FUNCTION_ARGS)
 	Relation rel =
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
-	entity = item == NULL ? NULL : entity_of(entities_cached(rel, table), item);
+	entity = item == NULL ? NULL : entity_of(entities_of(rel, table), item);
 	relation_close(rel, NoLock);
 	return return_item(fcinfo, entity == NULL ? NULL : entity_logical(entity, item));
 }

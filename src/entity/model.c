@@ -46,7 +46,7 @@ read_declaration(ModelKind kind, const char *json)
 	{
 		if (!item_span_is(member, model_kind_names[kind]))
 			continue;
-		*declaration = (ModelDeclaration){kind, json_read_string(&reader), json};
+		*declaration = (ModelDeclaration){kind, json_read_string(&reader), json, NULL};
 		return declaration;
 	}
 	ereport(ERROR,
@@ -98,14 +98,14 @@ model_declarations(Relation rel, ModelKind kind)
 }
 
 /* Returns the declaration in a list that has this name, or NULL. */
-const ModelDeclaration *
+ModelDeclaration *
 model_find(List *declarations, ItemSpan name)
 {
 	ListCell *cell;
 
 	foreach (cell, declarations)
 	{
-		const ModelDeclaration *declaration = lfirst(cell);
+		ModelDeclaration *declaration = lfirst(cell);
 
 		if (item_compare_bytes(declaration->name, name) == 0)
 			return declaration;
@@ -210,9 +210,9 @@ write_kind(Oid relid, ModelKind kind, List *declarations)
 void
 model_set(Relation rel, ModelKind kind, ItemSpan name, const char *json)
 {
-	ModelDeclaration new = {kind, name, json};
+	ModelDeclaration new = {kind, name, json, NULL};
 	List *declarations = model_declarations(rel, kind);
-	ModelDeclaration *old = (ModelDeclaration *) model_find(declarations, name);
+	ModelDeclaration *old = model_find(declarations, name);
 	Oid relid = RelationGetRelid(rel);
 
 	rights_require_owner(rel);

@@ -36,12 +36,20 @@ typedef struct ModelDeclaration
 	ModelKind kind;
 	ItemSpan name;
 	const char *json; /* all of it */
+	void *parsed; /* in the cache: what it says, once that was asked for */
 } ModelDeclaration;
 
 extern List *model_declarations(Relation rel, ModelKind kind); /* of ModelDeclaration */
 extern List *model_label_declarations(const char *label, ModelKind kind);
-extern const ModelDeclaration *model_find(List *declarations, ItemSpan name);
+extern ModelDeclaration *model_find(List *declarations, ItemSpan name);
 extern bool model_enforced(Relation rel);
+
+/* cache.c: the same, kept, and what a declaration says; all is good until the transaction ends. */
+typedef void *(*ModelParse)(const ModelDeclaration *declaration, Relation rel,
+							const DynTable *table);
+extern List *model_cached(Relation rel, ModelKind kind);
+extern void *model_parsed(ModelDeclaration *declaration, ModelParse parse, Relation rel,
+						  const DynTable *table);
 
 /*
  * Changing them: look the table up and lock it, read what is there, and write.  Only the table's

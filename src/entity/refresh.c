@@ -16,7 +16,7 @@
 typedef struct Refresh
 {
 	ItemSpan name;
-	Entity *entity; /* of the transaction */
+	const Entity *entity; /* of the transaction */
 } Refresh;
 
 static const char *
@@ -33,7 +33,7 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 {
 	Refresh *refresh = work->arg;
 
-	refresh->entity = entity_find(rel, table, refresh->name, false);
+	refresh->entity = entity_find(rel, table, refresh->name);
 	if (strcmp(declaration(rel, refresh->name), work->fingerprint) != 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("entity \"%s\" of table \"%s\" was declared anew meanwhile",
@@ -75,7 +75,7 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 	refresh.name = (ItemSpan){work.name, strlen(work.name)};
 	item_job_arguments(&work, fcinfo, 2);
 	rel = item_job_open(&work, &table);
-	(void) entity_find(rel, table, refresh.name, false);
+	(void) entity_find(rel, table, refresh.name);
 	work.fingerprint = declaration(rel, refresh.name);
 	relation_close(rel, AccessShareLock);
 	item_job_run(&work);

@@ -30,7 +30,7 @@ read_entity(const FieldReader *reader, const Field *field, void *target, ItemSpa
 		step->name = pnstrdup(value.data, value.len);
 	}
 	reading->where = psprintf("step \"%s\"", step->name);
-	step->entity = entity_find(reading->rel, reading->table, value, false);
+	step->entity = entity_read(reading->rel, reading->table, value);
 	reading->named = palloc0((step->entity->nattributes + 1) * sizeof(bool));
 }
 

@@ -113,8 +113,8 @@ static const Field pattern_fields[] = {{"pattern", FIELD_NAME, FIELD_AT(Pattern,
  *
  * It is read as jsonb, since a request may be nested deeper than an item.
  */
-Pattern *
-pattern_parse(const ModelDeclaration *declaration)
+void *
+pattern_parse(const ModelDeclaration *declaration, Relation rel, const DynTable *table)
 {
 	Jsonb *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(declaration->json)));
 	JsonbValue *request = find_member(json, "request");
@@ -138,8 +138,8 @@ pattern_parse(const ModelDeclaration *declaration)
 }
 
 /*
- * Reads the access patterns of an open table, in the order in which they were declared.  NIL: there
- * are none.
+ * Returns the access patterns of an open table, in the order in which they were declared; NIL if
+ * there are none.  They are the session's cache's, and good until the transaction ends.
  */
 static List *
 patterns_of(Relation rel)
@@ -147,8 +147,8 @@ patterns_of(Relation rel)
 	List *patterns = NIL;
 	ListCell *cell;
 
-	foreach (cell, model_declarations(rel, MODEL_PATTERN))
-		patterns = lappend(patterns, pattern_parse(lfirst(cell)));
+	foreach (cell, model_cached(rel, MODEL_PATTERN))
+		patterns = lappend(patterns, model_parsed(lfirst(cell), pattern_parse, rel, NULL));
 	return patterns;
 }
 

@@ -33,7 +33,8 @@ typedef struct Pattern
 } Pattern;
 
 /* pattern.c */
-extern Pattern *pattern_parse(const ModelDeclaration *declaration);
+extern void *pattern_parse(const ModelDeclaration *declaration, Relation rel,
+						   const DynTable *table);
 extern bool pattern_transacts(const Pattern *pattern);
 extern bool pattern_reads_range(const Pattern *pattern);
 

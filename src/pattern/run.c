@@ -109,19 +109,21 @@ run_pages(Run *run)
 	MemoryContextDelete(page);
 }
 
-static Pattern *
+static const Pattern *
 find_pattern(text *table_name, ItemSpan name)
 {
 	DynTable *table;
 	Relation rel = dyn_table_open(table_name, AccessShareLock, &table);
-	const ModelDeclaration *declaration = model_find(model_declarations(rel, MODEL_PATTERN), name);
+	ModelDeclaration *declaration = model_find(model_cached(rel, MODEL_PATTERN), name);
+	const Pattern *pattern;
 
 	if (declaration == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("access pattern \"%s\" of table \"%s\" does not exist",
 							   item_quoted(name), RelationGetRelationName(rel))));
+	pattern = model_parsed(declaration, pattern_parse, rel, table);
 	relation_close(rel, NoLock);
-	return pattern_parse(declaration);
+	return pattern;
 }
 
 static DynItem *

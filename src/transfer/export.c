@@ -29,7 +29,7 @@
 typedef struct Export
 {
 	text *table;
-	Entity *entity; /* NULL: all items */
+	const Entity *entity; /* NULL: all items */
 	bool wrapped;
 	text *filter;
 	Jsonb *names;
@@ -59,7 +59,7 @@ open_table(Export *export, text *name)
 	Relation rel = dyn_table_open(export->table, AccessShareLock, &table);
 
 	if (name != NULL)
-		export->entity = entity_find(rel, table, text_span(name), false);
+		export->entity = entity_find(rel, table, text_span(name));
 	export->expected = rel->rd_rel->reltuples;
 	relation_close(rel, NoLock);
 }

@@ -122,7 +122,7 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 	if (call->entity == NULL)
 	{
 		call->entity = known->entity =
-			entity_cached(call->items, call->table, call->members[0]->entity->name);
+			entity_find(call->items, call->table, call->members[0]->entity->name);
 		require_current(call);
 	}
 	fcinfo->flinfo->fn_extra = known;

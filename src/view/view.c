@@ -454,7 +454,7 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "entity");
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	view.table = table;
-	view.entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)), false);
+	view.entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
 	view.schema = get_namespace_name(RelationGetNamespace(rel));
 	view.index = index == NULL ? NULL : find_index(table, text_span(index));
 	view.unnested = unnest == NULL ? NULL : find_list(view.entity, text_span(unnest));

@@ -1,4 +1,4 @@
--- Definitions of entities' items, which views have, are kept parsed by their text: none is taken for another, and they must not pile up.
+-- Declarations, and definitions of entities' items, which views have, are kept parsed: none is taken for another, and they must not pile up.
 CREATE FUNCTION kept() RETURNS bigint AS $$ SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'dynamo_table member' $$ LANGUAGE sql;
 SELECT dyn_create_table('cached', 'pk S', 'sk S');
 SELECT dyn_create_entity('cached', 'Note', '{"pk": "OWNER#<Owner>", "sk": "NOTE#<Id:05>"}', '{"Owner": "S uuid", "Id": "N integer", "Text": "S text"}', 'Type');
@@ -44,7 +44,28 @@ ROLLBACK;
 SELECT dyn_is_entity(:'item', :'definition', 0);
 SELECT kept();
 
+-- declarations of a table are read when they are asked for, once, until one of them changes
+\c
+CREATE FUNCTION parsed() RETURNS bigint AS $$ SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'dynamo_table declaration' $$ LANGUAGE sql;
+SELECT dyn_create_access_pattern('cached', 'note', 'GetItem', '{"Key": {"pk": {"S": "OWNER#<owner>"}, "sk": {"S": "MEMO#<id:05>"}}}');
+SELECT dyn_create_access_pattern('cached', 'notes', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "OWNER#<owner>"}}}');
+\set parameters '{"owner": {"S": "00000000-0000-0000-0000-00000000000a"}, "id": {"N": "7"}}'
+SELECT parsed();
+SELECT n, dyn_run_access_pattern('cached', 'note', :'parameters')->>'Text' AS text FROM generate_series(1, 3) n;
+SELECT parsed();
+SELECT dyn_get_entity('cached', 'Note', '{"Owner": {"S": "00000000-0000-0000-0000-00000000000a"}, "Id": {"N": "7"}}')->>'Text' AS text FROM generate_series(1, 2);
+SELECT parsed();
+SELECT dyn_drop_access_pattern('cached', 'notes');
+SELECT dyn_run_access_pattern('cached', 'note', :'parameters')->>'Text' AS text;
+SELECT parsed();
+-- what a transaction has declared is gone with it
+BEGIN;
+SELECT dyn_create_access_pattern('cached', 'note', 'GetItem', '{"Key": {"pk": {"S": "OWNER#<owner>"}, "sk": {"S": "MEMO#00008"}}}');
+SELECT dyn_run_access_pattern('cached', 'note', '{"owner": {"S": "00000000-0000-0000-0000-00000000000a"}}')->>'Text' AS text;
+ROLLBACK;
+SELECT dyn_run_access_pattern('cached', 'note', :'parameters')->>'Text' AS text;
+
 DROP SCHEMA elsewhere CASCADE;
-DROP FUNCTION kept(), ours(int);
+DROP FUNCTION kept(), parsed(), ours(int);
 DROP VIEW notes;
 SELECT dyn_drop_table('cached');
