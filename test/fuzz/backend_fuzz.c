@@ -315,7 +315,7 @@ fuzz_template(const Input *input)
 		CHECK(template_fits(t, (ItemSpan){out.data, (uint32) out.len}));
 }
 
-/* A declaration, an item by its names, and a stored one. */
+/* A declaration, an item by its names, and a stored one; what is printed of it is read the same. */
 static void
 fuzz_entity(const Input *input)
 {
@@ -325,11 +325,14 @@ fuzz_entity(const Input *input)
 	const DynItem *logical = piece_item(input, 1, ITEM_SYNTAX_ITEM);
 	const DynItem *stored = piece_item(input, 2, ITEM_SYNTAX_ITEM);
 	Entity *entity;
+	char *printed;
 
 	if (declaration == NULL)
 		return;
 	entity = entity_parse(table, declaration, true);
-	(void) entity_print(entity, declaration);
+	printed = entity_print(entity);
+	declaration = item_parse(printed, (int) strlen(printed), ITEM_SYNTAX_PLAIN_ITEM, NULL);
+	CHECK(strcmp(printed, entity_print(entity_parse(table, declaration, true))) == 0);
 	for (int i = 0; i < entity->nkeys; i++)
 		(void) member_definition(entity, &entity->keys[i]);
 	if (stored != NULL)
@@ -355,7 +358,7 @@ fuzz_member(const Input *input)
 {
 	Oid types[] = {TEXTOID,  NUMERICOID, INT4OID,        DATEOID,
 				   BYTEAOID, UUIDOID,    TIMESTAMPTZOID, JSONBOID};
-	Member *member = member_parse(piece(input, 0));
+	const Member *member = member_parse(piece(input, 0));
 	const DynItem *item = piece_item(input, 1, ITEM_SYNTAX_ITEM);
 	FmgrInfo flinfo;
 
