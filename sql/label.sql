@@ -80,6 +80,31 @@ SELECT object, problem FROM dyn_check_table('app');
 SECURITY LABEL FOR dynamo_table ON TABLE app IS NULL;
 SELECT object, problem FROM dyn_check_table('app');
 
+-- so with settings that cannot be read
+CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE query;
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE FUNCTION attempts(settings text) RETURNS TABLE (described text, put text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE app IS %L', format('{"settings": %s}', settings));
+	RETURN QUERY SELECT attempt($s$SELECT dyn_describe_table('app')$s$), attempt($s$SELECT dyn_put('app', jsonb '{"pk": "a", "sk": "b"}')$s$);
+END $$;
+SELECT s, a.* FROM unnest(ARRAY['{}', '{"billing_mode": "FREE"}', '{"billing_mode": 1}', '{"created": "now"}', '{"created": 1e100}', '{"read_capacity_units": -1}', '{"read_capacity_units": 1e30}', '{"deletion_protection": 1}', '{"table_class": ""}',
+	'{"tags": ["a"]}', '{"tags": {"a": 1}}', '{"tags": {}}', '{"global_indexes": []}', '{"global_indexes": {"GSI1": 1}}', '{"global_indexes": {"GSI1": {"read_capacity_units": "1"}}}', '{"global_indexes": {"gone": {"read_capacity_units": 1}}}', '{"unknown": 1}']) s, attempts(s) a;
+SELECT object, problem FROM dyn_check_table('app');
+SELECT dyn_drop_table('app');
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"later": 1, "settings": {"deletion_protection": true}}';
+SELECT dyn_drop_table('app');
+SELECT dyn_alter_table('app', '{"deletion_protection": false, "tags": {"a": "\\b\"c"}}');
+SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
+SELECT dyn_alter_table('app', '{"tags": {"a": null}}');
+SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
+SECURITY LABEL FOR dynamo_table ON TABLE app IS NULL;
+
 -- a table that is none of ours may have one: it says nothing
 CREATE TABLE plain (a int);
 SECURITY LABEL FOR dynamo_table ON TABLE plain IS '{"entities": []}';

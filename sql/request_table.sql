@@ -14,8 +14,9 @@ EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
 CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS $$
-  SELECT regexp_replace(regexp_replace(pg_get_triggerdef(oid), '"id": "[^"]*", "created": [0-9.]+', '"id": "some", "created": 0'), '.*dyn_derive_keys', '')
-    FROM pg_trigger WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
+  SELECT regexp_replace(regexp_replace(pg_get_triggerdef(t.oid), '"id": "[^"]*"', '"id": "some"'), '.*dyn_derive_keys', '')
+      || coalesce(E'\n' || (SELECT regexp_replace(label, '"created": [0-9.]+', '"created": 0') FROM pg_seclabels WHERE provider = 'dynamo_table' AND objoid = relation), '')
+    FROM pg_trigger t WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
 
 -- everything at once
 SELECT jsonb_pretty(stable(dyn_request('CreateTable', '{

@@ -29,6 +29,7 @@
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/compat.h"
+#include "ground/description.h"
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "work/brief_lock.h"
@@ -277,9 +278,9 @@ check_may_drop(Relation rel)
 }
 
 static void
-check_protection(const DynTable *table)
+check_protection(Oid relid)
 {
-	if (table->settings.deletion_protection)
+	if (description_read(relid)->deletion_protection)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "Resource cannot be deleted as it is currently protected against deletion. "
 				  "Disable deletion protection first.");
@@ -297,7 +298,7 @@ dyn_drop(Relation rel, DynTable *table)
 	char *sql;
 
 	check_may_drop(rel);
-	check_protection(table);
+	check_protection(relid);
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
 	rel = try_relation_open(relid, NoLock);
@@ -305,7 +306,7 @@ dyn_drop(Relation rel, DynTable *table)
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("table \"%s\" does not exist", name)));
-	check_protection(table);
+	check_protection(relid);
 	sql = psprintf("DROP TABLE %s", table->qualified);
 	relation_close(rel, NoLock);
 	SPI_connect();

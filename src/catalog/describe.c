@@ -12,6 +12,7 @@
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
+#include "ground/description.h"
 #include "ground/stream_label.h"
 
 static void
@@ -97,23 +98,26 @@ append_capacity(JsonWriter *json, const DynCapacity *capacity)
 
 /* What only global indexes have: they come and go. */
 static void
-append_global(JsonWriter *json, const DynIndex *index)
+append_global(JsonWriter *json, const DynIndex *index, const DynDescription *description)
 {
+	DynCapacity capacity = description_capacity(description, index->name);
+
 	json_write_string(json, "IndexStatus", dyn_index_status_names[index->status]);
 	if (index->status == DYN_INDEX_CREATING)
 		json_write_bool(json, "Backfilling", true);
-	append_capacity(json, &index->capacity);
+	append_capacity(json, &capacity);
 }
 
 static void
-append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, const char *arn)
+append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, const char *arn,
+			 const DynDescription *description)
 {
 	json_write_begin(json, NULL);
 	json_write_span(json, "IndexName", index->name);
 	append_key_schema(json, table, index);
 	append_projection(json, index);
 	if (!index->local)
-		append_global(json, index);
+		append_global(json, index, description);
 	append_btree(json, index);
 	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));
 	json_write_end(json);
@@ -121,7 +125,8 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 
 /* The indexes of one kind; no member if there are none. */
 static void
-append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local)
+append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local,
+			   const DynDescription *description)
 {
 	bool any = false;
 
@@ -132,7 +137,7 @@ append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool lo
 		if (!any)
 			json_write_begin_array(json,
 								   local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes");
-		append_index(json, table, &table->indexes[i], arn);
+		append_index(json, table, &table->indexes[i], arn, description);
 		any = true;
 	}
 	if (any)
@@ -149,18 +154,19 @@ append_alone(JsonWriter *json, const char *object, const char *member, const cha
 }
 
 static void
-append_settings(JsonWriter *json, const DynSettings *settings)
+append_settings(JsonWriter *json, const DynSettings *settings, const DynDescription *description)
 {
 	if (settings->id.len > 0)
 		json_write_span(json, "TableId", settings->id);
-	if (settings->created != 0)
-		json_write_raw(json, "CreationDateTime", psprintf("%.3f", settings->created));
-	append_alone(json, "BillingModeSummary", "BillingMode", dyn_billing_names[settings->billing]);
-	append_capacity(json, &settings->capacity);
-	if (settings->table_class != DYN_CLASS_UNSAID)
+	if (description->created != 0)
+		json_write_raw(json, "CreationDateTime", psprintf("%.3f", description->created));
+	append_alone(json, "BillingModeSummary", "BillingMode",
+				 dyn_billing_names[description->billing]);
+	append_capacity(json, &description->capacity);
+	if (description->table_class != DYN_CLASS_UNSAID)
 		append_alone(json, "TableClassSummary", "TableClass",
-					 dyn_table_class_names[settings->table_class]);
-	json_write_bool(json, "DeletionProtectionEnabled", settings->deletion_protection);
+					 dyn_table_class_names[description->table_class]);
+	json_write_bool(json, "DeletionProtectionEnabled", description->deletion_protection);
 }
 
 /* What the last stream was stays when it is disabled. */
@@ -191,16 +197,17 @@ append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan giv
 {
 	ItemSpan name = dyn_table_name(given);
 	char *arn = dyn_table_arn(name);
+	const DynDescription *description = description_read(table->relid);
 
 	json_write_span(json, "TableName", name);
 	json_write_string(json, "TableArn", arn);
 	json_write_string(json, "TableStatus", status);
 	append_key_schema(json, table, &table->primary);
 	append_attributes(json, table);
-	append_settings(json, &table->settings);
+	append_settings(json, &table->settings, description);
 	append_stream(json, &table->settings, name);
-	append_indexes(json, table, arn, false);
-	append_indexes(json, table, arn, true);
+	append_indexes(json, table, arn, false, description);
+	append_indexes(json, table, arn, true, description);
 	append_count(json, rel);
 	json_write_integer(
 		json, "TableSizeBytes",

@@ -162,7 +162,6 @@ dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, Dy
 {
 	index->name = spec->name;
 	index->local = spec->local;
-	index->capacity = spec->capacity;
 	index->projection = spec->projection;
 	index->nincluded = spec->nincluded;
 	index->included = spec->included;

@@ -108,13 +108,3 @@ resource_write_shape(Relation rel, DynShape *shape)
 	dyn_shape_write_trigger(shape);
 	SPI_finish();
 }
-
-/* The same of its settings. */
-void
-resource_write_settings(Relation rel, const DynTable *table, const DynSettings *settings)
-{
-	DynShape *shape = dyn_shape_of(rel, table);
-
-	shape->settings = *settings;
-	resource_write_shape(rel, shape);
-}

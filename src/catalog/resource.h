@@ -14,7 +14,5 @@ extern Relation resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table);
 extern void resource_keep_procedures_away(ItemSpan name);
 extern void resource_require_permanent(Relation rel, const char *hint);
 extern void resource_write_shape(Relation rel, DynShape *shape);
-extern void resource_write_settings(Relation rel, const DynTable *table,
-									const DynSettings *settings);
 
 #endif

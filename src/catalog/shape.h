@@ -38,10 +38,6 @@ extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSp
 #define DYN_DEFAULT_FILLFACTOR 90
 extern void dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor);
 
-/* billing.c */
-extern void dyn_shape_set_billing(DynShape *shape, DynBilling billing, const DynCapacity *capacity);
-extern void dyn_shape_check_capacities(const DynShape *shape);
-
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_read(List *arguments, int nkeys);
 extern void dyn_shape_check(const DynShape *shape);

@@ -63,7 +63,6 @@ typedef struct DynIndex
 	ItemSpan name; /* of length 0: the table itself */
 	bool local;
 	DynIndexStatus status;
-	DynCapacity capacity;
 	DynProjection projection;
 	int nincluded;
 	ItemSpan *included; /* the attributes that INCLUDE names, in byte order */

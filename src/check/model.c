@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "check/check.h"
+#include "ground/description.h"
 #include "entity/entity.h"
 #include "stream/stream.h"
 
@@ -26,6 +27,20 @@ read_entities(void *arg)
 	Declared *declared = arg;
 
 	declared->entities = entities_of(declared->rel, declared->table);
+}
+
+static void
+read_description(void *arg)
+{
+	(void) description_read(RelationGetRelid(((Declared *) arg)->rel));
+}
+
+static void
+report_label(TableCheck *check, const char *what, const char *problem, const char *advice)
+{
+	if (problem != NULL)
+		check_report(check, "security label", psprintf("its %s cannot be read: %s", what, problem),
+					 advice);
 }
 
 /* Returns the name of the table as an argument of the functions. */
@@ -48,14 +63,14 @@ check_model(TableCheck *check)
 
 	if (check->table == NULL)
 		return;
+	report_label(check, "settings", check_try(read_description, &declared),
+				 "Correct \"settings\" in the label, or restore it from a dump.");
 	problem = check_try(read_entities, &declared);
-	if (problem != NULL)
-		check_report(
-			check, "security label", psprintf("its declarations cannot be read: %s", problem),
-			psprintf("Declare what is wrong again with %s.dyn_create_entity(), or restore the "
-					 "label from a dump.",
-					 check->extension));
-	else if (model_enforced(check->rel) && declared.entities == NIL)
+	report_label(check, "declarations", problem,
+				 psprintf("Declare what is wrong again with %s.dyn_create_entity(), or restore the "
+						  "label from a dump.",
+						  check->extension));
+	if (problem == NULL && model_enforced(check->rel) && declared.entities == NIL)
 		check_report(check, "trigger \"" DYN_ENFORCE_TRIGGER "\"",
 					 "no entity is declared, so it refuses all items",
 					 psprintf("Declare entities, or SELECT %s.dyn_enforce_entities(%s, false);",

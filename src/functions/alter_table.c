@@ -4,11 +4,13 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
 #include "catalog/shape.h"
 #include "ground/arguments.h"
+#include "ground/description.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
 #include "catalog/resource.h"
@@ -60,7 +62,7 @@ static const Field index_fields[] = {
 
 /* A tag whose value is null is removed. */
 static void
-change_tags(DynSettings *settings, ItemSpan tags)
+change_tags(DynDescription *description, ItemSpan tags)
 {
 	ItemChildren members = item_children(tags);
 
@@ -70,72 +72,95 @@ change_tags(DynSettings *settings, ItemSpan tags)
 		ItemSpan value = item_entry(item_child(&members, i), &key);
 
 		if (item_type(value) == ITEM_NULL)
-			dyn_settings_remove_tag(settings, key);
+			description_remove_tag(description, key);
 		else if (item_type(value) == ITEM_S)
-			dyn_settings_set_tag(settings, key, item_payload(value));
+			description_set_tag(description, key, item_payload(value));
 		else
 			fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)), NULL);
 	}
 }
 
 static void
-change_index(DynShape *shape, ItemSpan name, ItemSpan units)
+change_index(DynDescription *description, const DynShape *shape, ItemSpan name, ItemSpan units)
 {
 	FieldReader reader = {fail, psprintf("index \"%s\"", item_quoted(name))};
-	DynIndexSpec *spec = dyn_shape_index(shape, name);
+	const DynIndexSpec *spec = dyn_shape_index(shape, name);
+	DynCapacity capacity = description_capacity(description, name);
 
 	if (spec == NULL || spec->local)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("table %s has no global index \"%s\"", shape->qualified,
 							   item_quoted(name))));
-	fields_read(&reader, index_fields, &spec->capacity, units);
+	fields_read(&reader, index_fields, &capacity, units);
+	description_set_capacity(description, name, capacity);
 }
 
 static void
-change_capacities(DynShape *shape, const TableChange *change)
+change_indexes(DynDescription *description, const DynShape *shape, ItemSpan indexes)
 {
-	const DynSettings *settings = &shape->settings;
-	DynCapacity capacity = settings->capacity;
+	ItemChildren members = item_children(indexes);
+
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan units = item_entry(item_child(&members, i), &name);
+
+		change_index(description, shape, name, units);
+	}
+}
+
+static void
+change_capacities(DynDescription *description, const DynShape *shape, const TableChange *change)
+{
+	DynCapacity capacity = description->capacity;
 	bool given = change->capacity.read >= 0 || change->capacity.write >= 0;
 
 	if (change->capacity.read >= 0)
 		capacity.read = change->capacity.read;
 	if (change->capacity.write >= 0)
 		capacity.write = change->capacity.write;
-	dyn_shape_set_billing(shape,
-						  change->billing >= 0 ? (DynBilling) change->billing : settings->billing,
-						  given ? &capacity : NULL);
+	description_set_billing(
+		description, change->billing >= 0 ? (DynBilling) change->billing : description->billing,
+		given ? &capacity : NULL);
 	if (change->indexes.data != NULL)
-	{
-		ItemChildren members = item_children(change->indexes);
-
-		for (uint32 i = 0; i < members.count; i++)
-		{
-			ItemSpan name;
-			ItemSpan units = item_entry(item_child(&members, i), &name);
-
-			change_index(shape, name, units);
-		}
-	}
-	dyn_shape_check_capacities(shape);
+		change_indexes(description, shape, change->indexes);
+	description_check_indexes(description, shape->indexes);
 }
 
 static void
-change_shape(DynShape *shape, const TableChange *change)
+change_description(DynDescription *description, const DynShape *shape, const TableChange *change)
 {
-	DynSettings *settings = &shape->settings;
-
 	if (change->billing >= 0 || change->capacity.read >= 0 || change->capacity.write >= 0 ||
 		change->indexes.data != NULL)
-		change_capacities(shape, change);
+		change_capacities(description, shape, change);
 	if (change->deletion_protection >= 0)
-		settings->deletion_protection = change->deletion_protection > 0;
+		description->deletion_protection = change->deletion_protection > 0;
 	if (change->table_class >= 0)
-		settings->table_class = (DynTableClass) change->table_class;
-	if (change->placement >= 0)
-		settings->no_placement = change->placement == 0;
+		description->table_class = (DynTableClass) change->table_class;
 	if (change->tags.data != NULL)
-		change_tags(settings, change->tags);
+		change_tags(description, change->tags);
+}
+
+/* Placement is one of the settings that writers obey. */
+static void
+alter_table(ItemSpan name, const TableChange *change)
+{
+	LOCKMODE mode = change->placement >= 0 ? ShareRowExclusiveLock : ShareUpdateExclusiveLock;
+	DynTable *table;
+	Relation rel = resource_lock(name, mode, &table);
+	Oid relid = table->relid;
+	DynDescription *description = description_read(relid);
+	DynShape *shape = dyn_shape_of(rel, table);
+
+	change_description(description, shape, change);
+	if (change->placement >= 0)
+	{
+		shape->settings.no_placement = change->placement == 0;
+		resource_write_shape(rel, shape);
+	}
+	else
+		relation_close(rel, NoLock);
+	description_write(relid, description);
 }
 
 static DynItem *
@@ -153,21 +178,10 @@ dyn_alter_table(PG_FUNCTION_ARGS)
 {
 	TableChange change = {-1, {-1, -1}, -1, -1, -1, {0}, {0}};
 	FieldReader reader = {fail};
-	DynItem *settings;
-	text *name;
-	DynTable *table;
-	DynShape *shape;
-	Relation rel;
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "settings");
-	name = PG_GETARG_TEXT_PP(0);
-	settings = read_settings(PG_GETARG_JSONB_P(1));
-	fields_read(&reader, change_fields, &change, item_root(settings));
-	rel = resource_lock((ItemSpan){VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)},
-						ShareRowExclusiveLock, &table);
-	shape = dyn_shape_of(rel, table);
-	change_shape(shape, &change);
-	resource_write_shape(rel, shape);
+	fields_read(&reader, change_fields, &change, item_root(read_settings(PG_GETARG_JSONB_P(1))));
+	alter_table(text_span(PG_GETARG_TEXT_PP(0)), &change);
 	PG_RETURN_VOID();
 }

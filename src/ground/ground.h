@@ -30,6 +30,7 @@
  *		trigger.c			the triggers that keep these: finding them, and when they fire
  *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures
+ *		description.c		what is said of a table only to be described
  *		label.c				security labels of tables: the provider, reading and writing
  */
 #ifndef DYNAMO_TABLE_GROUND_GROUND_H

@@ -186,8 +186,6 @@ static const Field argument_fields[] = {
 	{"type", FIELD_CHOICE, .read = read_type, .missing = fail_type, .print = print_type},
 	PARTITION_KEY_FIELD,
 	OTHER_FIELDS,
-	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynIndexSpec, capacity.read)},
-	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynIndexSpec, capacity.write)},
 	{"status", FIELD_CHOICE, FIELD_AT(DynIndexSpec, status), .choices = dyn_index_status_names},
 	{NULL}};
 

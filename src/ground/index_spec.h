@@ -30,7 +30,6 @@ typedef struct DynIndexSpec
 	ItemSpan name;
 	bool local;
 	DynIndexStatus status; /* as the argument has it: ACTIVE even if there is no btree */
-	DynCapacity capacity; /* "read_capacity_units", "write_capacity_units" */
 	int npartition;
 	int nkeys;
 	ItemSpan keys[DYN_MAX_INDEX_KEYS]; /* "name TYPE"; a local index has the table's first */

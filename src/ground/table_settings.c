@@ -4,17 +4,13 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "ground/errors.h"
 #include "ground/fields.h"
 #include "ground/table_settings.h"
 
 #define ARGUMENT_START "{\"settings\":"
 
-const char *const dyn_billing_names[] = {"PAY_PER_REQUEST", "PROVISIONED", NULL};
 const char *const dyn_index_status_names[] = {"ACTIVE", "CREATING", "DELETING", NULL};
-const char *const dyn_table_class_names[] = {"", "STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
 const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE",
 											 "NEW_AND_OLD_IMAGES", NULL};
 
@@ -47,26 +43,6 @@ fail(const FieldReader *reader, const char *message, const char *detail)
 			 detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-static void
-read_number(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
-{
-	char text[ITEM_NUMBER_TEXT];
-
-	if (item_type(value) != ITEM_N)
-		field_fail(reader, field->name, "a number");
-	item_number_print(item_payload(value), text);
-	*FIELD_POINTER(field, double, target) = strtod(text, NULL);
-}
-
-static void
-print_number(JsonWriter *json, const Field *field, const void *target)
-{
-	double number = *FIELD_POINTER(field, const double, target);
-
-	if (number != 0)
-		json_write_raw(json, field->name, psprintf("%.3f", number));
-}
-
 /* The name of an attribute, as dyn_settings_check_ttl() lets it in; empty: there is none. */
 static void
 read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
@@ -79,44 +55,6 @@ read_attribute(const FieldReader *reader, const Field *field, void *target, Item
 							 DYN_MAX_TTL_ATTRIBUTE),
 					NULL);
 	*FIELD_POINTER(field, ItemSpan, target) = string;
-}
-
-/* The members of an object are in byte order. */
-static void
-read_tags(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
-{
-	DynSettings *settings = target;
-	ItemChildren children;
-
-	if (item_type(value) != ITEM_M)
-		field_fail(reader, field->name, "an object");
-	children = item_children(value);
-	settings->tags = palloc(children.count * sizeof(DynTag));
-	for (uint32 i = 0; i < children.count; i++)
-	{
-		DynTag *tag = &settings->tags[settings->ntags++];
-
-		value = item_entry(item_child(&children, i), &tag->key);
-		if (item_type(value) != ITEM_S)
-			field_fail(reader, field->name, "an object of strings");
-		tag->value = item_payload(value);
-	}
-}
-
-static void
-print_tags(JsonWriter *json, const Field *field, const void *target)
-{
-	const DynSettings *settings = target;
-
-	if (settings->ntags == 0)
-		return;
-	json_write_begin(json, field->name);
-	for (int i = 0; i < settings->ntags; i++)
-	{
-		json_write_member(json, settings->tags[i].key);
-		json_write_span(json, NULL, settings->tags[i].value);
-	}
-	json_write_end(json);
 }
 
 /* Milliseconds since 1970, which have to be printed as labels. */
@@ -192,14 +130,6 @@ print_streams(JsonWriter *json, const Field *field, const void *target)
 static const Field settings_fields[] = {
 	{"name", FIELD_STRING, FIELD_AT(DynSettings, name)},
 	{"id", FIELD_STRING, FIELD_AT(DynSettings, id)},
-	{"created", FIELD_OWN, FIELD_AT(DynSettings, created), .read = read_number,
-	 .print = print_number},
-	{"billing_mode", FIELD_CHOICE, FIELD_AT(DynSettings, billing), .choices = dyn_billing_names},
-	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynSettings, capacity.read)},
-	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynSettings, capacity.write)},
-	{"deletion_protection", FIELD_BOOL, FIELD_AT(DynSettings, deletion_protection)},
-	{"table_class", FIELD_CHOICE, FIELD_AT(DynSettings, table_class),
-	 .choices = dyn_table_class_names},
 	{"ttl_attribute", FIELD_STRING, FIELD_AT(DynSettings, ttl), .read = read_attribute},
 	{"placement", FIELD_NOT, FIELD_AT(DynSettings, no_placement)},
 	{"ttl_status", FIELD_CHOICE, FIELD_AT(DynSettings, ttl_status),
@@ -207,7 +137,6 @@ static const Field settings_fields[] = {
 	{"hide_expired", FIELD_BOOL, FIELD_AT(DynSettings, hide_expired)},
 	{"streams", FIELD_OWN, .read = read_streams, .print = print_streams},
 	{"replica_identity", FIELD_STRING, FIELD_AT(DynSettings, identity)},
-	{"tags", FIELD_OWN, .read = read_tags, .print = print_tags},
 	{NULL}};
 
 /*
@@ -252,30 +181,6 @@ dyn_settings_print(const DynSettings *settings)
  * Rules
  */
 
-/* index: its name, or NULL for the table. */
-void
-dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity, const ItemSpan *index)
-{
-	bool both = capacity->read > 0 && capacity->write > 0;
-	bool none = capacity->read == 0 && capacity->write == 0;
-
-	if (billing == DYN_PROVISIONED ? both : none)
-		return;
-	if (index != NULL)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "One or more parameter values were invalid: ProvisionedThroughput %s specified "
-				  "for index: %.*s%s",
-				  billing == DYN_PROVISIONED ? "must be" : "should not be", (int) index->len,
-				  index->data,
-				  billing == DYN_PROVISIONED ? "" : " when BillingMode is PAY_PER_REQUEST");
-	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s",
-			  billing == DYN_PROVISIONED
-				  ? "ReadCapacityUnits and WriteCapacityUnits must both be specified when "
-					"BillingMode is PROVISIONED"
-				  : "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "
-					"BillingMode is PAY_PER_REQUEST");
-}
-
 /* Settings are kept in an argument, which is a C string; JSON's \u0000 would end it. */
 static bool
 has_nul(ItemSpan span)
@@ -302,78 +207,4 @@ dyn_settings_stream(const DynSettings *settings)
 	int n = settings->nstreams;
 
 	return n > 0 && settings->streams[n - 1].disabled == 0 ? &settings->streams[n - 1] : NULL;
-}
-
-/* The place of a tag, or where it would be. */
-static int
-tag_place(const DynSettings *settings, ItemSpan key, bool *found)
-{
-	int i = 0;
-
-	while (i < settings->ntags && item_compare_bytes(settings->tags[i].key, key) < 0)
-		i++;
-	*found = i < settings->ntags && item_compare_bytes(settings->tags[i].key, key) == 0;
-	return i;
-}
-
-static void
-check_tag(ItemSpan key, ItemSpan value)
-{
-	if (key.len == 0 || pg_mbstrlen_with_len(key.data, (int) key.len) > DYN_MAX_TAG_KEY ||
-		has_nul(key))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must have 1 to %d characters, and no U+0000",
-				  DYN_MAX_TAG_KEY);
-	if (pg_mbstrlen_with_len(value.data, (int) value.len) > DYN_MAX_TAG_VALUE || has_nul(value))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "Tag values must have at most %d characters, and no U+0000", DYN_MAX_TAG_VALUE);
-	if (key.len >= 4 && memcmp(key.data, "aws:", 4) == 0)
-		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must not begin with aws:");
-}
-
-/* A copy that may be changed, with room for one more: settings share their tags with the cache. */
-static void
-copy_tags(DynSettings *settings)
-{
-	DynTag *tags = palloc((settings->ntags + 1) * sizeof(DynTag));
-
-	if (settings->ntags > 0)
-		memcpy(tags, settings->tags, settings->ntags * sizeof(DynTag));
-	settings->tags = tags;
-}
-
-/*
- * Adds a tag, or replaces the one of the same key.  Key and value are not copied.  Raises
- * ERRCODE_DYN_VALIDATION if the tag is not valid, ERRCODE_DYN_LIMIT_EXCEEDED if there are
- * DYN_MAX_TAGS others.
- */
-void
-dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value)
-{
-	bool found;
-	int i = tag_place(settings, key, &found);
-
-	check_tag(key, value);
-	if (!found && settings->ntags == DYN_MAX_TAGS)
-		dyn_error(ERRCODE_DYN_LIMIT_EXCEEDED, "A table has at most %d tags", DYN_MAX_TAGS);
-	copy_tags(settings);
-	if (!found)
-	{
-		memmove(settings->tags + i + 1, settings->tags + i, (settings->ntags - i) * sizeof(DynTag));
-		settings->ntags++;
-	}
-	settings->tags[i] = (DynTag){key, value};
-}
-
-/* Removes the tag of that key.  Does nothing if there is none. */
-void
-dyn_settings_remove_tag(DynSettings *settings, ItemSpan key)
-{
-	bool found;
-	int i = tag_place(settings, key, &found);
-
-	if (!found)
-		return;
-	copy_tags(settings);
-	settings->ntags--;
-	memmove(settings->tags + i, settings->tags + i + 1, (settings->ntags - i) * sizeof(DynTag));
 }

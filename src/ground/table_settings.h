@@ -4,39 +4,21 @@
  *
  * The last argument, if there are any settings: a JSON object with one member, like
  *
- *		{"settings": {"id": "0b5f…", "created": 1700000000.123, "billing_mode": "PROVISIONED",
- *		 "read_capacity_units": 5, "write_capacity_units": 5, "deletion_protection": true,
- *		 "table_class": "STANDARD", "ttl_attribute": "expires", "ttl_status": "CREATING",
+ *		{"settings": {"id": "0b5f…", "ttl_attribute": "expires", "ttl_status": "CREATING",
  *		 "hide_expired": true, "placement": false, "streams": [{"label": 1700000000123,
- *		 "view_type": "NEW_IMAGE", "shards": 4}], "replica_identity": "DEFAULT",
- *		 "tags": {"team": "a"}}}
+ *		 "view_type": "NEW_IMAGE", "shards": 4}], "replica_identity": "DEFAULT"}}
  *
- * So they are transactional, dumped with the table, and untouched by its renaming.
+ * So they are transactional, dumped with the table, and untouched by its renaming.  What is only said
+ * of a table is in its label (description.h).
  */
 #ifndef DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
 #define DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
 
 #include "item/item.h"
 
-#define DYN_MAX_TAGS 50
-#define DYN_MAX_TAG_KEY 128 /* characters */
-#define DYN_MAX_TAG_VALUE 256
 #define DYN_MAX_TTL_ATTRIBUTE 255 /* bytes */
 #define DYN_MAX_SHARDS 64
 #define DYN_MAX_LABEL INT64CONST(253402300799999) /* of a stream: the end of the year 9999 */
-
-typedef enum DynBilling
-{
-	DYN_PAY_PER_REQUEST,
-	DYN_PROVISIONED
-} DynBilling;
-
-/* Units that a table or an index is said to have; 0: none.  They limit nothing. */
-typedef struct DynCapacity
-{
-	int64 read;
-	int64 write;
-} DynCapacity;
 
 /*
  * Of a secondary index, and of time to live, which has a btree too.  Only an active index can be
@@ -48,13 +30,6 @@ typedef enum DynIndexStatus
 	DYN_INDEX_CREATING,
 	DYN_INDEX_DELETING /* or its btree was dropped */
 } DynIndexStatus;
-
-typedef enum DynTableClass
-{
-	DYN_CLASS_UNSAID,
-	DYN_CLASS_STANDARD,
-	DYN_CLASS_INFREQUENT_ACCESS
-} DynTableClass;
 
 typedef enum DynStreamView
 {
@@ -73,22 +48,11 @@ typedef struct DynStream
 	int64 disabled; /* likewise; 0: it is enabled */
 } DynStream;
 
-typedef struct DynTag
-{
-	ItemSpan key;
-	ItemSpan value;
-} DynTag;
-
 /* All zero: nothing is set. */
 typedef struct DynSettings
 {
 	ItemSpan name; /* as DynamoDB has it, where the relation's is another */
 	ItemSpan id; /* a UUID */
-	double created; /* seconds since 1970 */
-	DynBilling billing;
-	DynCapacity capacity;
-	bool deletion_protection;
-	DynTableClass table_class;
 	ItemSpan ttl; /* the attribute; of length 0: disabled */
 	bool no_placement;
 	DynIndexStatus ttl_status; /* as the argument has it: ACTIVE even if there is no btree */
@@ -96,24 +60,16 @@ typedef struct DynSettings
 	int nstreams;
 	DynStream *streams; /* only the last one may be enabled; those before can still be read */
 	ItemSpan identity; /* the replica identity before the stream that is enabled */
-	int ntags;
-	DynTag *tags; /* by key, in byte order */
 } DynSettings;
 
-extern const char *const dyn_billing_names[]; /* these end with NULL */
-extern const char *const dyn_index_status_names[];
-extern const char *const dyn_table_class_names[];
+extern const char *const dyn_index_status_names[]; /* these end with NULL */
 extern const char *const dyn_stream_view_names[];
 
 extern bool dyn_argument_is_json(const char *argument);
 extern bool dyn_settings_is_argument(const char *argument);
 extern void dyn_settings_parse(const char *json, DynSettings *settings);
 extern char *dyn_settings_print(const DynSettings *settings);
-extern void dyn_settings_check_capacity(DynBilling billing, const DynCapacity *capacity,
-										const ItemSpan *index);
 extern void dyn_settings_check_ttl(ItemSpan attribute);
 extern const DynStream *dyn_settings_stream(const DynSettings *settings);
-extern void dyn_settings_set_tag(DynSettings *settings, ItemSpan key, ItemSpan value);
-extern void dyn_settings_remove_tag(DynSettings *settings, ItemSpan key);
 
 #endif

@@ -396,9 +396,10 @@ set_projection(DynIndexSpec *spec, const IndexDefinition *definition)
 /* An index of a table whose keys and settings are known. */
 DynIndexSpec *
 request_index_spec(const IndexDefinition *definition, bool local, const DynShape *shape,
-				   List *attributes)
+				   DynDescription *description, List *attributes)
 {
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
+	DynCapacity capacity = request_capacity(&definition->throughput);
 
 	spec->name = definition->name;
 	spec->local = local;
@@ -409,9 +410,10 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	if (local)
 		check_local_hash(definition, spec, shape);
 	dyn_index_spec_check(spec);
-	spec->capacity = request_capacity(&definition->throughput);
-	if (!local)
-		dyn_settings_check_capacity(shape->settings.billing, &spec->capacity, &spec->name);
+	if (local)
+		return spec;
+	description_check_capacity(description->billing, &capacity, &spec->name);
+	description_set_capacity(description, spec->name, capacity);
 	return spec;
 }
 

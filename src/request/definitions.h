@@ -6,6 +6,7 @@
 #define DYNAMO_TABLE_REQUEST_DEFINITIONS_H
 
 #include "catalog/shape.h"
+#include "ground/description.h"
 #include "request/members.h"
 
 /* An element of KeySchema. */
@@ -63,7 +64,8 @@ extern void request_read_encryption(JsonReader *reader, void *unused);
 
 extern void request_set_keys(DynShape *shape, List *keys, List *attributes);
 extern DynIndexSpec *request_index_spec(const IndexDefinition *definition, bool local,
-										const DynShape *shape, List *attributes);
+										const DynShape *shape, DynDescription *description,
+										List *attributes);
 extern void request_use_attribute(ItemSpan spec, List *attributes);
 extern void request_check_used(List *attributes);
 extern DynCapacity request_capacity(const Throughput *throughput);

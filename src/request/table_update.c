@@ -11,6 +11,7 @@
 #include "executor/spi.h"
 #include "utils/rel.h"
 
+#include "ground/description.h"
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "index/index.h"
@@ -238,20 +239,20 @@ check_changes(const DynCapacity *old, const DynCapacity *new, const char *what)
 }
 
 static void
-update_billing(DynShape *shape, const UpdateTable *update)
+update_billing(DynDescription *description, const UpdateTable *update)
 {
-	const DynSettings *settings = &shape->settings;
-	DynBilling billing = update->billing >= 0 ? (DynBilling) update->billing : settings->billing;
+	DynBilling billing = update->billing >= 0 ? (DynBilling) update->billing : description->billing;
 	bool given = update->throughput.read.given;
 	DynCapacity capacity = request_capacity(&update->throughput);
 
-	if (given && billing == settings->billing)
-		check_changes(&settings->capacity, &capacity, "table");
-	dyn_shape_set_billing(shape, billing, given ? &capacity : NULL);
+	if (given && billing == description->billing)
+		check_changes(&description->capacity, &capacity, "table");
+	description_set_billing(description, billing, given ? &capacity : NULL);
 }
 
 static void
-update_index_capacities(DynShape *shape, const UpdateTable *update)
+update_index_capacities(DynDescription *description, const DynShape *shape,
+						const UpdateTable *update)
 {
 	ListCell *cell;
 
@@ -259,32 +260,32 @@ update_index_capacities(DynShape *shape, const UpdateTable *update)
 	{
 		const IndexChange *change = &((IndexUpdate *) lfirst(cell))->update;
 		DynCapacity capacity = request_capacity(&change->throughput);
-		DynIndexSpec *spec;
+		DynCapacity old = description_capacity(description, change->name);
 
 		if (change->name.data == NULL)
 			continue;
-		spec = find_index(shape, change->name);
-		check_changes(&spec->capacity, &capacity, "index");
-		spec->capacity = capacity;
-		dyn_settings_check_capacity(shape->settings.billing, &capacity, &spec->name);
+		(void) find_index(shape, change->name);
+		check_changes(&old, &capacity, "index");
+		description_set_capacity(description, change->name, capacity);
+		description_check_capacity(description->billing, &capacity, &change->name);
 	}
 }
 
 static void
-update_settings(DynShape *shape, const UpdateTable *update)
+update_description(DynDescription *description, const DynShape *shape, const UpdateTable *update)
 {
-	DynBilling old = shape->settings.billing;
+	DynBilling old = description->billing;
 
 	if (update->billing >= 0 || update->throughput.read.given)
-		update_billing(shape, update);
-	update_index_capacities(shape, update);
+		update_billing(description, update);
+	update_index_capacities(description, shape, update);
 	/* all global indexes have units too if a table begins to */
-	if (shape->settings.billing != old)
-		dyn_shape_check_capacities(shape);
+	if (description->billing != old)
+		description_check_indexes(description, shape->indexes);
 	if (update->deletion_protection >= 0)
-		shape->settings.deletion_protection = update->deletion_protection > 0;
+		description->deletion_protection = update->deletion_protection > 0;
 	if (update->table_class >= 0)
-		shape->settings.table_class = (DynTableClass) (DYN_CLASS_STANDARD + update->table_class);
+		description->table_class = (DynTableClass) (DYN_CLASS_STANDARD + update->table_class);
 }
 
 /*
@@ -319,11 +320,12 @@ begin_online(GsiWork *work, Relation rel, const DynTable *table, const DynShape 
 
 static void
 create_index(Relation rel, const DynTable *table, const UpdateTable *update,
-			 const IndexDefinition *definition)
+			 const IndexDefinition *definition, DynDescription *description)
 {
 	GsiWork work = {0};
 	DynShape *shape = dyn_shape_of(rel, table);
-	DynIndexSpec *spec = request_index_spec(definition, false, shape, update->attributes);
+	DynIndexSpec *spec =
+		request_index_spec(definition, false, shape, description, update->attributes);
 	const DynIndex *existing = dyn_find_index(table, spec->name);
 
 	check_attributes(shape, update->attributes);
@@ -351,28 +353,28 @@ delete_index(Relation rel, const DynTable *table, ItemSpan name)
 	gsi_resume_later(&work, table);
 }
 
-/* Each step closes the table, and the next one finds what the one before has made of it. */
+/* Closes the table. */
 static void
 run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable *table)
 {
+	DynDescription *description = description_read(table->relid);
 	DynShape *shape = dyn_shape_of(rel, table);
-	Oid relid = RelationGetRelid(rel);
+	Oid relid = table->relid;
 
-	update_settings(shape, update);
+	update_description(description, shape, update);
 	if (online == NULL || online->create == NULL)
 		check_attributes(shape, update->attributes);
-	relation_close(rel, NoLock);
 	SPI_connect();
-	dyn_shape_write_trigger(shape);
-	if (online != NULL)
+	if (online == NULL)
+		relation_close(rel, NoLock);
+	else if (online->create != NULL)
+		create_index(rel, table, update, online->create, description);
+	else
 	{
-		rel = relation_open(relid, NoLock);
-		table = dyn_schema(rel);
-		if (online->create != NULL)
-			create_index(rel, table, update, online->create);
-		else
-			delete_index(rel, table, online->delete.name);
+		description_set_capacity(description, online->delete.name, (DynCapacity){0});
+		delete_index(rel, table, online->delete.name);
 	}
+	description_write(relid, description);
 	SPI_finish();
 }
 
@@ -382,8 +384,10 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
 {
 	if (online != NULL && online->create != NULL)
 		return AccessExclusiveLock;
-	if (!update->stream.given)
+	if (online != NULL)
 		return ShareRowExclusiveLock;
+	if (!update->stream.given)
+		return ShareUpdateExclusiveLock;
 	return stream_lock_mode(update->name, update->stream.view);
 }
 

@@ -72,34 +72,34 @@ new_id(void)
 }
 
 static void
-set_settings(DynSettings *settings, const CreateTable *create)
+set_description(DynDescription *description, const CreateTable *create)
 {
 	ListCell *cell;
 
-	settings->id = new_id();
-	settings->created = seconds_since_1970();
-	settings->billing = (DynBilling) create->billing;
-	settings->capacity = request_capacity(&create->throughput);
-	dyn_settings_check_capacity(settings->billing, &settings->capacity, NULL);
-	settings->deletion_protection = create->deletion_protection;
+	description->created = seconds_since_1970();
+	description->billing = (DynBilling) create->billing;
+	description->capacity = request_capacity(&create->throughput);
+	description_check_capacity(description->billing, &description->capacity, NULL);
+	description->deletion_protection = create->deletion_protection;
 	if (create->table_class >= 0)
-		settings->table_class = (DynTableClass) (DYN_CLASS_STANDARD + create->table_class);
+		description->table_class = (DynTableClass) (DYN_CLASS_STANDARD + create->table_class);
 	foreach (cell, create->tags)
 	{
 		const DynTag *tag = lfirst(cell);
 
-		dyn_settings_set_tag(settings, tag->key, tag->value);
+		description_set_tag(description, tag->key, tag->value);
 	}
 }
 
 static void
-add_indexes(DynShape *shape, List *definitions, bool local, List *attributes)
+add_indexes(DynShape *shape, DynDescription *description, List *definitions, bool local,
+			List *attributes)
 {
 	ListCell *cell;
 
 	foreach (cell, definitions)
-		shape->indexes =
-			lappend(shape->indexes, request_index_spec(lfirst(cell), local, shape, attributes));
+		shape->indexes = lappend(shape->indexes, request_index_spec(lfirst(cell), local, shape,
+																	description, attributes));
 }
 
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
@@ -108,6 +108,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 {
 	/* what a request that says nothing means */
 	CreateTable create = {.billing = DYN_PROVISIONED, .table_class = -1};
+	DynDescription description = {0};
 	DynShape shape = {0};
 	DynTable *table;
 	Relation rel;
@@ -115,12 +116,14 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	request_read_members(reader, create_members, lengthof(create_members), &create);
 	json_reader_done(reader);
 	dyn_check_request_name("table", dyn_table_name(create.name));
-	set_settings(&shape.settings, &create);
+	set_description(&description, &create);
+	shape.settings.id = new_id();
 	request_set_keys(&shape, create.keys, create.attributes);
-	add_indexes(&shape, create.global, false, create.attributes);
-	add_indexes(&shape, create.local, true, create.attributes);
+	add_indexes(&shape, &description, create.global, false, create.attributes);
+	add_indexes(&shape, &description, create.local, true, create.attributes);
 	request_check_used(create.attributes);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
+	description_write(shape.relid, &description);
 	if (create.stream.enabled)
 		stream_enable(create.name, (DynStreamView) create.stream.view, 0);
 

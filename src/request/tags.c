@@ -9,6 +9,7 @@
 #include "utils/rel.h"
 
 #include "ground/arn.h"
+#include "ground/description.h"
 #include "ground/errors.h"
 #include "request/request.h"
 #include "catalog/resource.h"
@@ -70,7 +71,7 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
 		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
 	TagRequest request = {0};
-	DynSettings settings;
+	DynDescription *description;
 	DynTable *table;
 	Relation rel;
 	ListCell *cell;
@@ -79,12 +80,13 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 	if (request.tags == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "One or more parameter values were invalid: List of Tags is empty");
-	rel = resource_lock(request.arn, ShareRowExclusiveLock, &table);
-	settings = table->settings;
+	rel = resource_lock(request.arn, ShareUpdateExclusiveLock, &table);
+	description = description_read(RelationGetRelid(rel));
 	foreach (cell, request.tags)
-		dyn_settings_set_tag(&settings, ((DynTag *) lfirst(cell))->key,
-							 ((DynTag *) lfirst(cell))->value);
-	resource_write_settings(rel, table, &settings);
+		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
+							((DynTag *) lfirst(cell))->value);
+	description_write(RelationGetRelid(rel), description);
+	relation_close(rel, NoLock);
 	json_write_raw(response, NULL, "{}");
 }
 
@@ -99,7 +101,7 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
 		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
 	TagRequest request = {0};
-	DynSettings settings;
+	DynDescription *description;
 	DynTable *table;
 	Relation rel;
 	ListCell *cell;
@@ -108,11 +110,12 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 	if (request.keys == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "One or more parameter values were invalid: List of TagKeys is empty");
-	rel = resource_lock(request.arn, ShareRowExclusiveLock, &table);
-	settings = table->settings;
+	rel = resource_lock(request.arn, ShareUpdateExclusiveLock, &table);
+	description = description_read(RelationGetRelid(rel));
 	foreach (cell, request.keys)
-		dyn_settings_remove_tag(&settings, *(ItemSpan *) lfirst(cell));
-	resource_write_settings(rel, table, &settings);
+		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
+	description_write(RelationGetRelid(rel), description);
+	relation_close(rel, NoLock);
 	json_write_raw(response, NULL, "{}");
 }
 
@@ -124,6 +127,7 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
 		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
 	TagRequest request = {0};
+	const DynDescription *description;
 	DynTable *table;
 	Relation rel;
 
@@ -131,13 +135,14 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 	if (request.next.len > 0)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
 	rel = resource_open(request.arn, &table);
+	description = description_read(RelationGetRelid(rel));
 	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Tags");
-	for (int i = 0; i < table->settings.ntags; i++)
+	for (int i = 0; i < description->ntags; i++)
 	{
 		json_write_begin(response, NULL);
-		json_write_span(response, "Key", table->settings.tags[i].key);
-		json_write_span(response, "Value", table->settings.tags[i].value);
+		json_write_span(response, "Key", description->tags[i].key);
+		json_write_span(response, "Value", description->tags[i].value);
 		json_write_end(response);
 	}
 	json_write_end_array(response);

@@ -1,0 +1,88 @@
+/*
+ * description.h
+ *	  What is said of a table only to be described: the settings in its label.
+ *
+ * As a member of the label (label.h) it is a JSON object, like
+ *
+ *		{"created": 1700000000.123, "billing_mode": "PROVISIONED", "read_capacity_units": 5,
+ *		 "write_capacity_units": 5, "deletion_protection": true, "table_class": "STANDARD",
+ *		 "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 1}},
+ *		 "tags": {"team": "a"}}
+ *
+ * Nothing that rows depend on is here: that is in the derive trigger (table_settings.h).
+ */
+#ifndef DYNAMO_TABLE_GROUND_DESCRIPTION_H
+#define DYNAMO_TABLE_GROUND_DESCRIPTION_H
+
+#include "nodes/pg_list.h"
+
+#include "item/item.h"
+
+#define DYN_MAX_TAGS 50
+#define DYN_MAX_TAG_KEY 128 /* characters */
+#define DYN_MAX_TAG_VALUE 256
+
+typedef enum DynBilling
+{
+	DYN_PAY_PER_REQUEST,
+	DYN_PROVISIONED
+} DynBilling;
+
+/* Units that a table or an index is said to have; 0: none.  They limit nothing. */
+typedef struct DynCapacity
+{
+	int64 read;
+	int64 write;
+} DynCapacity;
+
+typedef enum DynTableClass
+{
+	DYN_CLASS_UNSAID,
+	DYN_CLASS_STANDARD,
+	DYN_CLASS_INFREQUENT_ACCESS
+} DynTableClass;
+
+typedef struct DynTag
+{
+	ItemSpan key;
+	ItemSpan value;
+} DynTag;
+
+/* The units of a global index, which may be gone. */
+typedef struct DynIndexUnits
+{
+	ItemSpan index;
+	DynCapacity capacity;
+} DynIndexUnits;
+
+/* All zero: nothing is said. */
+typedef struct DynDescription
+{
+	double created; /* seconds since 1970 */
+	DynBilling billing;
+	DynCapacity capacity;
+	bool deletion_protection;
+	DynTableClass table_class;
+	List *units; /* of DynIndexUnits */
+	int ntags;
+	DynTag *tags; /* by key, in byte order */
+} DynDescription;
+
+extern const char *const dyn_billing_names[]; /* these end with NULL */
+extern const char *const dyn_table_class_names[];
+
+extern DynDescription *description_read(Oid relid);
+extern void description_write(Oid relid, const DynDescription *description);
+
+extern DynCapacity description_capacity(const DynDescription *description, ItemSpan index);
+extern void description_set_capacity(DynDescription *description, ItemSpan index,
+									 DynCapacity capacity);
+extern void description_set_billing(DynDescription *description, DynBilling billing,
+									const DynCapacity *capacity);
+extern void description_check_capacity(DynBilling billing, const DynCapacity *capacity,
+									   const ItemSpan *index);
+extern void description_check_indexes(const DynDescription *description, List *indexes);
+extern void description_set_tag(DynDescription *description, ItemSpan key, ItemSpan value);
+extern void description_remove_tag(DynDescription *description, ItemSpan key);
+
+#endif
