@@ -507,7 +507,7 @@ COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary inde
 CREATE PROCEDURE dyn_resume_index(relation regclass, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_resume_index(regclass, text) IS
-	'finish the creation or the deletion of a global secondary index that was begun; commits by itself';
+	'internal: finish the creation or the deletion of a global secondary index that was begun; commits by itself';
 
 CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
 	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)
@@ -542,7 +542,7 @@ COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no lo
 CREATE PROCEDURE dyn_ttl_resume(relation regclass)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
-	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun; commits by itself';
+	'internal: finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun; commits by itself';
 
 CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint DEFAULT NULL, time_budget interval DEFAULT NULL,
 		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
@@ -1059,7 +1059,7 @@ COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 CREATE FUNCTION dyn_migration_step_list(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
 		entity text, source text, followed boolean)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'steps of migrations into the tables that the caller may read';
+COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'internal: steps of migrations into the tables that the caller may read';
 
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
