@@ -436,7 +436,7 @@ tell(Backfill *fill)
 
 /*
  * Fills in the index's columns in all rows of the table that lack them, in many transactions.  It
- * commits the caller's transaction and leaves the last one open.  gsi_begin() and procedure_connect()
+ * commits the caller's transaction and leaves the last one open.  gsi_run() and procedure_connect()
  * were called before.
  */
 void

@@ -49,14 +49,14 @@ get_spans(Datum array, const char *what, ItemSpan **spans)
 
 /* A partition or sort key: one attribute, or an array of them. */
 static int
-get_key(FunctionCallInfo fcinfo, int i, const char *what, bool several, ItemSpan *keys)
+get_key(FunctionCallInfo fcinfo, int i, const char *what, ItemSpan *keys)
 {
 	ItemSpan *spans;
 	int n = 1;
 
 	if (PG_ARGISNULL(i))
 		return 0;
-	if (several)
+	if (get_fn_expr_argtype(fcinfo->flinfo, i) == TEXTARRAYOID)
 		n = get_spans(PG_GETARG_DATUM(i), what, &spans);
 	else
 	{
@@ -73,14 +73,13 @@ get_key(FunctionCallInfo fcinfo, int i, const char *what, bool several, ItemSpan
 }
 
 static DynIndexSpec *
-parse_definition(FunctionCallInfo fcinfo, const GsiWork *work, bool several)
+parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
 {
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
 
 	spec->name = work->name;
-	spec->npartition = get_key(fcinfo, 2, "partition key", several, spec->keys);
-	spec->nkeys =
-		spec->npartition + get_key(fcinfo, 3, "sort key", several, spec->keys + spec->npartition);
+	spec->npartition = get_key(fcinfo, 2, "partition key", spec->keys);
+	spec->nkeys = spec->npartition + get_key(fcinfo, 3, "sort key", spec->keys + spec->npartition);
 	if (!PG_ARGISNULL(4))
 		spec->projection = (DynProjection) option_choice(
 			"projection", text_span(PG_GETARG_TEXT_PP(4)), dyn_projection_names);
@@ -176,8 +175,9 @@ activate_index(GsiWork *work)
 		gsi_fail_dropped(work);
 	*status = DYN_INDEX_ACTIVE;
 	dyn_shape_write_trigger(shape);
-	if (work->service != NULL)
-		service_wake(work->service);
+	/* a sweep may begin */
+	if (work->ttl)
+		launcher_wake();
 }
 
 /*
@@ -224,45 +224,33 @@ gsi_build_index(GsiWork *work)
 }
 
 static void
-call_create_index(FunctionCallInfo fcinfo, bool several)
+create(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
-	GsiWork *work = palloc0(sizeof(GsiWork));
 	DynIndexSpec *spec;
-	DynTable *table;
-	Relation rel;
 
-	work->procedure.name = "dyn_create_index";
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		rel = gsi_begin(work, fcinfo, false, &table);
-		gsi_check_row_security(work);
-		spec = parse_definition(fcinfo, work, several);
-		gsi_declaration(table, shape_with(work, rel, table, spec), false);
-		relation_close(rel, NoLock);
-		declare_index(work, spec);
-		gsi_build_index(work);
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_check_row_security(work);
+	spec = parse_definition(fcinfo, work);
+	gsi_declaration(table, shape_with(work, rel, table, spec), false);
+	relation_close(rel, NoLock);
+	declare_index(work, spec);
+	gsi_build_index(work);
 }
 
 PG_FUNCTION_INFO_V1(dyn_create_index);
 Datum
 dyn_create_index(PG_FUNCTION_ARGS)
 {
-	call_create_index(fcinfo, false);
+	GsiWork *work = palloc0(sizeof(GsiWork));
+
+	work->procedure.name = "dyn_create_index";
+	gsi_run(work, fcinfo, false, create);
 	PG_RETURN_VOID();
 }
 
+/* Keys of several attributes. */
 PG_FUNCTION_INFO_V1(dyn_create_index_multi);
 Datum
 dyn_create_index_multi(PG_FUNCTION_ARGS)
 {
-	call_create_index(fcinfo, true);
-	PG_RETURN_VOID();
+	return dyn_create_index(fcinfo);
 }

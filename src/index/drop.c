@@ -104,29 +104,22 @@ gsi_remove_index(GsiWork *work)
 		gsi_validate(work);
 }
 
+static void
+drop(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
+	relation_close(rel, NoLock);
+	gsi_disown_index(work);
+	gsi_remove_index(work);
+}
+
 PG_FUNCTION_INFO_V1(dyn_drop_index);
 Datum
 dyn_drop_index(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
-	DynTable *table;
-	Relation rel;
 
 	work->procedure.name = "dyn_drop_index";
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		rel = gsi_begin(work, fcinfo, false, &table);
-		check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
-		relation_close(rel, NoLock);
-		gsi_disown_index(work);
-		gsi_remove_index(work);
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_run(work, fcinfo, false, drop);
 	PG_RETURN_VOID();
 }

@@ -50,7 +50,6 @@ typedef struct GsiWork
 	Procedure procedure; /* the first member */
 	bool temporary; /* no other process can see the table */
 	bool ttl; /* it is about time to live, not about an index */
-	const Service *service; /* that begins when it is active; NULL: none */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
 	Place place; /* of the worker that runs a statement for it */
@@ -71,9 +70,10 @@ extern char *gsi_btree_sql(const GsiWork *work, const DynShape *shape, Relation 
 pg_noreturn extern void gsi_fail_dropped(const GsiWork *work);
 
 /* work.c */
-extern Relation gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table);
+typedef void (*GsiBody)(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table);
+
+extern void gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body);
 extern void gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table);
-extern void gsi_end(GsiWork *work);
 extern Relation gsi_open(GsiWork *work, LOCKMODE mode, DynTable **table);
 extern Relation gsi_open_briefly(GsiWork *work, LOCKMODE mode, DynTable **table);
 
@@ -93,6 +93,9 @@ extern bool gsi_start_waiting(void);
 /* later.c */
 extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
+
+/* resume.c */
+extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 
 /* declare.c */
 extern void gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate);

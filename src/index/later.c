@@ -113,7 +113,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	MemoryContextSwitchTo(old);
 	gsi_enqueue(table->extension_namespace, &what->request);
 	/* should the worker not come, or not come to its end */
-	service_wake(&gsi_service);
+	launcher_wake();
 }
 
 /*
@@ -148,8 +148,7 @@ find_calls(Oid relid, MemoryContext context)
 	DynTable *table;
 	Relation rel;
 
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
+	background_begin();
 	rel = try_relation_open(relid, AccessShareLock);
 	table = rel == NULL ? NULL : dyn_schema(rel);
 	if (table != NULL)
@@ -161,8 +160,7 @@ find_calls(Oid relid, MemoryContext context)
 	}
 	if (rel != NULL)
 		relation_close(rel, AccessShareLock);
-	PopActiveSnapshot();
-	CommitTransactionCommand();
+	background_commit();
 	return calls;
 }
 
@@ -180,11 +178,8 @@ go_on(const char *call)
 static void
 fail(Oid relid)
 {
-	HOLD_INTERRUPTS();
 	EmitErrorReport();
-	AbortOutOfAnyTransaction();
-	FlushErrorState();
-	RESUME_INTERRUPTS();
+	background_abort(TopMemoryContext);
 	gsi_dequeue(relid);
 	proc_exit(1);
 }
@@ -225,7 +220,7 @@ begin(const GsiRequest *request)
 	if (!place_take_own())
 	{
 		if (request->noted)
-			gsi_forget_attempt(request->relid);
+			gsi_count_attempt(request->relid, -1);
 		return false;
 	}
 	on_shmem_exit(start_next, ObjectIdGetDatum(MyDatabaseId));
@@ -237,7 +232,7 @@ begin(const GsiRequest *request)
 	if (!procedure_await_turn(request->relid, true))
 		return false;
 	if (!request->noted)
-		gsi_note_attempt(request->relid);
+		gsi_count_attempt(request->relid, 1);
 	return true;
 }
 

@@ -25,6 +25,7 @@
 #include "work/owned.h"
 #include "index/index.h"
 #include "index/queue.h"
+#include "work/background.h"
 
 #define QUEUE_TABLE "dyn_index_requests"
 
@@ -52,8 +53,7 @@ gsi_enqueue(Oid schema, const GsiRequest *request)
 static Oid
 begin_change(void)
 {
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
+	background_begin();
 	SPI_connect();
 	return extension_schema();
 }
@@ -62,51 +62,32 @@ static void
 end_change(void)
 {
 	SPI_finish();
-	PopActiveSnapshot();
 	/* what comes next may take the server down */
 	ForceSyncCommit();
-	CommitTransactionCommand();
+	background_commit();
 }
-
-/* A row that is locked is being requested anew. */
-#define OF_TABLE \
-	" WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM %1$s." QUEUE_TABLE \
-	" WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)"
 
 /*
- * Counts an attempt at the request of a table, and notes when it began.  If there is no request, or
- * if it is locked because somebody makes it anew, nothing is done.  Called outside of a
- * transaction; commits one of its own.
+ * Counts an attempt at the request of a table, and notes when it began; or counts it no more, by -1:
+ * it found no place, so it was none.  If there is no request, or if it is locked because somebody
+ * makes it again, nothing is done.  Called outside of a transaction; commits one of its own.
  */
 void
-gsi_note_attempt(Oid relid)
+gsi_count_attempt(Oid relid, int change)
 {
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
+	Oid types[] = {OIDOID, INT4OID};
+	Datum values[] = {ObjectIdGetDatum(relid), Int32GetDatum(change)};
 	Oid schema = begin_change();
 
 	if (OidIsValid(schema))
-		owned_execute(schema, QUEUE_TABLE,
-					  "UPDATE %1$s." QUEUE_TABLE
-					  " SET attempts = attempts OPERATOR(pg_catalog.+) 1,"
-					  " begun_at = pg_catalog.clock_timestamp()" OF_TABLE,
-					  lengthof(types), types, values, NULL);
-	end_change();
-}
-
-/* It found no place, so it was none. */
-void
-gsi_forget_attempt(Oid relid)
-{
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(relid)};
-	Oid schema = begin_change();
-
-	if (OidIsValid(schema))
-		owned_execute(schema, QUEUE_TABLE,
-					  "UPDATE %1$s." QUEUE_TABLE " SET attempts ="
-					  " GREATEST(attempts OPERATOR(pg_catalog.-) 1, 0), begun_at = NULL" OF_TABLE,
-					  lengthof(types), types, values, NULL);
+		owned_execute(
+			schema, QUEUE_TABLE,
+			"UPDATE %1$s." QUEUE_TABLE " SET attempts ="
+			" GREATEST(attempts OPERATOR(pg_catalog.+) $2, 0), begun_at ="
+			" CASE WHEN $2 OPERATOR(pg_catalog.>) 0 THEN pg_catalog.clock_timestamp() END"
+			" WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM %1$s." QUEUE_TABLE
+			" WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)",
+			lengthof(types), types, values, NULL);
 	end_change();
 }
 
@@ -226,7 +207,7 @@ gsi_start_waiting(void)
 	{
 		GsiRequest *request = lfirst(cell);
 
-		gsi_note_attempt(request->relid);
+		gsi_count_attempt(request->relid, 1);
 		MemoryContextSwitchTo(context);
 		(void) gsi_start_request(request, psprintf("%u", request->relid));
 	}
@@ -257,6 +238,6 @@ const Service gsi_service = {.worker = "dynamo_table index requests",
 							 .max_workers = &max_workers,
 							 .interval = &interval,
 							 .probe_interval = &probe_interval,
-							 .patience = 5,
+							 .patience = MAX_PATIENCE,
 							 .max_back_off = 300,
 							 .visit = visit};

@@ -17,8 +17,7 @@ typedef struct GsiRequest
 
 /* queue.c */
 extern void gsi_enqueue(Oid schema, const GsiRequest *request);
-extern void gsi_note_attempt(Oid relid);
-extern void gsi_forget_attempt(Oid relid);
+extern void gsi_count_attempt(Oid relid, int change);
 extern void gsi_dequeue(Oid relid);
 
 /* later.c */

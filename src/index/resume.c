@@ -27,38 +27,39 @@ begun(const GsiWork *work, Relation rel, const DynTable *table)
 	return spec->status;
 }
 
+/* The rest of what was begun. */
+void
+gsi_resume(GsiWork *work, DynIndexStatus status)
+{
+	if (status == DYN_INDEX_CREATING)
+	{
+		gsi_check_row_security(work);
+		gsi_build_index(work);
+	}
+	else if (status == DYN_INDEX_DELETING)
+		gsi_remove_index(work);
+	else
+		ereport(NOTICE, (errmsg("%s of table \"%s\" is not being %s", work->procedure.what,
+								work->procedure.table,
+								work->ttl ? "enabled or disabled" : "created or deleted")));
+}
+
+static void
+resume(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	DynIndexStatus status = begun(work, rel, table);
+
+	relation_close(rel, NoLock);
+	gsi_resume(work, status);
+}
+
 PG_FUNCTION_INFO_V1(dyn_resume_index);
 Datum
 dyn_resume_index(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
-	DynIndexStatus status;
-	DynTable *table;
-	Relation rel;
 
 	work->procedure.name = "dyn_resume_index";
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		rel = gsi_begin(work, fcinfo, true, &table);
-		status = begun(work, rel, table);
-		relation_close(rel, NoLock);
-		if (status == DYN_INDEX_CREATING)
-		{
-			gsi_check_row_security(work);
-			gsi_build_index(work);
-		}
-		else if (status == DYN_INDEX_DELETING)
-			gsi_remove_index(work);
-		else
-			ereport(NOTICE, (errmsg("index \"%s\" of table \"%s\" is not being created or deleted",
-									work->index, work->procedure.table)));
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "executor/spi.h"
 #include "utils/backend_progress.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -51,13 +52,8 @@ show_progress(Procedure *procedure)
 	gsi_progress_show((GsiWork *) procedure);
 }
 
-/*
- * Begins in the first transaction, the caller's: it looks without changing, under a lock that
- * hinders nobody but is too weak for all that follows.  The relation, which the first argument
- * names or is the OID of, is returned open.
- */
-Relation
-gsi_begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
+static Relation
+begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 {
 	Relation rel;
 
@@ -86,13 +82,38 @@ gsi_begin_in_transaction(GsiWork *work, Relation rel, const DynTable *table)
 	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
 }
 
-/* Ends the work, also after an error, in whatever state that has left the transaction. */
-void
-gsi_end(GsiWork *work)
+/* Also after an error, in whatever state that has left the transaction. */
+static void
+end(GsiWork *work)
 {
 	procedure_end(&work->procedure);
 	place_leave(&work->place);
 	pgstat_progress_end_command();
+}
+
+/*
+ * Runs a procedure whose first argument names the table, or is its OID.  body is called in the first
+ * transaction, the caller's: it looks without changing, under a lock that hinders nobody but is too
+ * weak for all that follows, and closes the relation.
+ */
+void
+gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body)
+{
+	DynTable *table;
+	Relation rel;
+
+	procedure_connect(fcinfo, work->procedure.name);
+	PG_TRY();
+	{
+		rel = begin(work, fcinfo, by_oid, &table);
+		body(work, fcinfo, rel, table);
+	}
+	PG_FINALLY();
+	{
+		end(work);
+	}
+	PG_END_TRY();
+	SPI_finish();
 }
 
 static Relation

@@ -30,9 +30,9 @@
 #include "work/owned.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "stream/service.h"
 #include "stream/stream.h"
 #include "work/procedure.h"
-#include "work/service.h"
 
 /* What a procedure knows. */
 typedef struct Life
@@ -300,21 +300,6 @@ require_failover(const Life *life)
 						errhint("Tear change streams down and set them up anew.")));
 }
 
-/* Who makes it wants to know what more it takes. */
-static void
-tell_who_collects(void)
-{
-	if (service_is_shared() && dyn_stream_collector)
-		return;
-	ereport(
-		NOTICE,
-		(errmsg("changes of items are collected by dyn_collect_streams only"),
-		 service_is_shared()
-			 ? errhint("Set dynamo_table.stream_collector to on, or schedule that procedure.")
-			 : errhint(
-				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
-}
-
 static bool
 check_set_up(Life *life)
 {
@@ -340,7 +325,7 @@ set_up(Life *life)
 	clear_tables(life);
 	write_gap(life, 0, start);
 	write_state(life, start);
-	tell_who_collects();
+	service_notice(&stream_service, "changes of items are collected by dyn_collect_streams only");
 }
 
 static bool

@@ -212,15 +212,3 @@ stream_wait_for_progress(int milliseconds)
 			 "DynamoStreamProgress");
 	CHECK_FOR_INTERRUPTS();
 }
-
-/* Whether somebody collects in a database. */
-bool
-stream_is_collected(Oid database)
-{
-	bool found;
-
-	shared_lock(LW_SHARED);
-	found = find_collector(database) != NULL;
-	shared_unlock();
-	return found;
-}

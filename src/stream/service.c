@@ -190,6 +190,7 @@ visit(Visit *visit)
 {
 	Worker worker = {.collector = {.begin = begin, .commit = commit}};
 
+	background_settings(settings, lengthof(settings));
 	/* a round holds a transaction as a whole, and whoever writes a large one must not stop all collecting */
 	SetConfigOption("temp_file_limit", "-1", PGC_SUSET, PGC_S_SESSION);
 	stream_attempt_worker_init();
@@ -222,12 +223,11 @@ is_free(ReplicationSlot *slot, Oid *database)
 	return found && strcmp(NameStr(name), psprintf(STREAM_SLOT, *database)) == 0;
 }
 
-/* Those with a free slot, in which nobody collects. */
+/* Those with a free slot. */
 static List *
 databases(void)
 {
 	List *found = NIL;
-	ListCell *cell;
 
 	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
 	for (int i = 0; i < max_replication_slots; i++)
@@ -239,9 +239,6 @@ databases(void)
 			found = lappend_oid(found, database);
 	}
 	LWLockRelease(ReplicationSlotControlLock);
-	foreach (cell, found)
-		if (stream_is_collected(lfirst_oid(cell)))
-			found = foreach_delete_current(found, cell);
 	return found;
 }
 
@@ -252,12 +249,11 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.purpose = "collect changes of items",
 								.resident = true,
 								.enabled = &dyn_stream_collector,
+								.setting = "dynamo_table.stream_collector",
 								.interval = &interval,
 								.probe_interval = &interval,
 								.max_back_off = 60,
 								.databases = databases,
 								.visit = visit,
-								.settings = settings,
-								.nsettings = lengthof(settings),
 								.shared_size = stream_progress_size,
 								.share = stream_progress_share};

@@ -28,6 +28,5 @@ extern void stream_collector_reaches(XLogRecPtr reached, uint64 records);
 extern void stream_collector_leaves(void);
 extern bool stream_collector_progress(StreamProgress *progress, bool wake);
 extern void stream_wait_for_progress(int milliseconds);
-extern bool stream_is_collected(Oid database);
 
 #endif

@@ -14,8 +14,8 @@
 
 #include "ground/errors.h"
 #include "index/index.h"
-#include "ttl/service.h"
 #include "ttl/ttl.h"
+#include "work/service.h"
 
 /* Its btree is named after the table and this. */
 #define NAME "ttl"
@@ -29,7 +29,6 @@ ttl_begin_work(GsiWork *work, const char *procedure)
 {
 	work->procedure.name = procedure;
 	work->ttl = true;
-	work->service = &ttl_service;
 	gsi_name(work, (ItemSpan){NAME, strlen(NAME)});
 }
 
@@ -106,7 +105,7 @@ ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribu
 	if (empty && !has_btree)
 		dyn_execute(btree);
 	if (empty)
-		service_wake(&ttl_service);
+		launcher_wake();
 	return empty;
 }
 

@@ -16,8 +16,8 @@
 #include "catalog/resource.h"
 #include "ground/errors.h"
 #include "index/index.h"
+#include "ttl/service.h"
 #include "ttl/ttl.h"
-#include "work/service.h"
 
 /* What dyn_enable_ttl() is to make. */
 typedef struct Wanted
@@ -30,15 +30,9 @@ typedef struct Wanted
 static void
 tell_who_sweeps(const char *table)
 {
-	if (service_is_shared() && dyn_ttl_worker)
-		return;
-	ereport(
-		NOTICE,
-		(errmsg("expired items of table \"%s\" are removed by dyn_sweep_ttl only", table),
-		 service_is_shared()
-			 ? errhint("Set dynamo_table.ttl_worker to on, or schedule that procedure.")
-			 : errhint(
-				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
+	service_notice(
+		&ttl_service,
+		psprintf("expired items of table \"%s\" are removed by dyn_sweep_ttl only", table));
 }
 
 /* Whether all that is wanted is another choice about expired items. */
@@ -51,24 +45,30 @@ only_hides(const DynTable *table, const Wanted *wanted)
 		   wanted->hide_expired != table->settings.hide_expired;
 }
 
-static void
-enable(GsiWork *work, FunctionCallInfo fcinfo, const Wanted *wanted)
+static Wanted
+read_wanted(FunctionCallInfo fcinfo)
 {
-	DynTable *table;
-	Relation rel = gsi_begin(work, fcinfo, false, &table);
-	bool hide = only_hides(table, wanted);
+	return (Wanted){text_span(PG_GETARG_TEXT_PP(0)), text_span(PG_GETARG_TEXT_PP(1)),
+					PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2)};
+}
+
+static void
+enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	Wanted wanted = read_wanted(fcinfo);
+	bool hide = only_hides(table, &wanted);
 
 	gsi_check_row_security(work);
 	if (!hide)
 	{
-		ttl_check_enable(table, wanted->attribute);
-		ttl_check_declaration(rel, table, wanted->attribute);
+		ttl_check_enable(table, wanted.attribute);
+		ttl_check_declaration(rel, table, wanted.attribute);
 	}
 	relation_close(rel, NoLock);
 	rel = gsi_open_briefly(work, hide ? ShareRowExclusiveLock : AccessExclusiveLock, &table);
 	if (hide)
-		ttl_set_hide(rel, table, wanted->hide_expired);
-	else if (!ttl_declare(work, rel, table, wanted->attribute, wanted->hide_expired > 0))
+		ttl_set_hide(rel, table, wanted.hide_expired);
+	else if (!ttl_declare(work, rel, table, wanted.attribute, wanted.hide_expired > 0))
 		gsi_build_index(work);
 	procedure_next_transaction(&work->procedure);
 	if (!hide)
@@ -164,27 +164,24 @@ dyn_enable_ttl(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table name and attribute must not be null")));
-	wanted.table = text_span(PG_GETARG_TEXT_PP(0));
-	wanted.attribute = text_span(PG_GETARG_TEXT_PP(1));
-	wanted.hide_expired = PG_ARGISNULL(2) ? -1 : PG_GETARG_BOOL(2);
 	if (!procedure_can_commit(fcinfo))
 	{
+		wanted = read_wanted(fcinfo);
 		enable_in_transaction(&wanted);
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_enable_ttl");
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		enable(work, fcinfo, &wanted);
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_run(work, fcinfo, false, enable);
 	PG_RETURN_VOID();
+}
+
+static void
+disable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	ttl_check_disable(table);
+	relation_close(rel, NoLock);
+	gsi_disown_index(work);
+	gsi_remove_index(work);
 }
 
 /* dyn_disable_ttl(table_name) */
@@ -193,8 +190,6 @@ Datum
 dyn_disable_ttl(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
-	DynTable *table;
-	Relation rel;
 
 	if (!procedure_can_commit(fcinfo) && !PG_ARGISNULL(0))
 	{
@@ -202,22 +197,18 @@ dyn_disable_ttl(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	}
 	ttl_begin_work(work, "dyn_disable_ttl");
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		rel = gsi_begin(work, fcinfo, false, &table);
-		ttl_check_disable(table);
-		relation_close(rel, NoLock);
-		gsi_disown_index(work);
-		gsi_remove_index(work);
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_run(work, fcinfo, false, disable);
 	PG_RETURN_VOID();
+}
+
+static void
+resume(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
+{
+	DynIndexStatus status = table->settings.ttl_status;
+
+	ttl_check_disable(table);
+	relation_close(rel, NoLock);
+	gsi_resume(work, status);
 }
 
 /* dyn_ttl_resume(relation): the rest of what was begun */
@@ -226,34 +217,8 @@ Datum
 dyn_ttl_resume(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
-	DynIndexStatus status;
-	DynTable *table;
-	Relation rel;
 
 	ttl_begin_work(work, "dyn_ttl_resume");
-	procedure_connect(fcinfo, work->procedure.name);
-	PG_TRY();
-	{
-		rel = gsi_begin(work, fcinfo, true, &table);
-		ttl_check_disable(table);
-		status = table->settings.ttl_status;
-		relation_close(rel, NoLock);
-		if (status == DYN_INDEX_CREATING)
-		{
-			gsi_check_row_security(work);
-			gsi_build_index(work);
-		}
-		else if (status == DYN_INDEX_DELETING)
-			gsi_remove_index(work);
-		else
-			ereport(NOTICE, (errmsg("time to live of table \"%s\" is not being enabled or disabled",
-									work->procedure.table)));
-	}
-	PG_FINALLY();
-	{
-		gsi_end(work);
-	}
-	PG_END_TRY();
-	SPI_finish();
+	gsi_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

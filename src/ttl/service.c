@@ -67,37 +67,18 @@ typedef struct Worker
 	int nturns;
 } Worker;
 
-/*
- * Transactions
- */
-
-static void
-begin_transaction(void)
-{
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-}
-
-static void
-end_transaction(void)
-{
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-}
-
 /* Where the extension is, and what there is to sweep. */
 static void
 look_around(Worker *worker)
 {
-	begin_transaction();
+	background_begin();
 	SPI_connect();
 	worker->schema = extension_schema();
 	MemoryContextSwitchTo(worker->context);
 	if (OidIsValid(worker->schema))
 		worker->tables = dyn_tables_with_setting("ttl_attribute");
 	SPI_finish();
-	end_transaction();
+	background_commit();
 }
 
 /* Without a name the table is gone. */
@@ -107,11 +88,11 @@ describe(Oid relid, MemoryContext context)
 	char *schema;
 	char *name;
 
-	begin_transaction();
+	background_begin();
 	MemoryContextSwitchTo(context);
 	name = get_rel_name(relid);
 	schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
-	end_transaction();
+	background_commit();
 	return schema == NULL ? NULL : psprintf("%s.%s", schema, name);
 }
 
@@ -124,7 +105,7 @@ tell(const TtlSweep *sweep, const char *name)
 {
 	char *database;
 
-	begin_transaction();
+	background_begin();
 	database = get_database_name(MyDatabaseId);
 	ereport(
 		WARNING,
@@ -132,17 +113,17 @@ tell(const TtlSweep *sweep, const char *name)
 		 errmsg("expired items of table \"%s\" cannot be removed: %s", name, sweep->error->message),
 		 sweep->error->detail == NULL ? 0 : errdetail("%s", sweep->error->detail),
 		 errcontext("background worker in database \"%s\"", database ? database : "?")));
-	end_transaction();
+	background_commit();
 }
 
 static void
 note_failure(Worker *worker, TtlSweep *sweep)
 {
-	begin_transaction();
+	background_begin();
 	SPI_connect();
 	ttl_note_failure(worker->schema, sweep);
 	SPI_finish();
-	end_transaction();
+	background_commit();
 }
 
 static ErrorData *
@@ -159,13 +140,9 @@ make_error(int code, char *message)
 static void
 catch_error(Worker *worker, TtlSweep *sweep)
 {
-	HOLD_INTERRUPTS();
 	MemoryContextSwitchTo(worker->context);
 	sweep->error = CopyErrorData();
-	AbortOutOfAnyTransaction();
-	MemoryContextSwitchTo(worker->context);
-	FlushErrorState();
-	RESUME_INTERRUPTS();
+	background_abort(worker->context);
 	if (TimestampDifferenceExceeds(worker->visit->began, GetCurrentTimestamp(), VISIT_STAY) &&
 		sweep->error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 		sweep->error =
@@ -316,7 +293,7 @@ find_turns(Worker *worker)
 	ListCell *cell;
 
 	worker->turns = palloc0(list_length(worker->tables) * sizeof(Turn));
-	begin_transaction();
+	background_begin();
 	foreach (cell, worker->tables)
 	{
 		Turn turn = {.relid = lfirst_oid(cell), .due = ttl_due_time(lfirst_oid(cell))};
@@ -328,7 +305,7 @@ find_turns(Worker *worker)
 		if (OidIsValid(turn.owner))
 			worker->turns[worker->nturns++] = turn;
 	}
-	end_transaction();
+	background_commit();
 	qsort(worker->turns, worker->nturns, sizeof(Turn), compare_turns);
 	worker->visit->left = worker->nturns;
 }
@@ -419,6 +396,7 @@ visit(Visit *visit)
 const Service ttl_service = {.worker = "dynamo_table ttl worker",
 							 .purpose = "remove expired items",
 							 .enabled = &dyn_ttl_worker,
+							 .setting = "dynamo_table.ttl_worker",
 							 .max_workers = &dyn_ttl_max_workers,
 							 .interval = &dyn_ttl_interval,
 							 .probe_interval = &dyn_ttl_probe_interval,

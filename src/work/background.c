@@ -13,6 +13,7 @@
 #include "storage/lock.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
 #include "ground/compat.h"
@@ -91,6 +92,37 @@ background_wait(long milliseconds, const char *event)
 					 custom_wait_event(event));
 	ResetLatch(MyLatch);
 	background_heed();
+}
+
+/* Begins a transaction, with a snapshot. */
+void
+background_begin(void)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+/* Commits what background_begin() has begun. */
+void
+background_commit(void)
+{
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}
+
+/*
+ * Gets over an error, in a PG_CATCH(): whatever goes on is aborted, and the memory context becomes
+ * the one that is given.
+ */
+void
+background_abort(MemoryContext context)
+{
+	HOLD_INTERRUPTS();
+	AbortOutOfAnyTransaction();
+	MemoryContextSwitchTo(context);
+	FlushErrorState();
+	RESUME_INTERRUPTS();
 }
 
 /*

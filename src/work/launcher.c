@@ -68,12 +68,11 @@ typedef struct TargetKey
 typedef struct Target
 {
 	TargetKey key;
-	bool listed; /* it is to be visited */
+	uint32 listing; /* the last one that it was in; one that is not in the newest is not visited */
 	TimestampTz wanted; /* when a visit is due that was asked for; 0: none is */
 	TimestampTz visited; /* when the last visit has ended */
 	TimestampTz begun; /* when the last one has begun */
 	int running; /* visits */
-	bool locked; /* then, so it was not visited */
 	VisitAnswer answer; /* the one that asks for most, of the visits since none was running */
 	Oid turn;
 	int nculprits; /* to be noted by the next visit */
@@ -92,6 +91,7 @@ typedef struct Running
 } Running;
 
 static HTAB *targets;
+static uint32 listing = 0;
 static Running *running; /* max_worker_processes */
 static int nrunning[MAX_SERVICES];
 static bool told[MAX_SERVICES]; /* that there is no free worker */
@@ -204,7 +204,7 @@ list_target(TargetKey key)
 		target->wanted = GetCurrentTimestamp();
 		add_crashes(target);
 	}
-	target->listed = true;
+	target->listing = listing;
 }
 
 /*
@@ -248,7 +248,7 @@ forget_unlisted(void)
 	hash_seq_init(&scan, targets);
 	while ((target = hash_seq_search(&scan)) != NULL)
 	{
-		if (target->listed || target->running > 0)
+		if (target->listing == listing || target->running > 0)
 			continue;
 		forget_crashes(target);
 		hash_search(targets, &target->key, HASH_REMOVE, NULL);
@@ -259,12 +259,8 @@ static void
 list_targets(void)
 {
 	List *all = all_databases();
-	HASH_SEQ_STATUS scan;
-	Target *target;
 
-	hash_seq_init(&scan, targets);
-	while ((target = hash_seq_search(&scan)) != NULL)
-		target->listed = false;
+	listing++;
 	for (int i = 0; i < nservices; i++)
 	{
 		List *databases = services[i]->databases == NULL ? all : services[i]->databases();
@@ -276,48 +272,27 @@ list_targets(void)
 	forget_unlisted();
 }
 
-static TimestampTz
-latest_wanted(const Target *target, TimestampTz now)
-{
-	return TimestampTzPlusMilliseconds(now, service_of(target)->patience * INT64CONST(1000));
-}
-
-static void
-want(Target *target, TimestampTz now)
-{
-	if (target->wanted == 0)
-		target->wanted = latest_wanted(target, now);
-}
-
 /* What sessions have asked for. */
 static void
 hear_requests(void)
 {
-	Wanted wanted[MAX_WANTED];
-	bool all[MAX_SERVICES];
-	int n = shared_take_wanted(wanted, all);
+	bool wanted[WANTED_SETS];
 	TimestampTz now = GetCurrentTimestamp();
 	HASH_SEQ_STATUS scan;
 	Target *target;
 
-	for (int i = 0; i < n; i++)
-	{
-		target = find_target((TargetKey){wanted[i].service, wanted[i].database});
-		if (target != NULL)
-			want(target, now);
-	}
+	shared_take_wanted(wanted);
 	hash_seq_init(&scan, targets);
 	while ((target = hash_seq_search(&scan)) != NULL)
-		if (all[target->key.service])
-			want(target, now);
+		if (wanted[target->key.database % WANTED_SETS] && target->wanted == 0 &&
+			!service_of(target)->resident)
+			target->wanted = TimestampTzPlusMilliseconds(now, service_of(target)->patience);
 }
 
 /* In milliseconds. */
 static int64
 pause_after(const Target *target)
 {
-	if (target->locked)
-		return LATER;
 	switch (target->answer)
 	{
 		case VISIT_MORE:
@@ -351,17 +326,24 @@ can_be_helped(const Target *target)
 }
 
 static TimestampTz
-due_time(const Target *target)
+due_time(Target *target, TimestampTz now)
 {
-	TimestampTz due = TimestampTzPlusMilliseconds(target->visited, pause_after(target));
+	TimestampTz due;
 
-	if (target->wanted > 0 && !target->locked)
+	/* a clock that was set back changes nothing */
+	target->wanted = Min(target->wanted, TimestampTzPlusMilliseconds(now, MAX_PATIENCE));
+	target->visited = Min(target->visited, now);
+	target->begun = Min(target->begun, now);
+	/* nobody can have a visit at once that has taken the server down */
+	if (target->wanted > 0 && !target->crashed)
 		return target->wanted;
+	due = TimestampTzPlusMilliseconds(target->visited, pause_after(target));
 	if (target->running == 0)
 		return due;
+	/* help comes after all that nobody visits */
 	if (!can_be_helped(target))
 		return DT_NOEND;
-	return Max(due, TimestampTzPlusMilliseconds(target->begun, HELP_AFTER));
+	return Max(Max(due, TimestampTzPlusMilliseconds(target->begun, HELP_AFTER)), now);
 }
 
 /* As far as its service is concerned. */
@@ -370,52 +352,31 @@ may_be_visited(const Target *target)
 {
 	const Service *service = service_of(target);
 
-	return target->listed && *service->enabled && !(service->resident && target->running > 0) &&
+	return target->listing == listing && *service->enabled &&
+		   !(service->resident && target->running > 0) &&
 		   (service->max_workers == NULL || nrunning[target->key.service] < *service->max_workers);
 }
 
-/* The one that has been due for the longest time; NULL if there is none. */
+/* The one that has been due for the longest time, and since when; NULL if there is none. */
 static Target *
-earliest(bool visited_too)
+next_target(TimestampTz now, TimestampTz *since)
 {
-	Target *first = NULL;
-	TimestampTz first_due = DT_NOEND;
+	Target *next = NULL;
 	HASH_SEQ_STATUS scan;
 	Target *target;
 
+	*since = DT_NOEND;
 	hash_seq_init(&scan, targets);
 	while ((target = hash_seq_search(&scan)) != NULL)
 	{
-		TimestampTz due;
+		TimestampTz due = may_be_visited(target) ? due_time(target, now) : DT_NOEND;
 
-		if (!may_be_visited(target) || (target->running > 0 && !visited_too))
+		if (due >= *since)
 			continue;
-		due = due_time(target);
-		if (due >= first_due)
-			continue;
-		first = target;
-		first_due = due;
+		next = target;
+		*since = due;
 	}
-	return first;
-}
-
-/* Help comes after all that nobody visits. */
-static Target *
-next_target(TimestampTz now)
-{
-	Target *next;
-	HASH_SEQ_STATUS scan;
-
-	/* a clock that was set back changes nothing */
-	hash_seq_init(&scan, targets);
-	while ((next = hash_seq_search(&scan)) != NULL)
-	{
-		next->wanted = Min(next->wanted, latest_wanted(next, now));
-		next->visited = Min(next->visited, now);
-		next->begun = Min(next->begun, now);
-	}
-	next = earliest(false);
-	return next != NULL && due_time(next) <= now ? next : earliest(true);
+	return next;
 }
 
 /*
@@ -605,15 +566,16 @@ begin_visits(void)
 	while ((slot = free_slot()) < max_worker_processes)
 	{
 		TimestampTz now = GetCurrentTimestamp();
-		Target *target = next_target(now);
+		TimestampTz due;
+		Target *target = next_target(now, &due);
 
-		if (target == NULL)
-			break;
-		if (due_time(target) > now)
-			return Min(TimestampDifferenceMilliseconds(now, due_time(target)), LOOK_AGAIN);
-		target->locked = background_is_locked(target->key.database);
-		if (target->locked)
+		if (due > now)
+			return Min(TimestampDifferenceMilliseconds(now, due), LOOK_AGAIN);
+		if (background_is_locked(target->key.database))
+		{
 			target->visited = now;
+			target->wanted = TimestampTzPlusMilliseconds(now, LATER);
+		}
 		else if (!begin_visit(target, slot))
 			break;
 	}

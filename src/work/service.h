@@ -40,6 +40,9 @@
 #define VISIT_STAY 4000
 #define VISIT_OVERSTAY 4500
 
+/* Milliseconds: no visit that is asked for waits longer, even if the clock is set back. */
+#define MAX_PATIENCE 5000
+
 /* At most so many workers of a service that is not resident are in one database. */
 #define MAX_VISITORS 8
 
@@ -80,21 +83,21 @@ typedef struct Service
 	const char *purpose; /* what no worker is free to do, in the server's log */
 	bool resident;
 	const bool *enabled;
+	const char *setting; /* its name, for service_notice() */
 	const int *max_workers; /* NULL: one for each database */
 
 	/* Seconds until a visit comes after one that had nothing left to do, or found nothing to do. */
 	const int *interval;
 	const int *probe_interval;
-	int patience; /* and until one comes after it was asked for */
 	int max_back_off; /* at most so many after failures that have not taken the server down */
+
+	int patience; /* milliseconds from a request for a visit until that is due, see MAX_PATIENCE */
 
 	/* The databases to be visited, outside of a transaction; NULL: all that can be connected to. */
 	List *(*databases)(void);
 
 	/* In a worker that is connected, outside of a transaction. */
 	VisitAnswer (*visit)(Visit *visit);
-	const char *const (*settings)[2]; /* of its session, beside those that all have */
-	int nsettings;
 
 	/* The service's part of shared memory; NULL: it has none.  It is all zeros if it is new. */
 	Size (*shared_size)(void);
@@ -110,8 +113,8 @@ extern PGDLLEXPORT void dyn_launcher_main(Datum unused);
 /* shared.c */
 extern void shared_lock(LWLockMode mode);
 extern void shared_unlock(void);
-extern bool service_is_shared(void);
-extern void service_wake(const Service *service);
+extern void service_notice(const Service *service, const char *what);
+extern void launcher_wake(void);
 
 /* visit.c: in a worker */
 extern void visit_publish(const Visit *visit);

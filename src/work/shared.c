@@ -20,18 +20,15 @@
 typedef struct Shared
 {
 	LWLock *lock;
-	Latch *launcher; /* NULL: there is none */
-	uint32 last_number;
-	int nwanted;
-	Wanted wanted[MAX_WANTED];
-	bool all_wanted[MAX_SERVICES]; /* of a service that more was asked of */
+	Latch *launcher; /* NULL: there was none; one that has ended is woken in vain */
+	bool wanted[WANTED_SETS]; /* visits of databases, by their OIDs */
 	Visit visits[FLEXIBLE_ARRAY_MEMBER]; /* max_worker_processes */
 } Shared;
 
 static Shared *shared = NULL;
 static shmem_request_hook_type next_request_hook;
 static shmem_startup_hook_type next_startup_hook;
-static bool wake_at_commit[MAX_SERVICES];
+static bool wake_at_commit = false;
 
 /*
  * The block
@@ -118,24 +115,24 @@ shared_unlock(void)
 	LWLockRelease(shared->lock);
 }
 
-/* Returns whether there is such a block: the library is preloaded, and services can be had. */
-bool
-service_is_shared(void)
+/* Tells the user, unless a service does it by itself, what has to be called for it. */
+void
+service_notice(const Service *service, const char *what)
 {
-	return shared != NULL;
+	if (shared != NULL && *service->enabled)
+		return;
+	ereport(
+		NOTICE,
+		(errmsg_internal("%s", what),
+		 shared != NULL
+			 ? errhint("Set %s to on, or schedule that procedure.", service->setting)
+			 : errhint(
+				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
 }
 
 /*
  * What is asked for
  */
-
-static void
-unregister_launcher(int code, Datum arg)
-{
-	shared_lock(LW_EXCLUSIVE);
-	shared->launcher = NULL;
-	shared_unlock();
-}
 
 /* The caller is the launcher, and is woken from now on. */
 void
@@ -144,49 +141,15 @@ shared_register_launcher(void)
 	shared_lock(LW_EXCLUSIVE);
 	shared->launcher = MyLatch;
 	shared_unlock();
-	before_shmem_exit(unregister_launcher, 0);
 }
 
-/*
- * Takes away what is asked for, and returns how many databases these are.  Where more was asked for
- * than is kept, all databases of a service are asked for.
- */
-int
-shared_take_wanted(Wanted wanted[MAX_WANTED], bool all[MAX_SERVICES])
+/* Takes away what is asked for. */
+void
+shared_take_wanted(bool wanted[WANTED_SETS])
 {
-	int n;
-
 	shared_lock(LW_EXCLUSIVE);
-	n = shared->nwanted;
 	memcpy(wanted, shared->wanted, sizeof(shared->wanted));
-	memcpy(all, shared->all_wanted, sizeof(shared->all_wanted));
-	shared->nwanted = 0;
-	memset(shared->all_wanted, 0, sizeof(shared->all_wanted));
-	shared_unlock();
-	return n;
-}
-
-static void
-add_wanted(int service)
-{
-	for (int i = 0; i < shared->nwanted; i++)
-		if (shared->wanted[i].service == service && shared->wanted[i].database == MyDatabaseId)
-			return;
-	if (shared->nwanted < MAX_WANTED)
-		shared->wanted[shared->nwanted++] = (Wanted){service, MyDatabaseId};
-	else
-		shared->all_wanted[service] = true;
-}
-
-static void
-wake_launcher(void)
-{
-	shared_lock(LW_EXCLUSIVE);
-	for (int i = 0; i < nservices; i++)
-		if (wake_at_commit[i])
-			add_wanted(i);
-	if (shared->launcher != NULL)
-		SetLatch(shared->launcher);
+	memset(shared->wanted, 0, sizeof(shared->wanted));
 	shared_unlock();
 }
 
@@ -194,19 +157,25 @@ wake_launcher(void)
 static void
 end_of_transaction(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+	if (!wake_at_commit || event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
 		return;
-	if (event == XACT_EVENT_COMMIT && memchr(wake_at_commit, true, sizeof(wake_at_commit)) != NULL)
-		wake_launcher();
-	memset(wake_at_commit, 0, sizeof(wake_at_commit));
+	wake_at_commit = false;
+	if (event != XACT_EVENT_COMMIT)
+		return;
+	shared_lock(LW_EXCLUSIVE);
+	shared->wanted[MyDatabaseId % WANTED_SETS] = true;
+	if (shared->launcher != NULL)
+		SetLatch(shared->launcher);
+	shared_unlock();
 }
 
 /*
- * Has this database visited for a service when the transaction has committed.  If the
- * transaction is prepared, the launcher notices by itself, after the probe interval.
+ * Has this database visited when the transaction has committed, for all services that are not
+ * resident.  If the transaction is prepared, the launcher notices by itself, after the probe
+ * interval.
  */
 void
-service_wake(const Service *service)
+launcher_wake(void)
 {
 	static bool registered = false;
 
@@ -215,23 +184,25 @@ service_wake(const Service *service)
 	if (!registered)
 		RegisterXactCallback(end_of_transaction, NULL);
 	registered = true;
-	for (int i = 0; i < nservices; i++)
-		if (services[i] == service)
-			wake_at_commit[i] = true;
+	wake_at_commit = true;
 }
 
 /*
  * Visits
  */
 
-/* Begins a visit in the slot that it says, and numbers it. */
+/*
+ * Begins a visit in the slot that it says, and numbers it.  The number says the slot, too, and comes
+ * again after some thousand million visits.
+ */
 void
 visit_begin(Visit *visit)
 {
 	shared_lock(LW_EXCLUSIVE);
-	if (++shared->last_number == 0)
-		shared->last_number = 1;
-	visit->number = shared->last_number;
+	visit->number = shared->visits[visit->slot].number;
+	if (visit->number == 0 || visit->number > PG_UINT32_MAX - max_worker_processes)
+		visit->number = visit->slot;
+	visit->number += max_worker_processes;
 	shared->visits[visit->slot] = *visit;
 	shared_unlock();
 }
@@ -262,11 +233,6 @@ visit_read(int slot, Visit *visit)
 bool
 visit_find(uint32 number, Visit *visit)
 {
-	for (int i = 0; i < max_worker_processes; i++)
-	{
-		visit_read(i, visit);
-		if (visit->number == number)
-			return true;
-	}
-	return false;
+	visit_read(number % max_worker_processes, visit);
+	return visit->number == number;
 }

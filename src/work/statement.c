@@ -342,11 +342,7 @@ statement_call(const char *sql, char **statement)
 	{
 		if (next_statement == NULL)
 			PG_RE_THROW();
-		HOLD_INTERRUPTS();
-		AbortOutOfAnyTransaction();
-		MemoryContextSwitchTo(TopMemoryContext);
-		FlushErrorState();
-		RESUME_INTERRUPTS();
+		background_abort(TopMemoryContext);
 	}
 	PG_END_TRY();
 	*statement = next_statement;

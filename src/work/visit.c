@@ -73,7 +73,6 @@ dyn_visit_main(Datum number)
 	}
 	background_connect(visit->database, InvalidOid, InvalidOid);
 	background_settings(settings, lengthof(settings));
-	background_settings(service->settings, service->nsettings);
 	visit->answer = service->visit(visit);
 	visit_end_work(visit);
 }

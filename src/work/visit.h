@@ -7,15 +7,8 @@
 
 #include "work/service.h"
 
-/* At most so many visits are asked for one by one. */
-#define MAX_WANTED 16
-
-/* A database that is to be visited for a service at once. */
-typedef struct Wanted
-{
-	int service;
-	Oid database;
-} Wanted;
+/* Of databases that are to be visited.  One that shares its set is visited, too. */
+#define WANTED_SETS 256
 
 /* launcher.c: the services that are registered, by their numbers */
 #define MAX_SERVICES 8
@@ -26,7 +19,7 @@ extern int nservices;
 /* shared.c */
 extern void shared_init(void);
 extern void shared_register_launcher(void);
-extern int shared_take_wanted(Wanted wanted[MAX_WANTED], bool all[MAX_SERVICES]);
+extern void shared_take_wanted(bool wanted[WANTED_SETS]);
 extern void visit_begin(Visit *visit);
 extern void visit_read(int slot, Visit *visit);
 extern bool visit_find(uint32 number, Visit *visit);
