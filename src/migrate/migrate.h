@@ -14,11 +14,11 @@
  *								 "join": {"shop.tags": {"id": "tag_id"}},
  *								 "as": "set", "value": "tags.name"}}}]}
  *
- * "from" has the schema with it once it is declared, so that no search_path matters later.  All
- * SQL of a migration is analysed and run with the settings of migration_enter(), whoever runs it.
+ * A declaration that is kept has "from" with its schema, so that no search_path matters later.  All
+ * SQL of a migration is analysed and run with the settings of migration_enter(), in every session.
  *
- * A step's rows have a key, a unique one that is nowhere NULL.  They are read in its order, a range
- * at a time; and one row is read by it where the item of a row is made anew.
+ * A step's rows have a key, which is unique and has no NULL.  They are read in its order, a range
+ * at a time; and one row is read by it where the item of a row is made again.
  *
  *		parse.c		steps of a migration: read from JSON, checked, printed
  *		parts.c		their parts: expressions, relations, attributes, parents

@@ -4,8 +4,8 @@
  *	  relations that they read; and printed, with all that was left out filled in and relations
  *	  with their schemas.
  *
- * What is declared and what is kept of it are read by the same code, since whoever may create
- * triggers can write the latter himself.
+ * A declaration that a user gives and one that is kept are read by the same code, since the owner
+ * of the table can write any text into the latter.
  */
 #include "postgres.h"
 

@@ -2,10 +2,11 @@
  * place.c
  *	  Places for the background workers that make and remove indexes.
  *
- * A build waits for everybody's snapshots and locks, for as long as they last, so the number of
- * workers that may do so in a database is limited, or one transaction and some calls would take all
- * that the server has.  A place is an advisory lock of the session, of our class: it goes with
- * whoever holds it, however that ends.  One place is always left to other roles.
+ * A build waits for the snapshots and locks of all sessions, for as long as they last.  So the
+ * number of workers that may do so in a database is limited, or one long transaction and some calls
+ * would take all workers of the server.  A place is an advisory lock of the session, of the class
+ * of procedures: it ends with its holder, however that ends.  One place is always left to other
+ * roles.
  */
 #include "postgres.h"
 

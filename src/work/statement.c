@@ -65,9 +65,10 @@ typedef struct WorkerRequest
  */
 
 /*
- * Whom a worker is to be.  A session that has set a role may set it back, and so may its worker.  But what
- * runs with the rights of somebody else (a function that is SECURITY DEFINER, of an index that is
- * analyzed) has only these, and whoever calls it must not lend his own to what the worker runs.
+ * Sets the session user and the role of a worker for this session.  A session that has set a role may
+ * set it back, and so may its worker.  But code that runs with another role's rights (a SECURITY
+ * DEFINER function, a function of an index that is analyzed) has only these rights: a worker that it
+ * starts must not have those of the session that called it.
  */
 void
 statement_user(Oid *session_user, Oid *role)
@@ -111,7 +112,7 @@ start_worker(const Procedure *procedure, dsm_segment *segment)
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
-/* Not to be interrupted: whoever waits here has been interrupted already. */
+/* Not to be interrupted: the session that waits here has been interrupted already. */
 static void
 stop_worker(int code, Datum arg)
 {
