@@ -49,7 +49,7 @@ typedef struct BuiltExpressions
 } BuiltExpressions;
 
 /*
- * What an action found and left, for those who count; also where a condition has failed.  Without
+ * What an action found and left, for front ends that count; also where a condition has failed.  Without
  * it an action may not have to know.
  */
 typedef struct ItemMeasure

@@ -63,7 +63,7 @@ action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange chang
 	{
 		if (new == NULL || store_insert(table, key, new))
 			return;
-		/* Somebody was faster, and we hold a lock on what he inserted. */
+		/* Another session was faster, and this one holds a lock on the item that it inserted. */
 		old = store_lock(table, key, STORE_LOCK_REPLACE);
 		new = change(old, arg);
 	}
@@ -411,7 +411,7 @@ action_delete(const ItemRequest *request)
 	dyn_key_exact(table, &table->primary, request->item, &key);
 	measure(request, table, NULL, NULL);
 	store_begin(&callback);
-	/* who has items of his own looks at what he deletes */
+	/* a form may refuse to delete what it does not know, so it is shown the item */
 	if (condition == NULL && request->form == NULL)
 		old = store_delete(table, &key, need_old);
 	else

@@ -17,7 +17,7 @@
 /*
  * Raise an error where a read cannot be consistent, which is to see all that was acknowledged
  * before it.  Of a global index it could be, since
- * indexes are written with their items; but who moves on to DynamoDB shall not rely on it.
+ * indexes are written with their items; but applications that move to DynamoDB must not rely on it.
  */
 void
 action_check_consistent(const DynIndex *index)

@@ -6,7 +6,7 @@
  * that an update moves would be read twice or never.)  A segment is read by going through all
  * collections in the order of the index.  Few entries of other segments between collections of our
  * own are read and dropped.  Where many follow each other, only partition keys are read, from the
- * index, until one of our own comes; and a larger collection is left out by beginning anew
+ * index, until one of our own comes; and a larger collection is left out by beginning again
  * behind it.
  */
 #include "postgres.h"
@@ -22,7 +22,7 @@
 
 /*
  * How many foreign entries are read before only partition keys are, and how many of one
- * collection then before reading begins anew behind it.  That costs about as much.
+ * collection then before reading begins again behind it.  That costs about as much.
  */
 #define FOREIGN_ITEMS 16
 #define FOREIGN_KEYS 32

@@ -5,7 +5,7 @@
  * One pass over the actions in the order of their tables and keys, which is that of all calls: lock
  * the item, judge the action by it, write.  What is found absent and must stay so is held by a
  * placeholder.  So every item that the outcome depends on is locked until the transaction ends,
- * and nobody ever waits for a key below one that he holds.
+ * and no session ever waits for a key below one that it holds.
  *
  * After a failure the rest is locked and judged as well, to tell all reasons, but not written.
  */
@@ -300,7 +300,7 @@ write_absent(const Step *step, int attempt)
 
 	if (step->new != NULL)
 		return store_insert(target->table, &target->key, step->new);
-	/* who is not to see an item need not keep it absent */
+	/* a role that may not see an item need not keep it absent */
 	return hold_absent(step) || (target->table->row_security && attempt > 1);
 }
 

@@ -58,7 +58,7 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 	Oid relid = RelationGetRelid(rel);
 
 	rights_require_owner(rel);
-	/* two who held it while they wait for more would wait for each other */
+	/* two sessions that held it while they wait for more would wait for each other */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
 	rel = try_relation_open(relid, NoLock);

@@ -88,7 +88,7 @@ same_keys(const DynTable *table, const DynIndex *index, const DynItem *a, const 
 	return true;
 }
 
-/* An entry with another key is deleted and written anew (docs/semantics.md, R16). */
+/* An entry with another key is deleted and written again (docs/semantics.md, R16). */
 static int64
 index_blocks(const DynTable *table, const DynIndex *index, const DynItem *old, const DynItem *new)
 {

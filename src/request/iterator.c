@@ -6,8 +6,8 @@
  *
  *		ARN of the stream | number of the shard | position | when it was issued
  *
- * There is nothing secret in it.  Who makes one up reads what he may read anyway, since rights are
- * looked at with each use.  It names the table, as all requests do: of a table that is renamed
+ * There is nothing secret in it.  A role that makes one up reads what it may read anyway, since
+ * rights are looked at with each use.  An iterator names the table, as all requests do: of a table that is renamed
  * the streams have other ARNs, and no other table has a stream with that label.
  */
 #include "postgres.h"

@@ -30,14 +30,14 @@ get_limit(const RequestInteger *limit, int max)
 	return limit->value;
 }
 
-/* In the memory of the caller, whoever's is current. */
+/* What all descriptions of a stream begin with. */
 static void
 append_stream_names(JsonWriter *response, ItemSpan table, int64 label, const char *arn)
 {
 	char text[STREAM_LABEL_LENGTH + 1];
 
-	json_write_string(response, "StreamArn", (arn));
-	json_write_string(response, "StreamLabel", (stream_label_print(label, text)));
+	json_write_string(response, "StreamArn", arn);
+	json_write_string(response, "StreamLabel", stream_label_print(label, text));
 	json_write_span(response, "TableName", table);
 }
 
@@ -172,7 +172,7 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 									   : append_all_tables(response, &list, &room, &last);
 	json_write_end_array(response);
 	if (!complete)
-		json_write_string(response, "LastEvaluatedStreamArn", (last));
+		json_write_string(response, "LastEvaluatedStreamArn", last);
 	json_write_end(response);
 	SPI_finish();
 }
@@ -273,7 +273,7 @@ append_key_schema(JsonWriter *response, const DynTable *table)
 	{
 		json_write_begin(response, NULL);
 		json_write_span(response, "AttributeName", table->keys[i].attribute);
-		json_write_string(response, "KeyType", (i == 0 ? "HASH" : "RANGE"));
+		json_write_string(response, "KeyType", i == 0 ? "HASH" : "RANGE");
 		json_write_end(response);
 	}
 	json_write_end_array(response);
@@ -289,7 +289,7 @@ append_description(JsonWriter *response, const DescribeStream *describe, const D
 	append_stream_names(response, target->table, stream->label,
 						dyn_stream_arn(target->table, stream->label));
 	json_write_string(response, "StreamStatus", stream->disabled == 0 ? "ENABLED" : "DISABLED");
-	json_write_string(response, "StreamViewType", (dyn_stream_view_names[stream->view]));
+	json_write_string(response, "StreamViewType", dyn_stream_view_names[stream->view]);
 	json_write_raw(response, "CreationRequestDateTime",
 				   psprintf("%.3f", (double) stream->label / 1000));
 	append_key_schema(response, table);
@@ -383,7 +383,7 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 	iterator.shard = find_shard(&target, get.shard);
 	iterator.issued = request_now();
 	json_write_begin(response, NULL);
-	json_write_string(response, "ShardIterator", (request_print_iterator(&iterator)));
+	json_write_string(response, "ShardIterator", request_print_iterator(&iterator));
 	json_write_end(response);
 }
 
@@ -448,6 +448,6 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	iterator.position = result.next;
 	iterator.issued = request_now();
 	if (!result.ended)
-		json_write_string(response, "NextShardIterator", (request_print_iterator(&iterator)));
+		json_write_string(response, "NextShardIterator", request_print_iterator(&iterator));
 	json_write_end(response);
 }

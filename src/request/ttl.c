@@ -44,7 +44,7 @@ check_disabled(const UpdateTimeToLive *update)
 	dyn_settings_check_ttl(update->specification.attribute);
 	ttl_check_disable(table);
 	ttl_check_attribute(table, update->specification.attribute);
-	/* held while a stronger lock is waited for, it would be in the way of others who do so too */
+	/* two sessions that kept this lock while they wait for a stronger one would wait for each other */
 	relation_close(rel, AccessShareLock);
 }
 
