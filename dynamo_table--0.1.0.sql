@@ -1108,7 +1108,7 @@ COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a
 
 -- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
 CREATE VIEW dyn_migration_steps AS
-	SELECT s.name, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
+	SELECT s.name AS migration, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
 		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
 	FROM dyn_migration_step_list() s
 		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j

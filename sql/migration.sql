@@ -52,7 +52,7 @@ CREATE TABLE public.before AS SELECT ctid AS place, xmin AS writer, pk, sk FROM 
 CALL public.dyn_migrate('shop', batch_size => 2);
 SELECT count(*) FROM public.before b JOIN shop.clothes c ON c.ctid = b.place AND c.xmin = b.writer;
 DROP TABLE public.before;
-SELECT name, relation, number, step, entity, state, rows_done, rows_skipped, problems, sessions, followed FROM public.dyn_migration_steps;
+SELECT migration, relation, number, step, entity, state, rows_done, rows_skipped, problems, sessions, followed FROM public.dyn_migration_steps;
 RESET search_path;
 
 -- D18: customers and orders, one of which belongs to nobody
@@ -80,10 +80,10 @@ CALL dyn_migrate('crm', 'Order');
 SELECT item FROM crm WHERE pk = 'CUSTOMER#910';
 SELECT step, what, source_row FROM dyn_migration_problems('crm');
 SELECT * FROM dyn_verify_migration('crm');
-SELECT step, state, rows_done, rows_skipped, problems FROM dyn_migration_steps WHERE name = 'crm';
+SELECT step, state, rows_done, rows_skipped, problems FROM dyn_migration_steps WHERE migration = 'crm';
 -- the rest of it
 CALL dyn_migrate('crm');
-SELECT step, state, rows_done FROM dyn_migration_steps WHERE name = 'crm';
+SELECT step, state, rows_done FROM dyn_migration_steps WHERE migration = 'crm';
 
 -- a query as the source
 SELECT dyn_create_entity('crm', 'Month', '{"pk": "MONTH#<Month>", "sk": "#TOTAL"}', '{"Month": {"type": "S text"}, "Total": {"type": "N numeric"}, "Orders": {"type": "N bigint"}}');

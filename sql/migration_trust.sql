@@ -46,12 +46,12 @@ SELECT dyn_create_migration('mto.mtitems', 'mt', '[{"entity": "Row", "from": "mt
 SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS '{"migrations": [{"rubbish": 1}]}';
 SET ROLE regress_owner;
-SELECT name, followed FROM dyn_migration_steps WHERE name = 'mt';
+SELECT migration, followed FROM dyn_migration_steps WHERE migration = 'mt';
 SELECT dyn_follow_migration('mt');
 SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS '{"migrations": [{"migration": "mv", "steps": ["rubbish"]}]}';
 SET ROLE regress_owner;
-SELECT name, followed FROM dyn_migration_steps WHERE name IN ('mt', 'mv');
+SELECT migration, followed FROM dyn_migration_steps WHERE migration IN ('mt', 'mv');
 -- the table of items is gone, and the name is taken by somebody who would like to run his expressions as others
 DROP TABLE mto.mtitems;
 SET ROLE regress_mallory;

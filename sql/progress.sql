@@ -37,7 +37,7 @@ RESET dynamo_table.progress_interval;
 CALL dyn_migrate('crm');
 CALL dyn_backfill('app', 'SET Seen = Id', 'attribute_exists(Id)');
 SELECT kind, name, step, state FROM dyn_jobs WHERE relation = 'app'::regclass ORDER BY job;
-SELECT step, state, rows_done FROM dyn_migration_steps WHERE name = 'crm';
+SELECT step, state, rows_done FROM dyn_migration_steps WHERE migration = 'crm';
 -- so have problems
 INSERT INTO people VALUES (3000);
 SELECT dyn_drop_migration('crm');

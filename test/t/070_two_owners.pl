@@ -219,7 +219,7 @@ my %lists = (
 	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_tables WHERE relation = 'app'::regclass},
 	streams => q{SELECT relation, view_type, status, identity_suffices, locked FROM dyn_streams},
 	steps => q{SELECT name, relation, entity FROM dyn_migration_step_list()},
-	migrations => q{SELECT name, relation, state FROM dyn_migration_steps},
+	migrations => q{SELECT migration, relation, state FROM dyn_migration_steps},
 	jobs => q{SELECT kind, relation, state FROM dyn_jobs});
 my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
 my %closed = (%open, ttl => 'app|expires|ENABLED|t|t', streams => 'app|KEYS_ONLY|ENABLED||t');
