@@ -2,8 +2,8 @@
  * create.c
  *	  dyn_create_table() and dyn_drop_table(): plain DDL, written for the caller.
  *
- * What they make can be made by hand, and is nothing but what pg_catalog shows; see
- * docs/reference.md for the DDL.
+ * The DDL can also be written by hand: a table of items is fully described by pg_catalog; see
+ * docs/reference.md.
  */
 #include "postgres.h"
 
@@ -56,7 +56,9 @@ extension_schema(void)
 	return quote_identifier(get_namespace_name(get_func_namespace(handler)));
 }
 
-/* Where a new table goes: into a schema that its name begins with, or where CREATE TABLE would. */
+/*
+ * The schema of a new table: the one that its name begins with, or the one that CREATE TABLE takes.
+ */
 static const char *
 creation_name(ItemSpan name, Oid *namespace, char **relation)
 {
@@ -183,8 +185,8 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 }
 
 /*
- * Who creates a table of the same name at the same time gets past creation_name(), and would see
- * a violation of a catalog's unique index.
+ * Two sessions that create a table of one name at the same time both get past creation_name(); the
+ * second one gets this error instead of a violation of a catalog's unique index.
  */
 static void
 create_table(const DynShape *shape, int64 fillfactor, ItemSpan name)
@@ -222,7 +224,7 @@ keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
 		shape->settings.name = name;
 }
 
-/* Make a table of items, of a shape that lacks names yet. */
+/* Make a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 {
@@ -287,8 +289,8 @@ check_protection(Oid relid)
 }
 
 /*
- * Drop a table, which is closed here.  It was looked up under a lock that is given back before the
- * stronger one is taken, so it may be another one by then.
+ * Drop a table, which is closed here.  It was looked up under a weaker lock, which is released
+ * before the stronger one is taken, so by then the name may belong to another table.
  */
 void
 dyn_drop(Relation rel, DynTable *table)

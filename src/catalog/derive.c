@@ -2,9 +2,9 @@
  * derive.c
  *	  Key columns follow the item: the derive trigger, and the constraint that guarantees it.
  *
- * The trigger makes plain SQL obey the rules that the functions obey: whatever a statement
- * gives for a key column, the column gets what the item says.  Later user triggers, the replica
- * role, DISABLE TRIGGER and replication apply get past a trigger; none gets past the
+ * The trigger makes plain SQL obey the rules that the functions obey: it overwrites whatever a
+ * statement gives for a key column with the item's value.  Later user triggers, the replica role,
+ * DISABLE TRIGGER and replication apply can bypass the trigger.  None of them bypasses the
  * constraint, which compares and never derives.
  */
 #include "postgres.h"
@@ -45,8 +45,9 @@ add_problem(DynDerived *derived, const DynIndex *index, const DynKey *key, const
 }
 
 /*
- * The keys of one index.  An attribute that an item lacks keeps it out; all others must be able to
- * be what they are in the index, or the write is refused (docs/semantics.md, I06, I07, I08, I09).
+ * The keys of one index.  An item that lacks one of the attributes is not in the index.  An
+ * attribute that it has must be a valid key there, or the write is refused (docs/semantics.md, I06,
+ * I07, I08, I09).
  */
 static void
 check_index(Relation rel, const DynTable *table, const DynIndex *index, const ItemSpan *values,
@@ -83,8 +84,8 @@ check_index(Relation rel, const DynTable *table, const DynIndex *index, const It
 }
 
 /*
- * What the columns of an item's row are to be.  The table's own keys must be there and in order;
- * what is wrong with those of indexes is for the caller to say.
+ * Derives the columns of an item's row.  Raises an error if a key of the table is missing or not
+ * valid; problems with the keys of indexes are left to the caller.
  */
 void
 dyn_derive(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
@@ -102,7 +103,7 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item, DynDerived 
 			values[i] = dyn_key_attribute(table, &table->primary, item, i);
 		else
 			item_find(&attributes, key->attribute, &values[i]);
-		/* the longest that a key can be anywhere decides about the column */
+		/* the column must fit the longest key that any index allows */
 		derived->troubled[i] = false;
 		derived->nulls[i] = values[i].data == NULL ||
 							dyn_key_problem(key, i == 0 || i >= table->nkeys, values[i]) != NULL;
@@ -137,7 +138,7 @@ check_local_copies(const DynTable *table, const DynItem *item, const DynDerived 
 {
 	Size size;
 
-	/* each copy has at most the item's size, and that is no more than twice the encoding's */
+	/* a copy is never larger than the item, whose size is at most twice that of its encoding */
 	if (VARSIZE_ANY(item) < ITEM_MAX_SIZE / (2 * (1 + table->nindexes)))
 		return;
 	size = item_size(item_root(item));
@@ -168,8 +169,8 @@ same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
 }
 
 /*
- * Raise an error for the first problem of an item.  One that the item had before, if that is
- * given, stays what it is: items older than an index may be updated in everything else.
+ * Raise an error for the first problem of an item.  A problem that the old item, if given, has as
+ * well is tolerated: items that are older than an index can be updated in all other attributes.
  */
 static void
 check_problems(const DynTable *table, const DynItem *old, const DynItem *item,
@@ -194,10 +195,7 @@ check_problems(const DynTable *table, const DynItem *old, const DynItem *item,
 	}
 }
 
-/*
- * What a write of an item requires, before anything is written.  An update gives the item that
- * it changes.
- */
+/* Checks an item before anything is written.  An update passes the item that it changes. */
 void
 dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old, const DynItem *item)
 {
@@ -214,7 +212,7 @@ dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old, co
  * The trigger
  */
 
-/* Put the derived columns into the tuple where it has something else. */
+/* Put the derived columns into the tuple where its values differ. */
 static HeapTuple
 set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDerived *derived)
 {
@@ -336,7 +334,7 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 	tuple =
 		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 	datum = heap_getattr(tuple, table->item_attnum, desc, &isnull);
-	/* NOT NULL of the column has its own words for it. */
+	/* the column's NOT NULL constraint reports it */
 	if (isnull)
 		return PointerGetDatum(tuple);
 	item = DatumGetDynItem(datum);
@@ -435,8 +433,8 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 }
 
 /*
- * A column that is NULL though its attribute could be the key: of an item that an index leaves out
- * because of its size, which depends on what the index is.
+ * A column that is NULL though its attribute could be the key: the index leaves the item out
+ * because of its size, which depends on the definition of the index.
  */
 static bool
 may_be_left_out(const MatchKeys *match, const ItemChildren *attributes, ItemSpan value)

@@ -1,6 +1,6 @@
 /*
  * derive.h
- *	  What the columns of a row are by its item, and the trigger that makes them so.
+ *	  The columns that are derived from a row's item, and the trigger that derives them.
  */
 #ifndef DYNAMO_TABLE_CATALOG_DERIVE_H
 #define DYNAMO_TABLE_CATALOG_DERIVE_H
@@ -11,7 +11,7 @@
 #include "catalog/table.h"
 #include "ground/trigger.h"
 
-/* Why an item is not in an index although it has the attributes. */
+/* Why an item that has the attributes of an index is not in it. */
 typedef struct DynProblem
 {
 	const DynIndex *index;

@@ -96,7 +96,7 @@ append_capacity(JsonWriter *json, const DynCapacity *capacity)
 	json_write_end(json);
 }
 
-/* What only global indexes have: they come and go. */
+/* Members that only global indexes have, which can be created and dropped at any time. */
 static void
 append_global(JsonWriter *json, const DynIndex *index, const DynDescription *description)
 {
@@ -169,7 +169,7 @@ append_settings(JsonWriter *json, const DynSettings *settings, const DynDescript
 	json_write_bool(json, "DeletionProtectionEnabled", description->deletion_protection);
 }
 
-/* What the last stream was stays when it is disabled. */
+/* The last stream is described even after it was disabled. */
 static void
 append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 {
@@ -214,7 +214,7 @@ append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan giv
 		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid))));
 }
 
-/* Writes a TableDescription, of a table that was asked for by the given name or ARN. */
+/* Writes a TableDescription; name is the name or ARN by which the table was requested. */
 void
 dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
 			 ItemSpan given, const char *status)
@@ -238,11 +238,11 @@ dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table)
 	json_write_end(json);
 }
 
-/* Members that DynamoDB's DescribeTable knows nothing of come behind its own. */
+/* Members that DynamoDB's DescribeTable does not have follow its own. */
 static void
 append_own(JsonWriter *json, const DynTable *table)
 {
-	/* DynamoDB describes time to live elsewhere, and hides nothing */
+	/* DynamoDB describes time to live by another operation, and hides no items */
 	if (table->ttl != NULL)
 	{
 		dyn_describe_ttl(json, "TimeToLiveDescription", table);

@@ -12,28 +12,31 @@
 #include "catalog/expiry.h"
 
 /*
- * Five years of 365.25 days, in seconds.  A time that is older is taken for an error
- * (docs/semantics.md, TT04).
+ * Five years of 365.25 days, in seconds.  An older time is regarded as an error (docs/semantics.md,
+ * TT04).
  */
 #define OLDEST INT64CONST(157788000)
 
 #define UNIX_EPOCH ((int64) (UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 
-/* A moment in Unix seconds, as the column has it. */
+/* A time in Unix seconds, as the column stores it. */
 Datum
 expiry_number(TimestampTz time)
 {
 	return NumericGetDatum(int64_div_fast_to_numeric(time - UNIX_EPOCH, 6));
 }
 
-/* The other way. */
+/* The reverse of expiry_number(). */
 TimestampTz
 expiry_time(int64 second)
 {
 	return second * USECS_PER_SEC + UNIX_EPOCH;
 }
 
-/* The earliest time that is looked for: a second, or five years ago (docs/semantics.md, TT04). */
+/*
+ * The earliest time of an item that can have expired: second 1, or five years ago
+ * (docs/semantics.md, TT04).
+ */
 Datum
 expiry_oldest(int64 from, TimestampTz now)
 {
@@ -52,7 +55,7 @@ expiry_second(Datum number)
 		DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, number)));
 }
 
-/* The times between which an attribute must be for its item to have expired. */
+/* The range of the attribute's values for which the item has expired. */
 typedef struct Limits
 {
 	TimestampTz at;
@@ -63,8 +66,8 @@ typedef struct Limits
 } Limits;
 
 /*
- * Returns whether reads leave out expired items of the table.  They no longer do while time to live
- * is being disabled.
+ * Returns whether reads leave out expired items of the table.  False while time to live is being
+ * disabled.
  */
 bool
 expiry_hides(const DynTable *table)
@@ -92,7 +95,7 @@ limits_at(TimestampTz at)
 
 /*
  * Whether an item of a table that hides what has expired is to be hidden: its time is a number that
- * has passed, and not by five years (docs/semantics.md, TT02, TT03, TT04).
+ * lies in the past, but not more than five years (docs/semantics.md, TT02, TT03, TT04).
  */
 bool
 expiry_has_passed(const DynTable *table, const DynItem *item)
@@ -109,7 +112,7 @@ expiry_has_passed(const DynTable *table, const DynItem *item)
 		   item_number_compare(value, limits->oldest) >= 0;
 }
 
-/* The item if readers are to see it; otherwise NULL. */
+/* Returns the item if readers see it, otherwise NULL. */
 DynItem *
 expiry_visible(const DynTable *table, DynItem *item)
 {

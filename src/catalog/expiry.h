@@ -4,9 +4,9 @@
  *	  them until they are removed.
  *
  * An item's time is the number in the attribute that the table's settings name, in seconds since
- * 1970.  Only reads leave out what has expired: for a write and its condition an item is there until
- * it is removed, as in DynamoDB.  Items are hidden by the time of the statement, so that one call
- * has one answer.
+ * 1970.  Only reads leave out expired items: for a write and its condition an item exists until it
+ * is removed, as in DynamoDB.  Expiry is decided by the time of the statement, so that all reads of
+ * one call agree.
  */
 #ifndef DYNAMO_TABLE_CATALOG_EXPIRY_H
 #define DYNAMO_TABLE_CATALOG_EXPIRY_H

@@ -1,6 +1,6 @@
 /*
  * index.c
- *	  Secondary indexes in the schema: which btree is one, which attributes it projects.
+ *	  Secondary indexes in the schema: which btree serves as one, and which attributes it projects.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "catalog/shape.h"
 #include "ground/errors.h"
 
-/* The place of a key among the table's, which all have been read. */
+/* The position of a key among those of the table, which have all been read. */
 static int
 key_place(const DynTable *table, ItemSpan spec)
 {
@@ -54,9 +54,9 @@ dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 }
 
 /*
- * The predicate as the catalog has it, as implicit AND.  RelationGetIndexPredicate() simplifies it,
- * and that calls functions in it, which are the table owner's: whoever reads a schema, perhaps as a
- * superuser and of a table that he never chose, must not.
+ * The predicate as the catalog has it, as implicit AND.  RelationGetIndexPredicate() is not used:
+ * it simplifies the predicate and so calls functions in it, which the table's owner has chosen.  A
+ * schema may be read by a superuser's session that did not choose the table.
  */
 static List *
 predicate_of(Relation btree)
@@ -76,8 +76,8 @@ predicate_of(Relation btree)
 }
 
 /*
- * Whether the predicate holds for each entry that the index must have: it may say of the index's
- * columns that they are not null, and nothing else.
+ * Whether the predicate holds for each entry that the index must have: it may consist only of IS
+ * NOT NULL tests of the index's columns.
  */
 static bool
 predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
@@ -151,12 +151,12 @@ dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 {
 	index->relid = find_btree(rel, table, index);
 	index->status = status;
-	/* somebody dropped it */
+	/* another session has dropped it */
 	if (status == DYN_INDEX_ACTIVE && !OidIsValid(index->relid))
 		index->status = DYN_INDEX_DELETING;
 }
 
-/* An index as its definition has it, in a table whose keys are complete. */
+/* Builds an index from its definition, in a table whose keys are complete. */
 void
 dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 {
@@ -233,7 +233,7 @@ dyn_index_projects(const DynTable *table, const DynIndex *index, ItemSpan attrib
 	return false;
 }
 
-/* The size of what an index has of an item, as DynamoDB counts it. */
+/* The size of the part of an item that an index projects, as DynamoDB counts it. */
 Size
 dyn_index_entry_size(const DynTable *table, const DynIndex *index, const DynItem *item)
 {
@@ -277,8 +277,8 @@ dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item
 }
 
 /*
- * Whether an item is in an index, as far as its attributes say: it has all of the keys, and they
- * can be keys (docs/semantics.md, I06, I07, I10).
+ * Whether an item is in an index by its attributes alone: it has all of the keys, and their values
+ * are valid as keys (docs/semantics.md, I06, I07, I10).
  */
 bool
 dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item)

@@ -84,7 +84,7 @@ next_bytes(char *bytes, uint32 *len)
 	return true;
 }
 
-/* The same with code points, so that what comes out is UTF-8 again. */
+/* The same with code points, so that the result is valid UTF-8. */
 static bool
 next_string(char *s, uint32 *len)
 {
@@ -144,7 +144,7 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 
 		at = item_build_reserve(builder, ITEM_N, ITEM_NUMBER_SIZE);
 		len = item_number_from_numeric(DatumGetNumeric(column), at);
-		/* its owner can put anything into a column where he has taken trigger and constraint away */
+		/* a table's owner who has dropped the trigger and the constraint can store anything */
 		if (len < 0)
 			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 							errmsg("a key column holds a number that no item can have"),
@@ -158,7 +158,7 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 	out = at = item_build_reserve(builder, type, VARSIZE_ANY_EXHDR(value));
 	while (in < end)
 	{
-		/* the second byte of an escape says what it stands for */
+		/* the second byte of an escape is the escaped byte plus one */
 		if (type == ITEM_S && *in == 1 && in + 1 < end)
 		{
 			*at++ = in[1] - 1;
@@ -171,7 +171,8 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
 }
 
 /*
- * Rules of key values, DynamoDB's for all but the size of numbers, which are always small.
+ * Rules of key values.  They are DynamoDB's; the size of numbers is not checked, since they are
+ * always small.
  */
 
 /* Why a value, given with its tag, cannot be this key; NULL if it can. */
@@ -225,8 +226,8 @@ fail_missing(const DynKey *key, const ItemChildren *attributes)
 }
 
 /*
- * The value in an item of the i-th column of an index, checked.  What the table's key allows is
- * decided by what it is there.
+ * The value in an item of the i-th column of an index, checked.  A key of the table that the index
+ * only appends is checked by its role in the table.
  */
 ItemSpan
 dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item, int i)
@@ -314,14 +315,17 @@ dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given
 	}
 }
 
-/* What nbtree allows for one entry, which it only says of a page at hand. */
+/* The largest entry that nbtree allows; its own macro needs a page. */
 #define MAX_INDEX_ENTRY \
 	((Size) (MAXALIGN_DOWN((BLCKSZ - MAXALIGN(SizeOfPageHeaderData + 3 * sizeof(ItemIdData)) - \
 							MAXALIGN(sizeof(BTPageOpaqueData))) / \
 						   3) - \
 			 MAXALIGN(sizeof(ItemPointerData))))
 
-/* An entry's tuple is that of a btree over plain columns, which an index in the making is not yet. */
+/*
+ * The tuple descriptor of a btree over plain columns; an index that is being created has no btree
+ * yet.
+ */
 static Size
 entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)
 {
@@ -335,9 +339,9 @@ entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *va
 }
 
 /*
- * One entry of a btree holds about a third of a page, after compression.  Full partition and
- * sort keys can be more than that.  Only keys near the limit cost the trial.  Returns the size if
- * it is too large, otherwise 0.
+ * One entry of a btree holds about a third of a page, after compression.  Keys of the full length
+ * can exceed that.  Only for keys near the limit is an entry formed as a trial.  Returns the size
+ * if it is too large, otherwise 0.
  */
 Size
 dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)

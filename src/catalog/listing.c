@@ -1,6 +1,6 @@
 /*
  * listing.c
- *	  Tables of ours in all of the database, by what they have.
+ *	  Lists of the tables of items in the database, by the settings that they have.
  */
 #include "postgres.h"
 
@@ -29,7 +29,10 @@
  * Triggers
  */
 
-/* By the name in the library, which only a superuser gives to a function; nothing is loaded for that. */
+/*
+ * Compares the name of the C function, which only a superuser can give to a function; the library
+ * is not loaded for this.
+ */
 static bool
 is_function(Oid oid, const char *name)
 {
@@ -47,7 +50,10 @@ is_function(Oid oid, const char *name)
 	return same;
 }
 
-/* Not one that has gone since its trigger was read, and no temporary one of others, which nobody else can use. */
+/*
+ * False if the table has been dropped since its trigger was read, or is a temporary table of
+ * another session.
+ */
 static bool
 is_within_reach(Oid relid)
 {
@@ -77,8 +83,8 @@ listed(Relation rel, HeapTuple tuple)
 }
 
 /*
- * The triggers with that role, of one table or of all, in the current memory context.  Seen under a snapshot
- * of the catalogs, and not the transaction's, which may be older.
+ * The triggers with that role, of one table or of all, in the current memory context.  They are
+ * read under a catalog snapshot, not the transaction's, which may be older.
  */
 List *
 dyn_listed_triggers(Oid relid, DynTriggerRole role)
@@ -108,8 +114,8 @@ dyn_listed_triggers(Oid relid, DynTriggerRole role)
 }
 
 /*
- * Returns whether the table is one that DynamoDB would list: its name alone names it, and it is no
- * partition.  False if it is gone.
+ * Returns whether the table is one that DynamoDB would list: it is visible by its unqualified name,
+ * and is no partition.  False if it is gone.
  */
 bool
 dyn_is_named_alone(Oid relid)
@@ -125,7 +131,10 @@ contains(const DynListedTrigger *trigger, const char *text)
 				  strlen(text)) != NULL;
 }
 
-/* OIDs of all that may have a setting, as far as a trigger's arguments tell, in the current memory context. */
+/*
+ * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, in
+ * the current memory context.
+ */
 List *
 dyn_tables_with_setting(const char *member)
 {
@@ -160,7 +169,7 @@ typedef struct SettingsRead
 	DynSettings *settings;
 } SettingsRead;
 
-/* Of arguments that end with a zero byte each. */
+/* The arguments each end with a zero byte. */
 static void
 read_settings(void *arg)
 {
@@ -185,8 +194,9 @@ is_unreadable(const ErrorData *error)
 }
 
 /*
- * The settings in a derive trigger's arguments as pg_trigger has them, so that the table needs no lock; they point into it.
- * False if they cannot be read: anybody can make such a trigger on a table of his own.
+ * The settings in a derive trigger's arguments as pg_trigger stores them, so the table needs no
+ * lock; they point into the arguments.  False if they cannot be read: any user can create such a
+ * trigger on a table of their own.
  */
 bool
 dyn_listed_settings(bytea *arguments, DynSettings *settings)
@@ -212,8 +222,8 @@ read_schema(void *arg)
 }
 
 /*
- * NULL if the table is none of ours, or is broken, which is no reason to show nothing of the others.
- * Reading the schema may fail anywhere.
+ * Returns NULL if the table is no table of items, or is broken: reading its schema may raise any
+ * error, which must not keep the other tables from being listed.
  */
 static DynTable *
 try_schema(Relation rel)
@@ -241,7 +251,7 @@ unlock_all(List *relids, LOCKMODE mode)
 		UnlockRelationOid(lfirst_oid(cell), mode);
 }
 
-/* In the order in which they are taken: the table comes first. */
+/* in the order in which the locks are taken: the table comes first */
 static bool
 lock_all(List *relids, LOCKMODE mode)
 {
@@ -273,7 +283,7 @@ dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes)
 	if (!ConditionalLockRelationOid(relid, mode))
 		return false;
 	rel = try_relation_open(relid, NoLock);
-	/* it is gone: who opens it finds that */
+	/* the index was dropped, which is noticed when it is opened */
 	if (rel == NULL)
 		return true;
 	*indexes = RelationGetIndexList(rel);

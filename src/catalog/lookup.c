@@ -43,7 +43,7 @@ hashed_identifier(ItemSpan name)
 					hash_bytes((const unsigned char *) name.data, (int) name.len));
 }
 
-/* The identifier for a name of DynamoDB's: the name itself, unless it does not fit. */
+/* Returns the identifier for a name of DynamoDB's: the name itself, unless it is too long. */
 char *
 dyn_identifier(ItemSpan name)
 {
@@ -53,7 +53,7 @@ dyn_identifier(ItemSpan name)
 																	: hashed_identifier(name);
 }
 
-/* The same of a column, which must not clash with one that every table has. */
+/* The same for a column, which must differ from the columns that every table of items has. */
 char *
 dyn_column_identifier(ItemSpan name)
 {
@@ -80,7 +80,10 @@ dyn_split_name(ItemSpan name, char **schema, char **relation)
 	*relation = dyn_identifier(rest);
 }
 
-/* DynamoDB's name of a table: the settings have it if the relation's is too short, unless that was renamed. */
+/*
+ * DynamoDB's name of a table.  A name that is too long for a relation is in the settings, and
+ * counts until the relation is renamed.
+ */
 ItemSpan
 dyn_name_of_relation(const char *relation, const DynSettings *settings)
 {
@@ -90,7 +93,7 @@ dyn_name_of_relation(const char *relation, const DynSettings *settings)
 	return (ItemSpan){relation, (uint32) strlen(relation)};
 }
 
-/* The whole name on the search_path comes first, then "schema.table". */
+/* Looks the whole name up by the search_path first, then as "schema.table". */
 static Oid
 lookup_table(ItemSpan name, RightsWanted *wanted)
 {
@@ -110,7 +113,10 @@ lookup_table(ItemSpan name, RightsWanted *wanted)
 									RVR_MISSING_OK, rights_check_name, wanted);
 }
 
-/* The relation of a table's name, neither opened nor locked; it may be anything. */
+/*
+ * The relation that a table's name names, neither opened nor locked; it need not be a table of
+ * items.
+ */
 Oid
 dyn_table_lookup(ItemSpan name)
 {
@@ -137,8 +143,8 @@ find_table(ItemSpan name, RightsWanted wanted, DynTable **table)
 }
 
 /*
- * Open and lock the table of that name or ARN; NULL if there is no such table of items.  An error for
- * whoever has no privilege on it, and so no business with it.
+ * Open and lock the table of that name or ARN; NULL if there is no such table of items.  Raises an
+ * error if the current user has no privilege on it.
  */
 Relation
 dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
@@ -146,7 +152,7 @@ dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 	return find_table(name, (RightsWanted){.mode = lockmode}, table);
 }
 
-/* The same to show no more than the state of the table. */
+/* The same for callers that show only the state of the table. */
 Relation
 dyn_table_find_state(ItemSpan name, DynTable **table)
 {
@@ -173,7 +179,7 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 	return rel;
 }
 
-/* A relation by an OID that a caller gives, which may be that of nothing. */
+/* Finds a relation by an OID that a caller gives, which need not be the OID of a relation. */
 Relation
 dyn_open_given(Oid relid)
 {
@@ -192,7 +198,7 @@ dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table)
 	return open_table(name, (RightsWanted){.mode = lockmode}, table);
 }
 
-/* The same to show no more than the state of the table. */
+/* The same for callers that show only the state of the table. */
 Relation
 dyn_table_open_state(text *name, DynTable **table)
 {

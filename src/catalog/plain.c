@@ -1,10 +1,9 @@
 /*
  * plain.c
- *	  Whether a table is a table of items and nothing beside it.
+ *	  Whether rows of a table can be read and written without the executor.
  *
- * What can be read or written without the executor is decided here, once for each schema: whoever
- * adds a policy, a rule, a trigger, a constraint, a column, an index or a child changes the relcache
- * entry, and with it the schema.
+ * This is decided once for each schema.  Adding a policy, rule, trigger, constraint, column, index
+ * or child table invalidates the relcache entry, and with it the schema.
  */
 #include "postgres.h"
 
@@ -149,8 +148,8 @@ specs_fit(const DynTable *table, const Const *specs, List *columns)
 /*
  * dyn_keys_match() of what the schema says: it holds for whatever dyn_derive() has derived.
  *
- * The expression is looked at as it is stored.  The planner would call the immutable functions in it,
- * which are the owner's, with the rights of whoever reads the schema.
+ * The expression is looked at as it is stored.  The planner would call the immutable functions in
+ * it, which the owner has chosen, with the rights of the session that reads the schema.
  */
 static bool
 constraint_fits(const DynTable *table, const char *expression)
@@ -166,7 +165,7 @@ constraint_fits(const DynTable *table, const char *expression)
 		   specs_fit(table, lsecond(call->args), list_copy_tail(call->args, 2));
 }
 
-/* The same of one that covers all columns. */
+/* The same for an index that covers all columns. */
 bool
 dyn_constraint_covers(const DynTable *table, const char *expression)
 {
@@ -196,7 +195,7 @@ has_only_our_constraint(Relation rel, const DynTable *table)
 	return true;
 }
 
-/* Whether the entries of a btree are those whose columns are all there, and nothing more. */
+/* Whether a btree has exactly the rows in which all of its columns are set. */
 static bool
 index_fits(const DynTable *table, const DynIndex *index)
 {
@@ -204,7 +203,7 @@ index_fits(const DynTable *table, const DynIndex *index)
 	List *predicate = RelationGetIndexPredicate(btree);
 	bool fits = !btree->rd_index->indisunique && btree->rd_index->indnatts == index->ncolumns;
 
-	/* each test is of one of the index's columns, as find_btree() has seen */
+	/* find_btree() has seen that each test is of one of the index's columns */
 	for (int i = 0; i < index->ncolumns; i++)
 	{
 		bool tested = index->columns[i] < table->nkeys;
@@ -229,7 +228,7 @@ primary_key_fits(const DynTable *table)
 	return fits;
 }
 
-/* Indexes of the same keys may share a btree, with the table too. */
+/* Indexes with the same keys may share a btree, also with the table's primary key. */
 static void
 add_btree(DynTable *table, const DynIndex *index)
 {

@@ -1,6 +1,6 @@
 /*
  * resource.c
- *	  Tables as calls name them: found, locked, their settings changed.
+ *	  Finds and locks the tables that calls name, and changes their settings.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ resource_open(ItemSpan name, DynTable **table)
 	return rel;
 }
 
-/* The same to describe the table: members of pg_monitor may, too. */
+/* The same to describe the table: members of pg_monitor may do so too. */
 Relation
 resource_open_state(ItemSpan name, DynTable **table)
 {
@@ -58,7 +58,7 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 	Oid relid = RelationGetRelid(rel);
 
 	rights_require_owner(rel);
-	/* two sessions that held it while they wait for more would wait for each other */
+	/* two sessions that both held it and then waited for a stronger lock would deadlock */
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, mode);
 	rel = try_relation_open(relid, NoLock);
@@ -69,8 +69,8 @@ resource_lock(ItemSpan name, LOCKMODE mode, DynTable **table)
 }
 
 /*
- * Raise ResourceInUseException if a procedure is at work on indexes of the table; until the
- * transaction ends none begins.  Only the table's owner may call it.
+ * Raise ResourceInUseException if a procedure is working on indexes of the table.  No procedure can
+ * begin until the transaction ends.  Only the table's owner may call it.
  */
 void
 resource_keep_procedures_away(ItemSpan name)
@@ -88,7 +88,10 @@ resource_keep_procedures_away(ItemSpan name)
 				  table->name);
 }
 
-/* Raise an error if the table is temporary: a background worker is to do the rest of a change. */
+/*
+ * Raise an error if the table is temporary: a background worker does the rest of a change, and
+ * cannot open such a table.
+ */
 void
 resource_require_permanent(Relation rel, const char *hint)
 {
@@ -99,7 +102,7 @@ resource_require_permanent(Relation rel, const char *hint)
 						errhint("%s", hint)));
 }
 
-/* Write what a table that resource_lock() has opened is to be, and close it. */
+/* Writes a new shape of a table that resource_lock() has opened, and closes the table. */
 void
 resource_write_shape(Relation rel, DynShape *shape)
 {

@@ -1,6 +1,6 @@
 /*
  * rights.c
- *	  Looking at rights before locks.
+ *	  Privileges are checked before locks are taken.
  */
 #include "postgres.h"
 
@@ -56,8 +56,8 @@ rights_any(Oid relid, Oid role)
 }
 
 /*
- * Returns whether the current user has the privileges of pg_monitor, and may see the state of all
- * tables.
+ * Returns whether the current user has the privileges of pg_monitor, and so may see the state of
+ * all tables.
  */
 bool
 rights_of_monitor(void)
@@ -88,7 +88,7 @@ rights_to_list(Oid relid)
 		   (!missing && rights_of_monitor());
 }
 
-/* The owner of a schema may drop what is in it, and has to look it up for that. */
+/* The owner of a schema may drop tables in it, and must be able to look them up for that. */
 static bool
 owns_schema(Oid relid, Oid role)
 {

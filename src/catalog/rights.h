@@ -1,10 +1,10 @@
 /*
  * rights.h
- *	  Who may know of a relation, and lock it.
+ *	  Which roles may know of a relation, and lock it.
  *
- * Whoever has no privilege on a relation gets no lock on it and no answer about it: a lock that is
- * waited for, or held until a transaction ends, stops others.  So rights are looked at first,
- * wherever a relation is named, by name or OID, by somebody who calls.
+ * A role without a privilege on a relation gets no lock on it and no information about it: a lock
+ * that is waited for, or held until the transaction ends, blocks other sessions.  So wherever a
+ * caller names a relation, by name or OID, privileges are checked first.
  */
 #ifndef DYNAMO_TABLE_CATALOG_RIGHTS_H
 #define DYNAMO_TABLE_CATALOG_RIGHTS_H
@@ -19,7 +19,7 @@
  */
 extern bool rights_any(Oid relid, Oid role);
 
-/* Whether the caller has, or may see the state of all tables, as members of pg_monitor may. */
+/* Whether the caller has a privilege on the relation, or may see the state of all tables. */
 extern bool rights_to_see(Oid relid);
 
 /* Whether the caller may see the state of all tables, as members of pg_monitor may. */
@@ -31,9 +31,9 @@ extern bool rights_to_list(Oid relid);
 /* What a relation is locked for. */
 typedef struct RightsWanted
 {
-	LOCKMODE mode; /* from RowExclusiveLock on a privilege to write is needed */
+	LOCKMODE mode; /* RowExclusiveLock and stronger need a privilege to write */
 	bool state; /* members of pg_monitor may, too */
-	Oid owner; /* who has rights if this role has; InvalidOid: only the caller */
+	Oid owner; /* a role whose privileges count too; InvalidOid: only the caller's */
 } RightsWanted;
 
 /* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
@@ -42,12 +42,12 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
-/* An error unless the caller has the rights of the relation's owner. */
+/* Raises an error unless the caller has the rights of the relation's owner. */
 extern void rights_require_owner(Relation rel);
 
 /*
- * An error unless the caller owns the table and its rows are its own; what is to be changed is for
- * the message.
+ * Raises an error unless the caller owns the table, and it is neither partitioned nor a partition.
+ * what is the part to be changed, for the message.
  */
 extern void rights_require_plain_table(Relation rel, const char *what);
 

@@ -2,13 +2,13 @@
  * schema.c
  *	  The per-backend cache of table schemas.
  *
- * A schema is read from the relcache (trigger descriptor, primary key, indexes), so from the newest
- * committed catalogs and never under the transaction's snapshot: a REPEATABLE READ writer that
- * began before an index was added must derive its column all the same.
+ * A schema is read from the relcache (trigger descriptor, primary key, indexes), which shows the
+ * newest committed catalogs and not the transaction's snapshot: a REPEATABLE READ writer that began
+ * before an index was added must still derive the index's column.
  *
- * Invalidation only marks an entry, since it may come at any moment; the next look-up replaces
- * it.  Replaced and invalid entries are freed when the transaction ends: until then somebody may
- * hold one.  So a session that creates and drops tables does not keep what it knew of them.
+ * Invalidation only marks an entry, since it may come at any moment; the next look-up replaces it.
+ * Replaced and invalid entries are freed when the transaction ends: until then a caller may hold a
+ * pointer to one.  So a session that creates and drops many tables does not accumulate entries.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ static List *retired = NIL; /* replaced entries, in schema_context */
 /* Whether any entry in the hash table is invalid. */
 static bool some_invalid = false;
 
-/* Counts invalidations, so that one that comes while a schema is read is not lost. */
+/* Counts invalidations, so that one that arrives while a schema is read is not lost. */
 static uint64 invalidations = 0;
 
 static void
@@ -133,7 +133,9 @@ fail_shape(Relation rel, const char *detail)
 					errdetail("%s", detail)));
 }
 
-/* By the input function, as the derive trigger is known by its function. */
+/*
+ * Recognizes the type by its input function, as the derive trigger is recognized by its function.
+ */
 bool
 dyn_is_item_type(Oid type)
 {
@@ -160,9 +162,9 @@ type_namespace(Oid type)
 }
 
 /*
- * Whoever makes a table can name a column "item", so what it holds has to be looked at before
- * its bytes are.  With a domain the statements' parameters have the type below it, so that the
- * domain's constraints are checked.
+ * Any user can create a table with a column "item", so its type is checked before its values are
+ * read as items.  If the type is a domain, the statements' parameters have its base type, so that
+ * the domain's constraints are checked.
  */
 static void
 read_item_column(Relation rel, DynTable *table)
@@ -182,7 +184,7 @@ read_item_column(Relation rel, DynTable *table)
 	table->extension = quote_identifier(get_namespace_name(table->extension_namespace));
 }
 
-/* A key attribute and its column, which must be able to hold it in its order. */
+/* A key attribute and its column, whose type must hold and order the attribute's values. */
 static void
 set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 {
@@ -199,7 +201,7 @@ set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 		fail_shape(rel, psprintf("Column \"%s\" must have collation \"C\".", key->column));
 }
 
-/* A primary key whose columns changed places would give each the other's attribute. */
+/* If the columns of the primary key changed places, each would get the other's attribute. */
 static void
 check_order(Relation rel, const DynTable *table)
 {
@@ -219,7 +221,7 @@ check_order(Relation rel, const DynTable *table)
 	}
 }
 
-/* The table's keys: an argument says what one is derived from, the primary key into which column. */
+/* The table's keys: the trigger's arguments name the attributes, the primary key the columns. */
 static void
 read_table_keys(Relation rel, DynTable *table, List *arguments)
 {
@@ -248,7 +250,7 @@ read_table_keys(Relation rel, DynTable *table, List *arguments)
 	table->primary.relid = relid;
 }
 
-/* A key of an index stands in the column that is named like its attribute. */
+/* A key of an index is in the column that has the name of its attribute. */
 static void
 add_index_key(Relation rel, DynTable *table, ItemSpan spec)
 {
@@ -309,8 +311,8 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 }
 
 /*
- * Time to live has a column of its own: its attribute may be a key as well, and of any type.  So
- * it is the last, where no search for a key finds it first.
+ * Time to live has a column of its own: its attribute may be a key as well, and of any type.  So it
+ * comes last, and no search for a key finds it first.
  */
 static void
 read_ttl(Relation rel, DynTable *table)
@@ -332,7 +334,7 @@ read_ttl(Relation rel, DynTable *table)
 	table->ttl = ttl;
 }
 
-/* NULL if the relation is no table of ours. */
+/* Returns NULL if the relation is no table of items. */
 static DynTable *
 read_schema(Relation rel)
 {
@@ -370,8 +372,8 @@ read_schema(Relation rel)
 }
 
 /*
- * The schema of an open relation, or NULL if it is no table of ours.  For triggers and for lists,
- * which are for unsupported tables too.
+ * The schema of an open relation, or NULL if it is no table of items.  Triggers and lists use this,
+ * since they handle unsupported tables too.
  */
 DynTable *
 dyn_schema_any(Relation rel)
@@ -404,7 +406,10 @@ dyn_schema_any(Relation rel)
 	return table;
 }
 
-/* The same for whoever reads or writes items, or changes the table; unsupported tables are refused. */
+/*
+ * The same for callers that read or write items or change the table.  Raises an error for an
+ * unsupported table.
+ */
 DynTable *
 dyn_schema(Relation rel)
 {

@@ -1,6 +1,6 @@
 /*
  * shape.c
- *	  The DDL of a table of ours: columns, constraint, trigger, indexes.
+ *	  The DDL of a table of items: columns, constraint, trigger, indexes.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 #include "ground/errors.h"
 #include "ground/settings.h"
 
-/* What the derive trigger's arguments say, of which the first ones are the table's keys. */
+/* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
 DynShape *
 dyn_shape_read(List *arguments, int nkeys)
 {
@@ -51,8 +51,8 @@ dyn_shape_of(Relation rel, const DynTable *table)
 }
 
 /*
- * Whether all rows have all columns, as far as is known: not while an index is in the making, which
- * a procedure may have left in the middle, or that one was given up.
+ * Whether all rows are known to have all columns.  False while an index is being created, dropped,
+ * or was left unfinished by a procedure.
  */
 bool
 dyn_shape_is_filled(const DynShape *shape)
@@ -90,7 +90,7 @@ dyn_shape_index(const DynShape *shape, ItemSpan name)
  * Columns
  */
 
-/* Two keys of one attribute but two types are two columns here; dyn_shape_check() minds. */
+/* Keys of one attribute with two types give two columns here; dyn_shape_check() refuses that. */
 static List *
 add_column(List *columns, ItemSpan spec)
 {
@@ -178,8 +178,8 @@ dyn_shape_column_sql(const DynShape *shape, int i)
  */
 
 /*
- * The keys as one array constant.  The executor reads the constraint's tree anew in each statement,
- * and an ARRAY[] of constants is half as large again.
+ * The keys as one array constant.  Each statement reads the constraint's expression tree again, and
+ * the tree of an ARRAY[] of constants is half as large again.
  */
 static const char *
 specs_literal(List *columns)
@@ -206,7 +206,7 @@ specs_literal(List *columns)
 	return quote_literal_cstr(array.data);
 }
 
-/* The constraint's condition, which is one for queries as well. */
+/* The constraint's condition, which queries use as well. */
 char *
 dyn_shape_match_sql(const DynShape *shape)
 {
@@ -238,7 +238,7 @@ dyn_shape_constraint_sql(const DynShape *shape)
 					dyn_shape_match_sql(shape));
 }
 
-/* The arguments of the derive trigger, which hold the shape, as C strings. */
+/* The arguments of the derive trigger that describe the shape, as C strings. */
 static List *
 derive_arguments(const DynShape *shape)
 {
@@ -253,7 +253,7 @@ derive_arguments(const DynShape *shape)
 	return settings == NULL ? arguments : lappend(arguments, settings);
 }
 
-/* For a caller that is connected to the SPI, whose memory context stays the current one. */
+/* The caller is connected to SPI; its memory context stays the current one. */
 void
 dyn_execute(const char *sql)
 {
@@ -265,7 +265,7 @@ dyn_execute(const char *sql)
 	MemoryContextSwitchTo(context);
 }
 
-/* A trigger that is replaced fires as a new one does, until it is told otherwise. */
+/* A replaced trigger fires in the default way until ALTER TABLE changes that. */
 void
 dyn_shape_write_trigger(const DynShape *shape)
 {
@@ -318,7 +318,7 @@ column_of(ItemSpan spec)
 	return dyn_column_identifier(attribute);
 }
 
-/* CREATE INDEX for a secondary index; NULL if the primary key is the same. */
+/* CREATE INDEX for a secondary index; NULL if the primary key has the same columns. */
 char *
 dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char *relation,
 					bool concurrently)
@@ -416,7 +416,7 @@ check_counts(const DynShape *shape)
 							dyn_max_projected_attributes));
 }
 
-/* What can be wrong with the indexes of a table together. */
+/* Checks that concern the indexes of a table together. */
 void
 dyn_shape_check(const DynShape *shape)
 {
@@ -447,9 +447,9 @@ dyn_shape_check(const DynShape *shape)
  */
 
 /*
- * Makes the table's triggers fire as they were made to, for whoever changes the table anyway: a
- * restore of data may have been at it.  The relation is locked and not open, as ALTER TABLE wants it,
- * and the caller is connected to SPI.
+ * Sets how the table's triggers fire back to how they were created: a restore of data may have
+ * changed it.  Called where the table is changed anyway.  The relation is locked and not open, as
+ * ALTER TABLE wants it, and the caller is connected to SPI.
  */
 void
 dyn_triggers_enable(Oid relid, const char *qualified)

@@ -1,6 +1,6 @@
 /*
  * shape.h
- *	  What a table of ours is made of, as far as its DDL goes.
+ *	  The shape of a table of items, from which its DDL is made.
  */
 #ifndef DYNAMO_TABLE_CATALOG_SHAPE_H
 #define DYNAMO_TABLE_CATALOG_SHAPE_H
@@ -28,7 +28,7 @@ typedef struct DynShapeColumn
 	const char *column; /* not quoted */
 } DynShapeColumn;
 
-/* index.c: a definition as the schema has it */
+/* index.c: the definition of an index from the schema */
 extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 								 DynIndex *index);
 extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,

@@ -1,19 +1,19 @@
 /*
  * table.h
- *	  What a table of ours is, as pg_catalog says it: the cached schema.
+ *	  The schema of a table of items, read from pg_catalog and cached.
  *
- * A table is ours if it has a column "item" of type dyn_item, a primary key, and the derive
- * trigger.  The primary key's columns are the table's keys in order; the trigger's first arguments
- * say which attribute and type each is derived from.  An argument more for each secondary index
- * is its definition, see ground/index_spec.h, and the last one may be settings, see
+ * A table is a table of items if it has a column "item" of type dyn_item, a primary key, and the
+ * derive trigger.  The primary key's columns are the table's keys in order; the trigger's first
+ * arguments say which attribute and type each is derived from.  One more argument for each
+ * secondary index is its definition, see ground/index_spec.h, and the last one may be settings, see
  * ground/table_settings.h.
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project
  *		plain.c			whether a table is one of items and nothing beside it
- *		unsupported.c	tables that have the shape and cannot be used
+ *		unsupported.c	tables that have the shape but cannot be used
  *		lookup.c		from DynamoDB's names to relations and columns
- *		rights.c		who may know of a relation and lock it, looked at before locks
+ *		rights.c		which roles may know of a relation and lock it
  *		resource.c		tables as calls name them: found, locked, their settings changed
  *		listing.c		the tables of the database, by what they have
  *		describe.c		a table as DynamoDB describes it
@@ -55,8 +55,8 @@ typedef struct DynKey
 } DynKey;
 
 /*
- * A secondary index, or the table's own key as one.  Its entries are ordered by its columns:
- * the partition key's, the sort key's, and the table's keys that are not among them.
+ * A secondary index, or the table's own key as one.  Its entries are ordered by its columns: those
+ * of the partition key, of the sort key, and of the table's keys that are not among them.
  */
 typedef struct DynIndex
 {
@@ -74,8 +74,8 @@ typedef struct DynIndex
 } DynIndex;
 
 /*
- * An entry of the schema cache.  It lives until the end of the transaction in which it was
- * looked up, even if it is invalidated meanwhile, so callers may keep the pointer for a call.
+ * An entry of the schema cache.  It lives until the end of the transaction in which it was looked
+ * up, even if it is invalidated meanwhile, so callers may keep the pointer during a call.
  */
 typedef struct DynTable
 {
@@ -89,18 +89,18 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */
-	bool unsupported; /* it is not to be used, see unsupported.c */
+	bool unsupported; /* it cannot be used, see unsupported.c */
 	bool plain; /* it can be read without the executor, see plain.c */
 	bool bare; /* and written */
 	int nkeys; /* 1: partition key only */
-	int nattributes; /* that are keys: the table's, then those of indexes only */
-	int ncolumns; /* derived columns: of these, then of time to live */
+	int nattributes; /* key attributes: the table's, then those of indexes only */
+	int ncolumns; /* derived columns: of the key attributes, then of time to live */
 	DynKey *keys;
 	DynIndex primary;
 	int nindexes;
 	DynIndex *indexes; /* in the order of the trigger's arguments */
 	DynIndex *ttl; /* time to live as an index of one column; NULL if there is none */
-	int nbtrees; /* valid ones beside the primary key's, each once */
+	int nbtrees; /* valid btrees beside the primary key's, each once */
 	const DynIndex **btrees;
 	DynSettings settings;
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
@@ -143,7 +143,7 @@ extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *se
 /* listing.c */
 extern List *dyn_tables_with_setting(const char *member);
 
-/* A trigger as pg_trigger has it: tables of others are looked through without a lock on them. */
+/* A trigger as pg_trigger has it: lists read the tables of other roles without a lock on them. */
 typedef struct DynListedTrigger
 {
 	Oid relid;
@@ -154,25 +154,26 @@ extern List *dyn_listed_triggers(Oid relid, DynTriggerRole role);
 extern bool dyn_is_named_alone(Oid relid);
 extern bool dyn_listed_settings(bytea *arguments, DynSettings *settings);
 
-/* A table in a list, which waits for nobody. */
+/* A table in a list, which is made without waiting for locks. */
 typedef struct DynListed
 {
 	Oid relid;
 	Relation
-		rel; /* under the lock of a reader; NULL: somebody has locked the table or an index of it */
+		rel; /* under the lock of a reader; NULL: another session has locked the table or an index
+		      * of it */
 	DynTable *table; /* likewise */
 	DynSettings settings; /* in any case */
 	List *indexes; /* that are locked with it */
 } DynListed;
 
-/* False if it is gone, broken, or none of ours. */
+/* False if it is gone, broken, or no table of items. */
 extern bool dyn_open_listed(Oid relid, DynListed *listed);
 extern void dyn_close_listed(DynListed *listed);
 extern char *dyn_listed_name(const DynListed *listed); /* quoted */
 
 /*
- * Lock a table and its indexes, which reading its schema and planning lock too, without waiting; false and nothing is locked
- * if one of them is not to be had.
+ * Lock a table and its indexes, which reading its schema and planning lock too, without waiting.
+ * Returns false, with nothing locked, if one of the locks is not available.
  */
 extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);
 

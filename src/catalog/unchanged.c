@@ -2,9 +2,9 @@
  * unchanged.c
  *	  Rows that stay as they are.
  *
- * The direct store asks before it writes.  In the statements of the SPI store it is the derive trigger
- * that asks: it comes after the row was locked, after the policies that say which rows may be updated,
- * and after the BEFORE triggers of users, and nothing is written before it.
+ * The direct store asks before it writes.  In the statements of the SPI store the derive trigger
+ * asks: it runs after the row was locked, after the policies that decide which rows may be updated,
+ * and after users' BEFORE triggers, and before anything is written.
  */
 #include "postgres.h"
 
@@ -37,14 +37,14 @@ dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls, const
 			continue;
 		if (old_nulls[i] != new_nulls[i])
 			return false;
-		/* sizes first: what is in TOAST is fetched only if they are the same */
+		/* sizes first: values in TOAST are fetched only if the sizes are equal */
 		if (!old_nulls[i] && !datum_image_eq(old[i], new[i], column->attbyval, column->attlen))
 			return false;
 	}
 	return true;
 }
 
-/* To have found a row as it was to be is to have read it, whatever snapshot has found it. */
+/* A row that was found unchanged counts as read, whatever snapshot has found it. */
 void
 dyn_row_kept(Relation rel, HeapTuple row)
 {
@@ -64,8 +64,8 @@ trigger_depth(void)
 }
 
 /*
- * Whether a policy asks more of an updated row than of a row that may be updated: then it has to be
- * asked, and only a write does that.
+ * Whether a policy has a stricter condition for updated rows than for rows that may be updated.
+ * Only a write evaluates that condition.
  */
 static bool
 policies_check_updates(const DynTable *table)
@@ -101,7 +101,7 @@ dyn_statement_begin(DynStatement *statement, const DynTable *table)
 }
 
 /*
- * Ends what dyn_statement_begin() has begun.  The caller calls it after an error too, because the
+ * Ends what dyn_statement_begin() has begun.  It must be called after an error too, because the
  * list of statements points to the caller's stack.
  */
 void
@@ -111,8 +111,8 @@ dyn_statement_end(const DynStatement *statement)
 }
 
 /*
- * Whether the running statement is one of ours on that relation.  The statements of users' triggers
- * are deeper, and those of their rules are on other relations.
+ * Whether the running statement is one of the extension's on that relation.  Statements of users'
+ * triggers have a greater nesting depth, and those of their rules are on other relations.
  */
 static bool
 is_ours(const DynStatement *statement, Relation rel)
@@ -122,8 +122,8 @@ is_ours(const DynStatement *statement, Relation rel)
 }
 
 /*
- * Called by a trigger before an update.  True if nothing is to be written: the row is locked, and
- * counted.
+ * Called by a trigger before an update.  Returns true if nothing is to be written; the row is
+ * locked, and was counted.
  */
 bool
 dyn_statement_keeps(Relation rel, HeapTuple old, HeapTuple new)

@@ -2,8 +2,8 @@
  * unchanged.h
  *	  Rows that a write by the functions would leave as they are: they are locked, not written.
  *
- * What counts is the whole row, every column by its bytes.  So a row whose columns do not follow
- * its item yet, because they are younger than it, is written.
+ * The whole row is compared, each column by its bytes.  So a row that is older than one of its
+ * derived columns, and lacks its value, is written.
  */
 #ifndef DYNAMO_TABLE_CATALOG_UNCHANGED_H
 #define DYNAMO_TABLE_CATALOG_UNCHANGED_H
@@ -13,14 +13,15 @@
 #include "catalog/table.h"
 
 /*
- * A statement that writes items for one of the functions.  The derive trigger takes back what would
- * change nothing, and counts it here, so that nobody takes it for what a user's trigger has taken back.
+ * A statement that writes items for one of the functions.  The derive trigger suppresses an update
+ * that would change nothing, and counts it here, so that it is not taken for one that a user's
+ * trigger has suppressed.
  */
 typedef struct DynStatement
 {
 	Oid relid;
 	bool keeps; /* it may leave rows unwritten */
-	int depth; /* of the triggers that are running when it begins */
+	int depth; /* depth of running triggers when it begins */
 	uint64 kept;
 	struct DynStatement *outer; /* triggers may make calls of their own */
 } DynStatement;

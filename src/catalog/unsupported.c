@@ -2,12 +2,12 @@
  * unsupported.c
  *	  Tables that cannot be used as tables of items, although they have the shape.
  *
- * Both stores read and write one relation, and take its primary key for unique.  Rows of child
- * tables are beyond that key: a query sees them, a write does not.  Rows of a table that Citus
- * manages are elsewhere altogether.
+ * Both stores read and write one relation, and rely on its primary key being unique.  That key does
+ * not cover rows of child tables: a query sees them, a write does not.  Rows of a table that Citus
+ * manages are in other relations.
  *
- * Whatever makes a table one of these changes its relcache entry: a child that is added, the columns
- * that are merged with those of a parent, and Citus itself.  Nothing need tell when it is over.
+ * Whatever makes a table unsupported invalidates its relcache entry: adding a child table, merging
+ * columns with those of a parent, and Citus itself.  The end of such a state need not be noticed.
  */
 #include "postgres.h"
 
@@ -21,12 +21,15 @@
 
 #include "catalog/table.h"
 
-/* Citus' catalog of the tables that it manages, and its index.  Only superusers create tables there. */
+/*
+ * Citus' catalog of the tables that it manages, and its index.  Only superusers can create tables
+ * in that schema.
+ */
 #define CITUS_TABLES "pg_dist_partition"
 #define CITUS_TABLES_INDEX "pg_dist_partition_logical_relid_index"
 #define CITUS_TABLES_RELATION "logicalrelid"
 
-/* relhassubclass alone may be a trace of children that are gone. */
+/* relhassubclass may still be set after the last child was dropped. */
 bool
 dyn_has_children(Relation rel)
 {
