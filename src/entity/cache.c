@@ -1,9 +1,10 @@
 /*
  * cache.c
- *	  The declarations of tables that are in use, kept parsed.
+ *	  The session's cache of parsed declarations.
  *
- * Kept as schemas are (catalog/schema.c): invalidation only marks an entry, the next look-up
- * replaces it, and what was replaced is freed when the transaction ends, as somebody may be using it.
+ * It works like the cache of schemas (catalog/schema.c): invalidation only marks an entry, the next
+ * look-up replaces it, and the old entry is freed when the transaction ends, since a caller may
+ * still use it.
  */
 #include "postgres.h"
 
@@ -34,7 +35,7 @@ static HTAB *entries = NULL;
 static MemoryContext model_context = NULL;
 static MemoryContext retired = NULL; /* what was replaced in this transaction */
 
-/* Counts invalidations, so that one that comes while declarations are read is not lost. */
+/* Counts invalidations, so that one that arrives while declarations are read is not lost. */
 static uint64 invalidations = 0;
 
 static void
@@ -49,7 +50,7 @@ mark_invalid(Oid relid)
 		entry->valid = entry->valid && OidIsValid(relid) && entry->key.relid != relid;
 }
 
-/* Types are named by schema, and may go or change their names. */
+/* Declarations name types with their schemas; types and schemas may be dropped or renamed. */
 static Subscriber subscriber = {.relation_changed = mark_invalid, .schemas = true, .types = true};
 
 static void
@@ -112,9 +113,9 @@ read_entry(Relation rel, const ModelKey *key)
 }
 
 /*
- * Returns the declarations of one kind of an open table (ModelDeclaration) as model_declarations() does, from
- * the session's cache.  The list belongs to the cache, must not be changed, and is good until the
- * transaction ends, as is what model_parsed() makes of one.
+ * Returns the declarations of one kind of an open table (ModelDeclaration) as model_declarations()
+ * does, from the session's cache.  The list belongs to the cache, must not be changed, and is valid
+ * until the transaction ends, as is the result of model_parsed().
  */
 List *
 model_cached(Relation rel, ModelKind kind)
@@ -131,8 +132,8 @@ model_cached(Relation rel, ModelKind kind)
 }
 
 /*
- * Returns what parse makes of a declaration that model_cached() has given.  It is made once: all of
- * it is allocated beside the declaration, and what makes the one invalid makes the other so.
+ * Returns what parse makes of a declaration that model_cached() has given.  It is parsed once: the
+ * result is allocated in the declaration's memory context, and becomes invalid together with it.
  */
 void *
 model_parsed(ModelDeclaration *declaration, ModelParse parse, Relation rel, const DynTable *table)

@@ -11,7 +11,10 @@
 #include "ground/grid.h"
 #include "entity/chart.h"
 
-/* Wider than what anybody declares: nothing is cut, and a mistake does not fill the screen. */
+/*
+ * Wider than any sensible declaration, so that nothing is cut; but a mistake does not fill the
+ * screen.
+ */
 #define CHART_MAX_WIDTH 1000
 
 static const char *const formats[] = {"text", "markdown", NULL};
@@ -67,7 +70,7 @@ append_character(StringInfo out, char c)
 		appendStringInfoChar(out, (unsigned char) c < ' ' ? ' ' : c);
 }
 
-/* The longest run of backticks: code stands between longer ones. */
+/* The longest run of backticks: code is enclosed in a longer one. */
 static int
 longest_run(ItemSpan text)
 {
@@ -89,7 +92,7 @@ append_ticks(StringInfo out, int n)
 		appendStringInfoChar(out, '`');
 }
 
-/* What is written as a program has it: templates. */
+/* Cells in code format: templates. */
 char *
 chart_code(const Chart *chart, ItemSpan text)
 {
@@ -173,7 +176,7 @@ print_markdown(const Chart *chart, StringInfo out)
 	}
 }
 
-/* Behind what is there already, with an empty line in between.  A title may be NULL. */
+/* Appends the chart to out, after an empty line if out is not empty.  A title may be NULL. */
 void
 chart_print(const Chart *chart, const char *title, StringInfo out)
 {
@@ -187,7 +190,7 @@ chart_print(const Chart *chart, const char *title, StringInfo out)
 		print_markdown(chart, out);
 }
 
-/* Returns all that was printed from a function that returns a set of text, a line each. */
+/* Returns the printed lines from a function that returns SETOF text. */
 void
 chart_return(FunctionCallInfo fcinfo, const char *printed)
 {

@@ -2,8 +2,8 @@
  * declare.c
  *	  dyn_create_entity() and what goes with it: declaring entities, listing them, enforcing them.
  *
- * A declaration that is well-formed may still be a mistake that shows only with the data; what
- * can be seen of that is a WARNING.
+ * A declaration that is well-formed may still be a mistake that shows only with the data; mistakes
+ * that can be detected now are reported by a WARNING.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ keys_overlap(const EntityKey *a, const EntityKey *b)
 	return false;
 }
 
-/* Two entities whose items could have the same key are told of (docs/semantics.md, M07). */
+/* Warns of two entities whose items could have the same key (docs/semantics.md, M07). */
 static void
 warn_same_key(const DynTable *table, const Entity *entity, const Entity *other)
 {
@@ -52,7 +52,10 @@ warn_same_key(const DynTable *table, const Entity *entity, const Entity *other)
 			 errhint("Begin keys of each with a prefix of its own.")));
 }
 
-/* The index that has an attribute as a key beside this one, or NULL; *of_table: the table's key has it. */
+/*
+ * Returns another index that has the attribute as a key, or NULL; *of_table: the table's key has
+ * it.
+ */
 static const DynIndex *
 other_user(const DynTable *table, const DynIndex *index, int place)
 {
@@ -71,8 +74,8 @@ other_user(const DynTable *table, const DynIndex *index, int place)
 
 /*
  * An attribute that is in two keys cannot be changed in one alone (docs/semantics.md, M11, I26).
- * An index of the table's own keys in another order shares them on purpose, and a local index has
- * its partition key from the table.
+ * No warning is given for an index that has the table's own keys in another order, nor for the
+ * partition key of a local index, which is the table's.
  */
 static void
 warn_shared_attribute(const DynTable *table, const DynIndex *index)
@@ -190,7 +193,7 @@ warn(Relation rel, const DynTable *table, const Entity *entity)
 	{
 		const ModelDeclaration *declaration = lfirst(cell);
 
-		/* the one that is replaced need not be readable any more */
+		/* the replaced declaration need not be valid any more */
 		if (item_compare_bytes(declaration->name, entity->name) != 0)
 			warn_same_key(table, entity, entity_find(rel, table, declaration->name));
 	}

@@ -1,6 +1,6 @@
 /*
  * enforce.c
- *	  Items that must be one of the entities of their table.
+ *	  Enforcement: items must fit one of the entities of their table.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@ list_problems(const Entity *entity, List *problems)
 	return out.data;
 }
 
-/* A dump without security labels has none. */
+/* A table that was restored without security labels has no entities. */
 pg_noreturn static void
 fail_without_entities(Relation rel)
 {

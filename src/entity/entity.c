@@ -76,7 +76,7 @@ read_type(const FieldReader *reader, const Field *field, void *target, ItemSpan 
 	value_type_parse(item_payload(value), FIELD_POINTER(field, ValueType, target));
 }
 
-/* With its schema, whatever the search_path. */
+/* A type's name with its schema, whatever the search_path is. */
 static void
 print_type(JsonWriter *json, const Field *field, const void *target)
 {
@@ -198,8 +198,8 @@ entity_key(const Entity *entity, ItemSpan attribute)
 }
 
 /*
- * Returns the declared attribute that a template consists of, or NULL if the template has anything
- * else in it, or a path.
+ * Returns the declared attribute that a template consists of, or NULL if the template contains
+ * anything else, or a path.
  */
 static const EntityAttribute *
 entity_whole(const Entity *entity, const Template *t)
@@ -214,7 +214,7 @@ fail_key(const Entity *entity, const EntityKey *key, const char *message)
 	fail(entity, psprintf("key \"%s\" %s", item_quoted(key->attribute), message));
 }
 
-/* A placeholder must be of an attribute that its format is for. */
+/* The format of a placeholder must suit the type of its attribute. */
 static void
 check_part(const Entity *entity, const EntityKey *key, const TemplatePart *part)
 {
@@ -226,7 +226,7 @@ check_part(const Entity *entity, const EntityKey *key, const TemplatePart *part)
 				 psprintf("is made of attribute \"%s\", which is not declared",
 						  item_quoted(part->path[0])));
 	type = attribute->type.type;
-	/* what is in a map is seen when it is there */
+	/* the type of a value in a map is known only with the item */
 	if (part->npath > 1)
 	{
 		if (type != ITEM_M)
@@ -399,7 +399,7 @@ parse_key(Entity *entity, const DynTable *table, ItemSpan attribute, ItemSpan va
 	EntityKey *key = &entity->keys[entity->nkeys];
 	const EntityAttribute *whole;
 
-	/* the schema, which may be where it is, does not live as long */
+	/* the name may point into the schema, which does not live as long */
 	key->attribute = (ItemSpan){pnstrdup(attribute.data, attribute.len), attribute.len};
 	key->place = place_of(table, attribute);
 	if (key->place < 0 && is_new)
@@ -413,7 +413,7 @@ parse_key(Entity *entity, const DynTable *table, ItemSpan attribute, ItemSpan va
 	entity->nkeys++;
 }
 
-/* An attribute that all templates of a key are made of. */
+/* Returns an attribute that all templates of a key consist of. */
 static void
 require_attributes(Entity *entity, const EntityKey *key)
 {
@@ -578,7 +578,7 @@ entity_print(const Entity *entity)
  * Those of a table
  */
 
-/* Where a declaration is that cannot be read any more. */
+/* Error context: names the declaration that cannot be read. */
 typedef struct ReadContext
 {
 	const char *table;
@@ -594,8 +594,9 @@ add_context(void *arg)
 }
 
 /*
- * With the rights of the table's owner, who has declared it: whoever writes items need not be allowed to use
- * the schemas of their types, as he need not for the types of columns.
+ * Declarations are parsed with the rights of the table's owner, who has declared them: a role that
+ * writes items needs no USAGE on the schemas of their types, as it needs none for the types of
+ * columns.
  */
 static void *
 read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *table)
@@ -621,7 +622,7 @@ read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *t
 
 /*
  * Returns the entities of an open table, in the order in which they were declared; NIL if there are
- * none.  They are the session's cache's, and good until the transaction ends.
+ * none.  They belong to the session's cache, and are valid until the transaction ends.
  */
 List *
 entities_of(Relation rel, const DynTable *table)

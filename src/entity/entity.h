@@ -2,7 +2,7 @@
  * entity.h
  *	  Entities: what kinds of items a table holds, and how the keys of each are made.
  *
- * As an argument of the model's trigger (see model.h):
+ * A declaration in the table's label (see model.h):
  *
  *		{"entity": "Project", "type_attribute": "Type", "type": "Project",
  *		 "keys": {"pk": "ORG#<OrgId>", "sk": "PRO#<Kind>#<ProjectId:05>",
@@ -13,26 +13,27 @@
  *						"Id": {"type": "S text", "default": "ksuid"},
  *						"Description": {"type": "S text", "stored": "d"}}}
  *
- * "keys" are of the table's key attributes, which must all be there, and of attributes that are
- * keys of its indexes.  A list of templates is tried in order: the first one whose "when" holds,
- * attributes equal to plain values (null: not there), is taken.  A key of an index whose template lacks an attribute, or
- * of which none is taken, is absent: the item is not in the index.  A key of the table must be made.
+ * "keys" has the table's key attributes, all of which are required, and key attributes of its
+ * indexes.  A list of templates is tried in order: the first one whose "when" holds, attributes
+ * equal to plain values (null: absent), is taken.  A key of an index whose template lacks an
+ * attribute, or of which none is taken, is absent: the item is not in the index.  A key of the
+ * table must be made.
  *
- * The attributes of an application have the names of the declaration; "stored" is the name in
- * the item, where that is to be shorter.  Templates use the declared names.  Attributes that are not declared may be there too;
- * they keep their names and types.
+ * The attributes of an application have the names of the declaration; "stored" is the name in the
+ * item, where a shorter one is wanted.  Templates use the declared names.  Undeclared attributes
+ * are allowed too; they keep their names and types.
  *
- * "logical" below: by the names of the declaration, without the attributes that keys make and without the type attribute.
- * "stored": the item in the table.
+ * "logical" below means: by the names of the declaration, without the key attributes that templates
+ * make and without the type attribute.  "stored": the item in the table.
  *
  *		entity.c	declarations of entities: read, checked, printed, found
  *		declare.c	dyn_create_entity() and what goes with it
  *		model.c		where declarations of all kinds are kept: the arguments of a trigger
- *		item.c		between an application's attributes and stored items; what is wrong with an item
+ *		item.c		from an application's attributes to stored items and back; problems of an item
  *		functions.c	dyn_put_entity() and what goes with it: items by their logical attributes
  *		cache.c		the declarations of tables in use, kept parsed
- *		enforce.c	items that must be one of the entities
- *		refresh.c	dyn_refresh_entity(): keys made again, by the templates of now
+ *		enforce.c	enforcement: items must fit one of the entities
+ *		refresh.c	dyn_refresh_entity(): keys made again, by the current templates
  *		chart.c		charts of models: tables of text, plain or in Markdown
  *		key_chart.c	dyn_entity_chart(): the keys of all entities
  */
@@ -57,7 +58,7 @@ typedef struct EntityAttribute
 	ItemSpan name;
 	ItemSpan stored; /* the same, or shorter */
 	ValueType type;
-	bool required; /* declared so, or the table's key is never made without it */
+	bool required; /* declared as required, or needed for the table's key */
 	EntityDefault missing;
 	ValueReader *reader; /* NULL: the type of DynamoDB's says all */
 } EntityAttribute;
@@ -73,7 +74,7 @@ typedef struct EntityKey
 {
 	ItemSpan attribute;
 	ItemType type; /* S, N, B */
-	int place; /* in the table's keys, see DynTable; -1: an index that had it is gone */
+	int place; /* position in the table's keys, see DynTable; -1: its index was dropped */
 	bool of_table; /* of its primary key: it must be made */
 	int ntemplates;
 	EntityTemplate *templates;
@@ -92,15 +93,18 @@ typedef struct Entity
 } Entity;
 
 /*
- * What a declaration says, in the current memory context.  A new one is checked for keys as well, which the
- * table may lose later.
+ * What a declaration says, in the current memory context.  For a new one it is checked that the
+ * table has the keys; an older one may name keys that the table has lost.
  */
 extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
 extern char *entity_print(const Entity *entity);
 extern void entity_print_names(JsonWriter *json, const Entity *entity);
 extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);
 
-/* Of an open table: kept, and good until the transaction ends; or in the current memory context. */
+/*
+ * Of an open table: from the cache, valid until the transaction ends; or parsed into the current
+ * memory context.
+ */
 extern List *entities_of(Relation rel, const DynTable *table); /* in the order declared */
 extern const Entity *entity_find(Relation rel, const DynTable *table, ItemSpan name);
 extern const Entity *entity_read(Relation rel, const DynTable *table, ItemSpan name);
@@ -109,42 +113,47 @@ extern const EntityAttribute *entity_stored_attribute(const Entity *entity, Item
 extern const EntityKey *entity_key(const Entity *entity, ItemSpan attribute);
 
 /*
- * "Shown" is the stored item by the names of the declaration, keys and type attribute included:
- * what conditions and updates speak of.  entity_restored() is the way back, with the keys that the
- * attributes make; those of the table must be what they are in key.
+ * "Shown" is the stored item by the names of the declaration, with keys and type attribute:
+ * conditions and updates refer to it. entity_restored() converts back, with the keys that the
+ * attributes make; those of the table must be equal to those in key.
  */
 extern DynItem *entity_shown(const Entity *entity, const DynItem *stored);
 extern DynItem *entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key);
 
 /*
- * The stored item of logical attributes: NULLs left out, defaults filled in, types and required ones checked, the
- * type attribute and all keys added.  What does not fit is ERRCODE_DYN_VALIDATION.  Key attributes
- * may be among what is given if they are what the templates make.
+ * The stored item of logical attributes: NULLs left out, defaults filled in, types and required
+ * ones checked, the type attribute and all keys added.  Raises ERRCODE_DYN_VALIDATION if something
+ * does not fit.  Key attributes may be given if they equal what the templates make.
  */
 extern DynItem *entity_item(const Entity *entity, const DynItem *logical);
 
-/* The key attributes alone, of attributes that need not be more than these take. */
+/* The key attributes alone; only the attributes that their templates use are required. */
 extern DynItem *entity_keys(const Entity *entity, const DynItem *logical, bool table_only);
 
 /*
- * The stored item with the keys that its attributes make now: those of indexes made anew, added,
- * or removed; those of the table must not change.
+ * The stored item with the keys that its attributes make now: those of indexes are made again,
+ * added, or removed; those of the table must not change.
  */
 extern DynItem *entity_rekeyed(const Entity *entity, const DynItem *stored);
 
 /* The logical attributes of a stored item. */
 extern DynItem *entity_logical(const Entity *entity, const DynItem *stored);
 
-/* Whether an item is one by its type attribute, or without one by the form of its keys. */
+/*
+ * Whether an item is of the entity: by its type attribute or, without one, by the form of its keys.
+ */
 extern bool entity_has(const Entity *entity, const DynItem *stored);
 
 /*
- * What is wrong with an item that is one of the entity, as a list of texts ("\"GSI1SK\" is \"x\", its template makes
- * \"y\""); NIL: nothing.
+ * The problems of an item that is of the entity, as a list of texts ("\"GSI1SK\" is \"x\", its
+ * template makes \"y\""); NIL: nothing.
  */
 extern List *entity_problems(const Entity *entity, const DynItem *stored);
 
-/* An item that is about to be written to a table with the trigger enabled: it must be of one entity, and right. */
+/*
+ * Checks an item before it is written to a table whose entities are enforced: it must fit one of
+ * them.
+ */
 extern void entity_enforce(Relation rel, const DynTable *table, const DynItem *item);
 
 #endif

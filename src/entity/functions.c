@@ -2,8 +2,9 @@
  * functions.c
  *	  Items of entities by the attributes of the application: a front end over the actions.
  *
- * A writer holds the table's lock from before he looks the entity up until his transaction ends,
- * and whoever declares waits for it: so no item is written by a declaration that is not the last one.
+ * A writer locks the table before it looks the entity up, and holds the lock until its transaction
+ * ends.  A call that changes the declaration waits for that, so no item is written by an outdated
+ * declaration.
  */
 #include "postgres.h"
 
@@ -20,7 +21,10 @@
  * Entities by name
  */
 
-/* The first two arguments of nearly all functions here; the third one is given too. */
+/*
+ * Reads the first two arguments of nearly all functions here, and checks that the third one is
+ * given.
+ */
 static const Entity *
 entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
 {
@@ -37,7 +41,10 @@ entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
 	return entity;
 }
 
-/* An item of another entity; one without any type is taken for what its key says. */
+/*
+ * Whether the type attribute of an item says that it is of another entity.  An item without one is
+ * accepted: its key decides.
+ */
 static bool
 is_another(const Entity *entity, const DynItem *stored)
 {
@@ -96,7 +103,7 @@ dyn_entity_item(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(entity_item(entity, PG_GETARG_DYN_ITEM(2)));
 }
 
-/* Types say what an item is; only where none does its key may. */
+/* An item's type attribute decides which entity it is; its key decides only if no type matches. */
 static const Entity *
 entity_of(List *entities, const DynItem *item)
 {
@@ -115,7 +122,7 @@ entity_of(List *entities, const DynItem *item)
 	return NULL;
 }
 
-/* dyn_entity_attributes(table_name, item): what is not made (docs/semantics.md, M10) */
+/* dyn_entity_attributes(table_name, item): without what templates make (docs/semantics.md, M10) */
 PG_FUNCTION_INFO_V1(dyn_entity_attributes);
 Datum
 dyn_entity_attributes(PG_FUNCTION_ARGS)
@@ -149,7 +156,7 @@ show_any(const DynItem *stored, void *arg)
 	return entity_shown(write->entity, stored);
 }
 
-/* What is changed or deleted must be what the caller believes. */
+/* An item that is changed or deleted must be of the entity that the caller names. */
 static DynItem *
 show_own(const DynItem *stored, void *arg)
 {
@@ -178,7 +185,7 @@ store_shown(const DynItem *shown, void *arg)
 	return entity_restored(write->entity, shown, write->key);
 }
 
-/* What is made cannot be set: it would be made again. */
+/* Attributes that templates make cannot be set: they would be overwritten. */
 static void
 check_update(const Expr *update, void *arg)
 {

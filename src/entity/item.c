@@ -1,8 +1,8 @@
 /*
  * item.c
- *	  Between an application's attributes and the items that are stored.
+ *	  From an application's attributes to stored items and back.
  *
- * Whatever is wrong is found as a text first: writing raises it as an error, checking lists it.
+ * Each problem is described by a text: writing raises it as an error, checking lists it.
  */
 #include "postgres.h"
 
@@ -57,7 +57,7 @@ printed(ItemSpan value)
  * Attributes
  */
 
-/* NULL, or why an attribute cannot have a value. */
+/* Returns why an attribute cannot have a value, or NULL. */
 static const char *
 value_problem(const EntityAttribute *attribute, ItemSpan value)
 {
@@ -73,7 +73,7 @@ value_problem(const EntityAttribute *attribute, ItemSpan value)
 					printed(value), value_type_print(&attribute->type));
 }
 
-/* NULL in the place of something else is nothing, as NULL in SQL is. */
+/* A NULL where the attribute has another type means that the attribute is absent, as in SQL. */
 static bool
 counts(const EntityAttribute *attribute, ItemSpan value)
 {
@@ -159,7 +159,7 @@ needs_default(const EntityAttribute *attribute, ItemChildren *map)
 		   (!item_find(map, attribute->name, &value) || !counts(attribute, value));
 }
 
-/* Without NULLs, and with defaults if these are wanted. */
+/* Leaves out NULLs, and adds defaults if they are wanted. */
 static DynItem *
 completed(const Entity *entity, const DynItem *logical, bool defaults)
 {
@@ -225,7 +225,7 @@ when_holds(const DynItem *when, ItemChildren *map)
 	return true;
 }
 
-/* Append a key's value with its tag, or nothing where there is none.  Returns what is wrong, or NULL. */
+/* Append a key's value with its tag, or nothing if it has none.  Returns the problem, or NULL. */
 static const char *
 append_key(const EntityKey *key, ItemSpan logical, StringInfo out)
 {
@@ -271,7 +271,7 @@ append_key(const EntityKey *key, ItemSpan logical, StringInfo out)
 	return NULL;
 }
 
-/* The keys that an item has by its attributes. */
+/* The keys that the templates make of an item's attributes. */
 typedef struct MadeKeys
 {
 	StringInfoData bytes;
@@ -313,7 +313,7 @@ build_keys(const Entity *entity, const MadeKeys *made, ItemBuilder *b)
 	{
 		ItemSpan value = made_key(made, i);
 
-		/* what is the attribute itself is there already */
+		/* a key that is an attribute itself is in the item already */
 		if (value.len == 0 || entity_stored_attribute(entity, entity->keys[i].attribute) != NULL)
 			continue;
 		item_build_name(b, entity->keys[i].attribute);
@@ -325,7 +325,7 @@ build_keys(const Entity *entity, const MadeKeys *made, ItemBuilder *b)
  * To be stored
  */
 
-/* Attributes that are given although they are made must be what is made. */
+/* Attributes that are given although templates make them must equal the result. */
 static void
 check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys *made)
 {
@@ -458,7 +458,7 @@ entity_keys(const Entity *entity, const DynItem *logical, bool table_only)
  * From what is stored
  */
 
-/* By the names of the declaration; keys and type attribute only if they are wanted. */
+/* Renames attributes to the names of the declaration; keys and type attribute only if wanted. */
 static DynItem *
 renamed(const Entity *entity, const DynItem *stored, bool made_too)
 {
@@ -480,7 +480,7 @@ renamed(const Entity *entity, const DynItem *stored, bool made_too)
 			name = attribute->name;
 		else
 		{
-			/* an attribute by its long name, which counts only where it has no other one */
+			/* an attribute is read by its declared name only if it is not stored by another one */
 			attribute = entity_attribute(entity, name);
 			if (attribute != NULL && item_find(&map, attribute->stored, &ignored))
 				continue;
@@ -504,7 +504,7 @@ entity_logical(const Entity *entity, const DynItem *stored)
 
 /*
  * Returns a stored item with its attributes by their declared names.  Where no attribute is stored
- * by another name, that is the given item itself, and no copy.
+ * by another name, it returns the given item itself, not a copy.
  */
 DynItem *
 entity_shown(const Entity *entity, const DynItem *stored)
@@ -517,7 +517,7 @@ entity_shown(const Entity *entity, const DynItem *stored)
 	return (DynItem *) stored;
 }
 
-/* An item that keeps its place: what it is now must be in it. */
+/* For an item that keeps its table key: the attributes must make the same key. */
 static void
 check_place(const Entity *entity, const DynItem *item, const DynItem *key)
 {
@@ -544,7 +544,7 @@ check_place(const Entity *entity, const DynItem *item, const DynItem *key)
 	}
 }
 
-/* Keys of before say nothing of what is to be. */
+/* Drops the old keys, which may not be taken for given ones. */
 static DynItem *
 without_made(const Entity *entity, const DynItem *shown)
 {
@@ -569,8 +569,8 @@ without_made(const Entity *entity, const DynItem *shown)
 
 /*
  * Returns the item to be stored for what entity_shown() has returned and the caller has changed,
- * with keys made anew and without defaults.  Raises ERRCODE_DYN_VALIDATION if a key of the table is
- * no longer that of key, or if the item does not fit the entity.
+ * with keys made again and without defaults.  Raises ERRCODE_DYN_VALIDATION if a key of the table
+ * is no longer that of key, or if the item does not fit the entity.
  */
 DynItem *
 entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key)
@@ -582,7 +582,7 @@ entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key)
 }
 
 /*
- * Returns a stored item with keys made anew from its attributes.  Raises ERRCODE_DYN_VALIDATION if
+ * Returns a stored item with keys made again from its attributes.  Raises ERRCODE_DYN_VALIDATION if
  * a key of the table would change, or if the item does not fit the entity.
  */
 DynItem *
@@ -597,7 +597,7 @@ entity_rekeyed(const Entity *entity, const DynItem *stored)
 
 /*
  * Returns whether a stored item is of the entity: by its type attribute or, if the entity has none,
- * by the form of the table's keys.  That the rest of the item fits is for entity_problems().
+ * by the form of the table's keys.  Whether the rest of the item fits is left to entity_problems().
  */
 bool
 entity_has(const Entity *entity, const DynItem *stored)

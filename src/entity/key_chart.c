@@ -34,7 +34,7 @@ append_template(const Chart *chart, const EntityTemplate *choice, StringInfo out
 	}
 }
 
-/* NULL: items of the entity have no such key. */
+/* Returns NULL if items of the entity have no such key. */
 static char *
 key_cell(const Chart *chart, const Entity *entity, ItemSpan attribute)
 {
@@ -59,7 +59,7 @@ key_cell(const Chart *chart, const Entity *entity, ItemSpan attribute)
 	return out.data;
 }
 
-/* The chart of an index: entities that are in it. */
+/* The chart of an index: the entities that are in it. */
 static void
 draw_index(ChartFormat format, const DynTable *table, const DynIndex *index, List *entities,
 		   StringInfo out)

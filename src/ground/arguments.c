@@ -1,6 +1,6 @@
 /*
  * arguments.c
- *	  Arguments of SQL functions, and the choices and numbers that they are.
+ *	  Arguments of SQL functions; choices and numbers in them.
  */
 #include "postgres.h"
 

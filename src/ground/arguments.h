@@ -1,14 +1,17 @@
 /*
  * arguments.h
- *	  Arguments of SQL functions by their place, where NULL is what is not given; and choices and
- *	  numbers, which arguments, requests and declarations read by the same rules.
+ *   Arguments of SQL functions by their position, where NULL means not given; and choices and
+ *   numbers, which arguments, requests and declarations read by the same rules.
  */
 #ifndef DYNAMO_TABLE_GROUND_ARGUMENTS_H
 #define DYNAMO_TABLE_GROUND_ARGUMENTS_H
 
 #include "item/item.h"
 
-/* The parameter is for messages; choices end with NULL, and their numbers are those of an enum. */
+/*
+ * parameter is the name for messages; choices is a list that ends with NULL, in the order of an
+ * enum.
+ */
 extern int option_choice(const char *parameter, ItemSpan value, const char *const *choices);
 extern int64 option_positive(const char *parameter, int64 value);
 

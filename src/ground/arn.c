@@ -3,11 +3,12 @@
  *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
  *	  streams, which go on with /stream/LABEL.
  *
- * Region and account say nothing here, and are whatever the settings have.  An ARN that is given
- * may have any: only the name counts, so that programs may keep those of an account they have left.
+ * Region and account have no meaning here.  ARNs that are printed have those of the settings.  ARNs
+ * that are given may have any: only the table's name counts, so that programs may keep the ARNs of
+ * another account.
  *
- * Tables that SQL makes may have names that DynamoDB's cannot.  What these have beyond the characters
- * of DynamoDB's names is in an ARN as in a URL: "%2F".
+ * Tables that are created by SQL may have names that DynamoDB does not allow.  Other characters
+ * than those of DynamoDB's names are escaped in an ARN as in a URL: "%2F".
  */
 #include "postgres.h"
 
@@ -43,7 +44,10 @@ dyn_arn_init(void)
 							   NULL);
 }
 
-/* Skip a part that ends with a colon, and is what is expected unless that is NULL. */
+/*
+ * Skip a part that ends with a colon.  False unless the part is the expected one, or expected is
+ * NULL.
+ */
 static bool
 skip_part(ItemSpan *rest, const char *expected)
 {
@@ -59,7 +63,10 @@ skip_part(ItemSpan *rest, const char *expected)
 	return true;
 }
 
-/* Whether it is the ARN of a table or of something in it; what comes behind the table's "table/". */
+/*
+ * Whether the text is the ARN of a table or of something in it; *rest becomes what follows
+ * "table/".
+ */
 static bool
 parse_arn(ItemSpan arn, ItemSpan *name)
 {
@@ -90,7 +97,7 @@ append_name(StringInfo out, ItemSpan name)
 	}
 }
 
-/* The byte that a '%' and two hexadecimal digits stand for; -1: it is none. */
+/* The byte that '%' and two hexadecimal digits mean; -1 if the text has no such escape. */
 static int
 escaped_byte(const char *text, uint32 len)
 {
@@ -103,7 +110,10 @@ escaped_byte(const char *text, uint32 len)
 	return byte;
 }
 
-/* What the part of an ARN stands for: the name as it is, or a copy.  False: it is not one of ours. */
+/*
+ * Decodes the name in an ARN: *name points to the text itself, or to a copy.  False if the text is
+ * not escaped as these ARNs are.
+ */
 static bool
 parse_name(ItemSpan *name)
 {
@@ -130,14 +140,17 @@ parse_name(ItemSpan *name)
 	return pg_verifymbstr(copy, (int) len, true);
 }
 
-/* Whether it is the ARN of a table, and which one's.  The name points into arn, or is palloc'd. */
+/*
+ * Whether the text is the ARN of a table, and of which one.  The name points into arn, or is
+ * palloc'd.
+ */
 bool
 dyn_parse_table_arn(ItemSpan arn, ItemSpan *name)
 {
 	return parse_arn(arn, name) && parse_name(name);
 }
 
-/* Whether it is the ARN of a stream: of which table, and what stands for the label. */
+/* Whether the text is the ARN of a stream, of which table, and the text of the label. */
 bool
 dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
 {
@@ -215,7 +228,7 @@ dyn_stream_arn(ItemSpan table, int64 label)
 	return arn.data;
 }
 
-/* Returns the value of dynamo_table.arn_region, which is good until the setting changes. */
+/* Returns the value of dynamo_table.arn_region, which is valid until the setting changes. */
 const char *
 dyn_arn_region(void)
 {

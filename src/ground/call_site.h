@@ -1,6 +1,6 @@
 /*
  * call_site.h
- *	  What a function may keep in fn_extra from one call to the next.
+ *	  Whether a function may keep something in fn_extra from one call to the next.
  */
 #ifndef DYNAMO_TABLE_CALL_SITE_H
 #define DYNAMO_TABLE_CALL_SITE_H
@@ -9,8 +9,8 @@
 #include "nodes/primnodes.h"
 
 /*
- * Whether an argument is the same in all calls that share fn_extra.  get_fn_expr_arg_stable() would not
- * do: it is true for parameters, and PL/pgSQL changes these between calls of one expression.
+ * Whether an argument is the same in all calls that share fn_extra. get_fn_expr_arg_stable() is not
+ * enough: it is true for parameters, which PL/pgSQL changes between calls of one expression.
  */
 static inline bool
 call_argument_is_constant(const FmgrInfo *flinfo, int i)

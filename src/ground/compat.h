@@ -26,12 +26,12 @@ struct Node;
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
-/* 18 puts it first, and dropped the old name. */
+/* 18 moved the argument to the front, and dropped the old name. */
 #if !PG18_GE
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* 18 can name a deferrable one as well, which no ON CONFLICT can use. */
+/* 18 can return a deferrable primary key too, which ON CONFLICT cannot use. */
 #if PG18_GE
 #define primary_key_index(rel) RelationGetPrimaryKeyIndex((rel), false)
 #else
@@ -79,14 +79,14 @@ struct Node;
 #define log_logical_message(prefix, text, len) LogLogicalMessage((prefix), (text), (len), true)
 #endif
 
-/* 17 has decoded tuples as such, without a buffer around them. */
+/* 17 passes decoded tuples directly, without a buffer around them. */
 #if PG17_GE
 #define decoded_tuple(tuple) (tuple)
 #else
 #define decoded_tuple(buffer) ((buffer) == NULL ? NULL : &(buffer)->tuple)
 #endif
 
-/* 16 tells of progress itself while a plugin writes nothing. */
+/* 16 reports progress by itself while a plugin writes nothing. */
 #define PLUGIN_TELLS_PROGRESS (!PG16_GE)
 
 /* 16 brought soft errors here too. */
@@ -102,14 +102,14 @@ struct Node;
 #define parse_type_name(text) typeStringToTypeName(text)
 #endif
 
-/* 17 lets an extension name what it waits for. */
+/* 17 lets an extension define wait events. */
 #if PG17_GE
 #define custom_wait_event(name) WaitEventExtensionNew(name)
 #else
 #define custom_wait_event(name) PG_WAIT_EXTENSION
 #endif
 
-/* 17 lets the caller own the lexer's struct. */
+/* 17 lets the caller allocate the lexer's struct. */
 #if PG17_GE
 #define make_json_lexer(json, len) makeJsonLexContextCstringLen(NULL, (json), (len), PG_UTF8, false)
 #else
@@ -117,7 +117,7 @@ struct Node;
 	makeJsonLexContextCstringLen((char *) (json), (len), PG_UTF8, false)
 #endif
 
-/* 16 hands the table down with its index; 17 dropped the snapshot of old_snapshot_threshold. */
+/* 16 passes the table along with its index; 17 dropped the snapshot of old_snapshot_threshold. */
 #if PG17_GE
 #define bt_search(index, table, key, buffer) _bt_search((index), (table), (key), (buffer), BT_READ)
 #elif PG16_GE
@@ -127,7 +127,7 @@ struct Node;
 #define bt_search(index, table, key, buffer) _bt_search((index), (key), (buffer), BT_READ, NULL)
 #endif
 
-/* 17 has no old_snapshot_threshold any more; with it, pages of an index tell what is too old. */
+/* 17 removed old_snapshot_threshold; before, reading a page of an index checks for it. */
 #if PG17_GE
 #define OldSnapshotThresholdActive() false
 #endif
@@ -141,7 +141,7 @@ struct Node;
 	RelationGetBufferForTuple((rel), (len), InvalidBuffer, (options), NULL, (vm_buffer), NULL)
 #endif
 
-/* 16 tells of an update that only summarizing indexes have to know. */
+/* 16 reports updates that only summarizing indexes must be told of. */
 #if PG16_GE
 #define UpdateIndexes TU_UpdateIndexes
 #define NO_INDEXES_TO_UPDATE TU_None
@@ -150,35 +150,35 @@ struct Node;
 #define NO_INDEXES_TO_UPDATE false
 #endif
 
-/* 18 tells regular backends from all others. */
+/* 18 distinguishes regular backends from all others. */
 #if PG18_GE
 #define is_background_worker(process) (!(process)->isRegularBackend)
 #else
 #define is_background_worker(process) ((process)->isBackgroundWorker)
 #endif
 
-/* 17 put the virtual transaction's id together. */
+/* 17 combined the parts of the virtual transaction's ID in one struct. */
 #if PG17_GE
 #define my_local_xid() (MyProc->vxid.lxid)
 #else
 #define my_local_xid() (MyProc->lxid)
 #endif
 
-/* 16 has a reason of invalidation where 15 has the place that the slot had before. */
+/* 16 records the reason of an invalidation; 15 records the place that the slot had before. */
 #if PG16_GE
 #define slot_is_invalid(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
 #else
 #define slot_is_invalid(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 #endif
 
-/* 18 refuses a slot that is invalid here, and decoding takes it for granted; before, decoding looks. */
+/* 18 refuses an invalid slot here, and decoding relies on that; before 18, decoding checks. */
 #if PG18_GE
 #define acquire_slot(name) ReplicationSlotAcquire((name), true, true)
 #else
 #define acquire_slot(name) ReplicationSlotAcquire((name), true)
 #endif
 
-/* 16 can insert into summarizing indexes alone. */
+/* 16 can insert into summarizing indexes only. */
 #if PG16_GE
 #define insert_index_entries(info, slot, estate) \
 	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL, false)
@@ -187,7 +187,7 @@ struct Node;
 	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL)
 #endif
 
-/* 17 has slots that standbys take over; they may not be ahead of any that does. */
+/* 17 has failover slots, which may not be ahead of the standbys that take them over. */
 #if PG17_GE
 #define slot_is_failover(slot) ((slot)->data.failover)
 #define slot_may_confirm(slot, lsn) \
@@ -197,7 +197,7 @@ struct Node;
 #define slot_may_confirm(slot, lsn) true
 #endif
 
-/* 18 has foreign keys that are declared and not enforced. */
+/* 18 has foreign keys that are NOT ENFORCED. */
 #if PG18_GE
 #define foreign_key_is_enforced(key) ((key)->conenforced)
 #else

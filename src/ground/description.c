@@ -162,8 +162,8 @@ description_read(Oid relid)
 }
 
 /*
- * Writes it to the label of a table, which the caller has locked under at least
- * ShareUpdateExclusiveLock before it was read.
+ * Writes the settings to the label of a table.  The caller has taken at least
+ * ShareUpdateExclusiveLock before it read them.
  */
 void
 description_write(Oid relid, const DynDescription *description)
@@ -199,7 +199,7 @@ find_units(const DynDescription *description, ItemSpan index)
 	return NULL;
 }
 
-/* Returns the units of an index; none, if nothing is said of it. */
+/* Returns the units of an index; zeros if the label has none. */
 DynCapacity
 description_capacity(const DynDescription *description, ItemSpan index)
 {
@@ -208,7 +208,7 @@ description_capacity(const DynDescription *description, ItemSpan index)
 	return units == NULL ? (DynCapacity){0} : units->capacity;
 }
 
-/* Sets the units of an index; without any, nothing is said of it. */
+/* Sets the units of an index; with zeros, its entry in the label is removed. */
 void
 description_set_capacity(DynDescription *description, ItemSpan index, DynCapacity capacity)
 {
@@ -251,9 +251,9 @@ description_check_capacity(DynBilling billing, const DynCapacity *capacity, cons
 }
 
 /*
- * Sets the billing mode; capacity is NULL if none is given with it.  A table that is billed by
- * request has no units, and its indexes lose theirs.  Raises ERRCODE_DYN_VALIDATION if the units do
- * not go with the mode.
+ * Sets the billing mode; capacity is NULL if none is given with it.  A table with PAY_PER_REQUEST
+ * has no units, and its indexes lose theirs.  Raises ERRCODE_DYN_VALIDATION if the units do not go
+ * with the mode.
  */
 void
 description_set_billing(DynDescription *description, DynBilling billing,
@@ -296,7 +296,7 @@ has_nul(ItemSpan span)
 	return memchr(span.data, '\0', span.len) != NULL;
 }
 
-/* The place of a tag, or where it would be. */
+/* The position of a tag, or the position where it would be inserted. */
 static int
 tag_place(const DynDescription *description, ItemSpan key, bool *found)
 {
@@ -322,7 +322,7 @@ check_tag(ItemSpan key, ItemSpan value)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must not begin with aws:");
 }
 
-/* A copy that may be changed, with room for one more. */
+/* A copy that the caller may change, with room for one more. */
 static void
 copy_tags(DynDescription *description)
 {

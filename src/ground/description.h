@@ -1,6 +1,6 @@
 /*
  * description.h
- *	  What is said of a table only to be described: the settings in its label.
+ *	  Settings of a table that are stored only to be described: those in its label.
  *
  * As a member of the label (label.h) it is a JSON object, like
  *
@@ -9,7 +9,7 @@
  *		 "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 1}},
  *		 "tags": {"team": "a"}}
  *
- * Nothing that rows depend on is here: that is in the derive trigger (table_settings.h).
+ * Settings that rows depend on are not here but in the derive trigger (table_settings.h).
  */
 #ifndef DYNAMO_TABLE_GROUND_DESCRIPTION_H
 #define DYNAMO_TABLE_GROUND_DESCRIPTION_H
@@ -28,7 +28,10 @@ typedef enum DynBilling
 	DYN_PROVISIONED
 } DynBilling;
 
-/* Units that a table or an index is said to have; 0: none.  They limit nothing. */
+/*
+ * Capacity units that a table or an index is declared to have; 0: none.  They do not limit
+ * anything.
+ */
 typedef struct DynCapacity
 {
 	int64 read;
@@ -48,7 +51,7 @@ typedef struct DynTag
 	ItemSpan value;
 } DynTag;
 
-/* The units of a global index, which may be gone. */
+/* The units of a global index, which may no longer exist. */
 typedef struct DynIndexUnits
 {
 	ItemSpan index;

@@ -1,6 +1,6 @@
 /*
  * errors.c
- *	  dyn_error_name(): from an SQLSTATE to the DynamoDB exception it stands for; raising one.
+ *	  dyn_error_name(): from an SQLSTATE to the name of its DynamoDB exception; raising one.
  */
 #include "postgres.h"
 

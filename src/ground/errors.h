@@ -34,7 +34,7 @@ enum DynErrorCode
 	DYN_ERROR_LIST(DYN_ERROR_ENUM)
 };
 
-/* An error in the very words that DynamoDB has for it, which programs may look for. */
+/* Raises an error with exactly DynamoDB's message, which programs may compare. */
 pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
 
 #endif

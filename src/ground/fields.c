@@ -18,7 +18,7 @@ fields_fail(const FieldReader *reader, const char *message, const char *detail)
 	pg_unreachable();
 }
 
-/* The member in messages, with its object unless the reader names it by itself. */
+/* The member as messages name it, with its object unless the reader's fail function adds that. */
 static char *
 member_of(const FieldReader *reader, const char *name)
 {
@@ -26,7 +26,7 @@ member_of(const FieldReader *reader, const char *name)
 							  : psprintf("\"%s\" of %s", name, reader->of);
 }
 
-/* Raises the reader's error: the member must be what is wanted, such as "a string". */
+/* Raises the reader's error: the member must be of the wanted kind, such as "a string". */
 void
 field_fail(const FieldReader *reader, const char *name, const char *wanted)
 {
@@ -44,7 +44,7 @@ list_name(StringInfo list, const char *name)
  * Reading
  */
 
-/* What the values of each kind are; type 0: anything. */
+/* The JSON type of each kind's values; 0: any type. */
 static const struct
 {
 	ItemType type;
@@ -75,7 +75,10 @@ require_kind(const FieldReader *reader, const Field *field, ItemSpan value)
 				   field->wanted != NULL ? field->wanted : kinds[field->kind].wanted);
 }
 
-/* Returns the string in a member's value.  Raises the reader's error if it is none, or empty. */
+/*
+ * Returns the string in a member's value.  Raises the reader's error if the value is no string or
+ * is empty.
+ */
 ItemSpan
 field_string(const FieldReader *reader, const char *name, ItemSpan value)
 {
@@ -192,8 +195,8 @@ check_members(const FieldReader *reader, const Field *fields, const ItemChildren
 
 /*
  * Reads the members of a JSON object into a struct, in the current memory context; spans point into
- * the object.  fields ends with one without a name.  Raises the reader's error if the value is no
- * object, or a member is not known, missing though it is required, or not what its field takes.
+ * the object. fields ends with an entry without a name.  Raises the reader's error if the value is
+ * no object, or a member is not known, missing though it is required, or not what its field takes.
  */
 void
 fields_read(const FieldReader *reader, const Field *fields, void *target, ItemSpan object)

@@ -12,7 +12,7 @@
  *		fields_print(&json, fields, &place);
  *
  * Members are read and printed in the order of the table.  A member that is not in it is an error.
- * A field that is zero is not printed: the struct is all zero before it is read.
+ * A field that is zero is not printed; the struct must be zeroed before it is read into.
  */
 #ifndef DYNAMO_TABLE_GROUND_FIELDS_H
 #define DYNAMO_TABLE_GROUND_FIELDS_H
@@ -23,7 +23,7 @@ typedef enum FieldKind
 {
 	FIELD_STRING, /* ItemSpan */
 	FIELD_NAME, /* ItemSpan of a string that is not empty */
-	FIELD_TEXT, /* const char *: a copy of such a string, without U+0000; NULL: it is not there */
+	FIELD_TEXT, /* const char *: a copy of such a string, without U+0000; NULL: not given */
 	FIELD_BOOL, /* bool */
 	FIELD_NOT, /* bool: the opposite of the member */
 	FIELD_COUNT, /* int64, 0 or more */
@@ -34,12 +34,12 @@ typedef enum FieldKind
 
 typedef struct Field Field;
 
-/* Who reads, and how he says what is wrong. */
+/* The context of a reader: its subject, and the function that raises its errors. */
 typedef struct FieldReader
 {
 	/* raises an error; detail may be NULL */
 	void (*fail)(const struct FieldReader *reader, const char *message, const char *detail);
-	const char *of; /* "attribute \"Id\"", whose members messages speak of; NULL: fail says so */
+	const char *of; /* the object that messages name, like "attribute \"Id\""; NULL: fail adds it */
 	void *context; /* of fail and of the functions of fields */
 	bool null_is_missing; /* a member that is null is not there */
 } FieldReader;
@@ -51,10 +51,13 @@ struct Field
 	Size offset;
 	bool required;
 	bool always; /* printed even if it is zero */
-	const char *const *choices; /* end with NULL; an empty one cannot be given */
-	const char *wanted; /* what the member must be, for the error; NULL: by its kind */
+	const char *const *choices; /* the list ends with NULL; an empty string cannot be given */
+	const char *wanted; /* what the member must be, for the error; NULL: the text of its kind */
 
-	/* in place of what the kind does, if a member is there or not; print writes the name as well */
+	/*
+	 * replace the kind's functions, and are called even if the member is absent; print writes the
+	 * name too
+	 */
 	void (*read)(const FieldReader *reader, const Field *field, void *target, ItemSpan value);
 	void (*missing)(const FieldReader *reader, const Field *field, void *target);
 	void (*print)(JsonWriter *json, const Field *field, const void *target);
@@ -69,7 +72,10 @@ extern void fields_print(JsonWriter *json, const Field *fields, const void *targ
 extern void fields_print_object(JsonWriter *json, const char *name, const Field *fields,
 								const void *target);
 
-/* For functions of fields: any error; the member must be this; a string, not empty; a count. */
+/*
+ * For read functions of fields: raise any error; raise that the member must be something; read a
+ * string that is not empty; read a count.
+ */
 pg_noreturn extern void fields_fail(const FieldReader *reader, const char *message,
 									const char *detail);
 pg_noreturn extern void field_fail(const FieldReader *reader, const char *name, const char *wanted);

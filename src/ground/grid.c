@@ -28,7 +28,7 @@ grid_create(int ncolumns, int max_width)
 	return grid;
 }
 
-/* Append an empty row; what is set goes into the last one. */
+/* Append an empty row; cells are set in the last row. */
 void
 grid_add_row(Grid *grid)
 {
@@ -50,7 +50,7 @@ grid_add_rule(Grid *grid)
 	grid->rules[grid->nrows - 1] = true;
 }
 
-/* Characters that would move the cursor are written as JSON writes them. */
+/* Characters that would move the cursor are escaped as in JSON. */
 static int
 append_character(StringInfo out, const char *s)
 {
@@ -74,7 +74,7 @@ grid_set_text(Grid *grid, int column, ItemSpan text)
 {
 	StringInfoData out;
 	int width = 0;
-	int cut = 0; /* where the text ends if it has to be cut */
+	int cut = 0; /* end of the text if it has to be cut */
 	int cut_width = 0;
 
 	initStringInfo(&out);

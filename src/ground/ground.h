@@ -1,22 +1,22 @@
 /*
  * ground.h
- *	  What every layer stands on.  The Makefile includes this file before all others, so that no
- *	  source file can forget it.
+ *   What every layer uses.  The Makefile includes this file before all others, so that no source
+ *   file can omit it.
  *
- * Here is what others see of the library: what PostgreSQL looks up by name, and nothing else.
- * Libraries share one space of names, where the first that was loaded wins: a function of ours that
- * others can see may be called instead of their own of that name, and theirs instead of ours.  So
- * symbols are hidden unless they are PGDLLEXPORT.  From 16 on the server has it so; before, it marks
- * nothing.
+ * This file limits the symbols that the library exports to those that PostgreSQL looks up by name.
+ * Loaded libraries share one namespace, in which the library that was loaded first wins: without
+ * this, a function of the extension could be called in place of another library's function of the
+ * same name, and vice versa.  So symbols are hidden unless they are PGDLLEXPORT.  From 16 on the
+ * server does this itself; 15 does not.
  *
  *		compat.h			what differs between PostgreSQL 15, 16, 17 and 18
  *		errors.c			the SQLSTATEs, and errors in the words of DynamoDB
  *		settings.c			DynamoDB's limits as settings
  *		attempt.c			steps whose errors undo them alone
  *		invalidate.c		invalidation: one callback for all caches of the library
- *		call_site.h			what a function keeps from one call to the next
+ *		call_site.h			whether a function may keep something from one call to the next
  *		extension.c			the schema that the extension is in
- *		arguments.c			arguments of SQL functions, and the choices and numbers that they are
+ *		arguments.c			arguments of SQL functions; choices and numbers in them
  *		grid.c				tables of text
  *		json_writer.c		JSON, written as text
  *		fields.c			JSON objects whose members are fields of a struct

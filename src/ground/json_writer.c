@@ -15,7 +15,7 @@ json_writer(JsonStyle style)
 	return json_writer_into(makeStringInfo(), style);
 }
 
-/* Returns a writer that appends to a text.  The first thing that it writes has no comma before it. */
+/* Returns a writer that appends to a text.  It writes no comma before its first value. */
 JsonWriter
 json_writer_into(StringInfo text, JsonStyle style)
 {
@@ -50,7 +50,7 @@ write_colon(JsonWriter *json)
 }
 
 /*
- * Writes what stands before a value: a comma if one is needed, the name, and a colon.  The caller
+ * Writes what comes before a value: a comma if one is needed, the name, and a colon.  The caller
  * appends the value to the text.
  */
 void
@@ -66,8 +66,8 @@ json_write_name(JsonWriter *json, const char *name)
 }
 
 /*
- * Writes a name that is data, and escaped.  The value is written next, by a function that is given
- * NULL as the name.
+ * Writes a name that is data, which is escaped.  The value is written next, by a function that is
+ * given NULL as the name.
  */
 void
 json_write_member(JsonWriter *json, ItemSpan name)

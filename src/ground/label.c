@@ -118,7 +118,10 @@ check_form(const char *label)
 	}
 }
 
-/* Nobody else tells other sessions that the label has changed, which holds for partitions as well. */
+/*
+ * Invalidates the relcache entries of the table and its partitions: SECURITY LABEL itself does not
+ * tell other sessions that a label has changed.
+ */
 static void
 invalidate(Oid relid)
 {
@@ -233,7 +236,7 @@ label_member(List *members, const char *name)
 	return NULL;
 }
 
-/* Is the label of a table, and not one of a temporary table of another session, which only that can use. */
+/* True for the label of a table, unless it is a temporary table of another session. */
 static bool
 is_within_reach(const FormData_pg_seclabel *form)
 {
@@ -330,8 +333,8 @@ print(List *members)
 }
 
 /*
- * Writes the label of a table by the statement, so that its checks, event triggers and auditing see
- * it.  No member: the table has no label then.
+ * Writes the label of a table by SECURITY LABEL, so that the statement's checks, event triggers and
+ * auditing apply.  Without members, the label is removed.
  */
 void
 label_write(Oid relid, List *members)

@@ -1,6 +1,6 @@
 /*
  * label.h
- *	  What is said about a table: its security label of provider "dynamo_table".
+ *	  Declarations about a table: its security label of provider "dynamo_table".
  *
  * A label is a JSON object, like
  *
@@ -9,12 +9,12 @@
  *		 "migrations": [{"migration": "shop", …}, …],
  *		 "settings": {"deletion_protection": true, "tags": {"team": "a"}, …}}
  *
- * It is transactional, dumped with the table, kept by renaming, and gone with the table.  Changing
- * it takes a ShareUpdateExclusiveLock: readers and writers do not wait.  So nothing that running
- * writers must obey may depend on a label alone.
+ * It is transactional, dumped with the table, kept when the table is renamed, and dropped with it.
+ * Changing it takes a ShareUpdateExclusiveLock: readers and writers do not wait.  So nothing that
+ * running writers must obey may depend on a label alone.
  *
- * Anybody may read labels, and the table's owner may write what has this form and means nothing: a
- * label is checked where it is read, by the call that needs it.
+ * All users can read labels.  The table's owner can write labels by hand, so a well-formed label
+ * may still be invalid: the call that needs a label checks it.
  */
 #ifndef DYNAMO_TABLE_GROUND_LABEL_H
 #define DYNAMO_TABLE_GROUND_LABEL_H
@@ -30,7 +30,7 @@
 #define LABEL_MIGRATIONS "migrations"
 #define LABEL_SETTINGS "settings"
 
-/* A member of a label.  Those that are not known stay: a later version may have made them. */
+/* A member of a label.  Unknown members are kept: a later version may have written them. */
 typedef struct LabelMember
 {
 	const char *name;
@@ -47,8 +47,8 @@ extern const char *label_member(List *members, const char *name); /* NULL: it is
 extern List *label_with(List *members, const char *name, const char *json); /* NULL: without it */
 
 /*
- * Write it.  The caller is connected to SPI, and holds the lock under which it has read what it
- * changes.
+ * Write it.  The caller is connected to SPI, and still holds the lock under which it has read the
+ * label.
  */
 extern void label_write(Oid relid, List *members);
 

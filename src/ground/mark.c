@@ -34,7 +34,7 @@ static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "c
  * The secret
  */
 
-/* What the past knows may be gone by now, and its file with it. */
+/* A table that a historic snapshot shows may have been dropped since, and its file removed. */
 static bool
 is_there_now(Oid relid)
 {
@@ -53,7 +53,7 @@ is_there_now(Oid relid)
 	return found;
 }
 
-/* The first row, if a publication of all tables has brought others. */
+/* The first row; replication of all tables may have added others. */
 static bytea *
 first_secret(Relation rel)
 {
@@ -72,8 +72,9 @@ first_secret(Relation rel)
 }
 
 /*
- * The database's secret, in the catalogs as they are, or were if the past is decoded.  NULL if
- * there is none, as before the extension, or after what was then was dropped.
+ * The database's secret, by the current catalogs, or by those of the past while decoding.  NULL if
+ * there is none: the extension was not installed then, or that installation's table has been
+ * dropped since.
  */
 bytea *
 dyn_mark_secret(void)
@@ -114,7 +115,7 @@ sign(const char *text, const bytea *secret, uint8 digest[PG_SHA256_DIGEST_LENGTH
 	pg_hmac_free(hmac);
 }
 
-/* The mark, as transaction xid writes it. */
+/* The text of a mark of transaction xid. */
 static void
 print_mark(char text[MAX_TEXT], const DynMark *mark, TransactionId xid, const bytea *secret)
 {
@@ -150,7 +151,7 @@ parse_mark(const char *text, DynMark *mark)
 	return false;
 }
 
-/* Whether a message that transaction xid has written is a mark of the extension's. */
+/* Whether a message of transaction xid is a mark of the extension's. */
 bool
 dyn_mark_read(const char *message, Size size, TransactionId xid, const bytea *secret, DynMark *mark)
 {
@@ -181,7 +182,7 @@ write_mark(const DynMarked *marked, bool start)
 	log_logical_message(DYN_MARK_PREFIX, text, strlen(text));
 }
 
-/* An error before the end takes the start back too, with its subtransaction. */
+/* An error before the end rolls the start back too, with its subtransaction. */
 void
 dyn_mark_start(DynMarked *marked, DynMarkKind kind, Oid relid)
 {

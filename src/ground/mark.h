@@ -1,26 +1,26 @@
 /*
  * mark.h
- *	  Marks in the WAL by which a reader of changes tells the extension's own from its users'.
+ *	  Marks in the WAL, which distinguish the extension's changes from those of users.
  *
  * A mark is a transactional logical message with the prefix "dynamo_table".  Its text is a kind,
  * "start" or "end", the table's OID, and a signature, like
  *
  *		expiry start 16403 5c0f6d0ee2a8e1b1c9f5f0d7a1b4c3d2
  *
- * What the same transaction does to that table from a start to its end is
+ * What the same transaction does to that table between start and end is, by kind,
  *
- *		expiry		the removal of expired items: a delete is one only of an item whose time
- *					had passed by the commit.  Triggers may do anything else in between.
- *		backfill	the update of items so that they get columns: the items stay as they are.
- *					Triggers may do anything else here too.
- *		placeholder	the delete of what has kept an item absent: there was no item.
+ * 	expiry		the removal of expired items: only a delete of an item whose time had passed by the
+ * 				commit counts.  Triggers may make any other change in between.
+ * 	backfill	the update of rows so that they get columns: the items do not change.  Triggers may
+ * 				make any other change here too.
+ *		placeholder	the delete of a placeholder row of an absent item: there was no item.
  *		closing		the disabling of the table's stream, which has no records of later transactions.
  *
- * Anybody can write a message, so marks are signed: with a secret of the database's, for one
- * transaction.  A mark that is not, or not rightly, is none.  The secret is a row of a table that
- * nobody has rights on, and that logical decoding can read as it was.
+ * Any user can write such a message, so each mark is signed for its transaction with a secret of
+ * the database.  A message without a valid signature is ignored.  The secret is a row of a table on
+ * which no role has privileges, and which logical decoding can read as of the past.
  *
- * Only logical decoding reads marks, so there are none below wal_level = logical.
+ * Only logical decoding reads marks, so none are written below wal_level = logical.
  */
 #ifndef DYNAMO_TABLE_MARK_H
 #define DYNAMO_TABLE_MARK_H
@@ -43,7 +43,7 @@ typedef struct DynMark
 	Oid relid;
 } DynMark;
 
-/* Between start and end: what the end has to know. */
+/* State from dyn_mark_start() for dyn_mark_end(). */
 typedef struct DynMarked
 {
 	DynMarkKind kind;

@@ -18,7 +18,10 @@ fail_name(const char *kind, ItemSpan name, const char *rule)
 					errdetail("%s", rule)));
 }
 
-/* The name of a table or an index that a call of SQL makes: any identifier, and longer ones too. */
+/*
+ * Checks the name of a table or an index that an SQL call creates: any identifier, also one that is
+ * too long for PostgreSQL.
+ */
 void
 dyn_check_name(const char *kind, ItemSpan name)
 {
@@ -26,7 +29,7 @@ dyn_check_name(const char *kind, ItemSpan name)
 		fail_name(kind, name, "A name has 1 to 255 bytes, and no U+0000.");
 }
 
-/* Whether a table of DynamoDB's may have the character in its name, which an ARN then has as it is. */
+/* Whether DynamoDB allows the character in a table's name; an ARN has it without an escape. */
 bool
 dyn_is_name_character(char c)
 {

@@ -1,6 +1,6 @@
 /*
  * progress.c
- *	  When a NOTICE about progress is due, and what it says of numbers.
+ *	  When a NOTICE about progress is due, and how it prints counts.
  */
 #include "postgres.h"
 
@@ -22,8 +22,8 @@ progress_init(void)
 }
 
 /*
- * Returns whether the next NOTICE is due.  *told is when the last one was, and is now then; a zero
- * begins the interval.
+ * Returns whether the next NOTICE is due. *told is the time of the last one, and is set to now if
+ * one is due; zero begins the interval.
  */
 bool
 progress_is_due(TimestampTz *told)
@@ -45,8 +45,8 @@ progress_is_due(TimestampTz *told)
 }
 
 /*
- * Returns how many are done for a message, with how many are expected by statistics as long as that
- * can be: "1200 of about 5000"; negative: nothing is known.
+ * Returns the count for a message, with the number that statistics expect unless the count exceeds
+ * it: "1200 of about 5000".  A negative number means unknown.
  */
 const char *
 progress_count(int64 done, double expected)

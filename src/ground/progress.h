@@ -1,10 +1,10 @@
 /*
  * progress.h
- *	  How far long work is, as a NOTICE every so often.
+ *	  Progress of long work, reported by a NOTICE at intervals.
  *
- * Work of one statement shows itself so and not in pg_stat_progress_*: a session has one such
- * entry, which COPY and CREATE INDEX have where they run what is here, and which nobody clears when
- * a function is left before its end, as by LIMIT.
+ * Work of one statement is not reported in pg_stat_progress_*: a session has only one such entry.
+ * COPY and CREATE INDEX use it while they run this work, and nothing clears it when a function is
+ * left before its end, as by LIMIT.
  */
 #ifndef DYNAMO_TABLE_GROUND_PROGRESS_H
 #define DYNAMO_TABLE_GROUND_PROGRESS_H

@@ -2,7 +2,7 @@
  * settings.c
  *	  DynamoDB's limits as settings; their defaults are DynamoDB's values.
  *
- * They hold for everybody, so superusers set them, and those who have been granted SET on the
+ * They apply to all users, so only superusers can set them, and roles with the SET privilege on the
  * parameter.
  */
 #include "postgres.h"

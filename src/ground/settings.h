@@ -2,8 +2,8 @@
  * settings.h
  *	  DynamoDB's limits, as far as they are settings.
  *
- * Only what actions and DDL check can be one: the limits of items and of expressions are
- * checked by immutable functions, whose results no setting may change.
+ * Only limits that actions and DDL check are settings.  The limits of items and expressions are
+ * not: immutable functions check them, whose results may not depend on settings.
  */
 #ifndef DYNAMO_TABLE_SETTINGS_H
 #define DYNAMO_TABLE_SETTINGS_H

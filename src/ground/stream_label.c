@@ -29,8 +29,9 @@ stream_time(int64 milliseconds)
 }
 
 /*
- * Owners of tables may write any label into a trigger's arguments.  One that is far ahead must not
- * have the times of gaps, and so the labels of all tables to come, be ahead of it.
+ * Owners of tables can write any label into a trigger's arguments.  Gaps, and with them the labels
+ * of later streams of all tables, get times after existing labels; a label far in the future is
+ * excluded from that.
  */
 bool
 stream_label_is_plausible(int64 label)
@@ -38,7 +39,7 @@ stream_label_is_plausible(int64 label)
 	return label <= stream_milliseconds(GetCurrentTimestamp()) + SECS_PER_DAY * INT64CONST(1000);
 }
 
-/* As DynamoDB has it, 2024-05-01T10:00:00.123, in UTC. */
+/* In DynamoDB's form, 2024-05-01T10:00:00.123, in UTC. */
 char *
 stream_label_print(int64 label, char text[STREAM_LABEL_LENGTH + 1])
 {

@@ -18,7 +18,10 @@ const char *const dyn_stream_view_names[] = {"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAG
  * Reading and printing
  */
 
-/* An attribute's name may begin and end as JSON does, but a key ends with its type. */
+/*
+ * Settings end with "}".  A key cannot, even if its attribute's name looks like JSON: it ends with
+ * its type.
+ */
 bool
 dyn_argument_is_json(const char *argument)
 {
@@ -27,7 +30,7 @@ dyn_argument_is_json(const char *argument)
 	return len > 1 && argument[0] == '{' && argument[len - 1] == '}';
 }
 
-/* An index has a name as well, so no index begins like this. */
+/* The definition of an index begins with its name, so it never begins like this. */
 bool
 dyn_settings_is_argument(const char *argument)
 {
@@ -43,7 +46,7 @@ fail(const FieldReader *reader, const char *message, const char *detail)
 			 detail == NULL ? 0 : errdetail("%s", detail)));
 }
 
-/* The name of an attribute, as dyn_settings_check_ttl() lets it in; empty: there is none. */
+/* The name of an attribute that dyn_settings_check_ttl() has accepted; empty: none. */
 static void
 read_attribute(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -57,7 +60,7 @@ read_attribute(const FieldReader *reader, const Field *field, void *target, Item
 	*FIELD_POINTER(field, ItemSpan, target) = string;
 }
 
-/* Milliseconds since 1970, which have to be printed as labels. */
+/* Milliseconds since 1970, in the range that can be printed as labels. */
 static void
 read_time(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -140,9 +143,9 @@ static const Field settings_fields[] = {
 	{NULL}};
 
 /*
- * Reads settings from a derive trigger's argument, which may be anything that somebody has written
- * there.  They point into memory of the current context.  Raises an error if the argument has another
- * form than table_settings.h describes.
+ * Reads settings from a derive trigger's argument, in which the table's owner may have written
+ * anything.  They point into memory of the current context.  Raises an error if the argument has
+ * another form than table_settings.h describes.
  */
 void
 dyn_settings_parse(const char *json, DynSettings *settings)
@@ -161,7 +164,7 @@ dyn_settings_parse(const char *json, DynSettings *settings)
 	fields_read(&reader, settings_fields, settings, value);
 }
 
-/* As an argument of the derive trigger; NULL if nothing is set. */
+/* Returns the settings as an argument of the derive trigger; NULL if nothing is set. */
 char *
 dyn_settings_print(const DynSettings *settings)
 {

@@ -1,6 +1,6 @@
 /*
  * table_settings.h
- *	  What a table of ours has beside keys and indexes, as the derive trigger's arguments keep it.
+ *	  Settings of a table beside keys and indexes, stored in the derive trigger's arguments.
  *
  * The last argument, if there are any settings: a JSON object with one member, like
  *
@@ -8,8 +8,8 @@
  *		 "hide_expired": true, "placement": false, "streams": [{"label": 1700000000123,
  *		 "view_type": "NEW_IMAGE", "shards": 4}], "replica_identity": "DEFAULT"}}
  *
- * So they are transactional, dumped with the table, and untouched by its renaming.  What is only said
- * of a table is in its label (description.h).
+ * So they are transactional, dumped with the table, and kept when it is renamed.  Settings that
+ * rows do not depend on are in the table's label (description.h).
  */
 #ifndef DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
 #define DYNAMO_TABLE_GROUND_TABLE_SETTINGS_H
@@ -21,8 +21,8 @@
 #define DYN_MAX_LABEL INT64CONST(253402300799999) /* of a stream: the end of the year 9999 */
 
 /*
- * Of a secondary index, and of time to live, which has a btree too.  Only an active index can be
- * queried; all others are kept up to date by writes as well.
+ * Of a secondary index, and of time to live, which has a btree too.  Only an ACTIVE index can be
+ * queried; writes maintain indexes in all states.
  */
 typedef enum DynIndexStatus
 {
@@ -39,10 +39,14 @@ typedef enum DynStreamView
 	DYN_STREAM_NEW_AND_OLD_IMAGES
 } DynStreamView;
 
-/* A stream of the table's changes.  It is disabled for good; the table may get another one. */
+/*
+ * A stream of the table's changes.  Once disabled it cannot be enabled again; the table can get
+ * another stream.
+ */
 typedef struct DynStream
 {
-	int64 label; /* when it was enabled: milliseconds since 1970; larger than those before */
+	int64 label; /* when it was enabled: milliseconds since 1970; larger than those of earlier
+	              * streams */
 	DynStreamView view;
 	int shards;
 	int64 disabled; /* likewise; 0: it is enabled */
@@ -51,7 +55,7 @@ typedef struct DynStream
 /* All zero: nothing is set. */
 typedef struct DynSettings
 {
-	ItemSpan name; /* as DynamoDB has it, where the relation's is another */
+	ItemSpan name; /* DynamoDB's name of the table, where the relation's differs */
 	ItemSpan id; /* a UUID */
 	ItemSpan ttl; /* the attribute; of length 0: disabled */
 	bool no_placement;

@@ -1,6 +1,6 @@
 /*
  * text_cache.c
- *	  What a backend has parsed, kept by its text.
+ *	  A backend's cache of parsed texts.
  */
 #include "postgres.h"
 
@@ -59,7 +59,7 @@ text_cache_find(TextCache *cache, const TextKey *key)
 	return NULL;
 }
 
-/* Makes room; what is pinned goes with its last pin. */
+/* Evicts an entry; a pinned one is freed with its last pin. */
 static void
 drop_last(TextCache *cache)
 {
@@ -75,7 +75,7 @@ drop_last(TextCache *cache)
 
 /*
  * Keeps an entry that text_cache_find() has not found, and pins it.  Its memory context becomes the
- * cache's.  Nothing can fail here, so no entry is ever seen half made.
+ * cache's.  Nothing can fail here, so no incomplete entry is ever seen.
  */
 void
 text_cache_keep(TextCache *cache, TextEntry *entry)

@@ -1,6 +1,6 @@
 /*
  * text_cache.h
- *	  What a backend has parsed, kept by its text: the entries that were used last, with a bound.
+ *	  A backend's cache of parsed texts: the entries that were used last, up to a limit.
  *
  *		entry = text_cache_find(&cache, &key);
  *		if (entry == NULL)
@@ -9,9 +9,9 @@
  *			text_cache_keep(&cache, entry);
  *		}
  *
- * An entry is the first member of a struct, and both functions pin it: one that falls out lives on
- * until text_cache_unpin() gives back the last pin.  What is parsed depends on nothing but the key
- * and never changes, so nothing is ever invalidated.
+ * An entry is the first member of a struct, and both functions pin it: an evicted entry lives until
+ * text_cache_unpin() releases the last pin.  The result of parsing depends only on the key, so
+ * entries are never invalidated.
  */
 #ifndef DYNAMO_TABLE_GROUND_TEXT_CACHE_H
 #define DYNAMO_TABLE_GROUND_TEXT_CACHE_H
@@ -22,7 +22,7 @@
 
 #define TEXT_CACHE_BUCKETS 128
 
-/* All of it is compared: a hash alone may not decide what an update does. */
+/* The whole key is compared: two texts may have the same hash. */
 typedef struct TextKey
 {
 	int kind;
@@ -45,7 +45,8 @@ typedef struct TextCache
 {
 	const char *name; /* identifies its memory context, which is made when it is needed */
 	int max; /* entries */
-	uint32 max_key; /* bytes of a key's text and names; a longer one is not worth its memory */
+	uint32 max_key; /* largest size of a key's text and names in bytes; longer ones are not
+	                 * cached */
 	MemoryContext context;
 	int size;
 	dlist_head buckets[TEXT_CACHE_BUCKETS];

@@ -1,6 +1,6 @@
 /*
  * trigger.c
- *	  Finding the triggers of a table of ours, and making them fire as they were made to.
+ *	  Finding the triggers of a table of items, and restoring when they fire.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
 	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check,
 							 TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
 
-/* A copy: the look-up of the function may rebuild rel. */
+/* A copy, since the look-up of the function may rebuild rel. */
 const Trigger *
 dyn_trigger_find(Relation rel, DynTriggerRole role)
 {
@@ -38,8 +38,8 @@ dyn_trigger_find(Relation rel, DynTriggerRole role)
 }
 
 /*
- * Returns the arguments of the derive trigger, which say what the table is: its keys, indexes and
- * settings.  They are C strings in the current memory context; NIL if the table has no such trigger.
+ * Returns the arguments of the derive trigger, which are the table's keys, indexes and settings.
+ * They are C strings in the current memory context; NIL if the table has no such trigger.
  */
 List *
 dyn_derive_arguments(Relation rel)
@@ -76,8 +76,9 @@ dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extensio
 }
 
 /*
- * The ALTER TABLE that makes those that are there fire as they were made to; NULL if they do.  Of a
- * partitioned table it is for the partitions too, each of which a restore has for itself.
+ * The ALTER TABLE that sets when the existing triggers fire back to how they were created; NULL if
+ * nothing differs.  For a partitioned table it covers the partitions too, since a restore changes
+ * each by itself.
  */
 char *
 dyn_trigger_command(Relation rel, const char *qualified)

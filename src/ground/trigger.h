@@ -1,13 +1,13 @@
 /*
  * trigger.h
- *	  The triggers of a table of ours: which ones, how they are made, and how they are found.
+ *	  The triggers of a table of items: which there are, how they are created and found.
  *
- *		~dynamo_keys			derives columns from items; its arguments are what the table is
- *		~dynamo_model_check		refuses items that are none of the declared entities
+ *		~dynamo_keys			derives columns from items; its arguments describe the table
+ *		~dynamo_model_check		refuses items that belong to no declared entity
  *
- * A trigger is ours by its name and its function, whatever schema that is in.  Whether one fires is
- * anybody's to change who may alter the table, and a restore of data turns all of them off and on
- * again.  So nothing is told by that: entities are enforced where the last one exists.
+ * A trigger is recognized by its name and its function, in whatever schema that is.  The table's
+ * owner can disable it, and a restore of data disables and enables all triggers, so the enabled
+ * state has no meaning: entities are enforced if the trigger "~dynamo_model_check" exists.
  */
 #ifndef DYNAMO_TABLE_GROUND_TRIGGER_H
 #define DYNAMO_TABLE_GROUND_TRIGGER_H
@@ -20,7 +20,7 @@
 #define DYN_DERIVE_TRIGGER "~dynamo_keys"
 #define DYN_ENFORCE_TRIGGER "~dynamo_model_check"
 
-/* How a trigger of ours is made: when it fires, as pg_trigger and as ALTER TABLE have it. */
+/* How a trigger is created: when it fires, in the notation of pg_trigger and of ALTER TABLE. */
 typedef struct DynTriggerState
 {
 	const char *name;
