@@ -151,7 +151,7 @@ def common(table, index):
     arguments = {}
     partition, sort, projection = table.indexes[index] if index else ([], [], "ALL")
     if index:
-        arguments["index"] = index
+        arguments["index_name"] = index
     keys = list(dict.fromkeys(partition + sort + [k for k, _ in table.keys]))
     if rng.random() < 0.3:
         arguments["projection"] = ", ".join(rng.sample(keys, rng.randint(1, len(keys))) + (["n"] if projection == "ALL" and rng.random() < 0.5 else []))
