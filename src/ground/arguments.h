@@ -1,7 +1,7 @@
 /*
  * arguments.h
- *   Arguments of SQL functions by their position, where NULL means not given; and choices and
- *   numbers, which arguments, requests and declarations read by the same rules.
+ *	  Arguments of SQL functions by their position, where NULL means not given; and choices and
+ *	  numbers, which arguments, requests and declarations read by the same rules.
  */
 #ifndef DYNAMO_TABLE_GROUND_ARGUMENTS_H
 #define DYNAMO_TABLE_GROUND_ARGUMENTS_H

@@ -1,7 +1,7 @@
 /*
  * ground.h
- *   What every layer uses.  The Makefile includes this file before all others, so that no source
- *   file can omit it.
+ *	  What every layer uses.  The Makefile includes this file before all others, so that no source
+ *	  file can omit it.
  *
  * This file limits the symbols that the library exports to those that PostgreSQL looks up by name.
  * Loaded libraries share one namespace, in which the library that was loaded first wins: without

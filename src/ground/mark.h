@@ -9,10 +9,10 @@
  *
  * What the same transaction does to that table between start and end is, by kind,
  *
- * 	expiry		the removal of expired items: only a delete of an item whose time had passed by the
- * 				commit counts.  Triggers may make any other change in between.
- * 	backfill	the update of rows so that they get columns: the items do not change.  Triggers may
- * 				make any other change here too.
+ *		expiry		the removal of expired items: only a delete of an item whose time had passed
+ *					by the commit counts.  Triggers may make any other change in between.
+ *		backfill	the update of rows so that they get columns: the items do not change.
+ *					Triggers may make any other change here too.
  *		placeholder	the delete of a placeholder row of an absent item: there was no item.
  *		closing		the disabling of the table's stream, which has no records of later transactions.
  *

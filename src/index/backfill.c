@@ -2,13 +2,13 @@
  * backfill.c
  *	  The columns of an index, for rows that are older than it.
  *
- * Rows are updated with their own item, and the derive trigger does the rest.  In the order of
- * blocks, in batches that lock rows for some tens of milliseconds, a transaction each.  A batch
- * never waits for a row while it has others locked: rows that somebody else has locked are
- * skipped, and done at the end, one by one.
+ * Each row is updated with its own item, and the derive trigger fills in the columns.  Rows are
+ * updated in the order of blocks, in batches of one transaction each that lock rows for some tens
+ * of milliseconds.  A batch never waits for a row while it has others locked: rows that other
+ * sessions have locked are skipped, and updated at the end, one by one.
  *
- * Nothing is kept about how far it came.  Whoever begins again reads the table anew, and finds
- * the rows that have their columns.
+ * No progress is stored.  A procedure that begins again reads the table again, and finds which rows
+ * have their columns.
  */
 #include "postgres.h"
 
@@ -279,7 +279,7 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 	dyn_mark_end(&marked);
 }
 
-/* Returns how many were updated: without those that somebody has locked, or has changed. */
+/* Returns how many were updated, without those that other sessions have locked or changed. */
 static int
 update_rows(Backfill *fill, BlockRange range)
 {
@@ -296,7 +296,7 @@ update_rows(Backfill *fill, BlockRange range)
 	return count_updated(fill);
 }
 
-/* One row, with all the patience of a transaction that has nothing else. */
+/* Updates one row; the transaction holds no other row, so it can wait for the lock. */
 static bool
 update_row(Backfill *fill, Datum pointer)
 {

@@ -66,8 +66,8 @@ column_numbers(const DynTable *table, const DynIndex *index)
 }
 
 /*
- * A btree that is not valid: what an interrupted build, drop or REINDEX left.  Nobody is working
- * on it: who builds or drops one has the lock that is taken here.
+ * A btree that is not valid: left by an interrupted build, drop or REINDEX.  No session is working
+ * on it: building and dropping one need the lock that is taken here.
  */
 static char *
 drop_remains_sql(GsiWork *work)

@@ -89,9 +89,7 @@ parse_definition(FunctionCallInfo fcinfo, const GsiWork *work)
 	return spec;
 }
 
-/*
- * What there is, and what there is to be
- */
+/* The index as it exists, and as it is declared */
 
 static void
 fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
@@ -106,7 +104,7 @@ fail_local(const GsiWork *work, const DynShape *shape, const DynIndexSpec *spec)
 					 shape, spec, psprintf("%s_%s", work->procedure.table, work->index), true))));
 }
 
-/* An index of that name may be there if it is a part of this one. */
+/* An index of that name may exist if it is an unfinished part of this one. */
 static void
 check_existing(const GsiWork *work, const DynTable *table, const DynShape *shape,
 			   const DynIndexSpec *existing, const DynIndexSpec *spec)
@@ -181,8 +179,8 @@ activate_index(GsiWork *work)
 }
 
 /*
- * Declare an index in the caller's transaction, which has locked the table so that nobody else uses
- * it, and has connected to SPI.  Closes the relation.
+ * Declare an index in the caller's transaction, which has locked the table so that no other session
+ * uses it, and has connected to SPI.  Closes the relation.
  */
 void
 gsi_declare_index(GsiWork *work, Relation rel, const DynTable *table, const DynIndexSpec *spec)
@@ -206,7 +204,7 @@ fill_columns(GsiWork *work)
 	filled = MemoryContextStrdup(TopMemoryContext, work->procedure.what);
 }
 
-/* The rest, of an index that is declared. */
+/* Does the rest for an index that is declared. */
 void
 gsi_build_index(GsiWork *work)
 {

@@ -63,7 +63,7 @@ gsi_declaration(const DynTable *table, const DynShape *shape, bool validate)
 }
 
 /*
- * Give a table that shape; the transaction has locked it so that nobody else uses it, and is
+ * Give a table that shape; the transaction has locked it so that no other session uses it, and is
  * connected to SPI.  Closes the relation.
  */
 void

@@ -66,8 +66,9 @@ append_dropped(StringInfo sql, List *old, List *new)
 }
 
 /*
- * Take it from what the table is, in a transaction that has locked the table so that nobody else
- * uses it.  Closes the relation.  Returns whether the constraint can be expected to hold for all rows.
+ * Remove the index from the table's definition, in a transaction that has locked the table so that
+ * no other session uses it.  Closes the relation.  Returns whether the constraint can be expected
+ * to hold for all rows.
  */
 bool
 gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validate)
@@ -89,8 +90,8 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 }
 
 /*
- * The rest, of an index that is disowned.  Where another one is unfinished, the proof that all rows
- * have their columns is left to whoever finishes that.
+ * Does the rest for an index that was removed from the definition.  If another index is unfinished,
+ * the constraint is validated by the procedure that finishes that one.
  */
 void
 gsi_remove_index(GsiWork *work)

@@ -3,14 +3,14 @@
  *	  The life of a global secondary index on a table that is filled and in use; time to live is
  *	  made and removed like one.
  *
- * A build is a procedure of many transactions.  Between any two of them it may be cancelled, or
- * the server may crash: what there is then says by itself what is left to do, so the same call
- * does the rest.  Lock order within a transaction: the table, then rows, one batch at a time; no
- * lock but the turn (see work/procedure.h) is held from one transaction to the next.
+ * A build is a procedure of many transactions.  Between any two of them it may be cancelled, or the
+ * server may crash: the state of the table and its btrees then says what is left to do, so the same
+ * call does the rest.  Lock order within a transaction: the table, then rows, one batch at a time;
+ * no lock but the turn (see work/procedure.h) is held from one transaction to the next.
  *
  *		create.c		dyn_create_index()
  *		drop.c			dyn_drop_index()
- *		target.c		what they make or remove: an index, or time to live
+ *		target.c		what procedures create or remove: an index, or time to live
  *		work.c			where they begin and end
  *		declare.c		the DDL that changes columns, constraint and trigger
  *		backfill.c		columns of rows that are older than the index

@@ -2,11 +2,11 @@
  * later.c
  *	  Procedures that begin when a transaction has committed.
  *
- * A function cannot commit, so it declares what is to become of an index and leaves the rest to
- * a background worker, a session like the caller's.  The worker is registered when the transaction
+ * A function cannot commit, so it declares the wanted state of an index and leaves the rest to a
+ * background worker, a session like the caller's.  The worker is registered when the transaction
  * has committed, at a moment at which nothing may fail: all that it is given fits into its slot.
- * What it has to do it finds in the table's schema, as any later call does if there is no worker,
- * or if it fails.  If there is no place for it, it ends at once; the request waits (queue.c), and
+ * It finds what to do in the table's schema, and so does a later call if there is no worker, or if
+ * the worker fails.  If there is no place for it, it ends at once; the request waits (queue.c), and
  * each worker that gives up its place has those that wait started.
  */
 #include "postgres.h"
@@ -213,7 +213,10 @@ start_next(int code, Datum database)
 	(void) gsi_start_request(&next, "requests that wait");
 }
 
-/* False if others have all places, or somebody the table, who are looked after when that is over. */
+/*
+ * False if all places are taken, or another session has the table locked; the request is tried
+ * again later.
+ */
 static bool
 begin(const GsiRequest *request)
 {

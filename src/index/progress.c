@@ -20,7 +20,7 @@
 
 /*
  * Whether it is shown already.  A subtransaction that is rolled back ends that, a commit does not;
- * and to begin anew each time would let the row vanish for a moment.
+ * and to begin again each time would make the row vanish for a moment.
  */
 static bool
 is_shown(const GsiWork *work)

@@ -68,9 +68,10 @@ end_change(void)
 }
 
 /*
- * Counts an attempt at the request of a table, and notes when it began; or counts it no more, by -1:
- * it found no place, so it was none.  If there is no request, or if it is locked because somebody
- * makes it again, nothing is done.  Called outside of a transaction; commits one of its own.
+ * Counts an attempt at the request of a table, and notes when it began; or counts it no more, by
+ * -1: it found no place, so it was none.  If there is no request, or if it is locked because
+ * another session makes it again, nothing is done.  Called outside of a transaction; commits one of
+ * its own.
  */
 void
 gsi_count_attempt(Oid relid, int change)
@@ -123,7 +124,10 @@ forget_lost(Oid schema)
 				  0, NULL, NULL, NULL);
 }
 
-/* The requests that nobody is at work on, the oldest first, in context; waiting: how many there are in all. */
+/*
+ * The requests that no worker is processing, the oldest first, in context; waiting: how many there
+ * are in all.
+ */
 static List *
 read_requests(Oid schema, MemoryContext context, int *waiting)
 {
@@ -217,13 +221,14 @@ gsi_start_waiting(void)
 }
 
 /*
- * What nobody is at work on although nobody else gives up a place: after a restart, a crash, or the
- * end of a worker.  While there are requests, each is looked at again after some seconds.
+ * Starts workers for requests that would otherwise wait until another worker ends: after a restart,
+ * a crash, or the end of a worker.  While there are requests, each is looked at again after some
+ * seconds.
  */
 static VisitAnswer
 visit(Visit *visit)
 {
-	/* who lets nobody write by default means us as well */
+	/* default_transaction_read_only stops the worker too */
 	return !DefaultXactReadOnly && gsi_start_waiting() ? VISIT_DONE : VISIT_NOTHING;
 }
 

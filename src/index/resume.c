@@ -2,8 +2,9 @@
  * resume.c
  *	  dyn_resume_index(): the rest of what was begun.
  *
- * What there is says what is left to do: an index that is CREATING is built, one that is DELETING
- * removed.  For UpdateTable, which can only begin it, and after an interruption.
+ * The state of the table says what is left to do: an index that is CREATING is built, one that is
+ * DELETING removed.  It is for UpdateTable, which can only begin the work, and after an
+ * interruption.
  */
 #include "postgres.h"
 

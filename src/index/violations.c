@@ -2,8 +2,8 @@
  * violations.c
  *	  dyn_index_violations(): items that an index leaves out although they have its attributes.
  *
- * They are older than the index (a write of such an item is refused).  Found by looking: no list
- * is kept that could become wrong.
+ * They are older than the index (a write of such an item is refused).  They are found by scanning
+ * the table: there is no list that could become outdated.
  */
 #include "postgres.h"
 

@@ -92,9 +92,9 @@ end(GsiWork *work)
 }
 
 /*
- * Runs a procedure whose first argument names the table, or is its OID.  body is called in the first
- * transaction, the caller's: it looks without changing, under a lock that hinders nobody but is too
- * weak for all that follows, and closes the relation.
+ * Runs a procedure whose first argument names the table, or is its OID. body is called in the first
+ * transaction, the caller's: it only reads, under a lock that does not block reads and writes but
+ * is too weak for what follows, and closes the relation.
  */
 void
 gsi_run(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, GsiBody body)

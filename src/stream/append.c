@@ -2,12 +2,12 @@
  * append.c
  *	  Storing the records of a round, and telling of them.
  *
- * They go into one partition, past the executor.  Its rows have no triggers and no constraints beyond
- * those that they fulfill by what they are: who calls has found the partition for their time.
+ * They are inserted into one partition without the executor.  The partition has no triggers, and
+ * its constraints hold by construction: the caller has found the partition for their time.
  *
- * Nobody is to decode them: what is collected would give changes again, here to leave out, and to
- * subscribers of all tables, who have no such partition.  So they are inserted one by one, as a batch
- * cannot be kept from that.
+ * The rows are left out of logical decoding: otherwise the collector would have to decode its own
+ * records, and so would subscribers to all tables, which have no such partition.  They are inserted
+ * one by one, since a multi-insert cannot be left out.
  */
 #include "postgres.h"
 
@@ -27,7 +27,10 @@
 #include "ground/compat.h"
 #include "stream/collect.h"
 
-/* A queue of notifications that is fuller is left to those who notify about something else. */
+/*
+ * No notifications are sent while the queue is fuller than this, so that other users of NOTIFY can
+ * go on.
+ */
 #define QUEUE_USAGE 0.5
 
 typedef struct Target
@@ -51,7 +54,7 @@ begin(Target *target, Oid partition)
 	ExecOpenIndices(target->result, false);
 }
 
-/* Logical decoding leaves the row out, whoever's it is. */
+/* Logical decoding leaves the row out, in any session. */
 static void
 add(Target *target, TupleTableSlot *row)
 {

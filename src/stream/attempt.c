@@ -2,14 +2,16 @@
  * attempt.c
  *	  What a collector leaves for the next one in case it dies.
  *
- * Shared memory is made anew when a process crashes, and a table cannot be written while the past is
- * decoded.  So it is a file in the slot's folder, which goes with the slot, and which the server
- * leaves alone.  A collector says in it that it is at work, and at its end that it is not.  One that
- * finds that the one before did not say so is careful: it writes down each transaction, and each
- * table in it, before it is decoded.  So the next one knows where it died; and after some deaths at one spot that
- * spot is passed over.  While all goes well the file is written at the beginning and at the end.
+ * Shared memory is initialized again when a process crashes, and a table cannot be written while
+ * the past is decoded.  So it is a file in the slot's folder, which goes with the slot, and which
+ * the server leaves alone.  A collector says in it that it is at work, and at its end that it is
+ * not.  A collector that finds that the previous one did not say so also writes down each
+ * transaction, and each table in it, before it decodes it.  So the next collector knows where this
+ * one died; a place at which several died is skipped.  While all goes well the file is written at
+ * the beginning and at the end.
  *
- * A crash of the operating system may lose what was written.  Then it is found out again.
+ * A crash of the operating system may lose what was written.  Then the same steps find the place
+ * again.
  */
 #include "postgres.h"
 
@@ -50,7 +52,7 @@ open_file(int flags)
 						 flags | PG_BINARY);
 }
 
-/* Nothing that was written by others, or in part, is believed. */
+/* A file that is incomplete, or has another form, is ignored. */
 static void
 read_file(int file, StreamAttemptState *state)
 {
@@ -59,7 +61,7 @@ read_file(int file, StreamAttemptState *state)
 	state->magic = MAGIC;
 }
 
-/* If it fails, less is known of a death; what is collected does not depend on it. */
+/* If writing fails, less is known about a crash; collected records do not depend on the file. */
 static void
 write_file(StreamAttempt *attempt)
 {
@@ -83,7 +85,9 @@ close_file(StreamAttempt *attempt)
  * Deaths
  */
 
-/* Milliseconds that a background worker has to wait, for the sake of all others in the cluster. */
+/*
+ * Milliseconds that a background worker has to wait, since each crash restarts the whole cluster.
+ */
 long
 stream_attempt_pause(void)
 {
@@ -103,7 +107,7 @@ stream_attempt_pause(void)
 		now, TimestampTzPlusMilliseconds(Min(state.began, now), pause));
 }
 
-/* The one before did not say that it has ended. */
+/* The previous collector did not say that it has ended. */
 static void
 note_death(StreamAttemptState *state)
 {
@@ -126,8 +130,8 @@ end_at_exit(int code, Datum arg)
 }
 
 /*
- * The server stops at once, or another process has crashed: that is no death of this one.  Nothing may be called here that
- * is not safe in a handler of signals.
+ * On an immediate shutdown or after another process has crashed: that is no crash of this
+ * collector.  Nothing may be called here that is not safe in a handler of signals.
  */
 static void
 quit(SIGNAL_ARGS)
@@ -144,7 +148,7 @@ quit(SIGNAL_ARGS)
 	_exit(2);
 }
 
-/* Of a background worker; sessions have something to tell their clients. */
+/* For a background worker; sessions report errors to their clients instead. */
 void
 stream_attempt_worker_init(void)
 {
@@ -216,7 +220,7 @@ stream_attempt_passes_transaction(const StreamAttempt *attempt, XLogRecPtr lsn)
 			   (OidIsValid(state->blamed.relid) ? TRIES_FOR_TRANSACTION : TRIES_FOR_TABLE);
 }
 
-/* What another attempt may well not meet is no reason to pass anything over. */
+/* Errors that another attempt may not meet are no reason to skip anything. */
 static bool
 is_of_the_moment(int sqlstate)
 {
@@ -239,7 +243,7 @@ stream_attempt_fail(StreamAttempt *attempt, int sqlstate)
 	attempt->failed = !XLogRecPtrIsInvalid(attempt->spot.lsn) && !is_of_the_moment(sqlstate);
 }
 
-/* All that there was when it began has been collected. */
+/* Everything that existed when the collector began has been collected. */
 void
 stream_attempt_went_well(StreamAttempt *attempt)
 {

@@ -1,6 +1,6 @@
 /*
  * attempt.h
- *	  What a collector leaves for the next one in case it dies: where it is, and how often that was fatal.
+ *	  What a collector leaves for the next one in case it dies: where it was, and how often.
  */
 #ifndef DYNAMO_TABLE_STREAM_ATTEMPT_H
 #define DYNAMO_TABLE_STREAM_ATTEMPT_H

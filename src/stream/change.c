@@ -2,9 +2,9 @@
  * change.c
  *	  From the change of a row to records of what happened to the item.
  *
- * What there is of the old row depends on the table's replica identity: all of it (FULL), the key
- * columns, or nothing.  The new row is always there, but for a value that TOAST has kept out of
- * line and the update has left alone: the WAL has a pointer then, which leads nowhere by now.
+ * What the WAL has of the old row depends on the table's replica identity: all of it (FULL), the
+ * key columns, or nothing.  It always has the new row, except for a value that is out of line and
+ * that the update has not changed: then it has a TOAST pointer, whose target may be gone.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@ typedef struct StreamRow
 } StreamRow;
 
 /*
- * Once for a table: who reads the log looks for such items there.  An owner can store bytes of another type, and have
- * the check of the table removed.
+ * Written once for a table, so that the log tells of such items.  A table's owner can store bytes
+ * of another type after dropping the table's constraint.
  */
 static void
 complain_of_item(const StreamPlugin *plugin, StreamSubject *subject)
@@ -231,7 +231,7 @@ record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, con
 	deliver(plugin, &record);
 }
 
-/* Once for a table, or its partition: who reads the log can change its replica identity. */
+/* Written once for a table or its partition; the remedy is to change its replica identity. */
 static void
 complain(StreamSubject *subject)
 {
@@ -266,7 +266,10 @@ same_item(const DynItem *a, const DynItem *b)
 		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
-/* Where an item may be another by its columns, which only a table without its trigger lets happen. */
+/*
+ * Where the columns may belong to another item, which is only possible in a table without its
+ * trigger.
+ */
 static bool
 is_moved(const StreamSubject *subject, TupleDesc desc, StreamRow *old, const StreamRow *new)
 {
@@ -302,7 +305,7 @@ unix_time(TimestampTz time)
 		   (double) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 }
 
-/* Whether it was expired what was removed: by its item, if the WAL has that. */
+/* Whether the removed item had expired: judged by the item, if the WAL has it. */
 static bool
 is_expired(const StreamPlugin *plugin, const StreamSubject *subject, const StreamRow *old)
 {

@@ -46,7 +46,7 @@ typedef struct StreamCollector
 	void (*commit)(void);
 
 	Oid schema; /* the extension's */
-	StreamState state; /* as the row is; nobody else changes it meanwhile */
+	StreamState state; /* the row's contents; no other session changes it meanwhile */
 	StreamDecoder *decoder;
 	StreamPartition partition; /* the last one that was written to */
 	StreamSafety first; /* to be confirmed when standbys that count have it */

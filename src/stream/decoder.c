@@ -280,9 +280,10 @@ stream_decoder_leave_out(StreamDecoder *decoder, TransactionId xid)
 }
 
 /*
- * The server itself cannot decode a transaction: it never will, and has thrown it away, with the subtransaction that
- * it was decoded in.  Anybody can write such ones as often as he likes, by an index whose function writes, under INSERT …
- * ON CONFLICT.  So that is no reason to begin again.
+ * The server itself cannot decode a transaction: it never will, and has thrown it away, with the
+ * subtransaction that it was decoded in.  Any user can write such transactions at any rate, by
+ * INSERT … ON CONFLICT into a table with an index whose function writes.  So the collector does not
+ * start over for them.
  */
 static bool
 is_undecodable(const StreamDecoder *decoder, XLogRecPtr lsn)
@@ -490,7 +491,7 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	XLogBeginRead(decoding->reader, MyReplicationSlot->data.restart_lsn);
 }
 
-/* The slot is ready, but somebody may have used it since it was looked at. */
+/* The slot was ready when it was looked at, but another session may have used it since. */
 StreamDecoder *
 stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 {

@@ -60,8 +60,9 @@ check_table(Relation rel)
 }
 
 /*
- * For the owner of a table: until the transaction ends the slot stays what it is.  So no stream is without one; and
- * what is disabled when the slot is replaced was disabled before the new one begins.
+ * For the owner of a table: the slot cannot be replaced or removed until the transaction ends.  So
+ * no stream is without a slot, and a stream that is disabled when the slot is replaced was disabled
+ * before the new slot begins.
  */
 static void
 keep_slot(ItemSpan name)
@@ -93,8 +94,8 @@ forget_expired(DynSettings *settings)
 }
 
 /*
- * Labels of a table grow, whatever the clock does.  A gap concerns the streams with labels before
- * it was noticed, so this one gets a later label than all that there are.
+ * Labels of a table grow, even if the clock is set back.  A gap concerns the streams with labels
+ * before it was noticed, so this one gets a later label than all that there are.
  */
 static int64
 new_label(const DynTable *table, const DynSettings *settings)
@@ -203,7 +204,7 @@ stream_disable(ItemSpan name)
 	settings->identity = (ItemSpan){0};
 	forget_expired(settings);
 	SPI_connect();
-	/* before the catalogs change: who decodes it finds the stream in them that ends */
+	/* before the catalogs change: decoding the mark must find the stream that ends in them */
 	dyn_mark_start(&marked, DYN_MARK_CLOSING, table->relid);
 	write_stream(rel, shape, identity);
 	dyn_mark_end(&marked);

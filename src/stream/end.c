@@ -2,10 +2,10 @@
  * end.c
  *	  Where disabled streams have ended.
  *
- * Who disables a stream marks that in the WAL, and whoever collects writes down the place of that
- * commit together with the records up to it.  So a reader whose snapshot shows the end has all
- * records of the stream, whether or not anything else is written to the WAL.  A disabling that
- * nobody decodes any more, since a new slot begins behind it, ends where the slot begins.
+ * The session that disables a stream writes a mark to the WAL, and the collector stores the place
+ * of that commit together with the records up to it.  So a reader whose snapshot shows the end has
+ * all records of the stream, whether or not anything else is written to the WAL.  If the mark is
+ * never decoded, since a new slot begins behind it, the stream ends where that slot begins.
  */
 #include "postgres.h"
 

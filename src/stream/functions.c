@@ -85,7 +85,7 @@ collect(StreamCollector *collector, XLogRecPtr target)
 	return records;
 }
 
-/* False if it has gone before it got there, or nobody knows how far it is. */
+/* False if the collector has ended before it got there, or its progress is not known. */
 static bool
 wait_for_other(XLogRecPtr target, StreamProgress *progress)
 {
@@ -99,8 +99,9 @@ wait_for_other(XLogRecPtr target, StreamProgress *progress)
 }
 
 /*
- * Have it all collected by who is at it, or if nobody is, collect.  Who has the lock may have told nothing of its
- * progress yet, or does not at all without shared memory; either way it lets go of the lock some time.
+ * Waits for the running collector to collect everything; if there is none, collects here.  The
+ * session that holds the lock may not have reported its progress yet, or never does without shared
+ * memory; in both cases it releases the lock at some time.
  */
 static uint64
 collect_or_wait(StreamCollector *collector, XLogRecPtr target)
@@ -115,7 +116,7 @@ collect_or_wait(StreamCollector *collector, XLogRecPtr target)
 		if (stream_collector_open(collector))
 			return collect(collector, target);
 		if (wait_for_other(target, &after))
-			/* another one than before has counted anew */
+			/* another collector than before counts from zero */
 			return after.records - Min(before.records, after.records);
 		/* no snapshot is kept meanwhile, and what is committed meanwhile is seen */
 		commit();

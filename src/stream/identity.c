@@ -2,8 +2,9 @@
  * identity.c
  *	  What the WAL has of rows that are changed: the replica identity that a view of a stream needs.
  *
- * Keys and new images need the primary key, old images the whole row.  What is not enough is
- * changed, and remembered for the day the stream is disabled.  Whoever changes it meanwhile wins.
+ * Keys and new images need the primary key, old images the whole row.  An identity that does not
+ * suffice is changed, and the old one stored so that disabling the stream restores it.  A change
+ * that another session makes meanwhile is kept.
  */
 #include "postgres.h"
 
@@ -25,7 +26,7 @@ needs_old_row(DynStreamView view)
 	return view == DYN_STREAM_OLD_IMAGE || view == DYN_STREAM_NEW_AND_OLD_IMAGES;
 }
 
-/* The one that is set if what is there does not suffice. */
+/* The identity that is set if the present one does not suffice. */
 static char
 identity_for(DynStreamView view)
 {
@@ -109,7 +110,10 @@ has_index(Relation rel, const char *name)
 	return OidIsValid(index) && list_member_oid(RelationGetIndexList(rel), index);
 }
 
-/* The statement that brings back what the settings remember; NULL: nothing, or it is not ours any more. */
+/*
+ * The statement that brings back what the settings remember; NULL: none is stored, or the identity
+ * was changed since.
+ */
 const char *
 stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *settings)
 {

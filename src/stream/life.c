@@ -2,15 +2,15 @@
  * life.c
  *	  dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams(): the slot's life.
  *
- * A slot is made and dropped at once, whatever becomes of the transaction, and it is not made by a
- * transaction that has written.  So each step is a transaction of its own, and what there is after
- * any of them says what is missing:
+ * Creating and dropping a slot is not transactional, and a transaction that has written cannot
+ * create one.  So each step is a transaction of its own, and the state after each of them says what
+ * is missing:
  *
  *	 a slot without a state row			setup, which makes another one
  *	 a state row without a slot			reset, or teardown
  *	 a slot ahead of the state row		reset, which a new slot is until its gap is written
  *
- * So a change is collected, or it is in a gap.
+ * So each change is either collected or in a gap.
  */
 #include "postgres.h"
 
@@ -182,12 +182,15 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	Streams streams;
 	ListCell *cell;
 
-	/* later than their labels, whatever the clock does */
+	/* later than their labels, even if the clock was set back */
 	survey_streams(&streams);
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
 	stream_gap_write(life->schema, after, before, noticed, InvalidOid);
-	/* who disables a stream keeps the slot what it is, so those here were disabled before it */
+	/*
+	 * disabling a stream locks the slot's life cycle, so these streams were disabled before the new
+	 * slot begins
+	 */
 	foreach (cell, streams.disabled)
 	{
 		const StreamOfTable *stream = lfirst(cell);
@@ -252,8 +255,8 @@ look(Life *life)
 }
 
 /*
- * Who decodes is not stopped for nothing, and may have gone on meanwhile.  check: whether there is
- * anything to do; act: with the slot to itself.
+ * A collector is stopped only if there is something to do, and the state may have changed
+ * meanwhile.  check: whether there is anything to do; act: called with the slot locked.
  */
 static void
 work(Life *life, bool (*check)(Life *life), void (*act)(Life *life))

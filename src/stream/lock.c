@@ -5,9 +5,9 @@
  * Advisory locks of the class of procedures (see work/procedure.h), of no relation.  Lock order: STREAM_LOCK_LIFE, then STREAM_LOCK_SLOT, then relations.
  *
  *	 STREAM_LOCK_LIFE  exclusive while the slot is made, replaced or removed; shared, until its
- *					   transaction ends, by who enables a stream, which must not be without a slot,
- *					   or disables one, which must not end unseen
- *	 STREAM_LOCK_SLOT  exclusive by who decodes from the slot, and by who makes it go
+ *					   transaction ends, to enable a stream, which must not be without a slot,
+ *					   or to disable one, which must not end unseen
+ *	 STREAM_LOCK_SLOT  exclusive while decoding from the slot, and while replacing or removing it
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@
 #include "work/brief_lock.h"
 #include "work/procedure.h"
 
-/* How long who decodes may take to leave the slot when it is told to. */
+/* How long a process that decodes may take to release the slot when it is told to. */
 #define LEAVE_PAUSE 50
 #define LEAVE_ATTEMPTS 200
 #define LEAVE_REMINDER 20
@@ -35,7 +35,7 @@ set_tag(LOCKTAG *tag, StreamLock lock)
 	SET_LOCKTAG_ADVISORY(*tag, MyDatabaseId, (uint32) lock, 0, PROCEDURE_LOCK_CLASS);
 }
 
-/* For the rest of the session, or the transaction; false if somebody has it. */
+/* For the rest of the session, or the transaction; false if another session has the lock. */
 bool
 stream_try_lock(StreamLock lock, LOCKMODE mode, bool session)
 {
@@ -55,7 +55,7 @@ stream_unlock(StreamLock lock, LOCKMODE mode)
 	LockRelease(&tag, mode, true);
 }
 
-/* Who has the lock; 0: nobody.  Only the extension's code can take it. */
+/* The process that has the lock; 0: none.  Only the extension's code takes it. */
 static int
 stream_slot_holder(void)
 {
@@ -73,7 +73,7 @@ stream_slot_holder(void)
 	return 0;
 }
 
-/* A background worker begins where it was; a session is somebody's, and is waited for. */
+/* A background worker is ended, since it can be started again; a user's session is waited for. */
 static void
 end_worker(int pid)
 {
@@ -83,7 +83,7 @@ end_worker(int pid)
 		kill(pid, SIGTERM);
 }
 
-/* For the rest of the session, from whoever decodes. */
+/* For the rest of the session, taking it over from the process that decodes. */
 void
 stream_take_slot(void)
 {

@@ -3,18 +3,20 @@
  *	  The records that were collected, and what is known of their completeness, as one snapshot shows it.
  *
  * Records are appended in the order of commits, by transactions of which each begins after the one
- * before it has ended.  So what a snapshot shows is all up to some place, and nothing behind it: a
- * reader that goes on after the last record it has got can miss none.  Partitions are spans of the time of collecting, which never
- * goes back, so that one after the other they are in the same order, and nothing has to be merged.
+ * before it has ended.  So a snapshot shows all records up to some place, and none behind it: a
+ * reader that continues after the last record it has read misses none.  Partitions are spans of the
+ * time of collecting, which never goes back, so that one after the other they are in the same
+ * order, and nothing has to be merged.
  *
- * Nobody but their owner has rights on the tables.  They are read here without the executor, which
- * would ask for them; whether the caller may read a stream is decided before (target.c).  Nothing of
- * the caller's runs, and nothing stays locked behind a read: partitions can be dropped while its
- * transaction goes on, and so a transaction with an old snapshot has to learn of that by a new one.
+ * Only the owner of the tables has privileges on them.  They are read here without the executor,
+ * which would check privileges; target.c checks before whether the caller may read a stream.  No
+ * code of the caller's runs, and no lock is kept after a read: partitions can be dropped while the
+ * caller's transaction goes on, and so a transaction with an old snapshot learns of that by a new
+ * snapshot.
  *
- * Partitions are made while records are read.  What the relation cache knows of them may lack the
- * newest one for a moment, whose records the snapshot shows already; so they are listed by the catalog, which is
- * read after the snapshot was taken.
+ * Partitions are made while records are read.  The relation cache may lack the newest partition for
+ * a moment although the snapshot shows its records.  So partitions are listed from the catalog,
+ * which is read after the snapshot was taken.
  */
 #include "postgres.h"
 
@@ -89,7 +91,7 @@ is_known(const PartitionDescData *known, Oid partition)
 	return false;
 }
 
-/* Whoever drops one has to lock its parent against us, so the cache can have none that is gone. */
+/* Dropping a partition locks its parent against readers, so the cache has no dropped ones. */
 static void
 list_partitions(StreamLog *log)
 {
@@ -122,7 +124,7 @@ stream_log_open(StreamLog *log, Oid schema)
 	log->schema = schema;
 	log->records = table_open(owned_table(schema, STREAM_RECORDS_TABLE), AccessShareLock);
 	log->snapshot = RegisterSnapshot(GetTransactionSnapshot());
-	/* who has the lock already gets no news by taking it */
+	/* a session that holds the lock already processes no invalidations by taking it again */
 	AcceptInvalidationMessages();
 	log->newest = RegisterSnapshot(GetLatestSnapshot());
 	/* for what is stored out of line */
@@ -212,7 +214,7 @@ typedef struct OpenPartition
 	TupleTableSlot *slot;
 } OpenPartition;
 
-/* Who drops a partition has to lock its parent against us. */
+/* Dropping a partition locks its parent against readers. */
 static void
 open_partition(const StreamLog *log, int i, LogKeys *keys, OpenPartition *partition)
 {

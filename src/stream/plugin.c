@@ -174,7 +174,7 @@ message(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn, bool
 	MemoryContextSwitchTo(old);
 }
 
-/* Whether what is decoded stands between such marks of the table, or of the one it is a partition of. */
+/* Whether the decoded change is between such marks of the table or of its partitioned table. */
 bool
 stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMarkKind kind)
 {

@@ -3,11 +3,11 @@
  *	  The output plugin: from decoded changes of rows to records of changes of items.
  *
  * A plugin belongs to a decoding context, whose output_plugin_private it is.  It hands each record
- * to "deliver", which prints it unless somebody has put another function there.  The record, and
- * what it points to, is good until deliver returns.
+ * to "deliver", which prints it unless the caller has set another function.  The record, and what
+ * it points to, is valid until deliver returns.
  *
- * Who decodes in a process that has read catalogs otherwise calls InvalidateSystemCaches() before
- * and after, as SQL's functions for slots do: what is known of a table is read as it was when the
+ * A process that also reads catalogs otherwise calls InvalidateSystemCaches() before and after
+ * decoding, as the SQL functions for slots do: decoding reads the catalogs as they were when the
  * change was written.
  */
 #ifndef DYNAMO_TABLE_STREAM_PLUGIN_H
@@ -31,9 +31,9 @@ struct StreamSubjects;
 typedef struct StreamPlugin
 {
 	void (*deliver)(struct StreamPlugin *plugin, const StreamRecord *record);
-	/* a stream has no records of later transactions; NULL: nobody wants to know */
+	/* called at the end of a stream, which has no records of later transactions; may be NULL */
 	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream);
-	void *deliver_arg; /* for who sets these */
+	void *deliver_arg; /* argument of the functions above */
 	LogicalDecodingContext *decoding;
 	StreamOptions options;
 	struct StreamSubjects *subjects;

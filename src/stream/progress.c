@@ -1,12 +1,12 @@
 /*
  * progress.c
- *	  Who collects, how far that has come, and who waits for it, in shared memory.
+ *	  Collectors, their progress, and the sessions that wait for it, in shared memory.
  *
- * It is there if the library is preloaded.  Without it all works but background workers, and who
- * waits has to look now and then.
+ * It exists only if the library is preloaded.  Without it there are no background workers, and
+ * sessions that wait poll.
  *
- * A database has at most one entry of a collector: of who has STREAM_LOCK_SLOT in it.  The entries are
- * guarded by the lock of all that services share.
+ * A database has at most one entry: of the collector, which holds STREAM_LOCK_SLOT.  The entries
+ * are guarded by the lock of all that services share.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@
 #include "stream/stream.h"
 #include "work/brief_lock.h"
 
-/* Milliseconds between two looks of who cannot be woken. */
+/* Milliseconds between two looks of a session that cannot be woken. */
 #define LOOK_AGAIN 50
 
 typedef struct Collector
@@ -73,7 +73,7 @@ stream_progress_share(void *memory, bool new)
  * Waiting
  */
 
-/* Until a condition is signaled or the time is over; the caller looks whether what he waits for is there. */
+/* Waits until a condition is signaled or the time is over; the caller checks what it waits for. */
 static void
 sleep_on(ConditionVariable *condition, TimestampTz end, const char *event)
 {
@@ -120,8 +120,8 @@ find_collector(Oid database)
 }
 
 /*
- * Takes this process out of the list of collectors in shared memory, and wakes all who wait for its
- * progress.  Does nothing if it is not in the list.
+ * Takes this process out of the list of collectors in shared memory, and wakes all sessions that
+ * wait for its progress.  Does nothing if it is not in the list.
  */
 void
 stream_collector_leaves(void)
@@ -141,7 +141,7 @@ leave_at_exit(int code, Datum arg)
 	stream_collector_leaves();
 }
 
-/* The caller collects in this database; he has STREAM_LOCK_SLOT. */
+/* Enters this process as the collector of this database; it holds STREAM_LOCK_SLOT. */
 void
 stream_collector_enters(XLogRecPtr reached)
 {

@@ -2,10 +2,10 @@
  * read.c
  *	  Reading a stream: from where, as far as it is whole.
  *
- * What was not collected, and what was dropped since, is never passed over in silence: who stands
- * before it gets ERRCODE_DYN_TRIMMED_DATA_ACCESS, which says where to go on.  Only who begins at
- * TRIM_HORIZON has asked for whatever is left, and begins behind what is older than the retention; a gap that is younger stops
- * him too.
+ * Changes that were not collected, or were dropped since, are never skipped silently: a reader
+ * whose position is before them gets ERRCODE_DYN_TRIMMED_DATA_ACCESS, which says where to go on.
+ * Only a reader that begins at TRIM_HORIZON asks for whatever is left: it begins behind everything
+ * that is older than the retention.  A younger gap stops it as well.
  */
 #include "postgres.h"
 
@@ -53,7 +53,10 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 	return floor;
 }
 
-/* A gap is of the streams that were there when it was noticed, and of those that nobody knows that of. */
+/*
+ * A gap concerns the streams that existed when it was noticed, and those of which that is not
+ * known.
+ */
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
 {
@@ -77,7 +80,7 @@ find_horizon(const StreamTarget *target, StreamPlace floor, const StreamGap *gap
 	return floor;
 }
 
-/* The first gap that somebody after a place comes to, or NULL. */
+/* The first gap behind a place, or NULL. */
 static const StreamGap *
 find_gap(const StreamTarget *target, StreamPlace after, const StreamGap *gaps, int ngaps)
 {
@@ -180,7 +183,7 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 		fail_incomplete("changes after the position were not collected",
 						(StreamPlace){gap->before, 0});
 	result->count = progress->count;
-	/* who has got all that there is stands where collecting stands */
+	/* a reader of all records is at the place up to which all was collected */
 	if (!progress->full && gap == NULL)
 		raise_place(&progress->last, (StreamPlace){collected, 0});
 	result->next = stream_position_after(progress->last);

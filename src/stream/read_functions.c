@@ -2,8 +2,8 @@
  * read_functions.c
  *	  dyn_read_stream(), which may wait for records.
  *
- * Each look opens the table and the records anew and leaves nothing locked, and no snapshot of its
- * own; so who waits is in nobody's way.
+ * Each look opens the table and the records again, and keeps no lock and no snapshot of its own; so
+ * a session that waits does not block others.
  */
 #include "postgres.h"
 

@@ -2,12 +2,12 @@
  * service.c
  *	  Change streams as a service of background workers: the collector of a database.
  *
- * It is a session of the bootstrap superuser, but does nothing beyond collecting.  It holds nothing between
- * rounds but the slot; who wants that, or the database alone, ends it, and the launcher
- * starts it again.
+ * It is a session of the bootstrap superuser, but does nothing beyond collecting.  Between rounds
+ * it holds only the slot.  A session that needs the slot, or the database for itself, ends it; the
+ * launcher starts it again.
  *
- * A database that needs one has a slot, which is in shared memory; so nobody has to be connected to it
- * to know that.
+ * A database that needs one has a slot, which is in shared memory; so the launcher need not connect
+ * to the database to know that.
  */
 #include "postgres.h"
 
@@ -46,7 +46,7 @@ static const char *const settings[][2] = {{"lock_timeout", "0"}, {"synchronous_c
 #define REST 3
 #define MAX_REST 10
 
-/* Milliseconds between two looks whether somebody wants the database alone. */
+/* Milliseconds between two checks whether a session needs the database for itself. */
 #define LOOK_AROUND 1000
 
 typedef struct Worker
@@ -85,7 +85,7 @@ is_over(TimestampTz *last, int milliseconds)
  * Leaving
  */
 
-/* Who copies or renames the database waits five seconds for others to leave it. */
+/* A session that copies or renames the database waits five seconds for others to leave it. */
 static bool
 is_wanted_by_others(Worker *worker)
 {
@@ -95,7 +95,7 @@ is_wanted_by_others(Worker *worker)
 	return background_is_locked(MyDatabaseId);
 }
 
-/* Who lets nobody write by default means us as well. */
+/* Whether the worker has to stop; default_transaction_read_only is a reason too. */
 static bool
 is_to_leave(Worker *worker)
 {
@@ -156,7 +156,7 @@ collect(Worker *worker)
 	}
 }
 
-/* False if there is nothing to do here, or somebody else is at it. */
+/* False if there is nothing to do here, or another process is collecting. */
 static bool
 open_collector(StreamCollector *collector)
 {
@@ -191,7 +191,10 @@ visit(Visit *visit)
 	Worker worker = {.collector = {.begin = begin, .commit = commit}};
 
 	background_settings(settings, lengthof(settings));
-	/* a round holds a transaction as a whole, and whoever writes a large one must not stop all collecting */
+	/*
+	 * a round keeps whole transactions in memory, and one large transaction must not stop all
+	 * collecting
+	 */
 	SetConfigOption("temp_file_limit", "-1", PGC_SUSET, PGC_S_SESSION);
 	stream_attempt_worker_init();
 	worker.looked = worker.active = GetCurrentTimestamp();
@@ -207,7 +210,7 @@ visit(Visit *visit)
  * Databases
  */
 
-/* One that is being made, or that somebody else has, is not to be taken. */
+/* A slot that is being created, or that another process has acquired, cannot be used. */
 static bool
 is_free(ReplicationSlot *slot, Oid *database)
 {

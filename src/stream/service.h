@@ -1,7 +1,7 @@
 /*
  * service.h
- *	  Change streams as a service of background workers, and what its workers share with who collects
- *	  without them.
+ *	  Change streams as a service of background workers, and what these share with sessions that
+ *	  collect themselves.
  */
 #ifndef DYNAMO_TABLE_STREAM_SERVICE_H
 #define DYNAMO_TABLE_STREAM_SERVICE_H
@@ -14,7 +14,7 @@ typedef struct StreamProgress
 {
 	XLogRecPtr reached; /* all before has been collected and committed */
 	TimestampTz reached_at;
-	uint64 records; /* since he began */
+	uint64 records; /* since it began */
 } StreamProgress;
 
 /* service.c */

@@ -30,7 +30,7 @@ stream_slot_name(void)
 	return psprintf(STREAM_SLOT, MyDatabaseId);
 }
 
-/* Who uses the slot, as SQL's functions for slots ask for it. */
+/* Checks the right to use the slot, as the SQL functions for slots do. */
 void
 stream_require_replication(const char *procedure)
 {
@@ -129,8 +129,8 @@ stream_require_slot(Oid schema)
 }
 
 /*
- * For who enables a stream, perhaps by a request: a client of DynamoDB sees the message alone, and would repeat
- * for ever what is no exception of DynamoDB's.
+ * For enabling a stream, perhaps by a request: a client of DynamoDB sees only the message, and
+ * would repeat for ever a request that failed with no exception of DynamoDB's.
  */
 void
 stream_require_slot_to_enable(Oid schema)

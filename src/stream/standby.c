@@ -1,6 +1,6 @@
 /*
  * standby.c
- *	  Letting standbys take the slot over, although nothing happens here.
+ *	  Letting standbys take the slot over although this server is idle.
  *
  * A standby that synchronizes a failover slot reserves catalogs as of the moment at which it begins, and
  * takes the slot over when that has come as far.  What the slot needs of the catalogs moves on
@@ -9,8 +9,8 @@
  * which synchronizing takes.  So such a record is written while one has reserved more than the slot still
  * needs, and how far collecting has come is noted behind it.
  *
- * A standby that has logical slots of its own, and does not synchronize ours, may look the same for ever;
- * so the pause from one help to the next grows while nobody else writes.
+ * A standby that has logical slots of its own, and does not synchronize this one, may look the same
+ * for ever; so the pause between two such records grows while no other session writes.
  */
 #include "postgres.h"
 
@@ -57,7 +57,7 @@ a_standby_waits(void)
 	return found;
 }
 
-/* Others write, so the slot moves on by that too. */
+/* Other sessions write, so the slot moves on anyway. */
 void
 stream_help_reset(StreamHelp *help)
 {

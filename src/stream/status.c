@@ -68,7 +68,7 @@ put_stream(ReturnSetInfo *result, const DynListed *listed, ItemSpan name, const 
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Rights are looked at before all else, so that nobody fails at a table of others. */
+/* Privileges are checked first, so that no other role's table can make the list fail. */
 static void
 put_table(ReturnSetInfo *result, Oid relid)
 {

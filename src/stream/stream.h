@@ -8,7 +8,7 @@
  *		slot.c				the database's replication slot
  *		lock.c				its locks
  *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
- *		standby.c			letting standbys take the slot over, although nothing happens
+ *		standby.c			letting standbys take the slot over although the server is idle
  *		plugin.c			the output plugin: callbacks of logical decoding
  *		options.c			its options
  *		subject.c			what it knows of tables, as they were when a change was written
@@ -21,7 +21,7 @@
  *		append.c			storing the records of a round, and telling of them
  *		partition.c			the partitions that hold them
  *		attempt.c			what a collector leaves for the next one in case it dies
- *		progress.c			who collects, how far that is, and who waits, in shared memory
+ *		progress.c			collectors, their progress, and waiting sessions, in shared memory
  *		service.c			collectors as background workers
  *		functions.c			dyn_collect_streams(): collecting on demand
  *		end.c				where disabled streams have ended

@@ -7,8 +7,9 @@
  * The decoder invalidates what a transaction changed at the same points where its snapshot changes,
  * so an entry that is not invalidated is right for the next change.
  *
- * Nothing that a table's owner can do to his table raises an error here, since that would keep
- * everybody's changes from being decoded: such a table is none of ours, and the log says why.
+ * Nothing that a table's owner can do to the table raises an error here, since that would stop
+ * decoding for all tables: a table that is broken is treated as no table of items, and the log says
+ * why.
  */
 #include "postgres.h"
 

@@ -1,9 +1,10 @@
 /*
  * target.c
- *	  The stream of a table that somebody wants to read, and whether he may.
+ *	  The stream that a caller wants to read, and whether the caller may.
  *
- * Records hold whole items, past ones too.  So who reads them must be allowed to read all of the
- * table: a privilege on columns is none, and where policies would hide rows nothing is shown.
+ * Records hold whole items, past ones too.  So a reader needs the right to read the whole table:
+ * SELECT on some columns does not suffice, and where row-level security applies, reading the stream
+ * is refused.
  */
 #include "postgres.h"
 
@@ -46,7 +47,7 @@ stream_check_reader(Relation rel)
 						errdetail("Records hold whole items, which no policy is applied to.")));
 }
 
-/* The same as an answer, for lists, of a relation that may be gone. */
+/* The same as a boolean, for lists; the relation may be gone. */
 bool
 stream_may_read(Oid relid)
 {

@@ -1,6 +1,6 @@
 /*
  * declare.c
- *	  What a table is with time to live, and without.
+ *	  Tables with time to live, and without: their definition.
  *
  * It is made and removed like a global index: declared under a lock that keeps all others out for
  * a moment, so that every write fills its column from then on; then the other items are filled in,
@@ -43,7 +43,7 @@ ttl_check_attribute(const DynTable *table, ItemSpan attribute)
 				  (int) table->ttl->name.len, table->ttl->name.data);
 }
 
-/* It may be there if it is a part of what is wanted. */
+/* An unfinished declaration of the same attribute may be continued. */
 void
 ttl_check_enable(const DynTable *table, ItemSpan attribute)
 {
@@ -85,9 +85,9 @@ ttl_check_declaration(Relation rel, const DynTable *table, ItemSpan attribute)
 }
 
 /*
- * Declare it in a transaction that has locked the table so that nobody else uses it, and is
- * connected to SPI.  Closes the relation.  Returns true if that was all: a table without a page has
- * nothing to fill in.
+ * Declare it in a transaction that has locked the table so that no other session uses it, and is
+ * connected to SPI.  Closes the relation.  Returns true if nothing is left to do: the table is
+ * empty.
  */
 bool
 ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
@@ -109,7 +109,9 @@ ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribu
 	return empty;
 }
 
-/* Of a table that has it, and that nobody else can change; closes the relation. */
+/*
+ * Removes it from a table that has it, and that no other session can change; closes the relation.
+ */
 void
 ttl_set_hide(Relation rel, const DynTable *table, bool hide_expired)
 {

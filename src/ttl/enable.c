@@ -2,8 +2,8 @@
  * enable.c
  *	  dyn_enable_ttl(), dyn_disable_ttl() and dyn_ttl_resume().
  *
- * Called by themselves they do it all, in many transactions, and end when it is done.  In a
- * transaction they do what UpdateTimeToLive does: declare it, and leave the rest to a worker.
+ * Called outside a transaction block they do all of the work, in many transactions.  Inside one
+ * they do what UpdateTimeToLive does: declare it, and leave the rest to a background worker.
  */
 #include "postgres.h"
 
@@ -90,7 +90,7 @@ ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *pro
 	resource_keep_procedures_away(name);
 	rel = resource_lock(name, AccessExclusiveLock, &table);
 	ttl_check_enable(table, attribute);
-	/* somebody has done the same just now */
+	/* another session has done the same meanwhile */
 	if (table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
 		dyn_error(ERRCODE_DYN_VALIDATION, "TimeToLive is already enabled");
 	ttl_begin_work(&work, procedure);

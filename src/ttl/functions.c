@@ -21,8 +21,8 @@
 #include "work/procedure.h"
 
 /*
- * Whoever may delete items may have them removed that are to go anyway.  It takes no more than
- * that, since they go with the owner's rights.
+ * A role that may delete items may remove the expired ones.  No other privilege is needed, since
+ * the owner's rights are used.
  */
 static bool
 may_sweep(Oid relid)
@@ -75,12 +75,12 @@ get_limits(FunctionCallInfo fcinfo)
 		limits.batch = (int) Min(argument_positive(fcinfo, 1, "batch_size"), INT_MAX);
 	if (!PG_ARGISNULL(2))
 		limits.budget = get_budget(PG_GETARG_INTERVAL_P(2));
-	/* who names a table wants to see everything of it gone */
+	/* a call that names a table removes all of its due items */
 	limits.from_start = PG_ARGISNULL(3) ? !PG_ARGISNULL(0) : PG_GETARG_BOOL(3);
 	return limits;
 }
 
-/* The error of one table is no reason to leave the others. */
+/* An error in one table does not stop the sweep of the others. */
 static void
 tell_error(const TtlSweep *sweep)
 {
@@ -136,7 +136,7 @@ sweep_all(TtlLimits limits)
 			break;
 		if (!may_sweep(lfirst_oid(cell)))
 			continue;
-		/* nobody else's lock stops the rest */
+		/* a lock of another session does not stop the rest */
 		limits.nowait = true;
 		limits.budget = budget > 0 ? budget - (int) used : 0;
 		deleted += sweep_table(lfirst_oid(cell), limits, false);

@@ -1,12 +1,11 @@
 /*
  * run.c
- *	  Sweeps that go on from one another.
+ *	  Sweeps that continue where the previous one ended.
  *
- * A sweep leaves entries of the index behind which point to nothing any more.  The next one marks
- * them when it passes them, but not as long as some old snapshot may see the items; then each sweep
- * would pass them all.  So where there are many of them a sweep begins where the last one
- * has come to, and only now and then at the start, for items that were written with a time that
- * had passed already.
+ * A sweep leaves index entries whose rows are gone.  The next one marks them dead when it passes
+ * them, but not while an old snapshot may still see the items; until then each sweep would pass
+ * them all.  So where there are many of them a sweep begins where the last one has come to, and
+ * only now and then at the start, for items that were written with a time that had passed already.
  *
  * A background worker sweeps again and again.  So it leaves a table that is locked, and one that has
  * failed, for a while; it seldom notes that there was nothing to remove; and it leaves when its
@@ -36,8 +35,8 @@ over(TimestampTz since, TimestampTz now, int seconds)
 }
 
 /*
- * What was too much, or has an item in it that cannot go, is tried in smaller batches, until a sweep
- * has finished.
+ * A batch that was too large, or has an item that cannot be removed, is tried again in smaller
+ * batches, until a sweep has finished.
  */
 static int
 batch_after(int batch, int failures)
@@ -132,13 +131,13 @@ ttl_note_failure(Oid schema, TtlSweep *sweep)
 	count_failures(sweep, &state, now);
 	sweep->retry_at = state.retry_at;
 	ttl_write_state(&state, sweep);
-	/* the next table may take the server down */
+	/* the next table may crash the server */
 	ForceSyncCommit();
 }
 
 /*
- * Sweep a table; who calls has looked whether that is allowed.  Like ttl_sweep(), in a transaction
- * that has done nothing.
+ * Sweep a table; the caller has checked that it may.  Like ttl_sweep(), in a transaction that has
+ * done nothing.
  */
 void
 ttl_run(TtlSweep *sweep)

@@ -4,8 +4,8 @@
  *
  * Owners of tables take turns, beginning with the one after that with which the last visit ended:
  * each turn is one table, the one that has been due for longest, and has its share of the time.  So
- * whoever has many tables, or tables that fail, holds up others for one table at a time.  Several
- * workers may be in the database; each takes the tables that it sweeps.
+ * an owner with many tables, or with tables that fail, delays others by one table at a time.
+ * Several workers may be in the database; each takes the tables that it sweeps.
  *
  * What goes wrong with a table is noted with it, and it is left alone for a while.  A sweep that does
  * not come back in time is cancelled; if that does not help, the launcher ends the worker, and the
@@ -67,7 +67,7 @@ typedef struct Worker
 	int nturns;
 } Worker;
 
-/* Where the extension is, and what there is to sweep. */
+/* Where the extension is, and the tables to sweep. */
 static void
 look_around(Worker *worker)
 {
@@ -183,11 +183,11 @@ run_until_cancelled(Worker *worker, TtlSweep *sweep)
 	}
 	PG_END_TRY();
 	disable_timeout(STATEMENT_TIMEOUT, false);
-	/* what came too late is not for the next table */
+	/* a cancel that came too late must not hit the next table */
 	QueryCancelPending = false;
 }
 
-/* When a table is due again.  What can change meanwhile without our being told is not waited for longer. */
+/* When a table is due again: after a failure not before retry_at, or MAX_TRUST if that is sooner. */
 static TimestampTz
 next_due_time(const TtlSweep *sweep)
 {
@@ -379,7 +379,7 @@ visit(Visit *visit)
 	/* where SPI keeps what outlives transactions */
 	PortalContext =
 		AllocSetContextCreate(worker.context, "dynamo_table table", ALLOCSET_DEFAULT_SIZES);
-	/* who lets nobody write by default means us as well */
+	/* default_transaction_read_only stops the worker too */
 	if (!DefaultXactReadOnly)
 		look_around(&worker);
 	note_culprits(&worker);

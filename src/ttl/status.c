@@ -21,7 +21,7 @@
 /* Due items beyond these are not counted. */
 #define COUNT_DUE 10000
 
-/* Rights are looked at before all else, so that nobody fails at a table of others. */
+/* Privileges are checked first, so that no other role's table can make the list fail. */
 static bool
 open_readable(Oid relid, DynListed *listed)
 {
@@ -71,7 +71,10 @@ dyn_ttl_list(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* A number and a time are no items, so policies are not for who sees the state of all tables. */
+/*
+ * For roles that may see the state of all tables policies are not applied: a count and a time
+ * disclose no items.
+ */
 static bool
 may_count(Relation rel)
 {

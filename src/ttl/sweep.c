@@ -4,13 +4,13 @@
  *
  * The index is read some thousand entries at a time, and these are removed in batches, in the order
  * of the table's pages, a transaction each.  By then an item may have changed: whether it is due is
- * looked at again when it is locked, and who has it locked or has changed it wins; the next sweep
- * sees what became of it (docs/semantics.md, TT10).
+ * looked at again when it is locked, and an item that another session has locked or changed is left
+ * to the next sweep (docs/semantics.md, TT10).
  *
- * It runs with the rights of the table's owner, whoever calls, as VACUUM and ANALYZE run what is in
- * a table: its triggers are not to have a superuser's rights, nor the caller's ways into the
- * owner's.  So the search_path is nobody's, and triggers that are deferred fire at once, before
- * the owner's rights are gone.
+ * It runs with the rights of the table's owner, whichever role calls, as VACUUM and ANALYZE do for
+ * functions of a table: the table's triggers must not get a superuser's rights, and the caller must
+ * not get the owner's.  So the search_path is a fixed one, and deferred triggers fire at once,
+ * while the owner's rights are in effect.
  */
 #include "postgres.h"
 
@@ -145,7 +145,7 @@ keep_error(TtlSweep *sweep)
 	RollbackAndReleaseCurrentSubTransaction();
 }
 
-/* What ends the caller's statement is not for us to keep. */
+/* Errors that end the caller's statement are not caught. */
 static bool
 ends_statement(const ErrorData *error)
 {
@@ -153,7 +153,7 @@ ends_statement(const ErrorData *error)
 		   error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN;
 }
 
-/* Do a step so that an error undoes that alone, and is kept. */
+/* Do a step in a subtransaction, and keep its error. */
 void
 ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep))
 {
@@ -254,8 +254,8 @@ forget_plan(TtlSweep *sweep)
 }
 
 /*
- * Kept for the sweep; it is planned anew if the table is changed meanwhile.  That finds the table by
- * its name, which may be another's by then.
+ * Kept for the sweep.  If the table is changed meanwhile the statement is planned again, which
+ * looks the table up by name; the name may belong to another table by then.
  */
 static SPIPlanPtr
 removal_plan(TtlSweep *sweep, const DynTable *table)
@@ -383,7 +383,7 @@ set_batch(TtlSweep *sweep)
 	}
 }
 
-/* Remove what was found, or one batch of it at least, so that each sweep comes further. */
+/* Remove what was found, or one batch of it at least, so that each sweep makes progress. */
 static void
 remove_due(TtlSweep *sweep)
 {

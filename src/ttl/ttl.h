@@ -1,6 +1,6 @@
 /*
  * ttl.h
- *	  Time to live: which items are due, and how they go.
+ *	  Time to live: which items are due, and how they are removed.
  *
  * The attribute's value, if it is a number, is in the column "~ttl", which dyn_derive() fills like a
  * key's, and a btree over that column has the due items in order.  Sweeps read it from the oldest
@@ -9,10 +9,10 @@
  * Lock order within a transaction: the table, the btree, then rows, which are never waited for.
  *
  *		enable.c	dyn_enable_ttl(), dyn_disable_ttl(), dyn_ttl_resume()
- *		declare.c	what a table is with time to live, and without
+ *		declare.c	the definition of tables with time to live, and without
  *		due.c		which items are due, by the btree
  *		sweep.c		removing them from one table
- *		run.c		sweeps that go on from one another
+ *		run.c		sweeps that continue where the previous one ended
  *		state.c		what is remembered of them
  *		functions.c	dyn_sweep_ttl(): sweeps on demand
  *		service.c	sweeps of background workers
@@ -56,7 +56,7 @@ typedef struct TtlSweep
 	int64 from; /* second to begin with; 0: the oldest that counts */
 
 	/* what comes out */
-	bool locked; /* the table was left, since somebody else has locked it */
+	bool locked; /* the table was skipped, since another session has locked it */
 	bool absent; /* it is no table with time to live, or that is in the making, or it was left */
 	int64 deleted;
 	int64 next; /* second that the next sweep can begin with */
