@@ -52,6 +52,9 @@ SECURITY LABEL FOR dynamo_table ON TABLE app IS '[]';
 SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"entities": {}}';
 SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"entities": [1]}';
 SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"settings": []}';
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"settings": {}, "settings": {}}';
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"entities": [{}, 1]}';
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"\ud800": 1}';
 SECURITY LABEL FOR dynamo_table ON COLUMN app.item IS '{}';
 CREATE VIEW seen AS SELECT 1 AS a;
 SECURITY LABEL FOR dynamo_table ON VIEW seen IS '{}';
@@ -62,6 +65,12 @@ SECURITY LABEL FOR dynamo_table ON ROLE label_owner IS '{}';
 DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L', json_build_object('later', repeat('x', 1024 * 1024))); END $$;
 DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L', repeat('{"a":', 100) || '1' || repeat('}', 100)); END $$;
 SET ROLE label_owner;
+-- it may be longer than an item, and what a later version has in it may be what no item has
+DO $$ BEGIN EXECUTE format('SECURITY LABEL FOR dynamo_table ON TABLE label.app IS %L', json_build_object('migrations', ARRAY[json_build_object('migration', repeat('x', 1000 * 1024))])); END $$;
+SELECT length(label) FROM pg_seclabels WHERE objoid = 'app'::regclass;
+SECURITY LABEL FOR dynamo_table ON TABLE app IS '{"": 1e999, "entities\u0000": 1, "later": {"a": 1, "a": 2}}';
+SELECT dyn_create_entity('app', 'Org', '{"pk": "ORG#<Id>", "sk": "ORG#<Id>"}', '{"Id": "S"}');
+SELECT label FROM pg_seclabels WHERE objoid = 'app'::regclass;
 SELECT entity FROM dyn_entities('app');
 
 -- a label that means nothing stops the calls that need it, and no other

@@ -71,13 +71,14 @@ read_kind(List *members, ModelKind kind)
 }
 
 /*
- * Returns the declarations of one kind in a label (ModelDeclaration), in the order declared, copied
- * into the current memory context.  Raises an error if one of them is no declaration.
+ * Returns the declarations of one kind in the label of a table itself (ModelDeclaration), in the
+ * order declared, copied into the current memory context.  Raises an error if one of them is no
+ * declaration.
  */
 List *
-model_label_declarations(const char *label, ModelKind kind)
+model_label_declarations(Oid relid, ModelKind kind)
 {
-	return read_kind(label_parse(label), kind);
+	return read_kind(label_read(relid), kind);
 }
 
 /* What is declared of a partitioned table holds for its partitions: the table that has the label. */
@@ -94,7 +95,7 @@ labelled_table(Relation rel)
 List *
 model_declarations(Relation rel, ModelKind kind)
 {
-	return read_kind(label_read(labelled_table(rel)), kind);
+	return model_label_declarations(labelled_table(rel), kind);
 }
 
 /* Returns the declaration in a list that has this name, or NULL. */

@@ -40,7 +40,7 @@ typedef struct ModelDeclaration
 } ModelDeclaration;
 
 extern List *model_declarations(Relation rel, ModelKind kind); /* of ModelDeclaration */
-extern List *model_label_declarations(const char *label, ModelKind kind);
+extern List *model_label_declarations(Oid relid, ModelKind kind);
 extern ModelDeclaration *model_find(List *declarations, ItemSpan name);
 extern bool model_enforced(Relation rel);
 

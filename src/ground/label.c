@@ -33,7 +33,40 @@
 
 #define MAX_LABEL (1024 * 1024) /* bytes */
 
-static const char *const array_names[] = {LABEL_ENTITIES, LABEL_PATTERNS, LABEL_MIGRATIONS};
+static const char *const known_names[] = {LABEL_ENTITIES, LABEL_PATTERNS, LABEL_MIGRATIONS,
+										  LABEL_SETTINGS};
+
+/*
+ * Members
+ */
+
+static const char *
+copy_raw(JsonReader *reader)
+{
+	ItemSpan raw = json_read_raw(reader);
+
+	return pnstrdup(raw.data, raw.len);
+}
+
+/* Returns them in their order.  Raises an error with this SQLSTATE if the label is no JSON object. */
+static List *
+read_members(const char *label, int sqlerrcode)
+{
+	List *members = NIL;
+	JsonReader reader;
+	ItemSpan name;
+
+	json_reader_begin(&reader, label, (int) strlen(label), "security label", sqlerrcode);
+	for (json_read_object(&reader); json_read_member(&reader, &name);)
+	{
+		LabelMember *member = palloc(sizeof(LabelMember));
+
+		*member = (LabelMember){name, copy_raw(&reader)};
+		members = lappend(members, member);
+	}
+	json_reader_done(&reader);
+	return members;
+}
 
 /*
  * The provider
@@ -60,37 +93,48 @@ check_object(const ObjectAddress *object)
 				 errmsg("security labels of provider \"%s\" are for tables", LABEL_PROVIDER)));
 }
 
-static bool
-is_array_name(ItemSpan name)
+static void
+check_declarations(const char *name, const char *json)
 {
-	for (int i = 0; i < lengthof(array_names); i++)
+	JsonReader reader;
+
+	json_reader_begin(&reader, json, (int) strlen(json), "security label",
+					  ERRCODE_INVALID_PARAMETER_VALUE);
+	if (*json != '[')
+		fail_form(psprintf("\"%s\" must be an array", name));
+	for (json_read_array(&reader); json_read_element(&reader);)
 	{
-		if (item_span_is(name, array_names[i]))
-			return true;
+		if (*json_read_raw(&reader).data != '{')
+			fail_form(psprintf("\"%s\" must be an array of objects", name));
 	}
-	return false;
 }
 
 static void
-check_declarations(ItemSpan name, ItemSpan value)
+check_member(List *members, const LabelMember *member)
 {
-	ItemChildren elements;
-
-	if (item_type(value) != ITEM_L)
-		fail_form(psprintf("\"%s\" must be an array", item_quoted(name)));
-	elements = item_children(value);
-	for (uint32 i = 0; i < elements.count; i++)
+	for (int i = 0; i < lengthof(known_names); i++)
 	{
-		if (item_type(item_child(&elements, i)) != ITEM_M)
-			fail_form(psprintf("\"%s\" must be an array of objects", item_quoted(name)));
+		const char *name = known_names[i];
+
+		if (!item_span_is(member->name, name))
+			continue;
+		if (label_member(members, name) != member->json)
+			fail_form(psprintf("\"%s\" is there twice", name));
+		if (strcmp(name, LABEL_SETTINGS) != 0)
+			check_declarations(name, member->json);
+		else if (*member->json != '{')
+			fail_form("\"" LABEL_SETTINGS "\" must be an object");
+		return;
 	}
+	ereport(WARNING, (errmsg("member \"%s\" of a security label of provider \"%s\" is not known",
+							 item_quoted(member->name), LABEL_PROVIDER)));
 }
 
 static void
 check_form(const char *label)
 {
-	DynItem *item;
-	ItemChildren members;
+	List *members;
+	ListCell *cell;
 
 	if (strlen(label) > MAX_LABEL)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -100,21 +144,11 @@ check_form(const char *label)
 	(void) DirectFunctionCall1(json_in, CStringGetDatum(label));
 	if (label[strspn(label, " \t\n\r")] != '{')
 		fail_form("it must be a JSON object");
-	item = item_parse(label, (int) strlen(label), ITEM_SYNTAX_PLAIN_ITEM, NULL);
-	members = item_children(item_root(item));
-	for (uint32 i = 0; i < members.count; i++)
+	members = read_members(label, ERRCODE_INVALID_PARAMETER_VALUE);
+	foreach (cell, members)
 	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&members, i), &name);
-
-		if (is_array_name(name))
-			check_declarations(name, value);
-		else if (!item_span_is(name, LABEL_SETTINGS))
-			ereport(WARNING,
-					(errmsg("member \"%s\" of a security label of provider \"%s\" is not known",
-							item_quoted(name), LABEL_PROVIDER)));
-		else if (item_type(value) != ITEM_M)
-			fail_form("\"" LABEL_SETTINGS "\" must be an object");
+		CHECK_FOR_INTERRUPTS();
+		check_member(members, lfirst(cell));
 	}
 }
 
@@ -159,52 +193,17 @@ label_init(void)
  * Reading
  */
 
-static void
-init_reader(JsonReader *reader, const char *json)
-{
-	json_reader_begin(reader, json, (int) strlen(json), "security label",
-					  ERRCODE_INVALID_TABLE_DEFINITION);
-}
-
-static const char *
-copy_raw(JsonReader *reader)
-{
-	ItemSpan raw = json_read_raw(reader);
-
-	return pnstrdup(raw.data, raw.len);
-}
-
 /*
- * Returns the members of a label in their order.  Raises ERRCODE_INVALID_TABLE_DEFINITION if it is no
- * JSON object.
+ * Returns the members of a table's newest label in their order; NIL if it has none.  Raises
+ * ERRCODE_INVALID_TABLE_DEFINITION if it is no JSON object.
  */
-List *
-label_parse(const char *label)
-{
-	List *members = NIL;
-	JsonReader reader;
-	ItemSpan name;
-
-	init_reader(&reader, label);
-	for (json_read_object(&reader); json_read_member(&reader, &name);)
-	{
-		LabelMember *member = palloc(sizeof(LabelMember));
-
-		*member = (LabelMember){name.data, copy_raw(&reader)};
-		members = lappend(members, member);
-	}
-	json_reader_done(&reader);
-	return members;
-}
-
-/* Returns the members of a table's newest label; NIL if it has none. */
 List *
 label_read(Oid relid)
 {
 	ObjectAddress object = {RelationRelationId, relid, 0};
 	char *label = GetSecurityLabel(&object, LABEL_PROVIDER);
 
-	return label == NULL ? NIL : label_parse(label);
+	return label == NULL ? NIL : read_members(label, ERRCODE_INVALID_TABLE_DEFINITION);
 }
 
 /* Returns the texts of an array's elements.  Raises an error if it is no array. */
@@ -214,7 +213,8 @@ label_elements(const char *json)
 	List *elements = NIL;
 	JsonReader reader;
 
-	init_reader(&reader, json);
+	json_reader_begin(&reader, json, (int) strlen(json), "security label",
+					  ERRCODE_INVALID_TABLE_DEFINITION);
 	for (json_read_array(&reader); json_read_element(&reader);)
 		elements = lappend(elements, (void *) copy_raw(&reader));
 	return elements;
@@ -230,7 +230,7 @@ label_member(List *members, const char *name)
 	{
 		const LabelMember *member = lfirst(cell);
 
-		if (strcmp(member->name, name) == 0)
+		if (item_span_is(member->name, name))
 			return member->json;
 	}
 	return NULL;
@@ -257,8 +257,8 @@ is_within_reach(const FormData_pg_seclabel *form)
 }
 
 /*
- * Returns all tables with a label, copied into the current memory context, without a lock on any.
- * It sees what was committed last, and not the transaction's snapshot, which may be older.
+ * Returns the OIDs of all tables with a label, without a lock on any.  It sees what was committed
+ * last, and not the transaction's snapshot, which may be older.
  */
 List *
 label_tables(void)
@@ -275,15 +275,9 @@ label_tables(void)
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		const FormData_pg_seclabel *form = (const FormData_pg_seclabel *) GETSTRUCT(tuple);
-		LabelledTable *table;
-		bool isnull;
-		Datum label = heap_getattr(tuple, Anum_pg_seclabel_label, RelationGetDescr(rel), &isnull);
 
-		if (isnull || !is_within_reach(form))
-			continue;
-		table = palloc(sizeof(LabelledTable));
-		*table = (LabelledTable){form->objoid, TextDatumGetCString(label)};
-		tables = lappend(tables, table);
+		if (is_within_reach(form))
+			tables = lappend_oid(tables, form->objoid);
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -301,10 +295,10 @@ label_with(List *members, const char *name, const char *json)
 	LabelMember *new = palloc(sizeof(LabelMember));
 	ListCell *cell;
 
-	*new = (LabelMember){name, json};
+	*new = (LabelMember){{name, (uint32) strlen(name)}, json};
 	foreach (cell, members)
 	{
-		if (strcmp(((const LabelMember *) lfirst(cell))->name, name) != 0)
+		if (!item_span_is(((const LabelMember *) lfirst(cell))->name, name))
 			continue;
 		if (json == NULL)
 			return list_delete_cell(members, cell);
@@ -325,7 +319,7 @@ print(List *members)
 	{
 		const LabelMember *member = lfirst(cell);
 
-		json_write_member(&json, (ItemSpan){member->name, (uint32) strlen(member->name)});
+		json_write_member(&json, member->name);
 		json_write_raw(&json, NULL, member->json);
 	}
 	json_write_end(&json);

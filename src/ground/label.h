@@ -33,7 +33,7 @@
 /* A member of a label.  Unknown members are kept: a later version may have written them. */
 typedef struct LabelMember
 {
-	const char *name;
+	ItemSpan name;
 	const char *json;
 } LabelMember;
 
@@ -52,14 +52,6 @@ extern List *label_with(List *members, const char *name, const char *json); /* N
  */
 extern void label_write(Oid relid, List *members);
 
-/* All tables with a label. */
-typedef struct LabelledTable
-{
-	Oid relid;
-	const char *label;
-} LabelledTable;
-
-extern List *label_tables(void);
-extern List *label_parse(const char *label); /* as label_read() */
+extern List *label_tables(void); /* of Oid: all tables with a label */
 
 #endif

@@ -102,9 +102,9 @@ fail_missing(ItemSpan name)
 }
 
 /*
- * Reads declarations.  Any role that can create a trigger on a table can write any text into it,
- * and all tables are looked through, so an error that text can cause is not raised: returns false.
- * The function only computes, so there is nothing to roll back.
+ * Reads declarations.  Any role can write any text into labels of its tables, and all tables are
+ * looked through, so an error that text can cause is not raised: returns false.  The function only
+ * computes by then, so there is nothing to roll back.
  */
 bool
 migration_try_read(void (*read)(void *arg), void *arg)
@@ -134,7 +134,7 @@ migration_try_read(void (*read)(void *arg), void *arg)
 
 typedef struct Reading
 {
-	const char *label;
+	Oid relid;
 	List *declarations;
 } Reading;
 
@@ -143,33 +143,34 @@ read_declarations(void *arg)
 {
 	Reading *reading = arg;
 
-	reading->declarations = model_label_declarations(reading->label, MODEL_MIGRATION);
+	reading->declarations = model_label_declarations(reading->relid, MODEL_MIGRATION);
 }
 
 /*
- * Returns all tables with declarations that can be read.  No table is locked, so that a call does
- * not wait for tables of other roles.
+ * Returns the migrations that a table declares (ModelDeclaration), copied into the current memory
+ * context; NIL if they cannot be read.  The table is not locked, so that a call does not wait for
+ * tables of other roles.
  */
 List *
-migration_tables(void)
+migration_declarations(Oid relid)
 {
-	List *tables = NIL;
-	ListCell *cell;
+	Reading reading = {relid, NIL};
 
-	foreach (cell, label_tables())
-	{
-		const LabelledTable *labelled = lfirst(cell);
-		Reading reading = {labelled->label, NIL};
-		MigrationTable *table;
+	return migration_try_read(read_declarations, &reading) ? reading.declarations : NIL;
+}
 
-		CHECK_FOR_INTERRUPTS();
-		if (!migration_try_read(read_declarations, &reading) || reading.declarations == NIL)
-			continue;
-		table = palloc(sizeof(MigrationTable));
-		*table = (MigrationTable){labelled->relid, reading.declarations};
-		tables = lappend(tables, table);
-	}
-	return tables;
+/* Returns whether a table declares a migration of this name; what is read of the label is freed. */
+bool
+migration_is_declared(Oid relid, ItemSpan name)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table label", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool declared = model_find(migration_declarations(relid), name) != NULL;
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return declared;
 }
 
 /* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
@@ -202,19 +203,21 @@ migration_may_follow(Oid relid, Oid followed)
 	return OidIsValid(owner) && OidIsValid(other) && has_privs_of_role(owner, other);
 }
 
+/* Labels of tables that may not follow are not read: there may be many, and they may be long. */
 static List *
 tables_with(ItemSpan name, Oid followed)
 {
 	List *found = NIL;
 	ListCell *cell;
 
-	foreach (cell, migration_tables())
+	foreach (cell, label_tables())
 	{
-		const MigrationTable *table = lfirst(cell);
+		Oid relid = lfirst_oid(cell);
 
-		if (model_find(table->declarations, name) != NULL &&
-			(!OidIsValid(followed) || migration_may_follow(table->relid, followed)))
-			found = lappend_oid(found, table->relid);
+		CHECK_FOR_INTERRUPTS();
+		if ((!OidIsValid(followed) || migration_may_follow(relid, followed)) &&
+			migration_is_declared(relid, name))
+			found = lappend_oid(found, relid);
 	}
 	return found;
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/jsonb.h"
@@ -15,6 +16,7 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
+#include "ground/label.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
 
@@ -34,12 +36,13 @@ refuse_taken(ItemSpan name, Oid relid)
 {
 	ListCell *cell;
 
-	foreach (cell, migration_tables())
+	foreach (cell, label_tables())
 	{
-		const MigrationTable *table = lfirst(cell);
-		const char *other = get_rel_name(table->relid);
+		Oid table = lfirst_oid(cell);
+		const char *other = get_rel_name(table);
 
-		if (table->relid != relid && other != NULL && model_find(table->declarations, name) != NULL)
+		CHECK_FOR_INTERRUPTS();
+		if (table != relid && other != NULL && migration_is_declared(table, name))
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("table \"%s\" has a migration \"%s\"", other, item_quoted(name))));

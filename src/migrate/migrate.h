@@ -205,13 +205,6 @@ extern List *step_default_order(const StepRelation *relation);
 extern List *step_relations(const MigrationStep *step); /* of StepRelation */
 extern char *step_expression(ItemSpan text, const char *step);
 
-/* A table that has declarations which can be read. */
-typedef struct MigrationTable
-{
-	Oid relid;
-	List *declarations; /* of ModelDeclaration, of all kinds */
-} MigrationTable;
-
 /*
  * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if
  * it goes out of date; what is not there is 42704.
@@ -221,7 +214,8 @@ extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **tabl
 extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **table,
 										Migration **migration);
-extern List *migration_tables(void); /* of MigrationTable */
+extern List *migration_declarations(Oid relid); /* of ModelDeclaration */
+extern bool migration_is_declared(Oid relid, ItemSpan name);
 extern Oid migration_table(ItemSpan name); /* InvalidOid: none has it */
 extern bool migration_may_follow(Oid relid, Oid followed);
 extern Oid migration_owner(Oid relid); /* of a table; InvalidOid: it is gone */

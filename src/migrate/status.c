@@ -20,6 +20,7 @@
 #include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/extension.h"
+#include "ground/label.h"
 #include "catalog/rights.h"
 #include "migrate/migrate.h"
 #include "store/plan.h"
@@ -91,6 +92,20 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	}
 }
 
+static void
+put_migrations(ReturnSetInfo *result, Oid relid, const text *name)
+{
+	ListCell *cell;
+
+	foreach (cell, migration_declarations(relid))
+	{
+		const ModelDeclaration *declaration = lfirst(cell);
+
+		if (name == NULL || item_compare_bytes(declaration->name, text_span(name)) == 0)
+			put_steps(result, relid, declaration);
+	}
+}
+
 /* Lists migrations of tables that the user may read or see the state of. */
 PG_FUNCTION_INFO_V1(dyn_migration_step_list);
 Datum
@@ -98,23 +113,22 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	text *name = argument_text(fcinfo, 0);
+	MemoryContext context;
+	MemoryContext old;
 	ListCell *cell;
-	ListCell *other;
 
 	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, migration_tables())
+	context =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table label", ALLOCSET_DEFAULT_SIZES);
+	foreach (cell, label_tables())
 	{
-		const MigrationTable *table = lfirst(cell);
-
-		if (!rights_to_list(table->relid))
+		CHECK_FOR_INTERRUPTS();
+		if (!rights_to_list(lfirst_oid(cell)))
 			continue;
-		foreach (other, table->declarations)
-		{
-			const ModelDeclaration *declaration = lfirst(other);
-
-			if (name == NULL || item_compare_bytes(declaration->name, text_span(name)) == 0)
-				put_steps(result, table->relid, declaration);
-		}
+		old = MemoryContextSwitchTo(context);
+		put_migrations(result, lfirst_oid(cell), name);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
 	}
 	return (Datum) 0;
 }
