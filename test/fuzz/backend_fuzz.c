@@ -36,9 +36,13 @@
 #include "utils/snapmgr.h"
 
 #include "check.h"
+#include "ground/description.h"
 #include "ground/index_spec.h"
+#include "ground/label.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "entity/entity.h"
+#include "entity/model.h"
 #include "expr/expr.h"
 #include "migrate/migrate.h"
 #include "view/member.h"
@@ -286,12 +290,11 @@ fuzz_request(const Input *input)
 		"Query",      "Scan",         "GetItem",        "PutItem",          "UpdateItem",
 		"DeleteItem", "BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems"};
 	ItemSpan request = piece(input, 1);
-	StringInfoData response;
+	JsonWriter response = json_writer(JSON_COMPACT);
 
-	initStringInfo(&response);
 	request_run(operations[(unsigned char) *piece(input, 0).data % lengthof(operations)],
 				request.data, (int) request.len, &response);
-	DirectFunctionCall1(jsonb_in, CStringGetDatum(response.data));
+	DirectFunctionCall1(jsonb_in, CStringGetDatum(response.text->data));
 }
 
 /* A template, attributes, and another template. */
@@ -481,6 +484,57 @@ fuzz_arguments(const Input *input)
 	}
 }
 
+static void
+read_label_declarations(Relation rel, DynTable *table)
+{
+	for (ModelKind kind = MODEL_ENTITY; kind <= MODEL_MIGRATION; kind++)
+	{
+		ListCell *cell;
+
+		foreach (cell, model_declarations(rel, kind))
+			CHECK(model_find(model_cached(rel, kind), ((ModelDeclaration *) lfirst(cell))->name) !=
+				  NULL);
+	}
+	(void) entities_of(rel, table);
+}
+
+/*
+ * A label of a table; an entity is declared beside what is in it, and what is said of the table is
+ * read and written: the members that are not known stay.
+ */
+static void
+fuzz_label(const Input *input)
+{
+	DynTable *table;
+	Relation rel = open_table("app", &table);
+	Oid relid = RelationGetRelid(rel);
+	int n;
+
+	if (SPI_execute(psprintf("SECURITY LABEL FOR dynamo_table ON TABLE app IS %s",
+							 quote_literal_cstr(piece(input, 0).data)),
+					false, 0) != SPI_OK_UTILITY)
+		abort();
+	MemoryContextSwitchTo(run_context);
+	n = list_length(label_read(relid));
+	if (*piece(input, 1).data == 's')
+	{
+		DynDescription *description = description_read(relid);
+
+		description_set_tag(description, (ItemSpan){"k", 1}, (ItemSpan){"v", 1});
+		description_write(relid, description);
+		CHECK(description_read(relid)->ntags >= 1);
+		CHECK(list_length(label_read(relid)) >= n);
+		relation_close(rel, AccessShareLock);
+		return;
+	}
+	if (migration_declarations(relid) == NIL)
+		(void) migration_is_declared(relid, piece(input, 1));
+	read_label_declarations(rel, table);
+	rel = model_lock_table(rel, MODEL_ENTITY, &table);
+	model_set(rel, MODEL_ENTITY, (ItemSpan){"Z", 1}, "{\"entity\": \"Z\"}");
+	CHECK(list_length(label_read(relid)) >= n);
+}
+
 /*
  * Rows as the WAL may have them: any bytes for an item
  */
@@ -570,6 +624,7 @@ static const struct
 	{"plan", fuzz_plan},
 	{"options", fuzz_options, .pure = true},
 	{"arguments", fuzz_arguments, .pure = true},
+	{"label", fuzz_label},
 	{"row", fuzz_row, .binary = true},
 };
 

@@ -32,7 +32,7 @@ def seeds(corpus, rng):
     texts = lambda name: corpus.by_name.get(name) or [""]
     some = lambda name: rng.choice(texts(name))
     item = lambda: rng.choice(ITEMS + texts("item") + texts("key"))
-    out = {t: [] for t in "expression request template entity member migration model plan options arguments row".split()}
+    out = {t: [] for t in "expression request template entity member migration model plan options arguments label row".split()}
     for kind, names in (("c", ["condition", "filter"]), ("u", ["update"]), ("p", ["projection"]), ("k", ["key_condition"])):
         for call in [c for calls in corpus.calls.values() for c in calls]:
             out["expression"] += [(kind, call[n], call.get("names", ""), call.get("vals", ""), call.get("item", item())) for n in names if n in call]
@@ -53,6 +53,9 @@ def seeds(corpus, rng):
     out["options"] = [("tables", "fuzz.app,\"A b\""), ("view-type", "KEYS_ONLY", "format", "plain"), ("only-streams",)]
     out["arguments"] = [("s", j) for j in corpus.json if "settings" in j] + [("i", j) for j in texts("global_indexes")] + [("k", k) for k in texts("partition_key")]
     out["arguments"] += [("s", '{"settings":{"tags":{"a":"b"},"ttl_attribute":"x","ttl_status":"ENABLED","read_capacity_units":5,"deletion_protection":true}}'), ("i", '{"index":"GSI1","partition_key":["g S"],"sort_key":["h N"],"projection":"ALL"}')]
+    out["label"] = [('{"later":1,"entities":[%s]}' % e[0], "") for e in out["entity"]] + [('{"migrations":[%s]}' % m[0], "m") for m in out["migration"]]
+    out["label"] += [('{"settings":{"tags":{"a":"b"},"created":1.5,"billing_mode":"PROVISIONED","read_capacity_units":5,"global_indexes":{"GSI1":{"write_capacity_units":3}},"table_class":"STANDARD","deletion_protection":true}}', "s"),
+        ('{"access_patterns":[{"pattern":"a"}],"entities":[{"entity":"Z"}],"\\u0000":[1e999,{}]}', "")]
     out["row"] = [(a, o, n) for a in "iud" for o, n in ((b"\x07\x02\x06\x09\x02\x04n\xc1\x02k\x01abc", b"\x07\x01\x05\x01a\x01bc"), (b"\x07\x00", b"\x02\xc1\x02"), (b"", b"\x17\x01\x00\x05\x00\x01a\x01bc"))]
     return out
 
