@@ -2,9 +2,9 @@
  * functions.c
  *	  Items of entities by the attributes of the application: a front end over the actions.
  *
- * A writer locks the table before it looks the entity up, and holds the lock until its transaction
- * ends.  A call that changes the declaration waits for that, so no item is written by an outdated
- * declaration.
+ * A writer holds RowExclusiveLock on the table from before it looks the entity up until its
+ * transaction ends.  A declaration that replaces another does not wait for that, unless entities
+ * are enforced; dyn_refresh_entity() does, so that it misses no item of the old declaration.
  */
 #include "postgres.h"
 

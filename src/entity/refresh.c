@@ -6,6 +6,8 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 
 #include "entity/entity.h"
@@ -53,6 +55,21 @@ rekeyed(ItemJob *work, const DynItem *item)
 	return entity_rekeyed(((Refresh *) work->arg)->entity, item);
 }
 
+/*
+ * Waits for transactions that may have looked the entity up before it was declared: what they write
+ * by the old declaration must be there when items are read.  No lock is taken, so nobody queues
+ * behind this, and nothing is held but a transaction without a snapshot.
+ */
+static void
+await_writers(Oid relid)
+{
+	LOCKTAG tag;
+
+	procedure_commit(NULL);
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+	WaitForLockers(tag, ShareLock, false);
+}
+
 PG_FUNCTION_INFO_V1(dyn_refresh_entity);
 Datum
 dyn_refresh_entity(PG_FUNCTION_ARGS)
@@ -78,6 +95,7 @@ dyn_refresh_entity(PG_FUNCTION_ARGS)
 	(void) entity_find(rel, table, refresh.name);
 	work.fingerprint = declaration(rel, refresh.name);
 	relation_close(rel, AccessShareLock);
+	await_writers(work.relid);
 	item_job_run(&work);
 	SPI_finish();
 	PG_RETURN_VOID();
