@@ -316,9 +316,9 @@ add_entry(Relation rel, DynTable *table, ItemSpan name)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table migration", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
+	uint64 before = invalidations;
 	const ModelDeclaration *declaration =
 		model_find(model_declarations(rel, MODEL_MIGRATION), name);
-	uint64 before = invalidations;
 	Migration *migration;
 	int nest;
 
