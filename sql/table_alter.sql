@@ -14,6 +14,12 @@ SELECT settings();
 -- what is not given stays
 SELECT dyn_alter_table('app', '{}'), dyn_alter_table('app', '{"tags": {}, "global_indexes": {}}');
 SELECT dyn_alter_table('app', '{"tags": {"team": "c", "stage": null, "none": null}}');
+-- where there are as many tags as there may be, one takes the place of another
+SELECT dyn_create_table('full', 'pk S');
+SELECT dyn_alter_table('full', jsonb_build_object('tags', (SELECT jsonb_object_agg('t' || i, '') FROM generate_series(1, 50) i)));
+SELECT dyn_alter_table('full', '{"tags": {"a": ""}}');
+SELECT dyn_alter_table('full', '{"tags": {"a": "", "t1": null}}');
+SELECT dyn_drop_table('full');
 SELECT dyn_drop_table('app');
 SELECT dyn_alter_table('app', '{"deletion_protection": false, "placement": true, "table_class": "STANDARD"}');
 SELECT settings();

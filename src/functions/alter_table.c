@@ -60,22 +60,25 @@ static const Field index_fields[] = {
 	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, write)},
 	{NULL}};
 
-/* A tag whose value is null is removed. */
+/* A tag whose value is null is removed, before others are set: their number is limited. */
 static void
 change_tags(DynDescription *description, ItemSpan tags)
 {
 	ItemChildren members = item_children(tags);
+	ItemSpan key;
 
 	for (uint32 i = 0; i < members.count; i++)
 	{
-		ItemSpan key;
+		if (item_type(item_entry(item_child(&members, i), &key)) == ITEM_NULL)
+			description_remove_tag(description, key);
+	}
+	for (uint32 i = 0; i < members.count; i++)
+	{
 		ItemSpan value = item_entry(item_child(&members, i), &key);
 
-		if (item_type(value) == ITEM_NULL)
-			description_remove_tag(description, key);
-		else if (item_type(value) == ITEM_S)
+		if (item_type(value) == ITEM_S)
 			description_set_tag(description, key, item_payload(value));
-		else
+		else if (item_type(value) != ITEM_NULL)
 			fail(NULL, psprintf("tag \"%s\" must be a string, or null", item_quoted(key)), NULL);
 	}
 }
