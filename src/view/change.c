@@ -118,7 +118,7 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->items))));
-	/* the lock on the table keeps others from declaring it anew */
+	/* all rows of a statement by one declaration, also if another one comes meanwhile */
 	if (call->entity == NULL)
 	{
 		call->entity = known->entity =
