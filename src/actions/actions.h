@@ -1,6 +1,6 @@
 /*
  * actions.h
- *	  The actions: what a request does, whoever asks for it.
+ *	  The actions: what requests of all front ends do.
  *
  * Actions validate everything before they read anything.  The front ends hand over arguments
  * and take results; no rule is in them.

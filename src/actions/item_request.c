@@ -1,6 +1,6 @@
 /*
  * item_request.c
- *	  What a request for one item may say, whoever makes it: return values, conditions, attributes
+ *	  The options of a request for one item: return values, conditions, attributes
  *	  that must not be keys, and the form in which its application sees items.
  */
 #include "postgres.h"

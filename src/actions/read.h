@@ -18,7 +18,7 @@ typedef struct Read
 	const DynIndex *index;
 	bool whole; /* items are returned as the table has them */
 	bool sized; /* the bytes that are read matter */
-	bool fetches; /* a local index's entries do not suffice, and somebody counts */
+	bool fetches; /* a local index's entries do not suffice, and capacity is counted */
 	bool hides; /* expired items are not returned */
 	bool keys_only; /* the columns of the index say everything that is wanted */
 	MemoryContext context; /* for the result */

@@ -8,8 +8,8 @@
 #include "actions/actions.h"
 
 /*
- * Who counts what the items of a request take.  A part is the table of a batch, or the action of
- * a transaction.
+ * Accounts for the capacity that the items of a request consume.  A part is the table of a batch,
+ * or the action of a transaction.
  */
 typedef struct ItemMeter
 {

@@ -5,8 +5,8 @@
  *		handler.c		the routine: heap's own, with some callbacks replaced; the settings
  *		placement.c		inserts and updates that keep the rows of a collection on the same pages
  *		place.h			what the parts of placement share
- *		state.c			what a backend knows of the tables that it writes
- *		neighbour.c		the place of a key in its btree, and the rows beside it
+ *		state.c			a backend's state of the tables that it writes
+ *		neighbour.c		the position of a key in its btree, and the rows beside it
  *		page.c			pages for rows: looking into them, finding and opening them
  *		size.c			how long a row will be in the table
  *		index_build.c	builds and validations of indexes, by heap's code

@@ -30,7 +30,7 @@ typedef struct Delegation
 	struct Delegation *outer;
 } Delegation;
 
-/* Innermost first: an index expression may itself build an index on some other table. */
+/* Innermost first: an index expression may itself build an index on another table. */
 static Delegation *delegations = NULL;
 
 static void

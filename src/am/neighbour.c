@@ -1,6 +1,6 @@
 /*
  * neighbour.c
- *	  The place of a key in its btree, found by one descent.
+ *	  The position of a key in its btree, found by one descent.
  *
  * An index scan would find the same, at several times the cost: it sets up keys and state for
  * many rows.  This is nbtree's own search down to a leaf, as contrib/amcheck uses it, and a look
@@ -90,8 +90,8 @@ note_key_entries(Relation index, BTScanInsert search, Page page, OffsetNumber pl
 }
 
 /*
- * The stretch of entries around the place that are of the collection.  They are next to each
- * other, so halves find its ends: one comparison tells of all entries between.
+ * The stretch of entries around the place that are of the collection.  They are next to each other,
+ * so binary search finds its ends.
  */
 static void
 find_stretch(Relation index, BTScanInsert collection, Page page, OffsetNumber place,
@@ -206,8 +206,8 @@ note_sibling(Relation index, BTScanInsert collection, BlockNumber block, bool le
 }
 
 /*
- * Note the stretch around the place, and let the leaf go.  For many pages, siblings are looked at
- * as well, one at a time: an index scan that goes left holds no two leaves either.
+ * Record the entries around the position, and release the leaf.  For many pages, sibling leaves are
+ * read as well, one at a time; as in a backward index scan, no two leaves are locked at once.
  */
 static void
 note_stretch(Relation index, BTScanInsert collection, Buffer leaf, OffsetNumber place,

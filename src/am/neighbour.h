@@ -1,6 +1,6 @@
 /*
  * neighbour.h
- *	  The place of a key in its btree, and where the rows beside it are.
+ *	  The position of a key in its btree, and where the rows beside it are.
  */
 #ifndef DYNAMO_TABLE_AM_NEIGHBOUR_H
 #define DYNAMO_TABLE_AM_NEIGHBOUR_H
@@ -10,13 +10,13 @@
 #include "utils/relcache.h"
 
 /*
- * Pages that are told.  Few: the newest one of the neighbours of the collection, which is the
- * likeliest to have room, and those of the rows below and above.  Many: the newest ones.
+ * How many pages are returned.  Few: the newest one of the neighbours of the collection, which is
+ * the likeliest to have room, and those of the rows below and above.  Many: the newest ones.
  */
 #define DYN_NEIGHBOUR_BLOCKS 3
 #define DYN_NEIGHBOUR_BLOCKS_MAX 16
 
-/* Versions of a row whose entries are told. */
+/* Versions of a row whose entries are returned. */
 #define DYN_KEY_ENTRIES 8
 
 typedef struct DynNeighbours

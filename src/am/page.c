@@ -8,13 +8,13 @@
  * the growth of all.  When that page is full, a large collection gets a page of its own.  A small
  * one does not, for it may never fill it.
  *
- * How large collections become shows in how many rows are the first of theirs.  Where almost none
- * are, a small collection will be large.  It gets a page that it shares with few, and soon after
- * one of its own.
+ * The share of inserted rows that are the first of their collection shows how large collections
+ * become.  Where it is very small, a small collection is expected to become large: it gets a page
+ * that it shares with few others, and soon after a page of its own.
  *
- * Nothing here is kept for ever, and nothing for a session.  All pages are in the free space map
- * from the start, so any session finds them, and sessions that insert one row each fill a page
- * together.  Pages that have grown old with room in them are filled by newcomers.
+ * No page is reserved for ever, or for one session.  All pages are in the free space map from the
+ * start, so any session finds them, and sessions that insert one row each fill a page together.
+ * Old pages that still have room are filled by newcomers.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@
 #include "am/place.h"
 #include "ground/compat.h"
 
-/* Pages that the free space map may name in vain. */
+/* Number of pages from the free space map that may turn out to be too full. */
 #define MAX_TRIES 4
 
 /* A page with that much room serves as an empty one. */
@@ -90,7 +90,7 @@ free_space(Page page)
 	return PageIsNew(page) ? MaxHeapTupleSize : PageGetHeapFreeSpace(page);
 }
 
-/* Without waiting for those who write it. */
+/* Does not wait for sessions that write the page. */
 DynRoom
 dyn_page_room(Relation rel, BlockNumber block, Size needed)
 {
@@ -120,8 +120,8 @@ page_space(Relation rel, BlockNumber block)
 }
 
 /*
- * Returns whether a page has the needed bytes free.  Unlike dyn_page_room() it waits for those who
- * write the page.
+ * Returns whether a page has the needed bytes free.  Unlike dyn_page_room() it waits for sessions
+ * that write the page.
  */
 bool
 dyn_page_takes(Relation rel, BlockNumber block, Size needed)
@@ -158,9 +158,10 @@ search_map(Relation rel, Size room, BlockNumber blocks)
 }
 
 /*
- * Extend the table by heap's own function.  Before that it tries the last page, which a row of
- * full length finds too small, unless nobody has used it.  The map is told less than there is,
- * by what the page is for; and its upper levels are told too, since a search begins there.
+ * Extend the table by heap's own function.  Before that it tries the last page, which a row of the
+ * full length fits only if the page is still empty.  The map is given less free space than there
+ * is, depending on the page's purpose; its upper levels are updated too, since a search begins
+ * there.
  */
 static BlockNumber
 extend(Relation rel, DynPlaceState *state, Size told)
@@ -207,7 +208,7 @@ still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page,
 		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
 }
 
-/* A page that nobody grows on, filled up to the fillfactor. */
+/* A page without room kept for growth, filled up to the fillfactor. */
 static BlockNumber
 old_page(Relation rel, Size needed)
 {

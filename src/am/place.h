@@ -1,6 +1,6 @@
 /*
  * place.h
- *	  What the parts of placement share.
+ *	  Declarations that the parts of placement share.
  */
 #ifndef DYNAMO_TABLE_AM_PLACE_H
 #define DYNAMO_TABLE_AM_PLACE_H
@@ -28,7 +28,7 @@ typedef struct DynSharedPage
 } DynSharedPage;
 
 /*
- * What a backend knows of a table.  An entry keeps its address until dyn_place_find() or
+ * A backend's state of a table.  An entry keeps its address until dyn_place_find() or
  * dyn_place_state() is called next.
  */
 typedef struct DynPlaceState

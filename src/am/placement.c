@@ -26,10 +26,10 @@
 #include "am/placement.h"
 #include "ground/compat.h"
 
-/* So many rows of one collection, one after the other, are a load in order. */
+/* This many rows of one collection in succession are a load in key order. */
 #define LONG_RUN 8
 
-/* So many neighbours on one leaf are a large collection, however short its rows. */
+/* This many neighbours on one leaf make a collection a large one, however short its rows are. */
 #define MANY_NEIGHBOURS 64
 
 /* The part of a page that a collection has to have to get a page of its own. */
@@ -180,7 +180,7 @@ dyn_placement_offer(const DynProbe *probe)
 	offered_age = dyn_place_age();
 }
 
-/* Whatever was offered for the relation is used now or never. */
+/* Takes the offered probe for the relation, which is used now or dropped. */
 static bool
 take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neighbours)
 {
@@ -331,7 +331,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	DynPlaceState *state = dyn_place_find(RelationGetRelid(rel));
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
-	/* that nobody has taken must not outlive what it says of the table */
+	/* a probe that was not used must not outlive the state that it describes */
 	if (offered.relid == RelationGetRelid(rel))
 		offered.relid = InvalidOid;
 	if (aimed->block == InvalidBlockNumber)

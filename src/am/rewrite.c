@@ -34,8 +34,8 @@ index_is_valid_primary_key(Oid index)
 }
 
 /*
- * The index in whose order VACUUM FULL writes the table, or InvalidOid: the one that somebody
- * chose by CLUSTER, or else the primary key.
+ * The index in whose order VACUUM FULL writes the table, or InvalidOid: the one that CLUSTER has
+ * marked, or else the primary key.
  */
 static Oid
 sort_index(Relation table)

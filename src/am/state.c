@@ -1,7 +1,7 @@
 /*
  * state.c
- *	  What a backend knows of the tables that it writes: whether placement applies, and which
- *	  pages it wrote last.
+ *	  A backend's state of the tables that it writes: whether placement applies, and which pages it
+ *	  wrote last.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 #include "ground/table_settings.h"
 #include "ground/trigger.h"
 
-/* More than so many entries are looked through for those of tables that may be gone. */
+/* With more entries than this, those of dropped tables are searched for and removed. */
 #define MANY_TABLES 256
 
 /* Recent pages of a table: after so many rows, and at most; 8 bytes each. */
@@ -32,7 +32,7 @@ static MemoryContext states_context = NULL;
 /* Goes up when locks may have been released in the middle of a transaction. */
 static uint32 age = 0;
 
-/* Marks only: who is interrupted by this may hold a pointer to an entry. */
+/* Only marks entries: the interrupted code may hold a pointer to one. */
 static void
 mark_invalid(Oid relid)
 {
@@ -123,7 +123,7 @@ key_has_collections(Oid oid)
 	Relation index;
 	bool result;
 
-	/* whoever writes the table locks its indexes like this */
+	/* the lock that writers of the table take on its indexes */
 	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
 		return false;
 	index = RelationIdGetRelation(oid);
@@ -233,9 +233,10 @@ dyn_place_state(Relation rel)
 }
 
 /*
- * Nobody else can truncate the table while this session holds its lock, but somebody can have done
- * so since the blocks were noted: in an earlier transaction, or before a subtransaction let go of
- * the lock.  What the session itself truncates has been forgotten, see dyn_place_emptied().
+ * No other session can truncate the table while this session holds its lock, but one may have done
+ * so since the blocks were noted: after an earlier transaction, or after a subtransaction released
+ * the lock.  Blocks that this session itself truncates have been forgotten, see
+ * dyn_place_emptied().
  */
 void
 dyn_place_check_blocks(DynPlaceState *state, Relation rel)

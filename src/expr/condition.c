@@ -41,7 +41,7 @@ expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemTyp
 			  expr_operand_text(expr->compiled, arg), item_type_code(type));
 }
 
-/* Returns what takes the arguments of a node, for messages. */
+/* Returns the name of a node's operator or function, for messages. */
 const char *
 expr_taker(const ExprRule *rule)
 {
@@ -79,7 +79,7 @@ check_between(const Expr *expr, const ExprNode *node)
 				  "the lower bound of BETWEEN is greater than the upper bound");
 }
 
-/* The grammar has seen to it that the type comes from the request. */
+/* The grammar ensures that the type comes from the request. */
 static void
 check_attribute_type(const Expr *expr, const ExprNode *node)
 {

@@ -1,6 +1,6 @@
 /*
  * error.c
- *	  How expressions complain: which expression, what, and where in the text.
+ *	  Errors of expressions: which expression, what is wrong, and where in the text.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@ expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
 	pg_unreachable();
 }
 
-/* What a person may have meant by the token that does not fit. */
+/* A hint about what the user may have meant by the unexpected token. */
 static const char *
 syntax_hint(ItemSpan token)
 {

@@ -17,13 +17,13 @@
  * and the parsed expressions, which a cache shares, are pinned until it is reset.  The
  * texts need not live on.
  *
- *		tree.h			what the parser makes of an expression, for the files of this folder
+ *		tree.h			the parsed expression, for the files of this folder
  *		scan.l			tokens
  *		gram.y			the grammar
- *		node.c			nodes of conditions and values, and what may stand where
+ *		node.c			nodes of conditions and values, and where each is allowed
  *		path.c			document paths: made from the text, followed in an item, merged into a tree
  *		reserved.c		the words that cannot be names of attributes
- *		error.c			messages: which expression, what, and where in the text
+ *		error.c			errors: which expression, what is wrong, and where in the text
  *		compile.c		running the parser, and the cache of what it made
  *		legacy.c		the same trees of legacy parameters, which have no text
  *		request.c		the names and values of a request, bound to its expressions
@@ -76,9 +76,9 @@ typedef struct ExprKeyTerm
 #define EXPR_MAX_KEY_TERMS 8
 
 /*
- * Terms of distinct attributes, in the order of the text.  Whether these are the key's
- * attributes, and the values of their types, is for the caller to say; BETWEEN's bounds
- * are of one type and in order, begins_with() has an S or a B.
+ * Terms of distinct attributes, in the order of the text.  The caller checks whether these are the
+ * key's attributes and the values have their types.  BETWEEN's bounds are of one type and in order;
+ * begins_with() has an S or a B.
  */
 typedef struct ExprKeyCondition
 {

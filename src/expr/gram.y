@@ -37,7 +37,7 @@ dyn_expr_error(DYN_EXPR_LTYPE *location, ExprParse *parse, void *scanner, const 
 %expect 0
 %parse-param {ExprParse *parse} {void *scanner}
 %lex-param {void *scanner}
-/* counted by what bison makes, and used by nobody: newer compilers warn of that */
+/* bison's code counts this and never uses it, of which newer compilers warn */
 %initial-action { (void) yynerrs; }
 
 %union

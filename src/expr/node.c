@@ -1,9 +1,9 @@
 /*
  * node.c
- *	  Nodes of conditions and of the values in updates, and what may stand where.
+ *	  Nodes of conditions and of the values in updates, and where each is allowed.
  *
- * The grammar leaves to this file what is a matter of meaning: a comparison takes values,
- * AND takes conditions, a function has its arguments and its kinds of expression.
+ * This file checks what the grammar does not: a comparison takes values, AND takes conditions, a
+ * function has its arguments and the kinds of expression that allow it.
  */
 #include "postgres.h"
 

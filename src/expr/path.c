@@ -43,7 +43,7 @@ forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 				  item_quoted(name));
 }
 
-/* What a name placeholder stands for, noting that it is used. */
+/* The name that a placeholder is defined as; the placeholder is recorded as used. */
 static ItemSpan
 lookup(ExprParse *parse, ItemSpan placeholder, int location)
 {
@@ -77,8 +77,8 @@ expr_make_path(ExprParse *parse, ItemSpan name, int location)
 }
 
 /*
- * Begins a path with the name that a placeholder stands for, which may be a reserved word.  Raises
- * ERRCODE_DYN_VALIDATION if the request does not define the placeholder.
+ * Begins a path with the name that a placeholder is defined as, which may be a reserved word.
+ * Raises ERRCODE_DYN_VALIDATION if the request does not define the placeholder.
  */
 ExprPath *
 expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location)
@@ -96,7 +96,7 @@ expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 }
 
 /*
- * Appends the name that a placeholder stands for, which may be a reserved word.  Raises
+ * Appends the name that a placeholder is defined as, which may be a reserved word.  Raises
  * ERRCODE_DYN_VALIDATION if the request does not define the placeholder.
  */
 ExprPath *

@@ -1,6 +1,6 @@
 /*
  * request.c
- *	  The names and values of one request, which its expressions share and use up.
+ *	  The names and values of one request, which its expressions share; each has to be used.
  */
 #include "postgres.h"
 

@@ -2,7 +2,7 @@
  * pattern.h
  *	  Access patterns: requests with names, and with templates where they have parameters.
  *
- * As an argument of the model's trigger (see model.h):
+ * A declaration in the table's label (see model.h):
  *
  *		{"pattern": "projects_of_org", "operation": "Query", "entity": "Project", "notes": "…",
  *		 "request": {"KeyConditionExpression": "pk = :p AND begins_with(sk, :s)",

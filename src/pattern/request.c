@@ -99,7 +99,7 @@ has_placeholder(const Template *t)
 	return false;
 }
 
-/* What stands for any value of the type, another one each time: sets have no duplicates. */
+/* A sample value of the type, a different one each time: sets have no duplicates. */
 static char *
 sample(Rendering *r, ItemType type, ItemSpan text)
 {

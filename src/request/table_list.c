@@ -35,8 +35,8 @@ find_name(const DynListedTrigger *trigger, ItemSpan *name)
 	if (relation == NULL)
 		return false;
 	/*
-	 * Settings have the names that are too long for relations.  Somebody may have written what is no
-	 * settings: then the relation's name has to do.
+	 * Names that are too long for relations are in the settings.  If the owner of the table has
+	 * replaced these by something else, the relation's name is used.
 	 */
 	known =
 		strlen(relation) == NAMEDATALEN - 1 && dyn_listed_settings(trigger->arguments, &settings);

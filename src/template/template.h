@@ -14,15 +14,15 @@
  *					S, N		of a timestamp (ISO 8601 in UTC, or seconds since 1970): its
  *								beginning, "2024", "2024-05", … "2024-05-01T10:20:30"
  *
- * What a template renders can be read back in one way only.  So two placeholders have something
- * between them, and a free string may not hold the punctuation that touches its placeholder, nor
- * anything else that the next literal could be taken for; numbers that do not fit their width are
- * refused, as are empty strings.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
+ * A rendered key can be read back in one way only.  So there must be a literal between two
+ * placeholders, and a string value may not contain the punctuation next to its placeholder, nor
+ * anything else that could be mistaken for the next literal; numbers that do not fit their width
+ * are refused, as are empty strings.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
  * collection of another entity.  Punctuation is what ASCII has beside letters and digits.
  *
  * N without a format is printed as DynamoDB prints it.  Other types cannot be in a template, but
- * for one that is a placeholder and nothing else: it stands for the attribute itself, with its
- * type, S, N or B.
+ * for one that is a placeholder and nothing else: the key is the attribute itself, with its type,
+ * S, N or B.
  *
  *		template.c	templates: parsed, rendered, and compared by the form of what they render
  *		ksuid.c		KSUIDs: unique strings that sort by the second in which they were made
@@ -62,7 +62,7 @@ typedef struct TemplatePart
 	char after;
 } TemplatePart;
 
-/* A set of bytes, one of which comes next in what a template renders, once or as often as one likes. */
+/* A set of bytes, one of which comes next in a rendered key, once or any number of times. */
 typedef struct TemplateStep
 {
 	uint64 bytes[4];
@@ -94,7 +94,7 @@ extern bool template_render(const Template *t, ItemSpan attributes, StringInfo o
 extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 									   const TemplatePart **missing);
 
-/* What a placeholder stands for in an item's attributes. */
+/* The value of a placeholder in an item's attributes. */
 extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);
 
 /* Whether a string has the form that it renders. */

@@ -53,7 +53,7 @@ get_reader(FunctionCallInfo fcinfo, ItemType type)
 	old = MemoryContextSwitchTo(context);
 	known = palloc0(sizeof(AttributeReader));
 	known->context = context;
-	/* not by its name: who reads a view need not be allowed to use the type's schema */
+	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
 	known->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
 	known->reader = value_reader(&known->type);
 	fcinfo->flinfo->fn_extra = known;

@@ -2,9 +2,9 @@
  * read.c
  *	  From attributes to SQL values.
  *
- * Items are written by anyone, so whatever an attribute is, it is either a value of the type, or
- * found not to be one before a function of the type can raise an error; only types that are not
- * converted by hand are left to their own.
+ * Items may hold any values, so each attribute is checked to be a value of the type before a
+ * function of the type can raise an error.  Only types that are not converted by hand are left to
+ * their own input functions.
  */
 #include "postgres.h"
 

@@ -18,7 +18,7 @@
 #include "ground/errors.h"
 #include "value/form.h"
 
-/* What a type of DynamoDB's alone stands for. */
+/* The SQL type that is used if only DynamoDB's type is given. */
 static Oid
 own_type(ItemType type)
 {

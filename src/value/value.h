@@ -3,8 +3,8 @@
  *	  Between SQL values and attributes.
  *
  * An attribute of an entity has a type of DynamoDB's and a type of SQL's: how it is stored, and
- * what it is in views and migrations.  Written "N integer", "S timestamptz(3)", "SS text[]",
- * "M jsonb"; a type of DynamoDB's alone stands for its own one of SQL's:
+ * what it is in views and migrations.  Written "N integer", "S timestamptz(3)", "SS text[]", "M
+ * jsonb"; DynamoDB's type alone implies a type of SQL:
  *
  *		S text		N numeric		B bytea		BOOL boolean	NULL text
  *		L jsonb		M jsonb			SS text[]	NS numeric[]	BS bytea[]
@@ -48,10 +48,13 @@ typedef struct ValueType
 /* "N integer"; what is wrong is ERRCODE_DYN_VALIDATION.  Types of SQL are looked up by search_path. */
 extern void value_type_parse(ItemSpan text, ValueType *type);
 
-/* As it is declared for good: "N integer", "S public.mood": the type with its schema, or pg_catalog's. */
+/*
+ * As declarations store it: "N integer", "S public.mood": the type with its schema, unless that is
+ * pg_catalog.
+ */
 extern char *value_type_print(const ValueType *type);
 
-/* How a type of SQL is stored where nothing is said: N, S, B, BOOL, L, M. */
+/* How a type of SQL is stored by default: N, S, B, BOOL, L, M. */
 extern ItemType value_item_type(Oid sql);
 
 /* Whether all values of the type of DynamoDB's are of it, but for strings with U+0000. */

@@ -6,10 +6,10 @@
  * the store with the caller's rights.  An UPDATE writes the attributes whose columns it changes and
  * leaves the others as they are, whether they are declared or not.
  *
- * The executor has read the row under its snapshot, and calls a trigger of a view without
- * locking anything or looking again.  So after locking the item it is compared with the row: if
- * somebody else has changed what the view shows of it, the statement knows nothing of that, and
- * ends with a serialization failure, whatever the isolation level.
+ * The executor has read the row under its snapshot, and calls a trigger of a view without locking
+ * anything or looking again.  So after locking the item it is compared with the row: if another
+ * session has changed what the view shows of it, the statement has not seen that, and fails with a
+ * serialization failure at every isolation level.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ typedef struct ViewCall
 	HeapTuple old_row;
 	HeapTuple new_row;
 	DynItem *key; /* of the item */
-	bool gone; /* somebody has deleted it meanwhile */
+	bool gone; /* another session has deleted it meanwhile */
 	DynItem *new;
 	DynItem *old;
 } ViewCall;
@@ -118,7 +118,7 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->items))));
-	/* all rows of a statement by one declaration, also if another one comes meanwhile */
+	/* all rows of a statement use one declaration, even if it is changed meanwhile */
 	if (call->entity == NULL)
 	{
 		call->entity = known->entity =
@@ -170,7 +170,7 @@ fail_column(const ViewCall *call, int i)
 					errdetail("It shows no attribute that is declared.")));
 }
 
-/* Who makes a view by hand may show an attribute in several columns. */
+/* A view that was written by hand may show an attribute in several columns. */
 static DynItem *
 finish_item(const ViewCall *call, ItemBuilder *b)
 {

@@ -16,8 +16,8 @@
 static TextCache cache = {.name = "definitions of entities' items", .max = 64, .max_key = 8192};
 
 /*
- * Read in more ways than one, but written in one way by nearly everybody.  Timestamps are not
- * among them: how many digits of the second they have is a matter of taste.
+ * Types with several input forms of one value, of which one is commonly used.  Timestamps are not
+ * among them: the number of fractional digits varies.
  */
 bool
 member_is_canonical(const ValueType *type)
@@ -275,7 +275,7 @@ is_exact(const MemberExact *exact, const ItemChildren *attributes)
 	return item_find(&written, exact->stored, &again) && same(stored, again);
 }
 
-/* Null stands for an attribute that is not there. */
+/* Null means that the attribute is absent. */
 static bool
 when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attributes)
 {

@@ -1,6 +1,6 @@
 /*
  * member.h
- *	  Whether an item is one of an entity's, as views ask it: dyn_is_entity().
+ *	  Whether an item is of an entity, for the conditions of views: dyn_is_entity().
  *
  *		dyn_is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
  *
@@ -11,13 +11,13 @@
  *
  * The definition is part of the view, and not looked up: what the planner concludes from the
  * templates is right only if the rows are judged by the same ones, and a declaration may change
- * while a statement runs.  So the function is immutable, a view needs no table to be what it is, and
- * a dump has all of it.  Who changes an entity makes its views anew; dyn_check_entities() names
- * those that are out of date.
+ * while a statement runs.  So the function is immutable, and a dump of the view is complete.  After
+ * a change of an entity its views have to be created again; dyn_check_entities() names those that
+ * are out of date.
  *
  * Attributes in templates must determine their keys by their SQL values, since these are what
  * queries give.  Most types are read in one way only; those that are not (is_canonical() in
- * member.c) must be written as they would be by us.
+ * member.c) must be written as the extension would write them.
  */
 #ifndef DYNAMO_TABLE_MODEL_MEMBER_H
 #define DYNAMO_TABLE_MODEL_MEMBER_H

@@ -82,7 +82,7 @@ attribute_item(const Member *member, const TemplatePart *part, Oid sql, Datum va
 	return type.type == 0 ? NULL : try_item(part->path[0], &type, value);
 }
 
-/* A placeholder that stands for the attribute with its type. */
+/* A placeholder that is the whole key: the attribute with its type. */
 static bool
 render_whole(const TemplatePart *part, ItemType type, const DynItem *item, Datum *result)
 {
@@ -194,7 +194,7 @@ is_planned(FunctionCallInfo fcinfo)
 	return true;
 }
 
-/* The function is for whoever calls it, so nothing is taken for granted. */
+/* Any user can call the function, so its arguments are checked. */
 static void
 check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {

@@ -1,11 +1,11 @@
 /*
  * member_plan.c
- *	  The planner's questions about dyn_is_entity().
+ *	  Planner support for dyn_is_entity().
  *
- * Whoever asks a view for "OrgId" = 'x' asks for items whose keys are what templates make of that:
- * dyn_is_entity() is true for no others.  So it stands for conditions on the key columns that it
- * is given, which an index can use.  These are lossy: function and clauses are looked at again, for
- * each row.
+ * A query of a view with "OrgId" = 'x' selects items whose keys are what the templates make of that
+ * value: dyn_is_entity() is true only for these.  So it implies conditions on the key columns that
+ * it is given, which an index can use.  These are lossy: function and clauses are evaluated again
+ * for each row.
  *
  * All the values of a template's placeholders give equality; those of its first ones, or a literal
  * at its beginning, the range of what begins like that.
@@ -318,8 +318,9 @@ constant_key(const MemberCall *call, const KnownValues *known, bool upper)
 }
 
 /*
- * dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().  Not
- * by its name, which takes the right to use the schema: who reads a view need not have it.
+ * dyn_entity_key(sample, definition, parts, upper, VARIADIC values) beside dyn_is_entity().  It is
+ * not looked up by name, which needs USAGE on the schema: a role that reads a view need not have
+ * that.
  */
 static Oid
 key_function(Oid member_function)

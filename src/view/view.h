@@ -17,7 +17,7 @@
  *		change.c		writing to views: their INSTEAD OF trigger
  *		member.c		dyn_is_entity(): whether an item is one of an entity
  *		member_key.c	keys of such items, by values of SQL
- *		member_plan.c	what the planner asks about dyn_is_entity()
+ *		member_plan.c	planner support for dyn_is_entity()
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
 #define DYNAMO_TABLE_MODEL_VIEW_H
@@ -50,7 +50,7 @@ typedef enum EntityViewState
 {
 	ENTITY_VIEW_CURRENT,
 	ENTITY_VIEW_OTHER_KEYS,
-	ENTITY_VIEW_OTHER_TYPE, /* of DynamoDB's: the view can be made anew */
+	ENTITY_VIEW_OTHER_TYPE, /* another type of DynamoDB's: the view can be created again */
 	ENTITY_VIEW_OTHER_COLUMN /* another type of SQL, which a view's column cannot get */
 } EntityViewState;
 
