@@ -1,5 +1,12 @@
 \echo Use "CREATE EXTENSION dynamo_table" to load this file. \quit
 
+-- What constraints, triggers, views, operators, casts, statements of the store, workers and the planner need, and nobody
+-- calls.  Its name is fixed, so that a dump can be restored wherever the extension is.  If there is a schema of that name,
+-- it is somebody else's, and the extension is not installed.
+CREATE SCHEMA dynamo_internal;
+COMMENT ON SCHEMA dynamo_internal IS 'what the extension dynamo_table needs and nobody calls';
+GRANT USAGE ON SCHEMA dynamo_internal TO PUBLIC;
+
 -- errors
 
 CREATE FUNCTION dyn_error_name(sqlstate text) RETURNS text
@@ -64,49 +71,49 @@ SELECT dyn_item_in('{}');
 
 -- casts: json and jsonb are plain JSON
 
-CREATE FUNCTION dyn_item_from_json(json) RETURNS dyn_item
+CREATE FUNCTION dynamo_internal.item_from_json(json) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (json AS dyn_item) WITH FUNCTION dyn_item_from_json(json) AS IMPLICIT;
-COMMENT ON FUNCTION dyn_item_from_json(json) IS 'item of a plain JSON object';
+CREATE CAST (json AS dyn_item) WITH FUNCTION dynamo_internal.item_from_json(json) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.item_from_json(json) IS 'item of a plain JSON object';
 
-CREATE FUNCTION dyn_item_from_jsonb(jsonb) RETURNS dyn_item
+CREATE FUNCTION dynamo_internal.item_from_jsonb(jsonb) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_item_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (jsonb AS dyn_item) WITH FUNCTION dyn_item_from_jsonb(jsonb) AS IMPLICIT;
-COMMENT ON FUNCTION dyn_item_from_jsonb(jsonb) IS 'item of a plain JSON object';
+CREATE CAST (jsonb AS dyn_item) WITH FUNCTION dynamo_internal.item_from_jsonb(jsonb) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.item_from_jsonb(jsonb) IS 'item of a plain JSON object';
 
-CREATE FUNCTION dyn_items_from_json(json) RETURNS dyn_item[]
+CREATE FUNCTION dynamo_internal.items_from_json(json) RETURNS dyn_item[]
 	AS 'MODULE_PATHNAME', 'dyn_items_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (json AS dyn_item[]) WITH FUNCTION dyn_items_from_json(json) AS IMPLICIT;
-COMMENT ON FUNCTION dyn_items_from_json(json) IS 'items of an array of plain JSON objects';
+CREATE CAST (json AS dyn_item[]) WITH FUNCTION dynamo_internal.items_from_json(json) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.items_from_json(json) IS 'items of an array of plain JSON objects';
 
-CREATE FUNCTION dyn_items_from_jsonb(jsonb) RETURNS dyn_item[]
+CREATE FUNCTION dynamo_internal.items_from_jsonb(jsonb) RETURNS dyn_item[]
 	AS 'MODULE_PATHNAME', 'dyn_items_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (jsonb AS dyn_item[]) WITH FUNCTION dyn_items_from_jsonb(jsonb) AS IMPLICIT;
-COMMENT ON FUNCTION dyn_items_from_jsonb(jsonb) IS 'items of an array of plain JSON objects';
+CREATE CAST (jsonb AS dyn_item[]) WITH FUNCTION dynamo_internal.items_from_jsonb(jsonb) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.items_from_jsonb(jsonb) IS 'items of an array of plain JSON objects';
 
-CREATE FUNCTION dyn_items_from_text(text) RETURNS dyn_item[]
+CREATE FUNCTION dynamo_internal.items_from_text(text) RETURNS dyn_item[]
 	AS 'MODULE_PATHNAME', 'dyn_items_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_items_from_text(text) IS 'internal: items of a JSON array of DynamoDB JSON, or of the text form of an array of items';
+COMMENT ON FUNCTION dynamo_internal.items_from_text(text) IS 'items of a JSON array of DynamoDB JSON, or of the text form of an array of items';
 
-CREATE FUNCTION dyn_item_to_json(dyn_item) RETURNS json
+CREATE FUNCTION dynamo_internal.item_to_json(dyn_item) RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (dyn_item AS json) WITH FUNCTION dyn_item_to_json(dyn_item);
-COMMENT ON FUNCTION dyn_item_to_json(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
+CREATE CAST (dyn_item AS json) WITH FUNCTION dynamo_internal.item_to_json(dyn_item);
+COMMENT ON FUNCTION dynamo_internal.item_to_json(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
 
-CREATE FUNCTION dyn_item_to_jsonb(dyn_item) RETURNS jsonb
+CREATE FUNCTION dynamo_internal.item_to_jsonb(dyn_item) RETURNS jsonb
 	AS 'MODULE_PATHNAME', 'dyn_value_to_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (dyn_item AS jsonb) WITH FUNCTION dyn_item_to_jsonb(dyn_item);
-COMMENT ON FUNCTION dyn_item_to_jsonb(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
+CREATE CAST (dyn_item AS jsonb) WITH FUNCTION dynamo_internal.item_to_jsonb(dyn_item);
+COMMENT ON FUNCTION dynamo_internal.item_to_jsonb(dyn_item) IS 'item as plain JSON: sets become arrays, bytes base64';
 
-CREATE FUNCTION dyn_value_to_json(dyn_value) RETURNS json
+CREATE FUNCTION dynamo_internal.value_to_json(dyn_value) RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (dyn_value AS json) WITH FUNCTION dyn_value_to_json(dyn_value);
-COMMENT ON FUNCTION dyn_value_to_json(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
+CREATE CAST (dyn_value AS json) WITH FUNCTION dynamo_internal.value_to_json(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_json(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
 
-CREATE FUNCTION dyn_value_to_jsonb(dyn_value) RETURNS jsonb
+CREATE FUNCTION dynamo_internal.value_to_jsonb(dyn_value) RETURNS jsonb
 	AS 'MODULE_PATHNAME', 'dyn_value_to_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE CAST (dyn_value AS jsonb) WITH FUNCTION dyn_value_to_jsonb(dyn_value);
-COMMENT ON FUNCTION dyn_value_to_jsonb(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
+CREATE CAST (dyn_value AS jsonb) WITH FUNCTION dynamo_internal.value_to_jsonb(dyn_value);
+COMMENT ON FUNCTION dynamo_internal.value_to_jsonb(dyn_value) IS 'value as plain JSON: sets become arrays, bytes base64';
 
 -- access
 
@@ -184,61 +191,61 @@ COMMENT ON OPERATOR ? (dyn_value, text) IS 'whether the map has the attribute';
 
 -- equality
 
-CREATE FUNCTION dyn_item_eq(dyn_item, dyn_item) RETURNS boolean
+CREATE FUNCTION dynamo_internal.item_eq(dyn_item, dyn_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_item_eq(dyn_item, dyn_item) IS 'implementation of = operator';
-CREATE FUNCTION dyn_item_ne(dyn_item, dyn_item) RETURNS boolean
+COMMENT ON FUNCTION dynamo_internal.item_eq(dyn_item, dyn_item) IS 'implementation of = operator';
+CREATE FUNCTION dynamo_internal.item_ne(dyn_item, dyn_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_item_ne(dyn_item, dyn_item) IS 'implementation of <> operator';
-CREATE FUNCTION dyn_item_hash(dyn_item) RETURNS integer
+COMMENT ON FUNCTION dynamo_internal.item_ne(dyn_item, dyn_item) IS 'implementation of <> operator';
+CREATE FUNCTION dynamo_internal.item_hash(dyn_item) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_item_hash(dyn_item) IS 'hash';
-CREATE FUNCTION dyn_item_hash_extended(dyn_item, bigint) RETURNS bigint
+COMMENT ON FUNCTION dynamo_internal.item_hash(dyn_item) IS 'hash';
+CREATE FUNCTION dynamo_internal.item_hash_extended(dyn_item, bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'dyn_value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_item_hash_extended(dyn_item, bigint) IS 'hash';
+COMMENT ON FUNCTION dynamo_internal.item_hash_extended(dyn_item, bigint) IS 'hash';
 
 CREATE OPERATOR = (
-	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dyn_item_eq, COMMUTATOR = =, NEGATOR = <>,
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_eq, COMMUTATOR = =, NEGATOR = <>,
 	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
 );
 COMMENT ON OPERATOR = (dyn_item, dyn_item) IS 'equal by value';
 CREATE OPERATOR <> (
-	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dyn_item_ne, COMMUTATOR = <>, NEGATOR = =,
+	LEFTARG = dyn_item, RIGHTARG = dyn_item, FUNCTION = dynamo_internal.item_ne, COMMUTATOR = <>, NEGATOR = =,
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (dyn_item, dyn_item) IS 'not equal by value';
 CREATE OPERATOR CLASS dyn_item_ops DEFAULT FOR TYPE dyn_item USING hash AS
 	OPERATOR 1 =,
-	FUNCTION 1 dyn_item_hash(dyn_item),
-	FUNCTION 2 dyn_item_hash_extended(dyn_item, bigint);
+	FUNCTION 1 dynamo_internal.item_hash(dyn_item),
+	FUNCTION 2 dynamo_internal.item_hash_extended(dyn_item, bigint);
 
-CREATE FUNCTION dyn_value_eq(dyn_value, dyn_value) RETURNS boolean
+CREATE FUNCTION dynamo_internal.value_eq(dyn_value, dyn_value) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_value_eq(dyn_value, dyn_value) IS 'implementation of = operator';
-CREATE FUNCTION dyn_value_ne(dyn_value, dyn_value) RETURNS boolean
+COMMENT ON FUNCTION dynamo_internal.value_eq(dyn_value, dyn_value) IS 'implementation of = operator';
+CREATE FUNCTION dynamo_internal.value_ne(dyn_value, dyn_value) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_value_ne(dyn_value, dyn_value) IS 'implementation of <> operator';
-CREATE FUNCTION dyn_value_hash(dyn_value) RETURNS integer
+COMMENT ON FUNCTION dynamo_internal.value_ne(dyn_value, dyn_value) IS 'implementation of <> operator';
+CREATE FUNCTION dynamo_internal.value_hash(dyn_value) RETURNS integer
 	AS 'MODULE_PATHNAME', 'dyn_value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_value_hash(dyn_value) IS 'hash';
-CREATE FUNCTION dyn_value_hash_extended(dyn_value, bigint) RETURNS bigint
+COMMENT ON FUNCTION dynamo_internal.value_hash(dyn_value) IS 'hash';
+CREATE FUNCTION dynamo_internal.value_hash_extended(dyn_value, bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'dyn_value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_value_hash_extended(dyn_value, bigint) IS 'hash';
+COMMENT ON FUNCTION dynamo_internal.value_hash_extended(dyn_value, bigint) IS 'hash';
 
 CREATE OPERATOR = (
-	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dyn_value_eq, COMMUTATOR = =, NEGATOR = <>,
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_eq, COMMUTATOR = =, NEGATOR = <>,
 	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
 );
 COMMENT ON OPERATOR = (dyn_value, dyn_value) IS 'equal by value';
 CREATE OPERATOR <> (
-	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dyn_value_ne, COMMUTATOR = <>, NEGATOR = =,
+	LEFTARG = dyn_value, RIGHTARG = dyn_value, FUNCTION = dynamo_internal.value_ne, COMMUTATOR = <>, NEGATOR = =,
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (dyn_value, dyn_value) IS 'not equal by value';
 CREATE OPERATOR CLASS dyn_value_ops DEFAULT FOR TYPE dyn_value USING hash AS
 	OPERATOR 1 =,
-	FUNCTION 1 dyn_value_hash(dyn_value),
-	FUNCTION 2 dyn_value_hash_extended(dyn_value, bigint);
+	FUNCTION 1 dynamo_internal.value_hash(dyn_value),
+	FUNCTION 2 dynamo_internal.value_hash_extended(dyn_value, bigint);
 
 -- size
 
@@ -266,31 +273,31 @@ COMMENT ON FUNCTION dyn_apply(dyn_item, text, jsonb, dyn_item, text) IS
 
 -- table access method
 
-CREATE FUNCTION dynamo_table_am_handler(internal) RETURNS table_am_handler
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dynamo_table_am_handler(internal) IS
-	'internal: handler of the table access method dynamo_table';
+CREATE FUNCTION dynamo_internal.table_am_handler(internal) RETURNS table_am_handler
+	AS 'MODULE_PATHNAME', 'dynamo_table_am_handler' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.table_am_handler(internal) IS
+	'handler of the table access method dynamo_table';
 
-CREATE ACCESS METHOD dynamo_table TYPE TABLE HANDLER dynamo_table_am_handler;
+CREATE ACCESS METHOD dynamo_table TYPE TABLE HANDLER dynamo_internal.table_am_handler;
 COMMENT ON ACCESS METHOD dynamo_table IS
 	'heap for item collections';
 
 -- tables
 
-CREATE FUNCTION dyn_derive_keys() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_derive_keys() IS
-	'internal: trigger function: key columns from the item; arguments: the keys of the table, each as "name TYPE", then its indexes as JSON';
+CREATE FUNCTION dynamo_internal.derive_keys() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_derive_keys' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.derive_keys() IS
+	'trigger function: key columns from the item; arguments: the keys of the table, each as "name TYPE", then its indexes as JSON';
 
-CREATE FUNCTION dyn_keys_match(item dyn_item, keys text[], VARIADIC columns "any") RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_keys_match(dyn_item, text[], "any") IS
-	'internal: whether the columns are what the keys, each as "name TYPE", derive from the item';
+CREATE FUNCTION dynamo_internal.keys_match(item dyn_item, keys text[], VARIADIC columns "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_keys_match' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.keys_match(dyn_item, text[], "any") IS
+	'whether the columns are what the keys, each as "name TYPE", derive from the item';
 
-CREATE FUNCTION dyn_keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_keys_missing(oid, dyn_item, "any") IS
-	'internal: whether a row lacks key columns of indexes that its item should have there';
+CREATE FUNCTION dynamo_internal.keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_keys_missing' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
+	'whether a row lacks key columns of indexes that its item should have there';
 
 CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL,
 		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90)
@@ -324,28 +331,28 @@ CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100
 COMMENT ON FUNCTION dyn_check_table(text, bigint) IS
 	'what of a table of items is damaged, in its triggers, constraints, columns, indexes and items, and what to do about it';
 
-CREATE FUNCTION dyn_model_check() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_model_check() IS
-	'internal: trigger function: refuses items that are none of the entities that are declared of the table';
+CREATE FUNCTION dynamo_internal.model_check() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_model_check' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.model_check() IS
+	'trigger function: refuses items that are none of the entities that are declared of the table';
 
 -- the item store
 
-CREATE FUNCTION dyn_store_change(bigint, dyn_item) RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_store_change(bigint, dyn_item) IS 'internal: what an item becomes, in an UPDATE of the store';
+CREATE FUNCTION dynamo_internal.store_change(bigint, dyn_item) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_store_change' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
 -- Tokens of dyn_transact: what was done, remembered for ten minutes.  The functions reach it with the rights of its
 -- owner; nobody else has any, whatever default privileges say.  It is not dumped: a restored database has done nothing yet.
-CREATE TABLE dyn_transact_tokens (
+CREATE TABLE dynamo_internal.transact_tokens (
 	role oid NOT NULL,
 	token text COLLATE "C" NOT NULL,
 	request bytea NOT NULL,
 	expires timestamptz NOT NULL,
 	PRIMARY KEY (role, token)
 );
-CREATE INDEX ON dyn_transact_tokens (expires);
-COMMENT ON TABLE dyn_transact_tokens IS 'tokens of dyn_transact: which requests were done in the last minutes';
+CREATE INDEX ON dynamo_internal.transact_tokens (expires);
+COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of dyn_transact: which requests were done in the last minutes';
 
 -- actions
 
@@ -436,7 +443,7 @@ CREATE FUNCTION dyn_batch_get(table_name text, keys text, names jsonb DEFAULT NU
 		consistent_read boolean DEFAULT false)
 	RETURNS SETOF dyn_item LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 25
 BEGIN ATOMIC
-	SELECT dyn_batch_get(table_name, dyn_items_from_text(keys), names, projection, consistent_read);
+	SELECT dyn_batch_get(table_name, dynamo_internal.items_from_text(keys), names, projection, consistent_read);
 END;
 COMMENT ON FUNCTION dyn_batch_get(text, text, jsonb, text, boolean) IS
 	'items of up to 100 keys, which are a JSON array of DynamoDB JSON, as far as they are there';
@@ -449,7 +456,7 @@ COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[]) IS
 
 CREATE FUNCTION dyn_batch_write(table_name text, puts text DEFAULT NULL, deletes text DEFAULT NULL)
 	RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE
-	RETURN dyn_batch_write(table_name, dyn_items_from_text(puts), dyn_items_from_text(deletes));
+	RETURN dyn_batch_write(table_name, dynamo_internal.items_from_text(puts), dynamo_internal.items_from_text(deletes));
 COMMENT ON FUNCTION dyn_batch_write(text, text, text) IS
 	'create or replace items, and delete those of keys, up to 25 together, of JSON arrays of DynamoDB JSON';
 
@@ -504,10 +511,10 @@ CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use; commits by itself';
 
-CREATE PROCEDURE dyn_resume_index(relation regclass, index_name text)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_resume_index(regclass, text) IS
-	'internal: finish the creation or the deletion of a global secondary index that was begun; commits by itself';
+CREATE PROCEDURE dynamo_internal.resume_index(relation regclass, index_name text)
+	AS 'MODULE_PATHNAME', 'dyn_resume_index' LANGUAGE C;
+COMMENT ON PROCEDURE dynamo_internal.resume_index(regclass, text) IS
+	'finish the creation or the deletion of a global secondary index that was begun; commits by itself';
 
 CREATE FUNCTION dyn_index_violations(table_name text, index_name text DEFAULT NULL)
 	RETURNS TABLE (key dyn_item, index_name text, attribute text, reason text)
@@ -539,10 +546,10 @@ CREATE PROCEDURE dyn_disable_ttl(table_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_disable_ttl(text) IS 'let items of a table expire no longer; commits by itself';
 
-CREATE PROCEDURE dyn_ttl_resume(relation regclass)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_ttl_resume(regclass) IS
-	'internal: finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun; commits by itself';
+CREATE PROCEDURE dynamo_internal.resume_ttl(relation regclass)
+	AS 'MODULE_PATHNAME', 'dyn_ttl_resume' LANGUAGE C;
+COMMENT ON PROCEDURE dynamo_internal.resume_ttl(regclass) IS
+	'finish what dyn_enable_ttl, dyn_disable_ttl or UpdateTimeToLive has begun; commits by itself';
 
 CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint DEFAULT NULL, time_budget interval DEFAULT NULL,
 		from_start boolean DEFAULT NULL, INOUT deleted bigint DEFAULT NULL)
@@ -552,7 +559,7 @@ COMMENT ON PROCEDURE dyn_sweep_ttl(text, bigint, interval, boolean, bigint) IS
 
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
 -- whatever default privileges say.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
-CREATE TABLE dyn_ttl_sweeps (
+CREATE TABLE dynamo_internal.ttl_sweeps (
 	relation oid PRIMARY KEY,
 	next bigint NOT NULL,
 	dead bigint NOT NULL,
@@ -564,10 +571,10 @@ CREATE TABLE dyn_ttl_sweeps (
 	failures integer NOT NULL,
 	retry_at timestamptz
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_ttl_sweeps IS 'sweeps of tables with time to live';
+COMMENT ON TABLE dynamo_internal.ttl_sweeps IS 'sweeps of tables with time to live';
 
 -- What UpdateTable and UpdateTimeToLive have begun, and background workers go on with: for whom, and since when.
-CREATE TABLE dyn_index_requests (
+CREATE TABLE dynamo_internal.index_requests (
 	relation oid PRIMARY KEY,
 	session_role oid NOT NULL,
 	role oid NOT NULL,
@@ -575,23 +582,23 @@ CREATE TABLE dyn_index_requests (
 	attempts integer NOT NULL DEFAULT 0,
 	begun_at timestamptz
 );
-COMMENT ON TABLE dyn_index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
+COMMENT ON TABLE dynamo_internal.index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
 
-CREATE FUNCTION dyn_ttl_list() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
-	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION dyn_ttl_list() IS 'internal: tables with time to live that the caller may read';
+CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
+	AS 'MODULE_PATHNAME', 'dyn_ttl_list' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.ttl_tables() IS 'tables with time to live that the caller may read';
 
-CREATE FUNCTION dyn_ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
-	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
-COMMENT ON FUNCTION dyn_ttl_due(regclass, bigint) IS 'internal: how many items of a table have expired, counted up to 10,000, and when the first did';
+CREATE FUNCTION dynamo_internal.ttl_due(relation regclass, from_second bigint, OUT due_items bigint, OUT oldest_due timestamptz)
+	AS 'MODULE_PATHNAME', 'dyn_ttl_due' LANGUAGE C STRICT;
+COMMENT ON FUNCTION dynamo_internal.ttl_due(regclass, bigint) IS 'how many items of a table have expired, counted up to 10,000, and when the first did';
 
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
 		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors,
 		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN s.last_error END AS last_error, s.retry_at, t.locked
-	FROM dyn_ttl_list() t LEFT JOIN dyn_ttl_sweeps s ON s.relation = t.relation::oid
-		CROSS JOIN LATERAL dyn_ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
+	FROM dynamo_internal.ttl_tables() t LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = t.relation::oid
+		CROSS JOIN LATERAL dynamo_internal.ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
 COMMENT ON VIEW dyn_ttl_tables IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed';
 GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
 
@@ -600,7 +607,7 @@ GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
 -- What was collected of changes, how far that has come, and what is missing.  The functions reach these tables with the
 -- rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a position in the WAL
 -- means nothing elsewhere.  A partition is a span of time, made and dropped as time goes on.
-CREATE TABLE dyn_stream_records (
+CREATE TABLE dynamo_internal.stream_records (
 	relation oid NOT NULL,
 	stream bigint NOT NULL,
 	shard smallint NOT NULL,
@@ -616,13 +623,13 @@ CREATE TABLE dyn_stream_records (
 	new_image dyn_item,
 	old_image dyn_item
 ) PARTITION BY RANGE (collected);
-CREATE INDEX ON dyn_stream_records (relation, stream, lsn, ordinal, shard);
-COMMENT ON TABLE dyn_stream_records IS 'records of changes of items, as collected from the WAL';
+CREATE INDEX ON dynamo_internal.stream_records (relation, stream, lsn, ordinal, shard);
+COMMENT ON TABLE dynamo_internal.stream_records IS 'records of changes of items, as collected from the WAL';
 
 -- At most one row.  All records of commits that begin in the WAL before "collected" were collected; the database tells a
 -- copy of one that has streams from it.  "collected_at" is what the clock said, "records_at" the time that records got:
 -- it never goes back, but goes on where it was if the clock does.
-CREATE TABLE dyn_stream_state (
+CREATE TABLE dynamo_internal.stream_state (
 	database oid PRIMARY KEY,
 	slot name NOT NULL,
 	collected pg_lsn NOT NULL,
@@ -630,44 +637,44 @@ CREATE TABLE dyn_stream_state (
 	records_at timestamptz NOT NULL,
 	last_commit timestamptz
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_stream_state IS 'how far changes of items were collected';
+COMMENT ON TABLE dynamo_internal.stream_state IS 'how far changes of items were collected';
 
 -- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed; of
 -- one table's streams, if that says so.
-CREATE TABLE dyn_stream_gaps (
+CREATE TABLE dynamo_internal.stream_gaps (
 	after_lsn pg_lsn NOT NULL,
 	before_lsn pg_lsn PRIMARY KEY,
 	noticed timestamptz NOT NULL,
 	relation oid
 );
-COMMENT ON TABLE dyn_stream_gaps IS 'where changes of items were not collected';
+COMMENT ON TABLE dynamo_internal.stream_gaps IS 'where changes of items were not collected';
 
 -- The last record of a stream that was dropped with its partition.
-CREATE TABLE dyn_stream_trimmed (
+CREATE TABLE dynamo_internal.stream_trimmed (
 	relation oid NOT NULL,
 	stream bigint NOT NULL,
 	lsn pg_lsn NOT NULL,
 	ordinal bigint NOT NULL,
 	PRIMARY KEY (relation, stream)
 );
-COMMENT ON TABLE dyn_stream_trimmed IS 'up to where streams were trimmed';
+COMMENT ON TABLE dynamo_internal.stream_trimmed IS 'up to where streams were trimmed';
 
 -- The last commit that may have records of a stream that was disabled: written once, when its disabling is collected.
-CREATE TABLE dyn_stream_ends (
+CREATE TABLE dynamo_internal.stream_ends (
 	relation oid NOT NULL,
 	stream bigint NOT NULL,
 	lsn pg_lsn NOT NULL,
 	PRIMARY KEY (relation, stream)
 );
-COMMENT ON TABLE dyn_stream_ends IS 'where disabled streams have ended';
+COMMENT ON TABLE dynamo_internal.stream_ends IS 'where disabled streams have ended';
 
 -- streams: the secret of marks
 
 -- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension
 -- itself writes is marked in the WAL, and the marks are signed with it.  Logical decoding reads it as it was.
-CREATE TABLE dyn_stream_secret (secret bytea NOT NULL) USING heap WITH (user_catalog_table = true);
-COMMENT ON TABLE dyn_stream_secret IS 'what marks of the extension in the WAL are signed with';
-INSERT INTO dyn_stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
+CREATE TABLE dynamo_internal.stream_secret (secret bytea NOT NULL) USING heap WITH (user_catalog_table = true);
+COMMENT ON TABLE dynamo_internal.stream_secret IS 'what marks of the extension in the WAL are signed with';
+INSERT INTO dynamo_internal.stream_secret VALUES (pg_catalog.sha256(pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
 	OPERATOR(pg_catalog.||) pg_catalog.uuid_send(pg_catalog.gen_random_uuid())));
 
 -- streams: enabling, the slot
@@ -697,9 +704,9 @@ COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of c
 -- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.  Whether a standby has the slot is known there, and to the primary by what the
 -- standby has reserved of the catalogs.
-CREATE FUNCTION dyn_stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_progress() IS 'internal: up to where the collector at work in this database has read the WAL';
+CREATE FUNCTION dynamo_internal.stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
+	AS 'MODULE_PATHNAME', 'dyn_stream_progress' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.stream_progress() IS 'up to where the collector at work in this database has read the WAL';
 
 CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 	SELECT d.slot_name,
@@ -726,18 +733,18 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
-		LEFT JOIN dyn_stream_state s ON s.database = d.database
-		LEFT JOIN dyn_stream_progress() p ON s.database IS NOT NULL
+		LEFT JOIN dynamo_internal.stream_state s ON s.database = d.database
+		LEFT JOIN dynamo_internal.stream_progress() p ON s.database IS NOT NULL
 		LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = d.slot_name AND r.plugin = 'dynamo_table' AND r.database = d.datname;
 COMMENT ON VIEW dyn_stream_slots IS 'whether changes of items are collected in this database, and how far';
 GRANT SELECT ON dyn_stream_slots TO PUBLIC;
 
-CREATE FUNCTION dyn_stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
+CREATE FUNCTION dynamo_internal.stream_tables() RETURNS TABLE (relation regclass, stream_arn text, label text, view_type text, shards integer, status text,
 		enabled_at timestamptz, disabled_at timestamptz, identity_suffices boolean, locked boolean)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_stream_tables() IS 'internal: change streams of the tables that the caller may read';
+	AS 'MODULE_PATHNAME', 'dyn_stream_tables' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.stream_tables() IS 'change streams of the tables that the caller may read';
 
-CREATE VIEW dyn_streams AS SELECT * FROM dyn_stream_tables();
+CREATE VIEW dyn_streams AS SELECT * FROM dynamo_internal.stream_tables();
 COMMENT ON VIEW dyn_streams IS 'change streams of the tables that the caller may read, or of all for pg_monitor';
 GRANT SELECT ON dyn_streams TO PUBLIC;
 
@@ -849,25 +856,25 @@ COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_ite
 
 -- entity views
 
-CREATE FUNCTION dyn_attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
+CREATE FUNCTION dynamo_internal.attribute(item dyn_item, name text, type text, sample anyelement) RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'dyn_attribute_value' LANGUAGE C STABLE PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION dyn_attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
+COMMENT ON FUNCTION dynamo_internal.attribute(dyn_item, text, text, anyelement) IS 'an attribute of an item as a value of the sample''s type, or NULL';
 
-CREATE FUNCTION dyn_is_entity_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_is_entity_support(internal) IS 'internal: what the planner is told of dyn_is_entity()';
+CREATE FUNCTION dynamo_internal.is_entity_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'dyn_is_entity_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.is_entity_support(internal) IS 'what the planner is told of dynamo_internal.is_entity()';
 
-CREATE FUNCTION dyn_is_entity(item dyn_item, definition text, key "any") RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dyn_is_entity_support;
-COMMENT ON FUNCTION dyn_is_entity(dyn_item, text, "any") IS 'internal: whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
+CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition text, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
 
-CREATE FUNCTION dyn_entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dyn_entity_key(anyelement, text, integer, boolean, "any") IS 'internal: what a key template makes of values; in conditions that the planner derives from dyn_is_entity()';
+CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_entity_key' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dynamo_internal.is_entity()';
 
-CREATE FUNCTION dyn_entity_view_change() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_entity_view_change() IS 'internal: write to a view that dyn_create_entity_view() has made';
+CREATE FUNCTION dynamo_internal.entity_view_change() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_entity_view_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.entity_view_change() IS 'write to a view that dyn_create_entity_view() has made';
 
 CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index_name text DEFAULT NULL)
 	RETURNS regclass
@@ -912,7 +919,7 @@ COMMENT ON FUNCTION dyn_run_access_pattern(text, text, dyn_item) IS 'do what an 
 -- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these
 -- tables with the rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a job
 -- that is begun anew changes what is left to change.  A chunk is the keys after "position" up to and with "upper".
-CREATE TABLE dyn_job_table (
+CREATE TABLE dynamo_internal.jobs (
 	job bigint PRIMARY KEY,
 	kind text NOT NULL,
 	relation oid NOT NULL,
@@ -925,10 +932,10 @@ CREATE TABLE dyn_job_table (
 	started timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
 	finished timestamptz
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_job_table IS 'backfills, refreshes and migrations, finished ones for some days';
-CREATE UNIQUE INDEX ON dyn_job_table (kind, relation, fingerprint) WHERE finished IS NULL;
+COMMENT ON TABLE dynamo_internal.jobs IS 'backfills, refreshes and migrations, finished ones for some days';
+CREATE UNIQUE INDEX ON dynamo_internal.jobs (kind, relation, fingerprint) WHERE finished IS NULL;
 
-CREATE TABLE dyn_job_chunks (
+CREATE TABLE dynamo_internal.job_chunks (
 	job bigint NOT NULL,
 	step integer NOT NULL,
 	number bigint NOT NULL,
@@ -941,10 +948,10 @@ CREATE TABLE dyn_job_chunks (
 	updated timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
 	PRIMARY KEY (job, step, number)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE dyn_job_chunks IS 'ranges of keys that jobs are divided into, and how far each is';
-CREATE INDEX ON dyn_job_chunks (job, step, number) WHERE NOT complete;
+COMMENT ON TABLE dynamo_internal.job_chunks IS 'ranges of keys that jobs are divided into, and how far each is';
+CREATE INDEX ON dynamo_internal.job_chunks (job, step, number) WHERE NOT complete;
 
-CREATE TABLE dyn_job_notes (
+CREATE TABLE dynamo_internal.job_notes (
 	job bigint NOT NULL,
 	step integer NOT NULL,
 	what text NOT NULL,
@@ -952,8 +959,8 @@ CREATE TABLE dyn_job_notes (
 	message text NOT NULL,
 	noted timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
 );
-COMMENT ON TABLE dyn_job_notes IS 'rows that jobs could not deal with';
-CREATE INDEX ON dyn_job_notes (job, step);
+COMMENT ON TABLE dynamo_internal.job_notes IS 'rows that jobs could not deal with';
+CREATE INDEX ON dynamo_internal.job_notes (job, step);
 
 -- Those of whoever has the rights of the role that began a job, or owns the table.  A session that takes part has a lock on
 -- the job, and one on the chunk that it works on; 17498 is their class.  The rate is that of the sessions at work.
@@ -966,7 +973,7 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 		CASE WHEN w.rate > 0 AND j.expected[s.number] IS NOT NULL THEN pg_catalog.date_trunc('second',
 			pg_catalog.make_interval(secs => greatest(j.expected[s.number] - w.done - w.skipped, 0) / w.rate)) END AS time_left,
 		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
-	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation
+	FROM dynamo_internal.jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation
 		CROSS JOIN LATERAL pg_catalog.unnest(j.steps) WITH ORDINALITY s (step, number)
 		LEFT JOIN (SELECT k.job, k.step, pg_catalog.count(*) AS chunks, pg_catalog.bool_or(k.upper IS NULL) AS cut,
 				pg_catalog.count(*) FILTER (WHERE NOT k.complete) AS open,
@@ -974,11 +981,11 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 				pg_catalog.count(l.objid) AS sessions,
 				CASE WHEN pg_catalog.count(l.objid) > 0 THEN pg_catalog.sum(k.done + k.skipped)::float8
 					/ nullif(EXTRACT(epoch FROM pg_catalog.sum(k.worked)), 0)::float8 * pg_catalog.count(l.objid) END AS rate
-			FROM dyn_job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
+			FROM dynamo_internal.job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
 				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
 				AND l.classid::bigint = k.job AND l.objid::bigint = k.number
 			GROUP BY k.job, k.step) w ON w.job = j.job AND w.step = s.number
-		LEFT JOIN (SELECT n.job, n.step, pg_catalog.count(*) AS problems FROM dyn_job_notes n GROUP BY n.job, n.step) p
+		LEFT JOIN (SELECT n.job, n.step, pg_catalog.count(*) AS problems FROM dynamo_internal.job_notes n GROUP BY n.job, n.step) p
 			ON p.job = j.job AND p.step = s.number
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE')
 		OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
@@ -987,7 +994,7 @@ GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
 	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, j.steps[n.step] AS step, n.what, n."row", n.message, n.noted AS noted_at
-	FROM dyn_job_table j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dyn_job_notes n ON n.job = j.job
+	FROM dynamo_internal.jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dynamo_internal.job_notes n ON n.job = j.job
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';
 GRANT SELECT ON dyn_job_problems TO PUBLIC;
@@ -1056,10 +1063,10 @@ CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
-CREATE FUNCTION dyn_migration_step_list(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
+CREATE FUNCTION dynamo_internal.migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
 		entity text, source text, followed boolean)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_step_list(text) IS 'internal: steps of migrations into the tables that the caller may read';
+	AS 'MODULE_PATHNAME', 'dyn_migration_step_list' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
 
 CREATE PROCEDURE dyn_migrate(migration text, step text DEFAULT NULL, batch_size bigint DEFAULT NULL, restart boolean DEFAULT false,
 		wait boolean DEFAULT true)
@@ -1071,9 +1078,9 @@ CREATE FUNCTION dyn_migration_items(migration text, step text DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100000;
 COMMENT ON FUNCTION dyn_migration_items(text, text) IS 'the items that rows make, and what is wrong with rows';
 
-CREATE FUNCTION dyn_migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION dyn_migration_key(text, dyn_item, boolean) IS 'internal: the key of an item of a migration''s entities';
+CREATE FUNCTION dynamo_internal.migration_key(migration text, item dyn_item, any_entity boolean) RETURNS dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_migration_key' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION dynamo_internal.migration_key(text, dyn_item, boolean) IS 'the key of an item of a migration''s entities';
 
 CREATE FUNCTION dyn_preview_migration(migration text, samples bigint DEFAULT 3)
 	RETURNS TABLE (step text, entity text, source_row text, item dyn_item, problem text)
@@ -1093,13 +1100,13 @@ CREATE FUNCTION dyn_unfollow_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove these triggers';
 
-CREATE FUNCTION dyn_migration_changed() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_changed() IS 'internal: trigger of followed tables, which makes items anew';
+CREATE FUNCTION dynamo_internal.migration_changed() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_migration_changed' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.migration_changed() IS 'trigger of followed tables, which makes items anew';
 
-CREATE FUNCTION dyn_migration_truncated() RETURNS trigger
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_migration_truncated() IS 'internal: trigger of followed tables, which refuses TRUNCATE';
+CREATE FUNCTION dynamo_internal.migration_truncated() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_migration_truncated' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.migration_truncated() IS 'trigger of followed tables, which refuses TRUNCATE';
 
 CREATE FUNCTION dyn_migration_problems(migration text)
 	RETURNS TABLE (step text, entity text, what text, source_row text, problem text, noted_at timestamptz)
@@ -1110,7 +1117,7 @@ COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a
 CREATE VIEW dyn_migration_steps AS
 	SELECT s.name AS migration, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
 		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
-	FROM dyn_migration_step_list() s
+	FROM dynamo_internal.migration_steps() s
 		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
 			ON j.name = s.name AND j.relation = s.relation
 		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.step
@@ -1132,9 +1139,27 @@ COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'an operation of DynamoDB''s low
 
 -- rights
 
--- These the server alone calls, and asks nobody's privileges then.  Other internal functions, which comments call so, are for
--- PUBLIC: constraints, triggers, views and statements of the store are executed with the privileges of whoever uses a table.
-REVOKE EXECUTE ON FUNCTION dynamo_table_am_handler(internal), dyn_is_entity_support(internal) FROM PUBLIC;
+-- Of what is internal PUBLIC may execute what is executed with the privileges of whoever uses a table, or makes one: functions of
+-- constraints, triggers, views, operators, casts and of statements that the extension makes.  The rest the server alone calls, and
+-- asks nobody's privileges then.
+REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+	-- constraints and triggers
+	dynamo_internal.keys_match, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
+	-- views
+	dynamo_internal.attribute, dynamo_internal.is_entity, dynamo_internal.entity_key, dynamo_internal.ttl_tables,
+	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.migration_steps,
+	-- statements
+	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.migration_key,
+	-- casts, operators and what sorts and hashes by them
+	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
+	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,
+	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.item_eq, dynamo_internal.item_ne,
+	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,
+	dynamo_internal.value_hash, dynamo_internal.value_hash_extended
+	TO PUBLIC;
+GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl TO PUBLIC;
 
 -- The tables above are nobody's but their owner's.  Default privileges have given some to others by now; and whoever is
 -- given some later, with all tables of a schema, finds no row: there is no policy, and the owner needs none.

@@ -29,7 +29,7 @@ SELECT dyn_create_table('app', 'pk S', 'sk N');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
 SELECT dyn_alter_table('app', '{"placement": false}');
 SELECT dyn_describe_table('app') -> 'Placement' AS placement;
-SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dyn_derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys') t;
+SELECT tgargs FROM (SELECT regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', '') AS tgargs FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys') t;
 CREATE FUNCTION fill(items text) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('TRUNCATE %I', items);

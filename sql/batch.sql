@@ -95,7 +95,7 @@ SELECT count(*) FROM dyn_batch_get('tab', keys('t', 1, 9));
 CREATE TABLE part (item dyn_item NOT NULL, p text COLLATE "C" NOT NULL, n numeric NOT NULL, PRIMARY KEY (p, n)) PARTITION BY HASH (p);
 CREATE TABLE part0 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE part1 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S', 'n N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S', 'n N');
 SELECT dyn_batch_write('part', keys('a', 1, 3) || keys('b', 1, 3) || keys('c', 1, 3), keys('z', 1, 2));
 SELECT dyn_batch_write('part', keys('b', 1, 1), keys('a', 1, 2) || keys('c', 2, 2));
 SELECT dyn_batch_get('part', keys('a', 1, 3) || keys('b', 1, 1) || keys('c', 1, 3));

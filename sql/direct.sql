@@ -81,7 +81,7 @@ DROP RULE forget ON app;
 -- partitions: the whole by a statement, each for itself
 CREATE TABLE parted (LIKE app INCLUDING ALL) PARTITION BY HASH (pk);
 CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g B"], "projection": "KEYS_ONLY"}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g B"], "projection": "KEYS_ONLY"}');
 INSERT INTO parted SELECT * FROM app;
 SELECT * FROM reads('parted');
 SELECT * FROM reads('part');

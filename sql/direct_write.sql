@@ -173,7 +173,7 @@ SELECT write_store('app');
 SELECT dyn_enforce_entities('app');
 SELECT write_store('app');
 SELECT dyn_enforce_entities('app', false);
-ALTER TABLE app ADD CONSTRAINT other CHECK (dyn_keys_match(item, '{"other S"}', pk));
+ALTER TABLE app ADD CONSTRAINT other CHECK (dynamo_internal.keys_match(item, '{"other S"}', pk));
 SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"N":"2"}}');
 ALTER TABLE app DROP CONSTRAINT other;
 
@@ -232,7 +232,7 @@ COMMIT;
 
 -- a temporary table may be written where nothing else may
 CREATE TEMP TABLE scratch (LIKE app INCLUDING ALL) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON scratch FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON scratch FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N');
 ALTER TABLE scratch ENABLE ALWAYS TRIGGER "~dynamo_keys";
 BEGIN READ ONLY;
 SELECT dyn_put('scratch', '{"pk":{"S":"a"},"sk":{"N":"1"}}');

@@ -23,7 +23,7 @@ SELECT p.oid::regprocedure, l.lanname, p.provolatile, p.proparallel, p.prosecdef
 -- the item layer is pure
 SELECT count(*) > 30 AS some, bool_and(provolatile = 'i' AND proparallel = 's') AS pure
   FROM objects JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
- WHERE proname ~ '^dyn_(item|value|attribute|element|path|has|size)' AND NOT (proname = 'dyn_attribute' AND pronargs = 4);
+ WHERE proname ~ '^(dyn_)?(item|value|attribute|element|path|has|size)' AND NOT (proname = 'attribute' AND pronargs = 4);
 
 -- only operator classes give types an order or a hash
 SELECT object FROM objects WHERE classid = 'pg_opclass'::regclass ORDER BY 1;

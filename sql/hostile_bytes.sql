@@ -14,7 +14,7 @@ SELECT '\x1002c1ff'::bytea::dyn_value;
 SELECT '\x1002616263'::bytea::dyn_value ->> 'x';
 SELECT '\x10070105016e02c1fe'::bytea::dyn_item ->> 'n';
 SELECT '\x10070105016e02c1fe'::bytea::dyn_item::jsonb;
-SELECT dyn_attribute('\x10070105016e02c1fe'::bytea::dyn_item, 'n', 'N', NULL::bigint);
+SELECT dynamo_internal.attribute('\x10070105016e02c1fe'::bytea::dyn_item, 'n', 'N', NULL::bigint);
 SELECT dyn_apply('\x10070105016e02c1fe'::bytea::dyn_item, 'SET n = n + :n', vals => '{":n":{"N":"1"}}');
 SELECT dyn_size('\x10070104016e02c1'::bytea::dyn_item);
 \set VERBOSITY terse
@@ -55,14 +55,14 @@ DECLARE
 	result text;
 BEGIN
 	FOREACH statement IN ARRAY ARRAY['SELECT $1::text', 'SELECT $1::json', 'SELECT $1::jsonb', 'SELECT $1 -> ''l''', 'SELECT ($1 -> ''l'') -> 1', 'SELECT $1 ->> ''a''', 'SELECT $1 ->> ''n''',
-			'SELECT $1 #>> ''{m,x,z}''', 'SELECT $1 ? ''t''', 'SELECT dyn_size($1)', 'SELECT $1 = $1', 'SELECT dyn_item_hash($1)', 'SELECT dyn_item_send($1)',
+			'SELECT $1 #>> ''{m,x,z}''', 'SELECT $1 ? ''t''', 'SELECT dyn_size($1)', 'SELECT $1 = $1', 'SELECT dynamo_internal.item_hash($1)', 'SELECT dyn_item_send($1)',
 			'SELECT dyn_matches($1, ''size(l) > :n AND contains(ss, :s) OR ns = :x OR begins_with(a, :s) OR m.x.z < :n OR contains(l, :n)'', vals => ''{":n":{"N":"1"},":s":{"S":"q"},":x":{"NS":["1"]}}'')',
 			'SELECT dyn_project($1, ''l[1].y, m.x, a, ns'')',
 			'SELECT dyn_apply($1, ''SET n = n + :n, m.x.w = :n, l = list_append(l, :l) REMOVE a ADD ns :x DELETE ss :s'', vals => ''{":n":{"N":"1"},":x":{"NS":["5"]},":s":{"SS":["p"]},":l":{"L":[]}}'')',
-			'SELECT dyn_attribute($1, ''ns'', ''NS'', NULL::numeric[])', 'SELECT dyn_attribute($1, ''l'', ''L'', NULL::jsonb)', 'SELECT dyn_attribute($1, ''m'', ''M'', NULL::jsonb)',
-			'SELECT dyn_attribute($1, ''n'', ''N'', NULL::timestamptz)', 'SELECT dyn_attribute($1, ''ss'', ''SS'', NULL::text[])', 'SELECT dyn_attribute($1, ''l'', ''L'', NULL::integer[])',
-			'SELECT dyn_render(''A#<a>#<m.x>#<n:05>'', $1)', 'SELECT dyn_keys_match($1, ''{pk S,n N}'', ''k''::text, -12.5)',
-			'SELECT dyn_is_entity($1, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"S","n":"N"}}'', ''k''::text)'] LOOP
+			'SELECT dynamo_internal.attribute($1, ''ns'', ''NS'', NULL::numeric[])', 'SELECT dynamo_internal.attribute($1, ''l'', ''L'', NULL::jsonb)', 'SELECT dynamo_internal.attribute($1, ''m'', ''M'', NULL::jsonb)',
+			'SELECT dynamo_internal.attribute($1, ''n'', ''N'', NULL::timestamptz)', 'SELECT dynamo_internal.attribute($1, ''ss'', ''SS'', NULL::text[])', 'SELECT dynamo_internal.attribute($1, ''l'', ''L'', NULL::integer[])',
+			'SELECT dyn_render(''A#<a>#<m.x>#<n:05>'', $1)', 'SELECT dynamo_internal.keys_match($1, ''{pk S,n N}'', ''k''::text, -12.5)',
+			'SELECT dynamo_internal.is_entity($1, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"S","n":"N"}}'', ''k''::text)'] LOOP
 		BEGIN
 			EXECUTE statement INTO result USING item;
 			RETURN NEXT 'ok';

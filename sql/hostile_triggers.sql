@@ -16,7 +16,7 @@ SELECT dyn_put('forged', '{"pk":{"S":"a"},"v":{"N":"1"}}');
 GRANT SELECT ON ALL TABLES IN SCHEMA hostile TO hostile_neighbour;
 CREATE PROCEDURE forge(relation regclass, VARIADIC arguments text[]) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(%s)',
+	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)',
 		relation, (SELECT string_agg(quote_literal(a), ', ' ORDER BY n) FROM unnest(arguments) WITH ORDINALITY u (a, n)));
 END $$;
 
@@ -61,33 +61,33 @@ SELECT dyn_get('forged', '{"pk":{"S":"a"}}');
 -- Trigger functions on what is no table of items, or called as they must not be
 SET ROLE hostile_owner;
 CREATE TABLE other (item text, pk text PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON other FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 INSERT INTO other VALUES (repeat('x', 100), 'a');
 DROP TRIGGER "~dynamo_keys" ON other;
-CREATE TRIGGER t BEFORE INSERT OR UPDATE ON other FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{}');
+CREATE TRIGGER t BEFORE INSERT OR UPDATE ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.model_check('{}');
 INSERT INTO other VALUES (repeat('x', 100), 'a');
 DROP TRIGGER t ON other;
-CREATE TRIGGER t BEFORE INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE TRIGGER t BEFORE INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO other VALUES (repeat('x', 100), 'a');
 DROP TRIGGER t ON other;
-CREATE TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dyn_migration_changed('none');
+CREATE TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.migration_changed('none');
 INSERT INTO other VALUES (repeat('x', 100), 'b');
 DROP TRIGGER t ON other;
-CREATE TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dyn_migration_changed();
+CREATE TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.migration_changed();
 INSERT INTO other VALUES (repeat('x', 100), 'a');
 DROP TRIGGER t ON other;
-CREATE TRIGGER t AFTER INSERT ON other FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER t AFTER INSERT ON other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 INSERT INTO other VALUES (repeat('x', 100), 'a');
 CREATE VIEW plain AS SELECT item, pk FROM honest;
-CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON plain FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO plain VALUES ('{"pk":{"S":"z"}}', 'z');
-CREATE VIEW bad AS SELECT dyn_attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM honest t WHERE dyn_is_entity(t.item, '[garbage', t.pk);
-CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON bad FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE VIEW bad AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM honest t WHERE dynamo_internal.is_entity(t.item, '[garbage', t.pk);
+CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON bad FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO bad VALUES (1);
 SELECT * FROM bad;
-CREATE VIEW elsewhere AS SELECT dyn_attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM (SELECT '{}'::dyn_item AS item, 'a' COLLATE "C" AS pk OFFSET 0) t
-	WHERE dyn_is_entity(t.item, '{"entity":"X","keys":{"pk":"A"},"attributes":{}}', t.pk);
-CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON elsewhere FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE VIEW elsewhere AS SELECT dynamo_internal.attribute(t.item, 'v', 'N', NULL::numeric) AS v FROM (SELECT '{}'::dyn_item AS item, 'a' COLLATE "C" AS pk OFFSET 0) t
+	WHERE dynamo_internal.is_entity(t.item, '{"entity":"X","keys":{"pk":"A"},"attributes":{}}', t.pk);
+CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON elsewhere FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO elsewhere VALUES (1);
 
 RESET ROLE;

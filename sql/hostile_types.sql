@@ -5,20 +5,20 @@ CREATE ROLE hostile_types_caller;
 SET ROLE hostile_types_caller;
 
 -- text as a number, with as many digits as it has; bytes as a map, whose lengths lead out of it
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, repeat('abc', 10));
-SELECT dyn_entity_key(NULL::bytea, '{"entity":"X","keys":{"pk":"<m.x.y>"},"attributes":{"m":"M"}}', 1, false, '\x01ff0178170100ff7f017903'::bytea);
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<s>"},"attributes":{"s":"S"}}', 2, false, VARIADIC ARRAY['x']);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, repeat('abc', 10));
+SELECT dynamo_internal.entity_key(NULL::bytea, '{"entity":"X","keys":{"pk":"<m.x.y>"},"attributes":{"m":"M"}}', 1, false, '\x01ff0178170100ff7f017903'::bytea);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<s>"},"attributes":{"s":"S"}}', 2, false, VARIADIC ARRAY['x']);
 -- as it is meant
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12);
-SELECT dyn_entity_key(NULL::bytea, '{"entity":"X","keys":{"pk":"<b>"},"attributes":{"b":"B"}}', 1, false, '\x01ff'::bytea);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12);
+SELECT dynamo_internal.entity_key(NULL::bytea, '{"entity":"X","keys":{"pk":"<b>"},"attributes":{"b":"B"}}', 1, false, '\x01ff'::bytea);
 -- what no attribute of that type can be is in no key; the number of values and of parts is that of the template
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 'NaN'::float8) IS NULL;
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 3, false, 12);
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', -1, false, 12);
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2147483647, false, 12);
-SELECT dyn_entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12, 13);
-SELECT dyn_entity_key(NULL::integer, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12);
-SELECT dyn_entity_key(NULL::text, NULL, 2, false, 12);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 'NaN'::float8) IS NULL;
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 3, false, 12);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', -1, false, 12);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2147483647, false, 12);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12, 13);
+SELECT dynamo_internal.entity_key(NULL::integer, '{"entity":"X","keys":{"pk":"A#<n>"},"attributes":{"n":"N"}}', 2, false, 12);
+SELECT dynamo_internal.entity_key(NULL::text, NULL, 2, false, 12);
 
 -- All pairs: what can be written is what can be read, by whichever way a writer is made
 RESET ROLE;
@@ -45,9 +45,9 @@ CREATE TEMP TABLE attempts AS
 			(32, 'point', '(1,1)'), (33, 'mood', 'ok'), (34, 'positive', '1'), (35, 'texts', '{1}'), (36, 'texts[]', '{"{1}"}'), (37, 'dyn_item', '{}'),
 			(38, 'dyn_value', '{"S":"1"}')) t (number, sql, value),
 		(VALUES (1, 'S'), (2, 'N'), (3, 'B'), (4, 'BOOL'), (5, 'NULL'), (6, 'L'), (7, 'M'), (8, 'SS'), (9, 'NS'), (10, 'BS')) c (place, code),
-		(VALUES ('read', 'SELECT dyn_attribute(''{"a":{"S":"1"}}'', ''a'', %1$L, NULL::%2$s)::text'),
+		(VALUES ('read', 'SELECT dynamo_internal.attribute(''{"a":{"S":"1"}}'', ''a'', %1$L, NULL::%2$s)::text'),
 			('write', 'SELECT dyn_to_value(%3$L::%2$s, %1$L)'),
-			('key', 'SELECT dyn_entity_key(NULL::text, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"%1$s"}}'', 1, false, %3$L::%2$s)')) w (way, statement);
+			('key', 'SELECT dynamo_internal.entity_key(NULL::text, ''{"entity":"X","keys":{"pk":"<a>"},"attributes":{"a":"%1$s"}}'', 1, false, %3$L::%2$s)')) w (way, statement);
 -- templates have attributes of some types only, and a NULL is nothing that can be written
 SELECT DISTINCT outcome FROM attempts WHERE outcome NOT IN ('ok', 'no')
 	AND NOT (way = 'key' AND outcome LIKE 'YD001 invalid entity %') AND NOT (code = 'NULL' AND outcome LIKE 'YD001 an attribute cannot be a value%')
@@ -58,8 +58,8 @@ SELECT sql, string_agg(code, ' ' ORDER BY place) FROM attempts WHERE way = 'read
 DROP TABLE attempts;
 
 -- A vector has one dimension and no NULLs, which its own functions rely on: no list is one
-SELECT dyn_attribute('{"l":{"L":[]}}', 'l', 'L', NULL::oidvector);
-SELECT dyn_attribute('{"l":{"S":"1 2"}}', 'l', 'S', NULL::oidvector);
+SELECT dynamo_internal.attribute('{"l":{"L":[]}}', 'l', 'L', NULL::oidvector);
+SELECT dynamo_internal.attribute('{"l":{"S":"1 2"}}', 'l', 'S', NULL::oidvector);
 SELECT dyn_to_value('1 2'::oidvector);
 
 -- What was made for one type is not used for another one that a variable has in the next call
@@ -81,7 +81,7 @@ DECLARE
 BEGIN
 	FOREACH k SLICE 1 IN ARRAY ARRAY[ARRAY['a S'], ARRAY['b S'], ARRAY['a N'], ARRAY['a S']] LOOP
 		BEGIN
-			RAISE NOTICE '% %', k, dyn_keys_match('{"a":{"S":"x"},"b":{"S":"y"}}', k, 'x'::text);
+			RAISE NOTICE '% %', k, dynamo_internal.keys_match('{"a":{"S":"x"},"b":{"S":"y"}}', k, 'x'::text);
 		EXCEPTION WHEN OTHERS THEN
 			RAISE NOTICE '% %', k, SQLERRM;
 		END;

@@ -46,9 +46,9 @@ BEGIN;
 SAVEPOINT one;
 CALL dyn_drop_index('app', 'GSI1');
 ROLLBACK TO one;
-CALL dyn_resume_index('app', 'GSI1');
+CALL dynamo_internal.resume_index('app', 'GSI1');
 ROLLBACK TO one;
-CALL dyn_ttl_resume('app');
+CALL dynamo_internal.resume_ttl('app');
 ROLLBACK TO one;
 SAVEPOINT two;
 SAVEPOINT three;
@@ -135,7 +135,7 @@ SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'app'::regclass ORDER
 
 -- what a crash can leave: half of the declaration, rows without columns, a btree that is not valid
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"app_GSI1"'::regclass;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk S', '{"name": "GSI1", "type": "global", "status": "CREATING", "partition_key": ["GSI1PK S"], "sort_key": ["GSI1SK N"]}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S', '{"name": "GSI1", "type": "global", "status": "CREATING", "partition_key": ["GSI1PK S"], "sort_key": ["GSI1SK N"]}');
 ALTER TABLE app DISABLE TRIGGER "~dynamo_keys", DROP CONSTRAINT dynamo_keys;
 UPDATE app SET "GSI1PK" = NULL WHERE sk > 's5';
 UPDATE app SET "GSI1PK" = 'wrong' WHERE pk = 'sparse';
@@ -151,7 +151,7 @@ DROP TABLE app;
 -- two of them at once, one of which was interrupted: the constraint is proved when nothing is unfinished any more
 SELECT dyn_create_table('two', 'pk S');
 SELECT count(dyn_put('two', jsonb_build_object('pk', i::text, 'g', 'x', 'h', 'y', 'until', 4000000000)) IS NULL) FROM generate_series(1, 3) i;
-CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dyn_derive_keys', '') FROM pg_trigger WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
+CREATE VIEW two_state AS SELECT convalidated, (SELECT regexp_replace(pg_get_triggerdef(oid), '^.*dynamo_internal.derive_keys', '') FROM pg_trigger WHERE tgrelid = conrelid AND tgname = '~dynamo_keys') ~ 'CREATING' AS unfinished,
 	(SELECT count(*) FROM pg_attribute WHERE attrelid = conrelid AND attnum > 0 AND NOT attisdropped) AS columns FROM pg_constraint WHERE conrelid = 'two'::regclass AND contype = 'c';
 CALL dyn_enable_ttl('two', 'until');
 CALL dyn_create_index('two', 'GSI2', 'h S');
@@ -174,7 +174,7 @@ DO $$ BEGIN
 	EXECUTE (SELECT regexp_replace(replace(pg_get_triggerdef(oid), 'CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER'), '("ttl_attribute": "until")', '\1, "ttl_status": "DELETING"')
 		FROM pg_trigger WHERE tgrelid = 'two'::regclass AND tgname = '~dynamo_keys');
 END $$;
-CALL dyn_ttl_resume('two'::regclass);
+CALL dynamo_internal.resume_ttl('two'::regclass);
 TABLE two_state;
 CALL dyn_drop_index('two', 'GSI2');
 TABLE two_state;
@@ -236,14 +236,14 @@ DROP TABLE mine;
 REVOKE CREATE ON SCHEMA public FROM index_owner;
 DROP ROLE index_owner, index_other, index_member;
 CREATE TEMP TABLE session_items (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON session_items FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON session_items FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 INSERT INTO session_items (item) VALUES ('{"pk":{"S":"a"},"x":{"S":"1"}}');
 CALL dyn_create_index('session_items', 'GSI1', 'x S');
 SELECT x FROM session_items;
 CALL dyn_drop_index('session_items', 'GSI1');
 CREATE TABLE parted (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY) PARTITION BY HASH (pk);
 CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CALL dyn_create_index('parted', 'GSI1', 'x S');
 \echo :SQLSTATE
 CALL dyn_create_index('part', 'GSI1', 'x S');

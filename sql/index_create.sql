@@ -64,11 +64,11 @@ SELECT try((SELECT jsonb_object_agg('GSI' || i, jsonb_build_object('partition_ke
 -- as plain DDL
 CREATE TABLE plain (
   item dyn_item NOT NULL, p text COLLATE "C" PRIMARY KEY, a text COLLATE "C", n numeric,
-  CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{p S,a S,n N}', p, a, n))
+  CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S,a S,n N}', p, a, n))
 ) USING dynamo_table;
 CREATE INDEX ON plain (a, n, p) WHERE a IS NOT NULL AND n IS NOT NULL;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW
-  EXECUTE FUNCTION dyn_derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "a S", "sort_key": "n N"}');
+  EXECUTE FUNCTION dynamo_internal.derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "a S", "sort_key": "n N"}');
 CREATE FUNCTION status(t text) RETURNS text LANGUAGE sql AS
   $$ SELECT string_agg(format('%s %s', i ->> 'IndexName', i ->> 'IndexStatus'), ', ' ORDER BY i ->> 'IndexName') FROM jsonb_array_elements(dyn_describe_table(t) -> 'GlobalSecondaryIndexes') i $$;
 SELECT status('plain');
@@ -115,7 +115,7 @@ CREATE FUNCTION define(VARIADIC args text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   detail text;
 BEGIN
-  EXECUTE 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON same FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('
+  EXECUTE 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON same FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('
     || (SELECT string_agg(quote_literal(a), ', ') FROM unnest(args) a) || ')';
   PERFORM dyn_put('same', '{"pk":{"S":"1"},"sk":{"S":"1"}}');
   RETURN 'fine';

@@ -118,10 +118,10 @@ SELECT sks('types', 'ByN', 'n = :n', '{":n":{"N":"1.5"}}', attribute => 'id') AS
 
 -- a partitioned table has its indexes in parts
 CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, g text COLLATE "C", PRIMARY KEY (pk, sk),
-  CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{"pk S","sk N","g S"}'::text[], pk, sk, g))) PARTITION BY HASH (pk);
+  CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S","sk N","g S"}'::text[], pk, sk, g))) PARTITION BY HASH (pk);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "KEYS_ONLY"}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "KEYS_ONLY"}');
 CREATE INDEX ON parts (g, pk, sk) WHERE g IS NOT NULL;
 SELECT count(dyn_put('parts', jsonb_build_object('pk', p::text, 'sk', s, 'g', 'g' || s % 2))) FROM generate_series(1, 8) p, generate_series(1, 3) s;
 SELECT string_agg((i->>'pk') || '/' || (i->>'sk'), ' ') AS query FROM dyn_query('parts', 'g = :g', vals => '{":g":{"S":"g1"}}', index_name => 'GSI1') i;

@@ -80,17 +80,17 @@ SELECT dyn_put('app', '{"pk":{"S":"7"},"sk":{"S":"a"},"GSI1PK":{"S":"a\u0000b"},
 SELECT encode(gpk::bytea, 'escape'), encode(l::bytea, 'hex') FROM entries WHERE pk = '7';
 
 -- items that were there before an index may be updated in everything else, and keep out of it
-CREATE TABLE old (item dyn_item NOT NULL, p text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{p S}', p))) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON old FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S');
+CREATE TABLE old (item dyn_item NOT NULL, p text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S}', p))) USING dynamo_table;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON old FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S');
 INSERT INTO old (item) SELECT jsonb_build_object('p', p, 'n', 0, 'a', a)::dyn_item FROM (VALUES ('type', '1'::jsonb), ('empty', '""'), ('long', to_jsonb(repeat('x', 1025))), ('good', '"x"'), ('large', to_jsonb(noise(1000)))) v (p, a);
 UPDATE old SET item = item::jsonb || jsonb_build_object('b', noise(2000)) WHERE p = 'large';
 ALTER TABLE old ADD a text COLLATE "C", ADD b text COLLATE "C", DROP CONSTRAINT dynamo_keys;
-ALTER TABLE old ADD CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{p S,b S,a S}', p, b, a)) NOT VALID;
+ALTER TABLE old ADD CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{p S,b S,a S}', p, b, a)) NOT VALID;
 CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON old FOR EACH ROW
-  EXECUTE FUNCTION dyn_derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "b S", "sort_key": "a S", "status": "CREATING"}');
-SELECT p, dyn_keys_missing(tableoid, item, b, a), dyn_keys_match(item, '{p S,b S,a S}', p, b, a) FROM old ORDER BY p;
+  EXECUTE FUNCTION dynamo_internal.derive_keys('p S', '{"name": "GSI", "type": "global", "partition_key": "b S", "sort_key": "a S", "status": "CREATING"}');
+SELECT p, dynamo_internal.keys_missing(tableoid, item, b, a), dynamo_internal.keys_match(item, '{p S,b S,a S}', p, b, a) FROM old ORDER BY p;
 SELECT dyn_update('old', jsonb_build_object('p', p), 'ADD n :one', vals => '{":one":{"N":"1"}}', return_values => 'UPDATED_NEW') FROM unnest(ARRAY['type', 'empty', 'long', 'good', 'large']) p;
-SELECT p, length(a) AS a, length(b) AS b, dyn_keys_missing(tableoid, item, b, a) FROM old ORDER BY p;
+SELECT p, length(a) AS a, length(b) AS b, dynamo_internal.keys_missing(tableoid, item, b, a) FROM old ORDER BY p;
 ALTER TABLE old VALIDATE CONSTRAINT dynamo_keys;
 SELECT dyn_update('old', '{"p":{"S":"type"}}', 'ADD a :one', vals => '{":one":{"N":"1"}}');
 SELECT dyn_update('old', '{"p":{"S":"large"}}', 'SET b = :b', vals => jsonb_build_object(':b', noise(1999)));
@@ -98,19 +98,19 @@ SELECT dyn_update('old', '{"p":{"S":"type"}}', 'SET a = :s', vals => '{":s":{"S"
 SELECT dyn_put('old', '{"p":{"S":"empty"},"a":{"S":""},"n":{"N":"1"}}');
 SELECT dyn_put('old', '{"p":{"S":"empty"},"a":{"S":""},"n":{"N":"1"}}', 'attribute_exists(p)');
 SELECT p, length(a) AS a, length(b) AS b FROM old ORDER BY p;
-SELECT dyn_keys_missing(tableoid, item, a) FROM old;
-SELECT dyn_keys_missing('pg_class'::regclass, item, a) FROM old;
-SELECT dyn_keys_missing(NULL, item, a), dyn_keys_missing(tableoid, NULL, a) FROM old;
-SELECT dyn_keys_missing(0::oid, item, a) FROM old;
-SELECT dyn_keys_missing(4294967295::oid, item, a) FROM old;
+SELECT dynamo_internal.keys_missing(tableoid, item, a) FROM old;
+SELECT dynamo_internal.keys_missing('pg_class'::regclass, item, a) FROM old;
+SELECT dynamo_internal.keys_missing(NULL, item, a), dynamo_internal.keys_missing(tableoid, NULL, a) FROM old;
+SELECT dynamo_internal.keys_missing(0::oid, item, a) FROM old;
+SELECT dynamo_internal.keys_missing(4294967295::oid, item, a) FROM old;
 -- rights are looked at before the table is locked
 CREATE ROLE keys_other;
 SET ROLE keys_other;
-SELECT dyn_keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
+SELECT dynamo_internal.keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
 RESET ROLE;
 GRANT SELECT (p) ON old TO keys_other;
 SET ROLE keys_other;
-SELECT dyn_keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
+SELECT dynamo_internal.keys_missing('old'::regclass, '{"p":{"S":"a"}}'::dyn_item, NULL::text, NULL::text);
 RESET ROLE;
 REVOKE ALL ON old FROM keys_other;
 DROP ROLE keys_other;

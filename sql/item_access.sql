@@ -35,7 +35,7 @@ CREATE TABLE wide AS SELECT jsonb_object_agg('attr' || i, i)::dyn_item AS item F
 SELECT count(*) FILTER (WHERE item ->> ('attr' || i) = i::text), count(*) FILTER (WHERE item ? ('attr' || i)), count(*) FROM wide, generate_series(0, 1000) i;
 
 -- equality and hashing
-SELECT a = b AS eq, a <> b AS ne, dyn_item_hash(a) = dyn_item_hash(b) AS hash, dyn_item_hash_extended(a, 7) = dyn_item_hash_extended(b, 7) AS extended
+SELECT a = b AS eq, a <> b AS ne, dynamo_internal.item_hash(a) = dynamo_internal.item_hash(b) AS hash, dynamo_internal.item_hash_extended(a, 7) = dynamo_internal.item_hash_extended(b, 7) AS extended
   FROM (VALUES ('{"a":{"NS":["2","1.0"]},"b":{"S":"x"}}'::dyn_item, '{"b":{"S":"x"},"a":{"NS":["1","2"]}}'::dyn_item),
                ('{"a":{"S":"x"}}', '{"a":{"S":"y"}}'), ('{"a":{"S":"x"}}', '{"a":{"B":"eA=="}}'), ('{"a":{"S":"x"}}', '{}')) v (a, b);
 CREATE TABLE eq (id int, item dyn_item);

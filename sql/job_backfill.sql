@@ -109,9 +109,9 @@ CALL dyn_backfill('app', 'REMOVE b', NULL);
 \echo :SQLSTATE
 SELECT count(*) FROM dyn_jobs;
 SELECT count(*) FROM dyn_job_problems;
-SELECT * FROM dyn_job_table;
-SELECT * FROM dyn_job_chunks;
-SELECT * FROM dyn_job_notes;
+SELECT * FROM dynamo_internal.jobs;
+SELECT * FROM dynamo_internal.job_chunks;
+SELECT * FROM dynamo_internal.job_notes;
 SET ROLE job_writer;
 CALL dyn_backfill('app', 'REMOVE b', 'Seq = :n', vals => '{":n":{"N":"1"}}');
 SELECT kind, relation, name, state FROM dyn_jobs;
@@ -175,11 +175,11 @@ RESET search_path;
 SELECT count(DISTINCT relation) FROM dyn_jobs;
 DROP TABLE users, odd, nul, nothing_in_it;
 SELECT count(DISTINCT relation) FROM dyn_jobs;
-UPDATE dyn_job_table SET finished = finished - interval '8 days' WHERE name LIKE 'ADD%';
+UPDATE dynamo_internal.jobs SET finished = finished - interval '8 days' WHERE name LIKE 'ADD%';
 CALL dyn_backfill('app', 'REMOVE b', NULL);
-SELECT count(*) AS old FROM dyn_job_table j WHERE name LIKE 'ADD%' OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = j.relation);
-SELECT count(*) AS of_none FROM dyn_job_chunks c WHERE NOT EXISTS (SELECT FROM dyn_job_table j WHERE j.job = c.job);
-SELECT count(*) AS of_none FROM dyn_job_notes c WHERE NOT EXISTS (SELECT FROM dyn_job_table j WHERE j.job = c.job);
+SELECT count(*) AS old FROM dynamo_internal.jobs j WHERE name LIKE 'ADD%' OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = j.relation);
+SELECT count(*) AS of_none FROM dynamo_internal.job_chunks c WHERE NOT EXISTS (SELECT FROM dynamo_internal.jobs j WHERE j.job = c.job);
+SELECT count(*) AS of_none FROM dynamo_internal.job_notes c WHERE NOT EXISTS (SELECT FROM dynamo_internal.jobs j WHERE j.job = c.job);
 
 -- changes are real ones: by the other isolation levels, too
 SET default_transaction_isolation = 'serializable';

@@ -120,8 +120,8 @@ SECURITY LABEL FOR dynamo_table ON TABLE plain IS '{"entities": []}';
 SELECT * FROM dyn_entities('plain');
 
 -- partitions have what is said of the whole
-CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE TABLE part0 PARTITION OF whole FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
 SELECT dyn_create_entity('whole', 'E', '{"pk": "E#<n>"}', '{"n": "N"}', NULL), dyn_enforce_entities('whole');
 SELECT dyn_put('part0', jsonb '{"pk": "E#1", "n": 1}') IS NULL AS put;

@@ -37,7 +37,7 @@ SELECT dyn_create_migration('clothes', 'shop', '[
 		"parents": {"c": {"from": "categories", "on": {"id": "category_id"}, "attributes": {"Category": "c.name"}}}}]');
 RESET search_path;
 SET search_path = pg_catalog;
-SELECT * FROM public.dyn_migration_step_list('shop');
+SELECT * FROM dynamo_internal.migration_steps('shop');
 SELECT step, entity, source_row, item, problem FROM public.dyn_preview_migration('shop', 1);
 SELECT count(*) FROM shop.clothes;
 CALL public.dyn_migrate('shop');

@@ -75,7 +75,7 @@ BEGIN; CALL dyn_migrate('two'); ROLLBACK;
 SELECT * FROM dyn_preview_migration('two', -1);
 SELECT * FROM dyn_migration_items(NULL);
 SELECT * FROM dyn_migration_problems('nothing');
-SELECT * FROM dyn_migration_step_list('nothing');
+SELECT * FROM dynamo_internal.migration_steps('nothing');
 -- defaults that differ each time
 SELECT dyn_create_entity('people', 'Log', '{"pk": "LOG#<Id>", "sk": "#"}', '{"Id": {"type": "S text", "default": "ksuid"}, "N": {"type": "N numeric"}}');
 CREATE TABLE trouble.logs (n int PRIMARY KEY, id text);
@@ -113,7 +113,7 @@ SET ROLE regress_migrator;
 SELECT dyn_create_migration('others', 'mine', '[{"entity": "User", "from": "trouble.users"}]');
 SELECT dyn_drop_migration('users2');
 SELECT dyn_follow_migration('users2');
-SELECT name, step FROM dyn_migration_step_list();
+SELECT name, step FROM dynamo_internal.migration_steps();
 CALL dyn_migrate('users2');
 SELECT count(*) FROM dyn_migration_items('users2');
 RESET ROLE;

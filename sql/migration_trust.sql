@@ -28,7 +28,7 @@ DO $$ BEGIN
 		(SELECT replace(label, '"mu"', '"mt"') FROM pg_seclabels WHERE objoid = 'mtforged'::regclass));
 END $$;
 CREATE TABLE mtm.other (id int);
-CREATE TRIGGER "~dynamo_follow forged" AFTER INSERT ON mtm.other FOR EACH ROW EXECUTE FUNCTION dyn_migration_changed('mt');
+CREATE TRIGGER "~dynamo_follow forged" AFTER INSERT ON mtm.other FOR EACH ROW EXECUTE FUNCTION dynamo_internal.migration_changed('mt');
 RESET ROLE;
 RESET search_path;
 INSERT INTO mto.rows VALUES (1, 'a');

@@ -23,12 +23,12 @@ SELECT "Id", "Text" FROM notes;
 
 -- more than are kept, also while those that have fallen out are in use
 CREATE FUNCTION ours(i int) RETURNS text AS $$ SELECT format('{"entity": "e", "keys": {"pk": "A%s#<a>"}, "attributes": {"a": "N"}}', i) $$ LANGUAGE sql;
-SELECT count(*), bool_and(dyn_is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i), 0)), bool_or(dyn_is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i + 1), 0)) FROM generate_series(1, 300) i;
-SELECT count(*) FROM notes, generate_series(1, 300) i WHERE dyn_is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(0), 0) AND NOT dyn_is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(i), 0);
+SELECT count(*), bool_and(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i), 0)), bool_or(dynamo_internal.is_entity(format('{"pk":{"S":"A%s#1"},"a":{"N":"1"}}', i)::dyn_item, ours(i + 1), 0)) FROM generate_series(1, 300) i;
+SELECT count(*) FROM notes, generate_series(1, 300) i WHERE dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(0), 0) AND NOT dynamo_internal.is_entity('{"pk":{"S":"A0#1"},"a":{"N":"1"}}', ours(i), 0);
 SELECT kept();
 -- an error keeps nothing
-SELECT dyn_is_entity('{"pk":{"S":"A"}}', '{"entity": "e", "keys": {"pk": "<b>"}, "attributes": {"a": "N"}}', 0);
-SELECT dyn_is_entity('{"pk":{"S":"A"}}', '{"entity": "e", "keys": {"pk": "<b>"}, "attributes": {"a": "N"}}', 0);
+SELECT dynamo_internal.is_entity('{"pk":{"S":"A"}}', '{"entity": "e", "keys": {"pk": "<b>"}, "attributes": {"a": "N"}}', 0);
+SELECT dynamo_internal.is_entity('{"pk":{"S":"A"}}', '{"entity": "e", "keys": {"pk": "<b>"}, "attributes": {"a": "N"}}', 0);
 SELECT kept();
 
 -- what somebody writes himself may be another thing by another search_path, and is read each time
@@ -36,12 +36,12 @@ CREATE SCHEMA elsewhere;
 CREATE DOMAIN elsewhere.uuid AS text;
 \set definition '{"entity":"e","keys":{"pk":"A#<a>"},"attributes":{"a":"S uuid"}}'
 \set item '{"pk":{"S":"A#x"},"a":{"S":"x"}}'
-SELECT dyn_is_entity(:'item', :'definition', 0);
+SELECT dynamo_internal.is_entity(:'item', :'definition', 0);
 BEGIN;
 SET LOCAL search_path = elsewhere, pg_catalog, public;
-SELECT dyn_is_entity(:'item', :'definition', 0);
+SELECT dynamo_internal.is_entity(:'item', :'definition', 0);
 ROLLBACK;
-SELECT dyn_is_entity(:'item', :'definition', 0);
+SELECT dynamo_internal.is_entity(:'item', :'definition', 0);
 SELECT kept();
 
 -- declarations of a table are read when they are asked for, once, until one of them changes

@@ -119,7 +119,7 @@ CREATE SCHEMA evil;
 CREATE TYPE evil.mood AS ENUM ('evil');
 CREATE DOMAIN evil.text AS pg_catalog.text CHECK (VALUE = 'evil');
 CREATE DOMAIN evil.timestamptz AS pg_catalog.text CHECK (VALUE = 'evil');
-CREATE FUNCTION evil.dyn_model_check() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE FUNCTION evil.model_check() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 SET search_path = evil, public, pg_catalog;
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb '{"Id": "1", "Mood": "good", "Even": 2, "Net": "10.0.0.0/8", "When": "2024-05-01T00:00:00Z", "Evens": [2, null, 4], "Code": "äöü"}');
 SELECT dyn_put_entity('public.shop', 'Typed', jsonb_build_object('Id', '2') || v) FROM (VALUES (jsonb '{"Mood": "evil"}')) v(v);
@@ -174,7 +174,7 @@ DROP ROLE model_writer;
 
 -- a trigger that others have written: what it declares is checked when it is read
 SELECT dyn_create_table('forged', 'PK S');
-CREATE TRIGGER "~dynamo_model_check" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model_check('{"entity": "B"}');
+CREATE TRIGGER "~dynamo_model_check" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.model_check('{"entity": "B"}');
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 SECURITY LABEL FOR dynamo_table ON TABLE forged IS '{"entities": [{"entity": "A", "keys": {"PK": "<B>"}, "attributes": {"B": "S", "C": 1}}]}';
 SELECT * FROM dyn_entities('forged');
@@ -183,8 +183,8 @@ SELECT dyn_create_entity('forged', 'A', '{"PK": "<PK>"}', '{"PK": "S"}', NULL);
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 SECURITY LABEL FOR dynamo_table ON TABLE forged IS '{"entities": [{"nonsense": 1}]}';
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
-SELECT dyn_model_check();
-CREATE TRIGGER after AFTER INSERT ON forged FOR EACH ROW EXECUTE FUNCTION dyn_model_check();
+SELECT dynamo_internal.model_check();
+CREATE TRIGGER after AFTER INSERT ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.model_check();
 SELECT dyn_put('forged', jsonb '{"PK": "a"}');
 DROP TRIGGER after ON forged;
 DROP TRIGGER "~dynamo_model_check" ON forged;

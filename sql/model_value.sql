@@ -68,9 +68,9 @@ SELECT dyn_to_value('a'::text, 'N');
 SELECT dyn_to_value('a'::text, 'NULL');
 SELECT dyn_to_value(v, t) FROM (VALUES (1, 'N'), (2, 'S'), (3, NULL)) x(v, t);
 
--- And back, by dyn_attribute(): there and back nothing changes, whatever the settings.
+-- And back, by attribute(): there and back nothing changes, whatever the settings.
 CREATE FUNCTION again(value anyelement, type text) RETURNS anyelement LANGUAGE sql AS
-	$$ SELECT dyn_attribute(('{"v":' || dyn_to_value(value, type)::text || '}')::dyn_item, 'v', type, value) $$;
+	$$ SELECT dynamo_internal.attribute(('{"v":' || dyn_to_value(value, type)::text || '}')::dyn_item, 'v', type, value) $$;
 SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0, -1, 32767, -32768]::smallint[]) v, unnest(ARRAY['N', 'S']) t;
 SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[0, 2147483647, -2147483648]) v, unnest(ARRAY['N', 'S']) t;
 SELECT bool_and(v = again(v, t)) FROM unnest(ARRAY[9223372036854775807, -9223372036854775808, 1000000000000]) v, unnest(ARRAY['N', 'S']) t;
@@ -86,17 +86,17 @@ SELECT again('{"a": [1, null], "b": {}}'::jsonb, 'M'), again('[1, [2]]'::jsonb, 
 SELECT again(ARRAY[1, NULL, 3], 'L'), again(ARRAY[[1, 2], [3, 4]], 'L'), again('{}'::int[], 'L'), again(ARRAY['b', 'a'], 'SS'), again(ARRAY[3, 20], 'NS'), again(ARRAY['{"a": 1}', '[2]']::jsonb[], 'L');
 SELECT again('10.0.0.0/8'::cidr, 'S'), again('-1 day 02:03:04'::interval, 'S') = '-1 day 02:03:04', again('[2024-05-01 00:00:00+00,)'::tstzrange, 'S') = '[2024-05-01 00:00:00+00,)', again('bad'::mood, 'S'), again(5::positive, 'N');
 -- timestamps that others have written
-SELECT t, dyn_attribute(jsonb_build_object('v', t), 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' AS utc FROM unnest(ARRAY['2024-05-01', '2024-05-01 10:20', '2024-05-01T10:20:30', '2024-05-01T10:20:30.5+02:00', '2024-05-01T10:20:30-0130',
+SELECT t, dynamo_internal.attribute(jsonb_build_object('v', t), 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' AS utc FROM unnest(ARRAY['2024-05-01', '2024-05-01 10:20', '2024-05-01T10:20:30', '2024-05-01T10:20:30.5+02:00', '2024-05-01T10:20:30-0130',
 	'2024-05-01T10:20:30.123456789Z', '2024-05-01T10:20:30+05', '2024-02-30', '2024-05-01T24:00:00Z', '2024-05-01T10:20:30ZZ', '2024-05-01T', 'May 1 2024', '0000-01-01', '2024-05-01T10:20:30+99:00', 'infinity', '']) t;
-SELECT dyn_attribute('{"v":{"S":"2024-05-01T10:20:30.987654Z"}}', 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC', dyn_attribute('{"v":{"S":"2024-05-01T10:20:30+02:00"}}', 'v', 'S', NULL::timestamp), dyn_attribute('{"v":{"S":"2024-05-01T10:20:30Z"}}', 'v', 'S', NULL::timestamp);
+SELECT dynamo_internal.attribute('{"v":{"S":"2024-05-01T10:20:30.987654Z"}}', 'v', 'S', NULL::timestamptz) AT TIME ZONE 'UTC', dynamo_internal.attribute('{"v":{"S":"2024-05-01T10:20:30+02:00"}}', 'v', 'S', NULL::timestamp), dynamo_internal.attribute('{"v":{"S":"2024-05-01T10:20:30Z"}}', 'v', 'S', NULL::timestamp);
 -- what is not of the type is NULL, and no error
-SELECT dyn_attribute(v, 'v', 'N', NULL::smallint) AS i2, dyn_attribute(v, 'v', 'N', NULL::integer) AS i4, dyn_attribute(v, 'v', 'N', NULL::bigint) AS i8, dyn_attribute(v, 'v', 'N', NULL::numeric) AS n, dyn_attribute(v, 'v', 'N', NULL::real) AS r,
-	dyn_attribute(v, 'v', 'N', NULL::boolean) AS b, dyn_attribute(v, 'v', 'N', NULL::timestamptz) AT TIME ZONE 'UTC' AS ts, dyn_attribute(v, 'v', 'N', NULL::positive) AS pos
+SELECT dynamo_internal.attribute(v, 'v', 'N', NULL::smallint) AS i2, dynamo_internal.attribute(v, 'v', 'N', NULL::integer) AS i4, dynamo_internal.attribute(v, 'v', 'N', NULL::bigint) AS i8, dynamo_internal.attribute(v, 'v', 'N', NULL::numeric) AS n, dynamo_internal.attribute(v, 'v', 'N', NULL::real) AS r,
+	dynamo_internal.attribute(v, 'v', 'N', NULL::boolean) AS b, dynamo_internal.attribute(v, 'v', 'N', NULL::timestamptz) AT TIME ZONE 'UTC' AS ts, dynamo_internal.attribute(v, 'v', 'N', NULL::positive) AS pos
 	FROM unnest(ARRAY['{"v":{"N":"1"}}', '{"v":{"N":"1.5"}}', '{"v":{"N":"999.994"}}', '{"v":{"N":"999.995"}}', '{"v":{"N":"40000"}}', '{"v":{"N":"3e9"}}', '{"v":{"N":"1e19"}}', '{"v":{"N":"1e100"}}', '{"v":{"N":"-1e-100"}}', '{"v":{"S":"1"}}', '{"v":{"NULL":true}}', '{}']::dyn_item[]) v;
-SELECT dyn_attribute(v, 'v', 'S', NULL::text) AS t, dyn_attribute(v, 'v', 'S', NULL::varchar) AS vc, dyn_attribute(v, 'v', 'S', NULL::uuid) AS u, dyn_attribute(v, 'v', 'S', NULL::bytea) AS b, dyn_attribute(v, 'v', 'S', NULL::mood) AS m,
-	dyn_attribute(v, 'v', 'S', NULL::inet) AS i, dyn_attribute(v, 'v', 'S', NULL::jsonb) AS j, dyn_attribute(v, 'v', 'S', NULL::integer) AS n, dyn_attribute(v, 'v', 'S', NULL::boolean) AS bool
+SELECT dynamo_internal.attribute(v, 'v', 'S', NULL::text) AS t, dynamo_internal.attribute(v, 'v', 'S', NULL::varchar) AS vc, dynamo_internal.attribute(v, 'v', 'S', NULL::uuid) AS u, dynamo_internal.attribute(v, 'v', 'S', NULL::bytea) AS b, dynamo_internal.attribute(v, 'v', 'S', NULL::mood) AS m,
+	dynamo_internal.attribute(v, 'v', 'S', NULL::inet) AS i, dynamo_internal.attribute(v, 'v', 'S', NULL::jsonb) AS j, dynamo_internal.attribute(v, 'v', 'S', NULL::integer) AS n, dynamo_internal.attribute(v, 'v', 'S', NULL::boolean) AS bool
 	FROM unnest(ARRAY['{"v":{"S":"1"}}', '{"v":{"S":"äöü"}}', '{"v":{"S":"a\u0000b"}}', '{"v":{"S":"true"}}', '{"v":{"S":"10.0.0.1"}}', '{"v":{"S":"good"}}', '{"v":{"S":"Zz=="}}', '{"v":{"S":"0123abcd-4567-89ef-0123-456789abcdeg"}}', '{"v":{"S":""}}']::dyn_item[]) v;
-SELECT dyn_attribute(v, 'v', 'L', NULL::integer[]) AS ints, dyn_attribute(v, 'v', 'L', NULL::jsonb) AS l, dyn_attribute(v, 'v', 'M', NULL::jsonb) AS m, dyn_attribute(v, 'v', 'SS', NULL::mood[]) AS moods
+SELECT dynamo_internal.attribute(v, 'v', 'L', NULL::integer[]) AS ints, dynamo_internal.attribute(v, 'v', 'L', NULL::jsonb) AS l, dynamo_internal.attribute(v, 'v', 'M', NULL::jsonb) AS m, dynamo_internal.attribute(v, 'v', 'SS', NULL::mood[]) AS moods
 	FROM unnest(ARRAY['{"v":{"L":[]}}', '{"v":{"L":[{"N":"1"},{"S":"x"}]}}', '{"v":{"L":[{"L":[{"N":"1"}]},{"L":[{"N":"1"},{"N":"2"}]}]}}', '{"v":{"L":[{"L":[{"N":"1"}]},{"N":"2"}]}}', '{"v":{"L":[{"L":[]}]}}', '{"v":{"L":[{"S":"\u0000"}]}}',
 	'{"v":{"M":{"a\u0000":{"N":"1"}}}}', '{"v":{"M":{"a":{"B":"AA=="}}}}', '{"v":{"SS":["good","evil"]}}', '{"v":{"SS":["good","bad"]}}']::dyn_item[]) v;
 DROP FUNCTION again;

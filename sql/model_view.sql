@@ -1,24 +1,24 @@
 -- Views of entities: attributes as values of SQL, columns, lists, indexes, rights; docs/semantics.md, M28.
 \pset format unaligned
--- dyn_attribute(): by the stored name, as the type of the sample; what is not of the type is NULL
+-- attribute(): by the stored name, as the type of the sample; what is not of the type is NULL
 CREATE TYPE mood AS ENUM ('calm', 'cross');
 CREATE DOMAIN small AS integer CHECK (VALUE < 10);
 CREATE TABLE i (item dyn_item);
 INSERT INTO i VALUES ('{"s":{"S":"a"},"n":{"N":"5"},"half":{"N":"5.5"},"b":{"B":"AAEC"},"t":{"BOOL":true},"null":{"NULL":true},"when":{"S":"2024-05-01T10:20:30Z"},
   "mood":{"S":"cross"},"list":{"L":[{"N":"1"},{"N":"2"}]},"map":{"M":{"x":{"S":"y"}}},"set":{"SS":["x","y"]},"u":{"S":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}}');
-SELECT dyn_attribute(item, 's', 'S', NULL::text) s, dyn_attribute(item, 'n', 'N', NULL::integer) n, dyn_attribute(item, 'half', 'N', NULL::integer) no_integer,
-  dyn_attribute(item, 'half', 'N', NULL::numeric) half, dyn_attribute(item, 'n', 'N', NULL::small) domain, dyn_attribute(item, 'b', 'B', NULL::bytea) b,
-  dyn_attribute(item, 't', 'BOOL', NULL::boolean) t, dyn_attribute(item, 'null', 'S', NULL::text) nothing, dyn_attribute(item, 'nope', 'S', NULL::text) absent,
-  dyn_attribute(item, 's', 'N', NULL::numeric) other, dyn_attribute(item, 'when', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' "when",
-  dyn_attribute(item, 'mood', 'S', NULL::mood) mood, dyn_attribute(item, 's', 'S', NULL::mood) no_mood, dyn_attribute(item, 'list', 'L', NULL::integer[]) list,
-  dyn_attribute(item, 'map', 'M', NULL::jsonb) map, dyn_attribute(item, 'set', 'SS', NULL::text[]) "set", dyn_attribute(item, 'u', 'S', NULL::uuid) u FROM i;
-SELECT dyn_attribute(NULL, 's', 'S', NULL::text) IS NULL AS null_item, pg_typeof(dyn_attribute(item, 'n', 'N', 0::smallint)) FROM i;
-SELECT dyn_attribute(item, 's', 'X', NULL::text) FROM i;
-SELECT dyn_attribute(item, 's', 'S text', NULL::text) FROM i;
-SELECT dyn_attribute(item, 's', 'SS', NULL::text) FROM i;
-SELECT dyn_attribute(item, NULL, 'S', NULL::text) FROM i;
+SELECT dynamo_internal.attribute(item, 's', 'S', NULL::text) s, dynamo_internal.attribute(item, 'n', 'N', NULL::integer) n, dynamo_internal.attribute(item, 'half', 'N', NULL::integer) no_integer,
+  dynamo_internal.attribute(item, 'half', 'N', NULL::numeric) half, dynamo_internal.attribute(item, 'n', 'N', NULL::small) domain, dynamo_internal.attribute(item, 'b', 'B', NULL::bytea) b,
+  dynamo_internal.attribute(item, 't', 'BOOL', NULL::boolean) t, dynamo_internal.attribute(item, 'null', 'S', NULL::text) nothing, dynamo_internal.attribute(item, 'nope', 'S', NULL::text) absent,
+  dynamo_internal.attribute(item, 's', 'N', NULL::numeric) other, dynamo_internal.attribute(item, 'when', 'S', NULL::timestamptz) AT TIME ZONE 'UTC' "when",
+  dynamo_internal.attribute(item, 'mood', 'S', NULL::mood) mood, dynamo_internal.attribute(item, 's', 'S', NULL::mood) no_mood, dynamo_internal.attribute(item, 'list', 'L', NULL::integer[]) list,
+  dynamo_internal.attribute(item, 'map', 'M', NULL::jsonb) map, dynamo_internal.attribute(item, 'set', 'SS', NULL::text[]) "set", dynamo_internal.attribute(item, 'u', 'S', NULL::uuid) u FROM i;
+SELECT dynamo_internal.attribute(NULL, 's', 'S', NULL::text) IS NULL AS null_item, pg_typeof(dynamo_internal.attribute(item, 'n', 'N', 0::smallint)) FROM i;
+SELECT dynamo_internal.attribute(item, 's', 'X', NULL::text) FROM i;
+SELECT dynamo_internal.attribute(item, 's', 'S text', NULL::text) FROM i;
+SELECT dynamo_internal.attribute(item, 's', 'SS', NULL::text) FROM i;
+SELECT dynamo_internal.attribute(item, NULL, 'S', NULL::text) FROM i;
 -- types that change from row to row
-SELECT dyn_attribute(item, name, type, NULL::jsonb) FROM i, (VALUES ('map', 'M'), ('list', 'L'), ('map', 'L')) v (name, type);
+SELECT dynamo_internal.attribute(item, name, type, NULL::jsonb) FROM i, (VALUES ('map', 'M'), ('list', 'L'), ('map', 'L')) v (name, type);
 DROP TABLE i;
 
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByStatus": {"partition_key": "Status S", "sort_key": "Priority N"},
@@ -102,8 +102,8 @@ ALTER TYPE temper RENAME TO mood;
 
 -- a search_path with other things of the same names
 CREATE SCHEMA hostile;
-CREATE FUNCTION hostile.dyn_attribute(dyn_item, text, text, anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT $4';
-CREATE FUNCTION hostile.dyn_is_entity(dyn_item, text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE FUNCTION hostile.attribute(dyn_item, text, text, anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT $4';
+CREATE FUNCTION hostile.is_entity(dyn_item, text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
 CREATE FUNCTION hostile.unnest(text[]) RETURNS SETOF text LANGUAGE sql AS 'SELECT ''no''::text';
 CREATE TYPE hostile.text AS ENUM ('no');
 SET search_path = hostile, public, pg_catalog;
@@ -129,43 +129,43 @@ SELECT "Number" FROM tickets WHERE "Number" = 8;
 SELECT "Number" FROM "Ticket_GSI1" WHERE "OrgId" = '2';
 RESET ROLE;
 -- the functions by themselves
-SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{"pk":"A#<a>"},"attributes":{"a":"N"}}', 0);
-SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{"pk":"A#<a>","sk":"B"},"attributes":{"a":"N"}}', 0);
-SELECT dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', 'nonsense', 0);
-SELECT dyn_is_entity(item, definition, 0) FROM app, (VALUES ('{}'), ('{"a":1}')) v (definition);
+SELECT dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{"pk":"A#<a>"},"attributes":{"a":"N"}}', 0);
+SELECT dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', '{"entity":"e","keys":{"pk":"A#<a>","sk":"B"},"attributes":{"a":"N"}}', 0);
+SELECT dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', 'nonsense', 0);
+SELECT dynamo_internal.is_entity(item, definition, 0) FROM app, (VALUES ('{}'), ('{"a":1}')) v (definition);
 -- a definition that is no constant is read again whenever it changes
-SELECT d, dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d), 0) FROM (VALUES ('A'), ('B'), ('A')) v (d);
+SELECT d, dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d), 0) FROM (VALUES ('A'), ('B'), ('A')) v (d);
 DO $$
 DECLARE d text;
 BEGIN
 	FOREACH d IN ARRAY ARRAY['A', 'B', 'A'] LOOP
 		d := replace('{"entity":"e","keys":{"pk":"D#<a>"},"attributes":{"a":"N"}}', 'D', d);
-		RAISE NOTICE '%', dyn_is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', d, 0);
+		RAISE NOTICE '%', dynamo_internal.is_entity('{"pk":{"S":"A#1"},"a":{"N":"1"}}', d, 0);
 	END LOOP;
 END $$;
 -- types of DynamoDB's that change from row to row, and a type that no column has
-SELECT t, dyn_attribute('{"a":{"N":"1"}}', 'a', t, NULL::bool) FROM (VALUES ('N'), ('S'), ('BOOL'), ('N')) v (t);
-SELECT dyn_attribute('{"a":{"S":"(1,2)"}}', 'a', 'S', ROW(1, 2));
-SELECT dyn_is_entity(item, NULL, 0) FROM app;
+SELECT t, dynamo_internal.attribute('{"a":{"N":"1"}}', 'a', t, NULL::bool) FROM (VALUES ('N'), ('S'), ('BOOL'), ('N')) v (t);
+SELECT dynamo_internal.attribute('{"a":{"S":"(1,2)"}}', 'a', 'S', ROW(1, 2));
+SELECT dynamo_internal.is_entity(item, NULL, 0) FROM app;
 -- only what columns of keys can be, and nothing that changes from row to row
-SELECT dyn_entity_key(NULL::bigint, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
-SELECT dyn_entity_key(NULL::jsonb, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
-SELECT dyn_entity_key(NULL::text, d, 1, false, 'x'::text) FROM (VALUES ('{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}'), ('')) v (d);
+SELECT dynamo_internal.entity_key(NULL::bigint, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
+SELECT dynamo_internal.entity_key(NULL::jsonb, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
+SELECT dynamo_internal.entity_key(NULL::text, d, 1, false, 'x'::text) FROM (VALUES ('{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}'), ('')) v (d);
 CREATE TABLE odd (item dyn_item, k inet PRIMARY KEY);
 INSERT INTO odd VALUES ('{"pk":{"S":"A"}}', '::1');
 SET enable_seqscan = off;
-SELECT count(*) FROM odd WHERE dyn_is_entity(item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', k);
-SELECT count(*) FROM odd a, odd b WHERE dyn_is_entity(a.item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', host(b.k));
+SELECT count(*) FROM odd WHERE dynamo_internal.is_entity(item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', k);
+SELECT count(*) FROM odd a, odd b WHERE dynamo_internal.is_entity(a.item, '{"entity":"e","keys":{"pk":"A"},"attributes":{}}', host(b.k));
 RESET enable_seqscan;
 DROP TABLE odd;
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, false, 5);
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, true, 5);
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"<a>#B"},"attributes":{"a":"S"}}', 1, true, U&'\+10FFFF'::text) > U&'\+10FFFF' AS above_all;
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 3, false, 'NaN'::numeric) IS NULL AS no_number,
-  dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x#y'::text) IS NULL AS delimiter,
-  dyn_entity_key(NULL::numeric, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x'::text) IS NULL AS no_string;
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 9, false, 5);
-SELECT dyn_entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 3, false, 5, 6);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, false, 5);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 2, true, 5);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"<a>#B"},"attributes":{"a":"S"}}', 1, true, U&'\+10FFFF'::text) > U&'\+10FFFF' AS above_all;
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 3, false, 'NaN'::numeric) IS NULL AS no_number,
+  dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x#y'::text) IS NULL AS delimiter,
+  dynamo_internal.entity_key(NULL::numeric, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"S"}}', 3, false, 'x'::text) IS NULL AS no_string;
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 9, false, 5);
+SELECT dynamo_internal.entity_key(NULL::text, '{"entity":"e","keys":{"pk":"A#<a>#B"},"attributes":{"a":"N"}}', 3, false, 5, 6);
 SET client_min_messages = warning;
 DROP TABLE app CASCADE;
 DROP VIEW taken;

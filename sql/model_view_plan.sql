@@ -191,7 +191,7 @@ ANALYZE app;
 SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;
 -- of an attribute the planner knows what statistics say
 SELECT estimate('SELECT * FROM "Project" WHERE "Kind" = ''agile''') > 5000 AS known;
-CREATE STATISTICS kinds ON (dyn_attribute(item, 'Kind', 'S', NULL::varchar)) FROM app;
+CREATE STATISTICS kinds ON (dynamo_internal.attribute(item, 'Kind', 'S', NULL::varchar)) FROM app;
 ANALYZE app;
 SELECT estimate('SELECT * FROM "Project" WHERE "Kind" = ''agile''') BETWEEN 5000 AND 15000 AS known;
 DROP FUNCTION plan, estimate;

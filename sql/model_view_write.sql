@@ -81,9 +81,9 @@ SELECT dyn_drop_entity('app', 'Project');
 UPDATE "Project" SET "Name" = 'x';
 -- the trigger is for these views alone
 CREATE VIEW plain AS SELECT 1 AS a;
-CREATE TRIGGER t INSTEAD OF INSERT ON plain FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE TRIGGER t INSTEAD OF INSERT ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO plain VALUES (2);
-CREATE TRIGGER t BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION dyn_entity_view_change();
+CREATE TRIGGER t BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
 INSERT INTO app (item) VALUES ('{"pk":{"S":"a"},"sk":{"S":"b"}}');
 DROP VIEW plain;
 DROP TRIGGER t ON app;

@@ -6,13 +6,12 @@ CREATE TEMP TABLE views AS SELECT c.*, obj_description(c.oid, 'pg_class') AS com
 	JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'dynamo_table' WHERE c.relkind = 'v' AND c.relname ~ '^dyn_';
 -- What people call: neither of the schema of internal functions, nor behind a type, a cast, an operator class or an equality.
-CREATE TEMP TABLE public_functions AS SELECT * FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_type WHERE oid = 'dyn_item'::regtype) AND o.comment !~ '^internal: '
+CREATE TEMP TABLE public_functions AS SELECT * FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_type WHERE oid = 'dyn_item'::regtype)
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE o.oid IN (t.typinput, t.typoutput, t.typreceive, t.typsend)) AND NOT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc = o.oid)
-	AND NOT (o.proname = 'dyn_attribute' AND o.pronargs = 4) -- which views of entities call
 	AND NOT EXISTS (SELECT FROM pg_amproc a WHERE a.amproc = o.oid) AND NOT EXISTS (SELECT FROM pg_operator x WHERE x.oprcode = o.oid AND x.oprname IN ('=', '<>'));
 SELECT count(*) > 80 AS functions FROM public_functions;
 -- and all of them are there: what is left behind a type has its name
-SELECT routine FROM ours o WHERE NOT (o.proname = 'dyn_attribute' AND o.pronargs = 4) AND o.pronamespace = (SELECT typnamespace FROM pg_type WHERE oid = 'dyn_item'::regtype) AND o.comment !~ '^internal: ' AND o.proname !~ '^dyn_(item|items|value)_'
+SELECT routine FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_type WHERE oid = 'dyn_item'::regtype) AND o.proname !~ '^dyn_(item|items|value)_'
 	AND NOT EXISTS (SELECT FROM public_functions p WHERE p.oid = o.oid);
 
 -- Names.  Bare verbs are DynamoDB's operations, and those whose object is no object of a schema.  With an object: verb_object.

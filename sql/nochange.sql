@@ -140,7 +140,7 @@ SELECT dyn_put('older', '{"pk":{"S":"a"},"g":{"N":"1"}}');
 SELECT dyn_put('older', '{"pk":{"S":"b"},"g":{"S":"x"}}');
 -- by hand, so that its columns are missing
 ALTER TABLE older ADD g text COLLATE "C", DROP CONSTRAINT dynamo_keys;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON older FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S',
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON older FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S',
 	'{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}');
 ALTER TABLE older ENABLE ALWAYS TRIGGER "~dynamo_keys";
 CREATE INDEX ON older (g, pk) WHERE g IS NOT NULL;
@@ -288,7 +288,7 @@ CREATE TABLE part (item dyn_item NOT NULL, p text COLLATE "C" NOT NULL, n numeri
 CREATE TABLE part0 PARTITION OF part FOR VALUES IN ('a');
 CREATE TABLE part1 (note text, n numeric NOT NULL, p text COLLATE "C" NOT NULL, item dyn_item NOT NULL);
 ALTER TABLE part ATTACH PARTITION part1 FOR VALUES IN ('b');
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S', 'n N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S', 'n N');
 INSERT INTO part (item, p, n) SELECT jsonb_build_object('p', k, 'n', 1, 'v', 1), k, 1 FROM unnest(ARRAY['a', 'b']) k;
 SELECT * FROM tries(ARRAY[
 	$$count(dyn_put('part', item, return_values => 'ALL_OLD')) FROM part$$,

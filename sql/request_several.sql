@@ -76,6 +76,6 @@ SELECT request('TransactWriteItems', format('{"TransactItems":[{"Put":{"TableNam
 SELECT sk, dyn_size(item) FROM coll WHERE pk = 'l' ORDER BY sk;
 RESET dynamo_table.item_collection_size_limit;
 
-DELETE FROM dyn_transact_tokens;
+DELETE FROM dynamo_internal.transact_tokens;
 DROP FUNCTION request, item;
 DROP TABLE app, coll;

@@ -77,9 +77,9 @@ SELECT request('GetShardIterator', json_build_object('StreamArn', 'arn:aws:dynam
 
 -- GetRecords: ST16, 1500 changes are 1000 and 500, and then there is an iterator still
 -- in a partition that does not expire
-CREATE TABLE span PARTITION OF dyn_stream_records FOR VALUES FROM ('2100-01-01') TO ('2100-01-02');
+CREATE TABLE span PARTITION OF dynamo_internal.stream_records FOR VALUES FROM ('2100-01-01') TO ('2100-01-02');
 CREATE FUNCTION label(name regclass, which text DEFAULT 'ENABLED') RETURNS bigint LANGUAGE sql AS $$ SELECT (extract(epoch FROM enabled_at) * 1000)::bigint FROM dyn_streams WHERE relation = name AND status = which $$;
-INSERT INTO dyn_stream_records SELECT 'beta'::regclass, label('beta'), i % 2, 'I', false, false, '0/100', i, '2001-01-01', '2100-01-01', 10, dyn_project(item, 'pk, sk'), item, NULL
+INSERT INTO dynamo_internal.stream_records SELECT 'beta'::regclass, label('beta'), i % 2, 'I', false, false, '0/100', i, '2001-01-01', '2100-01-01', 10, dyn_project(item, 'pk, sk'), item, NULL
   FROM generate_series(1, 3000) i, LATERAL (SELECT jsonb_build_object('pk', (i % 2)::text, 'sk', i, 'v', 1)::dyn_item AS item) v;
 CREATE FUNCTION iterator(name text, number int, kind text DEFAULT 'TRIM_HORIZON', at text DEFAULT NULL, which text DEFAULT 'ENABLED') RETURNS text LANGUAGE sql AS $$
   SELECT dyn_request('GetShardIterator', json_build_object('StreamArn', arn(name, which), 'ShardId', shard(name, number, which), 'ShardIteratorType', kind, 'SequenceNumber', at)) ->> 'ShardIterator' $$;
@@ -108,8 +108,8 @@ SELECT * FROM pages(iterator('beta', 1, 'LATEST'), 1, 1);
 -- where a stream begins, as it is described, all of it is read
 SELECT sum(records) FROM pages(iterator('beta', 1, 'AT_SEQUENCE_NUMBER', dyn_request('DescribeStream', json_build_object('StreamArn', arn('beta'))) #>> '{StreamDescription,Shards,1,SequenceNumberRange,StartingSequenceNumber}'));
 -- a page has 1 MB at most
-UPDATE dyn_stream_records SET size = 300000 WHERE ordinal <= 20 AND relation = 'beta'::regclass;
-UPDATE dyn_stream_records SET size = 2000000 WHERE ordinal = 8 AND relation = 'beta'::regclass;
+UPDATE dynamo_internal.stream_records SET size = 300000 WHERE ordinal <= 20 AND relation = 'beta'::regclass;
+UPDATE dynamo_internal.stream_records SET size = 2000000 WHERE ordinal = 8 AND relation = 'beta'::regclass;
 SELECT * FROM pages(iterator('beta', 0), 9, 6);
 
 -- iterators that are none, or too old
@@ -159,15 +159,15 @@ SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha')));
 RESET ROLE;
 
 -- ST09, and a gap: in DynamoDB's words
-INSERT INTO dyn_stream_trimmed VALUES ('beta'::regclass, label('beta'), '0/100', 10);
+INSERT INTO dynamo_internal.stream_trimmed VALUES ('beta'::regclass, label('beta'), '0/100', 10);
 SELECT request('GetRecords', json_build_object('ShardIterator', iterator('beta', 0, 'AFTER_SEQUENCE_NUMBER', '1' || repeat('0', 32))));
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('beta'), 'Limit', 1)) ~ '"StartingSequenceNumber":"100000000000000000256000000000011"' AS behind;
-INSERT INTO dyn_stream_gaps VALUES ('0/80', '0/90', now() + interval '1 hour'), ('0/100', '0/180', now() + interval '1 hour');
+INSERT INTO dynamo_internal.stream_gaps VALUES ('0/80', '0/90', now() + interval '1 hour'), ('0/100', '0/180', now() + interval '1 hour');
 SELECT request('GetRecords', json_build_object('ShardIterator', iterator('beta', 0, 'AFTER_SEQUENCE_NUMBER', '100000000000000000256000000000011')));
-DELETE FROM dyn_stream_gaps WHERE before_lsn < '0/1000';
+DELETE FROM dynamo_internal.stream_gaps WHERE before_lsn < '0/1000';
 
 -- ST10: a disabled stream can be read to its end, which is there when all has been collected that was before it
-INSERT INTO dyn_stream_records SELECT 'gamma'::regclass, label('gamma', 'DISABLED'), 0, 'I', false, false, '0/200', i, '2001-01-01', '2100-01-01', 10, item, item, NULL
+INSERT INTO dynamo_internal.stream_records SELECT 'gamma'::regclass, label('gamma', 'DISABLED'), 0, 'I', false, false, '0/200', i, '2001-01-01', '2100-01-01', 10, item, item, NULL
   FROM generate_series(1, 3) i, LATERAL (SELECT jsonb_build_object('pk', i, 'sk', i)::dyn_item AS item) v;
 SELECT iterator('gamma', 0, which => 'DISABLED') AS it \gset
 SELECT * FROM pages(:'it', 2);
@@ -181,7 +181,7 @@ SELECT request('DescribeStream', json_build_object('StreamArn', :'arn'));
 SELECT list_pages(9);
 
 DROP TABLE span;
-DELETE FROM dyn_stream_trimmed;
+DELETE FROM dynamo_internal.stream_trimmed;
 SELECT dyn_disable_stream(t) FROM (VALUES ('delta'), ('alpha'), ('gamma')) v (t);
 -- a stream that had no records does not end before it begins
 CALL dyn_collect_streams();

@@ -14,7 +14,7 @@ EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;
 END $$;
 CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS $$
-  SELECT regexp_replace(regexp_replace(pg_get_triggerdef(t.oid), '"id": "[^"]*"', '"id": "some"'), '.*dyn_derive_keys', '')
+  SELECT regexp_replace(regexp_replace(pg_get_triggerdef(t.oid), '"id": "[^"]*"', '"id": "some"'), '.*dynamo_internal.derive_keys', '')
       || coalesce(E'\n' || (SELECT regexp_replace(label, '"created": [0-9.]+', '"created": 0') FROM pg_seclabels WHERE provider = 'dynamo_table' AND objoid = relation), '')
     FROM pg_trigger t WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
 

@@ -83,9 +83,9 @@ SELECT * FROM indexes('app');
 SELECT count(*) FROM dyn_query('app', 'city = :c', vals => '{":c": {"S": "c1"}}', index_name => 'city');
 SELECT settings('app'), tgenabled, pg_get_triggerdef(oid) ~ '"settings"' AS settings FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
 SELECT attempt(create_index(:'attributes', :'units'));
-CALL dyn_resume_index('app', 'city');
-CALL dyn_resume_index('app', 'nope');
-CALL dyn_resume_index('pg_class', 'city');
+CALL dynamo_internal.resume_index('app', 'city');
+CALL dynamo_internal.resume_index('app', 'nope');
+CALL dynamo_internal.resume_index('pg_class', 'city');
 
 -- its units
 SELECT attempt('{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "city", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}}}]}');
@@ -115,7 +115,7 @@ CALL dyn_drop_index('app', 'by-n');
 SELECT settings('app');
 -- a temporary table is out of a worker's reach
 CREATE TEMP TABLE passing (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON passing FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON passing FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 SELECT attempt('{"TableName": "passing", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}], "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "a-index", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}');
 
 \set VERBOSITY terse

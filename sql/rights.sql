@@ -1,7 +1,7 @@
 -- Who may execute what of the extension.  A new function is a new line here: PUBLIC gets what is for everybody, and of what is
 -- internal only what constraints, triggers, views and the statements of stores and planner call with a user's privileges.
 CREATE ROLE regress_nobody;
-CREATE TEMP VIEW ours AS SELECT p.oid, p.oid::regprocedure::text AS routine, obj_description(p.oid, 'pg_proc') LIKE 'internal: %' AS internal,
+CREATE TEMP VIEW ours AS SELECT p.oid, p.oid::regprocedure::text AS routine, p.pronamespace = 'dynamo_internal'::regnamespace AS internal,
 		p.prorettype = 'trigger'::regtype AS trigger, has_function_privilege('regress_nobody', p.oid, 'EXECUTE') AS public
 	FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 		JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'dynamo_table';
@@ -37,16 +37,16 @@ SELECT dyn_update('app', '{"pk":{"S":"ORG#2"},"sk":{"S":"ORG"}}', 'SET #n = :n',
 COMMIT;
 -- nobody is told anything of it by what is internal
 SET ROLE regress_nobody;
-SELECT * FROM dyn_ttl_due('app', 0);
-SELECT * FROM dyn_ttl_list() WHERE relation = 'app'::regclass;
-SELECT * FROM dyn_stream_tables() WHERE relation = 'app'::regclass;
-SELECT dyn_migration_key('nothing', '{}', true);
-SELECT dyn_store_change(1, '{}');
-SELECT dyn_derive_keys();
-SELECT dyn_model_check();
-SELECT dyn_entity_view_change();
-SELECT dyn_migration_changed();
-SELECT dyn_migration_truncated();
+SELECT * FROM dynamo_internal.ttl_due('app', 0);
+SELECT * FROM dynamo_internal.ttl_tables() WHERE relation = 'app'::regclass;
+SELECT * FROM dynamo_internal.stream_tables() WHERE relation = 'app'::regclass;
+SELECT dynamo_internal.migration_key('nothing', '{}', true);
+SELECT dynamo_internal.store_change(1, '{}');
+SELECT dynamo_internal.derive_keys();
+SELECT dynamo_internal.model_check();
+SELECT dynamo_internal.entity_view_change();
+SELECT dynamo_internal.migration_changed();
+SELECT dynamo_internal.migration_truncated();
 -- what stands before pg_catalog on the search_path has no say
 RESET ROLE;
 CREATE SCHEMA hostile;

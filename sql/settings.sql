@@ -3,7 +3,7 @@
 CREATE SCHEMA settings;
 SET search_path = settings, public;
 CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS
-  $$ SELECT format('%s %s', regexp_replace(pg_get_triggerdef(oid), '.*dyn_derive_keys', ''), tgenabled) FROM pg_trigger WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
+  $$ SELECT format('%s %s', regexp_replace(pg_get_triggerdef(oid), '.*dynamo_internal.derive_keys', ''), tgenabled) FROM pg_trigger WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
 
 -- none: the trigger is what it was before there were any
 SELECT dyn_create_table('app', 'pk S', global_indexes => '{"GSI1": {"partition_key": "a S"}}');
@@ -46,7 +46,7 @@ SELECT arguments('settings_elsewhere.moved');
 SELECT dyn_create_table('hand', 'pk S');
 CREATE FUNCTION write(argument text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON hand FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(''pk S'', %L)', argument);
+  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON hand FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'', %L)', argument);
   RETURN dyn_describe_table('hand') ->> 'Placement';
 EXCEPTION WHEN OTHERS THEN
   RETURN coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM;

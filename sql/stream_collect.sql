@@ -30,8 +30,8 @@ CALL dyn_collect_streams();
 -- what was collected, by table, in order; places grow
 CREATE FUNCTION collected(name text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT format('%s %s%s%s', r.event, coalesce(r.keys::text, 'all'), ' new ' || r.new_image::text, ' old ' || r.old_image::text)
-	FROM dyn_stream_records r WHERE relation = name::regclass ORDER BY lsn, ordinal, shard $$;
-CREATE FUNCTION forget() RETURNS void LANGUAGE sql AS 'DELETE FROM dyn_stream_records';
+	FROM dynamo_internal.stream_records r WHERE relation = name::regclass ORDER BY lsn, ordinal, shard $$;
+CREATE FUNCTION forget() RETURNS void LANGUAGE sql AS 'DELETE FROM dynamo_internal.stream_records';
 SELECT dyn_create_table('col_app', 'pk S', 'sk S'), dyn_create_table('col_keys', 'pk S'), dyn_create_table('col_none', 'pk S');
 SELECT dyn_put('col_app', '{"pk":{"S":"before"},"sk":{"S":"enabled"}}');
 SELECT dyn_enable_stream('col_app', 'NEW_AND_OLD_IMAGES') IS NOT NULL, dyn_enable_stream('col_keys', 'KEYS_ONLY', 1) IS NOT NULL;
@@ -45,9 +45,9 @@ SELECT dyn_put('col_none', '{"pk":{"S":"k"}}');
 CALL dyn_collect_streams();
 SELECT collected('col_app');
 SELECT collected('col_keys');
-SELECT count(*) FROM dyn_stream_records WHERE relation = 'col_none'::regclass;
+SELECT count(*) FROM dynamo_internal.stream_records WHERE relation = 'col_none'::regclass;
 CALL dyn_collect_streams();
-SELECT count(*), count(*) FILTER (WHERE committed <= collected), count(DISTINCT (lsn, ordinal)) FROM dyn_stream_records;
+SELECT count(*), count(*) FILTER (WHERE committed <= collected), count(DISTINCT (lsn, ordinal)) FROM dynamo_internal.stream_records;
 
 -- ST07: nothing of what was rolled back
 SELECT forget();
@@ -67,7 +67,7 @@ RELEASE s;
 COMMIT;
 CALL dyn_collect_streams();
 SELECT collected('col_app');
-SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dyn_stream_records;
+SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dynamo_internal.stream_records;
 
 -- ST06: the changes of an item in their order, also by more than one round
 SELECT forget();
@@ -87,7 +87,7 @@ BEGIN
 END $$;
 CALL dyn_collect_streams();
 SELECT count(*), array_agg((new_image ->> 'n')::int ORDER BY lsn, ordinal) = array_agg(i::int ORDER BY i) AS ordered
-	FROM (SELECT *, row_number() OVER (ORDER BY lsn, ordinal) - 1 AS i FROM dyn_stream_records) r;
+	FROM (SELECT *, row_number() OVER (ORDER BY lsn, ordinal) - 1 AS i FROM dynamo_internal.stream_records) r;
 
 -- ST12: one record for each item of a transaction or batch, none for a condition check
 SELECT forget();
@@ -96,8 +96,8 @@ SELECT dyn_transact('[{"Put":{"TableName":"col_app","Item":{"pk":{"S":"t"},"sk":
 	{"Put":{"TableName":"col_keys","Item":{"pk":{"S":"t"}}}},
 	{"ConditionCheck":{"TableName":"col_app","Key":{"pk":{"S":"absent"},"sk":{"S":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}}]');
 CALL dyn_collect_streams();
-SELECT event, keys FROM dyn_stream_records ORDER BY keys::text;
-SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dyn_stream_records;
+SELECT event, keys FROM dynamo_internal.stream_records ORDER BY keys::text;
+SELECT count(DISTINCT lsn), array_agg(ordinal ORDER BY ordinal) FROM dynamo_internal.stream_records;
 
 -- a TRUNCATE, and a table that is gone when its changes are collected
 SELECT forget();
@@ -110,7 +110,7 @@ SELECT dyn_put('col_keys', '{"pk":{"S":"late"}}');
 SELECT 'col_keys'::regclass::oid AS gone \gset
 DROP TABLE col_keys;
 CALL dyn_collect_streams();
-SELECT relation = :gone AS of_it, event, keys FROM dyn_stream_records;
+SELECT relation = :gone AS of_it, event, keys FROM dynamo_internal.stream_records;
 
 -- a transaction that memory does not hold, and items out of line
 SELECT forget();
@@ -120,8 +120,8 @@ INSERT INTO col_app (item) SELECT jsonb_build_object('pk', 'large', 'sk', i::tex
 	FROM generate_series(1, 3) i;
 CALL dyn_collect_streams();
 RESET work_mem;
-SELECT count(*), count(DISTINCT lsn), min(ordinal), max(ordinal) FROM dyn_stream_records WHERE keys ->> 'pk' = 'many';
-SELECT count(*) FROM dyn_stream_records r JOIN col_app a ON a.pk = r.keys ->> 'pk' AND a.sk = r.keys ->> 'sk' AND a.item = r.new_image;
+SELECT count(*), count(DISTINCT lsn), min(ordinal), max(ordinal) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'many';
+SELECT count(*) FROM dynamo_internal.stream_records r JOIN col_app a ON a.pk = r.keys ->> 'pk' AND a.sk = r.keys ->> 'sk' AND a.item = r.new_image;
 
 -- ST07: a crash after records were stored, and before the slot was told: the slot as it was comes back
 SELECT forget();
@@ -130,11 +130,11 @@ SELECT dyn_put('col_app', '{"pk":{"S":"once"},"sk":{"S":"1"}}');
 CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
 SELECT slot_name = :'slot' FROM pg_copy_logical_replication_slot('col_copy', :'slot');
-SELECT r.confirmed_flush_lsn < s.collected AS behind FROM pg_replication_slots r, dyn_stream_state s WHERE r.slot_name = :'slot';
+SELECT r.confirmed_flush_lsn < s.collected AS behind FROM pg_replication_slots r, dynamo_internal.stream_state s WHERE r.slot_name = :'slot';
 SELECT dyn_put('col_app', '{"pk":{"S":"once"},"sk":{"S":"2"}}');
 CALL dyn_collect_streams();
 SELECT collected('col_app');
-SELECT r.confirmed_flush_lsn = s.collected AS in_step FROM pg_replication_slots r, dyn_stream_state s WHERE r.slot_name = :'slot';
+SELECT r.confirmed_flush_lsn = s.collected AS in_step FROM pg_replication_slots r, dynamo_internal.stream_state s WHERE r.slot_name = :'slot';
 
 -- a slot that somebody else has moved, and one that is gone: nothing is collected, and it is said what helps
 \set VERBOSITY default
@@ -143,11 +143,11 @@ SELECT end_lsn IS NOT NULL FROM pg_replication_slot_advance(:'slot', pg_current_
 CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
 CALL dyn_collect_streams();
-SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'lost';
+SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'lost';
 \set VERBOSITY terse
 SELECT slot_name = :'slot' FROM pg_copy_logical_replication_slot('col_copy', :'slot');
 CALL dyn_collect_streams();
-SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'lost';
+SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'lost';
 SELECT pg_drop_replication_slot('col_copy');
 
 -- while there is nothing for streams, the slot goes on all the same
@@ -161,7 +161,7 @@ DROP TABLE col_other;
 SELECT count(*) > 0 AS some, bool_and(d.refobjid IS NOT NULL) AS members, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 		LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
-	WHERE i.inhparent = 'dyn_stream_records'::regclass;
+	WHERE i.inhparent = 'dynamo_internal.stream_records'::regclass;
 
 -- ST09: records are trimmed when they expire, with their last place noted; default privileges give no rights
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, collect_user;
@@ -174,7 +174,7 @@ DO $$
 DECLARE
 	p regclass;
 BEGIN
-	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass LOOP
+	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass LOOP
 		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', p);
 	END LOOP;
 END $$;
@@ -194,12 +194,12 @@ BEGIN
 	COMMIT;
 	CALL dyn_collect_streams(n);
 END $$;
-SELECT DISTINCT keys ->> 'sk' IN ('4', 'last') AS late FROM dyn_stream_records;
+SELECT DISTINCT keys ->> 'sk' IN ('4', 'last') AS late FROM dynamo_internal.stream_records;
 SELECT count(*) AS streams, bool_and(t.relation = 'col_app'::regclass) AS of_tables_there,
-		bool_and((t.lsn, t.ordinal) < (SELECT r.lsn, r.ordinal FROM dyn_stream_records r ORDER BY r.lsn, r.ordinal LIMIT 1)) AS before
-	FROM dyn_stream_trimmed t;
+		bool_and((t.lsn, t.ordinal) < (SELECT r.lsn, r.ordinal FROM dynamo_internal.stream_records r ORDER BY r.lsn, r.ordinal LIMIT 1)) AS before
+	FROM dynamo_internal.stream_trimmed t;
 SELECT count(*) < 6 AS few, bool_and(NOT EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner)) AS owned
-	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'dyn_stream_records'::regclass;
+	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'dynamo_internal.stream_records'::regclass;
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, collect_user;
 ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();
@@ -210,13 +210,13 @@ SHOW dynamo_table.stream_retention;
 SELECT dyn_put('col_app', '{"pk":{"S":"wide"},"sk":{"S":"1"}}');
 SELECT pg_sleep(1.1);
 CALL dyn_collect_streams();
-SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'wide';
+SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'wide';
 
 -- ST09: a clock that was ahead and is set back; records keep their order and expire all the same, also after a reset
 ALTER SYSTEM SET dynamo_table.stream_retention = '1s';
 SELECT pg_reload_conf();
 SELECT pg_sleep(0.5);
-UPDATE dyn_stream_state SET collected_at = collected_at + '300 days', records_at = records_at + '300 days';
+UPDATE dynamo_internal.stream_state SET collected_at = collected_at + '300 days', records_at = records_at + '300 days';
 SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"1"}}');
 CALL dyn_collect_streams();
 SELECT pg_drop_replication_slot(:'slot');
@@ -235,11 +235,11 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT bool_and(collected > now() + '299 days') AS ahead, bool_and(growing) AS growing
-	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead') r;
+	FROM (SELECT collected, collected >= lag(collected, 1, collected) OVER (ORDER BY lsn, ordinal) AS growing FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'ahead') r;
 SELECT pg_sleep(3.5);
 SELECT dyn_put('col_app', '{"pk":{"S":"ahead"},"sk":{"S":"last"}}');
 CALL dyn_collect_streams();
-SELECT keys ->> 'sk' AS sk FROM dyn_stream_records WHERE keys ->> 'pk' = 'ahead';
+SELECT keys ->> 'sk' AS sk FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'ahead';
 SELECT collected_at < now() + '1 minute' AS by_the_clock FROM dyn_stream_slots;
 ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();

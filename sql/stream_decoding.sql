@@ -22,7 +22,7 @@ CALL dyn_collect_streams();
 SELECT count(*) FROM dyn_read_stream('decoded');
 SELECT split_part(data, ':', 1) AS change, count(*) FROM pg_logical_slot_get_changes('other', NULL, NULL, 'skip-empty-xacts', '1')
   WHERE data LIKE 'table %' GROUP BY 1 ORDER BY 1;
-SELECT count(*) > 0 AS sent, bool_or(position('dyn_stream_records'::bytea IN data) > 0) AS records
+SELECT count(*) > 0 AS sent, bool_or(position('stream_records'::bytea IN data) > 0) AS records
   FROM pg_logical_slot_get_binary_changes('subscriber', NULL, NULL, 'proto_version', '1', 'publication_names', 'everything');
 
 SELECT pg_drop_replication_slot('other'), pg_drop_replication_slot('subscriber');

@@ -38,7 +38,7 @@ SELECT count(*) FROM pg_replication_slots WHERE database = current_database();
 SELECT attempt('CALL dyn_setup_streams()');
 CALL dyn_setup_streams();
 SELECT state, wal_status, collected_lsn = confirmed_lsn AS collected_all, coalesce(failover, false) AS failover, active_pid FROM dyn_stream_slots;
-SELECT after_lsn, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dyn_stream_gaps, dyn_stream_slots;
+SELECT after_lsn, before_lsn = collected_lsn AS before, noticed <= clock_timestamp() AS noticed FROM dynamo_internal.stream_gaps, dyn_stream_slots;
 
 -- ST04: the view types, and the replica identity that each needs
 SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), identity('app'), argument('app');
@@ -69,7 +69,7 @@ SELECT count(*) AS streams, count(*) FILTER (WHERE status = 'ENABLED') AS enable
 SELECT count(DISTINCT label) AS labels FROM dyn_streams WHERE relation = 'app'::regclass;
 
 -- streams that cannot have records any more are dropped from the list at the next change, but not the last one
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk S',
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S',
   '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}',
   '{"settings": {"streams": [{"label": 1700000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 1700000000001}, {"label": 1700000000005, "view_type": "KEYS_ONLY", "shards": 3, "disabled": 1700000000007}]}}');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
@@ -78,13 +78,13 @@ SELECT dyn_describe_table('app') ->> 'LatestStreamArn';
 SELECT masked(dyn_enable_stream('app', 'KEYS_ONLY')), argument('app');
 SELECT dyn_disable_stream('app'), argument('app');
 -- a label is later than the last one, whatever the clock says, and than a gap that was noticed before
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk S',
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk S',
   '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}',
   '{"settings": {"streams": [{"label": 4100000000000, "view_type": "OLD_IMAGE", "shards": 2, "disabled": 4100000000000}]}}');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
 SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23), dyn_disable_stream('app'), substring(pg_get_triggerdef(oid) FROM '\{"settings.*\}') FROM pg_trigger WHERE tgrelid = 'app'::regclass AND tgname = '~dynamo_keys';
 BEGIN;
-INSERT INTO dyn_stream_gaps VALUES ('FFFFFFFF/0', 'FFFFFFFF/1', '2110-01-01 00:00:00.0005+00');
+INSERT INTO dynamo_internal.stream_gaps VALUES ('FFFFFFFF/0', 'FFFFFFFF/1', '2110-01-01 00:00:00.0005+00');
 SELECT right(dyn_enable_stream('app', 'KEYS_ONLY'), 23);
 ROLLBACK;
 DROP TABLE app;
@@ -128,7 +128,7 @@ SELECT object, problem, advice FROM dyn_check_table('tab');
 ROLLBACK;
 SELECT dyn_disable_stream('tab'), identity('tab');
 -- what the setting says may be anything
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S',
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S',
   '{"settings": {"streams": [{"label": 1700000000000, "view_type": "OLD_IMAGE", "shards": 2}], "replica_identity": "FULL; DROP TABLE tab"}}');
 ALTER TABLE tab REPLICA IDENTITY FULL;
 SELECT dyn_disable_stream('tab'), identity('tab');
@@ -169,10 +169,10 @@ ALTER TABLE plain SET UNLOGGED;
 SELECT dyn_enable_stream('plain', 'KEYS_ONLY');
 ALTER TABLE plain SET LOGGED;
 CREATE TEMP TABLE temporary (LIKE plain INCLUDING ALL);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON temporary FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON temporary FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 SELECT dyn_enable_stream('temporary', 'KEYS_ONLY');
 CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY) PARTITION BY HASH (pk);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE TABLE part PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 SELECT dyn_enable_stream('parts', 'KEYS_ONLY');
 SELECT dyn_enable_stream('part', 'KEYS_ONLY');
@@ -206,7 +206,7 @@ SELECT dyn_enable_stream('plain', 'KEYS_ONLY');
 SELECT dyn_disable_stream('plain');
 SELECT relation, status FROM dyn_streams;
 SELECT state FROM dyn_stream_slots;
-SELECT count(*) FROM dyn_stream_state;
+SELECT count(*) FROM dynamo_internal.stream_state;
 CALL dyn_setup_streams();
 CALL dyn_reset_streams();
 CALL dyn_teardown_streams();
@@ -224,13 +224,13 @@ SET search_path = stream_enable, public;
 -- whose settings are broken hinders nobody, and times that no label can have are broken
 RESET ROLE;
 SELECT dyn_create_table('broken', 'pk S');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 1}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 1}]}}');
 SELECT dyn_describe_table('broken');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300800000, "shards": 1}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300800000, "shards": 1}]}}');
 SELECT dyn_describe_table('broken');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1, "disabled": 9223372036854775807}]}}');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1, "disabled": 9223372036854775807}]}}');
 SELECT relation, status FROM dyn_streams ORDER BY relation::text;
 
 -- the slot goes when no stream is enabled any more
@@ -246,7 +246,7 @@ CALL dyn_teardown_streams();
 CALL dyn_reset_streams();
 RESET ROLE;
 SELECT state FROM dyn_stream_slots;
-SELECT (SELECT count(*) FROM dyn_stream_gaps) + (SELECT count(*) FROM dyn_stream_state) + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database()) AS left_over;
+SELECT (SELECT count(*) FROM dynamo_internal.stream_gaps) + (SELECT count(*) FROM dynamo_internal.stream_state) + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database()) AS left_over;
 SELECT attempt($$ SELECT dyn_enable_stream('plain', 'KEYS_ONLY') $$);
 DROP SCHEMA stream_enable CASCADE;
 DROP ROLE regress_stream_owner, regress_stream_other, regress_stream_admin;

@@ -40,7 +40,7 @@ SELECT data::json -> 'dynamodb' -> 'Keys' ->> 'pk' AS pk, data::json ->> 'eventN
 
 -- a trigger's arguments: an attribute of time to live that is no number, keys that are none together, settings of any kind
 CREATE FUNCTION forge(name regclass, VARIADIC arguments text[]) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(%s)', name,
+  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)', name,
     (SELECT string_agg(quote_literal(a), ', ') FROM unnest(arguments) a));
   EXECUTE format('ALTER TABLE %s DISABLE TRIGGER ALL', name);
 END $$;

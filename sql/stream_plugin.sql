@@ -27,7 +27,7 @@ DECLARE arguments text;
 BEGIN
   SELECT string_agg(quote_literal(a), ', ' ORDER BY n) INTO arguments FROM pg_trigger, LATERAL string_to_table(encode(tgargs, 'escape'), '\000') WITH ORDINALITY AS s (a, n)
     WHERE tgrelid = name::regclass AND tgname = '~dynamo_keys' AND a <> '' AND a NOT LIKE '{"settings":%';
-  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(%s)',
+  EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)',
     name::regclass, arguments || coalesce(', ' || quote_literal('{"settings":' || settings || '}'), ''));
 END $$;
 
@@ -190,10 +190,10 @@ SELECT get();
 -- nobody reads the secret
 CREATE ROLE regress_stream;
 SET ROLE regress_stream;
-SELECT * FROM public.dyn_stream_secret;
+SELECT * FROM dynamo_internal.stream_secret;
 RESET ROLE;
 DROP ROLE regress_stream;
-SELECT count(*), min(length(secret)) FROM public.dyn_stream_secret;
+SELECT count(*), min(length(secret)) FROM dynamo_internal.stream_secret;
 
 -- ST15: values that TOAST keeps out of line
 SELECT dyn_create_table('large', 'id S');
@@ -207,8 +207,8 @@ SELECT md5(j #>> '{OldImage,large,S}') = md5(j #>> '{NewImage,large,S}') AS same
   FROM (SELECT data::json -> 'dynamodb' FROM pg_logical_slot_get_changes('plugin', NULL, NULL)) r (j);
 
 -- Plain SQL: further columns are nothing to items
-CREATE TABLE plain (item dyn_item NOT NULL, note text, "pk" text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, ARRAY['pk S'], pk)));
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TABLE plain (item dyn_item NOT NULL, note text, "pk" text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 INSERT INTO plain SELECT jsonb_build_object('pk', i::text, 'large', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 1000 * i) n)), 'note' FROM generate_series(0, 1) AS i;
 SELECT count(*) FROM get();
 UPDATE plain SET note = 'out of line, and not' WHERE pk = '1';
@@ -293,10 +293,10 @@ SELECT 'else,where' AS tables, peek('tables', '"else,where"."Moved ""app"""') UN
 SELECT get();
 
 -- A partition's changes are those of the table that has the trigger
-CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, ARRAY['pk S'], pk))) PARTITION BY RANGE (pk);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk))) PARTITION BY RANGE (pk);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM ('a') TO ('m');
-CREATE TABLE parts_2 (pk text COLLATE "C" NOT NULL, dropped int, item dyn_item NOT NULL, CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, ARRAY['pk S'], pk)));
+CREATE TABLE parts_2 (pk text COLLATE "C" NOT NULL, dropped int, item dyn_item NOT NULL, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S'], pk)));
 ALTER TABLE parts_2 DROP COLUMN dropped;
 ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM ('m') TO ('z');
 INSERT INTO parts (item, pk) VALUES ('{"pk":{"S":"b"}}', 'b'), ('{"pk":{"S":"n"}}', 'n');
@@ -313,14 +313,14 @@ SELECT get();
 
 -- What an owner does to his table raises no error
 CREATE TABLE odd (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 CREATE FUNCTION odd(step text, statement text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
   EXECUTE statement;
   ALTER TABLE odd DISABLE TRIGGER ALL;
   EXECUTE format('INSERT INTO odd (item, pk) VALUES (%L, %L)', json_build_object('pk', json_build_object('S', step)), step);
 END $$;
 CREATE FUNCTION arguments(VARIADIC arguments text[]) RETURNS text LANGUAGE sql AS
-$$ SELECT 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(' || string_agg(quote_literal(a), ', ') || ')' FROM unnest(arguments) a $$;
+$$ SELECT 'CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON odd FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(' || string_agg(quote_literal(a), ', ') || ')' FROM unnest(arguments) a $$;
 SELECT odd('no type', arguments('pk'));
 SELECT odd('fine 1', arguments('pk S'));
 SELECT odd('another type', arguments('pk N'));
@@ -351,7 +351,7 @@ INSERT INTO odd (pk) VALUES ('by the column');
 UPDATE odd SET item = '{"pk":{"N":"1"}}' WHERE pk = 'by the column';
 SELECT get('tables', 'odd');
 CREATE TABLE numbers (item dyn_item NOT NULL DEFAULT '{}', n numeric PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON numbers FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('n N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON numbers FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('n N');
 ALTER TABLE numbers DISABLE TRIGGER ALL;
 INSERT INTO numbers (n) VALUES ('NaN'), ('1e200'), (1.50);
 SELECT get('tables', 'numbers');

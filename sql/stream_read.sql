@@ -16,13 +16,13 @@ SELECT dyn_create_table('app', 'pk S', 'sk N'), dyn_create_table('quiet', 'pk S'
 SELECT regexp_replace(dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES', 2), '\d{4}-.*', 'LABEL') AS arn;
 
 -- two partitions of the log, and records in them: of one item, in the order of commits
-CREATE TABLE first PARTITION OF dyn_stream_records FOR VALUES FROM ('2001-01-01') TO ('2001-01-02');
-CREATE TABLE second PARTITION OF dyn_stream_records FOR VALUES FROM ('2001-01-02') TO ('2001-01-03');
+CREATE TABLE first PARTITION OF dynamo_internal.stream_records FOR VALUES FROM ('2001-01-01') TO ('2001-01-02');
+CREATE TABLE second PARTITION OF dynamo_internal.stream_records FOR VALUES FROM ('2001-01-02') TO ('2001-01-03');
 CREATE FUNCTION label(name regclass, back int DEFAULT 0) RETURNS bigint LANGUAGE sql AS $$
   SELECT (extract(epoch FROM enabled_at) * 1000)::bigint FROM dyn_streams WHERE relation = name ORDER BY enabled_at DESC OFFSET back LIMIT 1 $$;
 CREATE FUNCTION record(name regclass, day int, place pg_lsn, ordinal bigint, event "char", shard int, new_item dyn_item, old_item dyn_item DEFAULT NULL,
                        is_expired boolean DEFAULT false, back int DEFAULT 0) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO dyn_stream_records SELECT name, label(name, back), shard, event, is_expired, false, place, ordinal, '2001-01-01 10:00', '2001-01-01'::timestamptz + (day - 1) * interval '1 day',
+  INSERT INTO dynamo_internal.stream_records SELECT name, label(name, back), shard, event, is_expired, false, place, ordinal, '2001-01-01 10:00', '2001-01-01'::timestamptz + (day - 1) * interval '1 day',
     coalesce(dyn_size(new_item), 0) + coalesce(dyn_size(old_item), 0), dyn_project(coalesce(new_item, old_item), 'pk, sk'), new_item, old_item $$;
 CREATE FUNCTION seq(place pg_lsn, ordinal int DEFAULT 0) RETURNS text LANGUAGE sql AS $$ SELECT '1' || lpad((place - '0/0')::text, 20, '0') || lpad(ordinal::text, 12, '0') $$;
 CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -110,7 +110,7 @@ COMMIT;
 -- nothing stays locked, so that partitions can be dropped while a reader's transaction goes on
 BEGIN;
 SELECT count(*) FROM dyn_read_stream('app');
-SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('dyn_stream_records'::regclass, 'first'::regclass, 'second'::regclass, 'app'::regclass);
+SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('dynamo_internal.stream_records'::regclass, 'first'::regclass, 'second'::regclass, 'app'::regclass);
 COMMIT;
 
 -- who may read: who may read all of the table, and all of its rows
@@ -121,7 +121,7 @@ GRANT INSERT, UPDATE ON app TO stream_reader;
 SET ROLE stream_reader;
 SELECT dyn_stream_position() IS NOT NULL AS anybody;
 SELECT count(*) FROM dyn_read_stream('app');
-SELECT count(*) FROM dyn_stream_records;
+SELECT count(*) FROM dynamo_internal.stream_records;
 RESET ROLE;
 GRANT SELECT ON app TO stream_reader;
 SET ROLE stream_reader;
@@ -140,7 +140,7 @@ ALTER TABLE app DISABLE ROW LEVEL SECURITY;
 CREATE SCHEMA stream_trap;
 GRANT ALL ON SCHEMA stream_trap TO stream_reader;
 SET ROLE stream_reader;
-CREATE TABLE stream_trap.dyn_stream_records (LIKE public.dyn_ttl_tables);
+CREATE TABLE stream_trap.stream_records (LIKE public.dyn_ttl_tables);
 CREATE FUNCTION stream_trap.spring(pg_lsn, pg_lsn) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'sprung'; END $$;
 CREATE OPERATOR stream_trap.> (LEFTARG = pg_lsn, RIGHTARG = pg_lsn, FUNCTION = stream_trap.spring);
 SET search_path = stream_trap, pg_catalog, public, stream_read;
@@ -150,7 +150,7 @@ SET search_path = stream_read, public;
 DROP SCHEMA stream_trap CASCADE;
 
 -- gaps: what is before one is read; then its reader is told, and where to go on
-INSERT INTO dyn_stream_gaps VALUES ('0/180', '0/190', '2001-01-01'), ('0/250', '0/280', now());
+INSERT INTO dynamo_internal.stream_gaps VALUES ('0/180', '0/190', '2001-01-01'), ('0/250', '0/280', now());
 SELECT count(*), max(sequence_number) = seq('0/200', 1) AS until FROM dyn_read_stream('app');
 SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/200', 1)));
 SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/27f', 9)));
@@ -158,7 +158,7 @@ SELECT attempt(format('SELECT dyn_read_stream(''app'', %L, max_wait => ''60 s'')
 SELECT count(*) FROM dyn_read_stream('app', seq('0/280'));
 SELECT count(*) FROM dyn_read_stream('app', seq('0/100'));
 -- one with nothing before it stops who begins at TRIM_HORIZON too, until it is older than what is kept
-UPDATE dyn_stream_gaps SET after_lsn = '0/0' WHERE before_lsn = '0/280';
+UPDATE dynamo_internal.stream_gaps SET after_lsn = '0/0' WHERE before_lsn = '0/280';
 SELECT attempt('SELECT dyn_read_stream(''app'')');
 ALTER SYSTEM SET dynamo_table.stream_retention = 1;
 SELECT pg_reload_conf();
@@ -169,10 +169,10 @@ ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();
 SELECT pg_sleep(0.1);
 SHOW dynamo_table.stream_retention;
-DELETE FROM dyn_stream_gaps WHERE before_lsn < '0/1000';
+DELETE FROM dynamo_internal.stream_gaps WHERE before_lsn < '0/1000';
 
 -- ST09: what was trimmed
-INSERT INTO dyn_stream_trimmed VALUES ('app'::regclass, label('app'), '0/200', 1);
+INSERT INTO dynamo_internal.stream_trimmed VALUES ('app'::regclass, label('app'), '0/200', 1);
 DROP TABLE first;
 SELECT count(*) FROM dyn_read_stream('app');
 SELECT count(*) FROM dyn_read_stream('app', seq('0/200', 1));
@@ -193,7 +193,7 @@ SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/200')));
 SELECT count(*) FROM dyn_read_stream('app', seq('0/400', 3));
 
 DROP TABLE second;
-DELETE FROM dyn_stream_trimmed WHERE relation = 'app'::regclass;
+DELETE FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass;
 SELECT dyn_disable_stream('app');
 CALL dyn_teardown_streams();
 DROP SCHEMA stream_read CASCADE;

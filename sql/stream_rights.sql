@@ -30,42 +30,42 @@ SELECT dyn_create_table('rights', 'pk S');
 SELECT dyn_enable_stream('rights', 'NEW_AND_OLD_IMAGES', 1) IS NOT NULL;
 SELECT dyn_put('rights', '{"pk":{"S":"secret"}}');
 CALL dyn_collect_streams();
-GRANT ALL ON ALL TABLES IN SCHEMA public TO rights_all;
+GRANT ALL ON ALL TABLES IN SCHEMA public, dynamo_internal TO rights_all;
 REVOKE ALL ON rights FROM rights_all;
-GRANT CREATE ON SCHEMA public TO rights_all;
-SELECT relname AS partition FROM pg_class WHERE relispartition AND relkind = 'r' \gset
+GRANT CREATE ON SCHEMA public, dynamo_internal TO rights_all;
+SELECT oid::regclass AS partition FROM pg_class WHERE relispartition AND relkind = 'r' \gset
 SET ROLE rights_all;
-SELECT (SELECT count(*) FROM dyn_stream_records), (SELECT count(*) FROM :partition), (SELECT count(*) FROM dyn_stream_secret), (SELECT count(*) FROM dyn_stream_state),
-	(SELECT count(*) FROM dyn_stream_gaps), (SELECT count(*) FROM dyn_transact_tokens);
-INSERT INTO dyn_stream_secret VALUES ('x');
-INSERT INTO dyn_stream_gaps VALUES ('0/0', 'FFFFFFFF/0', now());
+SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM :partition), (SELECT count(*) FROM dynamo_internal.stream_secret), (SELECT count(*) FROM dynamo_internal.stream_state),
+	(SELECT count(*) FROM dynamo_internal.stream_gaps), (SELECT count(*) FROM dynamo_internal.transact_tokens);
+INSERT INTO dynamo_internal.stream_secret VALUES ('x');
+INSERT INTO dynamo_internal.stream_gaps VALUES ('0/0', 'FFFFFFFF/0', now());
 SELECT count(*) FROM dyn_read_stream('rights');
 
 -- nor does his trigger run as the owner
 CREATE FUNCTION rights_take() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'run by %', current_user; RETURN NEW; END $$;
-CREATE TRIGGER taken BEFORE UPDATE ON dyn_stream_state FOR EACH ROW EXECUTE FUNCTION rights_take();
+CREATE TRIGGER taken BEFORE UPDATE ON dynamo_internal.stream_state FOR EACH ROW EXECUTE FUNCTION rights_take();
 RESET ROLE;
 SELECT dyn_put('rights', '{"pk":{"S":"2"}}');
 \set VERBOSITY default
 CALL dyn_collect_streams();
 \set VERBOSITY terse
-DROP TRIGGER taken ON dyn_stream_state;
+DROP TRIGGER taken ON dynamo_internal.stream_state;
 CALL dyn_collect_streams();
 SET ROLE rights_all;
-CREATE TRIGGER taken BEFORE INSERT ON dyn_transact_tokens FOR EACH ROW EXECUTE FUNCTION rights_take();
+CREATE TRIGGER taken BEFORE INSERT ON dynamo_internal.transact_tokens FOR EACH ROW EXECUTE FUNCTION rights_take();
 CREATE TRIGGER taken BEFORE TRUNCATE ON :partition EXECUTE FUNCTION rights_take();
-CREATE TRIGGER taken BEFORE DELETE ON dyn_stream_gaps EXECUTE FUNCTION rights_take();
+CREATE TRIGGER taken BEFORE DELETE ON dynamo_internal.stream_gaps EXECUTE FUNCTION rights_take();
 RESET ROLE;
 SELECT dyn_transact('[{"Put":{"TableName":"rights","Item":{"pk":{"S":"t"}}}}]', 'token');
 SELECT dyn_disable_stream('rights');
 \set VERBOSITY sqlstate
 CALL dyn_teardown_streams();
 \set VERBOSITY terse
-SELECT count(*) FROM dyn_stream_records;
+SELECT count(*) FROM dynamo_internal.stream_records;
 DROP TRIGGER taken ON :partition;
 CALL dyn_teardown_streams();
-DROP TRIGGER taken ON dyn_stream_gaps;
-DROP TRIGGER taken ON dyn_transact_tokens;
+DROP TRIGGER taken ON dynamo_internal.stream_gaps;
+DROP TRIGGER taken ON dynamo_internal.transact_tokens;
 CALL dyn_teardown_streams();
 CALL dyn_setup_streams();
 
@@ -76,20 +76,20 @@ DO $$
 DECLARE
 	name text;
 BEGIN
-	FOR name IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass LOOP
+	FOR name IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass LOOP
 		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', name);
 	END LOOP;
 	SET LOCAL ROLE rights_all;
 	FOR i IN -1..2 LOOP
 		EXECUTE format(CASE WHEN i % 2 = 0 THEN 'CREATE TABLE %s ()' ELSE 'CREATE TYPE %s AS ENUM ()' END,
-			to_char(date_trunc('hour', now() AT TIME ZONE 'UTC') + i * interval '1 hour', '"dyn_stream_records_"YYYYMMDDHH24MISS'));
+			to_char(date_trunc('hour', now() AT TIME ZONE 'UTC') + i * interval '1 hour', '"dynamo_internal.stream_records_"YYYYMMDDHH24MISS'));
 	END LOOP;
 END $$;
 SET default_table_access_method = dynamo_table;
 CALL dyn_collect_streams();
 RESET default_table_access_method;
-SELECT inhrelid::regclass::text ~ '^dyn_stream_records_\d{14}_1$' AS name, (SELECT amname FROM pg_am WHERE oid = relam), relowner = 'postgres'::regrole AS owned, relrowsecurity
-	FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = 'dyn_stream_records'::regclass;
+SELECT inhrelid::regclass::text ~ '^dynamo_internal\.stream_records_\d{14}_1$' AS name, (SELECT amname FROM pg_am WHERE oid = relam), relowner = 'postgres'::regrole AS owned, relrowsecurity
+	FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = 'dynamo_internal.stream_records'::regclass;
 SELECT keys FROM dyn_read_stream('rights');
 
 -- a label that the owner has made up is no label of a stream, or one that says nothing of others
@@ -97,7 +97,7 @@ SET ROLE rights_all;
 SELECT dyn_create_table('forged', 'pk S');
 GRANT SELECT ON forged TO PUBLIC;
 CREATE FUNCTION forge(label text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(''pk S'', %L)',
+	EXECUTE format('CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(''pk S'', %L)',
 		format('{"settings":{"streams":[{"label":%s,"view_type":"KEYS_ONLY","shards":1}]}}', label));
 END $$;
 SELECT forge('253402300800000');
@@ -111,7 +111,7 @@ SELECT pg_drop_replication_slot(:'slot');
 SET client_min_messages = error;
 CALL dyn_reset_streams();
 SET client_min_messages = warning;
-SELECT count(*), bool_and(noticed <= clock_timestamp()) AS past FROM dyn_stream_gaps;
+SELECT count(*), bool_and(noticed <= clock_timestamp()) AS past FROM dynamo_internal.stream_gaps;
 -- the gap is of the stream that was there, whatever its label is, and not of one that comes after
 SELECT count(*) FROM dyn_read_stream('forged', dyn_stream_position());
 SELECT dyn_read_stream('forged', '1' || repeat('0', 32));

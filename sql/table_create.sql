@@ -104,7 +104,7 @@ RESET search_path;
 CREATE SCHEMA evil;
 CREATE FUNCTION evil.eq(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.eq);
-CREATE FUNCTION evil.dyn_keys_match(dyn_item, text[], text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE FUNCTION evil.keys_match(dyn_item, text[], text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 SET search_path = evil, pg_catalog, public;
 SELECT dyn_create_table('safe', 'pk S');
 SELECT dyn_put('safe', '{"pk":{"S":"x"}}', return_values => 'ALL_OLD'), dyn_get('safe', '{"pk":{"S":"x"}}');
@@ -137,43 +137,43 @@ SELECT dyn_put('app', '{"pk":{"S":"1"}}');
 
 -- the same shape as plain DDL
 CREATE TABLE plain (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, PRIMARY KEY (pk, sk),
-  CHECK (dyn_keys_match(item, ARRAY['pk S', 'sk N'], pk, sk))) USING dynamo_table;
+  CHECK (dynamo_internal.keys_match(item, ARRAY['pk S', 'sk N'], pk, sk))) USING dynamo_table;
 SELECT dyn_put('plain', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N');
 SELECT dyn_put('plain', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
 SELECT dyn_describe_table('plain') -> 'KeySchema', dyn_get('plain', '{"pk":{"S":"a"},"sk":{"N":"1.0"}}');
 
 -- and shapes that are wrong
 CREATE TABLE wrong (item dyn_item NOT NULL, pk text NOT NULL PRIMARY KEY);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
 INSERT INTO wrong (item) VALUES ('{"pk":{"S":"a"}}');
 ALTER TABLE wrong ALTER pk TYPE bytea USING NULL;
 SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
 ALTER TABLE wrong DROP CONSTRAINT wrong_pkey;
 SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk X');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk X');
 ALTER TABLE wrong ADD PRIMARY KEY (pk);
 SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B', 'sk B');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk B', 'sk B');
 SELECT dyn_put('wrong', '{"pk":{"S":"a"}}');
-CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk B');
 SELECT dyn_put('wrong', '{"pk":{"B":"AQ=="}}');
-CREATE TRIGGER other BEFORE INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+CREATE TRIGGER other BEFORE INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk B');
 ALTER TABLE wrong DISABLE TRIGGER "~dynamo_keys";
 DROP TRIGGER "~dynamo_keys" ON wrong;
 INSERT INTO wrong (item, pk) VALUES ('{"pk":{"B":"AQ=="}}', 'x');
 DROP TRIGGER other ON wrong;
-CREATE TRIGGER other AFTER INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk B');
+CREATE TRIGGER other AFTER INSERT ON wrong FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk B');
 INSERT INTO wrong (item, pk) VALUES ('{"pk":{"B":"AQ=="}}', 'x');
-SELECT dyn_keys_match('{}', ARRAY['pk S'], 5);
-SELECT dyn_keys_match('{}', ARRAY['pk S']);
-SELECT dyn_keys_match('{}', ARRAY['pk S'], VARIADIC ARRAY['x']);
-SELECT dyn_keys_match('{}', ARRAY[NULL], 'x'::text);
-SELECT dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'x'::text), dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'y'::text),
-       dyn_keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], NULL::text), dyn_keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], NULL::text),
-       dyn_keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], '5'::text), dyn_keys_match(NULL, ARRAY['pk S'], 'x'::text);
-SELECT k, dyn_keys_match('{"pk":{"S":"x"},"sk":{"N":"1"}}', ARRAY[k], 'x'::text) FROM unnest(ARRAY['pk S', 'sk S', 'pk S']) k;
+SELECT dynamo_internal.keys_match('{}', ARRAY['pk S'], 5);
+SELECT dynamo_internal.keys_match('{}', ARRAY['pk S']);
+SELECT dynamo_internal.keys_match('{}', ARRAY['pk S'], VARIADIC ARRAY['x']);
+SELECT dynamo_internal.keys_match('{}', ARRAY[NULL], 'x'::text);
+SELECT dynamo_internal.keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'x'::text), dynamo_internal.keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], 'y'::text),
+       dynamo_internal.keys_match('{"pk":{"S":"x"}}', ARRAY['pk S'], NULL::text), dynamo_internal.keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], NULL::text),
+       dynamo_internal.keys_match('{"pk":{"N":"5"}}', ARRAY['pk S'], '5'::text), dynamo_internal.keys_match(NULL, ARRAY['pk S'], 'x'::text);
+SELECT k, dynamo_internal.keys_match('{"pk":{"S":"x"},"sk":{"N":"1"}}', ARRAY[k], 'x'::text) FROM unnest(ARRAY['pk S', 'sk S', 'pk S']) k;
 
 DROP TABLE "Movies", "hash-only", "bytes.and.dots", "test.users", odd, longkey, quoted, plain, wrong;
 DO $$ DECLARE t text; BEGIN SELECT relname INTO t FROM pg_class WHERE relname ~ '^long' AND relkind = 'r'; EXECUTE format('DROP TABLE %I', t); END $$;

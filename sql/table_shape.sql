@@ -1,7 +1,7 @@
 -- Tables made by hand whose shape is not quite that of a table of items: an error, and never bytes read as what they are not.
 CREATE FUNCTION derive(table_name text, VARIADIC keys text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys(%s)',
+	EXECUTE format('CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON %I FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys(%s)',
 		table_name, (SELECT string_agg(quote_literal(k), ', ') FROM unnest(keys) k));
 END $$;
 
@@ -55,7 +55,7 @@ SELECT dyn_get('includes', jsonb_build_object('pk', repeat('x', 2048), 'sk', rep
 -- keys that are no constant are checked as well, and do not pile up in memory
 CREATE FUNCTION memory() RETURNS numeric LANGUAGE sql VOLATILE AS 'SELECT sum(used_bytes) FROM pg_backend_memory_contexts';
 SELECT count(*) FILTER (WHERE match), max(memory) - min(memory) < 1000000 AS stays
-  FROM (SELECT dyn_keys_match('{"pk":{"S":"a"}}', ARRAY['pk S', 'n' || i || ' S'], 'a'::text, NULL::text) AS match, CASE WHEN i % 20000 = 1 THEN memory() END AS memory FROM generate_series(1, 40001) i) m;
+  FROM (SELECT dynamo_internal.keys_match('{"pk":{"S":"a"}}', ARRAY['pk S', 'n' || i || ' S'], 'a'::text, NULL::text) AS match, CASE WHEN i % 20000 = 1 THEN memory() END AS memory FROM generate_series(1, 40001) i) m;
 
 DROP TABLE includes, numbers, nulls, domains;
 DROP DOMAIN small_item;

@@ -1,6 +1,6 @@
 -- Key columns follow the item in whatever way a row is written.
 SELECT dyn_create_table('app', 'pk S', 'sk S');
-CREATE VIEW wrong_keys AS SELECT * FROM app WHERE NOT dyn_keys_match(item, ARRAY['pk S', 'sk S'], pk, sk);
+CREATE VIEW wrong_keys AS SELECT * FROM app WHERE NOT dynamo_internal.keys_match(item, ARRAY['pk S', 'sk S'], pk, sk);
 
 -- plain SQL: what it gives for a key column does not matter
 INSERT INTO app (item) VALUES ('{"pk":{"S":"a"},"sk":{"S":"1"},"n":{"N":"1"}}');
@@ -69,10 +69,10 @@ RESET enable_seqscan;
 
 -- a partitioned table: plain SQL names the key columns, since routing comes first
 CREATE TABLE parted (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk numeric NOT NULL, PRIMARY KEY (pk, sk),
-  CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, ARRAY['pk S', 'sk N'], pk, sk))) PARTITION BY HASH (pk);
+  CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, ARRAY['pk S', 'sk N'], pk, sk))) PARTITION BY HASH (pk);
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0) USING dynamo_table;
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1) USING dynamo_table;
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S', 'sk N');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N');
 SELECT dyn_put('parted', ('{"pk":{"S":"' || p || '"},"sk":{"N":"' || i || '"}}')::dyn_item, return_values => 'ALL_OLD') FROM generate_series(1, 2) i, unnest(ARRAY['a', 'b', 'c', 'd']) p;
 SELECT dyn_put('parted', '{"pk":{"S":"a"},"sk":{"N":"1"},"n":{"N":"5"}}', return_values => 'ALL_OLD'), dyn_delete('parted', '{"pk":{"S":"b"},"sk":{"N":"2"}}', return_values => 'ALL_OLD');
 SELECT dyn_get('parted', '{"pk":{"S":"a"},"sk":{"N":"1"}}');

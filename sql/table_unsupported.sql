@@ -10,7 +10,7 @@ DECLARE
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',
     'dyn_import_lines(%1$L, %2$L)', 'dyn_describe_table(%1$L)', 'dyn_alter_table(%1$L, ''{"placement": false}'')', 'dyn_drop_table(%1$L)', 'dyn_index_violations(%1$L)',
-    'dyn_keys_missing(%1$L::regclass, %2$L::dyn_item, NULL::numeric)', 'dyn_enable_stream(%1$L, ''KEYS_ONLY'')', 'dyn_disable_stream(%1$L)', 'dyn_read_stream(%1$L)',
+    'dynamo_internal.keys_missing(%1$L::regclass, %2$L::dyn_item, NULL::numeric)', 'dyn_enable_stream(%1$L, ''KEYS_ONLY'')', 'dyn_disable_stream(%1$L)', 'dyn_read_stream(%1$L)',
     'dyn_create_entity(%1$L, ''E'', ''{"pk":"E#<i>"}'', ''{"i":"S"}'')', 'dyn_drop_entity(%1$L, ''Thing'')', 'dyn_enforce_entities(%1$L)', 'dyn_entities(%1$L)',
     'dyn_entity_keys(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_put_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')', 'dyn_get_entity(%1$L, ''Thing'', ''{"id":{"S":"1"}}'')',
     'dyn_create_entity_view(%1$L, ''Thing'')', 'dyn_entity_chart(%1$L)', 'dyn_check_entities(%1$L)', 'dyn_access_pattern_chart(%1$L)', 'dyn_run_access_pattern(%1$L, ''P'')',
@@ -63,7 +63,7 @@ SELECT * FROM stores('apex');
 \set VERBOSITY terse
 CALL dyn_create_index('apex', 'ByV', 'v S');
 CALL dyn_drop_index('apex', 'ByV');
-CALL dyn_resume_index('apex', 'ByV');
+CALL dynamo_internal.resume_index('apex', 'ByV');
 CALL dyn_enable_ttl('apex', 'other');
 CALL dyn_disable_ttl('apex');
 CALL dyn_sweep_ttl('apex');
@@ -82,7 +82,7 @@ SELECT dyn_put('later', jsonb_build_object('pk', 'a', 'expires', extract(epoch F
 CALL dyn_sweep_ttl();
 -- they are in the lists
 SELECT relation, attribute FROM dyn_ttl_tables WHERE relation IN ('apex'::regclass, 'later'::regclass) ORDER BY relation;
-SELECT DISTINCT name, relation FROM dyn_migration_step_list();
+SELECT DISTINCT name, relation FROM dynamo_internal.migration_steps();
 -- SQL works as ever
 INSERT INTO apex (item) VALUES ('{"pk":{"S":"a"},"sk":{"N":"2"}}');
 INSERT INTO child (pk, sk, item) VALUES ('a', 2, '{"pk":{"S":"a"},"sk":{"N":"2"}}');

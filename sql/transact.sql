@@ -126,12 +126,12 @@ SELECT (why($$add_one('')$$)).*;
 SELECT add_one(repeat('ü', 36));
 SELECT (why($$add_one(repeat('x', 37))$$)).*;
 -- after ten minutes it is forgotten, and some call deletes it
-SELECT token, expires - now() > interval '9 minutes' AND expires - now() < interval '11 minutes' AS ten_minutes FROM dyn_transact_tokens ORDER BY token;
-UPDATE dyn_transact_tokens SET expires = now();
+SELECT token, expires - now() > interval '9 minutes' AND expires - now() < interval '11 minutes' AS ten_minutes FROM dynamo_internal.transact_tokens ORDER BY token;
+UPDATE dynamo_internal.transact_tokens SET expires = now();
 SELECT add_one('token');
-SELECT token FROM dyn_transact_tokens;
+SELECT token FROM dynamo_internal.transact_tokens;
 SELECT transact('token', act('Delete', 'sum'));
-UPDATE dyn_transact_tokens SET expires = now();
+UPDATE dynamo_internal.transact_tokens SET expires = now();
 SELECT transact('token', act('Delete', 'sum'));
 -- a token is for the tables that it was used on, whatever they are called
 CREATE FUNCTION put(name text, token text) RETURNS boolean LANGUAGE sql AS $$ SELECT dyn_transact(format('[{"Put":{"TableName":"%s","Item":{"pk":{"S":"a"}}}}]', name)::json, token) $$;
@@ -166,14 +166,14 @@ CREATE FUNCTION hostile.equal(text, text) RETURNS boolean LANGUAGE plpgsql AS $$
 CREATE OPERATOR hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.equal);
 CREATE FUNCTION hostile.later(timestamptz, timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile'; END $$;
 CREATE OPERATOR hostile.<= (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = hostile.later);
-CREATE TABLE hostile.dyn_transact_tokens (role oid, token text, request bytea, expires timestamptz);
+CREATE TABLE hostile.transact_tokens (role oid, token text, request bytea, expires timestamptz);
 SET search_path = hostile, pg_catalog, public;
 SELECT public.dyn_transact('[{"Put":{"TableName":"public.tab","Item":{"p":{"S":"role"},"sk":{"S":"a"}}}}]', 'serial');
 SELECT public.dyn_transact('[{"Put":{"TableName":"public.tab","Item":{"p":{"S":"role"},"sk":{"S":"a"}}}}]', 'serial');
 SELECT current_user, current_setting('search_path');
 RESET search_path;
-SELECT * FROM dyn_transact_tokens;
-DELETE FROM dyn_transact_tokens;
+SELECT * FROM dynamo_internal.transact_tokens;
+DELETE FROM dynamo_internal.transact_tokens;
 -- rights are the caller's: what a check takes
 SELECT (why($$dyn_transact('[{"Put":{"TableName":"other","Item":{"p":{"S":"role"}}}}]')$$)).*;
 RESET ROLE;
@@ -223,7 +223,7 @@ CREATE TABLE part0 (extra int, p text COLLATE "C" NOT NULL, item dyn_item NOT NU
 ALTER TABLE part0 DROP extra;
 ALTER TABLE part ATTACH PARTITION part0 FOR VALUES IN ('a', 'b');
 CREATE TABLE part1 PARTITION OF part FOR VALUES IN ('c');
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S');
 SELECT dyn_transact('[{"Put":{"TableName":"part","Item":{"p":{"S":"a"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"b"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"c"}}}},{"Delete":{"TableName":"part","Key":{"p":{"S":"nowhere"}}}}]');
 SELECT tableoid::regclass, item FROM part;
 

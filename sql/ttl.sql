@@ -169,8 +169,8 @@ SELECT dyn_request('DescribeTimeToLive', '{"TableName": "empty"}');
 SELECT attempt($$ SELECT dyn_request('UpdateTimeToLive', '{"TableName": "empty", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires"}}') $$);
 COMMIT;
 CALL await('ttl.empty', 'ENABLED');
-CALL dyn_ttl_resume('empty');
-CALL dyn_ttl_resume('taken');
+CALL dynamo_internal.resume_ttl('empty');
+CALL dynamo_internal.resume_ttl('taken');
 CALL dyn_sweep_ttl('empty');
 SELECT count(*) FROM empty;
 

@@ -85,10 +85,10 @@ SET ROLE regress_ttl_caller;
 CALL dyn_sweep_ttl('own');
 CALL dyn_sweep_ttl();
 SELECT relation FROM dyn_ttl_tables WHERE relation = 'own'::regclass;
-SELECT attempt('TABLE public.dyn_ttl_sweeps');
+SELECT attempt('TABLE dynamo_internal.ttl_sweeps');
 CALL dyn_enable_ttl('own', 'expires');
 CALL dyn_disable_ttl('own');
-CALL dyn_ttl_resume('own');
+CALL dynamo_internal.resume_ttl('own');
 SET ROLE regress_ttl_owner;
 GRANT DELETE ON own TO regress_ttl_caller;
 SET ROLE regress_ttl_caller;
@@ -237,9 +237,9 @@ RESET ROLE;
 -- a broken table keeps nobody from the others, and conditions see nothing of what others may not
 SET ROLE regress_ttl_owner;
 CREATE TABLE broken (id text, item dyn_item);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON broken FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "e"}}');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON broken FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": "e"}}');
 CREATE TABLE unreadable (id text, item dyn_item);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON unreadable FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": ');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT ON unreadable FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": ');
 GRANT SELECT ON broken TO PUBLIC;
 SELECT due('own', 5, 5);
 RESET ROLE;
@@ -262,20 +262,20 @@ RESET ROLE;
 
 -- a table that goes takes its row along with the next that comes
 DROP TABLE other;
-SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
+SELECT count(*) FROM dynamo_internal.ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
 SELECT dyn_create_table('next', 'id S');
 CALL dyn_enable_ttl('next', 'expires');
-SELECT count(*) FROM public.dyn_ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
+SELECT count(*) FROM dynamo_internal.ttl_sweeps s WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = s.relation);
 
 -- time to live that was given to a partitioned table by hand: its partitions have the items
 CREATE TABLE parts (item dyn_item NOT NULL, id text COLLATE "C" PRIMARY KEY, "~ttl" numeric) PARTITION BY HASH (id);
 CREATE TABLE parts0 PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 CREATE INDEX ON parts ("~ttl") WHERE "~ttl" IS NOT NULL;
 CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW
-  EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}');
+  EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}');
 INSERT INTO parts (item, id) SELECT jsonb_build_object('id', 'a', 'expires', floor(extract(epoch FROM now())) - 1), 'a';
 SELECT relation, status, due_items FROM dyn_ttl_tables WHERE relation::text LIKE 'parts%' ORDER BY 1;
-SELECT count, oldest IS NULL FROM dyn_ttl_due('parts', 0) AS due(count, oldest);
+SELECT count, oldest IS NULL FROM dynamo_internal.ttl_due('parts', 0) AS due(count, oldest);
 CALL dyn_sweep_ttl('parts');
 CALL dyn_sweep_ttl();
 SELECT count(*) FROM parts;

@@ -134,7 +134,7 @@ SELECT dyn_get('tab', key('stamped')), dyn_update('tab', key('unstamped'), 'REMO
 DROP TRIGGER a_stamp ON tab;
 CREATE TABLE parted (item dyn_item NOT NULL, p text COLLATE "C" NOT NULL, sk text COLLATE "C" NOT NULL, PRIMARY KEY (p, sk)) PARTITION BY HASH (p);
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('p S', 'sk S');
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('p S', 'sk S');
 CREATE TRIGGER a_stamp BEFORE INSERT OR UPDATE ON parted_0 FOR EACH ROW EXECUTE FUNCTION stamp();
 SELECT op, dyn_update('parted', key('stamped'), 'SET n = :n', vals => '{":n":{"N":"1"}}', return_values => 'ALL_NEW') FROM unnest(ARRAY['insert', 'update']) op;
 DROP TABLE parted;
@@ -151,7 +151,7 @@ SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_delete('tab', key('u'))$$, $$dyn_
 DROP TRIGGER a_suppress ON tab;
 
 -- the function in the store's UPDATE is not for others
-SELECT dyn_store_change(1, key('u'));
+SELECT dynamo_internal.store_change(1, key('u'));
 
 -- an item that row-level security hides is not absent
 CREATE ROLE dyn_tenant;

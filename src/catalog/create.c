@@ -10,7 +10,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/defrem.h"
@@ -33,27 +32,13 @@
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "work/brief_lock.h"
+#include "work/owned.h"
 
 static void
 fail_exists(ItemSpan name)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
 					errmsg("table \"%.*s\" already exists", (int) name.len, name.data)));
-}
-
-/* Where the extension's objects are: its access method's name needs no schema. */
-static const char *
-extension_schema(void)
-{
-	Oid am = get_table_am_oid("dynamo_table", false);
-	HeapTuple tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(am));
-	Oid handler;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for access method %u", am);
-	handler = ((Form_pg_am) GETSTRUCT(tuple))->amhandler;
-	ReleaseSysCache(tuple);
-	return quote_identifier(get_namespace_name(get_func_namespace(handler)));
 }
 
 /*

@@ -24,6 +24,7 @@
 #include "catalog/unchanged.h"
 #include "ground/call_site.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 
 static bool
 same_datum(Datum a, Datum b)
@@ -277,10 +278,10 @@ check_call(FunctionCallInfo fcinfo)
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"dyn_derive_keys\" must be called by a trigger BEFORE INSERT OR "
-						"UPDATE FOR EACH ROW")));
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("function \"" DYN_INTERNAL
+							   ".derive_keys\" must be called by a trigger BEFORE INSERT OR "
+							   "UPDATE FOR EACH ROW")));
 }
 
 /* The row of an insert. */
@@ -328,7 +329,8 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 	table = dyn_schema_any(trigger->tg_relation);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-						errmsg("the trigger that calls \"dyn_derive_keys\" must be named \"%s\"",
+						errmsg("the trigger that calls \"" DYN_INTERNAL
+							   ".derive_keys\" must be named \"%s\"",
 							   DYN_DERIVE_TRIGGER)));
 	desc = RelationGetDescr(trigger->tg_relation);
 	tuple =
@@ -387,7 +389,7 @@ dyn_keys_missing(PG_FUNCTION_ARGS)
 /* Keys of more bytes may be too large for one entry of a btree. */
 #define DYN_LARGE_KEYS 2000
 
-/* What dyn_keys_match() is told of the columns, parsed once for a call site. */
+/* What keys_match() is told of the columns, parsed once for a call site. */
 typedef struct MatchKeys
 {
 	int nkeys;

@@ -104,8 +104,7 @@ dyn_listed_triggers(Oid relid, DynTriggerRole role)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (is_function(form->tgfoid, dyn_triggers[role].function_name) &&
-			is_within_reach(form->tgrelid))
+		if (is_function(form->tgfoid, dyn_triggers[role].symbol) && is_within_reach(form->tgrelid))
 			triggers = lappend(triggers, listed(rel, tuple));
 	}
 	systable_endscan(scan);

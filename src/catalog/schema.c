@@ -180,8 +180,7 @@ read_item_column(Relation rel, DynTable *table)
 		fail_shape(rel, "Column \"item\" must have type dyn_item.");
 	if (nullable)
 		fail_shape(rel, "Column \"item\" must be NOT NULL.");
-	table->extension_namespace = type_namespace(table->item_type);
-	table->extension = quote_identifier(get_namespace_name(table->extension_namespace));
+	table->extension = quote_identifier(get_namespace_name(type_namespace(table->item_type)));
 }
 
 /* A key attribute and its column, whose type must hold and order the attribute's values. */

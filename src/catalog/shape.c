@@ -15,6 +15,7 @@
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/settings.h"
 
 /* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
@@ -215,7 +216,7 @@ dyn_shape_match_sql(const DynShape *shape)
 	ListCell *cell;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "%s.dyn_keys_match(%s, %s::pg_catalog.text[]", shape->extension,
+	appendStringInfo(&sql, DYN_INTERNAL ".keys_match(%s, %s::pg_catalog.text[]",
 					 quote_identifier(DYN_ITEM_COLUMN), specs_literal(columns));
 	foreach (cell, columns)
 	{
@@ -269,8 +270,7 @@ dyn_execute(const char *sql)
 void
 dyn_shape_write_trigger(const DynShape *shape)
 {
-	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, shape->extension,
-								derive_arguments(shape)));
+	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, derive_arguments(shape)));
 	dyn_triggers_enable(shape->relid, shape->qualified);
 }
 

@@ -84,8 +84,7 @@ typedef struct DynTable
 	MemoryContext context;
 	const char *qualified; /* quoted, for SQL */
 	const char *name; /* for messages */
-	Oid extension_namespace; /* of the extension's objects */
-	const char *extension; /* the same quoted, for SQL */
+	const char *extension; /* schema of the extension's types and operators, quoted */
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */

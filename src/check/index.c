@@ -12,6 +12,7 @@
 
 #include "catalog/key.h"
 #include "check/check.h"
+#include "ground/extension.h"
 
 /* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
@@ -186,8 +187,8 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 static char *
 advise_resuming(const TableCheck *check, const char *procedure, const DynIndexSpec *spec)
 {
-	return psprintf("Wait if dyn_index_builds shows it; otherwise CALL %s.%s(%s%s);",
-					check->extension, procedure, quote_literal_cstr(check->qualified),
+	return psprintf("Wait if dyn_index_builds shows it; otherwise CALL " DYN_INTERNAL ".%s(%s%s);",
+					procedure, quote_literal_cstr(check->qualified),
 					spec == NULL ? ""
 								 : psprintf(", %s", quote_literal_cstr(pnstrdup(spec->name.data,
 																				spec->name.len))));
@@ -210,7 +211,7 @@ check_ttl(TableCheck *check)
 		check_btree(check, object, check->table->ttl, NULL);
 	else
 		check_report(check, object, describe_status(status),
-					 advise_resuming(check, "dyn_ttl_resume", NULL));
+					 advise_resuming(check, "resume_ttl", NULL));
 }
 
 /*
@@ -232,7 +233,7 @@ check_indexes(TableCheck *check)
 
 		if (spec->status != DYN_INDEX_ACTIVE)
 			check_report(check, object, describe_status(spec->status),
-						 advise_resuming(check, "dyn_resume_index", spec));
+						 advise_resuming(check, "resume_index", spec));
 		else if (index != NULL)
 			check_btree(check, object, index, spec);
 	}

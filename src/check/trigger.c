@@ -14,6 +14,7 @@
 
 #include "catalog/key.h"
 #include "check/check.h"
+#include "ground/extension.h"
 #include "ground/trigger.h"
 
 #define OUR_FORM \
@@ -40,10 +41,10 @@ made_of(const char *name)
 static char *
 make_sql(const TableCheck *check, const DynTriggerState *made, List *arguments)
 {
-	return psprintf("%s; ALTER TABLE %s %s TRIGGER %s;",
-					dyn_trigger_sql((DynTriggerRole) (made - dyn_triggers), check->qualified,
-									check->extension, arguments),
-					check->qualified, made->command, quote_identifier(made->name));
+	return psprintf(
+		"%s; ALTER TABLE %s %s TRIGGER %s;",
+		dyn_trigger_sql((DynTriggerRole) (made - dyn_triggers), check->qualified, arguments),
+		check->qualified, made->command, quote_identifier(made->name));
 }
 
 /*
@@ -192,7 +193,8 @@ check_one(TableCheck *check, const Trigger *trigger)
 
 	if (dyn_trigger_find(check->rel, (DynTriggerRole) (made - dyn_triggers)) == NULL)
 	{
-		check_report(check, object, psprintf("its function is not %s()", made->function_name),
+		check_report(check, object,
+					 psprintf("its function is not " DYN_INTERNAL ".%s()", made->function_name),
 					 derives ? advise_replacing(check)
 							 : psprintf("DROP TRIGGER %s ON %s; Then declare again what it held.",
 										quote_identifier(made->name), check->qualified));

@@ -19,6 +19,7 @@
 #include "catalog/shape.h"
 #include "entity/entity.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/json_writer.h"
 #include "ground/label.h"
 #include "item/reader.h"
@@ -261,7 +262,6 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
 {
 	Oid relid = table->relid;
 	char *qualified = pstrdup(table->qualified);
-	char *extension = pstrdup(table->extension);
 	bool before = model_enforced(rel);
 
 	rights_require_owner(rel);
@@ -269,7 +269,7 @@ model_enforce(Relation rel, const DynTable *table, bool enforced)
 	relation_close(rel, NoLock);
 	SPI_connect();
 	if (enforced && !before)
-		dyn_execute(dyn_trigger_sql(DYN_TRIGGER_ENFORCE, qualified, extension, NIL));
+		dyn_execute(dyn_trigger_sql(DYN_TRIGGER_ENFORCE, qualified, NIL));
 	else if (!enforced && before)
 		dyn_execute(
 			psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_ENFORCE_TRIGGER), qualified));
@@ -313,7 +313,7 @@ dyn_model_check(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" must be called by a BEFORE INSERT OR UPDATE row trigger",
-						"dyn_model_check")));
+						DYN_INTERNAL ".model_check")));
 	table = dyn_schema_any(trigger->tg_relation);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),

@@ -1,6 +1,6 @@
 /*
  * extension.c
- *	  Where the extension is installed in this database.
+ *	  Whether the extension is installed in this database, and where.
  */
 #include "postgres.h"
 
@@ -8,16 +8,15 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_extension.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "ground/extension.h"
 
-/*
- * Returns the OID of the schema that the extension is in; InvalidOid if it is not installed in this
- * database.
- */
-Oid
-extension_schema(void)
+/* InvalidOid: the extension is not installed in this database. */
+static Oid
+find_schema(void)
 {
 	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -34,4 +33,21 @@ extension_schema(void)
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
 	return schema;
+}
+
+/*
+ * Returns whether the extension is installed in this database.  Without it a schema that is named
+ * DYN_INTERNAL is somebody else's.
+ */
+bool
+extension_installed(void)
+{
+	return OidIsValid(find_schema());
+}
+
+/* Returns the extension's schema, quoted for SQL.  The extension must be installed. */
+const char *
+extension_schema(void)
+{
+	return quote_identifier(get_namespace_name(find_schema()));
 }

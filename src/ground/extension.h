@@ -1,10 +1,18 @@
 /*
  * extension.h
- *	  Where the extension is installed in this database.
+ *	  The schemas that the extension's objects are in.
+ *
+ * What people call, and types and operators, are in the extension's own schema.  What the extension
+ * needs and nobody calls is in DYN_INTERNAL, whose name is fixed.  That schema is a member of the
+ * extension: CREATE EXTENSION makes it, and fails if somebody else has made one of that name.
  */
 #ifndef DYNAMO_TABLE_GROUND_EXTENSION_H
 #define DYNAMO_TABLE_GROUND_EXTENSION_H
 
-extern Oid extension_schema(void);
+/* As SQL text has it; needs no quotes. */
+#define DYN_INTERNAL "dynamo_internal"
+
+extern bool extension_installed(void);
+extern const char *extension_schema(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "common/hmac.h"
 #include "common/sha2.h"
@@ -79,8 +80,9 @@ first_secret(Relation rel)
 bytea *
 dyn_mark_secret(void)
 {
-	Oid schema = extension_schema();
-	Oid relid = OidIsValid(schema) ? get_relname_relid(DYN_SECRET_TABLE, schema) : InvalidOid;
+	Oid relid = extension_installed()
+					? get_relname_relid(DYN_SECRET_TABLE, get_namespace_oid(DYN_INTERNAL, false))
+					: InvalidOid;
 	bytea *secret;
 	Relation rel;
 

@@ -26,7 +26,7 @@
 #define DYNAMO_TABLE_MARK_H
 
 #define DYN_MARK_PREFIX "dynamo_table"
-#define DYN_SECRET_TABLE "dyn_stream_secret"
+#define DYN_SECRET_TABLE "stream_secret"
 
 typedef enum DynMarkKind
 {

@@ -10,12 +10,13 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "ground/extension.h"
 #include "ground/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
-	[DYN_TRIGGER_DERIVE] = {DYN_DERIVE_TRIGGER, "dyn_derive_keys", dyn_derive_keys,
+	[DYN_TRIGGER_DERIVE] = {DYN_DERIVE_TRIGGER, "derive_keys", "dyn_derive_keys", dyn_derive_keys,
 							TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"},
-	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "dyn_model_check", dyn_model_check,
+	[DYN_TRIGGER_ENFORCE] = {DYN_ENFORCE_TRIGGER, "model_check", "dyn_model_check", dyn_model_check,
 							 TRIGGER_FIRES_ALWAYS, "ENABLE ALWAYS"}};
 
 /* A copy, since the look-up of the function may rebuild rel. */
@@ -54,10 +55,10 @@ dyn_derive_arguments(Relation rel)
 
 /*
  * Returns the statement that creates a trigger with these arguments, C strings, or replaces it.  The
- * names of the table and of the extension's schema are quoted.
+ * name of the table is quoted.
  */
 char *
-dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extension, List *arguments)
+dyn_trigger_sql(DynTriggerRole role, const char *qualified, List *arguments)
 {
 	StringInfoData sql;
 	ListCell *cell;
@@ -65,8 +66,8 @@ dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extensio
 	initStringInfo(&sql);
 	appendStringInfo(&sql,
 					 "CREATE OR REPLACE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW "
-					 "EXECUTE FUNCTION %s.%s(",
-					 quote_identifier(dyn_triggers[role].name), qualified, extension,
+					 "EXECUTE FUNCTION " DYN_INTERNAL ".%s(",
+					 quote_identifier(dyn_triggers[role].name), qualified,
 					 dyn_triggers[role].function_name);
 	foreach (cell, arguments)
 		appendStringInfo(&sql, "%s%s", foreach_current_index(cell) > 0 ? ", " : "",

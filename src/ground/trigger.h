@@ -24,7 +24,8 @@
 typedef struct DynTriggerState
 {
 	const char *name;
-	const char *function_name;
+	const char *function_name; /* in DYN_INTERNAL */
+	const char *symbol; /* of the function in the library */
 	PGFunction function;
 	char enabled;
 	const char *command;
@@ -43,8 +44,7 @@ extern const DynTriggerState dyn_triggers[DYN_TRIGGERS];
 /* Copied into the current memory context; NULL or NIL if there is none. */
 extern const Trigger *dyn_trigger_find(Relation rel, DynTriggerRole role);
 extern List *dyn_derive_arguments(Relation rel);
-extern char *dyn_trigger_sql(DynTriggerRole role, const char *qualified, const char *extension,
-							 List *arguments);
+extern char *dyn_trigger_sql(DynTriggerRole role, const char *qualified, List *arguments);
 extern char *dyn_trigger_command(Relation rel, const char *qualified);
 
 extern PGDLLEXPORT Datum dyn_derive_keys(PG_FUNCTION_ARGS);

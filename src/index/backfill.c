@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/mark.h"
 #include "ground/progress.h"
 #include "index/index.h"
@@ -93,7 +94,7 @@ write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "(NOT %s", fill->match);
 	if (list_length(columns) > shape->nkeys)
-		appendStringInfo(&sql, " OR %s.dyn_keys_missing(%u, %s", shape->extension, table->relid,
+		appendStringInfo(&sql, " OR " DYN_INTERNAL ".keys_missing(%u, %s", table->relid,
 						 quote_identifier(DYN_ITEM_COLUMN));
 	for (int i = shape->nkeys; i < list_length(columns); i++)
 		appendStringInfo(&sql, ", %s",

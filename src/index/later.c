@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "ground/extension.h"
 #include "index/index.h"
 #include "index/queue.h"
 #include "work/background.h"
@@ -86,8 +87,8 @@ static char *
 resume_call(const DynTable *table, const char *relation, const char *index)
 {
 	if (index == NULL)
-		return psprintf("CALL %s.dyn_ttl_resume(%s)", table->extension, relation);
-	return psprintf("CALL %s.dyn_resume_index(%s, %s)", table->extension, relation,
+		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%s)", relation);
+	return psprintf("CALL " DYN_INTERNAL ".resume_index(%s, %s)", relation,
 					quote_literal_cstr(index));
 }
 
@@ -111,7 +112,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 		resume_call(table, quote_literal_cstr(table->qualified), work->ttl ? NULL : work->index);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
-	gsi_enqueue(table->extension_namespace, &what->request);
+	gsi_enqueue(&what->request);
 	/* should the worker not come, or not come to its end */
 	launcher_wake();
 }

@@ -27,18 +27,18 @@
 #include "index/queue.h"
 #include "work/background.h"
 
-#define QUEUE_TABLE "dyn_index_requests"
+#define QUEUE_TABLE "index_requests"
 
 /* In the transaction that has declared it, connected to SPI. */
 void
-gsi_enqueue(Oid schema, const GsiRequest *request)
+gsi_enqueue(const GsiRequest *request)
 {
 	Oid types[] = {OIDOID, OIDOID, OIDOID};
 	Datum values[] = {ObjectIdGetDatum(request->relid), ObjectIdGetDatum(request->session_user),
 					  ObjectIdGetDatum(request->role)};
 
-	owned_execute(schema, QUEUE_TABLE,
-				  "INSERT INTO %1$s." QUEUE_TABLE " (relation, session_role, role)"
+	owned_execute(QUEUE_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." QUEUE_TABLE " (relation, session_role, role)"
 				  " VALUES ($1, $2, $3) ON CONFLICT (relation) DO UPDATE SET"
 				  " session_role = EXCLUDED.session_role, role = EXCLUDED.role, attempts = 0,"
 				  " requested_at = EXCLUDED.requested_at, begun_at = NULL",
@@ -50,12 +50,12 @@ gsi_enqueue(Oid schema, const GsiRequest *request)
  */
 
 /* Returns the extension's schema, or InvalidOid. */
-static Oid
+static bool
 begin_change(void)
 {
 	background_begin();
 	SPI_connect();
-	return extension_schema();
+	return extension_installed();
 }
 
 static void
@@ -78,17 +78,17 @@ gsi_count_attempt(Oid relid, int change)
 {
 	Oid types[] = {OIDOID, INT4OID};
 	Datum values[] = {ObjectIdGetDatum(relid), Int32GetDatum(change)};
-	Oid schema = begin_change();
+	bool installed = begin_change();
 
-	if (OidIsValid(schema))
-		owned_execute(
-			schema, QUEUE_TABLE,
-			"UPDATE %1$s." QUEUE_TABLE " SET attempts ="
-			" GREATEST(attempts OPERATOR(pg_catalog.+) $2, 0), begun_at ="
-			" CASE WHEN $2 OPERATOR(pg_catalog.>) 0 THEN pg_catalog.clock_timestamp() END"
-			" WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM %1$s." QUEUE_TABLE
-			" WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)",
-			lengthof(types), types, values, NULL);
+	if (installed)
+		owned_execute(QUEUE_TABLE,
+					  "UPDATE " DYN_INTERNAL "." QUEUE_TABLE " SET attempts ="
+					  " GREATEST(attempts OPERATOR(pg_catalog.+) $2, 0), begun_at ="
+					  " CASE WHEN $2 OPERATOR(pg_catalog.>) 0 THEN pg_catalog.clock_timestamp() END"
+					  " WHERE relation OPERATOR(pg_catalog.=) (SELECT relation FROM " DYN_INTERNAL
+					  "." QUEUE_TABLE
+					  " WHERE relation OPERATOR(pg_catalog.=) $1 FOR UPDATE SKIP LOCKED)",
+					  lengthof(types), types, values, NULL);
 	end_change();
 }
 
@@ -101,23 +101,25 @@ gsi_dequeue(Oid relid)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
-	Oid schema = begin_change();
+	bool installed = begin_change();
 
-	if (OidIsValid(schema))
-		owned_execute(schema, QUEUE_TABLE,
-					  "DELETE FROM %1$s." QUEUE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
+	if (installed)
+		owned_execute(QUEUE_TABLE,
+					  "DELETE FROM " DYN_INTERNAL "." QUEUE_TABLE
+					  " WHERE relation OPERATOR(pg_catalog.=) $1",
 					  lengthof(types), types, values, NULL);
 	end_change();
 }
 
 /* Whose table, or role, is gone. */
 static void
-forget_lost(Oid schema)
+forget_lost(void)
 {
-	owned_execute(schema, QUEUE_TABLE,
-				  "DELETE FROM %1$s." QUEUE_TABLE
+	owned_execute(QUEUE_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." QUEUE_TABLE
 				  " WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY("
-				  "SELECT r.relation FROM %1$s." QUEUE_TABLE " r WHERE NOT EXISTS (SELECT FROM"
+				  "SELECT r.relation FROM " DYN_INTERNAL "." QUEUE_TABLE
+				  " r WHERE NOT EXISTS (SELECT FROM"
 				  " pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) r.relation)"
 				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles a"
 				  " WHERE a.oid OPERATOR(pg_catalog.=) r.session_role) FOR UPDATE SKIP LOCKED))",
@@ -129,17 +131,17 @@ forget_lost(Oid schema)
  * are in all.
  */
 static List *
-read_requests(Oid schema, MemoryContext context, int *waiting)
+read_requests(MemoryContext context, int *waiting)
 {
 	MemoryContext old;
 	List *requests = NIL;
 
-	owned_execute(schema, QUEUE_TABLE,
+	owned_execute(QUEUE_TABLE,
 				  "SELECT relation, session_role, role, attempts OPERATOR(pg_catalog.=) 0 OR"
 				  " begun_at OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 5.0"
 				  " OPERATOR(pg_catalog.*) pg_catalog.pow(2.0, LEAST(attempts, 15)"
 				  " OPERATOR(pg_catalog.-) 1)) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()"
-				  " FROM %1$s." QUEUE_TABLE " ORDER BY requested_at, relation",
+				  " FROM " DYN_INTERNAL "." QUEUE_TABLE " ORDER BY requested_at, relation",
 				  0, NULL, NULL, NULL);
 	*waiting = (int) SPI_processed;
 	old = MemoryContextSwitchTo(context);
@@ -160,7 +162,7 @@ read_requests(Oid schema, MemoryContext context, int *waiting)
 	}
 	MemoryContextSwitchTo(old);
 	if (*waiting > 0)
-		forget_lost(schema);
+		forget_lost();
 	return requests;
 }
 
@@ -200,11 +202,9 @@ gsi_start_waiting(void)
 	List *requests = NIL;
 	int waiting = 0;
 	ListCell *cell;
-	Oid schema;
 
-	schema = begin_change();
-	if (OidIsValid(schema))
-		requests = read_requests(schema, context, &waiting);
+	if (begin_change())
+		requests = read_requests(context, &waiting);
 	end_change();
 	MemoryContextSwitchTo(context);
 	foreach (cell, choose(requests))

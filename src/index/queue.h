@@ -16,7 +16,7 @@ typedef struct GsiRequest
 } GsiRequest;
 
 /* queue.c */
-extern void gsi_enqueue(Oid schema, const GsiRequest *request);
+extern void gsi_enqueue(const GsiRequest *request);
 extern void gsi_count_attempt(Oid relid, int change);
 extern void gsi_dequeue(Oid relid);
 

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "index/index.h"
 
 /* ACTIVE if there is nothing left to do. */
@@ -60,7 +61,7 @@ dyn_resume_index(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
-	work->procedure.name = "dyn_resume_index";
+	work->procedure.name = DYN_INTERNAL ".resume_index";
 	gsi_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

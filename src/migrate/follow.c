@@ -38,6 +38,7 @@
 #include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
 #include "work/brief_lock.h"
@@ -327,11 +328,11 @@ create_trigger(const DynTable *table, const char *migration, const char *relatio
 	const char *truncate = trigger_name(migration, "_truncate");
 
 	dyn_execute(psprintf("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
-						 " EXECUTE FUNCTION %s.dyn_migration_changed(%s)",
-						 row, relation, table->extension, quote_literal_cstr(migration)));
+						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_changed(%s)",
+						 row, relation, quote_literal_cstr(migration)));
 	dyn_execute(psprintf("CREATE TRIGGER %s BEFORE TRUNCATE ON %s FOR EACH STATEMENT"
-						 " EXECUTE FUNCTION %s.dyn_migration_truncated(%s)",
-						 truncate, relation, table->extension, quote_literal_cstr(migration)));
+						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_truncated(%s)",
+						 truncate, relation, quote_literal_cstr(migration)));
 	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s, ENABLE ALWAYS TRIGGER %s",
 						 relation, row, truncate));
 }

@@ -37,6 +37,7 @@
 
 #include "actions/actions.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
@@ -731,7 +732,7 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || trigger->tg_trigger->tgnargs != 1)
-		refuse_call("dyn_migration_changed", "an AFTER row");
+		refuse_call(DYN_INTERNAL ".migration_changed", "an AFTER row");
 	change.source = trigger->tg_relation;
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 	{
@@ -758,7 +759,7 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ||
 		trigger->tg_trigger->tgnargs != 1)
-		refuse_call("dyn_migration_truncated", "a TRUNCATE");
+		refuse_call(DYN_INTERNAL ".migration_truncated", "a TRUNCATE");
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",

@@ -137,17 +137,18 @@ dyn_migration_step_list(PG_FUNCTION_ARGS)
 static char *
 problems_sql(void)
 {
-	const char *schema = quote_identifier(get_namespace_name(extension_schema()));
+	const char *schema = extension_schema();
 
 	return psprintf("SELECT p.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
-					" FROM %s.dyn_job_problems AS p LEFT JOIN %s.dyn_migration_step_list($1) AS s"
+					" FROM %s.dyn_job_problems AS p LEFT JOIN " DYN_INTERNAL
+					".migration_steps($1) AS s"
 					" ON s.step OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
 					" OPERATOR(pg_catalog.=) p.relation::pg_catalog.oid"
 					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
 					" %s.dyn_jobs AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
 					" AND l.name OPERATOR(pg_catalog.=) $1)"
 					" ORDER BY s.number, p.noted_at, p.\"row\"",
-					schema, schema, schema);
+					schema, schema);
 }
 
 PG_FUNCTION_INFO_V1(dyn_migration_problems);

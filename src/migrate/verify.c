@@ -13,6 +13,7 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
+#include "ground/extension.h"
 #include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
@@ -189,8 +190,8 @@ items_sql(const Comparison *c, bool of_entities)
 {
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 	const char *key =
-		psprintf("%s.dyn_migration_key(%s, %s, %s)", c->table->extension,
-				 quote_literal_cstr(c->migration->name), item, of_entities ? "false" : "true");
+		psprintf(DYN_INTERNAL ".migration_key(%s, %s, %s)", quote_literal_cstr(c->migration->name),
+				 item, of_entities ? "false" : "true");
 
 	return psprintf("(SELECT %s AS item, %s AS key FROM %s%s)", item, key, c->table->qualified,
 					of_entities ? psprintf(" WHERE %s IS NOT NULL", key) : "");

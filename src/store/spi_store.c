@@ -16,6 +16,7 @@
 
 #include "catalog/unchanged.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "store/spi_store.h"
 
 /* Statement shapes; those of ranges are in spi_range.c. */
@@ -126,8 +127,7 @@ append_statement(StringInfo sql, const DynTable *table, Shape shape)
 			appendStringInfo(sql, "UPDATE SET %s = EXCLUDED.%s WHERE false", item, item);
 			break;
 		case CHANGE:
-			append_update(sql, table,
-						  psprintf("%s.dyn_store_change($1, %s)", table->extension, item));
+			append_update(sql, table, psprintf(DYN_INTERNAL ".store_change($1, %s)", item));
 			break;
 		case REPLACE:
 			append_update(sql, table, "$1");
@@ -330,8 +330,9 @@ dyn_store_change(PG_FUNCTION_ARGS)
 	while (change != NULL && change->number != (uint64) PG_GETARG_INT64(0))
 		change = change->outer;
 	if (change == NULL)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("\"dyn_store_change\" is called by dynamo_table alone")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("\"" DYN_INTERNAL ".store_change\" is called by dynamo_table alone")));
 	old = MemoryContextSwitchTo(change->context);
 	item = change->change(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1)), change->arg);
 	MemoryContextSwitchTo(old);

@@ -23,7 +23,7 @@
 #include "store/store.h"
 #include "store/token.h"
 
-#define TOKEN_TABLE "dyn_transact_tokens"
+#define TOKEN_TABLE "transact_tokens"
 
 /* Expired tokens that a call clears away: more than it adds. */
 #define CLEAR_AT_ONCE "10"
@@ -176,7 +176,7 @@ token_claim(const DynTable *table, text *token, bytea *request)
 		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(request),
 		 TimestampTzGetDatum(now),
 		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC)}};
-	Oid relid = owned_table(table->extension_namespace, TOKEN_TABLE);
+	Oid relid = owned_table(TOKEN_TABLE);
 
-	return claim_as_owner(psprintf("%s.%s", table->extension, TOKEN_TABLE), relid, &arguments);
+	return claim_as_owner(DYN_INTERNAL "." TOKEN_TABLE, relid, &arguments);
 }

@@ -2,7 +2,7 @@
  * collect.c
  *	  Collecting: rounds that move records of changes from the slot into the extension's tables.
  *
- * One transaction stores the records of a round and how far it has come, in dyn_stream_state; the
+ * One transaction stores the records of a round and how far it has come, in stream_state; the
  * next round goes on there, whatever happens meanwhile, so each record is stored exactly once.  What the
  * slot says comes behind: it is told only when the transaction is safe on disk, and may forget then
  * what was decoded.  So it is never ahead of the records, and if it is behind them, decoding
@@ -10,7 +10,7 @@
  *
  * Its records are rows that logical decoding leaves out, so collecting gives nothing to collect.
  *
- * Lock order: STREAM_LOCK_SLOT, the row of dyn_stream_state, a partition.  A partition is dropped in a
+ * Lock order: STREAM_LOCK_SLOT, the row of stream_state, a partition.  A partition is dropped in a
  * transaction of its own.
  */
 #include "postgres.h"
@@ -75,9 +75,9 @@ read_state(StreamCollector *collector)
 	Datum values[] = {ObjectIdGetDatum(MyDatabaseId)};
 	StreamState *state = &collector->state;
 
-	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
-					  "SELECT collected, collected_at, records_at FROM %1$s." STREAM_STATE_TABLE
-					  " WHERE database = $1",
+	if (owned_execute(STREAM_STATE_TABLE,
+					  "SELECT collected, collected_at, records_at FROM " DYN_INTERNAL
+					  "." STREAM_STATE_TABLE " WHERE database = $1",
 					  1, types, values, NULL) != 1)
 		stream_fail_slot(STREAM_NOT_SET_UP);
 	state->collected = DatumGetLSN(owned_value(1));
@@ -96,8 +96,8 @@ write_state(StreamCollector *collector, const StreamState *next)
 		TimestampTzGetDatum(next->records_at), TimestampTzGetDatum(next->last_commit)};
 	const char *nulls = next->last_commit == 0 ? "     n" : NULL;
 
-	if (owned_execute(collector->schema, STREAM_STATE_TABLE,
-					  "UPDATE %1$s." STREAM_STATE_TABLE
+	if (owned_execute(STREAM_STATE_TABLE,
+					  "UPDATE " DYN_INTERNAL "." STREAM_STATE_TABLE
 					  " SET collected = $3, collected_at = $4, records_at = $5, last_commit = "
 					  "coalesce($6, last_commit) WHERE database = $1 AND collected = $2",
 					  lengthof(types), types, values, nulls) != 1)
@@ -187,7 +187,7 @@ write_gaps(StreamCollector *collector, TimestampTz noticed)
 		const StreamSpot *spot = lfirst(cell);
 		char *table = OidIsValid(spot->relid) ? get_rel_name(spot->relid) : NULL;
 
-		stream_gap_write(collector->schema, spot->lsn, spot->lsn + 1, noticed, spot->relid);
+		stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 OidIsValid(spot->relid)
@@ -210,7 +210,7 @@ write_ends(StreamCollector *collector)
 	{
 		const StreamEnd *end = lfirst(cell);
 
-		stream_end_write(collector->schema, end->relid, end->stream, end->lsn);
+		stream_end_write(end->relid, end->stream, end->lsn);
 	}
 }
 
@@ -223,7 +223,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 	write_state(collector, next);
 	if (round->records > 0)
 	{
-		stream_partition_for(collector->schema, round->collected, &collector->partition);
+		stream_partition_for(round->collected, &collector->partition);
 		stream_append(collector->partition.relid, collector->decoder);
 		stream_notify(round);
 	}
@@ -304,7 +304,7 @@ stream_collect_rest(StreamCollector *collector)
 		CHECK_FOR_INTERRUPTS();
 		collector->begin();
 		begin_writing();
-		dropped = stream_trim(collector->schema, time);
+		dropped = stream_trim(time);
 		commit_writing(collector);
 	}
 	collector->trimmed = time;
@@ -315,9 +315,9 @@ stream_collect_rest(StreamCollector *collector)
  */
 
 static TupleDesc
-record_row(Oid schema)
+record_row(void)
 {
-	Relation rel = table_open(owned_table(schema, STREAM_RECORDS_TABLE), AccessShareLock);
+	Relation rel = table_open(owned_table(STREAM_RECORDS_TABLE), AccessShareLock);
 	TupleDesc row = CreateTupleDescCopy(RelationGetDescr(rel));
 
 	if (row->natts != RECORD_COLUMNS)
@@ -333,12 +333,11 @@ static void
 open_decoder(StreamCollector *collector)
 {
 	SPI_connect();
-	stream_require_slot(collector->schema);
+	stream_require_slot();
 	read_state(collector);
 	SPI_finish();
 	CheckLogicalDecodingRequirements();
-	collector->decoder =
-		stream_decoder_open(collector->state.collected, record_row(collector->schema));
+	collector->decoder = stream_decoder_open(collector->state.collected, record_row());
 }
 
 /*

@@ -15,7 +15,7 @@ typedef struct StreamPartition
 	TimestampTz upper;
 } StreamPartition;
 
-/* The database's row of dyn_stream_state. */
+/* The database's row of stream_state. */
 typedef struct StreamState
 {
 	XLogRecPtr collected;
@@ -45,7 +45,6 @@ typedef struct StreamCollector
 	void (*begin)(void);
 	void (*commit)(void);
 
-	Oid schema; /* the extension's */
 	StreamState state; /* the row's contents; no other session changes it meanwhile */
 	StreamDecoder *decoder;
 	StreamPartition partition; /* the last one that was written to */
@@ -73,7 +72,7 @@ extern void stream_append(Oid partition, StreamDecoder *decoder);
 extern void stream_notify(const StreamRound *round);
 
 /* partition.c */
-extern void stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition);
-extern bool stream_trim(Oid schema, TimestampTz time);
+extern void stream_partition_for(TimestampTz time, StreamPartition *partition);
+extern bool stream_trim(TimestampTz time);
 
 #endif

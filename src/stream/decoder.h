@@ -16,7 +16,7 @@
 typedef struct StreamRound
 {
 	TimestampTz collected; /* of its records */
-	Tuplestorestate *tuples; /* rows of dyn_stream_records; goes with the transaction */
+	Tuplestorestate *tuples; /* rows of stream_records; goes with the transaction */
 	uint64 records;
 	uint64 bytes;
 	TimestampTz last_commit;
@@ -43,7 +43,7 @@ typedef struct StreamDecoder
 	LogicalDecodingContext *decoding;
 	OutputPluginCallbacks plugin; /* its own callbacks */
 	StreamAttempt attempt;
-	TupleDesc row; /* of dyn_stream_records */
+	TupleDesc row; /* of stream_records */
 	XLogRecPtr skipped; /* commits before this place were collected before */
 	XLogRecPtr reached; /* all that begins before this place was read */
 	XLogRecPtr seen; /* all that ends before this place was read */

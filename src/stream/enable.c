@@ -106,9 +106,9 @@ new_label(const DynTable *table, const DynSettings *settings)
 
 	if (settings->nstreams > 0)
 		label = Max(label, settings->streams[settings->nstreams - 1].label + 1);
-	owned_execute(table->extension_namespace, STREAM_GAPS_TABLE,
-				  "SELECT pg_catalog.max(noticed) FROM %1$s." STREAM_GAPS_TABLE, 0, NULL, NULL,
-				  NULL);
+	owned_execute(STREAM_GAPS_TABLE,
+				  "SELECT pg_catalog.max(noticed) FROM " DYN_INTERNAL "." STREAM_GAPS_TABLE, 0,
+				  NULL, NULL, NULL);
 	noticed = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	if (!isnull)
 		label = Max(label, stream_milliseconds(DatumGetTimestampTz(noticed)) + 1);
@@ -168,7 +168,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 		fail_stream(name, "Table already has an enabled stream");
 	shape = dyn_shape_of(rel, table);
 	SPI_connect();
-	stream_require_slot_to_enable(table->extension_namespace);
+	stream_require_slot_to_enable();
 	label = new_label(table, &shape->settings);
 	add_stream(&shape->settings, label, view, shards > 0 ? shards : dyn_stream_shards);
 	forget_expired(&shape->settings);

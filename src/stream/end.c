@@ -17,13 +17,13 @@
 
 /* Connected to SPI.  The first end that is written stays. */
 void
-stream_end_write(Oid schema, Oid relid, int64 label, XLogRecPtr lsn)
+stream_end_write(Oid relid, int64 label, XLogRecPtr lsn)
 {
 	Oid types[] = {OIDOID, INT8OID, PG_LSNOID};
 	Datum values[] = {ObjectIdGetDatum(relid), Int64GetDatum(label), LSNGetDatum(lsn)};
 
-	owned_execute(schema, STREAM_ENDS_TABLE,
-				  "INSERT INTO %1$s." STREAM_ENDS_TABLE " (relation, stream, lsn)"
+	owned_execute(STREAM_ENDS_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_ENDS_TABLE " (relation, stream, lsn)"
 				  " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 				  lengthof(types), types, values, NULL);
 }

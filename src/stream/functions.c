@@ -144,7 +144,6 @@ dyn_collect_streams(PG_FUNCTION_ARGS)
 	uint64 records;
 
 	connect_to_collect(fcinfo);
-	collector.schema = extension_schema();
 	commit();
 	records = collect_or_wait(&collector, end_of_wal());
 	SPI_finish();

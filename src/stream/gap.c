@@ -16,14 +16,14 @@
  * before the time; relid: of one table alone, InvalidOid: of any.
  */
 void
-stream_gap_write(Oid schema, XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
+stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid)
 {
 	Oid types[] = {PG_LSNOID, PG_LSNOID, TIMESTAMPTZOID, OIDOID};
 	Datum values[] = {LSNGetDatum(after), LSNGetDatum(before), TimestampTzGetDatum(noticed),
 					  ObjectIdGetDatum(relid)};
 
-	owned_execute(schema, STREAM_GAPS_TABLE,
-				  "INSERT INTO %1$s." STREAM_GAPS_TABLE
+	owned_execute(STREAM_GAPS_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_GAPS_TABLE
 				  " (after_lsn, before_lsn, noticed, relation)"
 				  " VALUES ($1, $2, $3, nullif($4, 0))",
 				  lengthof(types), types, values, NULL);

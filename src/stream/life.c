@@ -39,7 +39,6 @@ typedef struct Life
 {
 	const char *procedure;
 	int failover; /* of a slot that it makes; -1: not said */
-	Oid schema; /* the extension's */
 	StreamSlot slot;
 	volatile bool has_slot; /* its lock */
 } Life;
@@ -148,13 +147,13 @@ drop_slot(void)
 static void
 truncate_records(const Life *life)
 {
-	Oid parent = owned_table(life->schema, STREAM_RECORDS_TABLE);
+	Oid parent = owned_table(STREAM_RECORDS_TABLE);
 	ListCell *cell;
 
 	foreach (cell, find_inheritance_children(parent, NoLock))
 		owned_refuse_triggers(lfirst_oid(cell));
-	owned_execute(life->schema, STREAM_RECORDS_TABLE, "TRUNCATE %1$s." STREAM_RECORDS_TABLE, 0,
-				  NULL, NULL, NULL);
+	owned_execute(STREAM_RECORDS_TABLE, "TRUNCATE " DYN_INTERNAL "." STREAM_RECORDS_TABLE, 0, NULL,
+				  NULL, NULL);
 }
 
 /* All that was collected, also of another database, of which this is a copy. */
@@ -166,9 +165,8 @@ clear_tables(const Life *life)
 
 	truncate_records(life);
 	for (int i = 0; i < lengthof(tables); i++)
-		owned_execute_sql(life->schema, tables[i],
-						  psprintf("DELETE FROM %s.%s", owned_schema_name(life->schema), tables[i]),
-						  0, NULL, NULL, NULL);
+		owned_execute(tables[i], psprintf("DELETE FROM " DYN_INTERNAL ".%s", tables[i]), 0, NULL,
+					  NULL, NULL);
 }
 
 /*
@@ -186,7 +184,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	survey_streams(&streams);
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
-	stream_gap_write(life->schema, after, before, noticed, InvalidOid);
+	stream_gap_write(after, before, noticed, InvalidOid);
 	/*
 	 * disabling a stream locks the slot's life cycle, so these streams were disabled before the new
 	 * slot begins
@@ -195,7 +193,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	{
 		const StreamOfTable *stream = lfirst(cell);
 
-		stream_end_write(life->schema, stream->relid, stream->label, before);
+		stream_end_write(stream->relid, stream->label, before);
 	}
 }
 
@@ -208,8 +206,8 @@ write_state(const Life *life, XLogRecPtr collected)
 					  DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  LSNGetDatum(collected), TimestampTzGetDatum(GetCurrentTimestamp())};
 
-	owned_execute(life->schema, STREAM_STATE_TABLE,
-				  "INSERT INTO %1$s." STREAM_STATE_TABLE
+	owned_execute(STREAM_STATE_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." STREAM_STATE_TABLE
 				  " AS s (database, slot, collected, collected_at, records_at)"
 				  " VALUES ($1, $2, $3, $4, $4) ON CONFLICT (database) DO UPDATE"
 				  " SET collected = EXCLUDED.collected, collected_at = EXCLUDED.collected_at,"
@@ -250,8 +248,7 @@ static void
 look(Life *life)
 {
 	procedure_commit(NULL);
-	life->schema = extension_schema();
-	stream_look(life->schema, &life->slot);
+	stream_look(&life->slot);
 }
 
 /*

@@ -41,7 +41,7 @@
 #include "ground/compat.h"
 #include "stream/read.h"
 
-/* Columns of the index of dyn_stream_records. */
+/* Columns of the index of stream_records. */
 enum
 {
 	INDEX_RELATION = 1,
@@ -51,7 +51,7 @@ enum
 	INDEX_SHARD
 };
 
-/* dyn_stream_gaps, dyn_stream_trimmed, dyn_stream_ends, dyn_stream_state */
+/* stream_gaps, stream_trimmed, stream_ends, stream_state */
 enum
 {
 	GAP_AFTER = 1,
@@ -113,16 +113,15 @@ list_partitions(StreamLog *log)
 
 /*
  * Opens the records for reading: AccessShareLock on their table, and snapshots, of which the
- * transaction's becomes the active one.  schema is the extension's.  The caller has checked the
- * right to read, and ends with stream_log_close().
+ * transaction's becomes the active one.  The caller has checked the right to read, and ends with
+ * stream_log_close().
  */
 void
-stream_log_open(StreamLog *log, Oid schema)
+stream_log_open(StreamLog *log)
 {
 	List *indexes;
 
-	log->schema = schema;
-	log->records = table_open(owned_table(schema, STREAM_RECORDS_TABLE), AccessShareLock);
+	log->records = table_open(owned_table(STREAM_RECORDS_TABLE), AccessShareLock);
 	log->snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	/* a session that holds the lock already processes no invalidations by taking it again */
 	AcceptInvalidationMessages();
@@ -357,7 +356,7 @@ static void
 read_rows(const StreamLog *log, const char *name, Snapshot snapshot, ScanKey key, int nkeys,
 		  RowCallback callback, void *arg)
 {
-	Relation rel = table_open(owned_table(log->schema, name), AccessShareLock);
+	Relation rel = table_open(owned_table(name), AccessShareLock);
 	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, snapshot, nkeys, key);
 	HeapTuple row;
 

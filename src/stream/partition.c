@@ -1,17 +1,18 @@
 /*
  * partition.c
- *	  The partitions of dyn_stream_records: made when they are needed, dropped when they have expired.
+ *	  The partitions of stream_records: made when they are needed, dropped when they have expired.
  *
  * Partitions are spans of the time of collection, which never goes back, so only the newest one is
  * written to, and none is when it has expired.  They are members of the extension, like the table,
  * so that no dump has them.
  *
- * Lock order: dyn_stream_records, then a partition, then rows of dyn_stream_trimmed.
+ * Lock order: stream_records, then a partition, then rows of stream_trimmed.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -35,7 +36,7 @@
 static const int widths[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
 							 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
 
-#define NAME_FORMAT "dyn_stream_records_%04d%02d%02d%02d%02d%02d"
+#define NAME_FORMAT STREAM_RECORDS_TABLE "_%04d%02d%02d%02d%02d%02d"
 
 /*
  * The partitions that there are
@@ -128,15 +129,17 @@ choose_bounds(List *partitions, TimestampTz time, StreamPartition *partition)
 
 /* As a table, whose row type has the name as well. */
 static bool
-is_taken(Oid schema, const char *name)
+is_taken(const char *name)
 {
+	Oid schema = get_namespace_oid(DYN_INTERNAL, false);
+
 	return OidIsValid(get_relname_relid(name, schema)) ||
 		   SearchSysCacheExists2(TYPENAMENSP, CStringGetDatum(name), ObjectIdGetDatum(schema));
 }
 
 /* By the lower bound, in UTC; with a number behind it if others have taken that. */
 static char *
-choose_name(Oid schema, TimestampTz lower)
+choose_name(TimestampTz lower)
 {
 	char *name;
 	char *chosen;
@@ -148,7 +151,7 @@ choose_name(Oid schema, TimestampTz lower)
 	name =
 		psprintf(NAME_FORMAT, tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 	chosen = name;
-	for (int i = 1; is_taken(schema, chosen); i++)
+	for (int i = 1; is_taken(chosen); i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		chosen = psprintf("%s_%d", name, i);
@@ -157,20 +160,20 @@ choose_name(Oid schema, TimestampTz lower)
 }
 
 static const char *
-in_schema(Oid schema, const char *name)
+qualified(const char *name)
 {
-	return quote_qualified_identifier(get_namespace_name(schema), name);
+	return quote_qualified_identifier(DYN_INTERNAL, name);
 }
 
 static void
-execute(Oid schema, const char *sql)
+execute(const char *sql)
 {
-	(void) owned_execute_sql(schema, STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
+	(void) owned_execute(STREAM_RECORDS_TABLE, sql, 0, NULL, NULL, NULL);
 }
 
 /* Default privileges may have given some to others. */
 static void
-revoke_rights(Oid schema, Oid relid, const char *table)
+revoke_rights(Oid relid, const char *table)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
@@ -178,37 +181,36 @@ revoke_rights(Oid schema, Oid relid, const char *table)
 						   " ELSE quote_ident(pg_get_userbyid(a.grantee)) END"
 						   " FROM pg_class c, aclexplode(c.relacl) a"
 						   " WHERE c.oid = $1 AND a.grantee <> c.relowner";
-	uint64 n = owned_execute_sql(schema, STREAM_RECORDS_TABLE, grantees, 1, types, values, NULL);
+	uint64 n = owned_execute(STREAM_RECORDS_TABLE, grantees, 1, types, values, NULL);
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
-		execute(schema, psprintf("REVOKE ALL ON %s FROM %s CASCADE", table,
-								 SPI_getvalue(found->vals[i], found->tupdesc, 1)));
+		execute(psprintf("REVOKE ALL ON %s FROM %s CASCADE", table,
+						 SPI_getvalue(found->vals[i], found->tupdesc, 1)));
 }
 
 /* Both bounds are whole seconds. */
 static void
-create_partition(Oid schema, StreamPartition *partition)
+create_partition(StreamPartition *partition)
 {
-	char *name = choose_name(schema, partition->lower);
-	const char *table = in_schema(schema, name);
-	const char *records = in_schema(schema, STREAM_RECORDS_TABLE);
+	char *name = choose_name(partition->lower);
+	const char *table = qualified(name);
+	const char *records = qualified(STREAM_RECORDS_TABLE);
 
-	execute(schema, psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
-							 " USING heap",
-							 table, records));
+	execute(psprintf("CREATE TABLE %s (LIKE %s INCLUDING STORAGE INCLUDING COMPRESSION)"
+					 " USING heap",
+					 table, records));
 	CommandCounterIncrement();
-	partition->relid = owned_table(schema, name);
-	revoke_rights(schema, partition->relid, table);
-	execute(schema, psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
+	partition->relid = owned_table(name);
+	revoke_rights(partition->relid, table);
+	execute(psprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table));
 	/* no lock that keeps readers out */
 	execute(
-		schema,
 		psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (to_timestamp(" INT64_FORMAT
 				 ")) TO (to_timestamp(" INT64_FORMAT "))",
 				 records, table, (int64) timestamptz_to_time_t(partition->lower),
 				 (int64) timestamptz_to_time_t(partition->upper)));
-	execute(schema, psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
+	execute(psprintf("ALTER EXTENSION dynamo_table ADD TABLE %s", table));
 }
 
 static bool
@@ -222,7 +224,7 @@ contains(const StreamPartition *partition, TimestampTz time)
  * first.  In a transaction that is connected to SPI.
  */
 void
-stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition)
+stream_partition_for(TimestampTz time, StreamPartition *partition)
 {
 	List *partitions;
 	ListCell *cell;
@@ -230,7 +232,7 @@ stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition)
 	if (OidIsValid(partition->relid) && contains(partition, time) &&
 		SearchSysCacheExists1(RELOID, ObjectIdGetDatum(partition->relid)))
 		return;
-	partitions = list_partitions(owned_table(schema, STREAM_RECORDS_TABLE));
+	partitions = list_partitions(owned_table(STREAM_RECORDS_TABLE));
 	foreach (cell, partitions)
 	{
 		*partition = *(StreamPartition *) lfirst(cell);
@@ -238,7 +240,7 @@ stream_partition_for(Oid schema, TimestampTz time, StreamPartition *partition)
 			return;
 	}
 	choose_bounds(partitions, time, partition);
-	create_partition(schema, partition);
+	create_partition(partition);
 }
 
 /*
@@ -281,12 +283,12 @@ oldest_expired(Oid parent, TimestampTz time)
  * very many records, and few streams.
  */
 static void
-note_last_records(Oid schema, const char *name)
+note_last_records(const char *name)
 {
-	const char *table = in_schema(schema, name);
+	const char *table = qualified(name);
 
-	(void) owned_execute_sql(
-		schema, STREAM_TRIMMED_TABLE,
+	(void) owned_execute(
+		STREAM_TRIMMED_TABLE,
 		psprintf("INSERT INTO %s AS t (relation, stream, lsn, ordinal)"
 				 " WITH RECURSIVE last AS ((SELECT relation, stream, lsn, ordinal FROM %s"
 				 " ORDER BY relation DESC, stream DESC, lsn DESC, ordinal DESC LIMIT 1)"
@@ -298,32 +300,32 @@ note_last_records(Oid schema, const char *name)
 				 " ON CONFLICT (relation, stream) DO UPDATE SET lsn = EXCLUDED.lsn, ordinal = "
 				 "EXCLUDED.ordinal"
 				 " WHERE (EXCLUDED.lsn, EXCLUDED.ordinal) > (t.lsn, t.ordinal)",
-				 in_schema(schema, STREAM_TRIMMED_TABLE), table, table),
+				 qualified(STREAM_TRIMMED_TABLE), table, table),
 		0, NULL, NULL, NULL);
 }
 
 /* A member of an extension cannot be dropped, so it leaves that first. */
 static void
-drop_partition(Oid schema, const char *name)
+drop_partition(const char *name)
 {
-	const char *table = in_schema(schema, name);
+	const char *table = qualified(name);
 
-	execute(schema, psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
-	execute(schema, psprintf("DROP TABLE %s", table));
+	execute(psprintf("ALTER EXTENSION dynamo_table DROP TABLE %s", table));
+	execute(psprintf("DROP TABLE %s", table));
 }
 
 /*
  * What no stream can ask for.  Gaps stay: a reader may come from before any of them, and there are few.
  */
 static void
-forget_what_is_over(Oid schema)
+forget_what_is_over(void)
 {
-	(void) owned_execute(schema, STREAM_TRIMMED_TABLE,
-						 "DELETE FROM %1$s." STREAM_TRIMMED_TABLE
+	(void) owned_execute(STREAM_TRIMMED_TABLE,
+						 "DELETE FROM " DYN_INTERNAL "." STREAM_TRIMMED_TABLE
 						 " t WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = t.relation)",
 						 0, NULL, NULL, NULL);
-	(void) owned_execute(schema, STREAM_ENDS_TABLE,
-						 "DELETE FROM %1$s." STREAM_ENDS_TABLE
+	(void) owned_execute(STREAM_ENDS_TABLE,
+						 "DELETE FROM " DYN_INTERNAL "." STREAM_ENDS_TABLE
 						 " e WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation)",
 						 0, NULL, NULL, NULL);
 }
@@ -334,9 +336,9 @@ forget_what_is_over(Oid schema)
  * transaction of its own that is connected to SPI.
  */
 bool
-stream_trim(Oid schema, TimestampTz time)
+stream_trim(TimestampTz time)
 {
-	Oid parent = owned_table(schema, STREAM_RECORDS_TABLE);
+	Oid parent = owned_table(STREAM_RECORDS_TABLE);
 	StreamPartition *partition = oldest_expired(parent, time);
 	char *name;
 
@@ -346,9 +348,8 @@ stream_trim(Oid schema, TimestampTz time)
 	name = get_rel_name(partition->relid);
 	if (name == NULL)
 		return false;
-	name = pstrdup(quote_identifier(name));
-	note_last_records(schema, name);
-	drop_partition(schema, name);
-	forget_what_is_over(schema);
+	note_last_records(name);
+	drop_partition(name);
+	forget_what_is_over();
 	return true;
 }

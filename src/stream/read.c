@@ -198,7 +198,7 @@ stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCall
 	ReadProgress progress = {read, callback, arg};
 	StreamLog log;
 
-	stream_log_open(&log, target->schema);
+	stream_log_open(&log);
 	read_log(&log, target, &progress, result);
 	stream_log_close(&log);
 }
@@ -209,7 +209,7 @@ stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
 {
 	StreamLog log;
 
-	stream_log_open(&log, target->schema);
+	stream_log_open(&log);
 	*first = find_floor(&log, target);
 	*last = *first;
 	(void) stream_log_last(&log, target->relid, target->stream.label, last);

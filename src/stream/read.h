@@ -20,7 +20,6 @@ typedef struct StreamPosition
 typedef struct StreamTarget
 {
 	Oid relid;
-	Oid schema; /* of the extension */
 	ItemSpan table; /* as the caller names it */
 	DynStream stream;
 	int nolder; /* streams of the table before this one that are still listed */
@@ -67,7 +66,6 @@ extern void stream_check_reader(Relation rel);
 /* What was collected, as one snapshot shows it. */
 typedef struct StreamLog
 {
-	Oid schema;
 	Relation records; /* partitioned */
 	Oid index;
 	int npartitions;
@@ -95,7 +93,7 @@ typedef struct StreamScan
 	int shard; /* -1: all */
 } StreamScan;
 
-extern void stream_log_open(StreamLog *log, Oid schema);
+extern void stream_log_open(StreamLog *log);
 extern void stream_log_close(StreamLog *log);
 extern bool stream_log_scan(const StreamLog *log, const StreamScan *scan,
 							StreamRecordCallback callback, void *arg);

@@ -163,8 +163,7 @@ open_collector(StreamCollector *collector)
 	bool opened;
 
 	begin();
-	collector->schema = extension_schema();
-	opened = OidIsValid(collector->schema) && stream_collector_open(collector);
+	opened = extension_installed() && stream_collector_open(collector);
 	commit();
 	return opened;
 }

@@ -51,18 +51,20 @@ state_of_name(const char *name)
 	elog(ERROR, "unknown state of a slot: %s", name);
 }
 
-/* schema: the extension's. */
+/* Sets *slot to what the view dyn_stream_slots says.  The caller is connected to SPI. */
 void
-stream_look(Oid schema, StreamSlot *slot)
+stream_look(StreamSlot *slot)
 {
-	owned_execute(schema, STREAM_STATE_TABLE,
-				  "SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
-				  " FROM pg_catalog.pg_replication_slots r"
-				  " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
-				  " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
-				  " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
-				  " FROM %1$s.dyn_stream_slots s",
-				  0, NULL, NULL, NULL);
+	owned_execute(
+		STREAM_STATE_TABLE,
+		psprintf("SELECT s.state, s.collected_lsn, s.confirmed_lsn, s.failover, EXISTS (SELECT"
+				 " FROM pg_catalog.pg_replication_slots r"
+				 " WHERE r.slot_name OPERATOR(pg_catalog.=) s.slot_name"
+				 " AND r.plugin OPERATOR(pg_catalog.=) '" STREAM_PLUGIN "'"
+				 " AND r.database OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+				 " FROM %s.dyn_stream_slots s",
+				 extension_schema()),
+		0, NULL, NULL, NULL);
 	*slot = (StreamSlot){
 		.state = state_of_name(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
 		.collected = DatumGetLSN(owned_value(2)),
@@ -115,15 +117,15 @@ stream_fail_slot(StreamSlotState state)
 }
 
 /*
- * Raises an error unless change streams are ready in the current database.  schema is the
- * extension's; the caller is connected to SPI.
+ * Raises an error unless change streams are ready in the current database.  The caller is connected
+ * to SPI.
  */
 void
-stream_require_slot(Oid schema)
+stream_require_slot(void)
 {
 	StreamSlot slot;
 
-	stream_look(schema, &slot);
+	stream_look(&slot);
 	if (slot.state != STREAM_READY)
 		stream_fail_slot(slot.state);
 }
@@ -133,12 +135,12 @@ stream_require_slot(Oid schema)
  * would repeat for ever a request that failed with no exception of DynamoDB's.
  */
 void
-stream_require_slot_to_enable(Oid schema)
+stream_require_slot_to_enable(void)
 {
 	SlotProblem problem;
 	StreamSlot slot;
 
-	stream_look(schema, &slot);
+	stream_look(&slot);
 	if (slot.state == STREAM_READY)
 		return;
 	problem = describe_problem(slot.state);

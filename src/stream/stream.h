@@ -46,13 +46,13 @@
 #define STREAM_PLUGIN "dynamo_table"
 #define STREAM_SLOT "dynamo_table_%u"
 
-#define STREAM_RECORDS_TABLE "dyn_stream_records"
-#define STREAM_STATE_TABLE "dyn_stream_state"
-#define STREAM_GAPS_TABLE "dyn_stream_gaps"
-#define STREAM_TRIMMED_TABLE "dyn_stream_trimmed"
-#define STREAM_ENDS_TABLE "dyn_stream_ends"
+#define STREAM_RECORDS_TABLE "stream_records"
+#define STREAM_STATE_TABLE "stream_state"
+#define STREAM_GAPS_TABLE "stream_gaps"
+#define STREAM_TRIMMED_TABLE "stream_trimmed"
+#define STREAM_ENDS_TABLE "stream_ends"
 
-/* The columns of dyn_stream_records, from 0 on. */
+/* The columns of stream_records, from 0 on. */
 enum
 {
 	RECORD_RELATION,
@@ -117,15 +117,14 @@ typedef struct StreamSlot
 
 extern char *stream_slot_name(void);
 extern void stream_require_replication(const char *procedure);
-extern void stream_look(Oid schema, StreamSlot *slot);
+extern void stream_look(StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
-extern void stream_require_slot(Oid schema);
-extern void stream_require_slot_to_enable(Oid schema);
+extern void stream_require_slot(void);
+extern void stream_require_slot_to_enable(void);
 
 /* end.c, gap.c */
-extern void stream_end_write(Oid schema, Oid relid, int64 label, XLogRecPtr lsn);
-extern void stream_gap_write(Oid schema, XLogRecPtr after, XLogRecPtr before, TimestampTz noticed,
-							 Oid relid);
+extern void stream_end_write(Oid relid, int64 label, XLogRecPtr lsn);
+extern void stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

@@ -77,7 +77,6 @@ stream_set_target(StreamTarget *target, const DynTable *table, const DynStream *
 				  ItemSpan name)
 {
 	target->relid = table->relid;
-	target->schema = table->extension_namespace;
 	target->table = name;
 	target->stream = *stream;
 	target->nolder = (int) (stream - table->settings.streams);

@@ -15,6 +15,7 @@
 
 #include "catalog/resource.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "index/index.h"
 #include "ttl/service.h"
 #include "ttl/ttl.h"
@@ -218,7 +219,7 @@ dyn_ttl_resume(PG_FUNCTION_ARGS)
 {
 	GsiWork *work = palloc0(sizeof(GsiWork));
 
-	ttl_begin_work(work, "dyn_ttl_resume");
+	ttl_begin_work(work, DYN_INTERNAL ".resume_ttl");
 	gsi_run(work, fcinfo, true, resume);
 	PG_RETURN_VOID();
 }

@@ -66,7 +66,7 @@ begin(TtlSweep *sweep, TtlState *state)
 
 	if (rel == NULL)
 		return false;
-	ttl_read_state(table->extension_namespace, sweep->relid, state);
+	ttl_read_state(sweep->relid, state);
 	relation_close(rel, NoLock);
 	if (sweep->limits.background)
 	{
@@ -121,12 +121,12 @@ note(TtlSweep *sweep, TtlState *state)
 
 /* Of a sweep that was cut off by its error. */
 void
-ttl_note_failure(Oid schema, TtlSweep *sweep)
+ttl_note_failure(TtlSweep *sweep)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TtlState state;
 
-	ttl_read_state(schema, sweep->relid, &state);
+	ttl_read_state(sweep->relid, &state);
 	state.swept = now;
 	count_failures(sweep, &state, now);
 	sweep->retry_at = state.retry_at;

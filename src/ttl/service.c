@@ -61,7 +61,7 @@ typedef struct Worker
 {
 	MemoryContext context; /* outlives transactions */
 	Visit *visit;
-	Oid schema; /* of the extension; InvalidOid: it is not installed */
+	bool installed; /* the extension is, in this database */
 	List *tables;
 	Turn *turns; /* in the order of owners, and of the times at which they were due */
 	int nturns;
@@ -73,9 +73,9 @@ look_around(Worker *worker)
 {
 	background_begin();
 	SPI_connect();
-	worker->schema = extension_schema();
+	worker->installed = extension_installed();
 	MemoryContextSwitchTo(worker->context);
-	if (OidIsValid(worker->schema))
+	if (worker->installed)
 		worker->tables = dyn_tables_with_setting("ttl_attribute");
 	SPI_finish();
 	background_commit();
@@ -121,7 +121,7 @@ note_failure(Worker *worker, TtlSweep *sweep)
 {
 	background_begin();
 	SPI_connect();
-	ttl_note_failure(worker->schema, sweep);
+	ttl_note_failure(sweep);
 	SPI_finish();
 	background_commit();
 }

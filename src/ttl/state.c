@@ -16,29 +16,22 @@
 #include "work/owned.h"
 #include "ttl/ttl.h"
 
-#define STATE_TABLE "dyn_ttl_sweeps"
-
-/* schema: the extension's. */
-static TtlState
-state_of(Oid schema, Oid relid)
-{
-	return (TtlState){.relid = relid, .extension_namespace = schema};
-}
+#define STATE_TABLE "ttl_sweeps"
 
 /*
- * Set *state to what is remembered of a table's sweeps; zeros if there is nothing.  schema is the
- * extension's.  The caller is connected to SPI.
+ * Set *state to what is remembered of a table's sweeps; zeros if there is nothing.  The caller is
+ * connected to SPI.
  */
 void
-ttl_read_state(Oid schema, Oid relid, TtlState *state)
+ttl_read_state(Oid relid, TtlState *state)
 {
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(relid)};
 
-	*state = state_of(schema, relid);
-	owned_execute(state->extension_namespace, STATE_TABLE,
-				  "SELECT next, dead, from_start, swept, failures, retry_at FROM %1$s." STATE_TABLE
-				  " WHERE relation OPERATOR(pg_catalog.=) $1",
+	*state = (TtlState){.relid = relid};
+	owned_execute(STATE_TABLE,
+				  "SELECT next, dead, from_start, swept, failures, retry_at FROM " DYN_INTERNAL
+				  "." STATE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
 				  lengthof(types), types, values, NULL);
 	if (SPI_processed > 0)
 	{
@@ -75,8 +68,8 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 					state->retry_at == 0 ? 'n' : ' '};
 
 	owned_execute(
-		state->extension_namespace, STATE_TABLE,
-		"INSERT INTO %1$s." STATE_TABLE
+		STATE_TABLE,
+		"INSERT INTO " DYN_INTERNAL "." STATE_TABLE
 		" AS s (relation, next, dead, from_start, swept, deleted, errors,"
 		" last_error, failures, retry_at) VALUES ($1, $2, $3, $4, $5, $6,"
 		" ($7 IS NOT NULL)::pg_catalog.int4, $7, $8, $9)"
@@ -96,19 +89,20 @@ ttl_write_state(const TtlState *state, const TtlSweep *sweep)
 void
 ttl_forget_state(const DynTable *table)
 {
-	TtlState state = state_of(table->extension_namespace, table->relid);
 	Oid types[] = {OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid)};
 
-	owned_execute(state.extension_namespace, STATE_TABLE,
-				  "DELETE FROM %1$s." STATE_TABLE " WHERE relation OPERATOR(pg_catalog.=) $1",
+	owned_execute(STATE_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." STATE_TABLE
+				  " WHERE relation OPERATOR(pg_catalog.=) $1",
 				  lengthof(types), types, values, NULL);
 	if (IsolationUsesXactSnapshot())
 		return;
-	owned_execute(state.extension_namespace, STATE_TABLE,
-				  "DELETE FROM %1$s." STATE_TABLE
+	owned_execute(STATE_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." STATE_TABLE
 				  " WHERE relation OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.relation"
-				  " FROM %1$s." STATE_TABLE " s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+				  " FROM " DYN_INTERNAL "." STATE_TABLE
+				  " s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 				  " WHERE c.oid OPERATOR(pg_catalog.=) s.relation) FOR UPDATE SKIP LOCKED))",
 				  0, NULL, NULL, NULL);
 }

@@ -94,13 +94,12 @@ extern void ttl_sweep(TtlSweep *sweep);
 
 /* run.c: a sweep that goes on where the one before it has ended, and is noted */
 extern void ttl_run(TtlSweep *sweep);
-extern void ttl_note_failure(Oid schema, TtlSweep *sweep);
+extern void ttl_note_failure(TtlSweep *sweep);
 
 /* state.c */
 typedef struct TtlState
 {
 	Oid relid;
-	Oid extension_namespace; /* as a table has it */
 	int64 next; /* as in a sweep */
 	int64 dead;
 	TimestampTz from_start; /* when the last sweep that began at the start did so */
@@ -109,7 +108,7 @@ typedef struct TtlState
 	TimestampTz retry_at; /* background workers leave it alone until then; 0: they do not */
 } TtlState;
 
-extern void ttl_read_state(Oid schema, Oid relid, TtlState *state);
+extern void ttl_read_state(Oid relid, TtlState *state);
 extern void ttl_write_state(const TtlState *state, const TtlSweep *sweep);
 extern void ttl_forget_state(const DynTable *table);
 

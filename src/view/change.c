@@ -26,6 +26,7 @@
 #include "actions/actions.h"
 #include "catalog/derive.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "view/view.h"
 
 typedef struct ViewCall
@@ -531,7 +532,7 @@ dyn_entity_view_change(PG_FUNCTION_ARGS)
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("function \"%s\" must be called by an INSTEAD OF row trigger",
-							   "dyn_entity_view_change")));
+							   DYN_INTERNAL ".entity_view_change")));
 	open_call(fcinfo, trigger->tg_relation, &call);
 	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 	{

@@ -2,7 +2,7 @@
  * member.h
  *	  Whether an item is of an entity, for the conditions of views: dyn_is_entity().
  *
- *		dyn_is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
+ *		dynamo_internal.is_entity(item, '{"entity": "Project", "keys": {"pk": "ORG#<OrgId>"}, …}', pk)
  *
  * is true if the type attribute says so, and the one key of the definition is what its templates make
  * of the item's attributes.  The key's column is there for the planner alone, which asks functions

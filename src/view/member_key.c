@@ -14,6 +14,7 @@
 #include "ground/arguments.h"
 #include "ground/call_site.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "view/member.h"
 
 /* Columns of other types hold no keys: 0. */
@@ -204,7 +205,7 @@ check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 		call->nparts > key->templates[0].template->nparts ||
 		count_placeholders(key->templates[0].template, call->nparts) != PG_NARGS() - FIRST_VALUE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid arguments of \"%s\"", "dyn_entity_key"),
+						errmsg("invalid arguments of \"%s\"", DYN_INTERNAL ".entity_key"),
 						errhint("Conditions that the planner makes have them.")));
 }
 
@@ -220,7 +221,7 @@ get_call(FunctionCallInfo fcinfo)
 		return call;
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	for (int i = 1; i < FIRST_VALUE; i++)
-		argument_require(fcinfo, i, "an argument of dyn_entity_key");
+		argument_require(fcinfo, i, "an argument of " DYN_INTERNAL ".entity_key");
 	call = palloc0(sizeof(KeyCall));
 	definition = PG_GETARG_TEXT_P_COPY(1);
 	call->member = member_parse(text_span(definition));
@@ -232,7 +233,7 @@ get_call(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* dyn_entity_key(sample, definition, parts, upper, VARIADIC values) */
+/* entity_key(sample, definition, parts, upper, VARIADIC values) */
 PG_FUNCTION_INFO_V1(dyn_entity_key);
 Datum
 dyn_entity_key(PG_FUNCTION_ARGS)

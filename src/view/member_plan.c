@@ -30,6 +30,7 @@
 #include "utils/typcache.h"
 
 #include "actions/actions.h"
+#include "ground/extension.h"
 #include "view/member.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
@@ -326,13 +327,12 @@ static Oid
 key_function(Oid member_function)
 {
 	Oid types[] = {ANYELEMENTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
-	Oid function =
-		GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("dyn_entity_key"),
-						PointerGetDatum(buildoidvector(types, lengthof(types))),
-						ObjectIdGetDatum(get_func_namespace(member_function)));
+	Oid function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("entity_key"),
+								   PointerGetDatum(buildoidvector(types, lengthof(types))),
+								   ObjectIdGetDatum(get_func_namespace(member_function)));
 
 	if (!OidIsValid(function))
-		elog(ERROR, "function \"dyn_entity_key\" is not there");
+		elog(ERROR, "function \"" DYN_INTERNAL ".entity_key\" is not there");
 	return function;
 }
 

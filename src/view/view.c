@@ -20,6 +20,7 @@
 #include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "view/view.h"
 #include "work/brief_lock.h"
 
@@ -291,7 +292,7 @@ choose_columns(NewView *view)
 static char *
 attribute_value(const NewView *view, const EntityAttribute *attribute)
 {
-	return psprintf("%s.dyn_attribute(t.item, %s, '%s', NULL::%s)", view->table->extension,
+	return psprintf(DYN_INTERNAL ".attribute(t.item, %s, '%s', NULL::%s)",
 					literal(attribute->stored), item_type_code(attribute->type.type),
 					format_type_extended(attribute->type.sql, -1,
 										 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
@@ -368,8 +369,8 @@ view_statement(const NewView *view)
 	{
 		const EntityKey *key = lfirst(cell);
 
-		appendStringInfo(&sql, " %s %s.dyn_is_entity(t.item, %s, t.%s)",
-						 foreach_current_index(cell) == 0 ? "WHERE" : "AND", view->table->extension,
+		appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(t.item, %s, t.%s)",
+						 foreach_current_index(cell) == 0 ? "WHERE" : "AND",
 						 quote_literal_cstr(member_definition(view->entity, key)),
 						 column_of(view->table, key->attribute));
 	}
@@ -387,8 +388,9 @@ make_view(const NewView *view)
 	dyn_execute(view_statement(view));
 	if (view->unnested == NULL)
 		dyn_execute(psprintf("CREATE OR REPLACE TRIGGER %s INSTEAD OF INSERT OR UPDATE OR DELETE"
-							 " ON %s FOR EACH ROW EXECUTE FUNCTION %s.dyn_entity_view_change()",
-							 VIEW_TRIGGER, qualified_name(view), view->table->extension));
+							 " ON %s FOR EACH ROW EXECUTE FUNCTION " DYN_INTERNAL
+							 ".entity_view_change()",
+							 VIEW_TRIGGER, qualified_name(view)));
 	SPI_finish();
 }
 

@@ -3,10 +3,10 @@
  *	  Views of entities: what dyn_create_entity_view() has made of a declaration.
  *
  *		CREATE VIEW "Project" WITH (security_invoker = true) AS
- *		SELECT dyn_attribute(t.item, 'OrgId', 'S', NULL::text) AS "OrgId", …
+ *		SELECT dynamo_internal.attribute(t.item, 'OrgId', 'S', NULL::text) AS "OrgId", …
  *		FROM app t
- *		WHERE dyn_is_entity(t.item, '{"entity": "Project", …}', t.pk)
- *			AND dyn_is_entity(t.item, '{"entity": "Project", …}', t.sk)
+ *		WHERE dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.pk)
+ *			AND dynamo_internal.is_entity(t.item, '{"entity": "Project", …}', t.sk)
  *
  * The view's rule says all there is to know about it: table, entity, and the attribute behind each
  * column.  So views may be renamed, their columns too, and be dumped, and no name has to be kept

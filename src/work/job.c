@@ -36,9 +36,9 @@
 #include "work/procedure.h"
 
 #define JOB_LOCK_CLASS 0x445A /* the view dyn_jobs has it, too */
-#define JOB_TABLE "dyn_job_table"
-#define CHUNK_TABLE "dyn_job_chunks"
-#define NOTE_TABLE "dyn_job_notes"
+#define JOB_TABLE "jobs"
+#define CHUNK_TABLE "job_chunks"
+#define NOTE_TABLE "job_notes"
 
 #define KEEP_FINISHED "'7 days'"
 #define LONGEST_NOTE 2000
@@ -170,22 +170,24 @@ fail_gone(const Job *job)
  * Deletes jobs that finished KEEP_FINISHED ago or whose table is gone, with their chunks and notes.
  */
 static void
-forget_old(Oid schema)
+forget_old(void)
 {
-	owned_execute(schema, JOB_TABLE,
-				  "DELETE FROM %1$s." JOB_TABLE
+	owned_execute(JOB_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." JOB_TABLE
 				  " j WHERE j.finished < pg_catalog.now() - interval " KEEP_FINISHED
 				  " OR NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
 				  " WHERE c.oid = j.relation)",
 				  0, NULL, NULL, NULL);
 	if (SPI_processed == 0)
 		return;
-	owned_execute(schema, CHUNK_TABLE,
-				  "DELETE FROM %1$s." CHUNK_TABLE " c WHERE NOT EXISTS (SELECT FROM %1$s." JOB_TABLE
+	owned_execute(CHUNK_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." CHUNK_TABLE
+				  " c WHERE NOT EXISTS (SELECT FROM " DYN_INTERNAL "." JOB_TABLE
 				  " j WHERE j.job = c.job)",
 				  0, NULL, NULL, NULL);
-	owned_execute(schema, NOTE_TABLE,
-				  "DELETE FROM %1$s." NOTE_TABLE " n WHERE NOT EXISTS (SELECT FROM %1$s." JOB_TABLE
+	owned_execute(NOTE_TABLE,
+				  "DELETE FROM " DYN_INTERNAL "." NOTE_TABLE
+				  " n WHERE NOT EXISTS (SELECT FROM " DYN_INTERNAL "." JOB_TABLE
 				  " j WHERE j.job = n.job)",
 				  0, NULL, NULL, NULL);
 }
@@ -202,11 +204,12 @@ insert_job(Job *job, const char *fingerprint, ArrayType *steps)
 					  CStringGetTextDatum(job->name), CStringGetTextDatum(fingerprint),
 					  ObjectIdGetDatum(GetUserId()),  PointerGetDatum(steps)};
 
-	owned_execute(job->schema, JOB_TABLE,
-				  "INSERT INTO %1$s." JOB_TABLE " (job, kind, relation, name, fingerprint, role,"
+	owned_execute(JOB_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." JOB_TABLE
+				  " (job, kind, relation, name, fingerprint, role,"
 				  " steps) SELECT coalesce(pg_catalog.max(j.job), 0) + 1, $1, $2, $3,"
 				  " pg_catalog.sha256(pg_catalog.convert_to($4, 'UTF8')), $5, $6"
-				  " FROM %1$s." JOB_TABLE " j"
+				  " FROM " DYN_INTERNAL "." JOB_TABLE " j"
 				  " ON CONFLICT (kind, relation, fingerprint) WHERE finished IS NULL DO NOTHING",
 				  lengthof(types), types, values, NULL);
 }
@@ -218,12 +221,13 @@ find_job(Job *job, const char *fingerprint, Oid *role)
 	Oid types[] = {TEXTOID, OIDOID, TEXTOID};
 	Datum values[] = {CStringGetTextDatum(job->kind), ObjectIdGetDatum(job->relid),
 					  CStringGetTextDatum(fingerprint)};
-	uint64 found = owned_execute(
-		job->schema, JOB_TABLE,
-		"SELECT j.job, j.role FROM %1$s." JOB_TABLE " j WHERE j.kind = $1 AND j.relation = $2"
-		" AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
-		" AND j.finished IS NULL",
-		lengthof(types), types, values, NULL);
+	uint64 found =
+		owned_execute(JOB_TABLE,
+					  "SELECT j.job, j.role FROM " DYN_INTERNAL "." JOB_TABLE
+					  " j WHERE j.kind = $1 AND j.relation = $2"
+					  " AND j.fingerprint = pg_catalog.sha256(pg_catalog.convert_to($3, 'UTF8'))"
+					  " AND j.finished IS NULL",
+					  lengthof(types), types, values, NULL);
 
 	if (found > 0)
 	{
@@ -260,12 +264,13 @@ restart_job(Job *job)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
 						errmsg("other sessions are at work on %s \"%s\"", job->kind, job->name),
 						errhint("Wait until they end, or end them, to restart it.")));
-	owned_execute(job->schema, CHUNK_TABLE, "DELETE FROM %1$s." CHUNK_TABLE " WHERE job = $1", 1,
+	owned_execute(CHUNK_TABLE, "DELETE FROM " DYN_INTERNAL "." CHUNK_TABLE " WHERE job = $1", 1,
 				  types, values, NULL);
-	owned_execute(job->schema, NOTE_TABLE, "DELETE FROM %1$s." NOTE_TABLE " WHERE job = $1", 1,
+	owned_execute(NOTE_TABLE, "DELETE FROM " DYN_INTERNAL "." NOTE_TABLE " WHERE job = $1", 1,
 				  types, values, NULL);
-	owned_execute(job->schema, JOB_TABLE,
-				  "UPDATE %1$s." JOB_TABLE " SET role = $2, started = pg_catalog.clock_timestamp(),"
+	owned_execute(JOB_TABLE,
+				  "UPDATE " DYN_INTERNAL "." JOB_TABLE
+				  " SET role = $2, started = pg_catalog.clock_timestamp(),"
 				  " expected = '{}', chunks = 0 WHERE job = $1",
 				  lengthof(types), types, values, NULL);
 }
@@ -276,7 +281,7 @@ enter_job(Job *job, const char *fingerprint, ArrayType *steps, bool restart)
 	Oid role;
 
 	take_lock(0, 0, ExclusiveLock, false, true);
-	forget_old(job->schema);
+	forget_old();
 	do
 	{
 		insert_job(job, fingerprint, steps);
@@ -323,7 +328,6 @@ job_begin(const char *kind, Oid relid, const char *name, const char *fingerprint
 	job->name = pstrdup(name);
 	fingerprint = pstrdup(fingerprint);
 	job->told = GetCurrentTimestamp();
-	job->schema = extension_schema();
 	procedure_commit(job->transient);
 	enter_job(job, fingerprint, steps, restart);
 	job_commit(job);
@@ -341,8 +345,8 @@ job_expect(Job *job, int step, int64 rows)
 	Oid types[] = {INT8OID, INT4OID, INT8OID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(rows)};
 
-	owned_execute(job->schema, JOB_TABLE,
-				  "UPDATE %1$s." JOB_TABLE " SET expected[$2] = $3"
+	owned_execute(JOB_TABLE,
+				  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET expected[$2] = $3"
 				  " WHERE job = $1 AND expected[$2] IS NULL",
 				  lengthof(types), types, values, NULL);
 }
@@ -358,8 +362,9 @@ read_chunk(Job *job, int step, JobChunk *chunk)
 	Oid types[] = {INT8OID, INT4OID, INT8OID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), Int64GetDatum(job->claimed)};
 
-	if (owned_execute(job->schema, CHUNK_TABLE,
-					  "UPDATE %1$s." CHUNK_TABLE " SET updated = pg_catalog.clock_timestamp()"
+	if (owned_execute(CHUNK_TABLE,
+					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE
+					  " SET updated = pg_catalog.clock_timestamp()"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
 					  " RETURNING position, upper",
 					  lengthof(types), types, values, NULL) == 0)
@@ -380,8 +385,8 @@ take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 {
 	Oid types[] = {INT8OID, INT4OID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
-	uint64 n = owned_execute(job->schema, CHUNK_TABLE,
-							 "SELECT number FROM %1$s." CHUNK_TABLE
+	uint64 n = owned_execute(CHUNK_TABLE,
+							 "SELECT number FROM " DYN_INTERNAL "." CHUNK_TABLE
 							 " WHERE job = $1 AND step = $2 AND NOT complete ORDER BY number",
 							 lengthof(types), types, values, NULL);
 	int64 *numbers = palloc(Max(n, 1) * sizeof(int64));
@@ -416,8 +421,8 @@ count_chunk(const Job *job)
 	Datum values[] = {Int64GetDatum(job->id)};
 	int64 number;
 
-	if (owned_execute(job->schema, JOB_TABLE,
-					  "UPDATE %1$s." JOB_TABLE " SET chunks = chunks + 1 WHERE job = $1"
+	if (owned_execute(JOB_TABLE,
+					  "UPDATE " DYN_INTERNAL "." JOB_TABLE " SET chunks = chunks + 1 WHERE job = $1"
 					  " RETURNING chunks",
 					  lengthof(types), types, values, NULL) == 0)
 		fail_gone(job);
@@ -432,8 +437,8 @@ find_end(const Job *job, int step, ArrayType **end)
 {
 	Oid types[] = {INT8OID, INT4OID};
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step)};
-	bool begun = owned_execute(job->schema, CHUNK_TABLE,
-							   "SELECT upper FROM %1$s." CHUNK_TABLE
+	bool begun = owned_execute(CHUNK_TABLE,
+							   "SELECT upper FROM " DYN_INTERNAL "." CHUNK_TABLE
 							   " WHERE job = $1 AND step = $2 ORDER BY number DESC LIMIT 1",
 							   lengthof(types), types, values, NULL) > 0;
 
@@ -452,8 +457,9 @@ insert_chunk(const JobChunk *chunk)
 					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3]),
 					  nullable(chunk->upper, &nulls[4])};
 
-	owned_execute(job->schema, CHUNK_TABLE,
-				  "INSERT INTO %1$s." CHUNK_TABLE " (job, step, number, position, upper)"
+	owned_execute(CHUNK_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." CHUNK_TABLE
+				  " (job, step, number, position, upper)"
 				  " VALUES ($1, $2, $3, $4, $5)",
 				  lengthof(types), types, values, nulls);
 }
@@ -558,8 +564,8 @@ job_advance(JobChunk *chunk, ArrayType *position, int64 done, int64 skipped)
 					  Int64GetDatum(skipped)};
 	MemoryContext old;
 
-	if (owned_execute(job->schema, CHUNK_TABLE,
-					  "UPDATE %1$s." CHUNK_TABLE " SET position = $5, done = done + $6,"
+	if (owned_execute(CHUNK_TABLE,
+					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE " SET position = $5, done = done + $6,"
 					  " skipped = skipped + $7, updated = pg_catalog.clock_timestamp(),"
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
@@ -586,8 +592,8 @@ job_complete(JobChunk *chunk)
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(chunk->step),
 					  Int64GetDatum(chunk->number), nullable(chunk->lower, &nulls[3])};
 
-	if (owned_execute(job->schema, CHUNK_TABLE,
-					  "UPDATE %1$s." CHUNK_TABLE " SET complete = true,"
+	if (owned_execute(CHUNK_TABLE,
+					  "UPDATE " DYN_INTERNAL "." CHUNK_TABLE " SET complete = true,"
 					  " updated = pg_catalog.clock_timestamp(),"
 					  " worked = worked + pg_catalog.clock_timestamp() - updated"
 					  " WHERE job = $1 AND step = $2 AND number = $3 AND NOT complete"
@@ -616,14 +622,14 @@ job_end(Job *job)
 	bool finished;
 
 	procedure_commit(job->transient);
-	finished = owned_execute(job->schema, JOB_TABLE,
-							 "UPDATE %1$s." JOB_TABLE
+	finished = owned_execute(JOB_TABLE,
+							 "UPDATE " DYN_INTERNAL "." JOB_TABLE
 							 " j SET finished = coalesce(j.finished, pg_catalog.clock_timestamp())"
 							 " WHERE j.job = $1"
-							 " AND NOT EXISTS (SELECT FROM %1$s." CHUNK_TABLE " c"
+							 " AND NOT EXISTS (SELECT FROM " DYN_INTERNAL "." CHUNK_TABLE " c"
 							 " WHERE c.job = $1 AND NOT c.complete)"
 							 " AND pg_catalog.cardinality(j.steps) = (SELECT pg_catalog.count(*) "
-							 "FROM %1$s." CHUNK_TABLE " c"
+							 "FROM " DYN_INTERNAL "." CHUNK_TABLE " c"
 							 " WHERE c.job = $1 AND c.upper IS NULL)",
 							 lengthof(types), types, values, NULL) > 0;
 	procedure_commit(job->transient);
@@ -657,8 +663,8 @@ job_problem(Job *job, int step, const char *what, const char *row, const char *m
 	Datum values[] = {Int64GetDatum(job->id), Int32GetDatum(step), CStringGetTextDatum(what),
 					  CStringGetTextDatum(row), shortened(message)};
 
-	owned_execute(job->schema, NOTE_TABLE,
-				  "INSERT INTO %1$s." NOTE_TABLE " (job, step, what, \"row\", message)"
+	owned_execute(NOTE_TABLE,
+				  "INSERT INTO " DYN_INTERNAL "." NOTE_TABLE " (job, step, what, \"row\", message)"
 				  " VALUES ($1, $2, $3, $4, $5)",
 				  lengthof(types), types, values, NULL);
 }
@@ -673,11 +679,12 @@ job_total(Job *job, JobTotal *total)
 	Oid types[] = {INT8OID};
 	Datum values[] = {Int64GetDatum(job->id)};
 
-	owned_execute(job->schema, CHUNK_TABLE,
+	owned_execute(CHUNK_TABLE,
 				  "SELECT coalesce(pg_catalog.sum(done), 0)::pg_catalog.int8,"
 				  " coalesce(pg_catalog.sum(skipped), 0)::pg_catalog.int8,"
-				  " (SELECT pg_catalog.count(*) FROM %1$s." NOTE_TABLE " n WHERE n.job = $1)"
-				  " FROM %1$s." CHUNK_TABLE " WHERE job = $1",
+				  " (SELECT pg_catalog.count(*) FROM " DYN_INTERNAL "." NOTE_TABLE
+				  " n WHERE n.job = $1)"
+				  " FROM " DYN_INTERNAL "." CHUNK_TABLE " WHERE job = $1",
 				  lengthof(types), types, values, NULL);
 	*total = (JobTotal){DatumGetInt64(owned_value(1)), DatumGetInt64(owned_value(2)),
 						DatumGetInt64(owned_value(3))};
@@ -696,7 +703,7 @@ tell(const Job *job)
 						 " pg_catalog.date_trunc('second', time_left)::pg_catalog.text"
 						 " FROM %s.dyn_jobs WHERE job OPERATOR(pg_catalog.=) $1"
 						 " AND rate IS NOT NULL ORDER BY step",
-						 quote_identifier(get_namespace_name(job->schema)));
+						 extension_schema());
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) < 0)

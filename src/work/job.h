@@ -30,7 +30,7 @@
  * loses work, it loses the position too.  Nothing is locked, there is no active snapshot, and the
  * current memory context is job->transient, which was reset.
  *
- * Rows of dyn_job_table, dyn_job_chunks and dyn_job_notes belong to the extension's owner (see
+ * Rows of jobs, job_chunks and job_notes belong to the extension's owner (see
  * owned.h).  They are not dumped: after a restore a job begins at its start.
  */
 #ifndef DYNAMO_TABLE_WORK_JOB_H
@@ -49,7 +49,6 @@ typedef struct Job
 	TimestampTz told; /* the last NOTICE about progress */
 	MemoryContext context; /* outlives transactions */
 	MemoryContext transient; /* emptied by each transaction */
-	Oid schema; /* of the extension */
 	bool joined; /* the session has a lock that says that it takes part */
 	bool waited; /* a NOTICE has said that it waits for other sessions */
 	int64 claimed; /* the number of the chunk that the session has locked; 0: none */

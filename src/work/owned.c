@@ -14,6 +14,7 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -28,17 +29,17 @@
 #include "work/owned.h"
 
 /*
- * Returns the OID of a table of the extension in the extension's schema.  Raises
- * ERRCODE_UNDEFINED_TABLE if it does not exist.  Takes no lock.
+ * Returns the OID of a table of the extension in DYN_INTERNAL.  Raises ERRCODE_UNDEFINED_TABLE if it
+ * does not exist.  Takes no lock.
  */
 Oid
-owned_table(Oid schema, const char *name)
+owned_table(const char *name)
 {
-	Oid relid = get_relname_relid(name, schema);
+	Oid relid = get_relname_relid(name, get_namespace_oid(DYN_INTERNAL, false));
 
 	if (!OidIsValid(relid))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("table \"%s\" of the extension is missing", name)));
+						errmsg("table \"%s.%s\" of the extension is missing", DYN_INTERNAL, name)));
 	return relid;
 }
 
@@ -66,7 +67,7 @@ owned_refuse_triggers(Oid relid)
 
 	if (rel->trigdesc != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("table \"%s\" of the extension has trigger \"%s\"",
+						errmsg("table \"%s.%s\" of the extension has trigger \"%s\"", DYN_INTERNAL,
 							   RelationGetRelationName(rel), rel->trigdesc->triggers[0].tgname),
 						errdetail("It would run with the rights of the table's owner."),
 						errhint("Drop it, and revoke what others have on the table.")));
@@ -99,25 +100,18 @@ owned_end(const OwnedRights *before)
 	AtEOXact_GUC(true, before->nest);
 }
 
-/* Returns the name of the extension's schema, quoted for a statement. */
-const char *
-owned_schema_name(Oid schema)
-{
-	return quote_identifier(get_namespace_name(schema));
-}
-
 /*
  * Executes one statement as the owner of a table, the only one that the statement changes.  The
  * caller is connected to SPI, which has the result.  Returns the number of rows.
  */
 uint64
-owned_execute_sql(Oid schema, const char *name, const char *sql, int nargs, Oid *types,
-				  Datum *values, const char *nulls)
+owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *values,
+			  const char *nulls)
 {
 	OwnedRights before;
 	int result;
 
-	owned_begin(owned_table(schema, name), &before);
+	owned_begin(owned_table(name), &before);
 	/* in a background worker no portal has a snapshot */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	result = SPI_execute_with_args(sql, nargs, types, values, nulls, false, 0);

@@ -13,7 +13,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 TABLES = ["app", "app", "app", "num", "solo", "multi", "target", "sup", "granted", "secured", "triggered", "forged", "renamed", "parent", "child", "parted", "part",
           "handmade", "heaped", "empty", "plain", "view_app", "mat_app", "seq", "far", "people", "orders", "app_pkey", "Org", "Ticket", "odd %s '\\ \"name", "nosuch", "",
-          " ", "fuzz.app", "a.b.c", "pg_class", "pg_catalog.pg_class", "pg_toast.pg_toast_1262", "information_schema.tables", "dyn_job_table", "dyn_stream_records", "dyn_streams",
+          " ", "fuzz.app", "a.b.c", "pg_class", "pg_catalog.pg_class", "pg_toast.pg_toast_1262", "information_schema.tables", "dynamo_internal.jobs", "dynamo_internal.stream_records", "dyn_streams",
           "pg_temp.x", "arn:aws:dynamodb:local:1:table/app", "x" * 70, "%s%n%2$s", "é"]
 OURS = ["app", "app", "app", "num", "solo", "multi", "target"]
 RELATIONS = [t for t in TABLES if re.fullmatch(r"[a-z_]+|pg_[a-z_.0-9]+|information_schema\.tables", t) and t != "nosuch"]

@@ -354,7 +354,7 @@ fuzz_entity(const Input *input)
 	relation_close(rel, AccessShareLock);
 }
 
-/* What dyn_is_entity() and the planner's conditions are given: a definition, an
+/* What dynamo_internal.is_entity() and the planner's conditions are given: a definition, an
  * item, how many values, texts. */
 static void
 fuzz_member(const Input *input)
@@ -367,7 +367,9 @@ fuzz_member(const Input *input)
 
 	if (item != NULL)
 		(void) member_matches(member, item_root(item));
-	fmgr_info(LookupFuncName(list_make1(makeString("dyn_entity_key")), -1, types, false), &flinfo);
+	fmgr_info(LookupFuncName(list_make2(makeString("dynamo_internal"), makeString("entity_key")),
+							 -1, types, false),
+			  &flinfo);
 	for (int i = 0; i < lengthof(types); i++)
 	{
 		LOCAL_FCINFO(fcinfo, 4 + MOST_PIECES);

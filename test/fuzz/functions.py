@@ -349,8 +349,8 @@ class Fuzzer:
     def forged(self):
         """What the owner may make of the trigger's arguments; then calls on that table."""
         rng = self.rng
-        name, function, table = rng.choice([("~dynamo_keys", "dyn_derive_keys", "forged"), ("~dynamo_keys", "dyn_derive_keys", "solo"), ("~dynamo_keys", "dyn_derive_keys", "num"),
-                                            ("~dynamo_model", "dyn_model_check", "app"), ("~dynamo_model", "dyn_model_check", "target")])
+        name, function, table = rng.choice([("~dynamo_keys", "dynamo_internal.derive_keys", "forged"), ("~dynamo_keys", "dynamo_internal.derive_keys", "solo"), ("~dynamo_keys", "dynamo_internal.derive_keys", "num"),
+                                            ("~dynamo_model", "dynamo_internal.model_check", "app"), ("~dynamo_model", "dynamo_internal.model_check", "target")])
         known = self.trigger_arguments(table, name)
         at = rng.randrange(len(known)) if known else 0
         known[at:at + 1] = [self.make.mutated_json(known[at]) if rng.random() < 0.85 else self.trigger_argument()] if known else [self.trigger_argument()]

@@ -218,7 +218,7 @@ def round_of_items(n):
     cur.execute("""
         SELECT main::text, external::text = main::text AND extended::text = main::text AND main = external AND main = extended
                AND external = extended AND text::dyn_item = extended AND main::text::dyn_item = external
-               AND dyn_item_hash(main) = dyn_item_hash(external), dyn_item_send(extended)
+               AND dynamo_internal.item_hash(main) = dynamo_internal.item_hash(external), dyn_item_send(extended)
           FROM rt ORDER BY id""")
     sent = []
     for item, text, (got, same, wire) in zip(items, texts, cur.fetchall()):

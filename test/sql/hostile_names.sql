@@ -12,7 +12,7 @@ SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(
 	FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dynamo_table' \gset
 CALL dyn_setup_streams();
 -- so that one is made while the role is given rights on what is created
-SELECT format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', inhrelid::regclass) FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass \gexec
+SELECT format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', inhrelid::regclass) FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass \gexec
 SET SESSION AUTHORIZATION :"n";
 CREATE SCHEMA :"n";
 

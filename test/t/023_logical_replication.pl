@@ -31,7 +31,7 @@ $publisher->safe_psql('postgres', q{
 	UPDATE app SET item = jsonb_set(item::jsonb, '{sql}', '1')::dyn_item WHERE pk = 'p3'});
 $publisher->wait_for_catchup('sub');
 is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'puts, deletes and SQL updates arrive');
-is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dyn_keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
+is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dynamo_internal.keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
 is($subscriber->safe_psql('postgres', q{SELECT dyn_get('app', '{"pk":{"S":"\u0000"},"sk":{"S":"\u0001"}}') IS NOT NULL}), 't', 'items are found by their keys');
 
 # What keeps an item absent arrives as the deletion of nothing, also where whole rows are sent, in binary.

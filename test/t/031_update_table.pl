@@ -66,12 +66,12 @@ $node->safe_psql('postgres', q{CALL dyn_create_index('app', 'slow', 'pad S')});
 # A prepared transaction starts no worker.
 my ($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', " . delete_request('slow') . "); PREPARE TRANSACTION 'p'");
 like($err, qr/a prepared transaction starts no background worker/, 'a warning');
-like($err, qr/CALL public\.dyn_resume_index\('"odd\.schema"\.app', 'slow'\)\./, 'with the statement that does it');
+like($err, qr/CALL dynamo_internal\.resume_index\('"odd\.schema"\.app', 'slow'\)\./, 'with the statement that does it');
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
 is($node->safe_psql('postgres', status('slow')), 'DELETING', 'it is declared');
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('other', 'sk') . ")");
 like($err, qr/Only 1 online index can be created or deleted simultaneously/, 'nothing else may begin meanwhile');
-$node->safe_psql('postgres', q{CALL dyn_resume_index('"odd.schema".app', 'slow')});
+$node->safe_psql('postgres', q{CALL dynamo_internal.resume_index('"odd.schema".app', 'slow')});
 is($node->safe_psql('postgres', status('slow')), 'gone', 'the statement finishes it');
 
 # No slot for a worker
@@ -79,7 +79,7 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('again', 'city') . ") IS NULL");
 is($rc, 0, 'without a free worker the request succeeds');
-like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*dyn_resume_index/s, 'and warns');
+like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*dynamo_internal.resume_index/s, 'and warns');
 is($node->safe_psql('postgres', status('again')), 'CREATING', 'the index is declared');
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"new"},"sk":{"S":"new"},"city":{"S":"c1"}}')});
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');

@@ -34,14 +34,14 @@ my $oid = value("SELECT 'app'::regclass::oid");
 sub changes
 {
 	my $changes = value(q{SELECT string_agg(CASE WHEN data LIKE 'message:%' THEN '[' || substring(data FROM 'content:(\w+ \w+ \d+)') || ']' WHEN data = 'BEGIN' THEN '(' WHEN data = 'COMMIT' THEN ')'
-		ELSE substring(data FROM 'table public\.(\w+: [A-Z])') || ';' END, '') FROM pg_logical_slot_get_changes('slot', NULL, NULL, 'include-xids', '0')});
+		ELSE substring(data FROM 'table (?:public\.)?([\w.]+: [A-Z])') || ';' END, '') FROM pg_logical_slot_get_changes('slot', NULL, NULL, 'include-xids', '0')});
 	$changes =~ s/\(\)//g;
 	return $changes;
 }
 my $filled = changes();
 like($filled, qr/\(\[backfill start $oid\](app: U;){3}\[backfill end $oid\]\)/, 'the updates that fill columns are marked');
 value("CALL dyn_sweep_ttl('app', batch_size => 2)");
-is(changes(), "([expiry start $oid]app: D;app: D;[expiry end $oid])([expiry start $oid]app: D;[expiry end $oid])(dyn_ttl_sweeps: I;)",
+is(changes(), "([expiry start $oid]app: D;app: D;[expiry end $oid])([expiry start $oid]app: D;[expiry end $oid])(dynamo_internal.ttl_sweeps: I;)",
 	'the deletes of a batch are marked, and a transaction of their own');
 value(q{SELECT dyn_put('app', '{"id":{"S":"u"},"expires":{"N":"1"}}'), dyn_delete('app', '{"id":{"S":"u"}}')});
 is(changes(), '(app: I;app: D;)', 'a delete by a user is not');
@@ -82,7 +82,7 @@ sub leave
 {
 	my ($call) = @_;
 	my (undef, undef, $err) = $node->psql('postgres', "BEGIN; $call; PREPARE TRANSACTION 'left'; COMMIT PREPARED 'left'");
-	like($err, qr/WARNING:  a prepared transaction starts no background worker to go on with time to live of table "begun".*CALL public\.dyn_ttl_resume/s, "$call in a prepared transaction");
+	like($err, qr/WARNING:  a prepared transaction starts no background worker to go on with time to live of table "begun".*CALL dynamo_internal\.resume_ttl/s, "$call in a prepared transaction");
 }
 sub status
 {
@@ -93,8 +93,8 @@ is(status(), 'ENABLING', 'it is left half done');
 like(($node->psql('postgres', "CALL dyn_sweep_ttl('begun')"))[2], qr/time to live of table "begun" is not enabled/, 'no sweep yet');
 value(q{SELECT dyn_put('begun', '{"id":{"S":"2"},"expires":{"N":"2e9"}}')});
 is(value(q{SELECT id FROM begun WHERE "~ttl" IS NOT NULL}), '2', 'writes fill the column');
-value("CALL dyn_ttl_resume('begun')");
-is(status(), 'ENABLED', 'dyn_ttl_resume ends it');
+value("CALL dynamo_internal.resume_ttl('begun')");
+is(status(), 'ENABLED', 'dynamo_internal.resume_ttl ends it');
 is(value(q{SELECT count(*) FROM begun WHERE "~ttl" = 2000000000}), 2, 'with all items');
 leave("CALL dyn_disable_ttl('begun')");
 is(status(), 'DISABLING', 'disabling is left half done');

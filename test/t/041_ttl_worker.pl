@@ -155,7 +155,7 @@ value(q{CREATE TRIGGER object BEFORE DELETE ON failing FOR EACH ROW EXECUTE FUNC
 add_due('failing', 10);
 add_due('own', 10);
 wait_for(q{SELECT min(errors) >= 2 FROM dyn_ttl_tables WHERE relation IN ('failing'::regclass, 'own'::regclass)});
-is(value(q{SELECT bool_and(retry_at = swept + 2 ^ (failures - 1) * interval '1 s') FROM dyn_ttl_sweeps WHERE failures > 0}), 't', 'the second time later than the first');
+is(value(q{SELECT bool_and(retry_at = swept + 2 ^ (failures - 1) * interval '1 s') FROM dynamo_internal.ttl_sweeps WHERE failures > 0}), 't', 'the second time later than the first');
 is(value(q{SELECT relation, last_error FROM dyn_ttl_tables WHERE errors > 0 ORDER BY relation::text}), join("\n", 'failing|not this one', 'own|permission denied for table own'), 'the status says why');
 my $log = slurp_file($node->logfile);
 my $log_before;
@@ -166,7 +166,7 @@ is(value('SELECT count(*) FROM failing'), '10', 'the other table goes on');
 value(q{DROP TRIGGER object ON failing; GRANT DELETE ON own TO owner});
 wait_until_empty('failing');
 wait_until_empty('own');
-wait_for(q{SELECT count(*) = 0 FROM dyn_ttl_sweeps WHERE failures > 0 OR retry_at IS NOT NULL OR last_error IS NOT NULL});
+wait_for(q{SELECT count(*) = 0 FROM dynamo_internal.ttl_sweeps WHERE failures > 0 OR retry_at IS NOT NULL OR last_error IS NOT NULL});
 
 # What takes too long is cancelled and tried in smaller batches; what cannot be cancelled takes its worker with it; the others go on
 create_table('slow', 0);
@@ -255,11 +255,11 @@ wait_for(q{SELECT count(*) = 1 FROM app}, 'second');
 
 # A database in which something is amiss holds nobody up, and is visited again
 $log_before = -s $node->logfile;
-value('ALTER TABLE dyn_ttl_sweeps RENAME TO elsewhere', 'second');
-$node->wait_for_log(qr/ERROR:  table "dyn_ttl_sweeps" of the extension is missing/, $log_before);
+value('ALTER TABLE dynamo_internal.ttl_sweeps RENAME TO elsewhere', 'second');
+$node->wait_for_log(qr/ERROR:  table "dynamo_internal.ttl_sweeps" of the extension is missing/, $log_before);
 add_due('app', 10);
 wait_for(q{SELECT count(*) = 2 FROM app});
-value('ALTER TABLE elsewhere RENAME TO dyn_ttl_sweeps', 'second');
+value('ALTER TABLE dynamo_internal.elsewhere RENAME TO ttl_sweeps', 'second');
 add_due('app', 10, 'second');
 wait_for(q{SELECT count(*) = 1 FROM app}, 'second');
 pass('a database whose visits failed');

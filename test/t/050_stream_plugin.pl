@@ -123,7 +123,7 @@ value("SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)");
 value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)", extra_params => [ '-U', 'reader' ]), 0,
 	'marks are read with nobody\'s rights');
-cmp_ok(scalar($node->psql('postgres', 'SELECT * FROM dyn_stream_secret', extra_params => [ '-U', 'reader' ])), '!=', 0, 'the secret is not');
+cmp_ok(scalar($node->psql('postgres', 'SELECT * FROM dynamo_internal.stream_secret', extra_params => [ '-U', 'reader' ])), '!=', 0, 'the secret is not');
 
 # From 16 on a standby can decode, and reads the secret there.
 SKIP:
@@ -162,7 +162,7 @@ is(value(q{SELECT string_agg((data::json ->> 'eventName') || ' ' || (data::json 
 
 # The secret's table is rewritten; a copy of the database has it too.
 value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
-value('VACUUM FULL dyn_stream_secret');
+value('VACUUM FULL dynamo_internal.stream_secret');
 value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')");
 is(value("SELECT count(*) FROM pg_logical_slot_get_changes('crash', NULL, NULL)"), 0, 'marks from before and after a rewrite of the secret are read');
 value('CREATE DATABASE copy TEMPLATE postgres', 'other');
@@ -172,15 +172,15 @@ like(value("SELECT data FROM pg_logical_slot_get_changes('copy', NULL, NULL)", '
 # A dump has none of it, and what is restored has another.
 my $dump = $node->basedir . '/dump.sql';
 $node->run_log(['pg_dump', '-d', $node->connstr('postgres'), '-f', $dump]);
-unlike(slurp_file($dump), qr/dyn_stream_secret/, 'a dump has no secret');
+unlike(slurp_file($dump), qr/dynamo_internal.stream_secret/, 'a dump has no secret');
 value('CREATE DATABASE restored');
 $node->run_log(['psql', '-q', '-d', $node->connstr('restored'), '-f', $dump]);
-cmp_ok(value('SELECT md5(secret) FROM dyn_stream_secret', 'restored'), 'ne', value('SELECT md5(secret) FROM dyn_stream_secret'), 'a restored database has its own');
+cmp_ok(value('SELECT md5(secret) FROM dynamo_internal.stream_secret', 'restored'), 'ne', value('SELECT md5(secret) FROM dynamo_internal.stream_secret'), 'a restored database has its own');
 
 # Below wal_level = logical nothing is marked, and nothing has to be read for it.
 value("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = 'postgres'");
 value("SELECT pg_drop_replication_slot('copy')", 'copy');
-value('DELETE FROM dyn_stream_secret');
+value('DELETE FROM dynamo_internal.stream_secret');
 cmp_ok(scalar($node->psql('postgres', "SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}]')")), '!=', 0, 'without a secret what has to be marked fails');
 $node->append_conf('postgresql.conf', 'wal_level = replica');
 $node->restart;

@@ -31,7 +31,7 @@ sub state
 
 sub gaps
 {
-	return value('SELECT count(*) FROM dyn_stream_gaps');
+	return value('SELECT count(*) FROM dynamo_internal.stream_gaps');
 }
 
 # Items that the slot has, as "INSERT a".
@@ -82,7 +82,7 @@ if (allow_plugin($node))
 }
 is(state(), 'not set up', 'not set up');
 like(says('BEGIN; CALL dyn_setup_streams(); COMMIT'), qr/ERROR:  25001: dyn_setup_streams cannot run inside a transaction block/, 'not in a transaction block');
-like(says("BEGIN; CALL dyn_stream_$_()"), qr/ERROR:  25001: dyn_stream_$_ cannot/, "nor $_") for ('reset', 'teardown');
+like(says("BEGIN; CALL dyn_${_}_streams()"), qr/ERROR:  25001: dyn_${_}_streams cannot/, "nor $_") for ('reset', 'teardown');
 like(says('SET default_transaction_read_only = on; CALL dyn_setup_streams()'), qr/ERROR:  25006/, 'not read-only');
 like(says('SET ROLE nobody; CALL dyn_setup_streams()'), qr/ERROR:  42501: permission denied for procedure dyn_setup_streams\nDETAIL:  It is for roles with the REPLICATION/, 'not without REPLICATION');
 if ($version < 170000)
@@ -106,21 +106,21 @@ else
 }
 value("SELECT pg_create_physical_replication_slot('physical' || i) FROM generate_series(1, 4) i");
 like(says('CALL dyn_setup_streams()'), qr/ERROR:  53400: all replication slots are in use/, 'not without a free slot');
-is(value('SELECT count(*) FROM dyn_stream_gaps') . state(), '0not set up', 'nothing is left of that');
+is(value('SELECT count(*) FROM dynamo_internal.stream_gaps') . state(), '0not set up', 'nothing is left of that');
 value("SELECT pg_drop_replication_slot('physical' || i) FROM generate_series(1, 4) i");
 
 # Set up, by a role that owns nothing; twice; begun and not ended.
 is(says('SET ROLE replicator; SET dynamo_table.direct_store = on; CALL dyn_setup_streams()') =~ /ERROR/, '', 'set up');
 is(state(), 'ready', 'ready');
-is(value('SELECT count(*) FROM dyn_stream_gaps, dyn_stream_slots WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
+is(value('SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = \'0/0\' AND before_lsn = confirmed_lsn AND confirmed_lsn = collected_lsn'), '1', 'what was before is a gap');
 like(says('CALL dyn_setup_streams()'), qr/NOTICE:  00000: change streams are set up already/, 'once is enough');
 is(gaps(), '1', 'which changes nothing');
-value('DELETE FROM dyn_stream_state');
+value('DELETE FROM dynamo_internal.stream_state');
 is(state(), 'not set up', 'a slot without a row');
 value('CALL dyn_setup_streams()');
 is(state() . gaps(), 'ready1', 'is set up by the next call');
 is(value('SELECT count(*) FROM pg_replication_slots'), '1', 'with one slot');
-value('DELETE FROM dyn_stream_state');
+value('DELETE FROM dynamo_internal.stream_state');
 value('CALL dyn_teardown_streams()');
 is(value('SELECT count(*) FROM pg_replication_slots') . gaps(), '00', 'or goes by a teardown');
 
@@ -128,7 +128,7 @@ is(value('SELECT count(*) FROM pg_replication_slots') . gaps(), '00', 'or goes b
 value('CALL dyn_setup_streams()');
 my $session = $node->background_psql('postgres');
 $session->query_safe(q{BEGIN; SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
-like(says("CALL dyn_stream_$_()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables") for ('setup', 'reset', 'teardown');
+like(says("CALL dyn_${_}_streams()"), qr/ERROR:  YD009: change streams are being set up, enabled/, "$_ keeps off who enables") for ('setup', 'reset', 'teardown');
 value(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY'); SELECT dyn_disable_stream('other')});
 $session->query_safe('ROLLBACK');
 value('CALL dyn_teardown_streams()');
@@ -170,7 +170,7 @@ sub broken
 	like(says('SET ROLE replicator; CALL dyn_reset_streams()'), qr/WARNING:  01000: changes committed from $collected to before \S+ are in no stream/, "$name: reset says what is missing");
 	is(state(), 'ready', "$name: ready again");
 	is(gaps(), $before + 1, "$name: a gap");
-	is(value("SELECT count(*) FROM dyn_stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
+	is(value("SELECT count(*) FROM dynamo_internal.stream_gaps, dyn_stream_slots WHERE after_lsn = '$collected' AND before_lsn = collected_lsn AND collected_lsn = confirmed_lsn AND noticed > ALL (SELECT enabled_at FROM dyn_streams)"),
 		'1', "$name: from what was collected to the new slot");
 	value(qq{SELECT dyn_put('app', '{"pk":{"S":"$name"}}')});
 	is(changes(), "INSERT $name", "$name: changes are in the new slot");
@@ -186,7 +186,7 @@ value("SELECT pg_create_logical_replication_slot(slot_name, 'dynamo_table') FROM
 broken('crashed', 'slot ahead');
 # a label that is no time is not what later ones have to be larger than
 value(q{SELECT dyn_create_table('forged', 'pk S'); CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW
-	EXECUTE FUNCTION dyn_derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1}]}}');
+	EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', '{"settings": {"streams": [{"label": 253402300799999, "shards": 1}]}}');
 	SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots});
 value('CALL dyn_reset_streams()');
 value(q{DROP TABLE forged; SELECT dyn_enable_stream('other', 'KEYS_ONLY')});
@@ -199,7 +199,7 @@ my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'
 $node->poll_query_until('postgres', 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots') or BAIL_OUT('no reader');
 value(q{SELECT dyn_disable_stream('app')});
 like(says('CALL dyn_teardown_streams()'), qr/ERROR:  55006: replication slot "dynamo_table_\d+" is active for PID \d+/, 'who reads from the slot is named');
-is(value('SELECT count(*) FROM dyn_stream_state') , '1', 'and nothing was removed');
+is(value('SELECT count(*) FROM dynamo_internal.stream_state') , '1', 'and nothing was removed');
 $reader->signal('TERM');
 $reader->finish;
 $node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_slots') or BAIL_OUT('the reader stays');
@@ -220,15 +220,15 @@ $writer->quit;
 # A copy of the database has no streams of its own.
 value('CREATE DATABASE copy TEMPLATE postgres');
 is(state('copy'), 'not set up', 'a copy is not set up');
-is(value('SELECT count(*) FROM dyn_stream_state', 'copy'), '1', 'though it has the row');
+is(value('SELECT count(*) FROM dynamo_internal.stream_state', 'copy'), '1', 'though it has the row');
 like(says(q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, 'copy'), qr/ERROR:  YD001: .*change streams are not set up in database "copy"/, 'and says so');
-value(q{CREATE TABLE records_copy PARTITION OF dyn_stream_records FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
-	INSERT INTO dyn_stream_records VALUES ('app'::regclass, 1, 0, 'I', false, false, '0/1', 1, now(), now(), 1)}, 'copy');
+value(q{CREATE TABLE records_copy PARTITION OF dynamo_internal.stream_records FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+	INSERT INTO dynamo_internal.stream_records VALUES ('app'::regclass, 1, 0, 'I', false, false, '0/1', 1, now(), now(), 1)}, 'copy');
 value('CALL dyn_setup_streams()', 'copy');
-is(value('SELECT (SELECT count(*) FROM dyn_stream_records), (SELECT count(*) FROM dyn_stream_state), string_agg(after_lsn::text, \',\') FROM dyn_stream_gaps', 'copy'), '0|1|0/0', 'what was copied is gone');
+is(value('SELECT (SELECT count(*) FROM dynamo_internal.stream_records), (SELECT count(*) FROM dynamo_internal.stream_state), string_agg(after_lsn::text, \',\') FROM dynamo_internal.stream_gaps', 'copy'), '0|1|0/0', 'what was copied is gone');
 is(state('copy'), 'ready', 'the copy is set up');
 is(state(), 'ready', 'the other one still is');
-is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1', 'the gap concerns the streams that were copied');
+is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'copy'), '1', 'the gap concerns the streams that were copied');
 value('DROP TABLE app, other; CALL dyn_teardown_streams()', 'copy');
 value('DROP DATABASE copy');
 
@@ -244,9 +244,9 @@ is( value('SELECT relation, view_type, status, label, identity_suffices FROM dyn
 like(value("SELECT count(*), sum(1) FROM dyn_scan('app')", 'restored'), qr/^\d+\|\d+$/, 'and can be used');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"restored"}}')}, 'restored');
 value('CALL dyn_setup_streams()', 'restored');
-is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'restored'), '1', 'set up, it has a gap');
+is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (SELECT enabled_at FROM dyn_streams)", 'restored'), '1', 'set up, it has a gap');
 value(q{SELECT dyn_disable_stream('app'); SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'restored');
-is(value("SELECT count(*) FROM dyn_stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0', 'which does not concern a new stream');
+is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0', 'which does not concern a new stream');
 like(says('SET ROLE replicator; CALL dyn_teardown_streams()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/, 'teardown tells what is enabled');
 # DROP DATABASE takes a slot along that nobody uses
 value('DROP DATABASE restored');
@@ -264,7 +264,7 @@ $node = $standby;
 is(value('SET ROLE nobody; SELECT state, collected_lsn, active_pid FROM dyn_stream_slots'), "standby|$collected|", 'the status on a standby');
 is(value('SELECT relation, status FROM dyn_streams ORDER BY label DESC LIMIT 1'), 'app|ENABLED', 'streams on a standby');
 is(value('SET ROLE nobody; SELECT count(*) FROM dyn_streams'), '0', 'for who may see them');
-like(says("CALL dyn_stream_$_()"), qr/ERROR:  25006: cannot execute dyn_stream_$_ during recovery/, "no $_ on a standby") for ('setup', 'reset', 'teardown');
+like(says("CALL dyn_${_}_streams()"), qr/ERROR:  25006: cannot execute dyn_${_}_streams during recovery/, "no $_ on a standby") for ('setup', 'reset', 'teardown');
 like(says($_), qr/ERROR:  25006: cannot execute/, "not on a standby: $_") for (q{SELECT dyn_enable_stream('other', 'KEYS_ONLY')}, q{SELECT dyn_disable_stream('app')});
 $primary->stop;
 $standby->promote;

@@ -64,10 +64,10 @@ my $pid = wait_for_collector();
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 my ($rc, $out, $err) = $node->psql('postgres', q{LISTEN dynamo_table_stream; SELECT dyn_put('app', '{"pk":{"S":"first"}}'); SELECT pg_sleep(1); SELECT 1});
 like($out, qr/notification "dynamo_table_stream" with payload "public.app" received/, 'a listener is told which table has records');
-wait_for('SELECT count(*) = 1 FROM dyn_stream_records');
+wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records');
 is(value('CALL dyn_collect_streams()'), '0', 'a call returns when the worker has all');
 value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_collect_streams()});
-is(value('SELECT count(*) FROM dyn_stream_records'), '1001', 'of what was committed before');
+is(value('SELECT count(*) FROM dynamo_internal.stream_records'), '1001', 'of what was committed before');
 
 # A server that does nothing else comes to rest; what others write moves the slot on
 value('CREATE TABLE other AS SELECT i FROM generate_series(1, 10000) i');
@@ -83,11 +83,11 @@ configure('dynamo_table.stream_collector = off');
 wait_for("SELECT count(*) = 0 $collectors");
 value(q{SELECT dyn_put('app', '{"pk":{"S":"off"}}')});
 sleep 2;
-is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'off'}), '0', 'off: nothing is collected');
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'off'}), '0', 'off: nothing is collected');
 is(value('CALL dyn_collect_streams()'), '1', 'but by a call');
 configure('dynamo_table.stream_collector = on');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"on"}}')});
-wait_for(q{SELECT count(*) = 1 FROM dyn_stream_records WHERE keys ->> 'pk' = 'on'});
+wait_for(q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'on'});
 $pid = wait_for_collector();
 value("SELECT pg_terminate_backend($pid)");
 wait_for("SELECT count(*) = 1 $collectors AND pid <> $pid");
@@ -96,13 +96,13 @@ pass('a collector that was ended is followed by another');
 # A transaction is collected as a whole, whatever temporary files others may have
 configure("work_mem = 64kB\ntemp_file_limit = 1MB");
 value(q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'large ' || i, 'v', repeat('x', 1000)))) FROM generate_series(1, 3000) i});
-wait_for(q{SELECT count(*) = 3000 FROM dyn_stream_records WHERE keys ->> 'pk' LIKE 'large %'});
+wait_for(q{SELECT count(*) = 3000 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' LIKE 'large %'});
 configure("work_mem = 4MB\ntemp_file_limit = -1");
 pass('a transaction with more records than fit into temporary files of a session');
 
 # A collector that begins has the lock before anybody can know how far it is; a call waits for it
 my $blocker = $node->background_psql('postgres');
-$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_state');
+$blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_state');
 value("SELECT pg_terminate_backend(pid) $collectors");
 wait_for("SELECT count(*) = 1 $collectors AND wait_event_type = 'Lock'");
 my %call = (in => '', out => '', err => '');
@@ -129,11 +129,11 @@ for my $round (1 .. 3)
 pass('also right after a set-up');
 
 # A collector that fails ends with an error, and another one tries again
-value('ALTER TABLE dyn_stream_state RENAME TO hidden');
+value('ALTER TABLE dynamo_internal.stream_state RENAME TO hidden');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"failed"}}')});
-$node->wait_for_log(qr/ERROR: .*table "dyn_stream_state" of the extension is missing/);
-value('ALTER TABLE hidden RENAME TO dyn_stream_state');
-wait_for(q{SELECT count(*) = 1 FROM dyn_stream_records WHERE keys ->> 'pk' = 'failed'});
+$node->wait_for_log(qr/ERROR: .*table "dynamo_internal.stream_state" of the extension is missing/);
+value('ALTER TABLE dynamo_internal.hidden RENAME TO stream_state');
+wait_for(q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'failed'});
 pass('after an error');
 
 # Several databases, each by itself; templates can be copied, and a database goes when its slot has gone
@@ -143,8 +143,8 @@ value('CALL dyn_setup_streams()', 'second');
 wait_for_collector('second');
 value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'second');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"second"}}')}, 'second');
-wait_for('SELECT count(*) = 1 FROM dyn_stream_records', 'second');
-is(value(q{SELECT count(*) FROM dyn_stream_records WHERE keys ->> 'pk' = 'second'}), '0', 'a database has its own changes only');
+wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records', 'second');
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'second'}), '0', 'a database has its own changes only');
 value('CREATE DATABASE third TEMPLATE second');
 pass('a collector makes room for a copy of its database');
 wait_for_collector('second');
@@ -171,7 +171,7 @@ if ($node->pg_version >= 17)
 	for my $i (1 .. 3)
 	{
 		value(qq{SELECT dyn_put('app', '{"pk":{"S":"$i"}}')}, 'failover');
-		wait_for("SELECT count(*) = $i FROM dyn_stream_records", 'failover');
+		wait_for("SELECT count(*) = $i FROM dynamo_internal.stream_records", 'failover');
 	}
 	sleep 2;
 	is(value("SELECT confirmed_lsn = '$confirmed' AND confirmed_lsn < collected_lsn FROM dyn_stream_slots", 'failover'), 't',
@@ -189,18 +189,18 @@ if ($node->pg_version >= 17)
 # Trimming goes on while nothing is collected, and a long reader is not in the way of others
 configure('dynamo_table.stream_retention = 1s');
 value(q{DO $$ DECLARE p regclass; BEGIN
-	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dyn_stream_records'::regclass LOOP
+	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass LOOP
 		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', p);
 	END LOOP; END $$});
 my $reader = $node->background_psql('postgres');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"}}')});
-wait_for('SELECT count(*) = 1 FROM dyn_stream_records');
-$reader->query_safe('BEGIN; SELECT count(*) FROM dyn_stream_records');
+wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records');
+$reader->query_safe('BEGIN; SELECT count(*) FROM dynamo_internal.stream_records');
 sleep 4;
-is(value(q{SET statement_timeout = '5s'; SELECT count(*) FROM dyn_stream_records}), '1', 'ST09: a partition that is read stays');
+is(value(q{SET statement_timeout = '5s'; SELECT count(*) FROM dynamo_internal.stream_records}), '1', 'ST09: a partition that is read stays');
 $reader->query_safe('COMMIT');
-wait_for(q{SELECT count(*) = 0 FROM dyn_stream_records});
-is(value(q{SELECT count(*) FROM dyn_stream_trimmed WHERE relation = 'app'::regclass}), '1', 'and is dropped then');
+wait_for(q{SELECT count(*) = 0 FROM dynamo_internal.stream_records});
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass}), '1', 'and is dropped then');
 $reader->quit;
 configure('dynamo_table.stream_retention = 1d');
 
@@ -339,16 +339,16 @@ cmp_ok(value('SELECT count(*) FROM done'), '>', 500, 'there was a load');
 
 my $told = q{SELECT r.keys ->> 'pk' AS pk, row_number() OVER (PARTITION BY r.keys ->> 'pk' ORDER BY r.lsn, r.ordinal) AS n, r.event,
 		(coalesce(r.new_image, r.old_image) ->> 'version')::int AS version
-	FROM dyn_stream_records r WHERE r.relation = 'items'::regclass};
+	FROM dynamo_internal.stream_records r WHERE r.relation = 'items'::regclass};
 is(value("SELECT count(*) FROM (SELECT pk, n::bigint, event, version FROM done EXCEPT ALL $told) d"), '0', 'ST06, ST07: no change is missing or out of order');
 is(value("SELECT count(*) FROM ($told EXCEPT ALL SELECT pk, n::bigint, event, version FROM done) d"), '0', 'and none is there that was not committed');
-is(value(q{SELECT count(*) FROM dyn_stream_records} . ' WHERE incomplete'), '0', 'all images are there');
-is(value(q{SELECT count(*) FROM (SELECT lsn, ordinal FROM dyn_stream_records GROUP BY lsn, ordinal HAVING count(*) > 1) d}), '0', 'no place is there twice');
-is(value(q{SELECT string_agg(DISTINCT format('%s %s', event, expired), ', ' ORDER BY format('%s %s', event, expired)) FROM dyn_stream_records WHERE relation = 'fleeting'::regclass}), 'I f, R t',
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_records} . ' WHERE incomplete'), '0', 'all images are there');
+is(value(q{SELECT count(*) FROM (SELECT lsn, ordinal FROM dynamo_internal.stream_records GROUP BY lsn, ordinal HAVING count(*) > 1) d}), '0', 'no place is there twice');
+is(value(q{SELECT string_agg(DISTINCT format('%s %s', event, expired), ', ' ORDER BY format('%s %s', event, expired)) FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass}), 'I f, R t',
 	'ST11: what expired was removed by the service');
-is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 'id' FROM dyn_stream_records WHERE relation = 'fleeting'::regclass AND event = 'R') d}), '0', 'each of it');
-is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dyn_stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL SELECT id FROM born) d}), '0', 'once');
-is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before FROM dyn_stream_records) r}), 't', 'times of collection do not go back');
+is(value(q{SELECT count(*) FROM (SELECT id FROM born EXCEPT ALL SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass AND event = 'R') d}), '0', 'each of it');
+is(value(q{SELECT count(*) FROM (SELECT keys ->> 'id' FROM dynamo_internal.stream_records WHERE relation = 'fleeting'::regclass AND event = 'R' EXCEPT ALL SELECT id FROM born) d}), '0', 'once');
+is(value(q{SELECT bool_and(collected >= before) FROM (SELECT collected, lag(collected) OVER (ORDER BY lsn, ordinal) AS before FROM dynamo_internal.stream_records) r}), 't', 'times of collection do not go back');
 wait_for_collector();
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is where it should be');
 check_storage($node, 'after the load');

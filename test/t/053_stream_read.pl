@@ -62,7 +62,7 @@ $reader->query_until(qr/begun/, qq{\\echo begun\nSELECT keys ->> 'pk', event_nam
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT keys%' AND wait_event_type = 'Extension'})
   or die 'the reader does not wait';
 is(value(q{SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.query LIKE 'SELECT keys%' AND l.relation IN
-	('app'::regclass, (SELECT oid FROM pg_class WHERE relname = 'dyn_stream_records'))}), '0', 'who waits has locked neither the table nor the records');
+	('app'::regclass, (SELECT oid FROM pg_class WHERE relname = 'stream_records'))}), '0', 'who waits has locked neither the table nor the records');
 value(q{SELECT dyn_put('other', '{"pk":{"S":"not his"}}')});
 put('woken', 1, 1);
 like($reader->query(q{SELECT 'after'}), qr/woken\|INSERT/, 'a waiting reader is woken by a record of his table');
@@ -149,8 +149,8 @@ value('SELECT pg_reload_conf()');
 my $old = $node->background_psql('postgres', on_error_stop => 0);
 $old->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ});
 cmp_ok($old->query_safe(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')}), '>', 0, 'an old snapshot shows records');
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM dyn_stream_trimmed WHERE relation = 'app'::regclass}) or die;
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM dyn_stream_records WHERE relation = 'app'::regclass}) or die;
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass}) or die;
+$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM dynamo_internal.stream_records WHERE relation = 'app'::regclass}) or die;
 $old->query(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')});
 like($old->{stderr}, qr/the position is before the oldest record of the stream/, 'until they were trimmed, which is an error then');
 $old->quit;

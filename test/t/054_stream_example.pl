@@ -158,7 +158,7 @@ is(value(q{SELECT * FROM products_differences}), '', 'two consumers do the work 
 # A gap: the copy is made anew.
 value(q{SELECT count(dyn_put('products', jsonb_build_object('id', 'G' || i, 'status', 'gap'))) FROM generate_series(1, 10) i});
 value('CALL dyn_collect_streams()');
-value(q{INSERT INTO dyn_stream_gaps SELECT '0/0', pg_current_wal_insert_lsn(), now()});
+value(q{INSERT INTO dynamo_internal.stream_gaps SELECT '0/0', pg_current_wal_insert_lsn(), now()});
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
 like($err, qr/begin anew: changes after the position were not collected/, 'where changes are missing it begins anew');
 is(value(q{SELECT * FROM products_differences}), '', 'and is right again');

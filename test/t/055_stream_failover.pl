@@ -151,7 +151,7 @@ SKIP:
 	is($new->safe_psql('postgres', 'SELECT state FROM dyn_stream_slots'), 'ready', 'the slot came along');
 	put_items($new, 31, 40);
 	is_collected($new, 1, 40, 'ST07: nothing is missing, and nothing doubled');
-	is($new->safe_psql('postgres', 'SELECT count(*) FROM dyn_stream_gaps'), '1', 'and no gap was made');
+	is($new->safe_psql('postgres', 'SELECT count(*) FROM dynamo_internal.stream_gaps'), '1', 'and no gap was made');
 	$new->stop;
 }
 

@@ -75,17 +75,17 @@ wait_for(q{SELECT has_end(latest('both'))});
 is(value("SELECT reads('$arn'), reads(latest('both'))"), '1 and the end|1 and the end', 'each has its end');
 value(q{BEGIN; SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'short'); SELECT dyn_disable_stream('both'); COMMIT});
 wait_for(q{SELECT has_end(latest('both'))});
-is(value(q{SELECT reads(latest('both')), count(*) FROM dyn_stream_ends WHERE relation = 'both'::regclass}), '1 and the end|3', 'enabled and disabled in one transaction');
+is(value(q{SELECT reads(latest('both')), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'both'::regclass}), '1 and the end|3', 'enabled and disabled in one transaction');
 
 # What was taken back did not happen
 $arn = make('undone');
 value(q{BEGIN; SELECT dyn_disable_stream('undone'); ROLLBACK});
 value(q{BEGIN; SELECT put('undone', 'a'); SAVEPOINT s; SELECT dyn_disable_stream('undone'); ROLLBACK TO s; SELECT put('undone', 'b'); COMMIT});
 catch_up();
-is(value("SELECT has_end('$arn'), reads('$arn'), count(*) FROM dyn_stream_ends WHERE relation = 'undone'::regclass"), 'f|2 and more|0', 'taken back, with the transaction or a part of it');
+is(value("SELECT has_end('$arn'), reads('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass"), 'f|2 and more|0', 'taken back, with the transaction or a part of it');
 value(q{BEGIN; SELECT dyn_disable_stream('undone'); PREPARE TRANSACTION 'p'; ROLLBACK PREPARED 'p'});
 catch_up();
-is(value("SELECT has_end('$arn'), count(*) FROM dyn_stream_ends WHERE relation = 'undone'::regclass"), 'f|0', 'or prepared before');
+is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'undone'::regclass"), 'f|0', 'or prepared before');
 value(q{BEGIN; SELECT put('undone', 'c'); SELECT dyn_disable_stream('undone'); PREPARE TRANSACTION 'p'});
 catch_up();
 is(value("SELECT has_end('$arn'), reads('$arn')"), 'f|2 and more', 'what is prepared is not done');
@@ -98,7 +98,7 @@ $arn = make('forged');
 my $oid = value(q{SELECT 'forged'::regclass::oid});
 value("SELECT pg_logical_emit_message(true, 'dynamo_table', 'closing start $oid' || s) FROM (VALUES (''), (' 0'), (' 00112233445566778899aabbccddeeff')) v (s)");
 catch_up();
-is(value("SELECT has_end('$arn'), count(*) FROM dyn_stream_ends WHERE relation = 'forged'::regclass"), 'f|0', 'a mark that is not signed ends nothing');
+is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'forged'::regclass"), 'f|0', 'a mark that is not signed ends nothing');
 
 # A table that goes in the same transaction is in nobody's way
 value(q{BEGIN; SELECT dyn_disable_stream('forged'); DROP TABLE forged; COMMIT});

@@ -77,7 +77,7 @@ is(keys_of('sound'), 'before same transaction after', 'then the other table has 
 like(error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}), qr/changes after the position were not collected/, 'a reader of the broken one is told');
 my ($next) = error_of(q{SELECT dyn_read_stream('broken', (SELECT sequence_number FROM dyn_read_stream('broken') LIMIT 1))}) =~ /goes on after sequence number (1\d{32})/;
 is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('broken', '$next')"), 'after', 'and where it goes on');
-is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation = 'broken'::regclass AND after_lsn < before_lsn}), '1', 'the gap is of that table');
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation = 'broken'::regclass AND after_lsn < before_lsn}), '1', 'the gap is of that table');
 like(substr(slurp_file($node->logfile), $log), qr/changes of table "broken" \(OID \d+\) in the transaction committed at [0-9A-F]+\/[0-9A-F]+ are in no stream, since collectors have died there/,
 	'the log names table and place');
 value(q{SELECT put('broken', 'later')});
@@ -98,7 +98,7 @@ value(q{SELECT put('sound', 'two')});
 sub die_there
 {
 	my $blocker = $node->background_psql('postgres', on_error_stop => 0);
-	$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+	$blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_secret');
 	my %call = (in => '', out => '', err => '');
 	my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_collect_streams()' ],
 		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
@@ -126,7 +126,7 @@ sub die_there
 
 # to be told to end is no death
 my $blocker = $node->background_psql('postgres');
-$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+$blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_secret');
 like(error_of(q{SET lock_timeout = '200ms'; CALL dyn_collect_streams()}), qr/lock timeout/, "a lock that is not had, attempt $_") for 1 .. 5;
 $blocker->query_safe('ROLLBACK');
 $blocker->quit;
@@ -139,7 +139,7 @@ my $err = error_of("SELECT dyn_read_stream('sound', '$after')");
 like($err, qr/changes after the position were not collected/, 'nobody knows of which table, so all readers are told');
 ($next) = $err =~ /goes on after sequence number (1\d{32})/;
 is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('sound', '$next')"), 'two', 'and nothing else is missing');
-is(value(q{SELECT count(*) FROM dyn_stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is as it was');
 
 # A worker that ends because another process has crashed has not died of what it decodes
@@ -152,7 +152,7 @@ my $victim = $node->background_psql('postgres', on_error_stop => 0);
 my $pid = $victim->query('SELECT pg_backend_pid()');
 $victim->query_safe(q{BEGIN; SELECT dyn_disable_stream('others')});
 $blocker = $node->background_psql('postgres', on_error_stop => 0);
-$blocker->query_safe('BEGIN; LOCK TABLE dyn_stream_secret');
+$blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_secret');
 $victim->query_safe('COMMIT');
 wait_for(q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_slots)});
 is(value("SELECT substring($file FROM 5 FOR 4) <> '\\x00000000'"), 't', 'a worker is at work');
@@ -187,12 +187,12 @@ value(q{
 	CREATE FUNCTION writes(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM write(t); RETURN t; END $$;
 	CREATE TABLE hostile (id int PRIMARY KEY, t text);
 	CREATE INDEX ON hostile (writes(t))});
-my $gaps = value('SELECT count(*) FROM dyn_stream_gaps');
+my $gaps = value('SELECT count(*) FROM dynamo_internal.stream_gaps');
 value(qq{SELECT put('sound', 'h$_'); BEGIN; SELECT put('sound', 'hostile'); INSERT INTO hostile VALUES ($_, 'x') ON CONFLICT DO NOTHING; COMMIT}) for 1 .. 10;
 value(q{SELECT put('sound', 'h last')});
 is(value('CALL dyn_collect_streams()'), '11', 'what cannot be decoded holds nobody up');
-is(value('SELECT count(*) FROM dyn_stream_gaps') - $gaps, '10', 'and readers are told of each');
-is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dyn_stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
+is(value('SELECT count(*) FROM dynamo_internal.stream_gaps') - $gaps, '10', 'and readers are told of each');
+is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dynamo_internal.stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
 	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
 
 value('SELECT dyn_disable_stream(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');

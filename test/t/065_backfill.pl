@@ -82,7 +82,7 @@ my $progress = q{FROM dyn_jobs WHERE kind = 'backfill'};
 my $load = start_load($node, 2, 60, $writes);
 my @sessions = (begin(800), begin(800));
 wait_for("SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
-wait_for('SELECT count(*) > 1 FROM dyn_job_chunks WHERE done > 0');
+wait_for('SELECT count(*) > 1 FROM dynamo_internal.job_chunks WHERE done > 0');
 pass('two sessions are at work on chunks of their own, and others see it');
 is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't', 'the only step has no name, rate and time are as people read them');
 my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
@@ -129,7 +129,7 @@ is(value(q{SELECT count(*) FROM (SELECT sk, count(*) AS n FROM added GROUP BY sk
 	'0', 'no update of others was lost');
 is(value(q{SELECT count(*) FROM app JOIN (SELECT sk FROM app EXCEPT SELECT sk FROM added) a USING (sk) WHERE item ? 'Writes'}), '0', 'and none came of nothing');
 cmp_ok(value('SELECT count(*) FROM added'), '>', 500, 'there were many');
-is(value('SELECT count(*) FROM dyn_job_chunks WHERE NOT complete'), '0', 'no chunk is left');
+is(value('SELECT count(*) FROM dynamo_internal.job_chunks WHERE NOT complete'), '0', 'no chunk is left');
 
 # A call after the end is a new job.
 value(sprintf($call, 'NULL'));

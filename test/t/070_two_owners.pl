@@ -167,12 +167,12 @@ my @questions = (
 	q{CALL dyn_sweep_ttl('app')},
 	q{CALL dyn_enable_ttl('app', 'expires')},
 	q{CALL dyn_create_index('app', 'i', 'pk S')},
-	qq{CALL dyn_resume_index('app'::regclass, 'i')},
+	qq{CALL dynamo_internal.resume_index('app'::regclass, 'i')},
 	q{CALL dyn_backfill('app', 'SET a = :a', NULL, vals => '{":a":{"S":"1"}}')},
 	q{SELECT dyn_export('app')},
 	q{SELECT dyn_import_lines('app', '{}')},
 	q{CALL dyn_import('theirs', 'source'::regclass)},
-	qq{SELECT dyn_keys_missing(${relid}::oid, '{"pk":{"S":"1"}}', 1)},
+	qq{SELECT dynamo_internal.keys_missing(${relid}::oid, '{"pk":{"S":"1"}}', 1)},
 	q{SELECT dyn_follow_migration('m')},
 	q{SELECT * FROM dyn_verify_migration('m')},
 	q{CALL dyn_migrate('m')},
@@ -226,7 +226,7 @@ my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
 my %lists = (
 	ttl => q{SELECT relation, attribute, status, due_items IS NULL, locked FROM dyn_ttl_tables WHERE relation = 'app'::regclass},
 	streams => q{SELECT relation, view_type, status, identity_suffices, locked FROM dyn_streams},
-	steps => q{SELECT name, relation, entity FROM dyn_migration_step_list()},
+	steps => q{SELECT name, relation, entity FROM dynamo_internal.migration_steps()},
 	migrations => q{SELECT migration, relation, state FROM dyn_migration_steps},
 	jobs => q{SELECT kind, relation, state FROM dyn_jobs});
 my %open = (ttl => 'app|expires|ENABLED|f|f', streams => 'app|KEYS_ONLY|ENABLED|t|f', steps => 'm|app|Thing', migrations => 'm|app|not begun', jobs => 'backfill|app|finished');
@@ -263,9 +263,8 @@ is(as('watcher', q{SELECT state FROM dyn_stream_slots}), 'ready', 'and the state
 is(as('watcher', q{SELECT count(*) FROM dyn_job_problems}), '0', 'and no rows that jobs had trouble with');
 
 # Views of others are reported, whatever is in them, and whether they are locked or not.
-my $extension = $node->safe_psql('postgres', q{SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'dynamo_table'});
-as('stranger', "CREATE VIEW garbage AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, 'garbage', t.pk)");
-as('stranger', "CREATE VIEW worse AS SELECT t.pk FROM app t WHERE $extension.dyn_is_entity(t.item, '{\"entity\": 1, \"keys\": {}}', t.pk)");
+as('stranger', "CREATE VIEW garbage AS SELECT t.pk FROM app t WHERE dynamo_internal.is_entity(t.item, 'garbage', t.pk)");
+as('stranger', "CREATE VIEW worse AS SELECT t.pk FROM app t WHERE dynamo_internal.is_entity(t.item, '{\"entity\": 1, \"keys\": {}}', t.pk)");
 my $views = q{SELECT problem, substring(detail FROM 'view "\w+"') FROM dyn_check_entities('app') WHERE problem LIKE 'view %' ORDER BY 1, 2};
 like(as('one', $views), qr/^view unreadable\|view "garbage"\nview unreadable\|view "worse"/m, 'views that cannot be read');
 my $viewer = connect_as('stranger');

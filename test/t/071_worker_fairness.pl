@@ -76,10 +76,10 @@ my $bad = 8;
 create_table('bad', "bad$_") for 1 .. $bad;
 create_table('good', 'good');
 value("CREATE TRIGGER stay BEFORE DELETE ON bad$_ FOR EACH ROW EXECUTE FUNCTION stay()"), add_due("bad$_", 1) for 1 .. $bad;
-my $failed = q{SELECT coalesce(sum(failures), 0) FROM dyn_ttl_sweeps WHERE relation <> 'good'::regclass};
+my $failed = q{SELECT coalesce(sum(failures), 0) FROM dynamo_internal.ttl_sweeps WHERE relation <> 'good'::regclass};
 wait_for("SELECT ($failed) > 0");
 my $most = 0;
-while (value(q{SELECT count(*) FROM dyn_ttl_sweeps WHERE failures > 0}) < $bad)
+while (value(q{SELECT count(*) FROM dynamo_internal.ttl_sweeps WHERE failures > 0}) < $bad)
 {
 	my $before = value($failed);
 	add_due('good', 10);
@@ -88,13 +88,13 @@ while (value(q{SELECT count(*) FROM dyn_ttl_sweeps WHERE failures > 0}) < $bad)
 	$most = $passed if $passed > $most;
 }
 cmp_ok($most, '<=', 3, 'items of one owner do not wait for all tables of another');
-wait_for(q{SELECT max(failures) >= 2 FROM dyn_ttl_sweeps});
-is(value(q{SELECT count(*) FROM dyn_ttl_sweeps WHERE failures > 0 AND retry_at <> swept + 2 ^ (failures - 1) * interval '1 s'}), '0', 'each table doubles its own back-off');
-is(value(q{SELECT last_error FROM dyn_ttl_sweeps WHERE relation = 'good'::regclass}), '', 'and not that of the other owner');
+wait_for(q{SELECT max(failures) >= 2 FROM dynamo_internal.ttl_sweeps});
+is(value(q{SELECT count(*) FROM dynamo_internal.ttl_sweeps WHERE failures > 0 AND retry_at <> swept + 2 ^ (failures - 1) * interval '1 s'}), '0', 'each table doubles its own back-off');
+is(value(q{SELECT last_error FROM dynamo_internal.ttl_sweeps WHERE relation = 'good'::regclass}), '', 'and not that of the other owner');
 my $failures = value($failed);
 $node->restart;
 wait_for("SELECT ($failed) > $failures");
-cmp_ok(value(q{SELECT min(failures) FROM dyn_ttl_sweeps WHERE relation <> 'good'::regclass}), '>=', 1, 'a restart forgets no failure');
+cmp_ok(value(q{SELECT min(failures) FROM dynamo_internal.ttl_sweeps WHERE relation <> 'good'::regclass}), '>=', 1, 'a restart forgets no failure');
 value("DROP TABLE bad$_") for 1 .. $bad;
 
 # Several workers in one database, which leave it when it is dropped
@@ -128,8 +128,8 @@ for my $crash (1 .. 2)
 	kill('KILL', $pid);
 	$node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
 	$node->poll_query_until('postgres', 'SELECT true');
-	wait_for("SELECT failures = $crash FROM dyn_ttl_sweeps WHERE relation = 'deadly'::regclass");
-	is(value(q{SELECT last_error, retry_at - swept = 4 * 2 ^ (failures - 1) * interval '1 s' FROM dyn_ttl_sweeps WHERE relation = 'deadly'::regclass}),
+	wait_for("SELECT failures = $crash FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass");
+	is(value(q{SELECT last_error, retry_at - swept = 4 * 2 ^ (failures - 1) * interval '1 s' FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass}),
 		'the server went down during its sweep|t', "crash $crash is noted with the table");
 	$node->wait_for_log(qr/WARNING:  expired items of table "public.deadly" cannot be removed: the server went down during its sweep/, $log);
 	add_due('good', 10);
@@ -137,7 +137,7 @@ for my $crash (1 .. 2)
 }
 value(q{DROP TRIGGER slow ON deadly});
 wait_for(q{SELECT count(*) = 0 FROM deadly});
-wait_for(q{SELECT failures = 0 FROM dyn_ttl_sweeps WHERE relation = 'deadly'::regclass});
+wait_for(q{SELECT failures = 0 FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass});
 pass('and it is tried again');
 
 # A table whose settings were forged: what does not fit is an error of its own, however it was made
@@ -145,9 +145,9 @@ value(q{SET SESSION AUTHORIZATION bad;
 	SELECT dyn_create_table('forged', 'id S');
 	ALTER TABLE forged ADD "~ttl" text;
 	CREATE INDEX ON forged ("~ttl") WHERE "~ttl" IS NOT NULL;
-	CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}')});
-wait_for(q{SELECT failures > 0 FROM dyn_ttl_sweeps WHERE relation = 'forged'::regclass});
-like(value(q{SELECT last_error FROM dyn_ttl_sweeps WHERE relation = 'forged'::regclass}), qr/has not the shape of a table of items/, 'a column of another type');
+	CREATE OR REPLACE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON forged FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('id S', '{"settings": {"ttl_attribute": "expires"}}')});
+wait_for(q{SELECT failures > 0 FROM dynamo_internal.ttl_sweeps WHERE relation = 'forged'::regclass});
+like(value(q{SELECT last_error FROM dynamo_internal.ttl_sweeps WHERE relation = 'forged'::regclass}), qr/has not the shape of a table of items/, 'a column of another type');
 add_due('good', 10);
 wait_for(q{SELECT count(*) = 0 FROM good});
 
@@ -171,7 +171,7 @@ sub active
 	return qq{SELECT coalesce(bool_and(i ->> 'IndexStatus' = 'ACTIVE'), false) FROM jsonb_array_elements(dyn_describe_table('$name') -> 'GlobalSecondaryIndexes') i};
 }
 
-my $requests = q{SELECT count(*) FROM dyn_index_requests};
+my $requests = q{SELECT count(*) FROM dynamo_internal.index_requests};
 my $index_workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'};
 my @tables = map { "index$_" } 1 .. 5;
 table_with_item('bad', $_) for @tables;
@@ -191,7 +191,7 @@ is(value(q{SELECT max(most) FROM (SELECT pg_sleep(0.1), (SELECT count(*) FROM pg
 my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND usename = 'bad'});
 value("SELECT pg_terminate_backend($pid)");
 wait_for(qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND pid <> $pid});
-is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dyn_index_requests WHERE attempts > 0}), 'index1 index2 goods', 'when a worker is ended the next request has its place, and no other');
+is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dynamo_internal.index_requests WHERE attempts > 0}), 'index1 index2 goods', 'when a worker is ended the next request has its place, and no other');
 table_with_item('bad', 'forth');
 my %call = (out => '', err => '');
 $call{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET SESSION AUTHORIZATION bad}, '-c', q{CALL dyn_create_index('forth', 'by-k', 'k S')} ],

@@ -112,7 +112,7 @@ kill('KILL', pid_of('ttl worker', q{ AND query LIKE 'sweeping%'}));
 $node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
 wait_for('SELECT true');
 is_collected('a collector begins after a sweep has taken the server down');
-wait_for(q{SELECT last_error = 'the server went down during its sweep' FROM dyn_ttl_sweeps WHERE relation = 'swept'::regclass});
+wait_for(q{SELECT last_error = 'the server went down during its sweep' FROM dynamo_internal.ttl_sweeps WHERE relation = 'swept'::regclass});
 value('DROP TRIGGER slow ON swept; TRUNCATE swept');
 
 # A database that is locked: those of others are visited, and it is visited when it can be
@@ -147,7 +147,7 @@ value(q{SELECT dyn_request('UpdateTable', '{"TableName": "indexed", "AttributeDe
 	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
 wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
 $node->restart;
-wait_for(q{SELECT count(*) = 0 FROM dyn_index_requests});
+wait_for(q{SELECT count(*) = 0 FROM dynamo_internal.index_requests});
 is(value(q{SELECT dyn_describe_table('indexed') -> 'GlobalSecondaryIndexes' -> 0 ->> 'IndexStatus'}), 'ACTIVE', 'a request is gone on with, though no items are removed');
 $holder->quit;
 

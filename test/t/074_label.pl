@@ -230,11 +230,11 @@ like($tags, qr/"two"/, 'what the second one declares');
 # Who has declarations in its cache sees what others change: by a call, by the statement, and as a partition.
 value('source', q{
 	SET search_path = shop, public;
-	CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dyn_keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
-	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+	CREATE TABLE whole (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON whole FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 	CREATE TABLE part0 PARTITION OF whole FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
 	CREATE TABLE single (LIKE whole INCLUDING ALL) USING dynamo_table;
-	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S');
+	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON single FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
 	ALTER TABLE single ENABLE ALWAYS TRIGGER "~dynamo_keys"});
 my %seen = (single => 'single', whole => 'part0');
 while (my ($table, $seen) = each %seen)
@@ -274,7 +274,7 @@ my $keys = q{SELECT dyn_entity_keys('part0', 'E', '{"n": 1}'::jsonb) ->> 'pk'};
 is($session->query_safe($keys), 'FOUR#1', 'a partition has the declarations of the whole table');
 value('source', q{
 	ALTER TABLE shop.whole DETACH PARTITION shop.part0;
-	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON shop.part0 FOR EACH ROW EXECUTE FUNCTION dyn_derive_keys('pk S')});
+	CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON shop.part0 FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S')});
 is($session->query_safe($keys), 'PART#1', 'a table has its own');
 value('source', 'DROP TRIGGER "~dynamo_keys" ON shop.part0; ALTER TABLE shop.whole ATTACH PARTITION shop.part0 FOR VALUES WITH (MODULUS 1, REMAINDER 0)');
 is($session->query_safe($keys), 'FOUR#1', 'and a partition not again');
