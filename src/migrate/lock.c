@@ -13,9 +13,11 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 
 #include "migrate/migrate.h"
 #include "work/brief_lock.h"
+#include "work/procedure.h"
 
 /* Milliseconds between two attempts of a batch, in which writers can take the lock. */
 #define LOCK_PAUSE 200
@@ -27,6 +29,20 @@ set_tag(LOCKTAG *tag, const Migration *migration)
 		*tag, MyDatabaseId, migration->relid,
 		hash_bytes((const unsigned char *) migration->name, (int) strlen(migration->name)),
 		MIGRATION_LOCK_CLASS);
+}
+
+/*
+ * Waits for batches that are under way, in a transaction that holds nothing.  A declaration does not
+ * wait for them: they may write items by the one before, and must not do so over those of a new job.
+ */
+void
+migration_await_batches(const Migration *migration)
+{
+	LOCKTAG tag;
+
+	set_tag(&tag, migration);
+	procedure_commit(NULL);
+	WaitForLockers(tag, RowExclusiveLock, false);
 }
 
 /* Takes the lock for a follower, until the transaction ends. */

@@ -310,6 +310,7 @@ extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, Ro
 						  void *arg);
 
 /* lock.c: who follows and who migrates keep apart */
+extern void migration_await_batches(const Migration *migration);
 extern void migration_lock_follow(const Migration *migration);
 extern void migration_lock_batch(const Migration *migration);
 

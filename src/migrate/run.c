@@ -11,6 +11,7 @@
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -188,6 +189,12 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	open_migration(work, &open);
 	PopActiveSnapshot();
 	migration_lock_batch(open.migration);
+	/* a job of another declaration waits for batches that have the lock, and for no others */
+	close_migration(&open);
+	AcceptInvalidationMessages();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	open_migration(work, &open);
+	PopActiveSnapshot();
 	/* taken after the lock: no follower changes what it shows until the batch has committed */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	n = step_read(open.step, open.rel, open.table, chunk->lower, chunk->upper,
@@ -349,6 +356,7 @@ migrate(MigrationJob *work, const text *step, bool restart)
 	work->declared = declared(&open);
 	began = fingerprint(open.migration, work->declared);
 	close_migration(&open);
+	migration_await_batches(open.migration);
 	work->job = job_begin("migration", relid, pnstrdup(work->name.data, work->name.len), began, all,
 						  restart);
 	prepare(work, steps);
