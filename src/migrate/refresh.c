@@ -29,6 +29,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -693,17 +694,40 @@ is_unchanged(const Change *change)
 				  change->old->t_len - offsetof(HeapTupleHeaderData, t_bits)) == 0;
 }
 
+/* False: it is not declared, of which the user is told. */
+static bool
+find_followed(Change *change, char *name)
+{
+	if (open_followed(change, name))
+		return true;
+	warn_of_missing(change, name);
+	return false;
+}
+
+/*
+ * Opens the migration, and takes its lock.  A batch of a newer declaration that had the lock before
+ * has not seen this change, so the item must not be made by the older one.
+ */
+static bool
+lock_followed(Change *change, char *name)
+{
+	if (!find_followed(change, name))
+		return false;
+	migration_lock_follow(change->migration);
+	AcceptInvalidationMessages();
+	if (change->migration->valid)
+		return true;
+	relation_close(change->rel, NoLock);
+	return find_followed(change, name);
+}
+
 static void
 follow(Change *change, char *name)
 {
 	bool concerned = false;
 
-	if (!open_followed(change, name))
-	{
-		warn_of_missing(change, name);
+	if (!lock_followed(change, name))
 		return;
-	}
-	migration_lock_follow(change->migration);
 	for (int i = 0; i < change->migration->nsteps; i++)
 		concerned |= step_changed(change, &change->migration->steps[i]);
 	if (!concerned)
