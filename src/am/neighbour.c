@@ -172,7 +172,7 @@ note_entries(Page page, OffsetNumber place, OffsetNumber first, OffsetNumber end
 	{
 		OffsetNumber offset = i == 0 ? place - 1 : place;
 
-		if (offset < first || offset >= end)
+		if (offset < first || offset >= end || ItemIdIsDead(PageGetItemId(page, offset)))
 			continue;
 		block = entry_block(page, offset);
 		if (block != found->blocks[0] && block != found->blocks[found->nblocks - 1])
