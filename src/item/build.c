@@ -51,9 +51,9 @@ begin_child(ItemBuilder *b)
 }
 
 /*
- * What would give bytes that are no value, or be written past what there is room for: parts of an item
- * that is damaged, or a caller's mistake.  It is looked for in all builds, since what is built is stored,
- * and read by others.
+ * Raises an error for input that would make an invalid value or overflow a buffer: parts of a
+ * damaged item, or a caller's mistake.  It is checked in all builds, with asserts or not, since the
+ * result is stored and read by other users.
  */
 pg_noreturn static void
 fail_use(const char *what)

@@ -4,9 +4,9 @@
  *
  * Values go in from outside to inside, each after its item_build_name() in a map or
  * item_build_element() in a list or set.  Names and set elements come in any order:
- * item_build_end() sorts them, finds duplicates and writes the canonical form.  The builder knows nothing of where the
- * values come from: callers report its errors in their own words, with
- * item_build_path() to say which attribute is being built.
+ * item_build_end() sorts them, finds duplicates and writes the canonical form.  The builder does
+ * not know where the values come from: callers report its errors in their own words, and name the
+ * attribute that is being built by item_build_path().
  */
 #ifndef DYNAMO_TABLE_ITEM_BUILD_H
 #define DYNAMO_TABLE_ITEM_BUILD_H

@@ -104,8 +104,9 @@ dyn_value_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * Of both types: their bytes say all.  A placeholder, which logical replication may send where it is
- * deleted, goes as the item of its attributes: nobody would take it as what it is.
+ * For both types, since the bytes contain the type.  A placeholder, which logical replication may
+ * send when it is deleted, is sent as an ordinary item with its attributes, since no receiver
+ * accepts a placeholder.
  */
 PG_FUNCTION_INFO_V1(dyn_value_send);
 Datum

@@ -26,7 +26,7 @@ typedef struct Decimal
 	char digits[ITEM_NUMBER_DIGITS];
 } Decimal;
 
-/* An exponent of more digits than can matter is as good as this. */
+/* Stands for all exponents that are too large or too small to be valid. */
 #define EXPONENT_CAP 1000000000
 
 /* Read "E[+-]digits"; false if it is not that. */
@@ -296,8 +296,8 @@ item_number_from_int64(int64 value, int places, char out[ITEM_NUMBER_SIZE])
 }
 
 /*
- * Numbers that are stored may be anything.  Whatever has a buffer for the digits, or makes something
- * of them that is used elsewhere, asks for their form first.
+ * Stored numbers may be damaged.  Functions that have a buffer for the digits, or that compute with
+ * them, check the form first.
  */
 static void
 require_valid(ItemSpan number)

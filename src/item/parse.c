@@ -66,7 +66,7 @@ fail_at(ItemParser *p, const char *at, int depth, const char *message, const cha
 	return false;
 }
 
-/* The text is no JSON; the lexer has the words for it. */
+/* The text is no JSON; the lexer has the message. */
 static bool
 fail_syntax(ItemParser *p, JsonParseErrorType error)
 {
@@ -577,7 +577,7 @@ item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 }
 
 /*
- * Read an item or a value inside other JSON.  The lexer stands at its first token, and is left at
+ * Read an item or a value inside other JSON.  The lexer must be at its first token, and is left at
  * its last one.
  */
 DynItem *
@@ -593,7 +593,7 @@ item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
 	return item;
 }
 
-/* The text of the string that the lexer stands at, palloc'd. */
+/* The text of the lexer's current token, a string, palloc'd. */
 ItemSpan
 item_parse_string(struct JsonLexContext *lex)
 {

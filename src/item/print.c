@@ -46,7 +46,7 @@ needs_escape(unsigned char c)
 	return c < ' ' || c == '"' || c == '\\';
 }
 
-/* Where the first byte is that needs an escape, or the end; by eight where there are as many. */
+/* Returns the first byte that needs an escape, or the end; looks at eight bytes at a time. */
 static const char *
 find_escape(const char *p, const char *end)
 {

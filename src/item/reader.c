@@ -2,8 +2,8 @@
  * reader.c
  *	  JSON around items.
  *
- * The lexer always stands at the first token of what is to be read next: reading a value goes on to
- * the token behind it.
+ * The lexer is always at the first token of the value that is read next: reading a value advances
+ * it to the token behind the value.
  */
 #include "postgres.h"
 
@@ -123,7 +123,7 @@ json_reader_done(JsonReader *reader)
 static void
 enter(JsonReader *reader)
 {
-	/* the callers know what they look for, and it is never that deep */
+	/* callers read known members only, which are never nested that deep */
 	if (reader->depth == JSON_READER_DEPTH)
 		elog(ERROR, "JSON is read too deep");
 	reader->first[reader->depth] = true;

@@ -33,8 +33,8 @@ item_type_from_code(ItemSpan code)
 }
 
 /*
- * Append some text of an item for a message: at most 64 bytes, and U+0000 written out,
- * since a message is a C string.
+ * Append text from an item to a message: at most 64 bytes, and with U+0000 escaped, since a message
+ * is a C string.
  */
 void
 item_quote(StringInfo out, ItemSpan text)

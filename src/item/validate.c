@@ -2,9 +2,9 @@
  * validate.c
  *	  Whether bytes from outside are a value in canonical form.
  *
- * Every length is checked before it is used, so no bytes whatever read outside the
- * span.  What passes here has the meaning that all other code gives it.  Code that reads values which
- * have not passed here gets item_fail_invalid() from item.h where it would leave their bytes.
+ * Every length is checked before it is used, so no input causes a read outside the span.  All other
+ * code relies on the properties that are checked here.  Code that reads values which have not
+ * passed here gets item_fail_invalid() from item.h where it would leave their bytes.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 static bool validate_value(ItemSpan value, int depth);
 
-/* What is stored is damaged, or was made past the type's input. */
+/* Stored bytes are damaged, or were made without the type's input function. */
 void
 item_fail_invalid(void)
 {
@@ -178,8 +178,8 @@ item_validate(ItemSpan value)
 }
 
 /*
- * Whether what is said to be an item is one, as all other code takes it to be: of bytes that come past the table's own
- * check, which may have been stored as another type.
+ * Whether the bytes of a supposed item are one.  It is for bytes that the table's constraint has
+ * not checked, and that may have been stored as another type.
  */
 bool
 item_is_sound(const DynItem *item)

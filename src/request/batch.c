@@ -40,7 +40,7 @@ read_table(List *tables, ItemSpan name)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
-/* A table that is named is asked something of (docs/semantics.md, B07). */
+/* Each table in the request needs at least one action (docs/semantics.md, B07). */
 static void
 check_any(text *table, int n)
 {

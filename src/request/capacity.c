@@ -27,7 +27,7 @@ capacity_init(Capacity *capacity, const DynTable *table)
 	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
 }
 
-/* What is not there takes as much as the smallest that is. */
+/* A missing item counts as the smallest possible one. */
 static int64
 blocks(Size bytes, Size block)
 {

@@ -1,9 +1,9 @@
 /*
  * definitions.c
- *	  How requests define tables and indexes, and what becomes of it.
+ *	  How requests define tables and indexes.
  *
- * What is checked here is what only requests can say wrongly; the rules of tables and indexes are
- * the catalog's.
+ * Only errors that are specific to requests are checked here; the catalog layer checks the rules of
+ * tables and indexes.
  */
 #include "postgres.h"
 
@@ -248,7 +248,7 @@ key_spec(ItemSpan name, List *attributes)
 			  item_quoted(name), names_of(attributes, false));
 }
 
-/* A key that is there already may be defined again, as what it is. */
+/* The attribute of an existing key may be defined again, with the same type. */
 void
 request_use_attribute(ItemSpan spec, List *attributes)
 {

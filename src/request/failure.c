@@ -1,9 +1,9 @@
 /*
  * failure.c
- *	  Errors of requests, as programs that know DynamoDB look at them.
+ *	  Errors of requests, in the form that DynamoDB's clients expect.
  *
- * The words are the extension's own: DynamoDB's begin with a capital letter, that is most of the
- * difference.  DETAIL is an object where there is something for a program, as in the response.
+ * The messages are the extension's own, beginning with a capital letter as DynamoDB's do.  DETAIL
+ * is a JSON object where the response has data for the program.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ take_error(MemoryContext context)
 	return error;
 }
 
-/* There is no such table, which may be because there can be none. */
+/* There is no such table; its name may even be invalid. */
 static void
 describe_missing(ErrorData *error)
 {

@@ -2,13 +2,14 @@
  * iterator.c
  *	  ARNs of streams, ids of shards, and iterators as text.
  *
- * An iterator is all that is to be known to go on, and the server keeps nothing for it:
+ * An iterator contains the whole state of reading; the server stores nothing for it:
  *
  *		ARN of the stream | number of the shard | position | when it was issued
  *
- * There is nothing secret in it.  A role that makes one up reads what it may read anyway, since
- * rights are looked at with each use.  An iterator names the table, as all requests do: of a table that is renamed
- * the streams have other ARNs, and no other table has a stream with that label.
+ * There is nothing secret in it.  A role that forges one can read only what it may read anyway,
+ * since privileges are checked at each use.  An iterator names the table, as all requests do: of a
+ * table that is renamed the streams have other ARNs, and no other table has a stream with that
+ * label.
  */
 #include "postgres.h"
 
@@ -71,7 +72,7 @@ request_print_iterator(const ShardIterator *iterator)
 					iterator->shard, position, iterator->issued);
 }
 
-/* Cut off what stands behind the last bar. */
+/* Cut off the text behind the last bar. */
 static bool
 cut_last(ItemSpan *text, ItemSpan *last)
 {

@@ -2,8 +2,8 @@
  * legacy.c
  *	  The legacy parameters of requests.
  *
- * They are read as they stand, since what is wrong with them comes after what does not go
- * together, and that is known only at the end of the request.
+ * They are read without being checked: errors about parameters that exclude each other come first,
+ * and these are known only at the end of the request.
  */
 #include "postgres.h"
 

@@ -111,7 +111,9 @@ compare_tables(const void *a, const void *b)
 	return item_compare_bytes(((const ListedTable *) a)->name, ((const ListedTable *) b)->name);
 }
 
-/* Rights are looked at first: nobody waits for a table of others. */
+/*
+ * Privileges are checked first, so that no caller waits for a lock on a table that it may not read.
+ */
 static bool
 find_table(Oid relid, ListedTable *listed)
 {
