@@ -38,7 +38,7 @@ find_entity(ItemJob *work, Relation rel, DynTable *table)
 	refresh->entity = entity_find(rel, table, refresh->name);
 	if (strcmp(declaration(rel, refresh->name), work->fingerprint) != 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("entity \"%s\" of table \"%s\" was declared anew meanwhile",
+						errmsg("entity \"%s\" of table \"%s\" was declared again meanwhile",
 							   work->name, work->table),
 						errhint("Call dyn_refresh_entity again.")));
 }

@@ -100,7 +100,7 @@ open_migration(const MigrationJob *work, OpenMigration *open)
 	if (work->declared != NULL && strcmp(work->declared, declared(open)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("migration \"%s\" was declared anew meanwhile", open->migration->name),
+				 errmsg("migration \"%s\" was declared again meanwhile", open->migration->name),
 				 errhint("Call dyn_migrate() again.")));
 	open->step =
 		work->step_name == NULL

@@ -297,7 +297,7 @@ require_failover(const Life *life)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("replication slot \"%s\" is there already, and not for failover",
 							   stream_slot_name()),
-						errhint("Tear change streams down and set them up anew.")));
+						errhint("Tear change streams down and set them up again.")));
 }
 
 static bool

@@ -103,7 +103,7 @@ check_future(StreamPlace after)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the position is behind the end of the WAL"),
 						errdetail("It is of another server, or from before a restore of this one."),
-						errhint("Begin anew, with a copy of the table.")));
+						errhint("Begin again, with a copy of the table.")));
 }
 
 static StreamPlace
