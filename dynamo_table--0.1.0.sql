@@ -343,7 +343,7 @@ CREATE FUNCTION dynamo_internal.store_change(bigint, dyn_item) RETURNS dyn_item
 COMMENT ON FUNCTION dynamo_internal.store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
 -- Tokens of dyn_transact: what was done, remembered for ten minutes.  The functions reach it with the rights of its
--- owner; nobody else has any, whatever default privileges say.  It is not dumped: a restored database has done nothing yet.
+-- owner; no other role has any, whatever default privileges are set.  It is not dumped: a restored database has done nothing yet.
 CREATE TABLE dynamo_internal.transact_tokens (
 	role oid NOT NULL,
 	token text COLLATE "C" NOT NULL,
@@ -557,8 +557,8 @@ CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint D
 COMMENT ON PROCEDURE dyn_sweep_ttl(text, bigint, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables; commits by itself';
 
--- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; nobody else has any,
--- whatever default privileges say.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
+-- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; no other role has any,
+-- whatever default privileges are set.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
 CREATE TABLE dynamo_internal.ttl_sweeps (
 	relation oid PRIMARY KEY,
 	next bigint NOT NULL,
@@ -605,7 +605,7 @@ GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
 -- streams
 
 -- What was collected of changes, how far that has come, and what is missing.  The functions reach these tables with the
--- rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a position in the WAL
+-- rights of their owner; no other role has any, whatever default privileges are set.  They are not dumped: a position in the WAL
 -- means nothing elsewhere.  A partition is a span of time, made and dropped as time goes on.
 CREATE TABLE dynamo_internal.stream_records (
 	relation oid NOT NULL,
@@ -699,9 +699,9 @@ CREATE PROCEDURE dyn_teardown_streams()
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of change streams, and all that was collected; commits by itself';
 
--- One row.  What state the slot is in is decided here alone.  The setting for output plugins came with a minor version, and is
--- shown to some.  A collector that is at work confirms what it has committed
--- since this snapshot was taken, so only a slot that nobody reads can be ahead.  A column that only some versions of
+-- One row.  Only this view determines the state of the slot.  The setting for output plugins came with a minor version, and is
+-- visible to some roles only.  A collector that is at work confirms what it has committed
+-- since this snapshot was taken, so only a slot that no process reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.  Whether a standby has the slot is known there, and to the primary by what the
 -- standby has reserved of the catalogs.
 CREATE FUNCTION dynamo_internal.stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
@@ -850,7 +850,7 @@ COMMENT ON FUNCTION dyn_put_entity(text, text, dyn_item, text, jsonb, dyn_item, 
 COMMENT ON FUNCTION dyn_get_entity(text, text, dyn_item, boolean) IS
 	'the item of an entity with the key that these attributes make, by the names of the entity';
 COMMENT ON FUNCTION dyn_update_entity(text, text, dyn_item, text, text, jsonb, dyn_item, text, text) IS
-	'change an item of an entity, and make its index keys anew in the same step';
+	'change an item of an entity, and make its index keys again in the same step';
 COMMENT ON FUNCTION dyn_delete_entity(text, text, dyn_item, text, jsonb, dyn_item, text, text) IS
 	'delete the item of an entity with the key that these attributes make';
 
@@ -916,9 +916,9 @@ COMMENT ON FUNCTION dyn_run_access_pattern(text, text, dyn_item) IS 'do what an 
 
 -- jobs
 
--- Work on a table in many transactions, what it is divided into, and what people have to look at.  The functions reach these
--- tables with the rights of their owner; nobody else has any, whatever default privileges say.  They are not dumped: a job
--- that is begun anew changes what is left to change.  A chunk is the keys after "position" up to and with "upper".
+-- Work on a table in many transactions, its chunks, and its problems.  The functions reach these
+-- tables with the rights of their owner; no other role has any, whatever default privileges are set.  They are not dumped: a job
+-- that is begun again changes what is left to change.  A chunk is the keys after "position" up to and with "upper".
 CREATE TABLE dynamo_internal.jobs (
 	job bigint PRIMARY KEY,
 	kind text NOT NULL,
@@ -962,7 +962,7 @@ CREATE TABLE dynamo_internal.job_notes (
 COMMENT ON TABLE dynamo_internal.job_notes IS 'rows that jobs could not deal with';
 CREATE INDEX ON dynamo_internal.job_notes (job, step);
 
--- Those of whoever has the rights of the role that began a job, or owns the table.  A session that takes part has a lock on
+-- The jobs that the current user may see: it has the rights of the role that began the job, or owns the table.  A session that takes part has a lock on
 -- the job, and one on the chunk that it works on; 17498 is their class.  The rate is that of the sessions at work.
 CREATE VIEW dyn_jobs WITH (security_barrier) AS
 	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, s.step,
@@ -1102,7 +1102,7 @@ COMMENT ON FUNCTION dyn_unfollow_migration(text) IS 'remove these triggers';
 
 CREATE FUNCTION dynamo_internal.migration_changed() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_migration_changed' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.migration_changed() IS 'trigger of followed tables, which makes items anew';
+COMMENT ON FUNCTION dynamo_internal.migration_changed() IS 'trigger of followed tables, which makes items again';
 
 CREATE FUNCTION dynamo_internal.migration_truncated() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_migration_truncated' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -1161,8 +1161,8 @@ GRANT EXECUTE ON FUNCTION
 	TO PUBLIC;
 GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl TO PUBLIC;
 
--- The tables above are nobody's but their owner's.  Default privileges have given some to others by now; and whoever is
--- given some later, with all tables of a schema, finds no row: there is no policy, and the owner needs none.
+-- Only the owner has privileges on the tables above; what default privileges have granted is revoked.  A role that is granted
+-- SELECT later, with all tables of a schema, sees no row: there is no policy, and the owner needs none.
 DO $$
 DECLARE
 	relation regclass;

@@ -98,7 +98,7 @@ DELETE FROM p USING gone g WHERE p.pk = g.pk AND p.sk = g.sk AND hashtext(g.sk) 
 VACUUM h, p;
 INSERT INTO h SELECT * FROM gone ORDER BY hashtext(sk || 'x');
 INSERT INTO p SELECT * FROM gone ORDER BY hashtext(sk || 'x');
-CALL report('… some 30 % deleted, VACUUM, inserted anew');
+CALL report('… some 30 % deleted, VACUUM, inserted again');
 TRUNCATE h, p;
 INSERT INTO h TABLE zipf;
 INSERT INTO p TABLE zipf;

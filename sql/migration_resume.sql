@@ -16,7 +16,7 @@ UPDATE mr.rows SET v = 'changed' WHERE id = 2;
 ALTER TABLE mrt DISABLE TRIGGER stop;
 CALL dyn_migrate('mr', batch_size => 5);
 SELECT source_row, difference FROM dyn_verify_migration('mr');
--- the entity was declared anew
+-- the entity was declared again
 DELETE FROM mrt;
 ALTER TABLE mrt ENABLE TRIGGER stop;
 CALL dyn_migrate('mr', batch_size => 5);

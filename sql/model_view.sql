@@ -75,7 +75,7 @@ SELECT dyn_put('app', '{"pk":{"S":"TICKET#000013"},"sk":{"S":"TICKET"},"Type":{"
 SELECT "Number", "Hours", "Lines", "Closed" FROM tickets WHERE "Number" = 13;
 SELECT count(*) FROM lines WHERE "Number" = 13;
 
--- an entity that is declared anew has its view made anew: columns stay where they are, and more come behind them
+-- an entity that is declared again has its view made again: columns stay where they are, and more come behind them
 SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#","GSI1PK":"ORGANIZATIONS","GSI1SK":"<Name>"}', '{"OrgId":"S","Name":"S","Founded":"S date","Address":"M"}');
 SELECT dyn_create_entity_view('app', 'Org');
 SELECT attname FROM pg_attribute WHERE attrelid = '"Org"'::regclass ORDER BY attnum;

@@ -98,7 +98,7 @@ class Finding(Exception):
 
 
 class Sessions:
-    """A connection for each role, and somebody who ends a statement that hangs."""
+    """A connection for each role, and one that ends a statement that hangs."""
 
     def __init__(self, database):
         self.database = database

@@ -1,6 +1,6 @@
 -- What functions.py calls functions on: tables of two owners, and whatever else may be given for a table.
 SET client_min_messages = error;
--- It is made anew from time to time, since calls drop and change it; roles stay.
+-- It is made again from time to time, since calls drop and change it; roles stay.
 SET client_min_messages = error;
 DROP SCHEMA IF EXISTS fuzz, hostile CASCADE;
 DROP FOREIGN DATA WRAPPER IF EXISTS fuzz_wrapper CASCADE;

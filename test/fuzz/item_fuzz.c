@@ -3,7 +3,7 @@
  *	  libFuzzer harness over the item layer, without a server.
  *
  * The first byte chooses the entry: text of an item, text of a value, plain JSON, binary,
- * a line of an import, or bytes that nobody has validated.  What is accepted has to come back the same
+ * a line of an import, or bytes that were never validated.  What is accepted has to come back the same
  * through text and through the bytes; AddressSanitizer and UBSan watch the memory, since palloc is malloc
  * here.
  */

@@ -138,7 +138,7 @@ def canonical(item):
 
 
 def sloppy_value(v):
-    """The same value as somebody might write it: any order, white space, escapes."""
+    """The same value as a user might write it: any order, white space, escapes."""
     kind, p = v
     if kind == "M":
         return sloppy({"M": p}, raw=True)

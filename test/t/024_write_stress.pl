@@ -41,7 +41,7 @@ $node->safe_psql('postgres', q{
 		RETURN false;
 	END $$});
 
-# 100 sessions, 100 increments each, in the two ways to count; nobody has made the items
+# 100 sessions, 100 increments each, in the two ways to count; the items do not exist before
 stress('increments with ADD', 100, 100, q{SELECT dyn_update('app', '{"pk":{"S":"add"}}', 'ADD n :one', vals => '{":one":{"N":"1"}}');});
 is(value(q{SELECT dyn_get('app', '{"pk":{"S":"add"}}') ->> 'n'}), '10000', 'ADD counts every increment');
 stress('increments with SET', 100, 100,

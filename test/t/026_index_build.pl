@@ -73,7 +73,7 @@ sub check_index
 	is($err, '', "$name: btrees are complete");
 }
 
-# While pgbench writes; nobody may wait for a second.
+# While pgbench writes; no session may wait for a second.
 my $pages = value("SELECT pg_relation_size('app')");
 {
 	local $ENV{PGOPTIONS} = '-c lock_timeout=1s';

@@ -1,5 +1,5 @@
 # S06, S10, Q15: segments of table and index are scanned in parallel, page by page, while other sessions write.  Items
-# that nobody writes are returned exactly once, by one segment.
+# that no session writes are returned exactly once, by one segment.
 use strict;
 use warnings;
 
@@ -83,7 +83,7 @@ $node->safe_psql('postgres', 'DROP TABLE stop');
 is(scalar(grep { $_->finish } @writers), 3, 'writers end well');
 is($node->safe_psql('postgres', "SELECT n_tup_upd > 1000 AND n_tup_del > 100 FROM pg_stat_user_tables WHERE relname = 'app'"), 't', 'and have written meanwhile');
 
-# When nobody writes, all ways to read agree.
+# Without writes, all ways to read agree.
 for my $index ('NULL', "'ByGroup'", "'KeysOnly'")
 {
 	is($node->safe_psql('postgres', "SELECT count(*) FROM dyn_scan('app', index_name => $index)"),

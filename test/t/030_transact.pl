@@ -25,7 +25,7 @@ $node->safe_psql('postgres', q{
 		SELECT jsonb_build_object('Update', jsonb_strip_nulls(jsonb_build_object('TableName', 'bank', 'Key', account(i), 'UpdateExpression', 'ADD balance :n',
 			'ConditionExpression', condition, 'ExpressionAttributeValues', jsonb_build_object(':n', jsonb_build_object('N', amount::text))
 				|| CASE WHEN condition LIKE '%:m%' THEN jsonb_build_object(':m', jsonb_build_object('N', (-amount)::text)) ELSE '{}' END))) $$;
-	-- who is frozen has an item that says so; others have none
+	-- a frozen account has an item that says so; others have none
 	CREATE FUNCTION not_frozen(i int) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
 		SELECT jsonb_build_object('ConditionCheck', jsonb_build_object('TableName', 'bank', 'Key', jsonb_build_object('pk', jsonb_build_object('S', 'frozen'), 'sk', jsonb_build_object('S', 'a' || i)),
 			'ConditionExpression', 'attribute_not_exists(pk)')) $$;

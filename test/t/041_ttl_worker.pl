@@ -114,7 +114,7 @@ add_due('app', 10);
 wait_for(q{SELECT count(*) = 2 FROM app});
 pass('three databases');
 
-# A worker has the rights of the table's owner alone, and lets nobody out of them
+# A worker has the rights of the table's owner alone, and no code can leave them
 value(q{
 	CREATE ROLE owner;
 	GRANT ALL ON SCHEMA public TO owner;
@@ -241,7 +241,7 @@ add_due('app', 10);
 wait_for(q{SELECT count(*) = 2 FROM app});
 pass('the others go on');
 
-# A database in which nobody writes by default, and one without the extension any more
+# A database with default_transaction_read_only, and one without the extension any more
 value('ALTER DATABASE second SET default_transaction_read_only = on');
 value(q{SET default_transaction_read_only = off;
 	INSERT INTO app (item) VALUES ('{"id":"due","expires":1}'::jsonb), (jsonb_build_object('id', 'x', 'expires', floor(extract(epoch FROM clock_timestamp())) - 1))}, 'second');
@@ -253,7 +253,7 @@ value('ALTER DATABASE second RESET default_transaction_read_only');
 $node->restart;
 wait_for(q{SELECT count(*) = 1 FROM app}, 'second');
 
-# A database in which something is amiss holds nobody up, and is visited again
+# A database in which something is amiss does not delay others, and is visited again
 $log_before = -s $node->logfile;
 value('ALTER TABLE dynamo_internal.ttl_sweeps RENAME TO elsewhere', 'second');
 $node->wait_for_log(qr/ERROR:  table "dynamo_internal.ttl_sweeps" of the extension is missing/, $log_before);

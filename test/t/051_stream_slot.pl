@@ -124,7 +124,7 @@ value('DELETE FROM dynamo_internal.stream_state');
 value('CALL dyn_teardown_streams()');
 is(value('SELECT count(*) FROM pg_replication_slots') . gaps(), '00', 'or goes by a teardown');
 
-# Calls at the same time keep apart, and wait for nobody but the transactions that are at work.
+# Calls at the same time keep apart, and wait only for running transactions.
 value('CALL dyn_setup_streams()');
 my $session = $node->background_psql('postgres');
 $session->query_safe(q{BEGIN; SELECT dyn_enable_stream('app', 'KEYS_ONLY')});
@@ -248,7 +248,7 @@ is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > ALL (
 value(q{SELECT dyn_disable_stream('app'); SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'restored');
 is(value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE noticed > (SELECT enabled_at FROM dyn_streams WHERE status = 'ENABLED')", 'restored'), '0', 'which does not concern a new stream');
 like(says('SET ROLE replicator; CALL dyn_teardown_streams()', 'restored'), qr/ERROR:  55006: 1 table has an enabled stream\nDETAIL:  Enabled: public.app/, 'teardown tells what is enabled');
-# DROP DATABASE takes a slot along that nobody uses
+# DROP DATABASE drops a slot that is not in use
 value('DROP DATABASE restored');
 is(value("SELECT count(*) FROM pg_replication_slots WHERE database <> 'postgres'"), '0', 'the slot goes with the database');
 

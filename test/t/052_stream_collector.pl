@@ -100,7 +100,7 @@ wait_for(q{SELECT count(*) = 3000 FROM dynamo_internal.stream_records WHERE keys
 configure("work_mem = 4MB\ntemp_file_limit = -1");
 pass('a transaction with more records than fit into temporary files of a session');
 
-# A collector that begins has the lock before anybody can know how far it is; a call waits for it
+# A collector that begins has the lock before its progress is known; a call waits for it
 my $blocker = $node->background_psql('postgres');
 $blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_state');
 value("SELECT pg_terminate_backend(pid) $collectors");

@@ -65,7 +65,7 @@ is(value(q{SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) W
 	('app'::regclass, (SELECT oid FROM pg_class WHERE relname = 'stream_records'))}), '0', 'who waits has locked neither the table nor the records');
 value(q{SELECT dyn_put('other', '{"pk":{"S":"not his"}}')});
 put('woken', 1, 1);
-like($reader->query(q{SELECT 'after'}), qr/woken\|INSERT/, 'a waiting reader is woken by a record of his table');
+like($reader->query(q{SELECT 'after'}), qr/woken\|INSERT/, 'a waiting reader is woken by a record of its table');
 cmp_ok(time - $start, '<', 30, 'long before its time');
 $reader->quit;
 
@@ -171,7 +171,7 @@ my $disabling = $node->background_psql('postgres');
 $disabling->query_safe(q{BEGIN; SELECT dyn_put('other', '{"pk":{"S":"last"}}'); SELECT dyn_disable_stream('other')});
 put('between', 1, 10);
 value('CALL dyn_collect_streams()');
-# nobody collects what commits from now on
+# what commits from now on is not collected
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 value('SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_slots') or die;

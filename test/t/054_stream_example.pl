@@ -137,7 +137,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity 
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die 'items do not expire';
 value('CALL dyn_collect_streams()');
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
-unlike($err, qr/begin anew/, 'it went on, and did not begin anew');
+unlike($err, qr/begin anew/, 'it went on, and did not begin again');
 is(value(q{SELECT * FROM products_differences}), '', 'search table and counters are those of the items');
 cmp_ok(value(q{SELECT sum(expired) FROM product_counts}), '>', 0, 'expired items were told');
 is(value(q{SELECT count(*) FROM product_counts WHERE status IN ('never', 'rolled back')}), '0', 'and nothing that was rolled back');
@@ -155,12 +155,12 @@ value('CALL dyn_collect_streams()');
 value(q{CALL products_follow('1 s')});
 is(value(q{SELECT * FROM products_differences}), '', 'two consumers do the work of one');
 
-# A gap: the copy is made anew.
+# A gap: the copy is made again.
 value(q{SELECT count(dyn_put('products', jsonb_build_object('id', 'G' || i, 'status', 'gap'))) FROM generate_series(1, 10) i});
 value('CALL dyn_collect_streams()');
 value(q{INSERT INTO dynamo_internal.stream_gaps SELECT '0/0', pg_current_wal_insert_lsn(), now()});
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
-like($err, qr/begin anew: changes after the position were not collected/, 'where changes are missing it begins anew');
+like($err, qr/begin anew: changes after the position were not collected/, 'where changes are missing it begins again');
 is(value(q{SELECT * FROM products_differences}), '', 'and is right again');
 $node->stop;
 done_testing();

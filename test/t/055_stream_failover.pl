@@ -130,7 +130,7 @@ SKIP:
 	is_collected($old, 1, 20, 'the worker collects by a failover slot');
 	is($old->safe_psql('postgres', 'SELECT failover, synced FROM dyn_stream_slots'), 't|f', 'no standby has the slot yet');
 	is($new->safe_psql('postgres', 'SELECT state, synced IS NULL FROM dyn_stream_slots'), 'standby|t', 'as the standby says');
-	# nobody writes any more, and the standby begins to synchronize: the slot moves on for it all the same
+	# there are no more writes, and the standby begins to synchronize: the slot moves on for it all the same
 	$new->append_conf('postgresql.conf', 'sync_replication_slots = on');
 	$new->reload;
 	ok($new->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_slots'), 'a standby takes the slot over on an idle server');

@@ -46,10 +46,10 @@ sub make
 	return value("SELECT latest('$table')");
 }
 
-# All that was committed is collected, as somebody who reads it knows.
+# All that was committed is collected, as a reader is told.
 sub catch_up { value('CALL dyn_collect_streams()'); }
 
-# An idle cluster: nobody writes after the disabling
+# An idle cluster: there are no writes after the disabling
 my $arn = make('plain');
 value(q{SELECT put('plain', 'a')});
 catch_up();
@@ -93,14 +93,14 @@ value(q{COMMIT PREPARED 'p'});
 wait_for("SELECT has_end('$arn')");
 is(value("SELECT reads('$arn')"), '3 and the end', 'until it is committed');
 
-# Nobody else can end a stream
+# No other role can end a stream
 $arn = make('forged');
 my $oid = value(q{SELECT 'forged'::regclass::oid});
 value("SELECT pg_logical_emit_message(true, 'dynamo_table', 'closing start $oid' || s) FROM (VALUES (''), (' 0'), (' 00112233445566778899aabbccddeeff')) v (s)");
 catch_up();
 is(value("SELECT has_end('$arn'), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'forged'::regclass"), 'f|0', 'a mark that is not signed ends nothing');
 
-# A table that goes in the same transaction is in nobody's way
+# A table that goes in the same transaction blocks no other session
 value(q{BEGIN; SELECT dyn_disable_stream('forged'); DROP TABLE forged; COMMIT});
 $arn = make('later');
 value(q{SELECT put('later', 'a')});
@@ -121,7 +121,7 @@ $node->start;
 catch_up();
 is(value("SELECT has_end('$arn'), reads('$arn')"), 't|2 and the end', 'and then all is there');
 
-# A disabling that nobody decodes any more: a new slot begins behind it
+# A disabling that is never decoded: a new slot begins behind it
 $arn = make('lost');
 value(q{SELECT put('lost', 'a')});
 catch_up();
@@ -130,7 +130,7 @@ value('SELECT pg_drop_replication_slot(slot_name) FROM dyn_stream_slots');
 is(value("SELECT has_end('$arn')"), 'f', 'without the slot nobody knows');
 value('CALL dyn_reset_streams()');
 is(value("SELECT has_end('$arn')"), 't', 'a new slot ends what was disabled before it');
-is(value("SELECT reads('$arn', 'LATEST')"), '0 and the end', 'for who has passed the gap');
+is(value("SELECT reads('$arn', 'LATEST')"), '0 and the end', 'for a reader behind the gap');
 my $busy = $node->background_psql('postgres');
 value(q{SELECT dyn_create_table('held', 'pk S'); SELECT dyn_enable_stream('held', 'NEW_IMAGE', 1)});
 $busy->query_safe(q{BEGIN; SELECT dyn_disable_stream('held')});

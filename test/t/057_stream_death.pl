@@ -1,5 +1,5 @@
 # Collectors that die. Where one has died is known to the next one, also after a crash of the cluster; what several have died at is passed over, which readers
-# of that table, or of all if nobody knows which, are told as of any gap. What ends a collector otherwise passes nothing over.
+# of that table, or of all if the table is not known, are told as of any gap. What ends a collector otherwise passes nothing over.
 use strict;
 use warnings;
 
@@ -55,7 +55,7 @@ for my $table (qw(broken sound))
 value(q{CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$});
 
 #
-# Errors: a catalog that was changed by hand while the table was written to, so that nobody can decode it, and put right again
+# Errors: a catalog that was changed by hand while the table was written to, so that it cannot be decoded, and put right again
 #
 
 value(q{SELECT put('broken', 'before'), put('sound', 'before')});
@@ -178,7 +178,7 @@ $node->reload;
 wait_for('SELECT active_pid IS NULL FROM dyn_stream_slots');
 
 #
-# Transactions that the server cannot decode, and anybody can write: an index whose function writes, and INSERT … ON CONFLICT
+# Transactions that the server cannot decode, and any user can write: an index whose function writes, and INSERT … ON CONFLICT
 #
 
 value(q{

@@ -86,7 +86,7 @@ for my $part (1 .. 2)
 {
 	my $call = begin(q{CALL dyn_migrate('shop', batch_size => 20)});
 	wait_for("SELECT ($done) > $before + $rows / 10");
-	# the session is gone, and the server with it; once more while it starts anew
+	# the session is gone, and the server with it; once more while it starts again
 	kill 'KILL', value(q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_migrate%'});
 	crash($node) if $part == 2;
 	await_server();

@@ -87,7 +87,7 @@ pass('two sessions are at work on chunks of their own, and others see it');
 is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't', 'the only step has no name, rate and time are as people read them');
 my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
 } . $call, '1000, restart => true'));
-like($err, qr/55006/, 'nobody begins anew what others are at work on');
+like($err, qr/55006/, 'a job that others are working on is not begun again');
 
 # One is ended by another's pg_terminate_backend, and its chunk is gone on with.
 is(value(q{SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill%'}), 't', 'one session is ended');
@@ -135,7 +135,7 @@ is(value('SELECT count(*) FROM dynamo_internal.job_chunks WHERE NOT complete'), 
 value(sprintf($call, 'NULL'));
 is(value(q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'user' AND item ->> 'Touched' <> '2'}), '0', 'the same call after the end is another one');
 
-# Whoever has nothing left to begin waits for the others, and does what one of them leaves behind.
+# A session that has nothing left to begin waits for the others, and does what one of them leaves behind.
 value(q{SELECT dyn_create_table('few', 'pk S', 'sk N');
 	INSERT INTO few (item) SELECT jsonb_build_object('pk', 'a', 'sk', i) FROM generate_series(1, 10) i});
 my $holder = $node->background_psql('postgres', on_error_die => 1);

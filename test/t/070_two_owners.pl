@@ -31,7 +31,7 @@ $node->safe_psql('postgres', q{
 
 sub connect_as { return $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', $_[0] ]) }
 
-# The answer of a role that waits for nobody for long.
+# The answer of a role that never waits long for another session.
 sub as
 {
 	my ($role, $sql) = @_;
@@ -48,7 +48,7 @@ sub is_in_use
 my $steps = q{[{"entity": "Thing", "from": "source", "attributes": {"Id": "id::text"}, "children": {"Details": {"from": "detail", "on": {"source": "id"}, "as": "count"}}}]};
 
 # A writer is idle in its transaction.  Calls that need a lock that writers conflict with give up by themselves, others
-# write meanwhile, and whoever gave up says who is in the way.
+# write meanwhile, and the error of a session that gave up names the blocker.
 my $writer = connect_as('one');
 my $pid = $writer->query_safe(q{SELECT pg_backend_pid()});
 $writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk":{"S":"THING#2"},"sk":{"S":"#"},"Id":{"S":"2"}}')});
@@ -141,7 +141,7 @@ $node->safe_psql('postgres', q{ROLLBACK PREPARED 'p'});
 is(as('one', q{SELECT dyn_alter_table('app', '{"placement": true}')}), '', 'and waited for');
 $writer->quit;
 
-# Whoever has no privilege on a table gets no answer about it, and no lock on it, whether the table is locked or not.
+# A role without a privilege on a table gets no answer about it, and no lock on it, whether the table is locked or not.
 my $arn = 'arn:aws:dynamodb:local:000000000000:table/app';
 $node->safe_psql('postgres', q{SET SESSION AUTHORIZATION one;
 	SELECT dyn_create_access_pattern('app', 'all', 'Scan', '{}'); SELECT dyn_create_entity('app', 'Thing', '{"pk": "THING#<Id>", "sk": "#"}', '{"Id": {"type": "S text"}}')});
