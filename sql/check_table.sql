@@ -158,7 +158,7 @@ CREATE TRIGGER stop BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION stop();
 CALL dyn_create_index('app', 'Half', 'big S');
 SELECT damage('app');
 DROP TRIGGER stop ON app;
-CALL dynamo_internal.resume_index('app', 'Half');
+CALL dyn_create_index('public.app', 'Half', 'big S');
 SELECT damage('app');
 CALL dyn_drop_index('app', 'Half');
 

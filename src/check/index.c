@@ -12,7 +12,7 @@
 
 #include "catalog/key.h"
 #include "check/check.h"
-#include "ground/extension.h"
+#include "index/index.h"
 
 /* Returns the primary key's btree, even if it is not valid; InvalidOid: there is none. */
 Oid
@@ -185,13 +185,10 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 
 /* The advice for an index that is being built or removed, or that an interrupted call has left. */
 static char *
-advise_resuming(const TableCheck *check, const char *procedure, const DynIndexSpec *spec)
+advise_resuming(const TableCheck *check, const DynIndexSpec *spec)
 {
-	return psprintf("Wait if dyn_index_builds shows it; otherwise CALL " DYN_INTERNAL ".%s(%s%s);",
-					procedure, quote_literal_cstr(check->qualified),
-					spec == NULL ? ""
-								 : psprintf(", %s", quote_literal_cstr(pnstrdup(spec->name.data,
-																				spec->name.len))));
+	return psprintf("Wait if dyn_index_builds shows it; otherwise %s;",
+					gsi_call_again(check->rel, check->shape, spec));
 }
 
 static const char *
@@ -210,8 +207,7 @@ check_ttl(TableCheck *check)
 	if (status == DYN_INDEX_ACTIVE)
 		check_btree(check, object, check->table->ttl, NULL);
 	else
-		check_report(check, object, describe_status(status),
-					 advise_resuming(check, "resume_ttl", NULL));
+		check_report(check, object, describe_status(status), advise_resuming(check, NULL));
 }
 
 /*
@@ -233,7 +229,7 @@ check_indexes(TableCheck *check)
 
 		if (spec->status != DYN_INDEX_ACTIVE)
 			check_report(check, object, describe_status(spec->status),
-						 advise_resuming(check, "resume_index", spec));
+						 advise_resuming(check, spec));
 		else if (index != NULL)
 			check_btree(check, object, index, spec);
 	}

@@ -17,7 +17,7 @@
  *		btree.c			the btree: found, built, dropped
  *		later.c			procedures that begin when a transaction has committed
  *		queue.c			their requests, which background workers go on with
- *		resume.c		dyn_resume_index(): the rest of what was begun
+ *		resume.c		dyn_resume_index(): the rest of what was begun, and the call that does it
  *		progress.c		what dyn_index_builds shows
  *		violations.c	dyn_index_violations(): items that an index leaves out
  */
@@ -95,6 +95,7 @@ extern void gsi_resume_later(const GsiWork *work, const DynTable *table);
 extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 
 /* resume.c */
+extern char *gsi_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
 extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 
 /* declare.c */

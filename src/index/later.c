@@ -82,14 +82,25 @@ end_of_transaction(XactEvent event, void *arg)
 	pending = NIL;
 }
 
-/* index: NULL for time to live. */
+/* The call that the worker makes; index: NULL for time to live. */
 static char *
-resume_call(const DynTable *table, const char *relation, const char *index)
+resume_call(Oid relid, const char *index)
 {
 	if (index == NULL)
-		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%s)", relation);
-	return psprintf("CALL " DYN_INTERNAL ".resume_index(%s, %s)", relation,
-					quote_literal_cstr(index));
+		return psprintf("CALL " DYN_INTERNAL ".resume_ttl(%u)", relid);
+	return psprintf("CALL " DYN_INTERNAL ".resume_index(%u, %s)", relid, quote_literal_cstr(index));
+}
+
+/* The call that a person makes, by what the transaction has declared. */
+static char *
+call_for_people(const GsiWork *work, Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	DynShape *shape = dyn_shape_of(rel, dyn_schema(rel));
+	char *call = gsi_call_again(rel, shape, work->ttl ? NULL : dyn_shape_index(shape, work->name));
+
+	relation_close(rel, NoLock);
+	return call;
 }
 
 /* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
@@ -108,8 +119,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	what->request.relid = table->relid;
 	what->table = pstrdup(work->procedure.table);
 	what->what = work->ttl ? "time to live" : "the index";
-	what->statement =
-		resume_call(table, quote_literal_cstr(table->qualified), work->ttl ? NULL : work->index);
+	what->statement = call_for_people(work, table->relid);
 	pending = lappend(pending, what);
 	MemoryContextSwitchTo(old);
 	gsi_enqueue(&what->request);
@@ -125,7 +135,6 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 static List *
 calls_for(const DynTable *table)
 {
-	const char *relation = psprintf("%u", table->relid);
 	List *calls = NIL;
 
 	for (int i = 0; i < table->nindexes; i++)
@@ -133,11 +142,11 @@ calls_for(const DynTable *table)
 		const DynIndex *index = &table->indexes[i];
 
 		if (index->status != DYN_INDEX_ACTIVE)
-			calls = lappend(
-				calls, resume_call(table, relation, pnstrdup(index->name.data, index->name.len)));
+			calls = lappend(calls,
+							resume_call(table->relid, pnstrdup(index->name.data, index->name.len)));
 	}
 	if (table->ttl != NULL && table->ttl->status != DYN_INDEX_ACTIVE)
-		calls = lappend(calls, resume_call(table, relation, NULL));
+		calls = lappend(calls, resume_call(table->relid, NULL));
 	return calls;
 }
 

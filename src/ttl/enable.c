@@ -67,6 +67,9 @@ enable(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 	}
 	relation_close(rel, NoLock);
 	rel = gsi_open_briefly(work, hide ? ShareRowExclusiveLock : AccessExclusiveLock, &table);
+	/* what was begun goes on as it was begun */
+	if (wanted.hide_expired < 0 && table->ttl != NULL && table->ttl->status == DYN_INDEX_CREATING)
+		wanted.hide_expired = table->settings.hide_expired;
 	if (hide)
 		ttl_set_hide(rel, table, wanted.hide_expired);
 	else if (!ttl_declare(work, rel, table, wanted.attribute, wanted.hide_expired > 0))

@@ -66,20 +66,38 @@ $node->safe_psql('postgres', q{CALL dyn_create_index('app', 'slow', 'pad S')});
 # A prepared transaction starts no worker.
 my ($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', " . delete_request('slow') . "); PREPARE TRANSACTION 'p'");
 like($err, qr/a prepared transaction starts no background worker/, 'a warning');
-like($err, qr/CALL dynamo_internal\.resume_index\('"odd\.schema"\.app', 'slow'\)\./, 'with the statement that does it');
+like($err, qr/CALL public\.dyn_drop_index\('app', 'slow'\)\./, 'with the statement that does it');
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
 is($node->safe_psql('postgres', status('slow')), 'DELETING', 'it is declared');
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('other', 'sk') . ")");
 like($err, qr/Only 1 online index can be created or deleted simultaneously/, 'nothing else may begin meanwhile');
-$node->safe_psql('postgres', q{CALL dynamo_internal.resume_index('"odd.schema".app', 'slow')});
+$node->safe_psql('postgres', q{CALL public.dyn_drop_index('app', 'slow')});
 is($node->safe_psql('postgres', status('slow')), 'gone', 'the statement finishes it');
+
+# The statement of the warning is the call that makes the index, whatever that is, and another definition is refused.
+my %definitions = (
+	keys => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "KEYS_ONLY"}},
+	included => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad", "other's"]}},
+	several => q{"KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}, {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "it's", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}});
+foreach my $index (sort keys %definitions)
+{
+	my $request = qq{{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "city", "AttributeType": "S"}, {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "it's", "AttributeType": "N"}],
+		"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "$index", $definitions{$index}}}]}};
+	($rc, $out, $err) = $node->psql('postgres', "BEGIN; SELECT dyn_request('UpdateTable', \$r\$$request\$r\$); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'");
+	my ($call) = $err =~ /HINT:  Run (CALL .*)\.$/m;
+	is($node->safe_psql('postgres', status($index)), 'CREATING', "$index is begun");
+	like(($node->psql('postgres', "CALL dyn_create_index('app', '$index', 'pad S')"))[2], qr/a part of an index "$index" of table "app" with another definition is there/, 'another definition is none of it');
+	$node->safe_psql('postgres', $call);
+	is($node->safe_psql('postgres', status($index)), 'ACTIVE', "$call ends it");
+	$node->safe_psql('postgres', "CALL dyn_drop_index('app', '$index')");
+}
 
 # No slot for a worker
 $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 ($rc, $out, $err) = $node->psql('postgres', "SELECT dyn_request('UpdateTable', " . create_request('again', 'city') . ") IS NULL");
 is($rc, 0, 'without a free worker the request succeeds');
-like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*dynamo_internal.resume_index/s, 'and warns');
+like($err, qr/WARNING:  no background worker is free to go on with the index of table "app".*CALL public\.dyn_create_index\('app', 'again', 'city S'/s, 'and warns');
 is($node->safe_psql('postgres', status('again')), 'CREATING', 'the index is declared');
 $node->safe_psql('postgres', q{SELECT dyn_put('app', '{"pk":{"S":"new"},"sk":{"S":"new"},"city":{"S":"c1"}}')});
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
