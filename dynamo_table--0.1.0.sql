@@ -1,10 +1,10 @@
 \echo Use "CREATE EXTENSION dynamo_table" to load this file. \quit
 
--- What constraints, triggers, views, operators, casts, statements of the store, workers and the planner need, and nobody
--- calls.  Its name is fixed, so that a dump can be restored wherever the extension is.  If there is a schema of that name,
--- it is somebody else's, and the extension is not installed.
+-- What constraints, triggers, views, operators, casts, statements of the store, workers and the planner need, and users do
+-- not call.  Its name is fixed, so that a dump can be restored wherever the extension is.  If there is a schema of that name
+-- already, it is another owner's, and the extension is not installed.
 CREATE SCHEMA dynamo_internal;
-COMMENT ON SCHEMA dynamo_internal IS 'what the extension dynamo_table needs and nobody calls';
+COMMENT ON SCHEMA dynamo_internal IS 'what the extension dynamo_table needs for itself';
 GRANT USAGE ON SCHEMA dynamo_internal TO PUBLIC;
 
 -- errors

@@ -57,8 +57,8 @@ rekeyed(ItemJob *work, const DynItem *item)
 
 /*
  * Waits for transactions that may have looked the entity up before it was declared: what they write
- * by the old declaration must be there when items are read.  No lock is taken, so nobody queues
- * behind this, and nothing is held but a transaction without a snapshot.
+ * by the old declaration must be there when items are read.  No lock is taken, so no session queues
+ * behind this one, and nothing is held but a transaction without a snapshot.
  */
 static void
 await_writers(Oid relid)

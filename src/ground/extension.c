@@ -37,7 +37,7 @@ find_schema(void)
 
 /*
  * Returns whether the extension is installed in this database.  Without it a schema that is named
- * DYN_INTERNAL is somebody else's.
+ * DYN_INTERNAL is not the extension's.
  */
 bool
 extension_installed(void)

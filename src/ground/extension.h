@@ -2,9 +2,9 @@
  * extension.h
  *	  The schemas that the extension's objects are in.
  *
- * What people call, and types and operators, are in the extension's own schema.  What the extension
- * needs and nobody calls is in DYN_INTERNAL, whose name is fixed.  That schema is a member of the
- * extension: CREATE EXTENSION makes it, and fails if somebody else has made one of that name.
+ * Types, operators, and what users call are in the extension's own schema.  What only the extension
+ * itself needs is in DYN_INTERNAL, whose name is fixed.  That schema is a member of the extension:
+ * CREATE EXTENSION makes it, and fails if there is another one of that name.
  */
 #ifndef DYNAMO_TABLE_GROUND_EXTENSION_H
 #define DYNAMO_TABLE_GROUND_EXTENSION_H

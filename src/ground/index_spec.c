@@ -190,8 +190,8 @@ static const Field argument_fields[] = {
 	{NULL}};
 
 /*
- * Returns a definition from an argument of the derive trigger, which may be anything that somebody
- * has written there.  What is wrong with it is ERRCODE_DYN_VALIDATION.
+ * Returns a definition from an argument of the derive trigger.  The table's owner may have written any
+ * text there: what is wrong with it is ERRCODE_DYN_VALIDATION.
  */
 DynIndexSpec *
 dyn_index_spec_parse_argument(const char *json)

@@ -48,7 +48,7 @@ typedef struct DynMarked
 {
 	DynMarkKind kind;
 	Oid relid;
-	bytea *secret; /* NULL: nobody reads marks */
+	bytea *secret; /* NULL: no slot reads marks */
 } DynMarked;
 
 extern void dyn_mark_start(DynMarked *marked, DynMarkKind kind, Oid relid);

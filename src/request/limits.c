@@ -23,7 +23,7 @@ request_describe_limits(JsonReader *reader, JsonWriter *response)
 	json_write_end(response);
 }
 
-/* Whoever asks has found us. */
+/* Run DescribeEndpoints.  The endpoint that was asked is the only one. */
 void
 request_describe_endpoints(JsonReader *reader, JsonWriter *response)
 {

@@ -342,7 +342,7 @@ open_decoder(StreamCollector *collector)
 
 /*
  * In a transaction that sees what was committed before, connected to nothing; the schema and the functions for
- * transactions are set.  False if somebody else collects.
+ * transactions are set.  False if another session collects.
  */
 bool
 stream_collector_open(StreamCollector *collector)
