@@ -115,7 +115,7 @@ class Corpus:
             self.json.append(m.group(1).replace("''", "'"))
         for m in re.finditer(r"'([A-Z]\w+)', *'(\{(?:[^']|'')*\})'", text):
             self.requests.setdefault(m.group(1), []).append(m.group(2).replace("''", "'"))
-        for m in re.finditer(r"\b(dyn_\w+)\(", text):
+        for m in re.finditer(r"\b((?:dynamo_internal\.|dyn_)\w+)\(", text):
             arguments = split_arguments(text[m.end():m.end() + 4000])
             if arguments is not None and m.group(1) in routines:
                 self.take(m.group(1), arguments, routines[m.group(1)])

@@ -35,7 +35,7 @@ ROUND = 150  # scripts on one fixture
 
 FOREIGN = re.compile(os.environ.get("FUZZ_IGNORE", r"^(?!)$"))
 ROUTINES = """
-SELECT p.proname, p.prokind::text, p.provolatile::text, p.pronargdefaults, p.provariadic <> 0, p.proretset, coalesce(p.proargnames, '{}'),
+SELECT CASE WHEN p.pronamespace = 'dynamo_internal'::regnamespace THEN 'dynamo_internal.' ELSE '' END || p.proname, p.prokind::text, p.provolatile::text, p.pronargdefaults, p.provariadic <> 0, p.proretset, coalesce(p.proargnames, '{}'),
        ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY u (t, n) ORDER BY n), p.prorettype::regtype::text
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'dynamo_table' ORDER BY p.oid"""
@@ -70,7 +70,7 @@ class Routine:
             return "(%s OPERATOR(public.%s) %s)" % (arguments[0], self.name, arguments[1])
         if self.kind == "c":
             return "(%s)::%s" % (arguments[0], self.label.split(" AS ")[1])
-        return "public.%s(%s)" % (self.name, ", ".join(arguments))
+        return "%s%s(%s)" % ("" if "." in self.name else "public.", self.name, ", ".join(arguments))
 
     def statement(self, arguments):
         if self.kind == "p":
@@ -337,7 +337,7 @@ class Fuzzer:
         table = rng.choice(["app", "multi", "num", "solo", "plain", "people", "orders", "empty", "handmade", "heaped", "part", "view_app", '"Org"', "lines", "mat_app"])
         when = rng.choice(["BEFORE", "AFTER", "INSTEAD OF"])
         self.calls += 1
-        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION public.%s(%s)" % (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model_check"', '"~~~"']), when,
+        return ["BEGIN", "CREATE TRIGGER %s %s %s ON fuzz.%s %s EXECUTE FUNCTION %s(%s)" % (rng.choice(["a", '"~dynamo_keys"', '"~dynamo_model_check"', '"~~~"']), when,
                 rng.choice(["INSERT OR UPDATE", "DELETE", "INSERT OR UPDATE OR DELETE", "TRUNCATE", "UPDATE"]), table, each, function, ", ".join(map(quote, texts))),
                 "SAVEPOINT s", self.dml(table), "ROLLBACK TO s", self.dml(table), "ROLLBACK TO s", "TRUNCATE fuzz." + table, "ROLLBACK TO s", self.call(), "ROLLBACK"]
 

@@ -21,7 +21,7 @@ def routines():
     with open(os.path.join(TOP, "dynamo_table--0.1.0.sql"), encoding="utf-8") as f:
         script = f.read()
     out = {}
-    for m in re.finditer(r"CREATE (?:FUNCTION|PROCEDURE) (dyn_\w+)\(([^)]*)\)", script):
+    for m in re.finditer(r"CREATE (?:FUNCTION|PROCEDURE) ((?:dynamo_internal\.|dyn_)\w+)\(([^)]*)\)", script):
         parameters = [re.sub(r"^(VARIADIC|INOUT) ", "", p.strip()).split(" ") for p in m.group(2).split(",")]
         out.setdefault(m.group(1), [(p[0].strip('"'), p[1] if len(p) > 1 else "") for p in parameters])
     return out
