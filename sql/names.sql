@@ -119,4 +119,4 @@ BEGIN
 	END LOOP;
 END $$;
 -- a set says how large it is; the default of 1000 is that of
-SELECT proname FROM public_functions WHERE proretset AND prorows = 1000;
+SELECT proname FROM public_functions WHERE proretset AND prorows = 1000 ORDER BY 1;

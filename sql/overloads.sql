@@ -50,7 +50,9 @@ SELECT '[{"pk": "x", "n": [1, {"a": null}]}, {}]'::json::dyn_item[], '[{"pk": "x
 SELECT dyn_batch_get('app', NULL::text);
 SELECT dyn_batch_get('app', NULL::jsonb);
 SELECT dyn_batch_get('app', '[]');
+\set VERBOSITY terse
 SELECT dyn_batch_get('app', '{"pk": {"S": "b"}, "n": {"N": "3"}}');
+\set VERBOSITY default
 SELECT dyn_batch_get('app', '{"pk": "b", "n": 3}'::json);
 SELECT dyn_batch_get('app', '"x"'::jsonb);
 SELECT dyn_batch_get('app', '[{"pk": {"S": "b"}, "n": {"N": "3"}}, null]');

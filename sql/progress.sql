@@ -30,7 +30,9 @@ SET dynamo_table.progress_interval = '1h';
 SELECT count(*) FROM dyn_export('app');
 SET dynamo_table.progress_interval = -1;
 SELECT count(*) FROM dyn_export('app');
+\set VERBOSITY sqlstate
 SET dynamo_table.progress_interval = -2;
+\set VERBOSITY default
 RESET dynamo_table.progress_interval;
 
 -- steps of jobs have names where there can be several, and figures have as many digits as people read
