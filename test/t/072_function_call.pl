@@ -102,7 +102,7 @@ foreach my $role ('caller', scalar getpwuid($<))
 }
 
 # a value of a type that nothing says: the sample's
-my ($attribute) = map { (split /\|/)[0] } grep { /\|dyn_attribute\|dyn_item;text;text;anyelement$/ } @functions;
+my ($attribute) = map { (split /\|/)[0] } grep { /\|attribute\|dyn_item;text;text;anyelement$/ } @functions;
 is_deeply([ call(connect_as('caller'), $attribute, '{"a":{"S":"x"}}', 'a', 'S', undef) ], ['error 42P18'], 'the type of the sample cannot be determined');
 
 $node->stop;

@@ -7,8 +7,11 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+use DynamoTable;
+
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
+allow_plugin($node);
 $node->start;
 my $dbname = 'postgres';
 
