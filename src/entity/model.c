@@ -198,10 +198,7 @@ write_kind(Oid relid, ModelKind kind, List *declarations)
 	foreach (cell, declarations)
 		json_write_raw(&json, NULL, ((const ModelDeclaration *) lfirst(cell))->json);
 	json_write_end_array(&json);
-	SPI_connect();
-	label_write(relid, label_with(label_read(relid), member_names[kind],
-								  declarations == NIL ? NULL : json.text->data));
-	SPI_finish();
+	label_set_member(relid, member_names[kind], declarations == NIL ? NULL : json.text->data);
 }
 
 /*

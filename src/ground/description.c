@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "executor/spi.h"
 #include "mb/pg_wchar.h"
 
 #include "ground/description.h"
@@ -175,9 +174,7 @@ description_write(Oid relid, const DynDescription *description)
 	fields_print(&json, description_fields, description);
 	any = json.comma;
 	json_write_end(&json);
-	SPI_connect();
-	label_write(relid, label_with(label_read(relid), LABEL_SETTINGS, any ? json.text->data : NULL));
-	SPI_finish();
+	label_set_member(relid, LABEL_SETTINGS, any ? json.text->data : NULL);
 }
 
 /*

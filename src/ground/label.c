@@ -289,8 +289,8 @@ label_tables(void)
  */
 
 /* Returns the members with one of them replaced, or added at the end; json is NULL to leave it out. */
-List *
-label_with(List *members, const char *name, const char *json)
+static List *
+with_member(List *members, const char *name, const char *json)
 {
 	LabelMember *new = palloc(sizeof(LabelMember));
 	ListCell *cell;
@@ -330,17 +330,28 @@ print(List *members)
  * Writes the label of a table by SECURITY LABEL, so that the statement's checks, event triggers and
  * auditing apply.  Without members, the label is removed.
  */
-void
-label_write(Oid relid, List *members)
+static void
+write_label(Oid relid, List *members)
 {
 	char *qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
 												 get_rel_name(relid));
 	char *sql = psprintf("SECURITY LABEL FOR %s ON TABLE %s IS %s", LABEL_PROVIDER, qualified,
 						 members == NIL ? "NULL" : quote_literal_cstr(print(members)));
-	MemoryContext context = CurrentMemoryContext;
-	int result = SPI_execute(sql, false, 0);
+	int result;
 
+	SPI_connect();
+	result = SPI_execute(sql, false, 0);
 	if (result != SPI_OK_UTILITY)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-	MemoryContextSwitchTo(context);
+	SPI_finish();
+}
+
+/*
+ * Sets a member of a table's label, or removes it if json is NULL.  The caller still holds the lock
+ * under which it has read the member.
+ */
+void
+label_set_member(Oid relid, const char *name, const char *json)
+{
+	write_label(relid, with_member(label_read(relid), name, json));
 }

@@ -44,13 +44,9 @@ extern void label_init(void);
 extern List *label_read(Oid relid); /* of LabelMember */
 extern List *label_elements(const char *json); /* of char *: those of an array */
 extern const char *label_member(List *members, const char *name); /* NULL: it is not there */
-extern List *label_with(List *members, const char *name, const char *json); /* NULL: without it */
 
-/*
- * Write it.  The caller is connected to SPI, and still holds the lock under which it has read the
- * label.
- */
-extern void label_write(Oid relid, List *members);
+/* The caller still holds the lock under which it has read what it changes. */
+extern void label_set_member(Oid relid, const char *name, const char *json); /* NULL: remove it */
 
 extern List *label_tables(void); /* of Oid: all tables with a label */
 
