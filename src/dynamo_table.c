@@ -12,7 +12,7 @@
 #include "utils/guc.h"
 
 #include "am/am.h"
-#include "catalog/table.h"
+#include "catalog/derive.h"
 #include "ground/arn.h"
 #include "ground/invalidate.h"
 #include "ground/label.h"
@@ -42,6 +42,7 @@ _PG_init(void)
 	dyn_settings_init();
 	progress_init();
 	dyn_arn_init();
+	dyn_derive_init();
 	store_init();
 	place_settings_init();
 	dyn_stream_init();

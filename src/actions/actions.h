@@ -5,7 +5,8 @@
  * Actions validate everything before they read anything.  The front ends hand over arguments
  * and take results; no rule is in them.
  *
- *		item.c				GetItem, PutItem, UpdateItem, DeleteItem; puts of many items
+ *		item.c				GetItem, PutItem, UpdateItem, DeleteItem
+ *		write.h				the one way by which items are written
  *		item_request.c		what their requests may say: return values, conditions, attributes that
  *							are no keys
  *		read.c				what Query and Scan share: index, attributes, filter, limits, start and
@@ -177,16 +178,6 @@ extern void action_set_segment(ScanRequest *request, const int64 *segment, const
 extern const char *const option_select[]; /* from SELECT_ALL_ATTRIBUTES on; NULL at the end */
 extern void action_check_consistent(const DynIndex *index);
 
-/* item.c: writes for others, between store_begin() and store_end() */
-extern void action_change_locked(DynTable *table, const DynKeyValues *key, StoreChange change,
-								 void *arg);
-extern DynItem *action_replace(DynTable *table, const DynKeyValues *key, DynItem *item);
-extern void action_put_many(Relation rel, DynTable *table, int n, const DynKeyValues *const *keys,
-							const DynItem *const *items);
-extern void action_insert_many(Relation rel, DynTable *table, int n,
-							   const DynKeyValues *const *keys, const DynItem *const *items,
-							   bool *inserted);
-
 /* item_request.c: choices by their names, with NULL at the end */
 extern const char *const option_return_old[]; /* ReturnValues of PutItem and DeleteItem */
 extern const char *const option_return_any[]; /* and of UpdateItem */
@@ -207,6 +198,7 @@ extern void action_forbid_keys(const DynTable *table, const DynIndex *index, con
 #define COLLECTION_IS_FULL "the item collection would be too large"
 typedef enum CollectionWatch
 {
+	COLLECTION_UNWATCHED, /* nobody has asked */
 	COLLECTION_UNLIMITED,
 	COLLECTION_ROOM, /* what is written counts */
 	COLLECTION_LOOK /* the size after the write matters, and so does the old item */

@@ -47,7 +47,8 @@ find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 			target_open(tables, table->table, target);
 			if (table->consistent)
 				action_check_consistent(&target->table->primary);
-			dyn_key_exact(target->table, &target->table->primary, table->keys[k], &target->key);
+			dyn_key_exact(target->table, &target->table->primary, table->keys[k],
+						  &target->write.key);
 		}
 	}
 	return targets;
@@ -88,7 +89,7 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	DynItem *item;
 
 	store_begin(&callback);
-	item = store_read(get->reader, target->table, &target->key);
+	item = store_read(get->reader, target->table, &target->write.key);
 	store_end(&callback);
 	if (item != NULL && get->request->max_bytes > 0)
 	{

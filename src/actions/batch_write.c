@@ -10,7 +10,6 @@
 #include "utils/memutils.h"
 
 #include "actions/several.h"
-#include "catalog/derive.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
 
@@ -19,7 +18,6 @@ typedef struct BatchWrite
 {
 	ItemTarget target;
 	bool put;
-	DynItem *item; /* or the key */
 } BatchWrite;
 
 /* The number of writes and their size are limited (docs/semantics.md, B07). */
@@ -58,15 +56,11 @@ add_write(TargetTables *tables, int part, text *name, bool put, DynItem *item, B
 
 	target->part = part;
 	write->put = put;
-	write->item = item;
 	target_open(tables, name, target);
 	if (put)
-	{
-		dyn_key_of_item(target->table, item, &target->key);
-		dyn_check_index_keys(target->rel, target->table, NULL, item);
-	}
+		write_prepare(target->writer, item, &target->write);
 	else
-		dyn_key_exact(target->table, &target->table->primary, item, &target->key);
+		write_prepare_key(target->writer, item, &target->write);
 }
 
 static BatchWrite *
@@ -87,55 +81,45 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 	return writes;
 }
 
-/* A stretch of puts, in order, of one table, whose old items nobody asks for. */
+/* A stretch of writes whose old items nobody asks for. */
 static void
-put_many(BatchWrite *const *run, int n)
+write_together(BatchWrite *const *run, int n)
 {
-	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
-	const DynItem **items = palloc(n * sizeof(DynItem *));
+	ItemWriter *writer = run[0]->target.writer;
+	ItemWrite **writes = palloc(n * sizeof(ItemWrite *));
 
 	for (int i = 0; i < n; i++)
-	{
-		keys[i] = &run[i]->target.key;
-		items[i] = run[i]->item;
-	}
-	action_put_many(run[0]->target.rel, run[0]->target.table, n, keys, items);
+		writes[i] = &run[i]->target.write;
+	if (run[0]->put)
+		write_put_many(writer, n, writes);
+	else
+		write_delete_many(writer, n, writes);
 }
 
 static void
-write_one(const BatchWrite *write, const ItemMeter *meter)
+write_measured(BatchWrite *one, const ItemMeter *meter)
 {
-	ErrorContextCallback callback;
-	const ItemTarget *target = &write->target;
-	DynItem *old;
-	DynItem *new = NULL;
+	ItemTarget *target = &one->target;
+	ItemWrite *write = &target->write;
 
-	store_begin(&callback);
-	if (write->put)
-	{
-		CollectionWatch watch =
-			collection_watch(target->rel, target->table, &target->key, write->item);
-
-		new = write->item;
-		old = action_replace(target->table, &target->key, new);
-		collection_written(watch, target->table, &target->key, old, new);
-	}
+	if (one->put)
+		write_change(target->writer, write, EXPECT_REPLACE, NULL, NULL);
 	else
-		old = store_delete(target->table, &target->key, meter != NULL);
-	store_end(&callback);
-	target_measure(meter, target, old, new);
+		write_delete(target->writer, write, true, NULL, NULL);
+	write_done(target->writer, write, NULL);
+	target_measure(meter, target, write->old, write->new);
 }
 
 /* A stretch of writes, in order, of one kind on one table. */
 static void
 write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 {
-	if (run[0]->put && meter == NULL)
-		put_many(run, n);
+	if (meter == NULL)
+		write_together(run, n);
 	else
 	{
 		for (int i = 0; i < n; i++)
-			write_one(run[i], meter);
+			write_measured(run[i], meter);
 	}
 }
 

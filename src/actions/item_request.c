@@ -8,7 +8,7 @@
 #include "access/relation.h"
 
 #include "actions/several.h"
-#include "catalog/derive.h"
+#include "actions/write.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 
@@ -117,8 +117,9 @@ void
 action_check(TransactKind kind, const ItemRequest *request)
 {
 	const Expr *update = request->built.update;
+	ItemWriter writer;
+	ItemWrite write;
 	DynTable *table;
-	DynKeyValues key;
 	Relation rel;
 
 	(void) action_condition(request);
@@ -128,13 +129,11 @@ action_check(TransactKind kind, const ItemRequest *request)
 		update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	write_open(&writer, rel, table);
 	if (kind == TRANSACT_PUT)
-	{
-		dyn_key_of_item(table, request->item, &key);
-		dyn_check_index_keys(rel, table, NULL, request->item);
-	}
+		write_prepare(&writer, request->item, &write);
 	else
-		dyn_key_exact(table, &table->primary, request->item, &key);
+		write_prepare_key(&writer, request->item, &write);
 	if (update != NULL)
 		action_forbid_keys(table, &table->primary, update,
 						   "Delete the item and put it with its new key.");

@@ -5,7 +5,7 @@
 #ifndef DYNAMO_TABLE_ACTIONS_SEVERAL_H
 #define DYNAMO_TABLE_ACTIONS_SEVERAL_H
 
-#include "actions/actions.h"
+#include "actions/write.h"
 
 /*
  * Accounts for the capacity that the items of a request consume.  A part is the table of a batch,
@@ -148,7 +148,8 @@ typedef struct ItemTarget
 	int part; /* see ItemMeter */
 	Relation rel;
 	DynTable *table;
-	DynKeyValues key;
+	ItemWriter *writer; /* of all targets in one table that name it alike */
+	ItemWrite write;
 } ItemTarget;
 
 typedef struct TargetTables TargetTables;

@@ -10,13 +10,17 @@
 #include "actions/several.h"
 #include "ground/errors.h"
 
-/* The tables of a request, each opened once for all actions that name it alike. */
+/* A table of a request, opened once for all actions that name it alike. */
+typedef struct TargetTable
+{
+	text *name;
+	ItemWriter writer;
+} TargetTable;
+
 struct TargetTables
 {
 	LOCKMODE lockmode;
-	List *names;
-	List *rels;
-	List *tables;
+	List *tables; /* of TargetTable */
 };
 
 /*
@@ -32,6 +36,28 @@ target_tables(LOCKMODE lockmode)
 	return tables;
 }
 
+static TargetTable *
+open_table(TargetTables *tables, text *name)
+{
+	TargetTable *opened;
+	DynTable *table;
+	ListCell *cell;
+	Relation rel;
+
+	foreach (cell, tables->tables)
+	{
+		opened = lfirst(cell);
+		if (item_compare_bytes(text_span(opened->name), text_span(name)) == 0)
+			return opened;
+	}
+	rel = dyn_table_open(name, tables->lockmode, &table);
+	opened = palloc(sizeof(TargetTable));
+	opened->name = name;
+	write_open(&opened->writer, rel, table);
+	tables->tables = lappend(tables->tables, opened);
+	return opened;
+}
+
 /*
  * Set the relation and table of a target to those with the given name or ARN, which is opened once
  * for all targets that name it alike.  Raises an error if there is no such table.  The pointer to
@@ -40,22 +66,9 @@ target_tables(LOCKMODE lockmode)
 void
 target_open(TargetTables *tables, text *name, ItemTarget *target)
 {
-	ListCell *names;
-	ListCell *rels;
-	ListCell *known;
-
-	forthree(names, tables->names, rels, tables->rels, known, tables->tables)
-	{
-		if (item_compare_bytes(text_span(lfirst(names)), text_span(name)) != 0)
-			continue;
-		target->rel = lfirst(rels);
-		target->table = lfirst(known);
-		return;
-	}
-	target->rel = dyn_table_open(name, tables->lockmode, &target->table);
-	tables->names = lappend(tables->names, name);
-	tables->rels = lappend(tables->rels, target->rel);
-	tables->tables = lappend(tables->tables, target->table);
+	target->writer = &open_table(tables, name)->writer;
+	target->rel = target->writer->rel;
+	target->table = target->writer->table;
 }
 
 /* Locks stay. */
@@ -64,8 +77,13 @@ target_close(TargetTables *tables)
 {
 	ListCell *cell;
 
-	foreach (cell, tables->rels)
-		relation_close(lfirst(cell), NoLock);
+	foreach (cell, tables->tables)
+	{
+		TargetTable *opened = lfirst(cell);
+
+		write_close(&opened->writer);
+		relation_close(opened->writer.rel, NoLock);
+	}
 }
 
 static int
@@ -76,7 +94,7 @@ compare_targets(const void *a, const void *b)
 
 	if (x->table->relid != y->table->relid)
 		return x->table->relid < y->table->relid ? -1 : 1;
-	return store_key_compare(x->table, &x->key, &y->key);
+	return store_key_compare(x->table, &x->write.key, &y->write.key);
 }
 
 /*
@@ -129,7 +147,8 @@ same_collection(const ItemTarget *a, const ItemTarget *b)
 		return false;
 	for (int i = 0; i < a->table->primary.npartition; i++)
 	{
-		if (store_column_compare(a->table->keys[i].type, a->key.values[i], b->key.values[i]) != 0)
+		if (store_column_compare(a->table->keys[i].type, a->write.key.values[i],
+								 b->write.key.values[i]) != 0)
 			return false;
 	}
 	return true;
@@ -150,8 +169,8 @@ target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, in
 		if (dyn_local_indexes(table) == 0 || (i > 0 && same_collection(sorted[i - 1], sorted[i])))
 			continue;
 		store_begin(&callback);
-		measure.collection_key = collection_key(table, &sorted[i]->key);
-		measure.collection_size = collection_size(table, &sorted[i]->key);
+		measure.collection_key = collection_key(table, &sorted[i]->write.key);
+		measure.collection_size = collection_size(table, &sorted[i]->write.key);
 		store_end(&callback);
 		meter->collection(sorted[i]->part, &measure, meter->arg);
 	}

@@ -16,7 +16,6 @@
 #include "utils/snapmgr.h"
 
 #include "actions/several.h"
-#include "catalog/derive.h"
 #include "store/token.h"
 
 typedef struct Transact Transact;
@@ -29,9 +28,7 @@ typedef struct Step
 	ItemTarget *target;
 	const Expr *condition;
 	const Expr *update;
-	DynItem *old; /* as it was judged last, NULL if there was none */
-	DynItem *new; /* what it is to become, NULL if there is to be none */
-	CollectionWatch watch;
+	ItemWrite *write; /* the target's: the items as it was judged last */
 	bool grows; /* the collection, which has to be looked at */
 	CancelReason *reason;
 } Step;
@@ -75,19 +72,16 @@ check_target(void *arg)
 	Step *step = arg;
 	ItemTarget *target = step->target;
 	DynTable *table = target->table;
-	DynItem *item = step->action->request.item;
-	bool put = step->action->kind == TRANSACT_PUT;
+	const DynItem *item = step->action->request.item;
 	Size size;
 
-	if (put)
-		dyn_key_of_item(table, item, &target->key);
+	if (step->action->kind == TRANSACT_PUT)
+		write_prepare(target->writer, item, step->write);
 	else
-		dyn_key_exact(table, &table->primary, item, &target->key);
-	size = dyn_key_entry_too_large(target->rel, table, &table->primary, target->key.values);
+		write_prepare_key(target->writer, item, step->write);
+	size = dyn_key_entry_too_large(target->rel, table, &table->primary, step->write->key.values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
-	if (put)
-		dyn_check_index_keys(target->rel, table, NULL, item);
 	if (step->update != NULL)
 		action_forbid_keys(table, &table->primary, step->update,
 						   "Delete the item and put it with its new key.");
@@ -116,6 +110,7 @@ prepare(const TransactRequest *request)
 		step->action = &request->actions[number];
 		step->target = &t->targets[number];
 		step->target->number = step->target->part = number;
+		step->write = &step->target->write;
 		step->reason = &t->reasons[number];
 		parse_expressions(step);
 	}
@@ -163,11 +158,11 @@ fail_condition(Step *step)
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
 	fail(step, "ConditionalCheckFailed", "The conditional request failed");
-	if (step->action->request.old_on_failure && step->old != NULL)
+	if (step->action->request.old_on_failure && step->write->old != NULL)
 	{
-		DynItem *copy = palloc(VARSIZE_ANY(step->old));
+		DynItem *copy = palloc(VARSIZE_ANY(step->write->old));
 
-		memcpy(copy, step->old, VARSIZE_ANY(step->old));
+		memcpy(copy, step->write->old, VARSIZE_ANY(step->write->old));
 		step->reason->item = copy;
 	}
 	MemoryContextSwitchTo(old);
@@ -177,24 +172,24 @@ static void
 compute_new(void *arg)
 {
 	Step *step = arg;
-	const ItemTarget *target = step->target;
+	ItemWrite *write = step->write;
 
 	switch (step->action->kind)
 	{
 		case TRANSACT_PUT:
-			step->new = step->action->request.item;
+			write->new = step->action->request.item;
 			break;
 		case TRANSACT_UPDATE:
-			step->new = expr_apply(step->update, step->old, step->action->request.item);
-			if (step->new != NULL)
-				dyn_check_index_keys(target->rel, target->table, step->old, step->new);
+			write->new = expr_apply(step->update, write->old, step->action->request.item);
+			if (write->new != NULL)
+				(void) write_row(step->target->writer, write, write->old, write->new);
 			break;
 		case TRANSACT_DELETE:
-			step->new = NULL;
+			write->new = NULL;
 			break;
 		case TRANSACT_CHECK:
 		case TRANSACT_GET:
-			step->new = step->old;
+			write->new = write->old;
 			break;
 	}
 }
@@ -206,8 +201,8 @@ judge(Step *step, DynItem *old)
 	ErrorData *error;
 
 	*step->reason = (CancelReason){0};
-	step->old = old;
-	step->new = old;
+	step->write->old = old;
+	step->write->new = old;
 	if (step->condition != NULL && !expr_matches(step->condition, old))
 	{
 		fail_condition(step);
@@ -216,7 +211,7 @@ judge(Step *step, DynItem *old)
 	error = action_try(compute_new, step);
 	if (error == NULL)
 		return;
-	step->new = old;
+	step->write->new = old;
 	fail(step, "ValidationError", error->message);
 }
 
@@ -231,39 +226,33 @@ judged_item(DynItem *old, void *arg)
 
 	judge(step, old);
 	/* a write is under way that has to be told an item: it stays as it is */
-	return failed(step) ? old : step->new;
+	return failed(step) ? old : unconstify(DynItem *, step->write->new);
 }
 
 /* Whether somebody asks for the item that was there. */
 static bool
 needs_old(const Step *step)
 {
-	return step->watch == COLLECTION_LOOK || step->transact->request->meter != NULL;
+	return write_looks(step->target->writer, step->write) || step->transact->request->meter != NULL;
 }
 
 /* The ways of one statement.  False if none of them did: then the item has to be locked first. */
 static bool
 write_at_once(Step *step)
 {
-	const ItemRequest *request = &step->action->request;
-	const ItemTarget *target = step->target;
+	ItemWriter *writer = step->target->writer;
 	bool put = step->action->kind == TRANSACT_PUT;
 
 	if (put && step->condition == NULL && !needs_old(step))
 	{
-		step->new = request->item;
-		store_put(target->table, &target->key, request->item);
+		write_put(writer, step->write);
 		return true;
 	}
 	/* probably a create */
 	if (put && step->condition != NULL && expr_matches(step->condition, NULL))
-	{
-		step->old = NULL;
-		step->new = request->item;
-		return store_insert(target->table, &target->key, request->item);
-	}
+		return write_insert(writer, step->write);
 	if (put || step->action->kind == TRANSACT_UPDATE)
-		return store_change(target->table, &target->key, judged_item, step);
+		return write_change_present(writer, step->write, judged_item, step);
 	return false;
 }
 
@@ -289,41 +278,40 @@ static bool
 hold_absent(const Step *step)
 {
 	Assert(step->action->kind != TRANSACT_PUT);
-	return store_hold_absent(step->target->rel, &step->target->key, step->action->request.item);
+	return write_hold_absent(step->target->writer, step->write, step->action->request.item);
 }
 
 /* False if there is an item now where there was none. */
 static bool
 write_absent(const Step *step, int attempt)
 {
-	const ItemTarget *target = step->target;
-
-	if (step->new != NULL)
-		return store_insert(target->table, &target->key, step->new);
+	if (step->write->new != NULL)
+		return write_insert(step->target->writer, step->write);
 	/* a role that may not see an item need not keep it absent */
-	return hold_absent(step) || (target->table->row_security && attempt > 1);
+	return hold_absent(step) || (step->target->table->row_security && attempt > 1);
 }
 
 static void
 write_locked(Step *step)
 {
-	const ItemTarget *target = step->target;
+	ItemWriter *writer = step->target->writer;
+	ItemWrite *write = step->write;
 
 	for (int attempt = 1;; attempt++)
 	{
-		judge(step, store_lock(target->table, &target->key, lock_kind(step)));
+		judge(step, write_lock(writer, write, lock_kind(step)));
 		if (failed(step) || step->transact->failed)
 			return;
-		if (step->old != NULL)
+		if (write->old != NULL)
 			break;
 		if (write_absent(step, attempt))
 			return;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (step->new == NULL)
-		store_delete(target->table, &target->key, false);
-	else if (step->new != step->old)
-		store_replace(target->table, &target->key, step->new);
+	if (write->new == NULL)
+		write_delete_locked(writer, write);
+	else if (write->new != write->old)
+		write_replace(writer, write);
 }
 
 /* What nothing can be said against need not be looked at any more. */
@@ -336,40 +324,22 @@ cannot_fail(const Step *step)
 static void
 perform(Step *step)
 {
-	ErrorContextCallback callback;
 	Transact *t = step->transact;
 	const ItemTarget *target = step->target;
+	ItemWrite *write = step->write;
 
 	if (t->failed && cannot_fail(step))
 		return;
-	store_begin(&callback);
 	if (t->failed || !write_at_once(step))
 		write_locked(step);
-	store_end(&callback);
 	t->failed |= failed(step);
 	if (t->failed)
 		return;
-	if (step->watch == COLLECTION_ROOM)
-		collection_spend(target->table, &target->key, step->new);
+	if (write->watch == COLLECTION_ROOM)
+		collection_spend(target->table, &write->key, write->new);
 	step->grows =
-		step->watch == COLLECTION_LOOK && collection_grows(target->table, step->old, step->new);
-	target_measure(t->request->meter, target, step->old, step->new);
-}
-
-static void
-watch_collections(Transact *t)
-{
-	for (int i = 0; i < t->request->nactions; i++)
-	{
-		Step *step = &t->steps[i];
-		const ItemTarget *target = step->target;
-
-		if (step->action->kind == TRANSACT_PUT)
-			step->watch = collection_watch(target->rel, target->table, &target->key,
-										   step->action->request.item);
-		else if (step->action->kind == TRANSACT_UPDATE)
-			step->watch = collection_watch(target->rel, target->table, &target->key, NULL);
-	}
+		write->watch == COLLECTION_LOOK && collection_grows(target->table, write->old, write->new);
+	target_measure(t->request->meter, target, write->old, write->new);
 }
 
 /* The limit of a collection, after all actions together (docs/semantics.md, L05). */
@@ -385,7 +355,7 @@ check_collections(Transact *t)
 		if (!step->grows)
 			continue;
 		store_begin(&callback);
-		if (collection_is_full(step->target->table, &step->target->key, &size))
+		if (collection_is_full(step->target->table, &step->write->key, &size))
 			fail(step, "ItemCollectionSizeLimitExceeded", COLLECTION_IS_FULL);
 		store_end(&callback);
 		t->failed |= failed(step);
@@ -403,7 +373,7 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 		const Step *step = &t->steps[order[i]->number];
 
 		if (step->action->kind != TRANSACT_PUT || !cannot_fail(step) || needs_old(step) ||
-			order[i]->table != order[0]->table)
+			order[i]->writer != order[0]->writer)
 			break;
 		i++;
 	}
@@ -414,21 +384,11 @@ puts_together(const Transact *t, ItemTarget *const *order, int n)
 static void
 put_together(const Transact *t, ItemTarget *const *order, int n)
 {
-	ErrorContextCallback callback;
-	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
-	const DynItem **items = palloc(n * sizeof(DynItem *));
+	ItemWrite **writes = palloc(n * sizeof(ItemWrite *));
 
 	for (int i = 0; i < n; i++)
-	{
-		keys[i] = &order[i]->key;
-		items[i] = t->steps[order[i]->number].action->request.item;
-	}
-	store_begin(&callback);
-	store_put_many(order[0]->table, n, keys, items);
-	store_end(&callback);
-	for (int i = 0; i < n; i++)
-		collection_written(t->steps[order[i]->number].watch, order[0]->table, keys[i], NULL,
-						   items[i]);
+		writes[i] = &order[i]->write;
+	write_put_many(order[0]->writer, n, writes);
 }
 
 /* Returns the number of steps that it has done. */
@@ -453,7 +413,6 @@ perform_all(Transact *t, ItemTarget *const *order)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction step", ALLOCSET_DEFAULT_SIZES);
 
-	watch_collections(t);
 	for (int done = 0; done < n;)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -490,7 +449,7 @@ measure_replayed(const Transact *t, StoreReader *reader, const ItemTarget *targe
 	ItemMeasure measure = {.table = target->table, .replayed = true};
 
 	store_begin(&callback);
-	measure.old = measure.new = store_read(reader, target->table, &target->key);
+	measure.old = measure.new = store_read(reader, target->table, &target->write.key);
 	store_end(&callback);
 	t->request->meter->item(target->part, &measure, t->request->meter->arg);
 }

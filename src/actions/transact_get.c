@@ -21,7 +21,7 @@ check_key(void *arg)
 	const TransactRequest *request = ((const TransactRequest **) arg)[1];
 
 	dyn_key_exact(target->table, &target->table->primary,
-				  request->actions[target->number].request.item, &target->key);
+				  request->actions[target->number].request.item, &target->write.key);
 }
 
 static ItemTarget *
@@ -68,7 +68,7 @@ get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
 	DynItem *item;
 
 	store_begin(&callback);
-	item = store_read(reader, target->table, &target->key);
+	item = store_read(reader, target->table, &target->write.key);
 	store_end(&callback);
 	if (item != NULL)
 		*bytes += item_size(item_root(item));

@@ -16,6 +16,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
@@ -37,12 +38,12 @@ same_datum(Datum a, Datum b)
  */
 
 static void
-add_problem(DynDerived *derived, const DynIndex *index, const DynKey *key, const char *reason)
+add_problem(DynRow *row, const DynIndex *index, const DynKey *key, const char *reason)
 {
 	DynProblem *problem = palloc(sizeof(DynProblem));
 
 	*problem = (DynProblem){index, key, reason};
-	derived->problems = lappend(derived->problems, problem);
+	row->problems = lappend(row->problems, problem);
 }
 
 /*
@@ -52,7 +53,7 @@ add_problem(DynDerived *derived, const DynIndex *index, const DynKey *key, const
  */
 static void
 check_index(Relation rel, const DynTable *table, const DynIndex *index, const ItemSpan *values,
-			DynDerived *derived)
+			DynRow *row)
 {
 	Datum entry[DYN_MAX_INDEX_COLUMNS];
 	bool complete = true;
@@ -62,7 +63,7 @@ check_index(Relation rel, const DynTable *table, const DynIndex *index, const It
 		int column = index->columns[i];
 		const char *reason;
 
-		entry[i] = derived->values[column];
+		entry[i] = row->values[column];
 		if (column < table->nkeys && i >= index->nkeys)
 			continue;
 		if (values[column].data == NULL)
@@ -74,27 +75,74 @@ check_index(Relation rel, const DynTable *table, const DynIndex *index, const It
 		if (reason == NULL)
 			continue;
 		complete = false;
-		derived->troubled[column] = column >= table->nkeys;
-		add_problem(derived, index, &table->keys[column], reason);
+		row->troubled[column] = column >= table->nkeys;
+		add_problem(row, index, &table->keys[column], reason);
 	}
 	if (!complete || dyn_key_entry_too_large(rel, table, index, entry) == 0)
 		return;
 	for (int i = 0; i < index->nkeys; i++)
-		derived->troubled[index->columns[i]] |= index->columns[i] >= table->nkeys;
-	add_problem(derived, index, NULL, "keys are too large");
+		row->troubled[index->columns[i]] |= index->columns[i] >= table->nkeys;
+	add_problem(row, index, NULL, "keys are too large");
+}
+
+#ifdef USE_ASSERT_CHECKING
+static uint64 derivations = 0;
+
+static const char *
+show_counters(void)
+{
+	return psprintf("derivations " UINT64_FORMAT ", attributes looked for " UINT64_FORMAT,
+					derivations, item_finds);
+}
+#endif
+
+/*
+ * Servers with assertions count what a write looks for, since finding attributes is most of what a
+ * write costs beside the store: the setting dynamo_table.derive_counters.  Called once by
+ * _PG_init().
+ */
+void
+dyn_derive_init(void)
+{
+#ifdef USE_ASSERT_CHECKING
+	static char *value;
+
+	DefineCustomStringVariable("dynamo_table.derive_counters",
+							   "Shows how often rows were derived and attributes looked for.", NULL,
+							   &value, "", PGC_INTERNAL, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, NULL,
+							   NULL, show_counters);
+#endif
+}
+
+static DynRow *
+new_row(const DynTable *table, const DynItem *item)
+{
+	int n = table->ncolumns;
+	DynRow *row = palloc(sizeof(DynRow));
+
+	row->item = item;
+	row->values = palloc(n * (sizeof(Datum) + 2 * sizeof(bool)));
+	row->nulls = (bool *) (row->values + n);
+	row->troubled = row->nulls + n;
+	row->problems = NIL;
+	return row;
 }
 
 /*
- * Derives the columns of an item's row.  Raises an error if a key of the table is missing or not
- * valid; problems with the keys of indexes are left to the caller.
+ * Returns an item as a row, in the current memory context; the item itself is not copied.  Raises
+ * an error if a key of the table is missing or not valid.  Problems with the keys of indexes are
+ * left to dyn_row_check().
  */
-void
-dyn_derive(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
+DynRow *
+dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 {
 	ItemChildren attributes = item_children(item_root(item));
 	ItemSpan values[DYN_MAX_COLUMNS];
+	DynRow *row = new_row(table, item);
 
-	derived->problems = NIL;
+#ifdef USE_ASSERT_CHECKING
+	derivations++;
+#endif
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const DynKey *key = &table->keys[i];
@@ -105,14 +153,17 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item, DynDerived 
 		else
 			item_find(&attributes, key->attribute, &values[i]);
 		/* the column must fit the longest key that any index allows */
-		derived->troubled[i] = false;
-		derived->nulls[i] = values[i].data == NULL ||
-							dyn_key_problem(key, i == 0 || i >= table->nkeys, values[i]) != NULL;
-		if (!derived->nulls[i])
-			derived->values[i] = dyn_key_datum(key->type, item_payload(values[i]));
+		row->troubled[i] = false;
+		row->nulls[i] = values[i].data == NULL ||
+						(i >= table->nkeys && dyn_key_problem(key, true, values[i]) != NULL);
+		row->values[i] =
+			row->nulls[i] ? (Datum) 0 : dyn_key_datum(key->type, item_payload(values[i]));
 	}
+	row->key.nkeys = table->nkeys;
+	memcpy(row->key.values, row->values, table->nkeys * sizeof(Datum));
 	for (int i = 0; i < table->nindexes; i++)
-		check_index(rel, table, &table->indexes[i], values, derived);
+		check_index(rel, table, &table->indexes[i], values, row);
+	return row;
 }
 
 static void
@@ -135,8 +186,9 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 
 /* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
 static void
-check_local_copies(const DynTable *table, const DynItem *item, const DynDerived *derived)
+check_local_copies(const DynTable *table, const DynRow *row)
 {
+	const DynItem *item = row->item;
 	Size size;
 
 	/* a copy is never larger than the item, whose size is at most twice that of its encoding */
@@ -147,7 +199,7 @@ check_local_copies(const DynTable *table, const DynItem *item, const DynDerived 
 	{
 		const DynIndex *index = &table->indexes[i];
 
-		if (index->local && !derived->nulls[index->columns[1]])
+		if (index->local && !row->nulls[index->columns[1]])
 			size += dyn_index_entry_size(table, index, item);
 	}
 	if (size > ITEM_MAX_SIZE)
@@ -174,12 +226,11 @@ same_attribute(const DynKey *key, const DynItem *a, const DynItem *b)
  * well is tolerated: items that are older than an index can be updated in all other attributes.
  */
 static void
-check_problems(const DynTable *table, const DynItem *old, const DynItem *item,
-			   const DynDerived *derived)
+check_problems(const DynTable *table, const DynItem *old, const DynRow *row)
 {
 	ListCell *cell;
 
-	foreach (cell, derived->problems)
+	foreach (cell, row->problems)
 	{
 		const DynProblem *problem = lfirst(cell);
 		const DynIndex *index = problem->index;
@@ -190,23 +241,48 @@ check_problems(const DynTable *table, const DynItem *old, const DynItem *item,
 
 			if (problem->key != NULL && problem->key != key)
 				continue;
-			if (old == NULL || !same_attribute(key, old, item))
+			if (old == NULL || !same_attribute(key, old, row->item))
 				fail_problem(table, problem);
 		}
 	}
 }
 
-/* Checks an item before anything is written.  An update passes the item that it changes. */
+/*
+ * Raises an error if a row must not be stored: keys do not fit their indexes, or the item is too
+ * large with its copies.  old is the item that it replaces, or NULL: what is wrong with that one
+ * as well is no reason to refuse the new one.
+ */
 void
-dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old, const DynItem *item)
+dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const DynRow *row)
 {
-	DynDerived derived;
+	Size size;
 
-	if (table->nindexes == 0)
-		return;
-	dyn_derive(rel, table, item, &derived);
-	check_problems(table, old, item, &derived);
-	check_local_copies(table, item, &derived);
+	check_problems(table, old, row);
+	size = dyn_key_entry_too_large(rel, table, &table->primary, row->values);
+	if (size > 0)
+		dyn_key_fail_too_large(table, size);
+	check_local_copies(table, row);
+}
+
+/* Returns whether a row has that primary key. */
+bool
+dyn_row_has_key(const DynTable *table, const DynRow *row, const DynKeyValues *key)
+{
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		if (!same_datum(row->values[i], key->values[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Raises the error for an update of an item's key (docs/semantics.md, K18). */
+void
+dyn_fail_key_changed(const DynTable *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("the key of an item of table \"%s\" cannot be changed", table->name),
+					errhint("Delete the item and put it with its new key.")));
 }
 
 /*
@@ -215,7 +291,7 @@ dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old, co
 
 /* Put the derived columns into the tuple where its values differ. */
 static HeapTuple
-set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDerived *derived)
+set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynRow *row)
 {
 	int attnums[DYN_MAX_COLUMNS];
 	Datum values[DYN_MAX_COLUMNS];
@@ -227,11 +303,11 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDer
 		bool isnull;
 		Datum now = heap_getattr(tuple, table->keys[i].attnum, desc, &isnull);
 
-		if (isnull == derived->nulls[i] && (isnull || same_datum(now, derived->values[i])))
+		if (isnull == row->nulls[i] && (isnull || same_datum(now, row->values[i])))
 			continue;
 		attnums[changed] = table->keys[i].attnum;
-		values[changed] = derived->values[i];
-		nulls[changed++] = derived->nulls[i];
+		values[changed] = row->values[i];
+		nulls[changed++] = row->nulls[i];
 	}
 	if (changed == 0)
 		return tuple;
@@ -240,35 +316,55 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynDer
 
 /* An update by plain SQL does not change an item's key either (docs/semantics.md, K18). */
 static void
-check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynDerived *derived)
+check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynRow *row)
 {
 	for (int i = 0; i < table->nkeys; i++)
 	{
 		bool isnull;
 		Datum was = heap_getattr(old, table->keys[i].attnum, desc, &isnull);
 
-		if (isnull || !same_datum(was, derived->values[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("the key of an item of table \"%s\" cannot be changed", table->name),
-					 errhint("Delete the item and put it with its new key.")));
+		if (isnull || !same_datum(was, row->values[i]))
+			dyn_fail_key_changed(table);
 	}
 }
 
 /* Columns that a tolerated problem concerns stay as they are. */
 static void
-tolerate_old(HeapTuple old, TupleDesc desc, const DynTable *table, const DynItem *item,
-			 DynDerived *derived)
+keep_troubled(HeapTuple old, TupleDesc desc, const DynTable *table, DynRow *row)
+{
+	for (int i = table->nkeys; i < table->ncolumns; i++)
+	{
+		if (row->troubled[i])
+			row->values[i] = heap_getattr(old, table->keys[i].attnum, desc, &row->nulls[i]);
+	}
+}
+
+static const DynItem *
+old_item(HeapTuple old, TupleDesc desc, const DynTable *table)
 {
 	bool isnull;
 	Datum datum = heap_getattr(old, table->item_attnum, desc, &isnull);
 
-	check_problems(table, isnull ? NULL : DatumGetDynItem(datum), item, derived);
-	for (int i = table->nkeys; i < table->ncolumns; i++)
+	return isnull ? NULL : DatumGetDynItem(datum);
+}
+
+/* The row of an item that a statement writes; old is the row that it replaces, or NULL. */
+static DynRow *
+derive_written(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+	DynRow *row = dyn_derive(rel, table, item);
+
+	if (old != NULL)
+		check_key_unchanged(old, desc, table, row);
+	if (old == NULL || row->problems == NIL)
+		dyn_row_check(rel, table, NULL, row);
+	else
 	{
-		if (derived->troubled[i])
-			derived->values[i] = heap_getattr(old, table->keys[i].attnum, desc, &derived->nulls[i]);
+		dyn_row_check(rel, table, old_item(old, desc, table), row);
+		keep_troubled(old, desc, table, row);
 	}
+	return row;
 }
 
 static void
@@ -284,44 +380,15 @@ check_call(FunctionCallInfo fcinfo)
 							   "UPDATE FOR EACH ROW")));
 }
 
-/* The row of an insert. */
-void
-dyn_derive_inserted(Relation rel, const DynTable *table, const DynItem *item, DynDerived *derived)
-{
-	Size size;
-
-	dyn_derive(rel, table, item, derived);
-	check_problems(table, NULL, item, derived);
-	size = dyn_key_entry_too_large(rel, table, &table->primary, derived->values);
-	if (size > 0)
-		dyn_key_fail_too_large(table, size);
-	check_local_copies(table, item, derived);
-}
-
-/* The row of an update. */
-void
-dyn_derive_updated(Relation rel, const DynTable *table, HeapTuple old, const DynItem *item,
-				   DynDerived *derived)
-{
-	TupleDesc desc = RelationGetDescr(rel);
-
-	dyn_derive(rel, table, item, derived);
-	check_key_unchanged(old, desc, table, derived);
-	if (derived->problems != NIL)
-		tolerate_old(old, desc, table, item, derived);
-	check_local_copies(table, item, derived);
-}
-
 PG_FUNCTION_INFO_V1(dyn_derive_keys);
 Datum
 dyn_derive_keys(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	DynDerived derived;
-	DynTable *table;
+	HeapTuple old = NULL;
 	HeapTuple tuple;
+	DynTable *table;
 	TupleDesc desc;
-	DynItem *item;
 	Datum datum;
 	bool isnull;
 
@@ -333,20 +400,19 @@ dyn_derive_keys(PG_FUNCTION_ARGS)
 							   ".derive_keys\" must be named \"%s\"",
 							   DYN_DERIVE_TRIGGER)));
 	desc = RelationGetDescr(trigger->tg_relation);
-	tuple =
-		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
+	tuple = trigger->tg_trigtuple;
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+	{
+		old = trigger->tg_trigtuple;
+		tuple = trigger->tg_newtuple;
+	}
 	datum = heap_getattr(tuple, table->item_attnum, desc, &isnull);
 	/* the column's NOT NULL constraint reports it */
 	if (isnull)
 		return PointerGetDatum(tuple);
-	item = DatumGetDynItem(datum);
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
-		dyn_derive_updated(trigger->tg_relation, table, trigger->tg_trigtuple, item, &derived);
-	else
-		dyn_derive_inserted(trigger->tg_relation, table, item, &derived);
-	tuple = set_columns(tuple, desc, table, &derived);
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
-		dyn_statement_keeps(trigger->tg_relation, trigger->tg_trigtuple, tuple))
+	tuple = set_columns(tuple, desc, table,
+						derive_written(trigger->tg_relation, table, old, DatumGetDynItem(datum)));
+	if (old != NULL && dyn_statement_keeps(trigger->tg_relation, old, tuple))
 		return PointerGetDatum(NULL);
 	return PointerGetDatum(tuple);
 }
@@ -364,8 +430,8 @@ Datum
 dyn_keys_missing(PG_FUNCTION_ARGS)
 {
 	bool missing = false;
-	DynDerived derived;
 	DynTable *table;
+	DynRow *row;
 	Relation rel;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -375,9 +441,9 @@ dyn_keys_missing(PG_FUNCTION_ARGS)
 	if (table == NULL || PG_NARGS() - 2 != table->ncolumns - table->nkeys)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("these are not the key columns of a table of items")));
-	dyn_derive(rel, table, PG_GETARG_DYN_ITEM(1), &derived);
+	row = dyn_derive(rel, table, PG_GETARG_DYN_ITEM(1));
 	for (int i = table->nkeys; i < table->ncolumns; i++)
-		missing |= PG_ARGISNULL(i - table->nkeys + 2) && !derived.nulls[i] && !derived.troubled[i];
+		missing |= PG_ARGISNULL(i - table->nkeys + 2) && !row->nulls[i] && !row->troubled[i];
 	relation_close(rel, AccessShareLock);
 	PG_RETURN_BOOL(missing);
 }

@@ -8,7 +8,7 @@
 #include "access/htup.h"
 #include "nodes/pg_list.h"
 
-#include "catalog/table.h"
+#include "catalog/key.h"
 #include "ground/trigger.h"
 
 /* Why an item that has the attributes of an index is not in it. */
@@ -19,23 +19,27 @@ typedef struct DynProblem
 	const char *reason; /* "must be of type S, not N" */
 } DynProblem;
 
-/* The derived columns of a row, in the order of the table's keys. */
-typedef struct DynDerived
+/*
+ * An item as a row of its table.  Each array has an element for each of the table's keys, in their
+ * order.
+ */
+typedef struct DynRow
 {
-	Datum values[DYN_MAX_COLUMNS];
-	bool nulls[DYN_MAX_COLUMNS];
-	bool troubled[DYN_MAX_COLUMNS]; /* a problem concerns the column */
+	const DynItem *item;
+	DynKeyValues key; /* the first of the values */
+	Datum *values;
+	bool *nulls;
+	bool *troubled; /* a problem concerns the column */
 	List *problems; /* of DynProblem */
-} DynDerived;
+} DynRow;
 
-extern void dyn_derive(Relation rel, const DynTable *table, const DynItem *item,
-					   DynDerived *derived);
-extern void dyn_derive_inserted(Relation rel, const DynTable *table, const DynItem *item,
-								DynDerived *derived);
-extern void dyn_derive_updated(Relation rel, const DynTable *table, HeapTuple old,
-							   const DynItem *item, DynDerived *derived);
-extern void dyn_check_index_keys(Relation rel, const DynTable *table, const DynItem *old,
-								 const DynItem *item);
+extern void dyn_derive_init(void);
+
+extern DynRow *dyn_derive(Relation rel, const DynTable *table, const DynItem *item);
+extern void dyn_row_check(Relation rel, const DynTable *table, const DynItem *old,
+						  const DynRow *row);
+extern bool dyn_row_has_key(const DynTable *table, const DynRow *row, const DynKeyValues *key);
+pg_noreturn extern void dyn_fail_key_changed(const DynTable *table);
 
 /* schema.c */
 extern bool dyn_is_item_type(Oid type);

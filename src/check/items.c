@@ -199,9 +199,8 @@ static void
 check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *item)
 {
 	const DynTable *table = scan->check->table;
-	DynDerived derived;
+	const DynRow *row = dyn_derive(scan->check->rel, table, item);
 
-	dyn_derive(scan->check->rel, table, item, &derived);
 	for (int i = table->nkeys; i < table->ncolumns; i++)
 	{
 		const DynKey *key = &table->keys[i];
@@ -209,7 +208,7 @@ check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *ite
 
 		if (scan->nulls[i])
 		{
-			if (!derived.nulls[i] && !derived.troubled[i] && scan->filled[i])
+			if (!row->nulls[i] && !row->troubled[i] && scan->filled[i])
 				report_column(scan, key, "is empty, and the item has its attribute");
 		}
 		else if (!item_find(attributes, key->attribute, &value) ||

@@ -53,11 +53,10 @@ static void
 put_problems(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name,
 			 const DynItem *item)
 {
-	DynDerived derived;
+	const DynRow *row = dyn_derive(rel, table, item);
 	ListCell *cell;
 
-	dyn_derive(rel, table, item, &derived);
-	foreach (cell, derived.problems)
+	foreach (cell, row->problems)
 	{
 		const DynProblem *problem = lfirst(cell);
 		Datum values[4];

@@ -269,6 +269,9 @@ extern Datum item_to_jsonb(ItemSpan value);
 
 /* value.c */
 extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value);
+#ifdef USE_ASSERT_CHECKING
+extern uint64 item_finds; /* calls of item_find() */
+#endif
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern const char *item_case_hint(const ItemChildren *map, ItemSpan name);
 extern int item_element_compare(ItemType type, ItemSpan a, ItemSpan b);

@@ -44,10 +44,17 @@ item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 	return -1;
 }
 
+#ifdef USE_ASSERT_CHECKING
+uint64 item_finds = 0;
+#endif
+
 /* Returns whether a map has a value of that name, and sets *value to it if so. */
 bool
 item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 {
+#ifdef USE_ASSERT_CHECKING
+	item_finds++;
+#endif
 	return item_position(map, name, value) >= 0;
 }
 

@@ -30,7 +30,6 @@
 #include "ground/attempt.h"
 #include "ground/arguments.h"
 #include "actions/several.h"
-#include "catalog/derive.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "job/items.h"
@@ -64,12 +63,14 @@ typedef struct Batch
 	int max_keys;
 	DynKeyValues *keys; /* of items that are wanted */
 	int64 changed;
+	ItemWriter writer; /* of the attempt that is under way */
 } Batch;
 
 /* An item that is being changed. */
 typedef struct Change
 {
 	Batch *batch;
+	ItemWrite write;
 	DynItem *old;
 	DynItem *new;
 	ErrorData *problem;
@@ -313,7 +314,9 @@ compute(void *arg)
 	DynItem *new = batch->work->change(batch->work, change->old);
 
 	item_check_size(item_root(new));
-	dyn_check_index_keys(batch->rel, batch->table, change->old, new);
+	if (item_compare_bytes(item_root(change->old), item_root(new)) == 0)
+		return;
+	(void) write_row(&batch->writer, &change->write, change->old, new);
 	change->new = new;
 }
 
@@ -328,8 +331,6 @@ change_item(DynItem *old, void *arg)
 	change->problem = NULL;
 	if (work->wants(work, old))
 		change->problem = action_try(compute, change);
-	if (change->problem != NULL || item_compare_bytes(item_root(old), item_root(change->new)) == 0)
-		change->new = old;
 	return change->new;
 }
 
@@ -358,28 +359,26 @@ note_problem(Batch *batch, const DynKeyValues *key, const ErrorData *problem)
 static bool
 change_one(Batch *batch, const DynKeyValues *key)
 {
-	Change change = {.batch = batch};
-	ErrorContextCallback callback;
-	CollectionWatch watch = collection_watch(batch->rel, batch->table, key, NULL);
-	bool there;
+	Change change = {.batch = batch, .write = {.key = *key}};
+	bool there = write_change_present(&batch->writer, &change.write, change_item, &change) ||
+				 write_change_present(&batch->writer, &change.write, change_item, &change);
+	bool changed = there && change.new != change.old;
 
-	store_begin(&callback);
-	there = store_change(batch->table, key, change_item, &change) ||
-			store_change(batch->table, key, change_item, &change);
-	if (there && change.new != change.old)
-		collection_written(watch, batch->table, key, change.old, change.new);
-	store_end(&callback);
+	if (changed)
+		write_done(&batch->writer, &change.write, NULL);
 	if (there && change.problem != NULL)
 		note_problem(batch, key, change.problem);
-	return there && change.new != change.old;
+	return changed;
 }
 
 static void
 change_some(Batch *batch, int from, int to)
 {
-	MemoryContext old = MemoryContextSwitchTo(batch->row);
+	MemoryContext old;
 	int64 changed = 0;
 
+	write_open(&batch->writer, batch->rel, batch->table);
+	old = MemoryContextSwitchTo(batch->row);
 	for (int i = from; i < to; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -387,6 +386,7 @@ change_some(Batch *batch, int from, int to)
 		MemoryContextReset(batch->row);
 	}
 	MemoryContextSwitchTo(old);
+	write_close(&batch->writer);
 	batch->changed += changed;
 }
 

@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 #include "ground/attempt.h"
-#include "catalog/derive.h"
+#include "actions/write.h"
 #include "ground/errors.h"
 #include "migrate/migrate.h"
 
@@ -283,7 +283,8 @@ build(void *arg)
 {
 	RowBuilder *builder = arg;
 	DynItem *logical = build_logical(builder);
-	DynKeyValues key;
+	ItemWriter writer;
+	ItemWrite write;
 
 	if (builder->keys_only)
 	{
@@ -294,8 +295,8 @@ build(void *arg)
 		return;
 	builder->item = entity_item(builder->step->entity, logical);
 	item_check_size(item_root(builder->item));
-	dyn_key_of_item(builder->table, builder->item, &key);
-	dyn_check_index_keys(builder->rel, builder->table, NULL, builder->item);
+	write_open(&writer, builder->rel, builder->table);
+	write_prepare(&writer, builder->item, &write);
 }
 
 static bool

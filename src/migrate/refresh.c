@@ -36,7 +36,7 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#include "actions/actions.h"
+#include "actions/write.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "migrate/check.h"
@@ -50,6 +50,7 @@ typedef struct Change
 {
 	Relation rel; /* of items */
 	DynTable *table;
+	ItemWriter writer;
 	Migration *migration;
 	Relation source; /* the table that was changed */
 	HeapTuple old; /* or NULL */
@@ -262,29 +263,31 @@ same_item(const DynItem *a, const DynItem *b)
 }
 
 static void
-replace_item(const Change *change, const Refresh *refresh, const DynItem *old, DynItem *new)
+replace_item(Change *change, ItemWrite *write, DynItem *new)
 {
-	CollectionWatch watch;
-
 	if (new == NULL)
-		(void) store_delete(change->table, &refresh->key, false);
-	else if (!same_item(old, new))
+		write_delete_locked(&change->writer, write);
+	else if (!same_item(write->old, new))
 	{
-		watch = collection_watch(change->rel, change->table, &refresh->key, new);
-		store_replace(change->table, &refresh->key, new);
-		collection_written(watch, change->table, &refresh->key, old, new);
+		ItemWrite replacement;
+
+		write_prepare(&change->writer, new, &replacement);
+		replacement.old = write->old;
+		write_replace(&change->writer, &replacement);
+		write_done(&change->writer, &replacement, NULL);
 	}
 }
 
 /* False: there is an item already. */
 static bool
-insert_item(const Change *change, const Refresh *refresh, DynItem *new)
+insert_item(Change *change, DynItem *new)
 {
-	CollectionWatch watch = collection_watch(change->rel, change->table, &refresh->key, new);
+	ItemWrite write;
 
-	if (!store_insert(change->table, &refresh->key, new))
+	write_prepare(&change->writer, new, &write);
+	if (!write_insert(&change->writer, &write))
 		return false;
-	collection_written(watch, change->table, &refresh->key, NULL, new);
+	write_done(&change->writer, &write, NULL);
 	return true;
 }
 
@@ -297,25 +300,26 @@ is_shared(const MigrationStep *step)
 
 /* False: try again. */
 static bool
-try_refresh(const Change *change, Refresh *refresh)
+try_refresh(Change *change, Refresh *refresh)
 {
-	DynItem *old = store_lock(change->table, &refresh->key, STORE_LOCK_REPLACE);
+	ItemWrite write = {.key = refresh->key};
+	DynItem *old = write_lock(&change->writer, &write, STORE_LOCK_REPLACE);
 	DynItem *new = make_item(change, refresh);
 
 	if (old == NULL && new == NULL)
 		return !is_shared(refresh->step) ||
-			   store_hold_absent(change->rel, &refresh->key, refresh->item);
+			   write_hold_absent(&change->writer, &write, refresh->item);
 	if (old == NULL)
 	{
-		if (!insert_item(change, refresh, new))
+		if (!insert_item(change, new))
 			return false;
 		if (!is_shared(refresh->step))
 			return true;
 		/* the insert may have waited for a transaction that held the item absent */
-		old = new;
+		write.old = new;
 		new = make_item(change, refresh);
 	}
-	replace_item(change, refresh, old, new);
+	replace_item(change, &write, new);
 	return true;
 }
 
@@ -324,7 +328,7 @@ try_refresh(const Change *change, Refresh *refresh)
  * table retries its transaction when it gets these.
  */
 static void
-refresh_item(const Change *change, Refresh *refresh)
+refresh_item(Change *change, Refresh *refresh)
 {
 	while (!try_refresh(change, refresh))
 		CHECK_FOR_INTERRUPTS();
@@ -582,7 +586,7 @@ sort_refreshes(const Change *change, const List *refreshes)
  * has not moved since, or the transaction that moves it waits for us.
  */
 static void
-refresh_moved(const Change *change, const Referring *by)
+refresh_moved(Change *change, const Referring *by)
 {
 	Refresh **before = NULL;
 	int nbefore = 0;
@@ -610,7 +614,7 @@ refresh_moved(const Change *change, const Referring *by)
 }
 
 static void
-refresh_items(const Change *change)
+refresh_items(Change *change)
 {
 	Refresh **sorted = sort_refreshes(change, change->refreshes);
 	int n = list_length(change->refreshes);
@@ -736,7 +740,10 @@ follow(Change *change, char *name)
 							   RelationGetRelationName(change->source)),
 						errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
 								quote_literal_cstr(name))));
+	write_open(&change->writer, change->rel, change->table);
+	change->writer.plain_conflicts = true;
 	refresh_items(change);
+	write_close(&change->writer);
 	relation_close(change->rel, NoLock);
 }
 

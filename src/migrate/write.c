@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 
 #include "ground/attempt.h"
-#include "actions/actions.h"
+#include "actions/write.h"
 #include "migrate/write.h"
 
 typedef struct Put
@@ -25,15 +25,18 @@ static void
 put_rows(void *arg)
 {
 	const Put *put = arg;
-	const DynKeyValues **keys = palloc(put->n * sizeof(DynKeyValues *));
-	const DynItem **items = palloc(put->n * sizeof(DynItem *));
+	ItemWrite *writes = palloc(put->n * sizeof(ItemWrite));
+	ItemWrite **in_order = palloc(put->n * sizeof(ItemWrite *));
+	ItemWriter writer;
 
+	write_open(&writer, put->rel, put->table);
 	for (int i = 0; i < put->n; i++)
 	{
-		keys[i] = &put->rows[i]->key;
-		items[i] = put->rows[i]->item;
+		write_prepare(&writer, put->rows[i]->item, &writes[i]);
+		in_order[i] = &writes[i];
 	}
-	action_put_many(put->rel, put->table, put->n, keys, items);
+	write_put_many(&writer, put->n, in_order);
+	write_close(&writer);
 }
 
 /* Returns an error that a row may be to blame for; raises others. */

@@ -20,16 +20,17 @@ extern bool direct_may_read(const DynTable *table);
 extern bool direct_may_write(const DynTable *table, AclMode privileges);
 
 /* direct_write.c */
-extern void direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern bool direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
-extern DynItem *direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
-extern bool direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern void direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern DynItem *direct_delete(DynTable *table, const DynKeyValues *key, bool want_old);
-extern void direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
-							const DynItem *const *items);
-extern void direct_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
-							   const DynItem *const *items, bool *inserted);
+extern struct Writer *direct_writer(Relation rel, const DynTable *table);
+extern void direct_writer_close(struct Writer *w);
+extern void direct_put(struct Writer *w, const DynRow *row);
+extern bool direct_change(struct Writer *w, const DynKeyValues *key, StoreChange change, void *arg);
+extern DynItem *direct_lock(struct Writer *w, const DynKeyValues *key, StoreLock lock);
+extern bool direct_insert(struct Writer *w, const DynRow *row);
+extern void direct_replace(struct Writer *w, const DynRow *row);
+extern DynItem *direct_delete(struct Writer *w, const DynKeyValues *key, bool want_old);
+extern void direct_put_many(struct Writer *w, int n, const DynRow *const *rows);
+extern void direct_insert_many(struct Writer *w, int n, const DynRow *const *rows, bool *inserted);
+extern void direct_delete_many(struct Writer *w, int n, const DynKeyValues *const *keys);
 
 /* direct_read.c: false if it is for the SPI store; ranges are narrowed */
 extern bool direct_get(const DynTable *table, const DynKeyValues *key, DynItem **item);

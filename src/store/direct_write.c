@@ -1,6 +1,8 @@
 /*
  * direct_write.c
  *	  Writes of the direct store.
+ *
+ * As for all of them, direct_may_write() has allowed the write.
  */
 #include "postgres.h"
 
@@ -10,26 +12,43 @@
 #include "store/direct.h"
 #include "store/writer.h"
 
+/*
+ * Returns what the direct store has open for writes of one table, in the current memory context.
+ * The caller has the relation open and locked.
+ */
+Writer *
+direct_writer(Relation rel, const DynTable *table)
+{
+	Writer *w = palloc0(sizeof(Writer));
+
+	writer_open(w, rel, table);
+	return w;
+}
+
+/* Closes what direct_writer() has opened. */
+void
+direct_writer_close(Writer *w)
+{
+	writer_close(w);
+}
+
 /* Insert or replace, whatever is there. */
 static void
-put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
+put_row(Writer *w, const DynRow *row)
 {
-	DynDerived derived;
-
-	dyn_derive_inserted(w->at.rel, w->at.table, item, &derived);
 	for (;;)
 	{
-		if (!writer_find_any(w, key))
+		if (!writer_find_any(w, &row->key))
 		{
-			if (writer_insert(w, item, &derived))
+			if (writer_insert(w, row))
 				return;
 		}
 		else
 		{
-			WriteResult result = writer_update(w, key, item, &derived);
+			WriteResult result = writer_update(w, row);
 
 			if (result == WRITE_MOVED)
-				result = writer_update(w, key, item, &derived);
+				result = writer_update(w, row);
 			if (result == WRITE_DONE)
 				return;
 		}
@@ -38,18 +57,13 @@ put_row(Writer *w, const DynKeyValues *key, const DynItem *item)
 	}
 }
 
-/*
- * Inserts an item, or replaces the one of its key.  As for all writes of this file,
- * direct_may_write() has allowed it, and the caller has the table open and locked.
- */
+/* Inserts an item, or replaces the one of its key. */
 void
-direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+direct_put(Writer *w, const DynRow *row)
 {
-	Writer w;
-
-	writer_open(&w, table, CMD_UPDATE, "INSERT");
-	put_row(&w, key, item);
-	writer_close(&w);
+	writer_begin(w, CMD_UPDATE, "INSERT");
+	put_row(w, row);
+	writer_end(w);
 }
 
 /*
@@ -57,45 +71,32 @@ direct_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
  * primary key, so that concurrent calls do not deadlock.
  */
 void
-direct_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
-				const DynItem *const *items)
+direct_put_many(Writer *w, int n, const DynRow *const *rows)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
-	Writer w;
 
-	writer_open(&w, table, CMD_UPDATE, "INSERT");
+	writer_begin(w, CMD_UPDATE, "INSERT");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		put_row(&w, keys[i], items[i]);
+		put_row(w, rows[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
-	writer_close(&w);
+	writer_end(w);
 	MemoryContextDelete(context);
-}
-
-/* Replace the version of a row that was found. */
-static WriteResult
-replace_version(Writer *w, const DynKeyValues *key, const DynItem *item)
-{
-	DynDerived derived;
-
-	dyn_derive_updated(w->at.rel, w->at.table, ExecFetchSlotHeapTuple(w->at.row, false, NULL), item,
-					   &derived);
-	return writer_update(w, key, item, &derived);
 }
 
 /* By what the change makes of the row that was found; false if it is gone. */
 static bool
-change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
+change_row(Writer *w, StoreChange change, void *arg)
 {
 	WriteResult result;
 
 	do
-		result = replace_version(w, key, change(find_row_item(&w->at), arg));
+		result = writer_update(w, change(find_row_item(&w->at), arg));
 	while (result == WRITE_MOVED);
 	return result == WRITE_DONE;
 }
@@ -105,27 +106,24 @@ change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
  * transaction has replaced the item meanwhile.  Returns false if there is no item of that key.
  */
 bool
-direct_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
+direct_change(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	Writer w;
 	bool done;
 
-	writer_open(&w, table, CMD_UPDATE, "UPDATE");
-	done = writer_find(&w, key) && change_row(&w, key, change, arg);
-	writer_close(&w);
+	writer_begin(w, CMD_UPDATE, "UPDATE");
+	done = writer_find(w, key) && change_row(w, change, arg);
+	writer_end(w);
 	return done;
 }
 
 /* Replaces an item that this transaction has locked; it is an internal error if there is none. */
 void
-direct_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+direct_replace(Writer *w, const DynRow *row)
 {
-	Writer w;
-
-	writer_open(&w, table, CMD_UPDATE, "UPDATE");
-	if (!writer_find(&w, key) || replace_version(&w, key, item) != WRITE_DONE)
+	writer_begin(w, CMD_UPDATE, "UPDATE");
+	if (!writer_find(w, &row->key) || writer_update(w, row) != WRITE_DONE)
 		elog(ERROR, "a row has vanished while it was locked");
-	writer_close(&w);
+	writer_end(w);
 }
 
 static LockTupleMode
@@ -144,7 +142,7 @@ lock_mode(StoreLock lock)
 }
 
 /*
- * What somebody deleted while we waited may be there anew by now, and a new snapshot tells.
+ * What somebody deleted while we waited may be there again by now, and a new snapshot tells.
  */
 static bool
 lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
@@ -164,35 +162,31 @@ lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
  * version, palloc'd.  NULL if there is none.
  */
 DynItem *
-direct_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
+direct_lock(Writer *w, const DynKeyValues *key, StoreLock lock)
 {
 	static const char *const names[] = {"SELECT FOR NO KEY UPDATE", "SELECT FOR UPDATE",
 										"SELECT FOR SHARE"};
 	DynItem *item = NULL;
-	Writer w;
 
-	writer_open(&w, table, CMD_SELECT, names[lock]);
-	if (lock_row(&w, key, lock_mode(lock)))
-		item = find_row_item(&w.at);
-	writer_close(&w);
+	writer_begin(w, CMD_SELECT, names[lock]);
+	if (lock_row(w, key, lock_mode(lock)))
+		item = find_row_item(&w->at);
+	writer_end(w);
 	return item;
 }
 
 /* An item that is there is locked for a replacement. */
 static bool
-insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
+insert_row(Writer *w, const DynRow *row)
 {
-	DynDerived derived;
-
-	dyn_derive_inserted(w->at.rel, w->at.table, item, &derived);
 	for (;;)
 	{
-		if (writer_find_any(w, key))
+		if (writer_find_any(w, &row->key))
 		{
-			if (writer_lock(w, key, LockTupleNoKeyExclusive))
+			if (writer_lock(w, &row->key, LockTupleNoKeyExclusive))
 				return false;
 		}
-		else if (writer_insert(w, item, &derived))
+		else if (writer_insert(w, row))
 			return true;
 		CHECK_FOR_INTERRUPTS();
 		writer_new_snapshot();
@@ -204,14 +198,13 @@ insert_row(Writer *w, const DynKeyValues *key, const DynItem *item)
  * replacement.
  */
 bool
-direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+direct_insert(Writer *w, const DynRow *row)
 {
-	Writer w;
 	bool done;
 
-	writer_open(&w, table, CMD_UPDATE, "INSERT");
-	done = insert_row(&w, key, item);
-	writer_close(&w);
+	writer_begin(w, CMD_UPDATE, "INSERT");
+	done = insert_row(w, row);
+	writer_end(w);
 	return done;
 }
 
@@ -220,23 +213,21 @@ direct_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
  * distinct and in the order of the primary key.
  */
 void
-direct_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
-				   const DynItem *const *items, bool *inserted)
+direct_insert_many(Writer *w, int n, const DynRow *const *rows, bool *inserted)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
-	Writer w;
 
-	writer_open(&w, table, CMD_UPDATE, "INSERT");
+	writer_begin(w, CMD_UPDATE, "INSERT");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		inserted[i] = insert_row(&w, keys[i], items[i]);
+		inserted[i] = insert_row(w, rows[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
-	writer_close(&w);
+	writer_end(w);
 	MemoryContextDelete(context);
 }
 
@@ -265,14 +256,29 @@ delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
  * NULL.
  */
 DynItem *
-direct_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+direct_delete(Writer *w, const DynKeyValues *key, bool want_old)
 {
 	DynItem *old = NULL;
-	Writer w;
 	bool done;
 
-	writer_open(&w, table, CMD_DELETE, "DELETE");
-	done = delete_row(&w, key, want_old ? &old : NULL);
-	writer_close(&w);
+	writer_begin(w, CMD_DELETE, "DELETE");
+	done = delete_row(w, key, want_old ? &old : NULL);
+	writer_end(w);
 	return done ? old : NULL;
+}
+
+/*
+ * Deletes the items of keys, as far as there are any.  The keys are distinct and in the order of
+ * the primary key.
+ */
+void
+direct_delete_many(Writer *w, int n, const DynKeyValues *const *keys)
+{
+	writer_begin(w, CMD_DELETE, "DELETE");
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) delete_row(w, keys[i], NULL);
+	}
+	writer_end(w);
 }

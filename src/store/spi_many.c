@@ -71,7 +71,7 @@ make_array(Datum *values, int n, Oid type)
 
 /* Insert or replace, whatever is there. */
 void
-spi_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
+spi_put_many(DynTable *table, int n, const DynRow *const *rows)
 {
 	SPIExecuteOptions options = {0};
 	int nargs = 1 + table->nkeys;
@@ -82,7 +82,7 @@ spi_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynI
 	for (int i = 0; i < nargs; i++)
 	{
 		for (int row = 0; row < n; row++)
-			column[row] = i == 0 ? PointerGetDatum(items[row]) : keys[row]->values[i - 1];
+			column[row] = i == 0 ? PointerGetDatum(rows[row]->item) : rows[row]->key.values[i - 1];
 		arrays[i] = make_array(column, n, column_type(table, i));
 		types[i] = get_array_type(column_type(table, i));
 	}

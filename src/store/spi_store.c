@@ -297,9 +297,9 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 
 /* Insert or replace, whatever is there. */
 void
-spi_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_put(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, PUT, PointerGetDatum(item), key, NULL), 1);
+	store_require_writes(table, run(table, PUT, PointerGetDatum(row->item), &row->key, NULL), 1);
 }
 
 /*
@@ -325,7 +325,7 @@ dyn_store_change(PG_FUNCTION_ARGS)
 {
 	Change *change = changes;
 	MemoryContext old;
-	DynItem *item;
+	const DynRow *row;
 
 	while (change != NULL && change->number != (uint64) PG_GETARG_INT64(0))
 		change = change->outer;
@@ -334,9 +334,9 @@ dyn_store_change(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("\"" DYN_INTERNAL ".store_change\" is called by dynamo_table alone")));
 	old = MemoryContextSwitchTo(change->context);
-	item = change->change(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1)), change->arg);
+	row = change->change(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1)), change->arg);
 	MemoryContextSwitchTo(old);
-	PG_RETURN_POINTER(item);
+	PG_RETURN_POINTER(row->item);
 }
 
 /*
@@ -396,16 +396,17 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
  * twice.  (ON CONFLICT DO NOTHING would not lock it.)
  */
 bool
-spi_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_insert(DynTable *table, const DynRow *row)
 {
-	return run(table, INSERT, PointerGetDatum(item), key, NULL) > 0;
+	return run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
 }
 
 /* The caller has the item locked. */
 void
-spi_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
+spi_replace(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, REPLACE, PointerGetDatum(item), key, NULL), 1);
+	store_require_writes(table, run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL),
+						 1);
 }
 
 /*

@@ -9,11 +9,11 @@
 #include "store/range.h"
 
 extern DynItem *spi_get(DynTable *table, const DynKeyValues *key);
-extern void spi_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern void spi_put(DynTable *table, const DynRow *row);
 extern bool spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
 extern DynItem *spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
-extern bool spi_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern void spi_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
+extern bool spi_insert(DynTable *table, const DynRow *row);
+extern void spi_replace(DynTable *table, const DynRow *row);
 extern DynItem *spi_delete(DynTable *table, const DynKeyValues *key, bool want_old);
 
 /* for spi_many.c */
@@ -27,7 +27,6 @@ extern void spi_range(DynTable *table, const StoreRange *range, StoreRowCallback
 extern void spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *explanation);
 
 /* spi_many.c */
-extern void spi_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
-						 const DynItem *const *items);
+extern void spi_put_many(DynTable *table, int n, const DynRow *const *rows);
 
 #endif

@@ -92,87 +92,162 @@ store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 		store_range_read(table, &narrowed, callback, arg);
 }
 
-/* Insert or replace, whatever is there. */
+/*
+ * Writes
+ */
+
+struct StoreWriter
+{
+	DynTable *table;
+	Relation rel;
+	MemoryContext context;
+	struct Writer *direct; /* NULL: it has not been needed */
+};
+
+/*
+ * Returns a writer for the table, in the current memory context.  The caller has the relation open
+ * and locked, and closes the writer before it with store_writer_close().
+ */
+StoreWriter *
+store_writer(Relation rel, DynTable *table)
+{
+	StoreWriter *writer = palloc(sizeof(StoreWriter));
+
+	*writer = (StoreWriter){table, rel, CurrentMemoryContext, NULL};
+	return writer;
+}
+
+/* Closes what a writer has open.  Locks stay until the transaction ends. */
 void
-store_put(DynTable *table, const DynKeyValues *key, const DynItem *item)
+store_writer_close(StoreWriter *writer)
 {
-	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
-		direct_put(table, key, item);
+	if (writer->direct != NULL)
+		direct_writer_close(writer->direct);
+	writer->direct = NULL;
+}
+
+/* The direct store's part of a writer, or NULL if the SPI store serves the write. */
+static struct Writer *
+direct(StoreWriter *writer, AclMode privileges)
+{
+	MemoryContext old;
+
+	if (!direct_may_write(writer->table, privileges))
+		return NULL;
+	if (writer->direct == NULL)
+	{
+		old = MemoryContextSwitchTo(writer->context);
+		writer->direct = direct_writer(writer->rel, writer->table);
+		MemoryContextSwitchTo(old);
+	}
+	return writer->direct;
+}
+
+/* Inserts an item, or replaces the one of its key. */
+void
+store_put(StoreWriter *writer, const DynRow *row)
+{
+	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+
+	if (w != NULL)
+		direct_put(w, row);
 	else
-		spi_put(table, key, item);
-}
-
-/* Change the item; false if there is none. */
-bool
-store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
-{
-	if (direct_may_write(table, ACL_UPDATE))
-		return direct_change(table, key, change, arg);
-	return spi_change(table, key, change, arg);
-}
-
-/* Lock the item of that key; NULL if there is none. */
-DynItem *
-store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
-{
-	if (direct_may_write(table, ACL_UPDATE))
-		return direct_lock(table, key, lock);
-	return spi_lock(table, key, lock);
+		spi_put(writer->table, row);
 }
 
 /*
- * Insert where store_lock() found nothing.  False if by now there is an item of that key: then it
- * is locked for a replacement, so the next store_lock() finds it, and nobody begins again twice.
+ * Replaces the item of a key by what change() returns for it.  Returns false if there is no item of
+ * that key.
  */
 bool
-store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item)
+store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
-		return direct_insert(table, key, item);
-	return spi_insert(table, key, item);
+	struct Writer *w = direct(writer, ACL_UPDATE);
+
+	return w != NULL ? direct_change(w, key, change, arg)
+					 : spi_change(writer->table, key, change, arg);
 }
 
-/* The caller has the item locked. */
-void
-store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item)
-{
-	if (direct_may_write(table, ACL_UPDATE))
-		direct_replace(table, key, item);
-	else
-		spi_replace(table, key, item);
-}
-
-/* Returns the item that was there, if that is wanted and there was one. */
+/* Locks the item of a key, and returns it, palloc'd; NULL if there is none. */
 DynItem *
-store_delete(DynTable *table, const DynKeyValues *key, bool want_old)
+store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 {
-	if (direct_may_write(table, ACL_DELETE))
-		return direct_delete(table, key, want_old);
-	return spi_delete(table, key, want_old);
+	struct Writer *w = direct(writer, ACL_UPDATE);
+
+	return w != NULL ? direct_lock(w, key, lock) : spi_lock(writer->table, key, lock);
 }
 
-/* Insert or replace, whatever is there. */
-void
-store_put_many(DynTable *table, int n, const DynKeyValues *const *keys, const DynItem *const *items)
+/*
+ * Inserts an item where store_lock() has found none.  Returns false if by now there is an item of
+ * its key: that one is then locked for a replacement, so that the next store_lock() finds it, and
+ * no call begins again twice.
+ */
+bool
+store_insert(StoreWriter *writer, const DynRow *row)
 {
-	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
-		direct_put_many(table, n, keys, items);
-	else
-		spi_put_many(table, n, keys, items);
+	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+
+	return w != NULL ? direct_insert(w, row) : spi_insert(writer->table, row);
 }
 
-/* The same as store_insert() for each, of which it says what came of it. */
+/* Replaces an item that this transaction has locked. */
 void
-store_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
-				  const DynItem *const *items, bool *inserted)
+store_replace(StoreWriter *writer, const DynRow *row)
 {
-	if (direct_may_write(table, ACL_INSERT | ACL_UPDATE))
-		direct_insert_many(table, n, keys, items, inserted);
+	struct Writer *w = direct(writer, ACL_UPDATE);
+
+	if (w != NULL)
+		direct_replace(w, row);
 	else
-	{
-		for (int i = 0; i < n; i++)
-			inserted[i] = spi_insert(table, keys[i], items[i]);
-	}
+		spi_replace(writer->table, row);
+}
+
+/* Deletes the item of a key.  Returns the item if want_old and there was one; otherwise NULL. */
+DynItem *
+store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old)
+{
+	struct Writer *w = direct(writer, ACL_DELETE);
+
+	return w != NULL ? direct_delete(w, key, want_old) : spi_delete(writer->table, key, want_old);
+}
+
+/*
+ * Inserts items, or replaces those of their keys.  As for all writes of several items, the keys are
+ * distinct and in the order of the primary key, so that concurrent calls do not deadlock.
+ */
+void
+store_put_many(StoreWriter *writer, int n, const DynRow *const *rows)
+{
+	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+
+	if (w != NULL)
+		direct_put_many(w, n, rows);
+	else
+		spi_put_many(writer->table, n, rows);
+}
+
+/* Sets inserted[i] to what store_insert() would return for each item. */
+void
+store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows, bool *inserted)
+{
+	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+
+	if (w != NULL)
+		direct_insert_many(w, n, rows, inserted);
+	for (int i = 0; w == NULL && i < n; i++)
+		inserted[i] = spi_insert(writer->table, rows[i]);
+}
+
+/* Deletes the items of keys, as far as there are any. */
+void
+store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys)
+{
+	struct Writer *w = direct(writer, ACL_DELETE);
+
+	if (w != NULL)
+		direct_delete_many(w, n, keys);
+	for (int i = 0; w == NULL && i < n; i++)
+		(void) spi_delete(writer->table, keys[i], false);
 }
 
 /* Defines the settings of the stores.  Called once by _PG_init(). */

@@ -30,7 +30,7 @@
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H
 
-#include "catalog/key.h"
+#include "catalog/derive.h"
 
 /* One end of a range of values. */
 typedef struct StoreBound
@@ -102,11 +102,14 @@ typedef enum StoreLock
 	STORE_LOCK_CHECK
 } StoreLock;
 
+/* Writes to one table, and keeps open in between what the last write has written to. */
+typedef struct StoreWriter StoreWriter;
+
 /*
- * What an item is to become: given the item, palloc'd or detoasted in the caller's memory context.
- * Called again if the item changes before it can be replaced: the last call counts.
+ * Returns what an item is to become: given the item, palloc'd or detoasted in the caller's memory
+ * context.  Called again if the item changes before it can be replaced: the last call counts.
  */
-typedef DynItem *(*StoreChange)(DynItem *old, void *arg);
+typedef const DynRow *(*StoreChange)(DynItem *old, void *arg);
 
 extern void store_begin(ErrorContextCallback *callback);
 extern void store_end(const ErrorContextCallback *callback);
@@ -127,18 +130,21 @@ extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
 /* Writes. */
-extern void store_put(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern bool store_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
-extern DynItem *store_lock(DynTable *table, const DynKeyValues *key, StoreLock lock);
-extern bool store_insert(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern void store_replace(DynTable *table, const DynKeyValues *key, const DynItem *item);
-extern DynItem *store_delete(DynTable *table, const DynKeyValues *key, bool want_old);
+extern StoreWriter *store_writer(Relation rel, DynTable *table);
+extern void store_writer_close(StoreWriter *writer);
+extern void store_put(StoreWriter *writer, const DynRow *row);
+extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,
+						 void *arg);
+extern DynItem *store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock);
+extern bool store_insert(StoreWriter *writer, const DynRow *row);
+extern void store_replace(StoreWriter *writer, const DynRow *row);
+extern DynItem *store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old);
 
 /* Keys in the order of the primary key, and distinct */
-extern void store_put_many(DynTable *table, int n, const DynKeyValues *const *keys,
-						   const DynItem *const *items);
-extern void store_insert_many(DynTable *table, int n, const DynKeyValues *const *keys,
-							  const DynItem *const *items, bool *inserted);
+extern void store_put_many(StoreWriter *writer, int n, const DynRow *const *rows);
+extern void store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows,
+							  bool *inserted);
+extern void store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys);
 
 /* placeholder.c */
 extern bool store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item);

@@ -26,26 +26,21 @@
 #include "ground/compat.h"
 #include "store/writer.h"
 
-/* The command is the worst that may be done to a row; the name is what the statement would be called. */
+/*
+ * Opens what every write needs.  The caller has the relation open and locked.  Several statements
+ * may follow each other, each between writer_begin() and writer_end().
+ */
 void
-writer_open(Writer *w, const DynTable *table, CmdType command, const char *name)
+writer_open(Writer *w, Relation rel, const DynTable *table)
 {
 	w->at.table = table;
-	w->at.rel = table_open(table->relid, NoLock);
-	if (!w->at.rel->rd_islocaltemp)
-		PreventCommandIfReadOnly(name);
-	PreventCommandIfParallelMode(name);
-	CheckCmdReplicaIdentity(w->at.rel, command);
-	/* what this transaction did before is to be seen */
-	CommandCounterIncrement();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	w->command = GetCurrentCommandId(true);
+	w->at.rel = rel;
 	w->at.primary = index_open(table->primary.relid, RowExclusiveLock);
 	w->btrees = palloc0(table->nbtrees * sizeof(Relation));
 	/* btree looks at nothing in it */
 	w->index_info = makeNode(IndexInfo);
-	w->at.row = table_slot_create(w->at.rel, NULL);
-	w->new = MakeSingleTupleTableSlot(RelationGetDescr(w->at.rel), &TTSOpsVirtual);
+	w->at.row = table_slot_create(rel, NULL);
+	w->new = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 }
 
 /* Locks stay until the transaction ends. */
@@ -60,8 +55,32 @@ writer_close(Writer *w)
 			index_close(w->btrees[i], NoLock);
 	}
 	index_close(w->at.primary, NoLock);
+}
+
+/*
+ * Begins a statement.  The command is the worst that may be done to a row; the name is what the SQL
+ * statement would be called.
+ */
+void
+writer_begin(Writer *w, CmdType command, const char *name)
+{
+	if (!w->at.rel->rd_islocaltemp)
+		PreventCommandIfReadOnly(name);
+	PreventCommandIfParallelMode(name);
+	CheckCmdReplicaIdentity(w->at.rel, command);
+	/* what this transaction did before is to be seen */
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	w->command = GetCurrentCommandId(true);
+}
+
+/* Ends a statement: its snapshot, and the rows that it had in hand. */
+void
+writer_end(Writer *w)
+{
+	ExecClearTuple(w->at.row);
+	ExecClearTuple(w->new);
 	PopActiveSnapshot();
-	table_close(w->at.rel, NoLock);
 }
 
 /* After a wait for somebody else. */
@@ -226,54 +245,62 @@ resolve(Writer *w, const DynKeyValues *key, TM_Result result, LockTupleMode mode
 
 /* The row that is to be. */
 static void
-fill_new(Writer *w, const DynItem *item, const DynDerived *derived)
+fill_new(Writer *w, const DynRow *row)
 {
 	TupleTableSlot *slot = w->new;
 
 	ExecClearTuple(slot);
 	/* dropped columns */
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(item);
+	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(row->item);
 	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
 	for (int i = 0; i < w->at.table->ncolumns; i++)
 	{
 		AttrNumber attnum = w->at.table->keys[i].attnum;
 
-		slot->tts_values[attnum - 1] = derived->values[i];
-		slot->tts_isnull[attnum - 1] = derived->nulls[i];
+		slot->tts_values[attnum - 1] = row->values[i];
+		slot->tts_isnull[attnum - 1] = row->nulls[i];
 	}
 	ExecStoreVirtualTuple(slot);
 }
 
 /*
  * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
- * and a compressed value is not the same as the value.
+ * and a compressed value is not the same as the value.  Columns that a tolerated problem concerns
+ * stay as they are, too.
  */
 static void
-keep_columns(Writer *w)
+keep_columns(Writer *w, const DynRow *row)
 {
 	for (int i = w->at.table->ncolumns - 1; i >= 0; i--)
 	{
 		AttrNumber attnum = w->at.table->keys[i].attnum;
+		Datum *new = &w->new->tts_values[attnum - 1];
+		bool *new_null = &w->new->tts_isnull[attnum - 1];
 		bool isnull;
 		Datum old = slot_getattr(w->at.row, attnum, &isnull);
 
-		w->kept[i] = !isnull && !w->new->tts_isnull[attnum - 1] &&
-					 datum_image_eq(old, w->new->tts_values[attnum - 1], false, -1);
+		w->kept[i] =
+			row->troubled[i] || (!isnull && !*new_null && datum_image_eq(old, *new, false, -1));
 		if (w->kept[i])
-			w->new->tts_values[attnum - 1] = old;
+		{
+			*new = old;
+			*new_null = isnull;
+		}
 	}
 }
 
 /* False if the index is to have no entry. */
 static bool
-fill_entry(const DynIndex *index, const DynDerived *derived, Datum *values)
+fill_entry(const Writer *w, const DynIndex *index, Datum *values)
 {
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		if (derived->nulls[index->columns[i]])
+		AttrNumber attnum = dyn_index_key(w->at.table, index, i)->attnum;
+
+		if (w->new->tts_isnull[attnum - 1])
 			return false;
-		values[i] = derived->values[index->columns[i]];
+		values[i] = w->new->tts_values[attnum - 1];
 	}
 	return true;
 }
@@ -301,14 +328,14 @@ is_unchanged(const Writer *w, const DynIndex *index)
 
 /* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
 static void
-add_entries(Writer *w, const DynDerived *derived, bool update)
+add_entries(Writer *w, bool update)
 {
 	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
 		const DynIndex *index = w->at.table->btrees[i];
 		Datum values[DYN_MAX_INDEX_COLUMNS];
 
-		if (!fill_entry(index, derived, values))
+		if (!fill_entry(w, index, values))
 			continue;
 		if (w->btrees[i] == NULL)
 			w->btrees[i] = index_open(index->relid, RowExclusiveLock);
@@ -321,20 +348,20 @@ add_entries(Writer *w, const DynDerived *derived, bool update)
  * speculative insertion leaves nothing behind then, and whoever meets it waits for its end only.
  */
 bool
-writer_insert(Writer *w, const DynItem *item, const DynDerived *derived)
+writer_insert(Writer *w, const DynRow *row)
 {
 	TransactionId xid = GetCurrentTransactionId();
 	Datum values[DYN_MAX_INDEX_COLUMNS];
 	uint32 token;
 	bool done;
 
-	fill_new(w, item, derived);
-	fill_entry(&w->at.table->primary, derived, values);
+	fill_new(w, row);
+	fill_entry(w, &w->at.table->primary, values);
 	token = SpeculativeInsertionLockAcquire(xid);
 	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
 	done = add_entry(w, w->at.primary, values, UNIQUE_CHECK_PARTIAL, false);
 	if (done)
-		add_entries(w, derived, false);
+		add_entries(w, false);
 	table_tuple_complete_speculative(w->at.rel, w->new, token, done);
 	SpeculativeInsertionLockRelease(xid);
 	return done;
@@ -362,7 +389,7 @@ keep_row(Writer *w, const DynKeyValues *key)
 
 /* Replace the row that was found. */
 WriteResult
-writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const DynDerived *derived)
+writer_update(Writer *w, const DynRow *row)
 {
 	ItemPointerData tid = w->at.row->tts_tid;
 	UpdateIndexes indexes;
@@ -371,19 +398,19 @@ writer_update(Writer *w, const DynKeyValues *key, const DynItem *item, const Dyn
 	TM_Result result;
 	Datum values[DYN_MAX_INDEX_COLUMNS];
 
-	fill_new(w, item, derived);
-	keep_columns(w);
+	fill_new(w, row);
+	keep_columns(w, row);
 	if (is_row_unchanged(w))
-		return keep_row(w, key);
+		return keep_row(w, &row->key);
 	result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
 								InvalidSnapshot, true, &failure, &mode, &indexes);
 	if (result == TM_Ok && indexes != NO_INDEXES_TO_UPDATE)
 	{
-		fill_entry(&w->at.table->primary, derived, values);
+		fill_entry(w, &w->at.table->primary, values);
 		add_entry(w, w->at.primary, values, UNIQUE_CHECK_YES, true);
-		add_entries(w, derived, true);
+		add_entries(w, true);
 	}
-	return resolve(w, key, result, LockTupleNoKeyExclusive);
+	return resolve(w, &row->key, result, LockTupleNoKeyExclusive);
 }
 
 /* Delete the row that was found. */

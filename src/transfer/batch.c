@@ -17,7 +17,6 @@
 #include "utils/memutils.h"
 
 #include "ground/attempt.h"
-#include "catalog/derive.h"
 #include "ground/errors.h"
 #include "transfer/transfer.h"
 
@@ -34,8 +33,7 @@ struct TransferEntry
 {
 	int64 line;
 	bool put;
-	DynItem *item; /* or the key of an item to delete */
-	DynKeyValues key;
+	ItemWrite write;
 };
 
 /* Begins an import, in the current memory context, which outlives the import. */
@@ -51,8 +49,7 @@ transfer_begin(Transfer *transfer, const char *unit, int max)
 												ALLOCSET_DEFAULT_SIZES);
 	transfer->entries = palloc(max * sizeof(TransferEntry));
 	transfer->sorted = palloc(max * sizeof(TransferEntry *));
-	transfer->keys = palloc(max * sizeof(DynKeyValues const *));
-	transfer->puts = palloc(max * sizeof(const DynItem *));
+	transfer->writes = palloc(max * sizeof(ItemWrite *));
 	transfer->inserted = palloc(max * sizeof(bool));
 }
 
@@ -108,17 +105,20 @@ read_input(const Input *input, DynItem **item)
 	return TRANSFER_ITEM;
 }
 
-/* Copies the key and the item into the batch's memory; other memory is freed with the line. */
+/* Prepares the write in the batch's memory; other memory is freed with the line. */
 static void
 fill_entry(Transfer *transfer, TransferEntry *entry, const DynItem *item)
 {
 	MemoryContext old = MemoryContextSwitchTo(transfer->context);
+	ItemWriter writer;
 
+	write_open(&writer, transfer->rel, transfer->table);
+	item = memcpy(palloc(VARSIZE_ANY(item)), item, VARSIZE_ANY(item));
 	if (entry->put)
-		dyn_key_of_item(transfer->table, item, &entry->key);
+		write_prepare(&writer, item, &entry->write);
 	else
-		dyn_key_exact(transfer->table, &transfer->table->primary, item, &entry->key);
-	entry->item = memcpy(palloc(VARSIZE_ANY(item)), item, VARSIZE_ANY(item));
+		write_prepare_key(&writer, item, &entry->write);
+	transfer->bytes += VARSIZE_ANY(item);
 	MemoryContextSwitchTo(old);
 }
 
@@ -138,9 +138,6 @@ parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 	entry->line = transfer->line;
 	entry->put = kind != TRANSFER_DELETE;
 	fill_entry(transfer, entry, item);
-	/* the write checks it too, but then the whole batch fails */
-	if (entry->put && transfer->skip)
-		dyn_check_index_keys(transfer->rel, transfer->table, NULL, item);
 	return true;
 }
 
@@ -182,7 +179,6 @@ take(Transfer *transfer, const Input *input)
 	if (try_parse(transfer, input, entry))
 	{
 		transfer->items++;
-		transfer->bytes += VARSIZE_ANY(entry->item);
 		transfer->n++;
 	}
 	MemoryContextSwitchTo(old);
@@ -229,7 +225,7 @@ compare_entries(const void *a, const void *b, void *table)
 {
 	const TransferEntry *x = *(TransferEntry *const *) a;
 	const TransferEntry *y = *(TransferEntry *const *) b;
-	int cmp = store_key_compare(table, &x->key, &y->key);
+	int cmp = store_key_compare(table, &x->write.key, &y->write.key);
 
 	if (cmp != 0)
 		return cmp;
@@ -239,8 +235,8 @@ compare_entries(const void *a, const void *b, void *table)
 static bool
 same_key(const Transfer *transfer, int a, int b)
 {
-	return store_key_compare(transfer->table, &transfer->sorted[a]->key,
-							 &transfer->sorted[b]->key) == 0;
+	return store_key_compare(transfer->table, &transfer->sorted[a]->write.key,
+							 &transfer->sorted[b]->write.key) == 0;
 }
 
 /* A line is not written, since an item of the table or an earlier line has its key. */
@@ -290,45 +286,37 @@ sort_entries(Transfer *transfer)
 }
 
 static void
-write_puts(Transfer *transfer, int first, int n)
+write_run(Transfer *transfer, ItemWriter *writer, int first, int n)
 {
-	const DynKeyValues **keys = transfer->keys + first;
-	const DynItem **items = transfer->puts + first;
-
-	if (transfer->on_conflict == TRANSFER_REPLACE)
-		action_put_many(transfer->rel, transfer->table, n, keys, items);
+	if (!transfer->sorted[first]->put)
+		write_delete_many(writer, n, transfer->writes + first);
+	else if (transfer->on_conflict == TRANSFER_REPLACE)
+		write_put_many(writer, n, transfer->writes + first);
 	else
-		action_insert_many(transfer->rel, transfer->table, n, keys, items,
-						   transfer->inserted + first);
+		write_insert_many(writer, n, transfer->writes + first, transfer->inserted + first);
 }
 
-/* Writes neighbouring entries: runs of puts together, deletes one by one. */
+/* Writes neighbouring entries, runs of puts and of deletes together. */
 static void
 write_entries(Transfer *transfer, int first, int n)
 {
 	int longest = dyn_local_indexes(transfer->table) > 0 ? LIMITED_RUN : n;
 	int end = first + n;
+	ItemWriter writer;
 	int next;
 
+	write_open(&writer, transfer->rel, transfer->table);
 	for (; first < end; first = next)
 	{
-		TransferEntry *entry = transfer->sorted[first];
-
 		CHECK_FOR_INTERRUPTS();
-		next = first + 1;
-		if (!entry->put)
+		for (next = first + 1; next < end && next - first < longest; next++)
 		{
-			ErrorContextCallback callback;
-
-			store_begin(&callback);
-			(void) store_delete(transfer->table, &entry->key, false);
-			store_end(&callback);
-			continue;
+			if (transfer->sorted[next]->put != transfer->sorted[first]->put)
+				break;
 		}
-		while (next < end && next - first < longest && transfer->sorted[next]->put)
-			next++;
-		write_puts(transfer, first, next - first);
+		write_run(transfer, &writer, first, next - first);
 	}
+	write_close(&writer);
 }
 
 typedef struct Part
@@ -399,10 +387,7 @@ transfer_write(Transfer *transfer)
 	int n = sort_entries(transfer);
 
 	for (int i = 0; i < n; i++)
-	{
-		transfer->keys[i] = &transfer->sorted[i]->key;
-		transfer->puts[i] = transfer->sorted[i]->item;
-	}
+		transfer->writes[i] = &transfer->sorted[i]->write;
 	if (n > 0)
 		write_part(transfer, 0, n);
 	transfer->batches++;

@@ -15,7 +15,7 @@
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H
 
-#include "actions/actions.h"
+#include "actions/write.h"
 #include "ground/json_writer.h"
 
 /*
@@ -73,8 +73,7 @@ typedef struct Transfer
 	MemoryContext transient; /* of a line */
 	TransferEntry *entries; /* allocated with the import, as is what follows */
 	TransferEntry **sorted;
-	DynKeyValues const **keys;
-	const DynItem **puts;
+	ItemWrite **writes;
 	bool *inserted;
 	int n;
 	int max;

@@ -23,8 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "actions/actions.h"
-#include "catalog/derive.h"
+#include "actions/write.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "view/view.h"
@@ -42,7 +41,6 @@ typedef struct ViewCall
 	DynItem *key; /* of the item */
 	bool gone; /* another session has deleted it meanwhile */
 	DynItem *new;
-	DynItem *old;
 } ViewCall;
 
 static TupleDesc
@@ -325,22 +323,19 @@ name_key(const ViewCall *call, StringInfo detail)
 static HeapTuple
 insert_row(ViewCall *call)
 {
-	ErrorContextCallback callback;
-	CollectionWatch watch;
-	DynKeyValues key;
+	ItemWriter writer;
+	ItemWrite write;
 	bool inserted;
 
 	call->new = entity_item(call->entity, logical_item(call, call->new_row, true));
 	call->key = call->new;
 	check_visible(call, call->new);
-	dyn_key_of_item(call->table, call->new, &key);
-	dyn_check_index_keys(call->items, call->table, NULL, call->new);
-	watch = collection_watch(call->items, call->table, &key, call->new);
-	store_begin(&callback);
-	inserted = store_insert(call->table, &key, call->new);
+	write_open(&writer, call->items, call->table);
+	write_prepare(&writer, call->new, &write);
+	inserted = write_insert(&writer, &write);
 	if (inserted)
-		collection_written(watch, call->table, &key, NULL, call->new);
-	store_end(&callback);
+		write_done(&writer, &write, NULL);
+	write_close(&writer);
 	if (!inserted)
 	{
 		StringInfoData detail;
@@ -361,10 +356,10 @@ insert_row(ViewCall *call)
 
 /* The key of the item that a row shows: the view shows no items that are not where they belong. */
 static void
-find_key(ViewCall *call, DynKeyValues *key)
+find_key(ViewCall *call, const ItemWriter *writer, ItemWrite *write)
 {
 	call->key = entity_keys(call->entity, logical_item(call, call->old_row, false), true);
-	dyn_key_exact(call->table, &call->table->primary, call->key, key);
+	write_prepare_key(writer, call->key, write);
 }
 
 static bool
@@ -470,7 +465,6 @@ update_item(DynItem *old, void *arg)
 	call->gone = old == NULL;
 	if (call->gone)
 		return NULL;
-	call->old = old;
 	check_unchanged(call, old);
 	call->new = entity_restored(call->entity, changed_item(call, old), old);
 	check_visible(call, call->new);
@@ -480,43 +474,43 @@ update_item(DynItem *old, void *arg)
 static HeapTuple
 update_row(ViewCall *call)
 {
-	ErrorContextCallback callback;
-	CollectionWatch watch;
-	DynKeyValues key;
+	ItemWriter writer;
+	ItemWrite write;
 
-	find_key(call, &key);
+	write_open(&writer, call->items, call->table);
+	find_key(call, &writer, &write);
 	refuse_other_columns(call);
-	watch = collection_watch(call->items, call->table, &key, NULL);
-	store_begin(&callback);
-	if (!store_change(call->table, &key, update_item, call))
-		action_change_locked(call->table, &key, update_item, call);
+	write_change(&writer, &write, EXPECT_REPLACE, update_item, call);
 	if (call->gone)
 		check_gone(call);
 	else
-		collection_written(watch, call->table, &key, call->old, call->new);
-	store_end(&callback);
+		write_done(&writer, &write, NULL);
+	write_close(&writer);
 	return call->gone ? NULL : row_of(call, call->new, call->new_row);
+}
+
+static void
+judge_deletion(const DynItem *old, void *arg)
+{
+	const ViewCall *call = arg;
+
+	if (old != NULL)
+		check_unchanged(call, old);
+	else
+		check_gone(call);
 }
 
 static HeapTuple
 delete_row(ViewCall *call)
 {
-	ErrorContextCallback callback;
-	DynKeyValues key;
-	DynItem *item;
+	ItemWriter writer;
+	ItemWrite write;
 
-	find_key(call, &key);
-	store_begin(&callback);
-	item = store_lock(call->table, &key, STORE_LOCK_DELETE);
-	if (item != NULL)
-	{
-		check_unchanged(call, item);
-		(void) store_delete(call->table, &key, false);
-	}
-	else
-		check_gone(call);
-	store_end(&callback);
-	return item == NULL ? NULL : call->old_row;
+	write_open(&writer, call->items, call->table);
+	find_key(call, &writer, &write);
+	write_delete(&writer, &write, true, judge_deletion, call);
+	write_close(&writer);
+	return write.old == NULL ? NULL : call->old_row;
 }
 
 /* What the trigger returns is the row of RETURNING; none: nothing was done, and is not counted. */

@@ -1,0 +1,481 @@
+/*
+ * write.c
+ *	  Writes of items: prepared, run, done.
+ */
+#include "postgres.h"
+
+#include "actions/write.h"
+
+/*
+ * Opening
+ */
+
+/*
+ * Prepares a writer for the table, in the current memory context.  The caller has the relation open
+ * and locked, and closes the writer with write_close() before it.
+ */
+void
+write_open(ItemWriter *writer, Relation rel, DynTable *table)
+{
+	*writer = (ItemWriter){.rel = rel, .table = table, .store = store_writer(rel, table)};
+}
+
+/* Closes what a writer has open.  Locks stay until the transaction ends. */
+void
+write_close(ItemWriter *writer)
+{
+	store_writer_close(writer->store);
+}
+
+/* Calls of the store are between these two. */
+static void
+begin(const ItemWriter *writer, ErrorContextCallback *callback)
+{
+	if (!writer->plain_conflicts)
+		store_begin(callback);
+}
+
+static void
+end(const ItemWriter *writer, const ErrorContextCallback *callback)
+{
+	if (!writer->plain_conflicts)
+		store_end(callback);
+}
+
+/*
+ * Prepare
+ */
+
+/* There is one layer that has a rule of its own. */
+static ItemCheck added_check = NULL;
+
+/* Adds a rule for all writes of items.  Called once by _PG_init(). */
+void
+write_add_check(ItemCheck check)
+{
+	Assert(added_check == NULL);
+	added_check = check;
+}
+
+static void
+check_item(const ItemWriter *writer, const DynItem *item)
+{
+	if (added_check != NULL)
+		added_check(writer->rel, writer->table, item);
+}
+
+/*
+ * Prepares the write of an item that replaces whatever is there.  Raises an error for everything
+ * that is wrong with the item by itself.
+ */
+void
+write_prepare(const ItemWriter *writer, const DynItem *item, ItemWrite *write)
+{
+	DynRow *row = dyn_derive(writer->rel, writer->table, item);
+
+	dyn_row_check(writer->rel, writer->table, NULL, row);
+	check_item(writer, item);
+	*write = (ItemWrite){.key = row->key, .row = row, .new = item};
+}
+
+/* Prepares the change or the deletion of an item; the key is its key attributes and nothing else. */
+void
+write_prepare_key(const ItemWriter *writer, const DynItem *key, ItemWrite *write)
+{
+	*write = (ItemWrite){.new = NULL};
+	dyn_key_exact(writer->table, &writer->table->primary, key, &write->key);
+}
+
+static bool
+same_item(const DynItem *a, const DynItem *b)
+{
+	return a == b || item_compare_bytes(item_root(a), item_root(b)) == 0;
+}
+
+/*
+ * Returns what an item becomes by a change, as a row, which is the one that is stored; old is NULL
+ * if there is none.  Raises an error if it must not be stored.  A change that handles such errors
+ * calls this itself, for the item that it then returns.
+ */
+const DynRow *
+write_row(const ItemWriter *writer, ItemWrite *write, const DynItem *old, const DynItem *new)
+{
+	DynRow *row = dyn_derive(writer->rel, writer->table, new);
+
+	if (!dyn_row_has_key(writer->table, row, &write->key))
+		dyn_fail_key_changed(writer->table);
+	dyn_row_check(writer->rel, writer->table, old, row);
+	/* an item that stays is older than its rules */
+	if (old == NULL || !same_item(old, new))
+		check_item(writer, new);
+	return write->row = row;
+}
+
+/*
+ * Run
+ */
+
+/*
+ * Asks what the write has to do about its item collection.  Returns whether that needs the item
+ * that is replaced.
+ */
+bool
+write_looks(const ItemWriter *writer, ItemWrite *write)
+{
+	if (write->watch == COLLECTION_UNWATCHED)
+		write->watch = collection_watch(writer->rel, writer->table, &write->key,
+										write->row == NULL ? NULL : write->row->item);
+	return write->watch == COLLECTION_LOOK;
+}
+
+/* Inserts an item, or replaces the one of its key, which the caller does not ask for. */
+void
+write_put(ItemWriter *writer, ItemWrite *write)
+{
+	ErrorContextCallback callback;
+
+	if (write_looks(writer, write))
+	{
+		write_change(writer, write, EXPECT_REPLACE, NULL, NULL);
+		return;
+	}
+	begin(writer, &callback);
+	store_put(writer->store, write->row);
+	end(writer, &callback);
+}
+
+/*
+ * Inserts an item.  Returns false if there is an item of its key, which is then locked for a
+ * replacement.
+ */
+bool
+write_insert(ItemWriter *writer, ItemWrite *write)
+{
+	ErrorContextCallback callback;
+	bool inserted;
+
+	(void) write_looks(writer, write);
+	begin(writer, &callback);
+	inserted = store_insert(writer->store, write->row);
+	end(writer, &callback);
+	return inserted;
+}
+
+/* A change that is under way. */
+typedef struct Change
+{
+	const ItemWriter *writer;
+	ItemWrite *write;
+	ItemChange change;
+	void *arg;
+} Change;
+
+/* What an item becomes; NULL: there was none, and there is to be none. */
+static const DynRow *
+changed_row(DynItem *old, void *arg)
+{
+	Change *c = arg;
+	ItemWrite *write = c->write;
+	const DynItem *new = c->change == NULL ? write->row->item : c->change(old, c->arg);
+
+	write->old = old;
+	write->new = new;
+	if (new == NULL)
+		return NULL;
+	if (new == old)
+		return dyn_derive(c->writer->rel, c->writer->table, old);
+	if (write->row == NULL || write->row->item != new)
+		(void) write_row(c->writer, write, old, new);
+	return write->row;
+}
+
+/* Locks what is there, and replaces it; or inserts what the change makes of nothing. */
+static void
+change_locked(ItemWriter *writer, Change *c)
+{
+	const DynKeyValues *key = &c->write->key;
+	DynItem *old = store_lock(writer->store, key, STORE_LOCK_REPLACE);
+	const DynRow *row = changed_row(old, c);
+
+	if (old == NULL)
+	{
+		if (row == NULL || store_insert(writer->store, row))
+			return;
+		/* another session was faster, and this one holds a lock on the item that it inserted */
+		old = store_lock(writer->store, key, STORE_LOCK_REPLACE);
+		row = changed_row(old, c);
+	}
+	/* there is still none if a trigger or policy is in the way: the store says so */
+	if (row != NULL && row->item != old)
+		store_replace(writer->store, row);
+}
+
+/*
+ * Makes of an item what the change makes of it.  Returns false if there is none, and nothing is
+ * done then.
+ */
+bool
+write_change_present(ItemWriter *writer, ItemWrite *write, ItemChange change, void *arg)
+{
+	Change c = {writer, write, change, arg};
+	ErrorContextCallback callback;
+	bool done;
+
+	(void) write_looks(writer, write);
+	begin(writer, &callback);
+	done = store_change(writer->store, &write->key, changed_row, &c);
+	end(writer, &callback);
+	return done;
+}
+
+static bool
+change_as_expected(ItemWriter *writer, Change *c, WriteExpectation expectation)
+{
+	switch (expectation)
+	{
+		case EXPECT_REPLACE:
+			return store_change(writer->store, &c->write->key, changed_row, c);
+		case EXPECT_INSERT:
+			return store_insert(writer->store, c->write->row);
+		case EXPECT_KEEP:
+			break;
+	}
+	return false;
+}
+
+/*
+ * Makes of an item what the change makes of it, or of nothing if there is none.  Without a change it
+ * becomes the item that is prepared.  Sets the old and the new item of the write.
+ */
+void
+write_change(ItemWriter *writer, ItemWrite *write, WriteExpectation expectation, ItemChange change,
+			 void *arg)
+{
+	Change c = {writer, write, change, arg};
+	ErrorContextCallback callback;
+
+	(void) write_looks(writer, write);
+	begin(writer, &callback);
+	if (!change_as_expected(writer, &c, expectation))
+		change_locked(writer, &c);
+	end(writer, &callback);
+}
+
+/* Locks the item of the write's key, and returns it as write->old; NULL if there is none. */
+DynItem *
+write_lock(ItemWriter *writer, ItemWrite *write, StoreLock lock)
+{
+	ErrorContextCallback callback;
+
+	begin(writer, &callback);
+	write->old = store_lock(writer->store, &write->key, lock);
+	end(writer, &callback);
+	return write->old;
+}
+
+/* Replaces an item that write_lock() has found. */
+void
+write_replace(ItemWriter *writer, ItemWrite *write)
+{
+	ErrorContextCallback callback;
+
+	(void) write_looks(writer, write);
+	begin(writer, &callback);
+	store_replace(writer->store, write->row);
+	end(writer, &callback);
+}
+
+/* Deletes an item that write_lock() has found. */
+void
+write_delete_locked(ItemWriter *writer, ItemWrite *write)
+{
+	ErrorContextCallback callback;
+
+	begin(writer, &callback);
+	(void) store_delete(writer->store, &write->key, false);
+	write->new = NULL;
+	end(writer, &callback);
+}
+
+/*
+ * Keeps the item of the write's key absent until the transaction ends; key has its attributes.
+ * Returns false if by now there is one.
+ */
+bool
+write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key)
+{
+	ErrorContextCallback callback;
+	bool absent;
+
+	begin(writer, &callback);
+	absent = store_hold_absent(writer->rel, &write->key, key);
+	end(writer, &callback);
+	return absent;
+}
+
+/*
+ * Sets write->new to the item as it is after the write, where triggers may have made another one of
+ * it.  It stays as it was written if a policy or trigger hides the item.
+ */
+void
+write_read_back(ItemWriter *writer, ItemWrite *write)
+{
+	ErrorContextCallback callback;
+	DynItem *item;
+
+	if (write->new == NULL)
+		return;
+	begin(writer, &callback);
+	/* the lock is ours already, and unlike a read it sees our own write */
+	item = store_lock(writer->store, &write->key, STORE_LOCK_REPLACE);
+	if (item != NULL)
+		write->new = item;
+	end(writer, &callback);
+}
+
+/*
+ * Deletes the item of the write's key.  With a judge it is locked and shown to it first; otherwise
+ * it becomes write->old if want_old is set.
+ */
+void
+write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judge, void *arg)
+{
+	ErrorContextCallback callback;
+
+	begin(writer, &callback);
+	if (judge == NULL)
+		write->old = store_delete(writer->store, &write->key, want_old);
+	else
+	{
+		write->old = store_lock(writer->store, &write->key, STORE_LOCK_DELETE);
+		judge(write->old, arg);
+		if (write->old != NULL)
+			(void) store_delete(writer->store, &write->key, false);
+	}
+	write->new = NULL;
+	end(writer, &callback);
+}
+
+/*
+ * Done
+ */
+
+/* Only tables with local indexes have collections that are measured (docs/semantics.md, R17). */
+static void
+measure_collection(const ItemWriter *writer, const ItemWrite *write, ItemMeasure *measure)
+{
+	measure->collection_key = NULL;
+	if (!measure->collection || dyn_local_indexes(writer->table) == 0)
+		return;
+	measure->collection_key = collection_key(writer->table, &write->key);
+	measure->collection_size = collection_size(writer->table, &write->key);
+}
+
+/*
+ * Ends a write that has been run: raises an error if it has made the item collection too large, and
+ * records the items in the measure, which may be NULL.  These are not copied.
+ */
+void
+write_done(ItemWriter *writer, ItemWrite *write, ItemMeasure *measure)
+{
+	ErrorContextCallback callback;
+
+	begin(writer, &callback);
+	if (write->watch == COLLECTION_ROOM || write->watch == COLLECTION_LOOK)
+		collection_written(write->watch, writer->table, &write->key, write->old, write->new);
+	if (measure != NULL)
+	{
+		measure->table = writer->table;
+		measure->old = write->old;
+		measure->new = write->new;
+		measure_collection(writer, write, measure);
+	}
+	end(writer, &callback);
+}
+
+/*
+ * Many items
+ */
+
+static const DynRow **
+rows_of(ItemWrite *const *writes, int n)
+{
+	const DynRow **rows = palloc(n * sizeof(DynRow *));
+
+	for (int i = 0; i < n; i++)
+		rows[i] = writes[i]->row;
+	return rows;
+}
+
+/* Puts items whose collections have to be looked at, and the items that they replace. */
+static void
+put_each(ItemWriter *writer, int n, ItemWrite *const *writes)
+{
+	for (int i = 0; i < n; i++)
+	{
+		write_change(writer, writes[i], EXPECT_REPLACE, NULL, NULL);
+		write_done(writer, writes[i], NULL);
+	}
+}
+
+/*
+ * Puts prepared items.  An item collection that becomes too large is
+ * ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT.
+ */
+void
+write_put_many(ItemWriter *writer, int n, ItemWrite *const *writes)
+{
+	ErrorContextCallback callback;
+	const DynRow **rows;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (write_looks(writer, writes[i]))
+		{
+			put_each(writer, n, writes);
+			return;
+		}
+	}
+	rows = rows_of(writes, n);
+	begin(writer, &callback);
+	store_put_many(writer->store, n, rows);
+	end(writer, &callback);
+	for (int i = 0; i < n; i++)
+		write_done(writer, writes[i], NULL);
+	pfree(rows);
+}
+
+/* Inserts prepared items; sets inserted[i] to what write_insert() would return for each. */
+void
+write_insert_many(ItemWriter *writer, int n, ItemWrite *const *writes, bool *inserted)
+{
+	const DynRow **rows = rows_of(writes, n);
+	ErrorContextCallback callback;
+
+	for (int i = 0; i < n; i++)
+		(void) write_looks(writer, writes[i]);
+	begin(writer, &callback);
+	store_insert_many(writer->store, n, rows, inserted);
+	end(writer, &callback);
+	for (int i = 0; i < n; i++)
+	{
+		if (inserted[i])
+			write_done(writer, writes[i], NULL);
+	}
+	pfree(rows);
+}
+
+/* Deletes the items of keys, as far as there are any. */
+void
+write_delete_many(ItemWriter *writer, int n, ItemWrite *const *writes)
+{
+	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
+	ErrorContextCallback callback;
+
+	for (int i = 0; i < n; i++)
+		keys[i] = &writes[i]->key;
+	begin(writer, &callback);
+	store_delete_many(writer->store, n, keys);
+	end(writer, &callback);
+	pfree(keys);
+}
