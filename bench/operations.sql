@@ -1,4 +1,5 @@
 -- The tables of bench/operations, and the parameters of its calls.  :collections of 100 items each, in random order.
+-- Additions to them are in operations_additions.sql.
 \set QUIET on
 CREATE EXTENSION dynamo_table;
 SELECT setseed(0.5) \g /dev/null
@@ -11,18 +12,31 @@ CREATE FUNCTION plain(c int, i int, note text) RETURNS jsonb IMMUTABLE LANGUAGE 
 	SELECT jsonb_build_object('pk', pk(c), 'sk', sk(i), 'gsi1pk', 'status#' || c % 100, 'gsi1sk', gsi(c, i, 1), 'gsi2pk', 'product#' || i, 'gsi2sk', gsi(c, i, 2),
 		'gsi3pk', gsi(c, i, 3), 'gsi3sk', gsi(c, i, 4), 'n', 0, 'status', 'open', 'note', note, 'address', 'Main Street ' || i || ', Springfield') $$;
 
-SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "gsi1pk S", "sort_key": "gsi1sk S"}, "GSI2": {"partition_key": "gsi2pk S", "sort_key": "gsi2sk S"},
-	"GSI3": {"partition_key": "gsi3pk S", "sort_key": "gsi3sk S"}}') \g /dev/null
+-- the same with what an item of a declared entity has, for tables with an addition
+CREATE FUNCTION declared(c int, i int, item jsonb) RETURNS jsonb IMMUTABLE LANGUAGE sql AS $$
+	SELECT item || jsonb_build_object('customer', c, 'order', i) $$;
+
+CREATE FUNCTION create_ours(name text) RETURNS void LANGUAGE sql AS $$
+	SELECT dyn_create_table(name, 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "gsi1pk S", "sort_key": "gsi1sk S"},
+		"GSI2": {"partition_key": "gsi2pk S", "sort_key": "gsi2sk S"}, "GSI3": {"partition_key": "gsi3pk S", "sort_key": "gsi3sk S"}}') $$;
+SELECT create_ours('app') \g /dev/null
 
 -- by hand, the indexes over expressions
-CREATE TABLE expressions (pk text, sk text, data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
+CREATE FUNCTION create_expressions(name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE %I (pk text, sk text, data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90)', name);
+	FOR n IN 1..3 LOOP
+		EXECUTE format('CREATE INDEX ON %1$I ((data->>%2$L), (data->>%3$L)) WHERE data->>%2$L IS NOT NULL', name, format('gsi%spk', n), format('gsi%ssk', n));
+	END LOOP;
+END $$;
+SELECT create_expressions('expressions') \g /dev/null
 -- by hand, the indexes over generated columns
 CREATE TABLE columns (pk text, sk text, data jsonb NOT NULL, gsi1pk text GENERATED ALWAYS AS (data->>'gsi1pk') STORED, gsi1sk text GENERATED ALWAYS AS (data->>'gsi1sk') STORED,
 	gsi2pk text GENERATED ALWAYS AS (data->>'gsi2pk') STORED, gsi2sk text GENERATED ALWAYS AS (data->>'gsi2sk') STORED,
 	gsi3pk text GENERATED ALWAYS AS (data->>'gsi3pk') STORED, gsi3sk text GENERATED ALWAYS AS (data->>'gsi3sk') STORED, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
 -- a server's tables: each index is a copy of the items
 CREATE TABLE copies (pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (pk, sk)) WITH (fillfactor = 90);
-SELECT format('CREATE INDEX ON expressions ((data->>%L), (data->>%L)) WHERE data->>%1$L IS NOT NULL', p, s), format('CREATE INDEX ON columns (%s, %s) WHERE %1$s IS NOT NULL', p, s),
+SELECT format('CREATE INDEX ON columns (%s, %s) WHERE %1$s IS NOT NULL', p, s),
 	format('CREATE TABLE copies_%s (gsi_pk text, gsi_sk text, pk text, sk text, item_data jsonb NOT NULL, PRIMARY KEY (gsi_pk, gsi_sk, pk, sk)) WITH (fillfactor = 90)', n)
 FROM (SELECT n, 'gsi' || n || 'pk' AS p, 'gsi' || n || 'sk' AS s FROM generate_series(1, 3) n) k \gexec
 
@@ -40,25 +54,34 @@ CHECKPOINT;
 CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, moved text, moving text, p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
 CREATE VIEW sets AS SELECT attname || k AS name, format('max(%s) FILTER (WHERE k = %s)', attname, k) AS value
 	FROM pg_attribute, generate_series(0, 4) k WHERE attrelid = 'calls'::regclass AND attnum > 3;
-SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id))', string_agg(name || ' text', ', ' ORDER BY name)),
-	format('ALTER TABLE parameters %s', string_agg(format('ALTER %s SET STORAGE PLAIN', name), ', ')) FROM sets \gexec
+SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id)) WITH (toast_tuple_target = 8160)', string_agg(name || ' text', ', ' ORDER BY name)),
+	format('ALTER TABLE parameters %s', string_agg(format('ALTER %s SET STORAGE EXTERNAL', name), ', ')) FROM sets \gexec
 
--- One round's calls.  known: items that are there; moved: items whose key of an index changes; fresh: items to put and to delete.  n calls, and twice as many of the first.
-CREATE PROCEDURE draw_calls(round int, collections int, n int) LANGUAGE plpgsql AS $$
+-- One round's calls of some kinds.  known: items that are there, twice as many as of the others; moved: items whose key of an index changes; fresh: items to put
+-- and to delete; declared and declared fresh: the same for tables with an addition; batch: as fresh, 25 for each call.
+CREATE PROCEDURE draw_calls(round int, collections int, n int, batches int, kinds text[]) LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE calls, parameters;
 	INSERT INTO calls
 	WITH keys AS MATERIALIZED (
 		SELECT kind, c, i, substr(md5(format('%s %s %s moved', c, i, round)), 1, 16) AS moved
-		FROM (SELECT 'known' AS kind, (random() * (collections - 1))::int AS c, (random() * 99)::int AS i FROM generate_series(1, 2 * n)
+		FROM (SELECT kind, (random() * (collections - 1))::int AS c, (random() * 99)::int AS i FROM (VALUES ('known', 2 * n), ('declared', n)) k (kind, n), generate_series(1, k.n)
 			UNION ALL SELECT 'moved', collections + c, i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random() LIMIT n) o
-			UNION ALL SELECT 'fresh', c, 1000 * (round + 1) + i FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i ORDER BY random() LIMIT n) f) d),
+			UNION ALL SELECT k.kind, c, 1000 * (round + 1) + i FROM (VALUES ('fresh'), ('declared fresh')) k (kind),
+				LATERAL (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 99) i WHERE k.kind <> '' ORDER BY random() LIMIT n) f
+			UNION ALL SELECT 'batch', c, 500000 + 1000 * (round + 1) + i
+			FROM (SELECT c, i FROM generate_series(0, collections - 1) c, generate_series(0, 999) i ORDER BY random() LIMIT 25 * batches) b) d
+		WHERE kind = ANY (kinds)),
 	items AS MATERIALIZED (
 		SELECT kind, c, i, moved, row_number() OVER (PARTITION BY kind) - 1 AS number,
-			plain(c, i, substr(repeat(md5(format('%s %s', i, round)), 2), 1, 60)) || CASE kind WHEN 'moved' THEN jsonb_build_object('gsi1sk', moved) ELSE '{}' END AS item FROM keys)
+			CASE WHEN kind LIKE 'declared%' THEN declared(c, i, item) WHEN kind = 'moved' THEN item || jsonb_build_object('gsi1sk', moved) ELSE item END AS item
+		FROM keys, LATERAL (SELECT plain(c, i, substr(repeat(md5(format('%s %s', i, round)), 2), 1, 60)) AS item) p)
 	SELECT kind, number / 5 + 1, number % 5, pk(c), sk(i), format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)), item::dyn_item::text, item::text,
 		format('{":pk":{"S":"%s"}}', pk(c)), moved, format('{":moved":{"S":"%s"}}', moved),
-		item->>'gsi1pk', item->>'gsi1sk', item->>'gsi2pk', item->>'gsi2sk', item->>'gsi3pk', item->>'gsi3sk' FROM items;
+		item->>'gsi1pk', item->>'gsi1sk', item->>'gsi2pk', item->>'gsi2sk', item->>'gsi3pk', item->>'gsi3sk' FROM items WHERE kind <> 'batch'
+	UNION ALL
+	SELECT kind, number / 25 / 5 + 1, number / 25 % 5, array_agg(pk(c))::text, array_agg(sk(i))::text, array_agg(format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)))::text,
+		array_agg(item::dyn_item::text)::text, array_agg(item::text)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM items WHERE kind = 'batch' GROUP BY kind, number / 25;
 	EXECUTE (SELECT format('INSERT INTO parameters SELECT kind, id, %s FROM calls GROUP BY kind, id', string_agg(value, ', ' ORDER BY name)) FROM sets);
 END $$;
 
@@ -92,7 +115,12 @@ SELECT variant AS "cold query of 100 items", round(avg(table_blocks), 1) AS "tab
 	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
 FROM cold GROUP BY variant ORDER BY variant = 'ours' DESC, variant;
 
--- The tables come to the same items; those that were written to are among the first.
-CREATE VIEW differences AS
-SELECT count(*) AS items, count(*) FILTER (WHERE a.item::jsonb IS DISTINCT FROM e.data OR e.data IS DISTINCT FROM c.data) AS differences
-FROM (SELECT * FROM app WHERE pk < pk(50)) a FULL JOIN (SELECT * FROM expressions WHERE pk < pk(50)) e USING (pk, sk) FULL JOIN (SELECT * FROM columns WHERE pk < pk(50)) c USING (pk, sk);
+-- How many items two tables do not have in common; those that were written to are among the first.
+CREATE FUNCTION differences(ours regclass, by_hand regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (SELECT * FROM %s WHERE pk < pk(50)) a FULL JOIN (SELECT * FROM %s WHERE pk < pk(50)) b USING (pk, sk)
+		WHERE a.item::jsonb IS DISTINCT FROM b.data', ours, by_hand) INTO n;
+	RETURN n;
+END $$;

@@ -9,6 +9,7 @@ CREATE FUNCTION typed(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $
 	SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"},"name":{"S":"a name of some length"},"n":{"N":"%s"},"pad":{"S":"0123456789012345678901234567890123456789"}}', k / 10, k, n) $$;
 CREATE FUNCTION plain(k int, n int DEFAULT 12345) RETURNS text LANGUAGE sql AS $$
 	SELECT format('{"pk":"p%s","sk":"s%s","name":"a name of some length","n":%s,"pad":"0123456789012345678901234567890123456789"}', k / 10, k, n) $$;
+CREATE FUNCTION typed_key(k int) RETURNS text LANGUAGE sql AS $$ SELECT format('{"pk":{"S":"p%s"},"sk":{"S":"s%s"}}', k / 10, k) $$;
 
 INSERT INTO app (item) SELECT typed(k)::dyn_item FROM (SELECT k FROM generate_series(10000, 109999, 2) k ORDER BY random()) r;
 INSERT INTO hand SELECT 'p' || k / 10, 's' || k, plain(k)::jsonb FROM (SELECT k FROM generate_series(10000, 109999, 2) k ORDER BY random()) r;
@@ -21,6 +22,7 @@ DECLARE
 	keys int[];
 	number int;
 	items text[];
+	item_keys text[];
 	pks text[];
 	sks text[];
 	jsons text[];
@@ -31,7 +33,7 @@ BEGIN
 	FOR i IN 1..n LOOP
 		number := 10000 + random() * 89999;
 		SELECT array_agg(DISTINCT 10000 + (random() * 99999)::int) INTO keys FROM generate_series(1, 25);
-		SELECT array_agg(typed(k, number)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k, number)) INTO items, pks, sks, jsons FROM unnest(keys) k;
+		SELECT array_agg(typed(k, number)), array_agg(typed_key(k)), array_agg('p' || k / 10), array_agg('s' || k), array_agg(plain(k, number)) INTO items, item_keys, pks, sks, jsons FROM unnest(keys) k;
 		COMMIT;
 		t0 := clock_timestamp();
 		PERFORM dyn_batch_write('app', items::dyn_item[]);
@@ -42,7 +44,7 @@ BEGIN
 		COMMIT;
 		theirs[1] := theirs[1] + (clock_timestamp() - t0);
 		t0 := clock_timestamp();
-		PERFORM dyn_batch_write('app', deletes => ARRAY(SELECT jsonb_build_object('pk', pk, 'sk', sk)::dyn_item FROM unnest(pks, sks) u (pk, sk)));
+		PERFORM dyn_batch_write('app', deletes => item_keys::dyn_item[]);
 		COMMIT;
 		ours[2] := ours[2] + (clock_timestamp() - t0);
 		t0 := clock_timestamp();
