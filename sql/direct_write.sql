@@ -168,7 +168,7 @@ SELECT * FROM differences('app');
 SELECT same_by_statements('app'), write_store('app');
 ALTER TABLE app ENABLE ALWAYS TRIGGER "~dynamo_keys";
 -- declarations have no say, unless entities are enforced
-SELECT dyn_create_entity('app', 'E', '{"pk": "E#<p>", "sk": "<n>"}', '{"p": "S", "n": "N"}');
+SELECT dyn_create_entity('app', 'E', '{"pk": "<pk>", "sk": "<sk>"}', '{"pk": "S", "sk": "N"}', NULL);
 SELECT write_store('app');
 SELECT dyn_enforce_entities('app');
 SELECT write_store('app');

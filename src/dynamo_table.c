@@ -13,6 +13,7 @@
 
 #include "am/am.h"
 #include "catalog/derive.h"
+#include "entity/entity.h"
 #include "ground/arn.h"
 #include "ground/invalidate.h"
 #include "ground/label.h"
@@ -44,6 +45,7 @@ _PG_init(void)
 	dyn_arn_init();
 	dyn_derive_init();
 	store_init();
+	entity_enforce_init();
 	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();

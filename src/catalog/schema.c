@@ -364,6 +364,7 @@ read_schema(Relation rel)
 	if (table->settings.ttl.len > 0)
 		read_ttl(rel, table);
 	table->unsupported = dyn_unsupported(rel) != NULL;
+	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 	dyn_read_plainness(rel, table);
 	table->valid = before == invalidations;
 	MemoryContextSwitchTo(old);

@@ -87,6 +87,7 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */
+	bool enforced; /* only items of declared entities may be stored */
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	bool plain; /* it can be read without the executor, see plain.c */
 	bool bare; /* and written */

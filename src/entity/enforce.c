@@ -6,6 +6,7 @@
 
 #include "utils/rel.h"
 
+#include "actions/write.h"
 #include "ground/errors.h"
 #include "ground/label.h"
 #include "entity/entity.h"
@@ -73,4 +74,19 @@ entity_enforce(Relation rel, const DynTable *table, const DynItem *item)
 					errmsg("the item does not fit an entity of table \"%s\"",
 						   RelationGetRelationName(rel)),
 					errdetail("%s", detail)));
+}
+
+/* The rule for calls, which write past the trigger where the direct store serves them. */
+static void
+check_written(Relation rel, const DynTable *table, const DynItem *item)
+{
+	if (table->enforced)
+		entity_enforce(rel, table, item);
+}
+
+/* Makes calls enforce entities.  Called once by _PG_init(). */
+void
+entity_enforce_init(void)
+{
+	write_add_check(check_written);
 }

@@ -155,5 +155,6 @@ extern List *entity_problems(const Entity *entity, const DynItem *stored);
  * them.
  */
 extern void entity_enforce(Relation rel, const DynTable *table, const DynItem *item);
+extern void entity_enforce_init(void);
 
 #endif
