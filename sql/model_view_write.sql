@@ -98,6 +98,31 @@ DELETE FROM "Event";
 UPDATE "Event" SET "Note" = 'x' WHERE "Id" = '2' RETURNING "Id", "Note";
 DELETE FROM "Event" WHERE "Id" = '2' RETURNING "Id";
 
+-- a key that depends on another attribute, in a column that is no part of it
+SELECT dyn_create_entity('app', 'Task', '{"pk":"TASKS#<Team>","sk":[{"when":{"Urgent":true},"template":"A#<Id:05>"},{"template":"B#<Id:05>"}]}', '{"Team":"S","Id":"N integer","Urgent":"BOOL","Note":"S"}');
+SELECT dyn_create_entity_view('app', 'Task');
+INSERT INTO "Task" ("Team", "Id", "Urgent", "Note") VALUES ('x', 1, true, 'a'), ('x', 2, NULL, 'b');
+UPDATE "Task" SET "Note" = upper("Note") RETURNING *;
+UPDATE "Task" SET "Urgent" = true WHERE "Id" = 2;
+DELETE FROM "Task" RETURNING "Id";
+-- columns of what templates make are returned as they are made, and columns of a domain by its constraints of now
+CREATE DOMAIN mark AS integer CHECK (VALUE > 0);
+SELECT dyn_create_entity('app', 'Grade', '{"pk":"GRADE#<Id>","sk":"#","GSI1PK":"NAME#<Name>"}', '{"Id":"S","Name":"S","Mark":"N mark"}');
+CREATE VIEW grades WITH (security_invoker) AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS id, dynamo_internal.attribute(t.item, 'Name', 'S', NULL::text) AS name,
+		dynamo_internal.attribute(t.item, 'Mark', 'N', NULL::mark) AS mark, dynamo_internal.attribute(t.item, 'GSI1PK', 'S', NULL::text) AS made
+	FROM app t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Grade", "type_attribute": "Type", "type": "Grade", "keys": {"pk": "GRADE#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+CREATE TRIGGER t INSTEAD OF INSERT OR UPDATE OR DELETE ON grades FOR EACH ROW EXECUTE FUNCTION dynamo_internal.entity_view_change();
+INSERT INTO grades VALUES ('1', 'one', 1) RETURNING *;
+UPDATE grades SET name = 'uno' RETURNING *;
+ALTER DOMAIN mark DROP CONSTRAINT mark_check;
+ALTER DOMAIN mark ADD CONSTRAINT mark_check CHECK (VALUE < 0) NOT VALID;
+UPDATE grades SET name = 'one' RETURNING *;
+UPDATE grades SET mark = -1 RETURNING *;
+DELETE FROM grades RETURNING *;
+DROP VIEW grades;
+SELECT dyn_drop_entity('app', 'Grade');
+DROP DOMAIN mark;
+
 -- by the rights of whoever writes, and row-level security
 SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
 SELECT dyn_create_entity_view('app', 'Project', 'mine');

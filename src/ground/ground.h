@@ -14,6 +14,7 @@
  *		settings.c			DynamoDB's limits as settings
  *		attempt.c			steps whose errors undo them alone
  *		invalidate.c		invalidation: one callback for all caches of the library
+ *		kept.c				what a backend keeps of relations, made anew after they have changed
  *		call_site.h			whether a function may keep something from one call to the next
  *		extension.c			the schema that the extension is in
  *		arguments.c			arguments of SQL functions; choices and numbers in them

@@ -8,16 +8,19 @@
 #include "utils/memutils.h"
 
 #include "ground/arguments.h"
+#include "ground/call_site.h"
 #include "ground/errors.h"
 #include "value/value.h"
 
-/* What a call site needs again: a reader for a type. */
-typedef struct AttributeReader
+/* What a call site needs again. */
+typedef struct CallSite
 {
 	ValueType type;
-	ValueReader *reader;
-	MemoryContext context; /* for as long as the type of DynamoDB's is the same */
-} AttributeReader;
+	bool constant; /* the type is */
+	ItemSpan name; /* without data: it is no constant */
+	ValueReader *reader; /* NULL: none was needed yet */
+	MemoryContext context;
+} CallSite;
 
 static ItemType
 type_argument(FunctionCallInfo fcinfo, int i)
@@ -35,30 +38,66 @@ type_argument(FunctionCallInfo fcinfo, int i)
 	return type;
 }
 
+static bool
+is_constant(FunctionCallInfo fcinfo, int i)
+{
+	return call_argument_is_constant(fcinfo->flinfo, i) && !PG_ARGISNULL(i);
+}
+
+/*
+ * With constants, as in views, it is in the memory of the expression: a statement for one row has many
+ * call sites, and for each a memory context costs more than the call.
+ */
+static CallSite *
+make_site(FunctionCallInfo fcinfo, ItemType type)
+{
+	bool constant = is_constant(fcinfo, 2);
+	MemoryContext context =
+		constant ? fcinfo->flinfo->fn_mcxt
+				 : AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table attribute reader",
+										 ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	CallSite *site = palloc0(sizeof(CallSite));
+
+	site->constant = constant;
+	site->context = context;
+	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
+	site->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
+	if (is_constant(fcinfo, 1))
+		site->name = text_span(PG_GETARG_TEXT_P_COPY(1));
+	MemoryContextSwitchTo(old);
+	return site;
+}
+
+static CallSite *
+get_site(FunctionCallInfo fcinfo)
+{
+	CallSite *site = fcinfo->flinfo->fn_extra;
+	ItemType type;
+
+	if (site != NULL && site->constant)
+		return site;
+	type = type_argument(fcinfo, 2);
+	if (site != NULL && site->type.type == type)
+		return site;
+	fcinfo->flinfo->fn_extra = NULL;
+	if (site != NULL)
+		MemoryContextDelete(site->context);
+	return fcinfo->flinfo->fn_extra = make_site(fcinfo, type);
+}
+
 /* The SQL type is the sample's, so it follows whatever happens to that type's name. */
 static ValueReader *
-get_reader(FunctionCallInfo fcinfo, ItemType type)
+get_reader(CallSite *site)
 {
-	AttributeReader *known = fcinfo->flinfo->fn_extra;
-	MemoryContext context;
-	MemoryContext old;
+	if (site->reader == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(site->context);
 
-	if (known != NULL && known->type.type == type)
-		return known->reader;
-	fcinfo->flinfo->fn_extra = NULL;
-	if (known != NULL)
-		MemoryContextDelete(known->context);
-	context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table attribute reader",
-									ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	known = palloc0(sizeof(AttributeReader));
-	known->context = context;
-	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
-	known->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
-	known->reader = value_reader(&known->type);
-	fcinfo->flinfo->fn_extra = known;
-	MemoryContextSwitchTo(old);
-	return known->reader;
+		site->reader = value_reader(&site->type);
+		MemoryContextSwitchTo(old);
+	}
+	return site->reader;
 }
 
 /* dyn_attribute(item, name, type, sample) */
@@ -66,18 +105,20 @@ PG_FUNCTION_INFO_V1(dyn_attribute_value);
 Datum
 dyn_attribute_value(PG_FUNCTION_ARGS)
 {
-	ItemType type;
 	ItemChildren attributes;
 	ItemSpan attribute;
+	CallSite *site;
+	ItemSpan name;
 	Datum value;
 
 	argument_require(fcinfo, 1, "name");
-	type = type_argument(fcinfo, 2);
+	site = get_site(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
-	if (!item_find(&attributes, text_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
-		!value_read(get_reader(fcinfo, type), attribute, true, &value))
+	name = site->name.data != NULL ? site->name : text_span(PG_GETARG_TEXT_PP(1));
+	if (!item_find(&attributes, name, &attribute) ||
+		!value_read(get_reader(site), attribute, true, &value))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);
 }

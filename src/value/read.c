@@ -33,7 +33,7 @@ struct ValueReader
 {
 	ValueForm form;
 	Oid declared; /* a domain, or the same as form.sql */
-	FmgrInfo input;
+	FmgrInfo input; /* VALUE_ENUM and VALUE_OUTPUT */
 	Oid ioparam;
 	ValueReader *element;
 	int16 elmlen;
@@ -56,7 +56,10 @@ value_reader(const ValueType *type)
 	reader->context = CurrentMemoryContext;
 	reader->declared = type->sql;
 	value_form(type, &reader->form);
-	value_type_require_values(type);
+	/* the other kinds are not of pseudo-types */
+	if (reader->form.kind == VALUE_OUTPUT || reader->form.kind == VALUE_LIST ||
+		reader->form.kind == VALUE_SET)
+		value_type_require_values(type);
 	if (reader->form.kind == VALUE_LIST || reader->form.kind == VALUE_SET)
 	{
 		ValueType element;
@@ -67,8 +70,11 @@ value_reader(const ValueType *type)
 		get_typlenbyvalalign(reader->form.element, &reader->elmlen, &reader->elmbyval,
 							 &reader->elmalign);
 	}
-	getTypeInputInfo(reader->form.sql, &input, &reader->ioparam);
-	fmgr_info(input, &reader->input);
+	if (reader->form.kind == VALUE_OUTPUT || reader->form.kind == VALUE_ENUM)
+	{
+		getTypeInputInfo(reader->form.sql, &input, &reader->ioparam);
+		fmgr_info(input, &reader->input);
+	}
 	return reader;
 }
 

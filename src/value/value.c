@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
@@ -83,9 +84,23 @@ item_type_of_base(Oid base)
 		case JSONOID:
 		case JSONBOID:
 			return ITEM_M;
+		/* the usual ones of the rest, without a look-up */
+		case TEXTOID:
+		case VARCHAROID:
+		case TIMESTAMPTZOID:
+		case DATEOID:
+		case UUIDOID:
+			return ITEM_S;
 		default:
 			return OidIsValid(element_of_base(base)) ? ITEM_L : ITEM_S;
 	}
+}
+
+/* The type below domains.  None of those whose OID the server's catalogs assign by hand is a domain. */
+static Oid
+base_of(Oid sql, int32 *typmod)
+{
+	return sql < FirstGenbkiObjectId ? sql : getBaseTypeAndTypmod(sql, typmod);
 }
 
 /*
@@ -95,7 +110,9 @@ item_type_of_base(Oid base)
 ItemType
 value_item_type(Oid sql)
 {
-	return item_type_of_base(getBaseType(sql));
+	int32 typmod = -1;
+
+	return item_type_of_base(base_of(sql, &typmod));
 }
 
 /* The way of a type of SQL by itself. */
@@ -175,10 +192,9 @@ static const struct
 
 /* NULL, or what the type of DynamoDB's can be of types of SQL's. */
 static const char *
-mismatch(ItemType type, Oid sql)
+mismatch(ItemType type, Oid base, ValueKind kind)
 {
-	Oid base = getBaseType(sql);
-	ValueKind kind = kind_of_base(base);
+	int32 typmod = -1;
 	Oid element;
 
 	if ((pairs[type].kinds & KIND(kind)) == 0 || (type == ITEM_NULL && base != TEXTOID))
@@ -186,8 +202,10 @@ mismatch(ItemType type, Oid sql)
 	if (!item_type_is_set(type))
 		return NULL;
 	/* none of the elements' types goes with arrays */
-	element = element_of_base(base);
-	return mismatch(item_element_type(type), element) == NULL ? NULL : pairs[type].hint;
+	element = base_of(element_of_base(base), &typmod);
+	if (mismatch(item_element_type(type), element, kind_of_base(element)) != NULL)
+		return pairs[type].hint;
+	return NULL;
 }
 
 static void
@@ -211,11 +229,13 @@ printed(const ValueType *type)
 void
 value_type_require_values(const ValueType *type)
 {
-	require_values(printed(type), get_typtype(type->sql));
+	if (get_typtype(type->sql) == TYPTYPE_PSEUDO)
+		require_values(printed(type), TYPTYPE_PSEUDO);
 }
 
-static void
-check_pair(const ValueType *type)
+/* All writers and readers are made of this, so it is here that the pair is checked. */
+void
+value_form(const ValueType *type, ValueForm *form)
 {
 	const char *hint;
 
@@ -223,22 +243,15 @@ check_pair(const ValueType *type)
 	if (!OidIsValid(type->sql))
 		ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
 						errmsg("could not determine the type of SQL of an attribute")));
-	hint = mismatch(type->type, type->sql);
-	if (hint != NULL)
-		fail_type(printed(type), "the two types do not go together", hint);
-}
-
-/* All writers and readers are made of this, so it is here that the pair is checked. */
-void
-value_form(const ValueType *type, ValueForm *form)
-{
-	check_pair(type);
 	form->type = type->type;
 	form->typmod = type->typmod;
-	form->sql = getBaseTypeAndTypmod(type->sql, &form->typmod);
+	form->sql = base_of(type->sql, &form->typmod);
 	form->any_json = false;
-	form->element = element_of_base(form->sql);
 	form->kind = kind_of_base(form->sql);
+	hint = mismatch(type->type, form->sql, form->kind);
+	if (hint != NULL)
+		fail_type(printed(type), "the two types do not go together", hint);
+	form->element = form->kind == VALUE_LIST ? element_of_base(form->sql) : InvalidOid;
 	if (item_type_is_set(type->type))
 		form->kind = VALUE_SET;
 	else if (type->type == ITEM_NULL)
@@ -317,6 +330,8 @@ value_type_parse(ItemSpan text, ValueType *type)
 	const char *space = memchr(text.data, ' ', text.len);
 	ItemSpan code = {text.data, space == NULL ? text.len : (uint32) (space - text.data)};
 	const char *problem;
+	int32 typmod = -1;
+	Oid base;
 	char *name;
 	TypeName *parsed;
 	HeapTuple tuple;
@@ -342,7 +357,8 @@ value_type_parse(ItemSpan text, ValueType *type)
 							 ? ((Form_pg_type) GETSTRUCT(tuple))->typtype
 							 : TYPTYPE_PSEUDO);
 	ReleaseSysCache(tuple);
-	problem = mismatch(type->type, type->sql);
+	base = base_of(type->sql, &typmod);
+	problem = mismatch(type->type, base, kind_of_base(base));
 	if (problem != NULL)
 		fail_type(text, "the two types do not go together", problem);
 }

@@ -14,13 +14,11 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/table.h"
 #include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "actions/write.h"
@@ -28,16 +26,24 @@
 #include "ground/extension.h"
 #include "view/view.h"
 
+/* A row of the view. */
+typedef struct ViewRow
+{
+	HeapTuple tuple;
+	Datum *values;
+	bool *nulls;
+} ViewRow;
+
 typedef struct ViewCall
 {
 	Relation rel; /* the view */
-	EntityView *view;
-	const Member **members; /* of its keys */
+	const EntityView *view;
+	const EntityViewWriter *writer;
+	const Entity *entity;
 	Relation items; /* the table */
 	DynTable *table;
-	const Entity *entity; /* good until the transaction ends */
-	HeapTuple old_row;
-	HeapTuple new_row;
+	ViewRow old_row;
+	ViewRow new_row;
 	DynItem *key; /* of the item */
 	bool gone; /* another session has deleted it meanwhile */
 	DynItem *new;
@@ -55,77 +61,27 @@ column_name(const ViewCall *call, int i)
 	return NameStr(TupleDescAttr(columns_of(call), i)->attname);
 }
 
-/*
- * Opening
- */
-
-/* What is the same for all rows of a statement. */
-static ViewCall *
-prepare_call(Relation rel)
+static ViewRow
+read_row(const ViewCall *call, HeapTuple tuple)
 {
-	ViewCall *call = palloc0(sizeof(ViewCall));
+	int n = call->view->ncolumns + 1;
+	ViewRow row = {tuple, palloc(n * sizeof(Datum)), palloc(n * sizeof(bool))};
 
-	call->view = entity_view_read(rel);
-	if (call->view == NULL || !call->view->plain)
-		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-						errmsg("\"%s\" is no view of an entity that can be written to",
-							   RelationGetRelationName(rel))));
-	call->members = palloc(call->view->nkeys * sizeof(Member *));
-	for (int i = 0; i < call->view->nkeys; i++)
-		call->members[i] = member_parse(call->view->definitions[i]);
-	return call;
+	heap_deform_tuple(tuple, columns_of(call), row.values, row.nulls);
+	return row;
 }
 
-/*
- * Keys are made by the declaration: those of items that an older view shows would be others.  Attributes
- * are written as they are declared, so a column has to be of what is declared.
- */
-static void
-require_current(const ViewCall *call)
-{
-	const EntityAttribute *changed;
-	EntityViewState state = entity_view_state(call->entity, call->view, &changed);
-
-	if (state == ENTITY_VIEW_CURRENT)
-		return;
-	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("view \"%s\" is out of date", RelationGetRelationName(call->rel)),
-					changed == NULL
-						? errdetail("It was made of another declaration of entity \"%s\".",
-									item_quoted(call->entity->name))
-						: errdetail("Attribute \"%s\" of entity \"%s\" is of type %s by now.",
-									item_quoted(changed->name), item_quoted(call->entity->name),
-									value_type_print(&changed->type)),
-					errhint(state == ENTITY_VIEW_OTHER_COLUMN
-								? "Drop the view, and call dyn_create_entity_view() again."
-								: "Call dyn_create_entity_view() again.")));
-}
-
+/* All rows of a statement use one declaration, even if it is changed meanwhile. */
 static void
 open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 {
-	ViewCall *known = fcinfo->flinfo->fn_extra;
-	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-
-	if (known == NULL)
-		known = prepare_call(rel);
-	*call = *known;
-	call->rel = rel;
+	if (fcinfo->flinfo->fn_extra == NULL)
+		fcinfo->flinfo->fn_extra = (void *) entity_view_writer(rel);
+	*call = (ViewCall){.rel = rel, .writer = fcinfo->flinfo->fn_extra};
+	call->view = call->writer->view;
+	call->entity = call->writer->entity;
 	call->items = table_open(call->view->table, RowExclusiveLock);
-	call->table = dyn_schema(call->items);
-	if (call->table == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(call->items))));
-	/* all rows of a statement use one declaration, even if it is changed meanwhile */
-	if (call->entity == NULL)
-	{
-		call->entity = known->entity =
-			entity_find(call->items, call->table, call->members[0]->entity->name);
-		require_current(call);
-	}
-	fcinfo->flinfo->fn_extra = known;
-	MemoryContextSwitchTo(old);
+	call->table = entity_view_table(call->items);
 }
 
 /*
@@ -135,29 +91,19 @@ open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 static const EntityAttribute *
 attribute_of(const ViewCall *call, int i)
 {
-	const ViewColumn *column = &call->view->columns[i];
-
-	return column->stored.len == 0 ? NULL : entity_stored_attribute(call->entity, column->stored);
+	return call->writer->columns[i].attribute;
 }
 
-/* A column's value as the attribute is declared; false: it is to be absent. */
-static bool
-write_column(const ViewCall *call, int i, const EntityAttribute *attribute, HeapTuple row,
-			 ItemBuilder *b)
+/* A column's value as the attribute is declared, unless it is to be absent. */
+static void
+write_column(const ViewCall *call, int i, const ViewRow *row, ItemBuilder *b)
 {
-	ValueWriter *writer;
-	bool isnull;
-	Datum value = heap_getattr(row, i + 1, columns_of(call), &isnull);
+	const ViewWriterColumn *column = &call->writer->columns[i];
 
-	if (isnull)
-		return false;
-	/* require_current() has seen that the column is of that type */
-	writer = value_writer(&attribute->type);
-	if (value_is_absent(writer, value))
-		return false;
-	item_build_name(b, attribute->name);
-	value_write(writer, b, value);
-	return true;
+	if (row->nulls[i] || value_is_absent(column->writer, row->values[i]))
+		return;
+	item_build_name(b, column->attribute->name);
+	value_write(column->writer, b, row->values[i]);
 }
 
 pg_noreturn static void
@@ -169,21 +115,26 @@ fail_column(const ViewCall *call, int i)
 					errdetail("It shows no attribute that is declared.")));
 }
 
+pg_noreturn static void
+fail_twice(const ViewCall *call)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("view \"%s\" cannot be written to", RelationGetRelationName(call->rel)),
+					errdetail("Two of its columns show one attribute.")));
+}
+
 /* A view that was written by hand may show an attribute in several columns. */
 static DynItem *
 finish_item(const ViewCall *call, ItemBuilder *b)
 {
 	if (item_build_end(b) != ITEM_BUILD_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("view \"%s\" cannot be written to", RelationGetRelationName(call->rel)),
-				 errdetail("Two of its columns show one attribute.")));
+		fail_twice(call);
 	return item_build_finish(b);
 }
 
-/* All attributes of a row, by their declared names. */
+/* All attributes of a new row, by their declared names. */
 static DynItem *
-logical_item(const ViewCall *call, HeapTuple row, bool to_write)
+logical_item(const ViewCall *call)
 {
 	ItemBuilder b;
 
@@ -191,55 +142,67 @@ logical_item(const ViewCall *call, HeapTuple row, bool to_write)
 	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		const EntityAttribute *attribute = attribute_of(call, i);
-
-		if (attribute != NULL)
-			write_column(call, i, attribute, row, &b);
-		else if (to_write && !heap_attisnull(row, i + 1, columns_of(call)))
+		if (attribute_of(call, i) != NULL)
+			write_column(call, i, &call->new_row, &b);
+		else if (!call->new_row.nulls[i])
 			fail_column(call, i);
 	}
 	return finish_item(call, &b);
 }
 
 static bool
-same_value(const ViewCall *call, int i, bool isnull, Datum value, HeapTuple row)
+same_value(const ViewCall *call, int i, bool isnull, Datum value, const ViewRow *row)
 {
 	Form_pg_attribute column = TupleDescAttr(columns_of(call), i);
-	bool row_null;
-	Datum in_row = heap_getattr(row, i + 1, columns_of(call), &row_null);
 
-	return isnull == row_null &&
-		   (isnull || datum_image_eq(value, in_row, column->attbyval, column->attlen));
+	return isnull == row->nulls[i] &&
+		   (isnull || datum_image_eq(value, row->values[i], column->attbyval, column->attlen));
+}
+
+static bool
+is_changed(const ViewCall *call, int i)
+{
+	return !same_value(call, i, call->new_row.nulls[i], call->new_row.values[i], &call->old_row);
 }
 
 /* What a column shows of an item; false: NULL. */
 static bool
 read_column(const ViewCall *call, int i, const DynItem *item, Datum *value)
 {
-	const ViewColumn *column = &call->view->columns[i];
+	ValueReader *reader = call->writer->columns[i].reader;
 	ItemChildren attributes = item_children(item_root(item));
 	ItemSpan attribute;
 
-	return column->stored.len > 0 && item_find(&attributes, column->stored, &attribute) &&
-		   value_read(value_reader(&column->type), attribute, true, value);
+	return reader != NULL && item_find(&attributes, call->view->columns[i].stored, &attribute) &&
+		   value_read(reader, attribute, true, value);
 }
 
-/* What the view shows of an item now. */
+/*
+ * The row for RETURNING, with what the view shows of the item that was written: as given, if it shows
+ * just that.
+ */
 static HeapTuple
-row_of(const ViewCall *call, const DynItem *item, HeapTuple given)
+returned_row(const ViewCall *call)
 {
-	int n = call->view->ncolumns;
-	Datum *values = palloc0((n + 1) * sizeof(Datum));
-	bool *nulls = palloc((n + 1) * sizeof(bool));
+	ViewRow row = call->new_row;
+	bool same = true;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		if (call->view->columns[i].stored.len > 0)
-			nulls[i] = !read_column(call, i, item, &values[i]);
-		else
-			values[i] = heap_getattr(given, i + 1, columns_of(call), &nulls[i]);
+		Datum value = (Datum) 0;
+		bool isnull;
+
+		if (call->writer->columns[i].reader == NULL)
+			continue;
+		/* what an UPDATE leaves as it is, but for what templates make */
+		if (call->old_row.tuple != NULL && attribute_of(call, i) != NULL && !is_changed(call, i))
+			continue;
+		isnull = !read_column(call, i, call->new, &value);
+		same &= same_value(call, i, isnull, value, &call->new_row);
+		row.values[i] = value;
+		row.nulls[i] = isnull;
 	}
-	return heap_form_tuple(columns_of(call), values, nulls);
+	return same ? row.tuple : heap_form_tuple(columns_of(call), row.values, row.nulls);
 }
 
 /*
@@ -255,8 +218,8 @@ check_unchanged(const ViewCall *call, const DynItem *item)
 		Datum value = (Datum) 0;
 		bool isnull = !read_column(call, i, item, &value);
 
-		if (call->view->columns[i].stored.len == 0 ||
-			same_value(call, i, isnull, value, call->old_row))
+		if (call->writer->columns[i].reader == NULL ||
+			same_value(call, i, isnull, value, &call->old_row))
 			continue;
 		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						errmsg("could not serialize access to view \"%s\" due to concurrent update",
@@ -274,7 +237,7 @@ check_visible(const ViewCall *call, const DynItem *item)
 	bool visible = true;
 
 	for (int i = 0; i < call->view->nkeys && visible; i++)
-		visible = member_matches(call->members[i], item_root(item));
+		visible = member_matches(call->writer->members[i], item_root(item));
 	if (!visible)
 		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
 						errmsg("new row violates check option for view \"%s\"",
@@ -327,7 +290,7 @@ insert_row(ViewCall *call)
 	ItemWrite write;
 	bool inserted;
 
-	call->new = entity_item(call->entity, logical_item(call, call->new_row, true));
+	call->new = entity_item(call->entity, logical_item(call));
 	call->key = call->new;
 	check_visible(call, call->new);
 	write_open(&writer, call->items, call->table);
@@ -347,7 +310,7 @@ insert_row(ViewCall *call)
 							   get_rel_name(call->table->primary.relid)),
 						errdetail("%s", detail.data)));
 	}
-	return row_of(call, call->new, call->new_row);
+	return returned_row(call);
 }
 
 /*
@@ -358,30 +321,19 @@ insert_row(ViewCall *call)
 static void
 find_key(ViewCall *call, const ItemWriter *writer, ItemWrite *write)
 {
-	call->key = entity_keys(call->entity, logical_item(call, call->old_row, false), true);
-	write_prepare_key(writer, call->key, write);
-}
+	ItemBuilder b;
 
-static bool
-key_uses(const ViewCall *call, ItemSpan stored)
-{
-	for (int i = 0; i < call->entity->nkeys; i++)
+	if (call->writer->twice)
+		fail_twice(call);
+	item_build_init(&b, 128);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		const EntityKey *key = &call->entity->keys[i];
-
-		for (int k = 0; key->of_table && k < key->ntemplates; k++)
-		{
-			const Template *t = key->templates[k].template;
-
-			for (int p = 0; p < t->nparts; p++)
-			{
-				if (t->parts[p].npath > 0 && entity_attribute(call->entity, t->parts[p].path[0]) ==
-												 entity_stored_attribute(call->entity, stored))
-					return true;
-			}
-		}
+		if (call->writer->columns[i].in_key)
+			write_column(call, i, &call->old_row, &b);
 	}
-	return false;
+	call->key = entity_keys(call->entity, finish_item(call, &b), true);
+	write_prepare_key(writer, call->key, write);
 }
 
 /*
@@ -394,11 +346,7 @@ check_gone(const ViewCall *call)
 {
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		const ViewColumn *column = &call->view->columns[i];
-
-		/* numbers and strings in a map are what they are */
-		if (column->stored.len > 0 && column->type.type != ITEM_M &&
-			!member_is_determined(&column->type) && key_uses(call, column->stored))
+		if (call->writer->columns[i].inexact)
 			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 							errmsg("could not find the item of a row of view \"%s\" by its key",
 								   RelationGetRelationName(call->rel)),
@@ -413,10 +361,7 @@ refuse_other_columns(const ViewCall *call)
 {
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		bool isnull;
-		Datum value = heap_getattr(call->new_row, i + 1, columns_of(call), &isnull);
-
-		if (attribute_of(call, i) == NULL && !same_value(call, i, isnull, value, call->old_row))
+		if (attribute_of(call, i) == NULL && is_changed(call, i))
 			fail_column(call, i);
 	}
 }
@@ -435,13 +380,11 @@ changed_item(const ViewCall *call, const DynItem *old)
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
 		const EntityAttribute *attribute = attribute_of(call, i);
-		bool isnull;
-		Datum value = heap_getattr(call->new_row, i + 1, columns_of(call), &isnull);
 
-		if (attribute == NULL || same_value(call, i, isnull, value, call->old_row))
+		if (attribute == NULL || !is_changed(call, i))
 			continue;
 		changed[attribute - call->entity->attributes] = true;
-		write_column(call, i, attribute, call->new_row, &b);
+		write_column(call, i, &call->new_row, &b);
 	}
 	for (uint32 i = 0; i < attributes.count; i++)
 	{
@@ -486,7 +429,7 @@ update_row(ViewCall *call)
 	else
 		write_done(&writer, &write, NULL);
 	write_close(&writer);
-	return call->gone ? NULL : row_of(call, call->new, call->new_row);
+	return call->gone ? NULL : returned_row(call);
 }
 
 static void
@@ -510,7 +453,7 @@ delete_row(ViewCall *call)
 	find_key(call, &writer, &write);
 	write_delete(&writer, &write, true, judge_deletion, call);
 	write_close(&writer);
-	return write.old == NULL ? NULL : call->old_row;
+	return write.old == NULL ? NULL : call->old_row.tuple;
 }
 
 /* What the trigger returns is the row of RETURNING; none: nothing was done, and is not counted. */
@@ -530,18 +473,18 @@ dyn_entity_view_change(PG_FUNCTION_ARGS)
 	open_call(fcinfo, trigger->tg_relation, &call);
 	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 	{
-		call.new_row = trigger->tg_trigtuple;
+		call.new_row = read_row(&call, trigger->tg_trigtuple);
 		row = insert_row(&call);
 	}
 	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 	{
-		call.old_row = trigger->tg_trigtuple;
-		call.new_row = trigger->tg_newtuple;
+		call.old_row = read_row(&call, trigger->tg_trigtuple);
+		call.new_row = read_row(&call, trigger->tg_newtuple);
 		row = update_row(&call);
 	}
 	else
 	{
-		call.old_row = trigger->tg_trigtuple;
+		call.old_row = read_row(&call, trigger->tg_trigtuple);
 		row = delete_row(&call);
 	}
 	table_close(call.items, NoLock);

@@ -355,15 +355,18 @@ typedef struct MemberState
 {
 	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	const Member *member;
-	MemoryContext context; /* all of it */
+	MemoryContext context; /* all of it, unless it is a constant */
 	MemoryContext scratch; /* of a row */
 } MemberState;
 
 static MemberState *
 make_state(FunctionCallInfo fcinfo)
 {
-	MemoryContext context = AllocSetContextCreate(
-		fcinfo->flinfo->fn_mcxt, "dynamo_table member state", ALLOCSET_SMALL_SIZES);
+	bool constant = call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT);
+	MemoryContext context =
+		constant ? fcinfo->flinfo->fn_mcxt
+				 : AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table member state",
+										 ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemberState *state = palloc0(sizeof(MemberState));
 	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
@@ -372,7 +375,7 @@ make_state(FunctionCallInfo fcinfo)
 	state->member = member_parse(text_span(definition));
 	state->scratch =
 		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
-	if (!call_argument_is_constant(fcinfo->flinfo, MEMBER_DEFINITION_ARGUMENT))
+	if (!constant)
 		state->definition = definition;
 	MemoryContextSwitchTo(old);
 	return state;

@@ -409,53 +409,50 @@ index_condition(const SupportRequestIndexCondition *request)
  * Estimates
  */
 
-/* Which part of the items has a key that begins with the literal that its template begins with. */
-static bool
-key_selectivity(const SupportRequestSelectivity *request, List *args, Selectivity *selectivity)
+/* What a call says of its key by the literal that its template begins with; NIL: nothing. */
+static List *
+literal_clauses(const SupportRequestSelectivity *request, List *args)
 {
 	KeyOperators operators;
 	KnownValues known;
 	MemberCall call;
-	List *clauses;
 
 	if (!read_call(args, &call))
-		return false;
+		return NIL;
 	operators.family = lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	operators.collation = call.column->varcollid;
 	find_values(request->root, NULL, &call, &known);
-	clauses = key_clauses(request->funcid, &call, &known, &operators);
-	if (clauses == NIL)
-		return false;
-	*selectivity = clauselist_selectivity(request->root, clauses, request->varRelid,
-										  request->jointype, request->sjinfo);
-	return true;
+	return key_clauses(request->funcid, &call, &known, &operators);
 }
 
-/* The least of it among calls for other keys of the same item that come before this one. */
+/*
+ * Which part of the items is left by calls for other keys of the same item that come before this one.
+ * The planner has their selectivities already, each of what those before it leave.
+ */
 static Selectivity
-least_before(const SupportRequestSelectivity *request)
+left_before(const SupportRequestSelectivity *request)
 {
 	const PlannerInfo *root = request->root;
 	const Var *item = linitial(request->args);
-	Selectivity least = 1.0;
+	Selectivity left = 1.0;
 	ListCell *cell;
 
 	if (!IsA(item, Var) || (int) item->varno >= root->simple_rel_array_size ||
 		root->simple_rel_array[item->varno] == NULL)
-		return least;
+		return left;
 	foreach (cell, root->simple_rel_array[item->varno]->baserestrictinfo)
 	{
 		FuncExpr *call = (FuncExpr *) lfirst_node(RestrictInfo, cell)->clause;
-		Selectivity selectivity;
 
 		if (!IsA(call, FuncExpr) || call->funcid != request->funcid)
 			continue;
 		if (equal(call->args, request->args))
 			break;
-		if (equal(linitial(call->args), item) && key_selectivity(request, call->args, &selectivity))
-			least = Min(least, selectivity);
+		if (equal(linitial(call->args), item) && literal_clauses(request, call->args) != NIL)
+			left *= clause_selectivity(request->root, lfirst(cell), request->varRelid,
+									   request->jointype, request->sjinfo);
 	}
-	return least;
+	return left;
 }
 
 /*
@@ -465,13 +462,16 @@ least_before(const SupportRequestSelectivity *request)
 static bool
 estimate(SupportRequestSelectivity *request)
 {
+	List *clauses = request->is_join ? NIL : literal_clauses(request, request->args);
 	Selectivity own;
-	Selectivity before;
+	Selectivity left;
 
-	if (request->is_join || !key_selectivity(request, request->args, &own))
+	if (clauses == NIL)
 		return false;
-	before = least_before(request);
-	request->selectivity = own < before ? own / before : 1.0;
+	own = clauselist_selectivity(request->root, clauses, request->varRelid, request->jointype,
+								 request->sjinfo);
+	left = left_before(request);
+	request->selectivity = own < left ? own / left : 1.0;
 	return true;
 }
 

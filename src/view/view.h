@@ -14,6 +14,7 @@
  *
  *		view.c			dyn_create_entity_view(): making a view
  *		rule.c			reading what a view is, from its rule
+ *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
  *		member.c		dyn_is_entity(): whether an item is one of an entity
  *		member_key.c	keys of such items, by values of SQL
@@ -56,5 +57,27 @@ typedef enum EntityViewState
 
 extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
 										 const EntityAttribute **changed);
+
+/* writer.c: valid until the transaction ends, even if the view or the declaration changes. */
+typedef struct ViewWriterColumn
+{
+	const EntityAttribute *attribute; /* NULL: it cannot be written to */
+	ValueReader *reader; /* NULL: it shows no attribute */
+	ValueWriter *writer;
+	bool in_key; /* the table's key is made of it */
+	bool inexact; /* and may have it in another form than its type prints */
+} ViewWriterColumn;
+
+typedef struct EntityViewWriter
+{
+	EntityView *view;
+	const Member **members; /* of its keys */
+	const Entity *entity;
+	ViewWriterColumn *columns; /* as those of the view */
+	bool twice; /* two columns show one attribute: the view was written by hand */
+} EntityViewWriter;
+
+extern const EntityViewWriter *entity_view_writer(Relation rel);
+extern DynTable *entity_view_table(Relation items);
 
 #endif
