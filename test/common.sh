@@ -119,6 +119,27 @@ need_packages()
 		die "these packages could not be installed: $missing"
 }
 
+# What some tests run beside, for Debian's servers: $PG_CONFIG's.
+neighbour_packages()
+{
+	"$PG_CONFIG" --bindir | sed -nE "s|^$debian_servers/([0-9]+)/bin\$|postgresql-\1-pgaudit|p"
+}
+
+# Install those of the Debian packages that are missing and can be had.  The tests that need the
+# others are skipped.
+want_packages()
+{
+	local missing arguments
+	missing=$(missing_packages "$@" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	if may_be_root && as_root apt-get update -q >/dev/null && arguments=$(apt_arguments $missing) &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $arguments >/dev/null; then
+		echo "installed: $missing" >&2
+	else
+		echo "not installed, so some tests are skipped: $missing" >&2
+	fi
+}
+
 # A new folder that the server's user owns and nobody else may enter.
 private_dir()
 {
