@@ -181,6 +181,7 @@ BEGIN
 	NEW.item := (NEW.item::jsonb || jsonb_build_object('p', lower(NEW.p)))::dyn_item;
 	RETURN NEW;
 END $$;
+\set SHOW_CONTEXT never
 CREATE TRIGGER user_trigger BEFORE INSERT ON hash FOR EACH ROW EXECUTE FUNCTION user_trigger();
 SELECT dyn_put('hash', '{"p":{"S":"refused"}}', return_values => 'ALL_OLD') IS NULL AS none, dyn_get('hash', '{"p":{"S":"refused"}}') IS NULL AS missing;
 SELECT dyn_put('hash', '{"p":{"S":"LOWER"}}', return_values => 'ALL_OLD') IS NULL AS none;
@@ -188,11 +189,13 @@ SELECT dyn_put('hash', '{"p":{"S":"LOWER"},"a":{"N":"2"}}', return_values => 'AL
 SELECT dyn_update('hash', '{"p":{"S":"refused"}}', return_values => 'ALL_NEW');
 SELECT dyn_get('hash', '{"p":{"S":"lower"}}');
 DROP TRIGGER user_trigger ON hash;
+SELECT dyn_put('hash', '{"p":{"S":"lower"}}');
 CREATE OR REPLACE FUNCTION user_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TRIGGER user_trigger BEFORE DELETE ON hash FOR EACH ROW EXECUTE FUNCTION user_trigger();
 SELECT dyn_delete('hash', '{"p":{"S":"lower"}}', return_values => 'ALL_OLD');
 SELECT dyn_delete('hash', '{"p":{"S":"not there"}}', return_values => 'ALL_OLD') IS NULL AS none;
 DROP TRIGGER user_trigger ON hash;
+\set SHOW_CONTEXT errors
 DROP FUNCTION user_trigger;
 
 -- many rows in one statement, the functions' own memory

@@ -316,15 +316,17 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynRow
 
 /* An update by plain SQL does not change an item's key either (docs/semantics.md, K18). */
 static void
-check_key_unchanged(HeapTuple old, TupleDesc desc, const DynTable *table, const DynRow *row)
+check_key_unchanged(Relation rel, HeapTuple old, const DynTable *table, const DynRow *row)
 {
 	for (int i = 0; i < table->nkeys; i++)
 	{
 		bool isnull;
-		Datum was = heap_getattr(old, table->keys[i].attnum, desc, &isnull);
+		Datum was = heap_getattr(old, table->keys[i].attnum, RelationGetDescr(rel), &isnull);
 
-		if (isnull || !same_datum(was, row->values[i]))
-			dyn_fail_key_changed(table);
+		if (!isnull && same_datum(was, row->values[i]))
+			continue;
+		dyn_statement_check_updated(rel, table);
+		dyn_fail_key_changed(table);
 	}
 }
 
@@ -356,7 +358,9 @@ derive_written(Relation rel, const DynTable *table, HeapTuple old, const DynItem
 	DynRow *row = dyn_derive(rel, table, item);
 
 	if (old != NULL)
-		check_key_unchanged(old, desc, table, row);
+		check_key_unchanged(rel, old, table, row);
+	else
+		dyn_statement_check_inserted(rel, table, &row->key);
 	if (old == NULL || row->problems == NIL)
 		dyn_row_check(rel, table, NULL, row);
 	else

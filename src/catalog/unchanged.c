@@ -1,6 +1,6 @@
 /*
  * unchanged.c
- *	  Rows that stay as they are.
+ *	  Rows that stay as they are, and keys that triggers must not change.
  *
  * The direct store asks before it writes.  In the statements of the SPI store the derive trigger
  * asks: it runs after the row was locked, after the policies that decide which rows may be updated,
@@ -52,7 +52,7 @@ dyn_row_kept(Relation rel, HeapTuple row)
 }
 
 /*
- * Statements of the SPI store
+ * Statements of the SPI store, and BEFORE triggers of the direct one
  */
 
 static DynStatement *statements = NULL;
@@ -89,13 +89,19 @@ policies_check_updates(const DynTable *table)
 	return check;
 }
 
-/* The caller has the relation locked. */
+/*
+ * The caller has the relation locked.  The keys are those of the items that the statement inserts,
+ * in that order; there are none if it only updates.
+ */
 void
-dyn_statement_begin(DynStatement *statement, const DynTable *table)
+dyn_statement_begin(DynStatement *statement, const DynTable *table, int nkeys,
+					const DynKeyValues *const *keys)
 {
 	*statement = (DynStatement){.relid = table->relid,
 								.keeps = !policies_check_updates(table),
 								.depth = trigger_depth(),
+								.nkeys = nkeys,
+								.keys = keys,
 								.outer = statements};
 	statements = statement;
 }
@@ -117,7 +123,7 @@ dyn_statement_end(const DynStatement *statement)
 static bool
 is_ours(const DynStatement *statement, Relation rel)
 {
-	return statement != NULL && statement->keeps && trigger_depth() == statement->depth + 1 &&
+	return statement != NULL && trigger_depth() == statement->depth + 1 &&
 		   (RelationGetRelid(rel) == statement->relid || rel->rd_rel->relispartition);
 }
 
@@ -132,7 +138,7 @@ dyn_statement_keeps(Relation rel, HeapTuple old, HeapTuple new)
 	Datum *values;
 	bool *nulls;
 
-	if (!is_ours(statements, rel))
+	if (!is_ours(statements, rel) || !statements->keeps)
 		return false;
 	values = palloc(2 * desc->natts * sizeof(Datum));
 	nulls = palloc(2 * desc->natts * sizeof(bool));
@@ -143,4 +149,49 @@ dyn_statement_keeps(Relation rel, HeapTuple old, HeapTuple new)
 	dyn_row_kept(rel, old);
 	statements->kept++;
 	return true;
+}
+
+pg_noreturn static void
+fail_changed_key(const DynTable *table)
+{
+	ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+					errmsg("a trigger of table \"%s\" changed the key of the item", table->name)));
+}
+
+static bool
+same_key(const DynKeyValues *a, const DynKeyValues *b)
+{
+	for (int i = 0; i < a->nkeys; i++)
+	{
+		if (!datum_image_eq(a->values[i], b->values[i], false, -1))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Called by a trigger before an insert, with the key that the item has by now.  Triggers before it
+ * may have suppressed rows, whose keys are passed over.
+ */
+void
+dyn_statement_check_inserted(Relation rel, const DynTable *table, const DynKeyValues *key)
+{
+	DynStatement *statement = statements;
+
+	if (!is_ours(statement, rel) || statement->nkeys == 0)
+		return;
+	while (statement->next < statement->nkeys)
+	{
+		if (same_key(statement->keys[statement->next++], key))
+			return;
+	}
+	fail_changed_key(table);
+}
+
+/* Called by a trigger before an update that has changed the key. */
+void
+dyn_statement_check_updated(Relation rel, const DynTable *table)
+{
+	if (is_ours(statements, rel))
+		fail_changed_key(table);
 }

@@ -75,6 +75,7 @@ spi_put_many(DynTable *table, int n, const DynRow *const *rows)
 {
 	SPIExecuteOptions options = {0};
 	int nargs = 1 + table->nkeys;
+	const DynKeyValues **keys = palloc(n * sizeof(DynKeyValues *));
 	Datum *column = palloc(n * sizeof(Datum));
 	Datum arrays[MAX_ARGS];
 	Oid types[MAX_ARGS];
@@ -86,9 +87,11 @@ spi_put_many(DynTable *table, int n, const DynRow *const *rows)
 		arrays[i] = make_array(column, n, column_type(table, i));
 		types[i] = get_array_type(column_type(table, i));
 	}
+	for (int row = 0; row < n; row++)
+		keys[row] = &rows[row]->key;
 	options.params = store_parameters(nargs, types, arrays);
 	store_connect();
-	store_require_writes(table,
-						 store_execute_update(table, get_plan(table, nargs, types), &options), n);
+	store_require_writes(
+		table, store_execute_write(table, n, keys, get_plan(table, nargs, types), &options), n);
 	SPI_finish();
 }

@@ -206,21 +206,28 @@ returned_item(MemoryContext context)
 }
 
 static bool
+may_insert(Shape shape)
+{
+	return shape == PUT || shape == INSERT;
+}
+
+static bool
 may_update(Shape shape)
 {
 	return shape == PUT || shape == CHANGE || shape == REPLACE;
 }
 
 /*
- * Run a statement that may find rows to be already what it would make of them.  Returns how many rows
- * it has written or left as they are.
+ * Run a statement that inserts items of these keys, in their order, or may find rows to be already
+ * what it would make of them.  Returns how many rows it has written or left as they are.
  */
 uint64
-store_execute_update(const DynTable *table, StorePlan *plan, const SPIExecuteOptions *options)
+store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const *keys,
+					StorePlan *plan, const SPIExecuteOptions *options)
 {
 	DynStatement statement;
 
-	dyn_statement_begin(&statement, table);
+	dyn_statement_begin(&statement, table, nkeys, keys);
 	PG_TRY();
 	{
 		store_execute(plan, options);
@@ -252,8 +259,9 @@ run(DynTable *table, Shape shape, Datum first, const DynKeyValues *key, DynItem 
 	store_connect();
 	options.params = store_parameters(n, types, values);
 	options.read_only = shape == GET;
-	if (may_update(shape))
-		rows = store_execute_update(table, get_plan(table, shape), &options);
+	if (may_insert(shape) || may_update(shape))
+		rows = store_execute_write(table, may_insert(shape) ? 1 : 0, &key, get_plan(table, shape),
+								   &options);
 	else
 	{
 		store_execute(get_plan(table, shape), &options);

@@ -18,8 +18,8 @@ extern DynItem *spi_delete(DynTable *table, const DynKeyValues *key, bool want_o
 
 /* for spi_many.c */
 extern void store_append_key_columns(StringInfo sql, const DynTable *table);
-extern uint64 store_execute_update(const DynTable *table, StorePlan *plan,
-								   const SPIExecuteOptions *options);
+extern uint64 store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const *keys,
+								  StorePlan *plan, const SPIExecuteOptions *options);
 
 /* spi_range.c: ranges that are narrowed */
 extern void spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
