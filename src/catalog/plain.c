@@ -1,6 +1,6 @@
 /*
  * plain.c
- *	  Whether rows of a table can be read and written without the executor.
+ *	  Whether rows of a table can be read and written without the executor, and why not.
  *
  * This is decided once for each schema.  Adding a policy, rule, trigger, constraint, column, index
  * or child table invalidates the relcache entry, and with it the schema.
@@ -10,277 +10,139 @@
 #include "access/genam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_trigger.h"
-#include "catalog/pg_type.h"
 #include "commands/trigger.h"
-#include "fmgr.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/rel.h"
 
 #include "am/am.h"
-#include "catalog/derive.h"
-#include "catalog/key.h"
+#include "catalog/table.h"
 
-static bool
-is_plain(Relation rel, const DynTable *table)
+/* What speaks against reads, or NULL. */
+static const char *
+refuse_reads(Relation rel, const DynTable *table)
 {
-	return rel->rd_rel->relkind == RELKIND_RELATION && dyn_am_is_ours(rel) &&
-		   !RELATION_IS_OTHER_TEMP(rel) && !rel->rd_rel->relrowsecurity && !table->unsupported;
-}
-
-/* The place of a column in the table's keys, or -1. */
-static int
-column_place(const DynTable *table, AttrNumber attnum)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if (table->keys[i].attnum == attnum)
-			return i;
-	}
-	return -1;
+	if (table->unsupported)
+		return "it is not supported";
+	if (rel->rd_rel->relkind != RELKIND_RELATION)
+		return "it is partitioned";
+	if (!dyn_am_is_ours(rel))
+		return "it has another access method";
+	if (RELATION_IS_OTHER_TEMP(rel))
+		return "it is a temporary table of another session";
+	if (rel->rd_rel->relrowsecurity)
+		return "row-level security is enabled";
+	return NULL;
 }
 
 /* Keys of indexes may be absent, and keys of type N may have as many digits as an item's number. */
-static bool
-takes_what_is_derived(Form_pg_attribute column, int place, int nkeys)
+static const char *
+refuse_key_column(Form_pg_attribute column, int place, int nkeys)
 {
-	return place >= 0 && (place < nkeys || !column->attnotnull) && column->atttypmod == -1;
+	if (column->attgenerated != '\0' || column->attidentity != '\0')
+		return psprintf("column \"%s\" is generated", NameStr(column->attname));
+	if (place >= nkeys && column->attnotnull)
+		return psprintf("column \"%s\" is NOT NULL", NameStr(column->attname));
+	if (column->atttypmod != -1)
+		return psprintf("column \"%s\" has a type modifier", NameStr(column->attname));
+	return NULL;
 }
 
-static bool
-has_only_our_columns(Relation rel, const DynTable *table)
+static const char *
+refuse_columns(Relation rel, const DynTable *table)
 {
 	TupleDesc desc = RelationGetDescr(rel);
+	Form_pg_attribute item = TupleDescAttr(desc, table->item_attnum - 1);
+	const char *reason = NULL;
 
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(desc, i);
-
-		if (column->attisdropped)
-			continue;
-		if (column->attgenerated != '\0' || column->attidentity != '\0')
-			return false;
-		if (column->attnum == table->item_attnum)
-		{
-			/* a domain has constraints of its own */
-			if (column->atttypid != table->item_type)
-				return false;
-		}
-		else if (!takes_what_is_derived(column, column_place(table, column->attnum), table->nkeys))
-			return false;
-	}
-	return true;
+	/* a domain has constraints of its own */
+	if (item->atttypid != table->item_type)
+		return psprintf("the type of column \"%s\" is a domain", NameStr(item->attname));
+	if (item->attgenerated != '\0')
+		return psprintf("column \"%s\" is generated", NameStr(item->attname));
+	for (int i = 0; i < table->ncolumns && reason == NULL; i++)
+		reason = refuse_key_column(TupleDescAttr(desc, table->keys[i].attnum - 1), i, table->nkeys);
+	return reason;
 }
 
 /* The one whose function derives, which then cannot be but for each row that is written. */
 static bool
-is_our_trigger(const Trigger *trigger)
+derives_always(const Trigger *trigger)
 {
-	return strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0 &&
-		   trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
+	return trigger->tgenabled == TRIGGER_FIRES_ALWAYS &&
 		   trigger->tgtype == (TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT |
 							   TRIGGER_TYPE_UPDATE) &&
 		   trigger->tgqual == NULL && trigger->tgnattr == 0;
 }
 
-/* Triggers that are disabled have no say. */
-static bool
-has_only_our_trigger(Relation rel)
+/*
+ * The derive trigger has to be the last one that may rewrite a row.  Triggers fire in the order of
+ * their names, in which they are listed.
+ */
+static const char *
+refuse_triggers(Relation rel)
 {
-	int ours = 0;
+	bool derived = false;
 
 	for (int i = 0; i < rel->trigdesc->numtriggers; i++)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 
-		if (trigger->tgenabled == TRIGGER_DISABLED)
-			continue;
-		if (!is_our_trigger(trigger))
-			return false;
-		ours++;
+		if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0)
+		{
+			if (!derives_always(trigger))
+				return psprintf("trigger \"%s\" is disabled or changed", trigger->tgname);
+			derived = true;
+		}
+		else if (derived && dyn_may_rewrite(trigger))
+			return psprintf("trigger \"%s\" fires after \"%s\"", trigger->tgname,
+							DYN_DERIVE_TRIGGER);
 	}
-	return ours == 1;
+	return NULL;
 }
 
-static bool
-is_column(const Node *node, AttrNumber attnum)
+/* Every row has an entry in it, and nobody may have the key twice for a moment. */
+static const char *
+refuse_primary_key(Relation rel, const DynTable *table)
 {
-	return IsA(node, Var) && ((const Var *) node)->varattno == attnum;
-}
+	const char *reason = NULL;
+	Relation btree;
 
-/* Whether dyn_keys_match() is told of a column what the schema says. */
-static bool
-spec_fits(const DynTable *table, const char *text, const Node *column)
-{
-	ItemSpan attribute;
-	ItemType type;
-	int place;
-
-	dyn_parse_key_spec((ItemSpan){text, (uint32) strlen(text)}, &attribute, &type);
-	if (!IsA(column, Var))
-		return false;
-	place = column_place(table, ((const Var *) column)->varattno);
-	return place >= 0 && table->keys[place].type == type &&
-		   item_compare_bytes(table->keys[place].attribute, attribute) == 0;
-}
-
-static bool
-specs_fit(const DynTable *table, const Const *specs, List *columns)
-{
-	Datum *elements;
-	bool *nulls;
-	int n;
-
-	if (specs->constisnull || specs->consttype != TEXTARRAYOID)
-		return false;
-	deconstruct_array(DatumGetArrayTypeP(specs->constvalue), TEXTOID, -1, false, TYPALIGN_INT,
-					  &elements, &nulls, &n);
-	if (n != list_length(columns))
-		return false;
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i] || !spec_fits(table, TextDatumGetCString(elements[i]), list_nth(columns, i)))
-			return false;
-	}
-	return true;
-}
-
-/*
- * dyn_keys_match() of what the schema says: it holds for whatever dyn_derive() has derived.
- *
- * The expression is looked at as it is stored.  The planner would call the immutable functions in
- * it, which the owner has chosen, with the rights of the session that reads the schema.
- */
-static bool
-constraint_fits(const DynTable *table, const char *expression)
-{
-	const FuncExpr *call = stringToNode(expression);
-	FmgrInfo flinfo;
-
-	if (!IsA(call, FuncExpr) || list_length(call->args) < 3)
-		return false;
-	fmgr_info(call->funcid, &flinfo);
-	return flinfo.fn_addr == dyn_keys_match &&
-		   is_column(linitial(call->args), table->item_attnum) && IsA(lsecond(call->args), Const) &&
-		   specs_fit(table, lsecond(call->args), list_copy_tail(call->args, 2));
-}
-
-/* The same for an index that covers all columns. */
-bool
-dyn_constraint_covers(const DynTable *table, const char *expression)
-{
-	bool covered[DYN_MAX_COLUMNS] = {false};
-	bool all = constraint_fits(table, expression);
-	List *columns =
-		all ? list_copy_tail(((const FuncExpr *) stringToNode(expression))->args, 2) : NIL;
-	ListCell *cell;
-
-	foreach (cell, columns)
-		covered[column_place(table, ((const Var *) lfirst(cell))->varattno)] = true;
-	for (int i = 0; i < table->ncolumns; i++)
-		all = all && covered[i];
-	return all;
-}
-
-static bool
-has_only_our_constraint(Relation rel, const DynTable *table)
-{
-	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
-
-	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
-	{
-		if (!constraint_fits(table, constraints->check[i].ccbin))
-			return false;
-	}
-	return true;
-}
-
-/* Whether a btree has exactly the rows in which all of its columns are set. */
-static bool
-index_fits(const DynTable *table, const DynIndex *index)
-{
-	Relation btree = index_open(index->relid, AccessShareLock);
-	List *predicate = RelationGetIndexPredicate(btree);
-	bool fits = !btree->rd_index->indisunique && btree->rd_index->indnatts == index->ncolumns;
-
-	/* find_btree() has seen that each test is of one of the index's columns */
-	for (int i = 0; i < index->ncolumns; i++)
-	{
-		bool tested = index->columns[i] < table->nkeys;
-		ListCell *cell;
-
-		foreach (cell, predicate)
-			tested |= is_column((Node *) lfirst_node(NullTest, cell)->arg,
-								dyn_index_key(table, index, i)->attnum);
-		fits &= tested;
-	}
+	if (!list_member_oid(RelationGetIndexList(rel), table->primary.relid))
+		return "its primary key is not valid";
+	btree = index_open(table->primary.relid, AccessShareLock);
+	if (!btree->rd_index->indimmediate)
+		reason = "its primary key is deferrable";
+	else if (btree->rd_index->indnatts != table->nkeys)
+		reason = "its primary key includes other columns";
 	index_close(btree, AccessShareLock);
-	return fits;
+	return reason;
 }
 
-static bool
-primary_key_fits(const DynTable *table)
+/* What speaks against writes of a table that can be read, or NULL. */
+static const char *
+refuse_writes(Relation rel, const DynTable *table)
 {
-	Relation btree = index_open(table->primary.relid, AccessShareLock);
-	bool fits = btree->rd_index->indimmediate && btree->rd_index->indnatts == table->nkeys;
+	const char *reason;
 
-	index_close(btree, AccessShareLock);
-	return fits;
-}
-
-/* Indexes with the same keys may share a btree, also with the table's primary key. */
-static void
-add_btree(DynTable *table, const DynIndex *index)
-{
-	if (index->relid == table->primary.relid)
-		return;
-	for (int i = 0; i < table->nbtrees; i++)
-	{
-		if (table->btrees[i]->relid == index->relid)
-			return;
-	}
-	if (OidIsValid(index->relid))
-		table->btrees[table->nbtrees++] = index;
-}
-
-static void
-list_btrees(DynTable *table)
-{
-	table->btrees = palloc((table->nindexes + 1) * sizeof(DynIndex *));
-	for (int i = 0; i < table->nindexes; i++)
-		add_btree(table, &table->indexes[i]);
-	if (table->ttl != NULL)
-		add_btree(table, table->ttl);
-}
-
-static bool
-has_only_our_indexes(Relation rel, const DynTable *table)
-{
-	List *btrees = RelationGetIndexList(rel);
-	ListCell *cell;
-
-	if (!list_member_oid(btrees, table->primary.relid) || !primary_key_fits(table))
-		return false;
-	foreach (cell, btrees)
-	{
-		bool fits = lfirst_oid(cell) == table->primary.relid;
-
-		for (int i = 0; i < table->nbtrees && !fits; i++)
-			fits =
-				lfirst_oid(cell) == table->btrees[i]->relid && index_fits(table, table->btrees[i]);
-		if (!fits)
-			return false;
-	}
-	return true;
+	if (rel->rd_rel->relispartition)
+		return "it is a partition";
+	if (rel->rd_rules != NULL)
+		return "it has rules";
+	reason = refuse_columns(rel, table);
+	if (reason == NULL)
+		reason = refuse_triggers(rel);
+	if (reason == NULL)
+		reason = refuse_primary_key(rel, table);
+	return reason;
 }
 
 /* Of a schema that is read otherwise. */
 void
 dyn_read_plainness(Relation rel, DynTable *table)
 {
-	list_btrees(table);
-	table->plain = is_plain(rel, table);
-	table->bare = table->plain && !rel->rd_rel->relispartition && rel->rd_rules == NULL &&
-				  has_only_our_columns(rel, table) && has_only_our_trigger(rel) &&
-				  has_only_our_constraint(rel, table) && has_only_our_indexes(rel, table);
+	table->read_refusal = refuse_reads(rel, table);
+	table->write_refusal = table->read_refusal;
+	if (table->read_refusal != NULL)
+		return;
+	dyn_read_extras(rel, table);
+	table->write_refusal = refuse_writes(rel, table);
 }

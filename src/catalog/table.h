@@ -10,7 +10,8 @@
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project
- *		plain.c			whether a table is one of items and nothing beside it
+ *		plain.c			whether rows can be read and written without the executor
+ *		extras.c		what a table has beside what is its own
  *		unsupported.c	tables that have the shape but cannot be used
  *		lookup.c		from DynamoDB's names to relations and columns
  *		rights.c		which roles may know of a relation and lock it
@@ -28,6 +29,7 @@
 #define DYNAMO_TABLE_CATALOG_TABLE_H
 
 #include "lib/stringinfo.h"
+#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
@@ -73,6 +75,24 @@ typedef struct DynIndex
 } DynIndex;
 
 /*
+ * What a table has beside its own columns, constraint, triggers and indexes, and a write has to obey;
+ * see extras.c.
+ */
+typedef struct DynExtras
+{
+	bool any; /* of these */
+	bool triggers; /* for whatever they fire; foreign keys are triggers */
+	bool before_insert; /* FOR EACH ROW */
+	bool before_update;
+	bool before_delete;
+	bool columns; /* or a default of a derived one */
+	bool constraints; /* CHECK and NOT NULL */
+	Bitmapset *own_checks; /* places of the table's own constraint in its tuple descriptor */
+	int nindexes;
+	Oid *indexes; /* valid or not */
+} DynExtras;
+
+/*
  * An entry of the schema cache.  It lives until the end of the transaction in which it was looked
  * up, even if it is invalidated meanwhile, so callers may keep the pointer during a call.
  */
@@ -89,8 +109,9 @@ typedef struct DynTable
 	bool row_security; /* policies may hide rows */
 	bool enforced; /* only items of declared entities may be stored */
 	bool unsupported; /* it cannot be used, see unsupported.c */
-	bool plain; /* it can be read without the executor, see plain.c */
-	bool bare; /* and written */
+	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */
+	const char *write_refusal; /* why it cannot be written so, or NULL */
+	DynExtras extras; /* if it can be read so */
 	int nkeys; /* 1: partition key only */
 	int nattributes; /* key attributes: the table's, then those of indexes only */
 	int ncolumns; /* derived columns: of the key attributes, then of time to live */
@@ -99,8 +120,8 @@ typedef struct DynTable
 	int nindexes;
 	DynIndex *indexes; /* in the order of the trigger's arguments */
 	DynIndex *ttl; /* time to live as an index of one column; NULL if there is none */
-	int nbtrees; /* valid btrees beside the primary key's, each once */
-	const DynIndex **btrees;
+	int nbtrees; /* btrees of its indexes beside the primary key's, each once */
+	const DynIndex **btrees; /* they have exactly the rows in which their columns are set */
 	DynSettings settings;
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
 } DynTable;
@@ -178,6 +199,10 @@ extern bool dyn_try_locks(Oid relid, LOCKMODE mode, List **indexes);
 
 /* plain.c */
 extern void dyn_read_plainness(Relation rel, DynTable *table);
+
+/* extras.c */
+extern void dyn_read_extras(Relation rel, DynTable *table);
+extern bool dyn_may_rewrite(const Trigger *trigger);
 extern bool dyn_constraint_covers(const DynTable *table, const char *expression);
 
 /* index.c */

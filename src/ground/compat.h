@@ -187,6 +187,73 @@ struct Node;
 	ExecInsertIndexTuples((info), (slot), (estate), false, false, NULL, NIL)
 #endif
 
+/* The entries of a speculative insertion, whose arbiter is the primary key. */
+#if PG16_GE
+#define insert_speculative_entries(info, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, true, (conflict), (arbiters), false)
+#else
+#define insert_speculative_entries(info, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples((info), (slot), (estate), false, true, (conflict), (arbiters))
+#endif
+
+/* 16 tells after an update which indexes need entries. */
+#if PG16_GE
+#define update_index_entries(info, slot, estate, indexes) \
+	ExecInsertIndexTuples((info), (slot), (estate), true, false, NULL, NIL, \
+						  (indexes) == TU_Summarizing)
+#define ALL_INDEXES_TO_UPDATE TU_All
+#else
+#define update_index_entries(info, slot, estate, indexes) \
+	ExecInsertIndexTuples((info), (slot), (estate), true, false, NULL, NIL)
+#define ALL_INDEXES_TO_UPDATE true
+#endif
+
+/* 16 moved the permissions out of the range table; 18 tells which relations are not pruned. */
+#if PG18_GE
+#define init_range_table_of(estate, entry, infos) \
+	ExecInitRangeTable((estate), list_make1(entry), (infos), bms_make_singleton(1))
+#elif PG16_GE
+#define init_range_table_of(estate, entry, infos) \
+	ExecInitRangeTable((estate), list_make1(entry), (infos))
+#endif
+
+/* 16 is told of all result relations of a plan; a state that evaluates nothing has none. */
+#if PG16_GE
+#define init_evaluation_again(state, estate) EvalPlanQualInit((state), (estate), NULL, NIL, -1, NIL)
+#else
+#define init_evaluation_again(state, estate) EvalPlanQualInit((state), (estate), NULL, NIL, -1)
+#endif
+
+/* 16 returns the state of the row too, and 18 is told of MERGE. */
+#if PG18_GE
+#define before_row_update(estate, again, info, tid, slot) \
+	ExecBRUpdateTriggers((estate), (again), (info), (tid), NULL, (slot), NULL, NULL, false)
+#define before_row_delete(estate, again, info, tid) \
+	ExecBRDeleteTriggers((estate), (again), (info), (tid), NULL, NULL, NULL, NULL, false)
+#elif PG16_GE
+#define before_row_update(estate, again, info, tid, slot) \
+	ExecBRUpdateTriggers((estate), (again), (info), (tid), NULL, (slot), NULL, NULL)
+#define before_row_delete(estate, again, info, tid) \
+	ExecBRDeleteTriggers((estate), (again), (info), (tid), NULL, NULL, NULL, NULL)
+#else
+#define before_row_update(estate, again, info, tid, slot) \
+	ExecBRUpdateTriggers((estate), (again), (info), (tid), NULL, (slot), NULL)
+#define before_row_delete(estate, again, info, tid) \
+	ExecBRDeleteTriggers((estate), (again), (info), (tid), NULL, NULL)
+#endif
+
+/* 18 has constraints that are NOT ENFORCED, and generated columns that are not stored. */
+#if PG18_GE
+#define check_is_enforced(check) ((check)->ccenforced)
+#define check_expression(rel, node) \
+	((Expr *) expand_generated_columns_in_expr((Node *) (node), (rel), 1))
+#define set_check_expressions(info, expressions) ((info)->ri_CheckConstraintExprs = (expressions))
+#else
+#define check_is_enforced(check) true
+#define check_expression(rel, node) ((Expr *) (node))
+#define set_check_expressions(info, expressions) ((info)->ri_ConstraintExprs = (expressions))
+#endif
+
 /* 17 has failover slots, which may not be ahead of the standbys that take them over. */
 #if PG17_GE
 #define slot_is_failover(slot) ((slot)->data.failover)

@@ -14,33 +14,50 @@
 /* dynamo_table.direct_store */
 static bool enabled = true;
 
-static bool
-may(const DynTable *table, AclMode privileges)
+static const char *
+refuse_call(const DynTable *table, AclMode privileges)
 {
-	return enabled && ExecutorCheckPerms_hook == NULL &&
-		   pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL) == privileges;
+	if (!enabled)
+		return "\"dynamo_table.direct_store\" is off";
+	if (ExecutorCheckPerms_hook != NULL)
+		return "a module checks permissions";
+	if (pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL) != privileges)
+		return "privileges on the whole table are missing";
+	return NULL;
 }
 
 /*
- * Returns whether the direct store may read a table: dynamo_table.direct_store is on, the current
- * user has SELECT on the whole table, reads of it are plain (see plain.c), and no module has a hook
- * that checks permissions.
+ * Returns why the direct store does not read a table for this call, as a phrase, or NULL if it does:
+ * dynamo_table.direct_store is on, the current user has SELECT on the whole table, its rows can be
+ * read without the executor (see plain.c), and no module has a hook that checks permissions.  An
+ * index may still be one that the snapshot cannot use.
  */
-bool
-direct_may_read(const DynTable *table)
+const char *
+direct_read_refusal(const DynTable *table)
 {
-	return table->plain && may(table, ACL_SELECT);
+	return table->read_refusal != NULL ? table->read_refusal : refuse_call(table, ACL_SELECT);
 }
 
 /*
+ * Returns why the direct store does not write a table for this call, as a phrase, or NULL if it
+ * does.
+ *
  * Whatever is written is looked for first.  A statement's own snapshot sees nothing older than the
- * primary key; that of a transaction may.
+ * primary key; that of a transaction may.  Triggers and expressions may change the table while a
+ * call goes on, which then is finished by statements that look at it anew.
  */
-bool
-direct_may_write(const DynTable *table, AclMode privileges)
+const char *
+direct_write_refusal(const DynTable *table, AclMode privileges)
 {
-	return table->bare && may(table, privileges | ACL_SELECT) &&
-		   (!IsolationUsesXactSnapshot() || direct_reads(table, &table->primary));
+	const char *reason = table->write_refusal;
+
+	if (reason == NULL)
+		reason = refuse_call(table, privileges | ACL_SELECT);
+	if (reason == NULL && table->extras.any && !table->valid)
+		reason = "it has been changed during the call";
+	if (reason == NULL && IsolationUsesXactSnapshot() && !direct_reads(table, &table->primary))
+		reason = "the transaction's snapshot is older than its primary key";
+	return reason;
 }
 
 /* Defines the setting dynamo_table.direct_store.  Called once by store_init(). */

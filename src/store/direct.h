@@ -16,8 +16,8 @@
 
 #include "store/range.h"
 
-extern bool direct_may_read(const DynTable *table);
-extern bool direct_may_write(const DynTable *table, AclMode privileges);
+extern const char *direct_read_refusal(const DynTable *table);
+extern const char *direct_write_refusal(const DynTable *table, AclMode privileges);
 
 /* direct_write.c */
 extern struct Writer *direct_writer(Relation rel, const DynTable *table);

@@ -56,7 +56,7 @@ close_read(const DirectRead *read)
 static bool
 open_read(const DynTable *table, const DynIndex *index, DirectRead *read)
 {
-	if (!direct_may_read(table))
+	if (direct_read_refusal(table) != NULL)
 		return false;
 	read->rel = table_open(table->relid, NoLock);
 	read->btree = index_open(index->relid, AccessShareLock);

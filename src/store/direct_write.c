@@ -2,7 +2,7 @@
  * direct_write.c
  *	  Writes of the direct store.
  *
- * As for all of them, direct_may_write() has allowed the write.
+ * As for all of them, direct_write_refusal() has had nothing against the write.
  */
 #include "postgres.h"
 
@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "store/direct.h"
+#include "store/plan.h"
 #include "store/writer.h"
 
 /*
@@ -32,38 +33,54 @@ direct_writer_close(Writer *w)
 	writer_close(w);
 }
 
-/* Insert or replace, whatever is there. */
-static void
+/* Whether the row that was found is at hand: locked, if that has to come first. */
+static bool
+at_hand(Writer *w, const DynKeyValues *key, LockTupleMode mode)
+{
+	return !w->locks_first || writer_lock(w, key, mode);
+}
+
+static WriteResult
+update_row(Writer *w, const DynRow *row)
+{
+	WriteResult result = WRITE_GONE;
+
+	if (at_hand(w, &row->key, writer_update_mode(w)))
+		result = writer_update(w, row);
+	return result == WRITE_MOVED ? writer_update(w, row) : result;
+}
+
+/* Insert or replace, whatever is there.  False if a trigger has suppressed it. */
+static bool
 put_row(Writer *w, const DynRow *row)
 {
-	for (;;)
+	row = writer_propose(w, row);
+	while (row != NULL)
 	{
-		if (!writer_find_any(w, &row->key))
-		{
-			if (writer_insert(w, row))
-				return;
-		}
-		else
-		{
-			WriteResult result = writer_update(w, row);
+		WriteResult result = WRITE_GONE;
 
-			if (result == WRITE_MOVED)
-				result = writer_update(w, row);
-			if (result == WRITE_DONE)
-				return;
-		}
+		if (writer_find_any(w, &row->key))
+			result = update_row(w, row);
+		else if (writer_insert(w, row))
+			result = WRITE_DONE;
+		if (result == WRITE_DONE || result == WRITE_SUPPRESSED)
+			return result == WRITE_DONE;
 		CHECK_FOR_INTERRUPTS();
 		writer_new_snapshot();
 	}
+	return false;
 }
 
 /* Inserts an item, or replaces the one of its key. */
 void
 direct_put(Writer *w, const DynRow *row)
 {
-	writer_begin(w, CMD_UPDATE, "INSERT");
-	put_row(w, row);
+	bool done;
+
+	writer_begin(w, CMD_INSERT, "INSERT");
+	done = put_row(w, row);
 	writer_end(w);
+	store_require_writes(w->at.table, done, 1);
 }
 
 /*
@@ -75,26 +92,30 @@ direct_put_many(Writer *w, int n, const DynRow *const *rows)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
+	int done = 0;
 
-	writer_begin(w, CMD_UPDATE, "INSERT");
+	writer_begin(w, CMD_INSERT, "INSERT");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		put_row(w, rows[i]);
+		done += put_row(w, rows[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
 	writer_end(w);
 	MemoryContextDelete(context);
+	store_require_writes(w->at.table, done, n);
 }
 
-/* By what the change makes of the row that was found; false if it is gone. */
+/* By what the change makes of the row that was found; false if it is gone, or a trigger suppresses it. */
 static bool
-change_row(Writer *w, StoreChange change, void *arg)
+change_row(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	WriteResult result;
 
+	if (!at_hand(w, key, writer_update_mode(w)))
+		return false;
 	do
 		result = writer_update(w, change(find_row_item(&w->at), arg));
 	while (result == WRITE_MOVED);
@@ -111,19 +132,21 @@ direct_change(Writer *w, const DynKeyValues *key, StoreChange change, void *arg)
 	bool done;
 
 	writer_begin(w, CMD_UPDATE, "UPDATE");
-	done = writer_find(w, key) && change_row(w, change, arg);
+	done = writer_find(w, key) && change_row(w, key, change, arg);
 	writer_end(w);
 	return done;
 }
 
-/* Replaces an item that this transaction has locked; it is an internal error if there is none. */
+/* Replaces an item that this transaction has locked. */
 void
 direct_replace(Writer *w, const DynRow *row)
 {
+	bool done;
+
 	writer_begin(w, CMD_UPDATE, "UPDATE");
-	if (!writer_find(w, &row->key) || writer_update(w, row) != WRITE_DONE)
-		elog(ERROR, "a row has vanished while it was locked");
+	done = writer_find(w, &row->key) && update_row(w, row) == WRITE_DONE;
 	writer_end(w);
+	store_require_writes(w->at.table, done, 1);
 }
 
 static LockTupleMode
@@ -179,11 +202,12 @@ direct_lock(Writer *w, const DynKeyValues *key, StoreLock lock)
 static bool
 insert_row(Writer *w, const DynRow *row)
 {
-	for (;;)
+	row = writer_propose(w, row);
+	while (row != NULL)
 	{
 		if (writer_find_any(w, &row->key))
 		{
-			if (writer_lock(w, &row->key, LockTupleNoKeyExclusive))
+			if (writer_lock(w, &row->key, writer_update_mode(w)))
 				return false;
 		}
 		else if (writer_insert(w, row))
@@ -191,18 +215,19 @@ insert_row(Writer *w, const DynRow *row)
 		CHECK_FOR_INTERRUPTS();
 		writer_new_snapshot();
 	}
+	return false;
 }
 
 /*
  * Inserts an item.  Returns false if there is an item of its key, which is then locked for a
- * replacement.
+ * replacement, or if a trigger has suppressed the insert.
  */
 bool
 direct_insert(Writer *w, const DynRow *row)
 {
 	bool done;
 
-	writer_begin(w, CMD_UPDATE, "INSERT");
+	writer_begin(w, CMD_INSERT, "INSERT");
 	done = insert_row(w, row);
 	writer_end(w);
 	return done;
@@ -210,7 +235,8 @@ direct_insert(Writer *w, const DynRow *row)
 
 /*
  * Inserts items, and sets inserted[i] to what direct_insert() would return for each.  The keys are
- * distinct and in the order of the primary key.
+ * distinct and in the order of the primary key.  It is one statement for all, so the table has
+ * nothing that would see that.
  */
 void
 direct_insert_many(Writer *w, int n, const DynRow *const *rows, bool *inserted)
@@ -218,7 +244,8 @@ direct_insert_many(Writer *w, int n, const DynRow *const *rows, bool *inserted)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
 
-	writer_begin(w, CMD_UPDATE, "INSERT");
+	Assert(!statement_needed(w->at.table, CMD_INSERT));
+	writer_begin(w, CMD_INSERT, "INSERT");
 	for (int i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -237,43 +264,60 @@ delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
 {
 	while (writer_find(w, key))
 	{
-		WriteResult result;
+		WriteResult result = WRITE_GONE;
 
-		if (old != NULL)
-			*old = find_row_item(&w->at);
-		result = writer_delete(w, key);
-		if (result == WRITE_DONE)
-			return true;
-		if (result == WRITE_GONE)
-			CHECK_FOR_INTERRUPTS();
+		if (at_hand(w, key, LockTupleExclusive))
+		{
+			if (old != NULL)
+				*old = find_row_item(&w->at);
+			result = writer_delete(w, key);
+		}
+		if (result == WRITE_DONE || result == WRITE_SUPPRESSED)
+			return result == WRITE_DONE;
+		CHECK_FOR_INTERRUPTS();
 		writer_new_snapshot();
 	}
 	return false;
 }
 
+static bool
+delete_once(Writer *w, const DynKeyValues *key, DynItem **old)
+{
+	bool done;
+
+	writer_begin(w, CMD_DELETE, "DELETE");
+	done = delete_row(w, key, old);
+	writer_end(w);
+	return done;
+}
+
 /*
  * Deletes the item of a key.  Returns the item, palloc'd, if want_old and there was one; otherwise
- * NULL.
+ * NULL.  An item that is still there after a trigger has suppressed the deletion is an error.
  */
 DynItem *
 direct_delete(Writer *w, const DynKeyValues *key, bool want_old)
 {
 	DynItem *old = NULL;
-	bool done;
+	DynItem **returned = want_old ? &old : NULL;
 
-	writer_begin(w, CMD_DELETE, "DELETE");
-	done = delete_row(w, key, want_old ? &old : NULL);
-	writer_end(w);
-	return done ? old : NULL;
+	if (!delete_once(w, key, returned))
+	{
+		if (!w->at.table->extras.before_delete || direct_lock(w, key, STORE_LOCK_DELETE) == NULL)
+			return NULL;
+		store_require_writes(w->at.table, delete_once(w, key, returned), 1);
+	}
+	return old;
 }
 
 /*
  * Deletes the items of keys, as far as there are any.  The keys are distinct and in the order of
- * the primary key.
+ * the primary key.  It is one statement, as that of direct_insert_many().
  */
 void
 direct_delete_many(Writer *w, int n, const DynKeyValues *const *keys)
 {
+	Assert(!statement_needed(w->at.table, CMD_DELETE));
 	writer_begin(w, CMD_DELETE, "DELETE");
 	for (int i = 0; i < n; i++)
 	{

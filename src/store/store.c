@@ -7,6 +7,7 @@
 #include "ground/errors.h"
 #include "store/direct.h"
 #include "store/spi_store.h"
+#include "store/statement.h"
 
 /*
  * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
@@ -132,7 +133,7 @@ direct(StoreWriter *writer, AclMode privileges)
 {
 	MemoryContext old;
 
-	if (!direct_may_write(writer->table, privileges))
+	if (direct_write_refusal(writer->table, privileges) != NULL)
 		return NULL;
 	if (writer->direct == NULL)
 	{
@@ -232,10 +233,13 @@ store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows, bool *i
 {
 	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
 
-	if (w != NULL)
+	if (w != NULL && !statement_needed(writer->table, CMD_INSERT))
+	{
 		direct_insert_many(w, n, rows, inserted);
-	for (int i = 0; w == NULL && i < n; i++)
-		inserted[i] = spi_insert(writer->table, rows[i]);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		inserted[i] = store_insert(writer, rows[i]);
 }
 
 /* Deletes the items of keys, as far as there are any. */
@@ -244,10 +248,13 @@ store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys)
 {
 	struct Writer *w = direct(writer, ACL_DELETE);
 
-	if (w != NULL)
+	if (w != NULL && !statement_needed(writer->table, CMD_DELETE))
+	{
 		direct_delete_many(w, n, keys);
-	for (int i = 0; w == NULL && i < n; i++)
-		(void) spi_delete(writer->table, keys[i], false);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		(void) store_delete(writer, keys[i], false);
 }
 
 /* Defines the settings of the stores.  Called once by _PG_init(). */

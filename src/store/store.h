@@ -17,7 +17,9 @@
  *		direct_read.c	its reads
  *		find.c			the row of a key
  *		direct_write.c	its writes
- *		writer.c		rows found, locked, inserted, replaced and deleted
+ *		writer.c		what they have open, and rows found and locked
+ *		row.c			rows inserted, replaced and deleted
+ *		statement.c		what users have added to a table, obeyed as the executor does
  *		spi_store.c		the SPI store: calls for single items
  *		spi_many.c		its puts of many items
  *		spi_range.c		its ranges

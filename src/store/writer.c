@@ -1,6 +1,6 @@
 /*
  * writer.c
- *	  Rows of the direct store: found, locked, inserted, replaced and deleted.
+ *	  What the direct store has open to write, and rows found and locked.
  *
  * Follows what the executor does for INSERT … ON CONFLICT, UPDATE, DELETE and SELECT … FOR UPDATE
  * of one row, so that both stores may write to one table at the same time.  A row is found under a
@@ -18,7 +18,6 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/datum.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -40,14 +39,20 @@ writer_open(Writer *w, Relation rel, const DynTable *table)
 	/* btree looks at nothing in it */
 	w->index_info = makeNode(IndexInfo);
 	w->at.row = table_slot_create(rel, NULL);
-	w->new = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
+	w->proposed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
+	w->changed = w->proposed;
+	/* what triggers have made of a row to insert is part of the one that replaces another */
+	if (table->extras.any)
+		w->changed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 }
 
 /* Locks stay until the transaction ends. */
 void
 writer_close(Writer *w)
 {
-	ExecDropSingleTupleTableSlot(w->new);
+	if (w->changed != w->proposed)
+		ExecDropSingleTupleTableSlot(w->changed);
+	ExecDropSingleTupleTableSlot(w->proposed);
 	ExecDropSingleTupleTableSlot(w->at.row);
 	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
@@ -58,28 +63,50 @@ writer_close(Writer *w)
 }
 
 /*
- * Begins a statement.  The command is the worst that may be done to a row; the name is what the SQL
- * statement would be called.
+ * Triggers before a row is written get its newest version, and constraints on columns that stay are
+ * checked on that.
+ */
+static bool
+locks_first(const DynExtras *extras, CmdType operation)
+{
+	return operation == CMD_DELETE
+			   ? extras->before_delete
+			   : extras->before_update || (extras->columns && extras->constraints);
+}
+
+/*
+ * Begins a statement: CMD_INSERT, which replaces a row that is there, CMD_UPDATE, CMD_DELETE, or
+ * CMD_SELECT to lock.  The name is what the SQL statement would be called.
  */
 void
-writer_begin(Writer *w, CmdType command, const char *name)
+writer_begin(Writer *w, CmdType operation, const char *name)
 {
 	if (!w->at.rel->rd_islocaltemp)
 		PreventCommandIfReadOnly(name);
 	PreventCommandIfParallelMode(name);
-	CheckCmdReplicaIdentity(w->at.rel, command);
+	CheckCmdReplicaIdentity(w->at.rel, operation == CMD_INSERT ? CMD_UPDATE : operation);
 	/* what this transaction did before is to be seen */
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	w->command = GetCurrentCommandId(true);
+	if (operation != CMD_SELECT && statement_needed(w->at.table, operation))
+	{
+		w->locks_first = locks_first(&w->at.table->extras, operation);
+		w->statement = statement_begin(w->at.table, w->at.rel, operation, w->command);
+	}
 }
 
-/* Ends a statement: its snapshot, and the rows that it had in hand. */
+/* Ends a statement: the triggers after it, its snapshot, and the rows that it had in hand. */
 void
 writer_end(Writer *w)
 {
 	ExecClearTuple(w->at.row);
-	ExecClearTuple(w->new);
+	ExecClearTuple(w->proposed);
+	ExecClearTuple(w->changed);
+	if (w->statement != NULL)
+		statement_end(w->statement);
+	w->statement = NULL;
+	w->locks_first = false;
 	PopActiveSnapshot();
 }
 
@@ -179,9 +206,32 @@ forbid_conflict(const char *what)
 						errmsg("could not serialize access due to concurrent %s", what)));
 }
 
-/* The version that is locked then is the row found. */
-static TM_Result
-lock_version(Writer *w, LockTupleMode mode, uint8 flags, TM_FailureData *failure)
+/*
+ * Code of users that runs within the statement, such as triggers before it, has changed the row.
+ * Nothing good can come of that, and the executor refuses it in the same words.
+ */
+static void
+forbid_own_change(const Writer *w, TM_Result result, const TM_FailureData *failure,
+				  const char *what)
+{
+	if (result == TM_Invisible)
+		ereport(ERROR,
+				(errcode(ERRCODE_CARDINALITY_VIOLATION),
+				 errmsg("%s command cannot affect row a second time", "ON CONFLICT DO UPDATE"),
+				 errhint("Ensure that no rows proposed for insertion within the same "
+						 "command have duplicate constrained values.")));
+	if (failure->cmax != w->command)
+		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+						errmsg("tuple to be %s was already modified by an operation triggered by "
+							   "the current command",
+							   what),
+						errhint("Consider using an AFTER trigger instead of a BEFORE trigger to "
+								"propagate changes to other rows.")));
+}
+
+/* Locks a version of the row that was found, which then is the row found. */
+TM_Result
+writer_lock_version(Writer *w, LockTupleMode mode, uint8 flags, TM_FailureData *failure)
 {
 	ItemPointerData tid = w->at.row->tts_tid;
 
@@ -202,7 +252,7 @@ writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 
 	if (!IsolationUsesXactSnapshot())
 		flags |= TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
-	result = lock_version(w, mode, flags, &failure);
+	result = writer_lock_version(w, mode, flags, &failure);
 	switch (result)
 	{
 		case TM_Ok:
@@ -215,14 +265,22 @@ writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 		case TM_Deleted:
 			forbid_conflict("update");
 			return false;
+		case TM_SelfModified:
+		case TM_Invisible:
+			forbid_own_change(w, result, &failure, "updated");
+			return false;
 		default:
 			elog(ERROR, "unexpected table_tuple_lock status: %u", result);
 	}
 }
 
-/* What comes of a write that met another one. */
-static WriteResult
-resolve(Writer *w, const DynKeyValues *key, TM_Result result, LockTupleMode mode)
+/*
+ * Returns what comes of a write of the row that was found, which may have met another write.  The
+ * mode is how it would have locked the row, and it would have been what is said: "updated" or "deleted".
+ */
+WriteResult
+writer_resolve(Writer *w, const DynKeyValues *key, TM_Result result, const TM_FailureData *failure,
+			   LockTupleMode mode, const char *what)
 {
 	switch (result)
 	{
@@ -234,194 +292,18 @@ resolve(Writer *w, const DynKeyValues *key, TM_Result result, LockTupleMode mode
 		case TM_Deleted:
 			forbid_conflict("delete");
 			return WRITE_GONE;
+		case TM_SelfModified:
+		case TM_Invisible:
+			forbid_own_change(w, result, failure, what);
+			return WRITE_GONE;
 		default:
 			elog(ERROR, "unexpected status of a write: %u", result);
 	}
 }
 
-/*
- * Writing
- */
-
-/* The row that is to be. */
-static void
-fill_new(Writer *w, const DynRow *row)
+/* Returns how a row is locked that is to be replaced. */
+LockTupleMode
+writer_update_mode(const Writer *w)
 {
-	TupleTableSlot *slot = w->new;
-
-	ExecClearTuple(slot);
-	/* dropped columns */
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(row->item);
-	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
-	for (int i = 0; i < w->at.table->ncolumns; i++)
-	{
-		AttrNumber attnum = w->at.table->keys[i].attnum;
-
-		slot->tts_values[attnum - 1] = row->values[i];
-		slot->tts_isnull[attnum - 1] = row->nulls[i];
-	}
-	ExecStoreVirtualTuple(slot);
-}
-
-/*
- * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
- * and a compressed value is not the same as the value.  Columns that a tolerated problem concerns
- * stay as they are, too.
- */
-static void
-keep_columns(Writer *w, const DynRow *row)
-{
-	for (int i = w->at.table->ncolumns - 1; i >= 0; i--)
-	{
-		AttrNumber attnum = w->at.table->keys[i].attnum;
-		Datum *new = &w->new->tts_values[attnum - 1];
-		bool *new_null = &w->new->tts_isnull[attnum - 1];
-		bool isnull;
-		Datum old = slot_getattr(w->at.row, attnum, &isnull);
-
-		w->kept[i] =
-			row->troubled[i] || (!isnull && !*new_null && datum_image_eq(old, *new, false, -1));
-		if (w->kept[i])
-		{
-			*new = old;
-			*new_null = isnull;
-		}
-	}
-}
-
-/* False if the index is to have no entry. */
-static bool
-fill_entry(const Writer *w, const DynIndex *index, Datum *values)
-{
-	for (int i = 0; i < index->ncolumns; i++)
-	{
-		AttrNumber attnum = dyn_index_key(w->at.table, index, i)->attnum;
-
-		if (w->new->tts_isnull[attnum - 1])
-			return false;
-		values[i] = w->new->tts_values[attnum - 1];
-	}
-	return true;
-}
-
-static bool
-add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool unchanged)
-{
-	static bool nulls[DYN_MAX_INDEX_COLUMNS];
-
-	return index_insert(btree, values, nulls, &w->new->tts_tid, w->at.rel, check, unchanged,
-						w->index_info);
-}
-
-/* Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries. */
-static bool
-is_unchanged(const Writer *w, const DynIndex *index)
-{
-	for (int i = 0; i < index->ncolumns; i++)
-	{
-		if (!w->kept[index->columns[i]])
-			return false;
-	}
-	return true;
-}
-
-/* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
-static void
-add_entries(Writer *w, bool update)
-{
-	for (int i = 0; i < w->at.table->nbtrees; i++)
-	{
-		const DynIndex *index = w->at.table->btrees[i];
-		Datum values[DYN_MAX_INDEX_COLUMNS];
-
-		if (!fill_entry(w, index, values))
-			continue;
-		if (w->btrees[i] == NULL)
-			w->btrees[i] = index_open(index->relid, RowExclusiveLock);
-		add_entry(w, w->btrees[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
-	}
-}
-
-/*
- * Insert a row.  False if by now there is one of its key, or somebody is about to insert it.  A
- * speculative insertion leaves nothing behind then, and whoever meets it waits for its end only.
- */
-bool
-writer_insert(Writer *w, const DynRow *row)
-{
-	TransactionId xid = GetCurrentTransactionId();
-	Datum values[DYN_MAX_INDEX_COLUMNS];
-	uint32 token;
-	bool done;
-
-	fill_new(w, row);
-	fill_entry(w, &w->at.table->primary, values);
-	token = SpeculativeInsertionLockAcquire(xid);
-	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
-	done = add_entry(w, w->at.primary, values, UNIQUE_CHECK_PARTIAL, false);
-	if (done)
-		add_entries(w, false);
-	table_tuple_complete_speculative(w->at.rel, w->new, token, done);
-	SpeculativeInsertionLockRelease(xid);
-	return done;
-}
-
-static bool
-is_row_unchanged(Writer *w)
-{
-	slot_getallattrs(w->at.row);
-	return dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values,
-							 w->at.row->tts_isnull, w->new->tts_values, w->new->tts_isnull);
-}
-
-/* Lock the row that was found, as replacing it would do, and meet whoever replaces it. */
-static WriteResult
-keep_row(Writer *w, const DynKeyValues *key)
-{
-	TM_FailureData failure;
-	TM_Result result = lock_version(w, LockTupleNoKeyExclusive, 0, &failure);
-
-	if (result == TM_Ok)
-		dyn_row_kept(w->at.rel, ExecFetchSlotHeapTuple(w->at.row, false, NULL));
-	return resolve(w, key, result, LockTupleNoKeyExclusive);
-}
-
-/* Replace the row that was found. */
-WriteResult
-writer_update(Writer *w, const DynRow *row)
-{
-	ItemPointerData tid = w->at.row->tts_tid;
-	UpdateIndexes indexes;
-	LockTupleMode mode;
-	TM_FailureData failure;
-	TM_Result result;
-	Datum values[DYN_MAX_INDEX_COLUMNS];
-
-	fill_new(w, row);
-	keep_columns(w, row);
-	if (is_row_unchanged(w))
-		return keep_row(w, &row->key);
-	result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
-								InvalidSnapshot, true, &failure, &mode, &indexes);
-	if (result == TM_Ok && indexes != NO_INDEXES_TO_UPDATE)
-	{
-		fill_entry(w, &w->at.table->primary, values);
-		add_entry(w, w->at.primary, values, UNIQUE_CHECK_YES, true);
-		add_entries(w, true);
-	}
-	return resolve(w, &row->key, result, LockTupleNoKeyExclusive);
-}
-
-/* Delete the row that was found. */
-WriteResult
-writer_delete(Writer *w, const DynKeyValues *key)
-{
-	ItemPointerData tid = w->at.row->tts_tid;
-	TM_FailureData failure;
-	TM_Result result;
-
-	result = table_tuple_delete(w->at.rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
-								true, &failure, false);
-	return resolve(w, key, result, LockTupleExclusive);
+	return w->statement != NULL ? statement_lock_mode(w->statement) : LockTupleNoKeyExclusive;
 }

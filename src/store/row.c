@@ -1,0 +1,351 @@
+/*
+ * row.c
+ *	  Rows of the direct store: inserted, replaced and deleted.
+ *
+ * A row is written as the executor writes it, but for the table's own indexes, of which only those
+ * are opened that get an entry.  What users have added to the table is obeyed by the writer's
+ * statement; see statement.h.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "storage/lmgr.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "catalog/unchanged.h"
+#include "store/writer.h"
+
+/*
+ * The row that is to be
+ */
+
+/* Begin with nothing: dropped columns, and those that are not given. */
+static void
+begin_empty(TupleTableSlot *slot)
+{
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+}
+
+/* Begin with the row that was found, whose other columns stay. */
+static void
+begin_changed(Writer *w, TupleTableSlot *slot)
+{
+	TupleDesc desc = slot->tts_tupleDescriptor;
+
+	ExecClearTuple(slot);
+	slot_getallattrs(w->at.row);
+	memcpy(slot->tts_values, w->at.row->tts_values, desc->natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, w->at.row->tts_isnull, desc->natts * sizeof(bool));
+	for (int i = 0; i < desc->natts; i++)
+		slot->tts_isnull[i] |= TupleDescAttr(desc, i)->attisdropped;
+}
+
+/* The item, and the first columns that are derived from it. */
+static void
+fill(const Writer *w, const DynRow *row, int ncolumns, TupleTableSlot *slot)
+{
+	slot->tts_values[w->at.table->item_attnum - 1] = PointerGetDatum(row->item);
+	slot->tts_isnull[w->at.table->item_attnum - 1] = false;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		AttrNumber attnum = w->at.table->keys[i].attnum;
+
+		slot->tts_values[attnum - 1] = row->values[i];
+		slot->tts_isnull[attnum - 1] = row->nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * Columns that stay as they are keep their bytes: heap compares these to see what an update changes,
+ * and a compressed value is not the same as the value.  Columns that a tolerated problem concerns
+ * stay as they are, too; the derive trigger sees to them, where it has been called.
+ */
+static void
+keep_columns(Writer *w, const bool *troubled)
+{
+	for (int i = w->at.table->ncolumns - 1; i >= 0; i--)
+	{
+		AttrNumber attnum = w->at.table->keys[i].attnum;
+		Datum *new = &w->new->tts_values[attnum - 1];
+		bool *new_null = &w->new->tts_isnull[attnum - 1];
+		bool isnull;
+		Datum old = slot_getattr(w->at.row, attnum, &isnull);
+
+		w->kept[i] = (troubled != NULL && troubled[i]) ||
+					 (!isnull && !*new_null && datum_image_eq(old, *new, false, -1));
+		if (w->kept[i])
+		{
+			*new = old;
+			*new_null = isnull;
+		}
+	}
+}
+
+/*
+ * Entries of the table's own indexes
+ */
+
+/* False if the index is to have no entry. */
+static bool
+fill_entry(const Writer *w, const DynIndex *index, Datum *values)
+{
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		AttrNumber attnum = dyn_index_key(w->at.table, index, i)->attnum;
+
+		if (w->new->tts_isnull[attnum - 1])
+			return false;
+		values[i] = w->new->tts_values[attnum - 1];
+	}
+	return true;
+}
+
+static bool
+add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool unchanged)
+{
+	static bool nulls[DYN_MAX_INDEX_COLUMNS];
+
+	return index_insert(btree, values, nulls, &w->new->tts_tid, w->at.rel, check, unchanged,
+						w->index_info);
+}
+
+static bool
+add_primary_entry(Writer *w, IndexUniqueCheck check, bool unchanged)
+{
+	Datum values[DYN_MAX_INDEX_COLUMNS];
+
+	fill_entry(w, &w->at.table->primary, values);
+	return add_entry(w, w->at.primary, values, check, unchanged);
+}
+
+/* Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries. */
+static bool
+is_unchanged(const Writer *w, const DynIndex *index)
+{
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		if (!w->kept[index->columns[i]])
+			return false;
+	}
+	return true;
+}
+
+/* Entries of all secondary indexes; of an update, those that have not changed are said to be so. */
+static void
+add_entries(Writer *w, bool update)
+{
+	for (int i = 0; i < w->at.table->nbtrees; i++)
+	{
+		const DynIndex *index = w->at.table->btrees[i];
+		Datum values[DYN_MAX_INDEX_COLUMNS];
+
+		if (!fill_entry(w, index, values))
+			continue;
+		if (w->btrees[i] == NULL)
+			w->btrees[i] = index_open(index->relid, RowExclusiveLock);
+		add_entry(w, w->btrees[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
+	}
+}
+
+/*
+ * Inserts
+ */
+
+/* What triggers have left of a row; its key is what it was, or the derive trigger has refused it. */
+static const DynRow *
+read_proposed(const Writer *w, const DynRow *given)
+{
+	const TupleTableSlot *slot = w->proposed;
+	const DynTable *table = w->at.table;
+	DynRow *row = palloc(sizeof(DynRow));
+
+	*row = *given;
+	row->item = (const DynItem *) DatumGetPointer(slot->tts_values[table->item_attnum - 1]);
+	row->values = palloc(table->ncolumns * sizeof(Datum));
+	row->nulls = palloc(table->ncolumns * sizeof(bool));
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		row->values[i] = slot->tts_values[table->keys[i].attnum - 1];
+		row->nulls[i] = slot->tts_isnull[table->keys[i].attnum - 1];
+	}
+	return row;
+}
+
+/*
+ * Begins the insert of a row: its defaults, the triggers before it, its constraints.  This comes
+ * before a row of its key is looked for, as in INSERT … ON CONFLICT.  Returns the row as triggers
+ * have left it, until the next one is proposed; NULL if they have suppressed it.
+ */
+const DynRow *
+writer_propose(Writer *w, const DynRow *row)
+{
+	const DynTable *table = w->at.table;
+	bool rewritten = table->extras.before_insert;
+
+	if (w->statement == NULL)
+		return row;
+	statement_row(w->statement);
+	w->new = w->proposed;
+	begin_empty(w->new);
+	/* the derive trigger, which is called with the others, sets the columns of indexes */
+	fill(w, row, rewritten ? table->nkeys : table->ncolumns, w->new);
+	statement_defaults(w->statement, w->new);
+	if (rewritten && statement_before_insert(w->statement, &row->key, w->new) == BEFORE_SUPPRESSED)
+		return NULL;
+	statement_check(w->statement, CMD_INSERT, w->new);
+	return rewritten ? read_proposed(w, row) : row;
+}
+
+/*
+ * Inserts the row that was proposed.  Returns false if by now there is one of its key, or another
+ * session is about to insert it.  A speculative insertion leaves nothing behind then, and a session
+ * that meets it waits for its end only.
+ */
+bool
+writer_insert(Writer *w, const DynRow *row)
+{
+	TransactionId xid = GetCurrentTransactionId();
+	List *recheck = NIL;
+	uint32 token;
+	bool done;
+
+	w->new = w->proposed;
+	if (w->statement == NULL)
+	{
+		begin_empty(w->new);
+		fill(w, row, w->at.table->ncolumns, w->new);
+	}
+	token = SpeculativeInsertionLockAcquire(xid);
+	table_tuple_insert_speculative(w->at.rel, w->new, w->command, 0, NULL, token);
+	done = add_primary_entry(w, UNIQUE_CHECK_PARTIAL, false);
+	if (done)
+		add_entries(w, false);
+	if (done && w->statement != NULL)
+		recheck = statement_add_entries(w->statement, w->new);
+	table_tuple_complete_speculative(w->at.rel, w->new, token, done);
+	SpeculativeInsertionLockRelease(xid);
+	if (done && w->statement != NULL)
+		statement_inserted(w->statement, w->new, recheck);
+	return done;
+}
+
+/*
+ * Updates
+ */
+
+static bool
+is_row_unchanged(Writer *w)
+{
+	slot_getallattrs(w->at.row);
+	return dyn_row_unchanged(RelationGetDescr(w->at.rel), w->at.row->tts_values,
+							 w->at.row->tts_isnull, w->new->tts_values, w->new->tts_isnull);
+}
+
+/* Lock the row that was found, as replacing it would do, and meet whoever replaces it. */
+static WriteResult
+keep_row(Writer *w, const DynKeyValues *key)
+{
+	LockTupleMode mode = writer_update_mode(w);
+	TM_FailureData failure;
+	TM_Result result = writer_lock_version(w, mode, 0, &failure);
+
+	if (result == TM_Ok)
+		dyn_row_kept(w->at.rel, ExecFetchSlotHeapTuple(w->at.row, false, NULL));
+	return writer_resolve(w, key, result, &failure, mode, "updated");
+}
+
+static WriteResult
+replace(Writer *w, const DynKeyValues *key)
+{
+	ItemPointerData tid = w->at.row->tts_tid;
+	UpdateIndexes indexes;
+	LockTupleMode mode;
+	TM_FailureData failure;
+	List *recheck;
+	TM_Result result = table_tuple_update(w->at.rel, &tid, w->new, w->command, GetActiveSnapshot(),
+										  InvalidSnapshot, true, &failure, &mode, &indexes);
+
+	if (result != TM_Ok)
+		return writer_resolve(w, key, result, &failure, mode, "updated");
+	if (indexes == ALL_INDEXES_TO_UPDATE)
+	{
+		add_primary_entry(w, UNIQUE_CHECK_YES, true);
+		add_entries(w, true);
+	}
+	if (w->statement != NULL)
+	{
+		recheck = statement_renew_entries(w->statement, w->new, indexes);
+		statement_updated(w->statement, &w->at.row->tts_tid, w->new, recheck);
+	}
+	return WRITE_DONE;
+}
+
+/*
+ * Where triggers before an update may rewrite the row, they get it with the new item, and the derive
+ * trigger, which is one of them, does the rest.
+ */
+static WriteResult
+replace_rewritten(Writer *w, const DynRow *row)
+{
+	fill(w, row, 0, w->new);
+	switch (statement_before_update(w->statement, &w->at.row->tts_tid, w->new))
+	{
+		case BEFORE_KEPT:
+			return WRITE_DONE;
+		case BEFORE_SUPPRESSED:
+			return WRITE_SUPPRESSED;
+		case BEFORE_GO_ON:
+			break;
+	}
+	statement_check(w->statement, CMD_UPDATE, w->new);
+	keep_columns(w, NULL);
+	return replace(w, &row->key);
+}
+
+/* Replaces the row that was found, which is locked if the writer locks first. */
+WriteResult
+writer_update(Writer *w, const DynRow *row)
+{
+	w->new = w->changed;
+	if (w->statement == NULL)
+		begin_empty(w->new);
+	else
+		begin_changed(w, w->new);
+	if (w->statement != NULL && w->at.table->extras.before_update)
+		return replace_rewritten(w, row);
+	fill(w, row, w->at.table->ncolumns, w->new);
+	keep_columns(w, row->troubled);
+	if (is_row_unchanged(w))
+		return keep_row(w, &row->key);
+	if (w->statement != NULL)
+		statement_check(w->statement, CMD_UPDATE, w->new);
+	return replace(w, &row->key);
+}
+
+/* Deletes the row that was found, which is locked if the writer locks first. */
+WriteResult
+writer_delete(Writer *w, const DynKeyValues *key)
+{
+	ItemPointerData tid = w->at.row->tts_tid;
+	TM_FailureData failure;
+	TM_Result result;
+
+	if (w->statement != NULL)
+	{
+		statement_row(w->statement);
+		if (w->at.table->extras.before_delete &&
+			statement_before_delete(w->statement, &tid) == BEFORE_SUPPRESSED)
+			return WRITE_SUPPRESSED;
+	}
+	result = table_tuple_delete(w->at.rel, &tid, w->command, GetActiveSnapshot(), InvalidSnapshot,
+								true, &failure, false);
+	if (result == TM_Ok && w->statement != NULL)
+		statement_deleted(w->statement, &tid);
+	return writer_resolve(w, key, result, &failure, LockTupleExclusive, "deleted");
+}
