@@ -17,7 +17,6 @@ typedef struct CallSite
 {
 	ValueType type;
 	bool constant; /* the type is */
-	ItemSpan name; /* without data: it is no constant */
 	ValueReader *reader; /* NULL: none was needed yet */
 	MemoryContext context;
 } CallSite;
@@ -38,20 +37,14 @@ type_argument(FunctionCallInfo fcinfo, int i)
 	return type;
 }
 
-static bool
-is_constant(FunctionCallInfo fcinfo, int i)
-{
-	return call_argument_is_constant(fcinfo->flinfo, i) && !PG_ARGISNULL(i);
-}
-
 /*
- * With constants, as in views, it is in the memory of the expression: a statement for one row has many
+ * With a constant type, as in views, it is in the memory of the expression: a statement for one row has many
  * call sites, and for each a memory context costs more than the call.
  */
 static CallSite *
 make_site(FunctionCallInfo fcinfo, ItemType type)
 {
-	bool constant = is_constant(fcinfo, 2);
+	bool constant = call_argument_is_constant(fcinfo->flinfo, 2);
 	MemoryContext context =
 		constant ? fcinfo->flinfo->fn_mcxt
 				 : AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "dynamo_table attribute reader",
@@ -63,8 +56,6 @@ make_site(FunctionCallInfo fcinfo, ItemType type)
 	site->context = context;
 	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
 	site->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
-	if (is_constant(fcinfo, 1))
-		site->name = text_span(PG_GETARG_TEXT_P_COPY(1));
 	MemoryContextSwitchTo(old);
 	return site;
 }
@@ -108,7 +99,6 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 	ItemChildren attributes;
 	ItemSpan attribute;
 	CallSite *site;
-	ItemSpan name;
 	Datum value;
 
 	argument_require(fcinfo, 1, "name");
@@ -116,8 +106,7 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
-	name = site->name.data != NULL ? site->name : text_span(PG_GETARG_TEXT_PP(1));
-	if (!item_find(&attributes, name, &attribute) ||
+	if (!item_find(&attributes, text_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
 		!value_read(get_reader(site), attribute, true, &value))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);

@@ -16,6 +16,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "commands/trigger.h"
+#include "nodes/bitmapset.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -75,12 +76,16 @@ read_row(const ViewCall *call, HeapTuple tuple)
 static void
 open_call(FunctionCallInfo fcinfo, Relation rel, ViewCall *call)
 {
-	if (fcinfo->flinfo->fn_extra == NULL)
-		fcinfo->flinfo->fn_extra = (void *) entity_view_writer(rel);
-	*call = (ViewCall){.rel = rel, .writer = fcinfo->flinfo->fn_extra};
-	call->view = call->writer->view;
-	call->entity = call->writer->entity;
-	call->items = table_open(call->view->table, RowExclusiveLock);
+	const EntityViewWriter *writer = fcinfo->flinfo->fn_extra;
+
+	*call = (ViewCall){.rel = rel};
+	if (writer == NULL)
+		fcinfo->flinfo->fn_extra = (void *) (writer = entity_view_writer(rel, &call->items));
+	else
+		call->items = table_open(writer->view->table, RowExclusiveLock);
+	call->writer = writer;
+	call->view = writer->view;
+	call->entity = writer->entity;
 	call->table = entity_view_table(call->items);
 }
 
@@ -236,8 +241,8 @@ check_visible(const ViewCall *call, const DynItem *item)
 {
 	bool visible = true;
 
-	for (int i = 0; i < call->view->nkeys && visible; i++)
-		visible = member_matches(call->writer->members[i], item_root(item));
+	for (int i = 0; i < call->writer->nchecked && visible; i++)
+		visible = member_matches(call->writer->checked[i], item_root(item));
 	if (!visible)
 		ereport(ERROR, (errcode(ERRCODE_WITH_CHECK_OPTION_VIOLATION),
 						errmsg("new row violates check option for view \"%s\"",
@@ -366,37 +371,53 @@ refuse_other_columns(const ViewCall *call)
 	}
 }
 
+/* Writes the column that has changed an attribute of that name, if there is one, and forgets it. */
+static bool
+write_changed(const ViewCall *call, ItemSpan name, Bitmapset **changed, ItemBuilder *b)
+{
+	int i = -1;
+
+	while ((i = bms_next_member(*changed, i)) >= 0)
+	{
+		if (item_compare_bytes(attribute_of(call, i)->name, name) != 0)
+			continue;
+		write_column(call, i, &call->new_row, b);
+		*changed = bms_del_member(*changed, i);
+		return true;
+	}
+	return false;
+}
+
 /* The item with the columns that have changed, by the names of the declaration. */
 static DynItem *
 changed_item(const ViewCall *call, const DynItem *old)
 {
 	DynItem *shown = entity_shown(call->entity, old);
 	ItemChildren attributes = item_children(item_root(shown));
-	bool *changed = palloc0(Max(call->entity->nattributes, 1) * sizeof(bool));
+	Bitmapset *changed = NULL;
 	ItemBuilder b;
+	int added = -1;
 
-	item_build_init(&b, item_root(shown).len + 64);
-	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < call->view->ncolumns; i++)
 	{
-		const EntityAttribute *attribute = attribute_of(call, i);
-
-		if (attribute == NULL || !is_changed(call, i))
-			continue;
-		changed[attribute - call->entity->attributes] = true;
-		write_column(call, i, &call->new_row, &b);
+		if (attribute_of(call, i) != NULL && is_changed(call, i))
+			changed = bms_add_member(changed, i);
 	}
+	item_build_init(&b, item_root(shown).len + 64);
+	item_build_begin(&b, ITEM_M);
+	/* in the order of names, which need not be sorted then */
 	for (uint32 i = 0; i < attributes.count; i++)
 	{
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-		const EntityAttribute *attribute = entity_attribute(call->entity, name);
 
-		if (attribute != NULL && changed[attribute - call->entity->attributes])
+		if (write_changed(call, name, &changed, &b))
 			continue;
 		item_build_name(&b, name);
 		item_build_value(&b, value);
 	}
+	while ((added = bms_next_member(changed, added)) >= 0)
+		write_column(call, added, &call->new_row, &b);
 	return finish_item(call, &b);
 }
 

@@ -356,7 +356,6 @@ typedef struct MemberState
 	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	const Member *member;
 	MemoryContext context; /* all of it, unless it is a constant */
-	MemoryContext scratch; /* of a row */
 } MemberState;
 
 static MemberState *
@@ -369,14 +368,11 @@ make_state(FunctionCallInfo fcinfo)
 										 ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemberState *state = palloc0(sizeof(MemberState));
-	text *definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
 
 	state->context = context;
-	state->member = member_parse(text_span(definition));
-	state->scratch =
-		AllocSetContextCreate(context, "dynamo_table member item", ALLOCSET_SMALL_SIZES);
 	if (!constant)
-		state->definition = definition;
+		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
+	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -407,15 +403,10 @@ PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)
 {
-	MemberState *state = get_state(fcinfo);
-	MemoryContext old;
-	bool result;
+	const MemberState *state = get_state(fcinfo);
 
 	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT))
 		PG_RETURN_NULL();
-	MemoryContextReset(state->scratch);
-	old = MemoryContextSwitchTo(state->scratch);
-	result = member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)));
-	MemoryContextSwitchTo(old);
-	PG_RETURN_BOOL(result);
+	PG_RETURN_BOOL(
+		member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT))));
 }

@@ -223,7 +223,7 @@ get_call(FunctionCallInfo fcinfo)
 	for (int i = 1; i < FIRST_VALUE; i++)
 		argument_require(fcinfo, i, "an argument of " DYN_INTERNAL ".entity_key");
 	call = palloc0(sizeof(KeyCall));
-	definition = PG_GETARG_TEXT_P_COPY(1);
+	definition = PG_GETARG_TEXT_PP(1);
 	call->member = member_parse(text_span(definition));
 	call->nparts = PG_GETARG_INT32(2);
 	call->type = member_column_type(get_fn_expr_rettype(fcinfo->flinfo));

@@ -71,13 +71,14 @@ typedef struct ViewWriterColumn
 typedef struct EntityViewWriter
 {
 	EntityView *view;
-	const Member **members; /* of its keys */
 	const Entity *entity;
+	int nchecked;
+	const Member **checked; /* those whose conditions an item of the entity may not meet */
 	ViewWriterColumn *columns; /* as those of the view */
 	bool twice; /* two columns show one attribute: the view was written by hand */
 } EntityViewWriter;
 
-extern const EntityViewWriter *entity_view_writer(Relation rel);
+extern const EntityViewWriter *entity_view_writer(Relation rel, Relation *items);
 extern DynTable *entity_view_table(Relation items);
 
 #endif

@@ -106,6 +106,26 @@ make_columns(EntityViewWriter *writer)
 	}
 }
 
+/*
+ * An item of the entity has the keys of the table that its attributes make.  It may lack a key of an
+ * index, or have a uuid or date in it that is not written as its type writes it.
+ */
+static void
+choose_checked(EntityViewWriter *writer)
+{
+	const EntityView *view = writer->view;
+
+	writer->checked = palloc(view->nkeys * sizeof(Member *));
+	for (int i = 0; i < view->nkeys; i++)
+	{
+		const Member *member = member_parse(view->definitions[i]);
+		const EntityKey *key = entity_key(writer->entity, member->key->attribute);
+
+		if (key == NULL || !key->of_table || member->nexact > 0)
+			writer->checked[writer->nchecked++] = member;
+	}
+}
+
 static void *
 make_writer(void *arg, Oid *also)
 {
@@ -119,13 +139,12 @@ make_writer(void *arg, Oid *also)
 						errmsg("\"%s\" is no view of an entity that can be written to",
 							   RelationGetRelationName(rel))));
 	*also = view->table;
-	writer->members = palloc(view->nkeys * sizeof(Member *));
-	for (int i = 0; i < view->nkeys; i++)
-		writer->members[i] = member_parse(view->definitions[i]);
 	items = table_open(view->table, RowExclusiveLock);
-	writer->entity = entity_read(items, entity_view_table(items), writer->members[0]->entity->name);
+	writer->entity = entity_read(items, entity_view_table(items),
+								 member_parse(view->definitions[0])->entity->name);
 	table_close(items, NoLock);
 	require_current(writer->entity, view, rel);
+	choose_checked(writer);
 	make_columns(writer);
 	return writer;
 }
@@ -143,16 +162,16 @@ entity_view_table(Relation items)
 }
 
 /*
- * Returns what writing to an open view needs, which is good until the transaction ends; the table is
- * locked then.  Raises an error if the view cannot be written to, or is out of date.
+ * Returns what writing to an open view needs, which is good until the transaction ends, and the table,
+ * locked.  Raises an error if the view cannot be written to, or is out of date.
  */
 const EntityViewWriter *
-entity_view_writer(Relation rel)
+entity_view_writer(Relation rel, Relation *items)
 {
 	static const char kind = 0;
 	const EntityViewWriter *writer = kept_get(RelationGetRelid(rel), &kind, make_writer, rel);
 
 	/* what has changed is heard of when the lock is there; the view is locked already */
-	table_close(table_open(writer->view->table, RowExclusiveLock), NoLock);
+	*items = table_open(writer->view->table, RowExclusiveLock);
 	return kept_get(RelationGetRelid(rel), &kind, make_writer, rel);
 }
