@@ -151,5 +151,21 @@ SELECT dyn_delete('mov', '{"Actor":{"S":"T"},"Movie":{"S":"b"}}');
 FETCH 2 FROM c;
 ROLLBACK;
 
-SELECT dyn_drop_table(t) FROM unnest(ARRAY['app', 'happy-projects', 'mov', 'res', 'hash', 'nums', 'bins']) t;
-DROP FUNCTION sks, pages, why;
+-- a LIMIT comes too late, in FROM and in the list; max_items ends the read
+SELECT dyn_create_table('long', 'pk S', 'n N');
+SELECT count(*) FROM generate_series(1, 100) i, LATERAL (SELECT dyn_put('long', jsonb_build_object('pk', 'a', 'n', i))) p;
+CREATE FUNCTION rows_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := (SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'long'::regclass);
+	item dyn_item;
+BEGIN
+	EXECUTE query INTO item;
+	RETURN (SELECT idx_tup_fetch - before FROM pg_stat_xact_user_tables WHERE relid = 'long'::regclass);
+END $$;
+SELECT rows_read($$ SELECT item FROM dyn_query('long', 'pk = :a', vals => '{":a":{"S":"a"}}') item LIMIT 1 $$) AS query_limit,
+	rows_read($$ SELECT dyn_query('long', 'pk = :a', vals => '{":a":{"S":"a"}}') LIMIT 1 $$) AS in_list,
+	rows_read($$ SELECT item FROM dyn_query('long', 'pk = :a', vals => '{":a":{"S":"a"}}', max_items => 1) item $$) AS query_max_items,
+	rows_read($$ SELECT item FROM dyn_scan('long') item LIMIT 1 $$) AS scan_limit, rows_read($$ SELECT item FROM dyn_scan('long', max_items => 1) item $$) AS scan_max_items;
+
+SELECT dyn_drop_table(t) FROM unnest(ARRAY['app', 'happy-projects', 'mov', 'res', 'hash', 'nums', 'bins', 'long']) t;
+DROP FUNCTION sks, pages, why, rows_read;
