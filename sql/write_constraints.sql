@@ -48,6 +48,10 @@ ALTER TABLE app DROP COLUMN parent;
 CREATE TABLE follows (n int, pk text COLLATE "C", sk numeric, FOREIGN KEY (pk, sk) REFERENCES app ON DELETE CASCADE);
 CREATE TABLE forgets (n int, pk text COLLATE "C", sk numeric, FOREIGN KEY (pk, sk) REFERENCES app ON DELETE SET NULL);
 CREATE TABLE holds (n int, pk text COLLATE "C", sk numeric, CONSTRAINT held FOREIGN KEY (pk, sk) REFERENCES app DEFERRABLE INITIALLY DEFERRED);
+-- with triggers of its own
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% of %: %', TG_OP, TG_TABLE_NAME, OLD; RETURN NULL; END $$;
+CREATE TRIGGER tell AFTER DELETE ON follows FOR EACH ROW EXECUTE FUNCTION tell();
+CREATE TRIGGER tell AFTER UPDATE ON forgets FOR EACH ROW EXECUTE FUNCTION tell();
 SELECT put(11), put(12), put(13);
 INSERT INTO follows VALUES (1, 'a', 11), (2, 'a', 12), (3, 'a', 12);
 INSERT INTO forgets VALUES (1, 'a', 11), (2, 'a', 12);
@@ -120,4 +124,4 @@ COMMIT;
 SELECT item FROM app ORDER BY sk;
 
 DROP TABLE app, groups;
-DROP FUNCTION put, set_to, key, number;
+DROP FUNCTION put, set_to, key, number, tell;

@@ -225,7 +225,8 @@ statement_end(StoreStatement *s)
 	s->estate->es_snapshot = GetActiveSnapshot();
 	if (s->table->extras.triggers)
 		end_triggers(s);
-	ExecCloseIndices(s->target);
+	/* the indexes, and tables whose triggers fired for what foreign keys have done to them */
+	ExecCloseResultRelations(s->estate);
 	EvalPlanQualEnd(&s->epq);
 	ExecResetTupleTable(s->estate->es_tupleTable, false);
 	FreeExecutorState(s->estate);

@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(shape_names shape_setup shape_statements shape_checks shape_end);
+our @EXPORT = qw(shape_names shape_setup shape_statements shape_checks shape_cascades shape_end);
 
 # A table of items, what tells of a trigger, and a view of one's parts of a note.
 my $base = q{
@@ -62,7 +62,7 @@ my %shapes = (
 				RETURN NEW;
 			END $$;
 			CREATE TRIGGER change BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION change();},
-		statements => [ q{UPDATE app SET h = 5 WHERE sk = 1} ]
+		statements => [ q{UPDATE app SET h = 5 WHERE pk = 'p1' AND sk = 1} ]
 	},
 	before_null => {
 		setup => q{
@@ -190,8 +190,8 @@ my %shapes = (
 			INSERT INTO parents VALUES ('a'), ('b');
 			INSERT INTO groups VALUES ('g0'), ('g1'), ('g2');
 			ALTER TABLE app ADD COLUMN parent text GENERATED ALWAYS AS (item ->> 'parent') STORED REFERENCES parents ON DELETE CASCADE,
-				ADD FOREIGN KEY (g) REFERENCES groups DEFERRABLE INITIALLY DEFERRED;
-			CREATE TRIGGER told AFTER DELETE ON app FOR EACH ROW EXECUTE FUNCTION audit();},
+				ADD FOREIGN KEY (g) REFERENCES groups DEFERRABLE INITIALLY DEFERRED;},
+		cascade => 1,
 		statements => [ q{DELETE FROM parents WHERE id = 'b'}, q{INSERT INTO parents VALUES ('b') ON CONFLICT DO NOTHING}, q{DELETE FROM groups WHERE id = 'g1'},
 			q{INSERT INTO groups VALUES ('g1') ON CONFLICT DO NOTHING}, q{UPDATE groups SET id = 'g3' WHERE id = 'g2'} ]
 	},
@@ -242,7 +242,7 @@ my %shapes = (
 			END $$;
 			CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION fill();},
 		checks => [q{SELECT id FROM app WHERE id > 0}],
-		statements => [ q{UPDATE app SET made = 'updated' WHERE sk = 2}, q{INSERT INTO app (item, id) OVERRIDING SYSTEM VALUE VALUES ('{"pk":{"S":"p0"},"sk":{"N":"3"}}', 3)} ]
+		statements => [ q{UPDATE app SET made = 'updated' WHERE pk = 'p1' AND sk = 2}, q{INSERT INTO app (item, id) OVERRIDING SYSTEM VALUE VALUES ('{"pk":{"S":"p0"},"sk":{"N":"3"}}', 3)} ]
 	},
 	not_null => {
 		setup => q{
@@ -342,7 +342,7 @@ my %shapes = (
 		setup => q{
 			CREATE TABLE parents (id text PRIMARY KEY);
 			INSERT INTO parents VALUES ('a'), ('b');
-			ALTER TABLE app ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY, ADD COLUMN parent text GENERATED ALWAYS AS (item ->> 'parent') STORED REFERENCES parents ON DELETE CASCADE,
+			ALTER TABLE app ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY, ADD COLUMN parent text GENERATED ALWAYS AS (item ->> 'parent') STORED REFERENCES parents,
 				ADD COLUMN made text NOT NULL DEFAULT 'x', ADD CONSTRAINT few CHECK (number(item, 'n') < 12),
 				ADD CONSTRAINT later EXCLUDE USING btree (note(item) WITH =) WHERE (sk = 1) DEFERRABLE INITIALLY DEFERRED;
 			CREATE UNIQUE INDEX one_code ON app ((item ->> 'code'), parent);
@@ -364,7 +364,7 @@ my %shapes = (
 			GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA everything TO writer;},
 		role => 'writer',
 		checks => [ q{SELECT item ->> 'code' FROM app WHERE item ->> 'code' > ''}, q{SELECT id, made FROM app WHERE number(item, 'n') < 5 AND id > 0} ],
-		statements => [ q{DELETE FROM parents WHERE id = 'b'}, q{INSERT INTO parents VALUES ('b') ON CONFLICT DO NOTHING}, q{INSERT INTO child SELECT pk, sk FROM app WHERE sk = 2 LIMIT 1}, q{SELECT count(*) FROM child} ]
+		statements => [ q{DELETE FROM parents WHERE id = 'b'}, q{INSERT INTO parents VALUES ('b') ON CONFLICT DO NOTHING}, q{INSERT INTO child SELECT pk, sk FROM app WHERE sk = 2 ORDER BY pk LIMIT 1}, q{SELECT count(*) FROM child} ]
 	});
 
 sub shape_names
@@ -384,6 +384,13 @@ sub shape_checks
 {
 	my ($name) = @_;
 	return @{ $shapes{$name}{checks} // [] };
+}
+
+# Whether statements write several rows of the table, which is in the order in which they lie.
+sub shape_cascades
+{
+	my ($name) = @_;
+	return $shapes{$name}{cascade};
 }
 
 sub shape_end
@@ -543,7 +550,8 @@ sub plain_statement
 {
 	my ($entity) = @_;
 	my $item = json_of(item($entity));
-	my $where = 'WHERE ' . one_of("pk = 'p" . draw(4) . "' AND sk = " . draw(5), 'sk = ' . draw(5), "g = 'g" . draw(4) . "'");
+	# one row, since several are written in the order in which they lie
+	my $where = "WHERE pk = 'p" . draw(4) . "' AND sk = " . draw(5);
 	return one_of(
 		"INSERT INTO app (item) VALUES ('$item')",
 		"INSERT INTO app (item) VALUES ('$item') ON CONFLICT (pk, sk) DO UPDATE SET item = EXCLUDED.item RETURNING item",
@@ -557,7 +565,7 @@ sub entity_statement
 	return one_of(
 		"INSERT INTO entity (\"P\", \"S\", \"G\", n, note, code) VALUES ('$p', $s, '$g', $n, '$note', 'c$n')",
 		"INSERT INTO entity (\"P\", \"S\", n, code) VALUES ('$p', $s, $n, 'c')",
-		"UPDATE entity SET n = n + 1 WHERE \"P\" = '$p' AND \"S\" = $s", "UPDATE entity SET \"G\" = '$g' WHERE \"P\" = '$p'",
+		"UPDATE entity SET n = n + 1 WHERE \"P\" = '$p' AND \"S\" = $s", "UPDATE entity SET \"G\" = '$g' WHERE \"P\" = '$p' AND \"S\" = $s",
 		"UPDATE entity SET note = '$note', n = NULL WHERE \"P\" = '$p' AND \"S\" = $s RETURNING \"P\", \"S\", note",
 		"DELETE FROM entity WHERE \"P\" = '$p' AND \"S\" = $s", "SELECT dyn_put_entity('app', 'E', jsonb '{\"P\": \"$p\", \"S\": $s, \"G\": \"$g\", \"code\": \"c$n\"}')",
 		"SELECT dyn_update_entity('app', 'E', jsonb '{\"P\": \"$p\", \"S\": $s}', 'SET n = :n', vals => '{\":n\": {\"N\": \"$n\"}}')",

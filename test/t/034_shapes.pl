@@ -34,7 +34,7 @@ sub state_of
 {
 	my ($shape) = @_;
 	my $state = "RESET ROLE;\nRESET session_replication_role;\nSELECT * FROM app ORDER BY pk, sk;\nSELECT what FROM audit ORDER BY id;\n"
-	  . "SELECT data FROM pg_logical_slot_get_changes(current_database(), NULL, NULL, 'include-xids', '0') WHERE data ~ '^table $shape\\.';\n";
+	  . "SELECT data FROM pg_logical_slot_get_changes(current_database(), NULL, NULL, 'include-xids', '0') WHERE data ~ '^table $shape\\.'" . (shape_cascades($shape) ? ' ORDER BY data' : '') . ";\n";
 	for my $query (shape_checks($shape))
 	{
 		$state .= "SET enable_seqscan = on; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;\nCREATE TEMP TABLE by_rows AS $query;\n"
