@@ -428,10 +428,10 @@ CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, in
 		forward boolean DEFAULT true, select_mode text DEFAULT NULL,
 		OUT index_name text, OUT postgres_index regclass, OUT range text, OUT direction text, OUT items_read bigint,
 		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean,
-		OUT store text)
+		OUT store text, OUT store_reason text, OUT write_store text, OUT write_store_reason text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_explain(text, text, text, text, jsonb, dyn_item, text, bigint, bigint, dyn_item, boolean, text) IS
-	'what a query, or a scan without a key condition, reads';
+	'what a query, or a scan without a key condition, reads, and which stores serve the table';
 
 CREATE FUNCTION dyn_batch_get(table_name text, keys dyn_item[], names jsonb DEFAULT NULL, projection text DEFAULT NULL,
 		consistent_read boolean DEFAULT false)

@@ -49,6 +49,55 @@ SELECT index, projection, filter, page_size, index_only, items_read FROM (VALUES
   dyn_explain('app', 'GSI1PK = :g', vals => CASE WHEN filter IS NULL THEN '{":g":{"S":"g3"}}'::dyn_item ELSE '{":g":{"S":"g3"},":n":{"N":"0"}}' END, filter => filter, projection => projection, index_name => index, page_size => page_size);
 SELECT projection, index_only, items_returned FROM unnest(ARRAY['pk, sk', 'sk', 'sk, body']) projection, dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"p7"}}', projection => projection);
 SELECT index_only, items_returned FROM dyn_explain('app', index_name => 'Sparse', select_mode => 'COUNT');
+-- which store serves the table, and why not the direct one
+SET dynamo_table.direct_store = on;
+SELECT dyn_create_table('served', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"g S","projection":"ALL"}}');
+SELECT store, store_reason, write_store, write_store_reason FROM dyn_explain('served');
+CREATE FUNCTION stores(relation text, OUT reads text, OUT writes text) LANGUAGE sql AS $$
+	SELECT store || coalesce(': ' || store_reason, ''), write_store || coalesce(': ' || write_store_reason, '') FROM dyn_explain(relation, max_items => 1) $$;
+CREATE FUNCTION stores_after(change text, OUT reads text, OUT writes text) LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		EXECUTE change;
+		SELECT s.reads, s.writes INTO reads, writes FROM stores('served') s;
+		RAISE EXCEPTION USING ERRCODE = 'ZZ000';
+	EXCEPTION WHEN SQLSTATE 'ZZ000' THEN
+	END;
+END $$;
+CREATE DOMAIN document AS dyn_item;
+CREATE FUNCTION as_it_is() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;
+CREATE ROLE dyn_explainer;
+SELECT change, s.* FROM unnest(ARRAY['SELECT 1', 'SET LOCAL dynamo_table.direct_store = off', 'ALTER TABLE served ENABLE ROW LEVEL SECURITY', 'ALTER TABLE served SET ACCESS METHOD heap', 'CREATE RULE r AS ON DELETE TO served DO ALSO NOTHING',
+	'ALTER TABLE served ALTER item TYPE document', 'ALTER TABLE served ALTER g SET NOT NULL', 'ALTER TABLE served ALTER sk TYPE numeric(38)', 'ALTER TABLE served DISABLE TRIGGER "~dynamo_keys"',
+	'CREATE TRIGGER "~~last" BEFORE INSERT ON served FOR EACH ROW EXECUTE FUNCTION as_it_is()', 'CREATE TRIGGER first BEFORE INSERT ON served FOR EACH ROW EXECUTE FUNCTION as_it_is()', 'ALTER TABLE served ADD note text DEFAULT $n$x$n$',
+	'ALTER TABLE served DROP CONSTRAINT served_pkey; ALTER TABLE served ADD CONSTRAINT served_pkey PRIMARY KEY (pk, sk) INCLUDE (g)',
+	'UPDATE pg_index SET indcheckxmin = true WHERE indexrelid = $i$served_pkey$i$::regclass',
+	'GRANT SELECT (item, pk, sk, g), INSERT (item), UPDATE ON served TO dyn_explainer; SET LOCAL ROLE dyn_explainer', 'GRANT SELECT, INSERT (item), UPDATE ON served TO dyn_explainer; SET LOCAL ROLE dyn_explainer',
+	'GRANT SELECT, INSERT, UPDATE (item) ON served TO dyn_explainer; SET LOCAL ROLE dyn_explainer', 'GRANT SELECT, INSERT, UPDATE ON served TO dyn_explainer; SET LOCAL ROLE dyn_explainer', 'GRANT SELECT ON served TO dyn_explainer; SET LOCAL ROLE dyn_explainer']) WITH ORDINALITY c (change, i), stores_after(change) s ORDER BY i;
+-- the same words for a query, and of an index
+BEGIN;
+ALTER TABLE served ENABLE ROW LEVEL SECURITY;
+SELECT store, store_reason, write_store, write_store_reason FROM dyn_explain('served', 'pk = :p', vals => '{":p":{"S":"a"}}');
+ROLLBACK;
+BEGIN;
+UPDATE pg_index SET indcheckxmin = true WHERE indexrelid = '"served_GSI1"'::regclass;
+SELECT index, store, store_reason, write_store FROM unnest(ARRAY['GSI1', NULL]) index, dyn_explain('served', index_name => index);
+ROLLBACK;
+-- an old snapshot, which does not look for what it writes either
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+UPDATE pg_index SET indcheckxmin = true WHERE indexrelid = 'served_pkey'::regclass;
+SELECT * FROM stores('served');
+ROLLBACK;
+-- partitioned tables and partitions
+CREATE TABLE parted (LIKE served INCLUDING ALL) PARTITION BY HASH (pk);
+CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0) USING dynamo_table;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S', 'sk N', '{"name": "GSI1", "type": "global", "partition_key": ["g S"], "projection": "ALL"}');
+SELECT relation, s.* FROM unnest(ARRAY['parted', 'part']) relation, stores(relation) s;
+DROP TABLE parted, served;
+DROP FUNCTION stores, stores_after, as_it_is;
+DROP DOMAIN document;
+DROP ROLE dyn_explainer;
+RESET dynamo_table.direct_store;
 -- errors are those of the call itself
 SELECT dyn_explain(NULL);
 SELECT dyn_explain('app', 'sk = :p', vals => '{":p":{"N":"1"}}');

@@ -266,6 +266,15 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 						errmsg("a scan has no direction: forward goes with a key condition")));
 }
 
+static void
+set_store(const char *refusal, Datum *values, bool *nulls)
+{
+	values[0] = CStringGetTextDatum(refusal == NULL ? "direct" : "sql");
+	nulls[1] = refusal == NULL;
+	if (refusal != NULL)
+		values[1] = CStringGetTextDatum(refusal);
+}
+
 /* index_name, postgres_index, range, direction, items_read, items_returned, bytes_read, … */
 PG_FUNCTION_INFO_V1(dyn_explain);
 Datum
@@ -274,8 +283,8 @@ dyn_explain(PG_FUNCTION_ARGS)
 	bool forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
 	StoreExplanation explanation;
 	ReadResult result;
-	Datum values[10] = {0};
-	bool nulls[10] = {false};
+	Datum values[13] = {0};
+	bool nulls[13] = {false};
 	TupleDesc desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -292,6 +301,7 @@ dyn_explain(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum(result.bytes);
 	values[7] = Int64GetDatum(explanation.pages);
 	values[8] = BoolGetDatum(explanation.index_only);
-	values[9] = CStringGetTextDatum(explanation.direct ? "direct" : "sql");
+	set_store(explanation.refusal, &values[9], &nulls[9]);
+	set_store(explanation.write_refusal, &values[11], &nulls[11]);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }

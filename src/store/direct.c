@@ -14,6 +14,22 @@
 /* dynamo_table.direct_store */
 static bool enabled = true;
 
+/* Which of the privileges the current user lacks, or has for columns only. */
+static const char *
+refuse_role(const DynTable *table, AclMode privileges)
+{
+	AclMode missing =
+		privileges & ~pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL);
+
+	if (missing & ACL_SELECT)
+		return "the role lacks SELECT on the whole table";
+	if (missing & ACL_INSERT)
+		return "the role lacks INSERT on the whole table";
+	if (missing & ACL_UPDATE)
+		return "the role lacks UPDATE on the whole table";
+	return missing & ACL_DELETE ? "the role lacks DELETE on the table" : NULL;
+}
+
 static const char *
 refuse_call(const DynTable *table, AclMode privileges)
 {
@@ -21,9 +37,7 @@ refuse_call(const DynTable *table, AclMode privileges)
 		return "\"dynamo_table.direct_store\" is off";
 	if (ExecutorCheckPerms_hook != NULL)
 		return "a module checks permissions";
-	if (pg_class_aclmask(table->relid, GetUserId(), privileges, ACLMASK_ALL) != privileges)
-		return "privileges on the whole table are missing";
-	return NULL;
+	return refuse_role(table, privileges);
 }
 
 /*
@@ -55,7 +69,8 @@ direct_write_refusal(const DynTable *table, AclMode privileges)
 		reason = refuse_call(table, privileges | ACL_SELECT);
 	if (reason == NULL && table->extras.any && !table->valid)
 		reason = "it has been changed during the call";
-	if (reason == NULL && IsolationUsesXactSnapshot() && !direct_reads(table, &table->primary))
+	if (reason == NULL && IsolationUsesXactSnapshot() &&
+		direct_index_refusal(table, &table->primary) != NULL)
 		reason = "the transaction's snapshot is older than its primary key";
 	return reason;
 }

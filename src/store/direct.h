@@ -40,7 +40,7 @@ extern bool direct_read(StoreReader *reader, const DynTable *table, const DynKey
 extern void direct_reader_close(StoreReader *reader);
 extern bool direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						 void *arg);
-extern bool direct_reads(const DynTable *table, const DynIndex *index);
+extern const char *direct_index_refusal(const DynTable *table, const DynIndex *index);
 
 /* Called once by _PG_init. */
 extern void direct_init(void);

@@ -35,14 +35,23 @@ typedef struct DirectRead
 
 /* An index that was built over broken HOT chains lacks what older snapshots see. */
 static bool
-is_usable(Relation btree)
+is_newer(Relation btree)
 {
-	const FormData_pg_index *form = btree->rd_index;
+	return btree->rd_index->indcheckxmin &&
+		   !TransactionIdPrecedes(HeapTupleHeaderGetXmin(btree->rd_indextuple->t_data),
+								  TransactionXmin);
+}
 
-	return form->indisvalid &&
-		   (!form->indcheckxmin ||
-			TransactionIdPrecedes(HeapTupleHeaderGetXmin(btree->rd_indextuple->t_data),
-								  TransactionXmin));
+static const char *
+refuse_index(const DirectRead *read)
+{
+	if (!read->btree->rd_index->indisvalid)
+		return "the index is not valid";
+	if (is_newer(read->btree))
+		return "the transaction's snapshot is older than the index";
+	if (!RelationIsPermanent(read->rel) && RecoveryInProgress())
+		return "it is not permanent, and the server is in recovery";
+	return NULL;
 }
 
 static void
@@ -52,30 +61,35 @@ close_read(const DirectRead *read)
 	table_close(read->rel, NoLock);
 }
 
-/* False if it is a read for the SPI store, which has the errors for what cannot be read at all. */
-static bool
+/*
+ * Returns NULL, or why it is a read for the SPI store, which has the errors for what cannot be read at
+ * all.
+ */
+static const char *
 open_read(const DynTable *table, const DynIndex *index, DirectRead *read)
 {
-	if (direct_read_refusal(table) != NULL)
-		return false;
+	const char *reason = direct_read_refusal(table);
+
+	if (reason != NULL)
+		return reason;
 	read->rel = table_open(table->relid, NoLock);
 	read->btree = index_open(index->relid, AccessShareLock);
-	if (is_usable(read->btree) && (RelationIsPermanent(read->rel) || !RecoveryInProgress()))
-		return true;
-	close_read(read);
-	return false;
+	reason = refuse_index(read);
+	if (reason != NULL)
+		close_read(read);
+	return reason;
 }
 
-/* Whether reads of an index are direct. */
-bool
-direct_reads(const DynTable *table, const DynIndex *index)
+/* Returns why reads of an index are not direct, as a phrase, or NULL if they are. */
+const char *
+direct_index_refusal(const DynTable *table, const DynIndex *index)
 {
 	DirectRead read;
+	const char *reason = open_read(table, index, &read);
 
-	if (!open_read(table, index, &read))
-		return false;
-	close_read(&read);
-	return true;
+	if (reason == NULL)
+		close_read(&read);
+	return reason;
 }
 
 /*
@@ -213,7 +227,7 @@ open_reader(StoreReader *reader, const DynTable *table)
 	if (reader->at.table == table)
 		return true;
 	direct_reader_close(reader);
-	if (!open_read(table, &table->primary, read))
+	if (open_read(table, &table->primary, read) != NULL)
 		return false;
 	reader->at = (RowFinder){table, read->rel, read->btree, table_slot_create(read->rel, NULL)};
 	return true;
@@ -365,7 +379,7 @@ direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback ca
 	DirectRead read;
 	ScanKeys keys;
 
-	if (!open_read(table, range->index, &read))
+	if (open_read(table, range->index, &read) != NULL)
 		return false;
 	make_keys(&keys, table, range);
 	scan.direction = range->forward ? ForwardScanDirection : BackwardScanDirection;

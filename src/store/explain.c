@@ -126,14 +126,15 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 	StoreRange narrowed = *range;
 
 	memset(explanation, 0, sizeof(*explanation));
-	explanation->direct = direct_reads(table, range->index);
+	explanation->refusal = direct_index_refusal(table, range->index);
+	explanation->write_refusal = direct_write_refusal(table, ACL_INSERT | ACL_UPDATE);
 	if (!store_range_narrow(table, &narrowed))
 	{
 		explanation->words = "nothing, since the start key is at the end";
 		return;
 	}
 	explanation->words = range_words(table, &narrowed);
-	if (explanation->direct)
+	if (explanation->refusal == NULL)
 	{
 		explanation->index = narrowed.index->relid;
 		explanation->index_only = !store_wants_item(narrowed.want);

@@ -86,7 +86,8 @@ typedef struct StoreExplanation
 	char *words; /* the range as a condition */
 	Oid index; /* what the plan scans, if that is one index */
 	bool index_only;
-	bool direct; /* without a statement */
+	const char *refusal; /* why it was read by a statement; NULL: it was read directly */
+	const char *write_refusal; /* the same of a call that puts or updates an item */
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
 } StoreExplanation;
 

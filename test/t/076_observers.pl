@@ -121,6 +121,8 @@ SKIP:
 # A module that has a say in permissions is asked for each call, whatever the setting says.
 preload($permissions);
 is(said('SET dynamo_table.direct_store = on; SET client_min_messages = warning', $store), "sql\n", 'a module that has a say in permissions: statements');
+is(said('SET dynamo_table.direct_store = on; SET client_min_messages = warning', q{SELECT store_reason, write_store_reason FROM dyn_explain('app', max_items => 1)}),
+	"a module checks permissions|a module checks permissions\n", 'dyn_explain says why');
 for my $call (@calls)
 {
 	my ($statement, $privilege) = @$call;
