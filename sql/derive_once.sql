@@ -24,5 +24,19 @@ SELECT added(:'before', '{2,16}') AS batch;
 SELECT coalesce(counters(), '{}') AS before \gset
 SELECT dyn_transact(format('[{"Put": {"TableName": "app", "Item": %s}}, {"Put": {"TableName": "app", "Item": %s}}]', :'item', replace(:'item', '"p"', '"t"'))::json);
 SELECT added(:'before', '{2,16}') AS transaction;
-DROP TABLE app;
+-- what users add to a table needs none of that, as long as it does not rewrite the item; enforcement looks for more, but derives nothing
+ALTER TABLE app ADD COLUMN made timestamptz DEFAULT now(), ADD CHECK (pk <> '');
+CREATE UNIQUE INDEX ON app (pk, sk, a);
+CREATE TABLE child (pk text COLLATE "C", sk text COLLATE "C", FOREIGN KEY (pk, sk) REFERENCES app);
+SELECT dyn_put('app', :'item');
+SELECT coalesce(counters(), '{}') AS before \gset
+SELECT dyn_put('app', replace(:'item', '"p"', '"u"')::dyn_item), dyn_put('app', replace(:'item', '"1"', '"2"')::dyn_item);
+SELECT added(:'before', '{2,16}') AS with_additions;
+SELECT dyn_create_entity('app', 'E', '{"pk": "E#<p>", "sk": "E#<p>"}', '{"p": "S"}');
+SELECT dyn_enforce_entities('app');
+SELECT dyn_put_entity('app', 'E', jsonb '{"p": "a"}');
+SELECT coalesce(counters(), '{}') AS before \gset
+SELECT dyn_put_entity('app', 'E', jsonb '{"p": "b"}');
+SELECT (added(:'before', '{1,8}'))[1] AS enforced;
+DROP TABLE child, app;
 DROP FUNCTION added, counters;

@@ -158,18 +158,26 @@ read_columns(Relation rel, DynTable *table)
  * Triggers
  */
 
-/* Their work is done by whoever writes, unless others change the row after that. */
+#define WRITTEN_ROWS \
+	(TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_INSERT | TRIGGER_TYPE_UPDATE)
+
+/*
+ * Their work is done by the call that writes, unless others change the row after that.  A call
+ * enforces entities whenever the trigger for it exists.
+ */
 static bool
-is_own_trigger(const Trigger *trigger)
+is_own_trigger(const DynTable *table, const Trigger *trigger)
 {
-	return strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0;
+	return strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0 ||
+		   (table->enforced && trigger->tgtype == WRITTEN_ROWS &&
+			strcmp(trigger->tgname, DYN_ENFORCE_TRIGGER) == 0);
 }
 
 /* Whether a trigger of others may change a row that is inserted or updated.  A disabled one has no say. */
 bool
-dyn_may_rewrite(const Trigger *trigger)
+dyn_may_rewrite(const DynTable *table, const Trigger *trigger)
 {
-	return trigger->tgenabled != TRIGGER_DISABLED && !is_own_trigger(trigger) &&
+	return trigger->tgenabled != TRIGGER_DISABLED && !is_own_trigger(table, trigger) &&
 		   TRIGGER_FOR_ROW(trigger->tgtype) && TRIGGER_FOR_BEFORE(trigger->tgtype) &&
 		   (TRIGGER_FOR_INSERT(trigger->tgtype) || TRIGGER_FOR_UPDATE(trigger->tgtype));
 }
@@ -193,7 +201,7 @@ read_triggers(Relation rel, DynTable *table)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 
-		if (trigger->tgenabled != TRIGGER_DISABLED && !is_own_trigger(trigger) &&
+		if (trigger->tgenabled != TRIGGER_DISABLED && !is_own_trigger(table, trigger) &&
 			!TRIGGER_FOR_TRUNCATE(trigger->tgtype))
 			read_trigger(trigger, &table->extras);
 	}

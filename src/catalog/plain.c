@@ -78,7 +78,7 @@ derives_always(const Trigger *trigger)
  * their names, in which they are listed.
  */
 static const char *
-refuse_triggers(Relation rel)
+refuse_triggers(Relation rel, const DynTable *table)
 {
 	bool derived = false;
 
@@ -92,7 +92,7 @@ refuse_triggers(Relation rel)
 				return psprintf("trigger \"%s\" is disabled or changed", trigger->tgname);
 			derived = true;
 		}
-		else if (derived && dyn_may_rewrite(trigger))
+		else if (derived && dyn_may_rewrite(table, trigger))
 			return psprintf("trigger \"%s\" fires after \"%s\"", trigger->tgname,
 							DYN_DERIVE_TRIGGER);
 	}
@@ -129,7 +129,7 @@ refuse_writes(Relation rel, const DynTable *table)
 		return "it has rules";
 	reason = refuse_columns(rel, table);
 	if (reason == NULL)
-		reason = refuse_triggers(rel);
+		reason = refuse_triggers(rel, table);
 	if (reason == NULL)
 		reason = refuse_primary_key(rel, table);
 	return reason;

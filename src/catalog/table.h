@@ -202,7 +202,7 @@ extern void dyn_read_plainness(Relation rel, DynTable *table);
 
 /* extras.c */
 extern void dyn_read_extras(Relation rel, DynTable *table);
-extern bool dyn_may_rewrite(const Trigger *trigger);
+extern bool dyn_may_rewrite(const DynTable *table, const Trigger *trigger);
 extern bool dyn_constraint_covers(const DynTable *table, const char *expression);
 
 /* index.c */
