@@ -13,8 +13,8 @@
  * may write a label by hand.
  *
  * Where entities are enforced the table has a trigger, "~dynamo_model_check": it fires ALWAYS, after
- * the derive trigger, and refuses items that are none of the declared entities.  Such a table is
- * written by the SPI store.
+ * the derive trigger, and refuses items that are none of the declared entities.  Calls enforce them
+ * before they write.
  */
 #ifndef DYNAMO_TABLE_MODEL_MODEL_H
 #define DYNAMO_TABLE_MODEL_MODEL_H
