@@ -2,9 +2,9 @@
  * cache.c
  *	  Migrations as a backend knows them, with the plans of their statements.
  *
- * Triggers of followed tables look up their migration for each row.  An entry goes out of date with
- * the definition of any relation that it names, and is freed when the transaction ends, since
- * callers may hold it until then.  catalog/schema.c does the same with tables.
+ * Triggers of followed tables look up their migration for each statement.  An entry goes out of
+ * date with the definition of any relation that it names, and is freed when the transaction ends,
+ * since callers may hold it until then.  catalog/schema.c does the same with tables.
  */
 #include "postgres.h"
 

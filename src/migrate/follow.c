@@ -320,21 +320,45 @@ trigger_name(const char *migration, const char *what)
 				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
 }
 
-/* The triggers are ENABLE ALWAYS, so that they fire for changes that replication applies, too. */
+/* A trigger on an event, with the transition tables that the event has. */
 static void
-create_trigger(const DynTable *table, const char *migration, const char *relation)
+create_trigger(const char *name, const char *event, const char *tables, const char *level,
+			   const char *migration, const char *relation, const char *enable)
 {
-	const char *row = trigger_name(migration, "");
+	dyn_execute(psprintf("CREATE TRIGGER %s AFTER %s ON %s%s FOR EACH %s"
+						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_changed(%s)",
+						 name, event, relation, tables, level, quote_literal_cstr(migration)));
+	if (enable != NULL)
+		dyn_execute(psprintf("ALTER TABLE %s ENABLE %s TRIGGER %s", relation, enable, name));
+}
+
+/*
+ * Statement triggers take all rows of a statement at once.  What replication applies is no
+ * statement, and fires row triggers alone.  So these fire where session_replication_role is
+ * "replica", and the others where it is not.  One of the row triggers has a transition table, which
+ * it does not use: the server lets no table with such a trigger become a partition or a child,
+ * whose rows could then be changed by a statement on the parent without a trigger of ours.
+ */
+static void
+create_triggers(const char *migration, const char *relation)
+{
 	const char *truncate = trigger_name(migration, "_truncate");
 
-	dyn_execute(psprintf("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
-						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_changed(%s)",
-						 row, relation, quote_literal_cstr(migration)));
+	create_trigger(trigger_name(migration, "_insert"), "INSERT",
+				   " REFERENCING NEW TABLE AS \"~new\"", "STATEMENT", migration, relation, NULL);
+	create_trigger(trigger_name(migration, "_update"), "UPDATE",
+				   " REFERENCING OLD TABLE AS \"~old\" NEW TABLE AS \"~new\"", "STATEMENT",
+				   migration, relation, NULL);
+	create_trigger(trigger_name(migration, "_delete"), "DELETE",
+				   " REFERENCING OLD TABLE AS \"~old\"", "STATEMENT", migration, relation, NULL);
+	create_trigger(trigger_name(migration, "_row_insert"), "INSERT",
+				   " REFERENCING NEW TABLE AS \"~new\"", "ROW", migration, relation, "REPLICA");
+	create_trigger(trigger_name(migration, "_row"), "UPDATE OR DELETE", "", "ROW", migration,
+				   relation, "REPLICA");
 	dyn_execute(psprintf("CREATE TRIGGER %s BEFORE TRUNCATE ON %s FOR EACH STATEMENT"
 						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_truncated(%s)",
 						 truncate, relation, quote_literal_cstr(migration)));
-	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s, ENABLE ALWAYS TRIGGER %s",
-						 relation, row, truncate));
+	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", relation, truncate));
 }
 
 /* Checks that the migration can be followed, and returns the tables that it follows. */
@@ -411,7 +435,7 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 
 			if (list_member_oid(done, relation->relid))
 				continue;
-			create_trigger(table, migration->name, relation->name);
+			create_triggers(migration->name, relation->name);
 			done = lappend_oid(done, relation->relid);
 		}
 	}

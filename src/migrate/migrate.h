@@ -39,7 +39,11 @@
  *		verify.c	dyn_verify_migration(), dyn_preview_migration()
  *		check.h		what these share: comparing what rows make with what is there
  *		follow.c	dyn_follow_migration(), dyn_unfollow_migration()
- *		refresh.c	the triggers of followed tables: items made again
+ *		trigger.c	the triggers of followed tables
+ *		changed.c	which items are to be made again when rows have changed
+ *		refresh.c	these items made again
+ *		refresh.h	what these share
+ *		several.c	values of several rows as arrays
  *		lock.c		the lock by which followers and batches exclude each other
  */
 #ifndef DYNAMO_TABLE_MIGRATE_MIGRATE_H
@@ -170,6 +174,7 @@ typedef struct MigrationStep
 	StepChild *children;
 	struct RowBuilder *builder; /* made when it is asked for */
 	struct StepPlan *plans;
+	struct StepFollow *follow; /* made when it is asked for */
 } MigrationStep;
 
 typedef struct Migration
@@ -195,6 +200,7 @@ extern void step_open_relation(const MigrationStep *step, StepRelation *relation
 extern void step_open_query(StepRelation *relation, ItemSpan query, const char *step);
 extern AttrNumber step_find_column(const StepRelation *relation, ItemSpan name);
 extern const char *step_column(const StepRelation *relation, AttrNumber attnum); /* quoted */
+extern Oid step_type(const StepRelation *relation, AttrNumber attnum);
 extern char *step_column_type(const StepRelation *relation, AttrNumber attnum);
 extern List *step_default_key(const StepRelation *relation); /* of attribute numbers */
 extern bool step_key_is_unique(const MigrationStep *step);
@@ -235,10 +241,12 @@ typedef enum SelectWhich
 	SELECT_RANGE, /* of the key: after $1 … if lower, up to $n … if upper */
 	SELECT_KEYS, /* the same, without all that may fail */
 	SELECT_KEY, /* the row of a key: $1 … */
-	SELECT_ROW, /* $1 itself, a row of the source; without parents and children */
-	SELECT_SAME, /* all rows that make these key attributes: $1 … */
-	SELECT_REFERRING, /* like SELECT_ROW, of all rows that a row of the relation belongs to: its columns are $1 … */
-	SELECT_LOCK /* the row of the relation that columns refer to: $1 …; locked against changes */
+	/* of several rows, whose values are arrays */
+	SELECT_ROW, /* what makes the keys of $1, rows of the source; in their order */
+	SELECT_EACH, /* the rows of keys: $1 …; the last column is the ordinal of the key */
+	SELECT_SAME, /* the same, of all rows that make these key attributes */
+	SELECT_REFERRING, /* like SELECT_ROW, of all rows that rows of the relation belong to: its columns are $1 … */
+	SELECT_LOCK /* the rows of the relation that columns refer to: $1 …; locked against changes */
 } SelectWhich;
 
 typedef struct SelectOptions
@@ -254,11 +262,13 @@ typedef struct SelectOptions
 extern char *step_select(const MigrationStep *step, const SelectOptions *options);
 
 /* plan.c: a statement that is kept with the step */
+extern Oid step_array_type(Oid type);
 extern SPIPlanPtr step_plan(MigrationStep *step, const SelectOptions *options);
 extern void step_free_plans(MigrationStep *step);
 extern char *step_select_cut(const MigrationStep *step, bool lower, int64 rows);
 extern char *step_select_twice(const MigrationStep *step);
 extern bool step_makes_key(const MigrationStep *step, const EntityAttribute *attribute);
+extern int step_key_attributes(const MigrationStep *step);
 
 /* build.c: from a row of a select to an item */
 typedef enum RowProblem

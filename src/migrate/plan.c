@@ -8,6 +8,7 @@
 #include "catalog/pg_type.h"
 #include "jit/jit.h"
 #include "optimizer/cost.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/resowner.h"
@@ -21,16 +22,20 @@ typedef struct StepPlan
 	struct StepPlan *next;
 } StepPlan;
 
-static Oid
-column_type(const StepRelation *relation, AttrNumber attnum)
+/* Returns the type of arrays of a type; of text, if there can be no arrays of it. */
+Oid
+step_array_type(Oid type)
 {
-	return TupleDescAttr(relation->desc, attnum - 1)->atttypid;
+	Oid array = get_array_type(type);
+
+	return OidIsValid(array) ? array : TEXTARRAYOID;
 }
 
 /* Sets the types of the parameters, and returns their number. */
 static int
 parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **types)
 {
+	const StepRelation *relation = options->relation;
 	int n = 0;
 
 	*types =
@@ -45,24 +50,28 @@ parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **t
 			n = step->nkeys;
 			break;
 		case SELECT_ROW:
-			(*types)[0] = step->source.desc->tdtypeid;
+			(*types)[0] = get_array_type(step->source.desc->tdtypeid);
 			return 1;
+		case SELECT_EACH:
+			for (n = 0; n < step->nkeys; n++)
+				(*types)[n] = step_array_type(step->keys[n].type);
+			return n;
 		case SELECT_SAME:
 			for (int i = 0; i < step->attributes.n; i++)
 			{
 				if (step_makes_key(step, step->attributes.list[i].attribute))
-					(*types)[n++] = step->attributes.list[i].attribute->type.sql;
+					(*types)[n++] = step_array_type(step->attributes.list[i].attribute->type.sql);
 			}
 			return n;
 		case SELECT_REFERRING:
-			for (n = 0; n < options->relation->npairs; n++)
-				(*types)[n] = column_type(options->relation, options->relation->pairs[n].column);
+			for (n = 0; n < relation->npairs; n++)
+				(*types)[n] = step_array_type(step_type(relation, relation->pairs[n].column));
 			return n;
 		case SELECT_LOCK:
-			for (n = 0; n < options->relation->npairs; n++)
-				(*types)[n] =
-					column_type(options->link != NULL ? &options->link->relation : &step->source,
-								options->relation->pairs[n].other);
+			for (n = 0; n < relation->npairs; n++)
+				(*types)[n] = step_array_type(
+					step_type(options->link != NULL ? &options->link->relation : &step->source,
+							  relation->pairs[n].other));
 			return n;
 	}
 	for (int i = 0; i < n; i++)
@@ -82,29 +91,49 @@ sorts_children(const MigrationStep *step)
 }
 
 /*
- * Rows of a range are to come from an index in its order; otherwise all rows that are left would be
- * sorted for each range.  If children are sorted, sorting stays enabled, or the planner would read
- * all children of all rows in the order of an index.
+ * Sets the planner's switches for a statement.  Rows of a range are to come from an index in its
+ * order; otherwise all rows that are left would be sorted for each range.  If children are sorted,
+ * sorting stays enabled, or the planner would read all children of all rows in the order of an
+ * index.  Several rows are to be found by an index one by one, however few rows the table has when
+ * the plan is made.
  */
 static void
-ensure_ordered(const MigrationStep *step, SPIPlanPtr plan)
+set_planner(const MigrationStep *step, const SelectOptions *options)
 {
-	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
-	bool sort = enable_sort;
-	bool jit = jit_enabled;
-	CachedPlan *generic;
-
-	PG_TRY();
+	jit_enabled = false;
+	if (options->which == SELECT_RANGE)
 	{
 		enable_sort = enable_sort && sorts_children(step);
-		jit_enabled = false;
+		return;
+	}
+	enable_hashjoin = false;
+	enable_mergejoin = false;
+	enable_seqscan = false;
+	enable_material = false;
+}
+
+/* Has the server plan the statement again, if it has to, under these switches. */
+static void
+ensure_plan(const MigrationStep *step, const SelectOptions *options, SPIPlanPtr plan)
+{
+	bool *const switches[] = {&jit_enabled,      &enable_sort,    &enable_hashjoin,
+							  &enable_mergejoin, &enable_seqscan, &enable_material};
+	bool before[lengthof(switches)];
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
+	CachedPlan *generic;
+
+	for (int i = 0; i < lengthof(switches); i++)
+		before[i] = *switches[i];
+	PG_TRY();
+	{
+		set_planner(step, options);
 		generic = GetCachedPlan(source, NULL, CurrentResourceOwner, NULL);
 		ReleaseCachedPlan(generic, CurrentResourceOwner);
 	}
 	PG_FINALLY();
 	{
-		enable_sort = sort;
-		jit_enabled = jit;
+		for (int i = 0; i < lengthof(switches); i++)
+			*switches[i] = before[i];
 	}
 	PG_END_TRY();
 }
@@ -145,8 +174,8 @@ step_plan(MigrationStep *step, const SelectOptions *options)
 		plan = plan->next;
 	if (plan == NULL)
 		plan = prepare(step, options);
-	if (options->which == SELECT_RANGE)
-		ensure_ordered(step, plan->plan);
+	if (options->which != SELECT_KEY && options->which != SELECT_KEYS)
+		ensure_plan(step, options, plan->plan);
 	return plan->plan;
 }
 

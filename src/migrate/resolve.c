@@ -184,6 +184,13 @@ step_column(const StepRelation *relation, AttrNumber attnum)
 	return quote_identifier(pstrdup(NameStr(TupleDescAttr(relation->desc, attnum - 1)->attname)));
 }
 
+/* Returns the type of a column. */
+Oid
+step_type(const StepRelation *relation, AttrNumber attnum)
+{
+	return TupleDescAttr(relation->desc, attnum - 1)->atttypid;
+}
+
 /*
  * With its schema and without a modifier, which no comparison asks for; "given", or bpchar would be
  * called character, of which there is one.

@@ -115,36 +115,6 @@ append_source(StringInfo sql, const MigrationStep *step)
 		appendStringInfo(sql, " FROM %s AS src", step->source.name);
 }
 
-/*
- * The condition on the attributes that make the key, whose values are parameters.  An attribute
- * that some template of a key does not use may be NULL.
- */
-static void
-append_same(StringInfo sql, const MigrationStep *step)
-{
-	int n = 0;
-
-	for (int i = 0; i < step->attributes.n; i++)
-	{
-		const StepAttribute *attribute = &step->attributes.list[i];
-
-		if (!step_makes_key(step, attribute->attribute))
-			continue;
-		appendStringInfoString(sql, " AND ");
-		/* a plain comparison, so that an index of the column can be used */
-		if (attribute->column != InvalidAttrNumber && step->source.desc != NULL &&
-			TupleDescAttr(step->source.desc, attribute->column - 1)->atttypid ==
-				attribute->attribute->type.sql)
-			appendStringInfoString(sql, attribute->sql);
-		else
-			append_cast(sql, attribute);
-		appendStringInfo(sql,
-						 step_key_needs(step, attribute->attribute) ? " OPERATOR(pg_catalog.=) $%d"
-																	: " IS NOT DISTINCT FROM $%d",
-						 ++n);
-	}
-}
-
 static void
 append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
@@ -153,11 +123,6 @@ append_condition(StringInfo sql, const MigrationStep *step, const SelectOptions 
 		appendStringInfo(sql, "(%s\n)", step->where);
 	else
 		appendStringInfoString(sql, "true");
-	if (options->which == SELECT_SAME)
-	{
-		append_same(sql, step);
-		return;
-	}
 	if (options->which == SELECT_KEY)
 	{
 		for (int i = 0; i < step->nkeys; i++)
@@ -181,6 +146,38 @@ append_references(StringInfo sql, const MigrationStep *step, const StepRelation 
 						 step_column(&step->source, relation->pairs[i].other), kind, number, i + 1);
 }
 
+/*
+ * What makes the key, as v1 …, for rows that are looked for by it: plain columns without a cast, so
+ * that an index can be used.
+ */
+static void
+append_key_values(StringInfo sql, const MigrationStep *step)
+{
+	int n = 0;
+
+	for (int i = 0; i < step->attributes.n; i++)
+	{
+		const StepAttribute *attribute = &step->attributes.list[i];
+
+		if (!step_makes_key(step, attribute->attribute))
+			continue;
+		appendStringInfoString(sql, ", ");
+		if (attribute->column != InvalidAttrNumber &&
+			TupleDescAttr(step->source.desc, attribute->column - 1)->atttypid ==
+				attribute->attribute->type.sql)
+			appendStringInfoString(sql, attribute->sql);
+		else
+			append_cast(sql, attribute);
+		appendStringInfo(sql, " AS v%d", ++n);
+	}
+}
+
+static bool
+is_of_several(const SelectOptions *options)
+{
+	return options->which == SELECT_EACH || options->which == SELECT_SAME;
+}
+
 static void
 append_inner(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
@@ -200,9 +197,11 @@ append_inner(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 		for (int i = 0; i < step->nchildren; i++)
 			append_references(sql, step, &step->children[i].relation, 'c', i + 1);
 	}
+	if (options->which == SELECT_SAME)
+		append_key_values(sql, step);
 	append_source(sql, step);
 	append_condition(sql, step, options);
-	if (options->which == SELECT_KEY || options->which == SELECT_SAME)
+	if (options->which == SELECT_KEY || is_of_several(options))
 		return;
 	appendStringInfoString(sql, " ORDER BY ");
 	append_key_list(sql, step);
@@ -357,8 +356,107 @@ append_child(StringInfo sql, const StepChild *child, int number)
 }
 
 /*
+ * Several rows at once.  Values are in arrays, one for each column, whose n-th elements belong
+ * together:
+ *
+ *		SELECT "~s".k1, …, "~u".n FROM unnest($1, …) WITH ORDINALITY AS "~u" (u1, …, n)
+ *		JOIN (SELECT …) AS "~s" ON "~s".k1 = "~u".u1 AND …
+ *
+ * Arrays of some types there cannot be; their values are passed as text.
+ */
+
+/* unnest($1, $2) AS "~u" (u1, u2); of several arguments the parser takes only a bare "unnest". */
+static void
+append_unnest(StringInfo sql, int n, bool ordinal)
+{
+	for (int i = 0; i < n; i++)
+		appendStringInfo(sql, "%s$%d", i > 0 ? ", " : "unnest(", i + 1);
+	appendStringInfo(sql, ")%s AS \"~u\" (", ordinal ? " WITH ORDINALITY" : "");
+	for (int i = 0; i < n; i++)
+		appendStringInfo(sql, "%su%d", i > 0 ? ", " : "", i + 1);
+	appendStringInfoString(sql, ordinal ? ", n)" : ")");
+}
+
+static void
+append_element(StringInfo sql, Oid type, int i)
+{
+	if (OidIsValid(get_array_type(type)))
+		appendStringInfo(sql, "\"~u\".u%d", i);
+	else
+		appendStringInfo(sql, "CAST(\"~u\".u%d AS %s)", i,
+						 format_type_extended(type, -1, FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+/* The condition that a row has the step's key. */
+static void
+append_same_row(StringInfo sql, const MigrationStep *step)
+{
+	for (int i = 0; i < step->nkeys; i++)
+	{
+		appendStringInfo(sql, "%s\"~s\".k%d OPERATOR(pg_catalog.=) ", i > 0 ? " AND " : "", i + 1);
+		append_element(sql, step->keys[i].type, i + 1);
+	}
+}
+
+/*
+ * The condition on the attributes that make the item's key.  One that some template of a key does
+ * not use may be NULL.
+ */
+static void
+append_same_item(StringInfo sql, const MigrationStep *step)
+{
+	int n = 0;
+
+	for (int i = 0; i < step->attributes.n; i++)
+	{
+		const EntityAttribute *attribute = step->attributes.list[i].attribute;
+
+		if (!step_makes_key(step, attribute))
+			continue;
+		n++;
+		appendStringInfo(sql, "%s\"~s\".v%d %s ", n > 1 ? " AND " : "", n,
+						 step_key_needs(step, attribute) ? "OPERATOR(pg_catalog.=)"
+														 : "IS NOT DISTINCT FROM");
+		append_element(sql, attribute->type.sql, n);
+	}
+}
+
+/* Returns the number of attributes that make the key of a step's items. */
+int
+step_key_attributes(const MigrationStep *step)
+{
+	int n = 0;
+
+	for (int i = 0; i < step->attributes.n; i++)
+		n += step_makes_key(step, step->attributes.list[i].attribute) ? 1 : 0;
+	return n;
+}
+
+/*
  * Statements
  */
+
+/* The rows of the source themselves. */
+static void
+append_rows(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
+{
+	if (is_of_several(options))
+	{
+		append_unnest(sql, options->which == SELECT_EACH ? step->nkeys : step_key_attributes(step),
+					  true);
+		appendStringInfoString(sql, " JOIN ");
+	}
+	appendStringInfoChar(sql, '(');
+	append_inner(sql, step, options);
+	appendStringInfoString(sql, ") AS \"~s\"");
+	if (!is_of_several(options))
+		return;
+	appendStringInfoString(sql, " ON ");
+	if (options->which == SELECT_EACH)
+		append_same_row(sql, step);
+	else
+		append_same_item(sql, step);
+}
 
 static void
 append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
@@ -374,9 +472,10 @@ append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 		appendStringInfo(sql, ", \"~c%d\".v%s", i + 1,
 						 step->children[i].form == CHILD_MAP ? psprintf(", \"~c%d\".d", i + 1)
 															 : "");
-	appendStringInfoString(sql, " FROM (");
-	append_inner(sql, step, options);
-	appendStringInfoString(sql, ") AS \"~s\"");
+	if (is_of_several(options))
+		appendStringInfoString(sql, ", \"~u\".n");
+	appendStringInfoString(sql, " FROM ");
+	append_rows(sql, step, options);
 	for (int i = 0; i < step->nparents; i++)
 		append_parent(sql, &step->parents[i], i + 1);
 	for (int i = 0; i < step->nchildren; i++)
@@ -393,56 +492,77 @@ append_key_columns(StringInfo sql, const MigrationStep *step)
 {
 	appendStringInfoString(sql, "SELECT ");
 	for (int i = 0; i < step->nkeys; i++)
-		appendStringInfo(sql, "%ssrc.%s", i > 0 ? ", " : "", step->keys[i].column);
+		appendStringInfo(sql, "%ssrc.%s AS k%d", i > 0 ? ", " : "", step->keys[i].column, i + 1);
 	for (int i = 0; i < step->attributes.n; i++)
 	{
 		if (!step_makes_key(step, step->attributes.list[i].attribute))
 			continue;
 		appendStringInfoString(sql, ", ");
 		append_cast(sql, &step->attributes.list[i]);
+		appendStringInfo(sql, " AS a%d", i + 1);
 	}
 }
 
+/* A pair of columns, of which the second has the values. */
+static void
+append_pair(StringInfo sql, const char *alias, const char *column, Oid type, int i)
+{
+	appendStringInfo(sql, "%s%s.%s = ", i > 0 ? " AND " : "", alias, column);
+	append_element(sql, type, i + 1);
+}
+
+/* The columns that refer to the relation, of the source or of the child that is joined with it. */
 static void
 append_referring(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
 	const StepRelation *relation = options->relation;
 	const StepChild *link = options->link;
+	const StepRelation *from = link == NULL ? &step->source : &link->relation;
+	const StepRelation *pairs = link == NULL ? relation : &link->relation;
 
-	append_key_columns(sql, step);
-	append_source(sql, step);
-	appendStringInfoString(sql, " WHERE ");
-	if (link == NULL)
+	appendStringInfoString(sql, "SELECT \"~s\".* FROM ");
+	append_unnest(sql, relation->npairs, false);
+	if (link != NULL)
 	{
+		appendStringInfo(sql, " JOIN %s AS \"~l\" ON ", link->relation.name);
 		for (int i = 0; i < relation->npairs; i++)
-			appendStringInfo(sql, "%ssrc.%s = $%d", i > 0 ? " AND " : "",
-							 step_column(&step->source, relation->pairs[i].other), i + 1);
-		return;
+			append_pair(sql, "\"~l\"", step_column(from, relation->pairs[i].other),
+						step_type(relation, relation->pairs[i].column), i);
 	}
-	appendStringInfo(sql, "EXISTS (SELECT FROM %s AS \"~l\" WHERE ", link->relation.name);
-	for (int i = 0; i < link->relation.npairs; i++)
-		appendStringInfo(sql, "\"~l\".%s = src.%s AND ",
-						 step_column(&link->relation, link->relation.pairs[i].column),
-						 step_column(&step->source, link->relation.pairs[i].other));
-	for (int i = 0; i < relation->npairs; i++)
-		appendStringInfo(sql, "%s\"~l\".%s = $%d", i > 0 ? " AND " : "",
-						 step_column(&link->relation, relation->pairs[i].other), i + 1);
-	appendStringInfoChar(sql, ')');
+	appendStringInfoString(sql, " JOIN (");
+	append_key_columns(sql, step);
+	append_references(sql, step, pairs, 'r', 1);
+	append_source(sql, step);
+	appendStringInfoString(sql, ") AS \"~s\" ON ");
+	for (int i = 0; link != NULL && i < pairs->npairs; i++)
+		appendStringInfo(sql, "%s\"~l\".%s = \"~s\".r1_%d", i > 0 ? " AND " : "",
+						 step_column(pairs, pairs->pairs[i].column), i + 1);
+	for (int i = 0; link == NULL && i < pairs->npairs; i++)
+		append_pair(sql, "\"~s\"", psprintf("r1_%d", i + 1),
+					step_type(relation, relation->pairs[i].column), i);
 }
 
-/* Locks as foreign keys lock the row that they refer to, but against all changes. */
+/* Locks as foreign keys lock the rows that they refer to, but against all changes. */
 static void
-append_lock(StringInfo sql, const StepRelation *relation)
+append_lock(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
-	appendStringInfo(sql, "SELECT 1 FROM ONLY %s AS x WHERE ", relation->name);
+	const StepRelation *relation = options->relation;
+	const StepRelation *from = options->link == NULL ? &step->source : &options->link->relation;
+
+	appendStringInfoString(sql, "SELECT 1 FROM ");
+	append_unnest(sql, relation->npairs, false);
+	appendStringInfo(sql, " JOIN ONLY %s AS x ON ", relation->name);
 	for (int i = 0; i < relation->npairs; i++)
-		appendStringInfo(sql, "%sx.%s OPERATOR(pg_catalog.=) $%d", i > 0 ? " AND " : "",
-						 step_column(relation, relation->pairs[i].column), i + 1);
+	{
+		appendStringInfo(sql, "%sx.%s OPERATOR(pg_catalog.=) ", i > 0 ? " AND " : "",
+						 step_column(relation, relation->pairs[i].column));
+		append_element(sql, step_type(from, relation->pairs[i].other), i + 1);
+	}
 	appendStringInfoString(sql, " FOR SHARE OF x");
 }
 
 /*
- * Returns the text of a statement that reads rows of a step, or locks one.  It is to be analysed
+ * Returns the text of a statement that reads rows of a step, or locks some.  It is to be analysed
  * between migration_enter() and migration_leave(), like all SQL of a migration.
  */
 char *
@@ -454,13 +574,14 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 	if (options->which == SELECT_ROW)
 	{
 		append_key_columns(&sql, step);
-		appendStringInfoString(&sql, " FROM (SELECT ($1).*) AS src");
+		appendStringInfoString(&sql, " FROM unnest($1) AS src");
 	}
 	else if (options->which == SELECT_REFERRING)
 		append_referring(&sql, step, options);
 	else if (options->which == SELECT_LOCK)
-		append_lock(&sql, options->relation);
-	else if (options->which == SELECT_KEYS || (step->nparents == 0 && step->nchildren == 0))
+		append_lock(&sql, step, options);
+	else if (options->which == SELECT_KEYS ||
+			 (step->nparents == 0 && step->nchildren == 0 && !is_of_several(options)))
 		append_inner(&sql, step, options);
 	else
 		append_outer(&sql, step, options);

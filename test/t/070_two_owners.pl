@@ -111,7 +111,7 @@ is(as('one', q{SELECT count(*) FROM source}), '20', 'and others write another ta
 $writer->query_safe('COMMIT');
 $following->query_until(qr/done/, "\n");
 $following->quit;
-is(as('one', q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '4', 'it follows when the writer has ended');
+is(as('one', q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '12', 'it follows when the writer has ended');
 $writer->query_safe('BEGIN; SELECT count(*) FROM detail');
 is_in_use(q{dyn_unfollow_migration('m')}, 'detail', $pid, 'dyn_unfollow_migration names the process that is in the way');
 $writer->query_safe('COMMIT');
