@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(shape_names shape_setup shape_statements shape_checks shape_cascades shape_end);
+our @EXPORT = qw(shape_names shape_setup shape_statements shape_checks shape_cascades shape_needs_statements shape_end);
 
 # A table of items, what tells of a trigger, and a view of one's parts of a note.
 my $base = q{
@@ -120,7 +120,8 @@ my %shapes = (
 				RETURN NEW;
 			END $$;
 			CREATE TRIGGER "~late" BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION change();},
-		end => 'ALTER TRIGGER "~late" ON app RENAME TO early'
+		end => 'ALTER TRIGGER "~late" ON app RENAME TO early',
+		statements_only => 1
 	},
 	after_rows => {
 		setup => q{
@@ -254,7 +255,8 @@ my %shapes = (
 			END $$;
 			CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION fill();
 			ALTER TABLE app ALTER g SET NOT NULL;},
-		end => 'ALTER TABLE app ALTER g DROP NOT NULL'
+		end => 'ALTER TABLE app ALTER g DROP NOT NULL',
+		statements_only => 1
 	},
 	checks => {
 		setup => q{
@@ -265,7 +267,8 @@ my %shapes = (
 		setup => q{
 			ALTER TABLE app ALTER h TYPE numeric(4, 1);
 			CREATE TRIGGER told BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION audit();},
-		end => 'ALTER TABLE app ALTER h TYPE numeric'
+		end => 'ALTER TABLE app ALTER h TYPE numeric',
+		statements_only => 1
 	},
 	exclusion => {
 		setup => q{
@@ -391,6 +394,13 @@ sub shape_cascades
 {
 	my ($name) = @_;
 	return $shapes{$name}{cascade};
+}
+
+# Whether the direct store does not write to the table.
+sub shape_needs_statements
+{
+	my ($name) = @_;
+	return $shapes{$name}{statements_only};
 }
 
 sub shape_end

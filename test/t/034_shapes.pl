@@ -91,8 +91,12 @@ for my $shape (@shapes)
 			$script .= "\\echo '== $n: $shown'\n$statement" . ($statement =~ /^\\/ ? '' : ';') . "\n";
 		}
 	}
+	# only a statement is in the context of its error
+	$script .= "\\echo '== store'\n\\set SHOW_CONTEXT always\nBEGIN READ ONLY;\nSELECT dyn_put('app', jsonb '{\"pk\": \"p1\", \"sk\": 1, \"P\": \"1\", \"S\": 1, \"Type\": \"E\", \"code\": \"x\"}');\nROLLBACK;\n\\set SHOW_CONTEXT never\n";
 	$script .= "\\echo '== state'\n" . state_of($shape);
 	my %said = map { $_ => answers($_, $script) } sort keys %stores;
+	my %writes = map { $_ => $said{$_} =~ s/^== store\n(.*?)(?=^== )//sm ? ($1 =~ /CONTEXT:.*INSERT INTO/s ? 'spi' : 'direct') : 'none' } keys %said;
+	is("$writes{direct} $writes{spi}", (shape_needs_statements($shape) ? 'spi' : 'direct') . ' spi', "$shape: the stores are two");
 	my %parts = map { $_ => [ split /^(?=== )/m, $said{$_} ] } keys %said;
 	my $differences = 0;
 	for my $i (0 .. ($#{ $parts{direct} } > $#{ $parts{spi} } ? $#{ $parts{direct} } : $#{ $parts{spi} }))
