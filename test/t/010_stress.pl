@@ -7,6 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
+use Ledger;
 
 my $seconds = $ENV{DYNAMO_TABLE_STRESS_SECONDS} || 60;
 
@@ -15,6 +16,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "log_statement = none\nautovacuum_naptime = 1s\nmax_connections = 50");
 $node->start;
 create_twins($node);
+create_ledger($node);
 $node->safe_psql('postgres',
 	'CREATE EXTENSION amcheck; CREATE INDEX ours_low ON ours (lower(left(v, 9))) WHERE grp < 25;');
 
@@ -51,6 +53,9 @@ SELECT * FROM ours WHERE id = :id FOR NO KEY UPDATE;
 COMMIT;
 EOS
 
+# The same for calls, on a table with triggers, foreign keys, columns and indexes of users
+$load{calls} = start_load($node, 4, $seconds, ledger_script(1000));
+
 # One session for all builds: two concurrent builds on a table may deadlock in any PostgreSQL.
 # The primary key is not among those that are rebuilt: before 19, an ON CONFLICT that meets the
 # rebuild of its index may raise a unique violation.
@@ -62,19 +67,25 @@ REINDEX INDEX CONCURRENTLY ours_extra;
 REINDEX INDEX CONCURRENTLY ours_low;
 SELECT bt_index_check(i, true) FROM unnest('{ours_pkey, ours_grp, ours_low, ours_extra}'::regclass[]) i;
 DROP INDEX CONCURRENTLY ours_extra;
+REINDEX INDEX CONCURRENTLY low;
+CREATE INDEX CONCURRENTLY extra ON booked ((item ->> 'note'), id) WHERE id > 10;
+REINDEX INDEX CONCURRENTLY one_code;
+SELECT bt_index_check(i, true) FROM unnest('{low, one_code, extra}'::regclass[]) i;
+DROP INDEX CONCURRENTLY extra;
 EOS
 
 $load{vacuum} = start_load($node, 1, $seconds, <<'EOS');
 VACUUM ours;
 VACUUM (FREEZE) ours;
+VACUUM booked;
 \sleep 50 ms
 EOS
 
 # Each of them makes every other session rebuild its relcache entry.
 $load{invalidations} = start_load($node, 1, $seconds, <<'EOS');
-GRANT SELECT ON ours TO PUBLIC;
+GRANT SELECT ON ours, booked TO PUBLIC;
 \sleep 5 ms
-REVOKE SELECT ON ours FROM PUBLIC;
+REVOKE SELECT ON ours, booked FROM PUBLIC;
 \sleep 5 ms
 EOS
 
@@ -87,6 +98,7 @@ foreach my $name (sort keys %load)
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'),
 	'0', 'no build left an invalid index');
 twins_agree($node, 'stress');
+ledger_agrees($node, 'stress');
 check_storage($node, 'stress');
 
 $node->safe_psql('postgres', 'VACUUM FULL ours; REINDEX TABLE ours');

@@ -6,6 +6,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
+use Ledger;
 
 my $node = PostgreSQL::Test::Cluster->new('crash');
 $node->init;
@@ -13,8 +14,32 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = dynamo_table\nlog_statement = none\ncheckpoint_timeout = 30s\nmax_wal_size = 32MB\nautovacuum_naptime = 1s");
 $node->start;
 create_twins($node);
+create_ledger($node);
 $node->safe_psql('postgres',
 	'CREATE UNLOGGED TABLE unlogged (id int PRIMARY KEY) USING dynamo_table; CREATE TABLE acknowledged (round int PRIMARY KEY) USING dynamo_table');
+
+# Transactions on the table of the ledgers that a timeout cuts off, in a psql that goes on
+sub start_hasty
+{
+	my ($name) = @_;
+	my %hasty = (out => '', err => '');
+	$hasty{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', hasty_ledger_file($node, $name, 300, 20000) ],
+		'>', \$hasty{out}, '2>', \$hasty{err});
+	return \%hasty;
+}
+
+# Whether they have been cut off some more times.
+sub was_cut_off
+{
+	my ($hasty) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$hasty->{harness}->pump_nb;
+		return 1 if (() = $hasty->{err} =~ /canceling statement due to statement timeout/g) >= 20;
+		select(undef, undef, undef, 0.1);
+	}
+	return 0;
+}
 
 for my $round (1 .. 3)
 {
@@ -31,6 +56,8 @@ UPDATE twin SET grp = :id % 100, v = md5(v) WHERE id = :old;
 INSERT INTO unlogged VALUES (:id) ON CONFLICT DO NOTHING;
 COMMIT;
 EOS
+	my $calls = start_load($node, 4, 600, ledger_script(300));
+	my $hasty = start_hasty("hasty$round");
 	my $builders = start_load($node, 1, 600, <<'EOS');
 CREATE INDEX CONCURRENTLY IF NOT EXISTS ours_extra ON ours (lower(left(v, 5)));
 VACUUM ours;
@@ -39,10 +66,13 @@ CHECKPOINT;
 EOS
 	$node->poll_query_until('postgres', "SELECT count(*) > $before + 1000 FROM ours")
 	  or BAIL_OUT('no load');
+	ok(was_cut_off($hasty), "round $round: calls were cut off");
 	$node->safe_psql('postgres', "INSERT INTO acknowledged VALUES ($round)");
 	my $log_before = -s $node->logfile;
 	crash($node);
-	ok(!defined finish_load($_), "round $round: the load was cut off") for ($writers, $builders);
+	ok(!defined finish_load($_), "round $round: the load was cut off") for ($writers, $calls, $builders);
+	unlike($calls->{err}, qr/ERROR: /, "round $round: calls had no error before");
+	eval { $hasty->{harness}->finish };
 	like(slurp_file($node->logfile, $log_before), qr/redo starts at/, "round $round: recovery ran");
 	cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM ours'),
 		'>', $before + 1000, "round $round: committed rows are there");
@@ -51,6 +81,7 @@ EOS
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM unlogged'),
 		'0', "round $round: the unlogged table is empty");
 	twins_agree($node, "round $round");
+	ledger_agrees($node, "round $round");
 	check_storage($node, "round $round");
 	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS ours_extra');
 }
