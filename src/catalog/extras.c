@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "catalog/derive.h"
@@ -133,7 +134,17 @@ read_constraints(Relation rel, DynTable *table)
  * Columns
  */
 
-/* A default of a column that is derived is overwritten, but evaluated. */
+/*
+ * Whether an insert has to compute a column: its default, its expression, or whether a domain takes
+ * NULL.  The default of a column that is derived is overwritten, but evaluated.
+ */
+static bool
+is_computed(Form_pg_attribute column, int place)
+{
+	return column->atthasdef || column->attidentity != '\0' || column->attgenerated != '\0' ||
+		   (place < 0 && get_typtype(column->atttypid) == TYPTYPE_DOMAIN);
+}
+
 static void
 read_columns(Relation rel, DynTable *table)
 {
@@ -147,8 +158,8 @@ read_columns(Relation rel, DynTable *table)
 		if (column->attisdropped || column->attnum == table->item_attnum ||
 			(place >= 0 && place < table->nkeys))
 			continue;
-		if (place < 0 || column->atthasdef)
-			table->extras.columns = true;
+		table->extras.columns |= place < 0;
+		table->extras.computed |= is_computed(column, place);
 		if (place < 0 && column->attnotnull)
 			table->extras.constraints = true;
 	}
@@ -290,5 +301,5 @@ dyn_read_extras(Relation rel, DynTable *table)
 	read_triggers(rel, table);
 	read_indexes(rel, table);
 	extras->any =
-		extras->triggers || extras->columns || extras->constraints || extras->nindexes > 0;
+		extras->triggers || extras->computed || extras->constraints || extras->nindexes > 0;
 }

@@ -80,12 +80,13 @@ typedef struct DynIndex
  */
 typedef struct DynExtras
 {
-	bool any; /* of these */
+	bool any; /* of these, but for columns that are just there */
 	bool triggers; /* for whatever they fire; foreign keys are triggers */
 	bool before_insert; /* FOR EACH ROW */
 	bool before_update;
 	bool before_delete;
-	bool columns; /* or a default of a derived one */
+	bool columns; /* which stay as they are when an item is replaced */
+	bool computed; /* columns with a default or an expression, or of a domain; derived ones too */
 	bool constraints; /* CHECK and NOT NULL */
 	Bitmapset *own_checks; /* places of the table's own constraint in its tuple descriptor */
 	int nindexes;

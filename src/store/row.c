@@ -313,10 +313,10 @@ WriteResult
 writer_update(Writer *w, const DynRow *row)
 {
 	w->new = w->changed;
-	if (w->statement == NULL)
-		begin_empty(w->new);
-	else
+	if (w->statement != NULL || w->at.table->extras.columns)
 		begin_changed(w, w->new);
+	else
+		begin_empty(w->new);
 	if (w->statement != NULL && w->at.table->extras.before_update)
 		return replace_rewritten(w, row);
 	fill(w, row, w->at.table->ncolumns, w->new);

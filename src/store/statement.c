@@ -301,7 +301,7 @@ statement_defaults(StoreStatement *s, TupleTableSlot *slot)
 {
 	ExprContext *context = GetPerTupleExprContext(s->estate);
 
-	if (!s->table->extras.columns)
+	if (!s->table->extras.computed)
 		return;
 	if (s->defaults == NULL)
 		init_defaults(s);
