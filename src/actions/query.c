@@ -209,6 +209,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 	range.index = read.index;
 	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
 	range.forward = request->forward;
+	range.likely = read_likely(&read);
 	set_range(&read, terms, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);

@@ -291,6 +291,16 @@ receive_row(const StoreRow *row, void *arg)
 	return read_item(arg, row->item);
 }
 
+/*
+ * Returns how many entries a read will take, as far as its limits tell, and 0 if it will take all.
+ * A filter may have it take more.
+ */
+int64
+read_likely(const Read *read)
+{
+	return read->request->paged ? read->request->page_size : read->request->max_items;
+}
+
 /* Read all items of a range, or as many as are wanted. */
 void
 read_range(Read *read, const StoreRange *range)

@@ -31,6 +31,7 @@ typedef struct Read
 extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
 					  ReadResult *result);
 extern bool read_item(Read *read, Datum item);
+extern int64 read_likely(const Read *read);
 extern void read_range(Read *read, const StoreRange *range);
 extern void read_close(Read *read);
 extern void read_start(const Read *read, StoreRange *range);

@@ -214,6 +214,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	range.index = read.index;
 	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
 	range.forward = true;
+	range.likely = read_likely(&read);
 	read_start(&read, &range);
 	if (!request->segmented || request->total_segments == 1)
 		read_range(&read, &range);

@@ -42,10 +42,13 @@ PG_FUNCTION_INFO_V1(dyn_item_out);
 Datum
 dyn_item_out(PG_FUNCTION_ARGS)
 {
+	ItemSpan root = item_root(PG_GETARG_DYN_ITEM(0));
 	StringInfoData out;
 
 	initStringInfo(&out);
-	item_print_attributes(&out, item_root(PG_GETARG_DYN_ITEM(0)));
+	/* type codes and quotes come to less than twice the bytes of most items */
+	enlargeStringInfo(&out, (int) root.len * 2);
+	item_print_attributes(&out, root);
 	PG_RETURN_CSTRING(out.data);
 }
 

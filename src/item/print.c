@@ -23,6 +23,23 @@ put(StringInfo out, const char *data, int len)
 	out->data[out->len] = '\0';
 }
 
+/* Returns where a number of bytes can be written. */
+static inline char *
+room(StringInfo out, uint32 len)
+{
+	if (unlikely(out->maxlen - out->len <= (int) len))
+		enlargeStringInfo(out, (int) len);
+	return out->data + out->len;
+}
+
+/* Ends what was written there. */
+static inline void
+written(StringInfo out, char *end)
+{
+	out->len = (int) (end - out->data);
+	*end = '\0';
+}
+
 #define put_literal(out, literal) put(out, literal, sizeof(literal) - 1)
 
 #define EACH_BYTE UINT64CONST(0x0101010101010101)
@@ -46,6 +63,13 @@ needs_escape(unsigned char c)
 	return c < ' ' || c == '"' || c == '\\';
 }
 
+/* Whether one of eight bytes needs an escape. */
+static inline bool
+any_needs_escape(uint64 x)
+{
+	return has_less(x, ' ') || has_byte(x, '"') || has_byte(x, '\\');
+}
+
 /* Returns the first byte that needs an escape, or the end; looks at eight bytes at a time. */
 static const char *
 find_escape(const char *p, const char *end)
@@ -55,12 +79,62 @@ find_escape(const char *p, const char *end)
 		uint64 x;
 
 		memcpy(&x, p, 8);
-		if (has_less(x, ' ') || has_byte(x, '"') || has_byte(x, '\\'))
+		if (any_needs_escape(x))
 			break;
 	}
 	while (p < end && !needs_escape((unsigned char) *p))
 		p++;
 	return p;
+}
+
+/* Copies up to seven bytes; false if one needs an escape. */
+static inline bool
+copy_few(char *to, const char *from, uint32 len)
+{
+	uint32 low;
+	uint32 high;
+
+	if (len >= 4)
+	{
+		/* the two overlap */
+		memcpy(&low, from, 4);
+		memcpy(&high, from + len - 4, 4);
+		memcpy(to, &low, 4);
+		memcpy(to + len - 4, &high, 4);
+		return !any_needs_escape((uint64) high << 32 | low);
+	}
+	for (uint32 i = 0; i < len; i++)
+	{
+		if (needs_escape((unsigned char) from[i]))
+			return false;
+		to[i] = from[i];
+	}
+	return true;
+}
+
+/*
+ * Copies a string in quotes, for which there is room.  Returns the end, or NULL if it needs escapes.
+ */
+static inline char *
+copy_string(char *to, ItemSpan s)
+{
+	const char *from = s.data;
+	uint32 left = s.len;
+	uint64 x;
+
+	*to++ = '"';
+	for (; left >= 8; left -= 8, from += 8, to += 8)
+	{
+		memcpy(&x, from, 8);
+		if (any_needs_escape(x))
+			return NULL;
+		memcpy(to, &x, 8);
+	}
+	if (!copy_few(to, from, left))
+		return NULL;
+	to += left;
+	*to++ = '"';
+	return to;
 }
 
 static void
@@ -94,12 +168,10 @@ print_escape(StringInfo out, unsigned char c)
 	}
 }
 
-/* A JSON string.  U+0000 can be in it, so escape_json() does not serve. */
-void
-item_print_string(StringInfo out, ItemSpan s)
+static void
+print_escaped(StringInfo out, ItemSpan s)
 {
-	/* nothing may be at NULL, as what was not given is */
-	const char *p = s.len == 0 ? "" : s.data;
+	const char *p = s.data;
 	const char *end = p + s.len;
 
 	put_literal(out, "\"");
@@ -114,6 +186,18 @@ item_print_string(StringInfo out, ItemSpan s)
 		p = escape + 1;
 	}
 	put_literal(out, "\"");
+}
+
+/* A JSON string.  U+0000 can be in it, so escape_json() does not serve. */
+void
+item_print_string(StringInfo out, ItemSpan s)
+{
+	char *end = copy_string(room(out, s.len + 2), s);
+
+	if (end != NULL)
+		written(out, end);
+	else
+		print_escaped(out, s);
 }
 
 static void
@@ -193,6 +277,43 @@ print_type(StringInfo out, ItemType type)
 
 static void print_value(StringInfo out, ItemSpan value, bool typed);
 
+/* "a":{"S":, with a comma before it and a quote, brace and NUL behind */
+#define AROUND_ATTRIBUTE 16
+
+/*
+ * Prints an attribute that is a string or a number without escapes, as most are, where room is made
+ * once for all of it.  Returns false if it is something else, and has printed nothing then.
+ */
+static bool
+print_simple(StringInfo out, ItemSpan name, ItemSpan value, bool typed)
+{
+	bool is_string = item_type(value) == ITEM_S;
+	ItemSpan payload = item_payload(value);
+	char *p;
+
+	if (!is_string && item_type(value) != ITEM_N)
+		return false;
+	p = room(out, name.len + (is_string ? payload.len : ITEM_NUMBER_TEXT) + AROUND_ATTRIBUTE);
+	p = copy_string(p, name);
+	if (p == NULL)
+		return false;
+	*p++ = ':';
+	if (typed)
+	{
+		memcpy(p, is_string ? "{\"S\":" : "{\"N\":\"", 6);
+		p += is_string ? 5 : 6;
+	}
+	p = is_string ? copy_string(p, payload) : p + item_number_print(payload, p);
+	if (p == NULL)
+		return false;
+	if (typed && !is_string)
+		*p++ = '"';
+	if (typed)
+		*p++ = '}';
+	written(out, p);
+	return true;
+}
+
 static void
 print_map(StringInfo out, ItemSpan map, bool typed)
 {
@@ -206,6 +327,8 @@ print_map(StringInfo out, ItemSpan map, bool typed)
 
 		if (i > 0)
 			put_literal(out, ",");
+		if (print_simple(out, name, value, typed))
+			continue;
 		item_print_string(out, name);
 		put_literal(out, ":");
 		print_value(out, value, typed);

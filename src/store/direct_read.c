@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 
 #include "ground/compat.h"
+#include "store/ahead.h"
 #include "store/direct.h"
 #include "store/find.h"
 #include "store/plan.h"
@@ -270,8 +271,9 @@ typedef struct RangeScan
 	const StoreRange *range;
 	IndexScanDesc scan;
 	ScanDirection direction;
-	TupleTableSlot *slot; /* for rows of the table */
+	TupleTableSlot *slot; /* for rows that are looked at */
 	Buffer map; /* of the visibility map */
+	RowsAhead *ahead; /* if rows are read, and not entries alone */
 	StoreRowCallback callback;
 	void *arg;
 } RangeScan;
@@ -297,37 +299,15 @@ is_visible(RangeScan *scan, ItemPointer tid)
 	return true;
 }
 
-/* Go to the next row, or entry of the index; false at the end.  What this allocates stays. */
+/* Go to the next entry of the index; false at the end.  What this allocates stays. */
 static bool
-next(RangeScan *scan)
+next_entry(RangeScan *scan)
 {
 	ItemPointer tid;
 
-	if (store_wants_item(scan->range->want))
-		return index_getnext_slot(scan->scan, scan->direction, scan->slot);
 	while ((tid = index_getnext_tid(scan->scan, scan->direction)) != NULL && !is_visible(scan, tid))
 		CHECK_FOR_INTERRUPTS();
 	return tid != NULL;
-}
-
-static Datum
-get_column(TupleTableSlot *slot, AttrNumber attnum)
-{
-	bool isnull;
-	Datum value = slot_getattr(slot, attnum, &isnull);
-
-	store_forbid_null(isnull);
-	return value;
-}
-
-static void
-get_row(const RangeScan *scan, StoreRow *row)
-{
-	const DynIndex *index = scan->range->index;
-
-	row->item = get_column(scan->slot, scan->table->item_attnum);
-	for (int i = 0; scan->range->want != STORE_WANT_ITEM && i < index->npartition; i++)
-		row->partition[i] = get_column(scan->slot, dyn_index_key(scan->table, index, i)->attnum);
 }
 
 static void
@@ -347,24 +327,38 @@ get_entry(const RangeScan *scan, StoreRow *row)
 		memcpy(row->partition, values, index->npartition * sizeof(Datum));
 }
 
+/* The next row, in the current memory context or of the rows ahead; NULL at the end. */
+static const StoreRow *
+next_row(RangeScan *scan, MemoryContext context, StoreRow *row)
+{
+	MemoryContext old;
+
+	if (scan->ahead != NULL)
+		return ahead_next(scan->ahead);
+	if (!next_entry(scan))
+		return NULL;
+	old = MemoryContextSwitchTo(context);
+	memset(row, 0, sizeof(*row));
+	get_entry(scan, row);
+	MemoryContextSwitchTo(old);
+	return row;
+}
+
 static void
 read_rows(RangeScan *scan)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES);
 	bool more = true;
+	StoreRow entry;
+	const StoreRow *row;
 
-	while (more && next(scan))
+	while (more && (row = next_row(scan, context, &entry)) != NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
-		StoreRow row = {0};
 
 		CHECK_FOR_INTERRUPTS();
-		if (store_wants_item(scan->range->want))
-			get_row(scan, &row);
-		else
-			get_entry(scan, &row);
-		more = scan->callback(&row, scan->arg);
+		more = scan->callback(row, scan->arg);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -388,7 +382,11 @@ direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback ca
 	scan.scan = begin_index_scan(read.rel, read.btree, GetActiveSnapshot(), keys.n);
 	scan.scan->xs_want_itup = !store_wants_item(range->want);
 	index_rescan(scan.scan, keys.keys, keys.n, NULL, 0);
+	if (store_wants_item(range->want))
+		scan.ahead = ahead_begin(scan.scan, table, range);
 	read_rows(&scan);
+	if (scan.ahead != NULL)
+		ahead_end(scan.ahead);
 	if (BufferIsValid(scan.map))
 		ReleaseBuffer(scan.map);
 	index_endscan(scan.scan);

@@ -15,6 +15,7 @@
  *		store.c			which store serves a call
  *		direct.c		the direct store: which calls it may serve
  *		direct_read.c	its reads
+ *		ahead.c			rows of a range, read ahead a page at a time
  *		find.c			the row of a key
  *		direct_write.c	its writes
  *		writer.c		what they have open, and rows found and locked
@@ -68,6 +69,7 @@ typedef struct StoreRange
 	StoreBound upper;
 	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
 	Datum position[DYN_MAX_INDEX_COLUMNS];
+	int64 likely; /* how many entries will be taken, as far as that is known; 0: all */
 } StoreRange;
 
 /* An entry, as far as it was wanted. */

@@ -1,0 +1,59 @@
+-- Rows that a range reads ahead, page by page: what comes, in which order, and how many pages are visited.
+\set SHOW_CONTEXT never
+SET dynamo_table.direct_store = on;
+SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"g S","sort_key":"h N"}}');
+-- 400 items of some 500 bytes, of which neighbours by key are on different pages
+SELECT count(dyn_put('app', jsonb_build_object('pk', 'a', 'sk', n * 37 % 400, 'g', 'g' || n % 2, 'h', -n, 'even', n % 2 = 0, 'body', repeat(md5(n::text), 13)))) FROM generate_series(1, 400) n;
+SELECT count(dyn_put('app', jsonb_build_object('pk', 'b', 'sk', n))) FROM generate_series(1, 5) n;
+-- versions of a row, on its page and on others
+SELECT count(dyn_update('app', jsonb_build_object('pk', 'a', 'sk', n), 'SET x = :x', vals => jsonb_build_object(':x', n))) FROM generate_series(0, 399, 7) n;
+SELECT count(dyn_update('app', jsonb_build_object('pk', 'a', 'sk', n), 'SET body = :x', vals => jsonb_build_object(':x', repeat('x', 3000)))) FROM generate_series(0, 399, 50) n;
+DELETE FROM app WHERE pk = 'a' AND sk % 11 = 3;
+
+-- what comes, by both stores
+CREATE FUNCTION reads(setting text) RETURNS TABLE (what text, n bigint, md5 text) LANGUAGE plpgsql AS $$
+DECLARE
+	most int;
+	ascending bool;
+BEGIN
+	PERFORM set_config('dynamo_table.direct_store', setting, true);
+	FOREACH ascending IN ARRAY ARRAY[true, false] LOOP
+		FOREACH most IN ARRAY ARRAY[NULL, 1, 2, 8, 9, 127, 128, 129, 300, 1000] LOOP
+			RETURN QUERY SELECT format('a, forward %s, max_items %s', ascending, most), count(*), md5(string_agg(i::text, '' ORDER BY o))
+				FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}', max_items => most, forward => ascending) WITH ORDINALITY q (i, o);
+			RETURN QUERY SELECT format('a, filtered, forward %s, max_items %s', ascending, most), count(*), md5(string_agg(i::text, '' ORDER BY o))
+				FROM dyn_query('app', 'pk = :p AND sk > :s', filter => 'even = :e', vals => '{":p":{"S":"a"},":s":{"N":"90"},":e":{"BOOL":true}}', max_items => most, forward => ascending) WITH ORDINALITY q (i, o);
+			RETURN QUERY SELECT format('g1, forward %s, page_size %s', ascending, most), item_count, md5(items::text || coalesce(last_evaluated_key::text, ''))
+				FROM dyn_query_page('app', 'g = :g', index_name => 'GSI1', vals => '{":g":{"S":"g1"}}', page_size => most, forward => ascending);
+		END LOOP;
+	END LOOP;
+	RETURN QUERY SELECT 'scan', count(*), md5(string_agg(i::text, '' ORDER BY o)) FROM dyn_scan('app') WITH ORDINALITY q (i, o);
+	RETURN QUERY SELECT 'segment ' || s, count(*), md5(string_agg(i::text, '' ORDER BY o)) FROM generate_series(0, 2) s, dyn_scan('app', segment => s, total_segments => 3) WITH ORDINALITY q (i, o) GROUP BY s;
+END $$;
+SELECT count(*) AS reads, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different, sum(a.n) AS items FROM reads('on') a FULL JOIN reads('off') b USING (what);
+-- in a serializable transaction nothing is read ahead
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT i->>'sk' AS sk FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}', max_items => 2) i;
+SELECT count(DISTINCT (page, tuple)) AS rows_read FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'app'::regclass AND locktype = 'tuple';
+COMMIT;
+
+-- each page is visited a few times for all of its rows, and what is not wanted is not read
+CREATE FUNCTION pages(most bigint, filter text DEFAULT NULL) RETURNS bigint LANGUAGE sql AS $$
+	SELECT pages_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"a"}}', filter => filter, max_items => most)
+$$;
+SELECT (SELECT items_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"a"}}')) AS items, pages(NULL) BETWEEN 30 AND 200 AS all_items, pages(NULL, 'attribute_exists(body)') BETWEEN 30 AND 200 AS filtered, pages(1) <= 4 AS first, pages(5) <= 8 AS first_five;
+
+-- entries of rows that are gone are marked, so later reads do not come to their pages
+DELETE FROM app WHERE pk = 'a' AND sk < 398;
+DO $$
+BEGIN
+	FOR i IN 1..600 LOOP
+		EXIT WHEN pages(NULL) < 15;
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+END $$;
+SELECT pages(NULL) < 15 AS marked;
+SELECT i->>'sk' AS sk FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}') i;
+
+DROP TABLE app;
+DROP FUNCTION reads, pages;
