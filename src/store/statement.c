@@ -35,6 +35,7 @@
 typedef struct ColumnDefault
 {
 	AttrNumber attnum;
+	bool overwritten; /* the column is derived */
 	ExprState *expression;
 } ColumnDefault;
 
@@ -258,14 +259,15 @@ default_of(Relation rel, Form_pg_attribute column)
 	return expression_planner((Expr *) expression);
 }
 
-static bool
-is_given(const DynTable *table, AttrNumber attnum)
+/* The place of a column in the table's keys, or -1. */
+static int
+key_place(const DynTable *table, AttrNumber attnum)
 {
-	bool given = attnum == table->item_attnum;
+	int place = table->ncolumns - 1;
 
-	for (int i = 0; i < table->nkeys; i++)
-		given |= attnum == table->keys[i].attnum;
-	return given;
+	while (place >= 0 && table->keys[place].attnum != attnum)
+		place--;
+	return place;
 }
 
 static void
@@ -278,23 +280,24 @@ init_defaults(StoreStatement *s)
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(desc, i);
+		int place = key_place(s->table, column->attnum);
 		Expr *expression;
 
 		if (column->attisdropped || column->attgenerated != '\0' ||
-			is_given(s->table, column->attnum))
+			column->attnum == s->table->item_attnum || (place >= 0 && place < s->table->nkeys))
 			continue;
 		expression = default_of(s->rel, column);
 		if (expression != NULL)
 			s->defaults[s->ndefaults++] =
-				(ColumnDefault){column->attnum, ExecInitExpr(expression, NULL)};
+				(ColumnDefault){column->attnum, place >= 0, ExecInitExpr(expression, NULL)};
 	}
 	MemoryContextSwitchTo(old);
 }
 
 /*
  * Sets the columns of a row that is to be inserted and that the statement does not give to their
- * defaults.  The slot is a virtual one.  Without triggers that rewrite, derived columns keep their
- * values.
+ * defaults.  The slot is a virtual one.  A derived column has a default only for triggers to see: if
+ * there are none, it keeps its value, which may be NULL.
  */
 void
 statement_defaults(StoreStatement *s, TupleTableSlot *slot)
@@ -307,14 +310,14 @@ statement_defaults(StoreStatement *s, TupleTableSlot *slot)
 		init_defaults(s);
 	for (int i = 0; i < s->ndefaults; i++)
 	{
-		int place = s->defaults[i].attnum - 1;
+		const ColumnDefault *column = &s->defaults[i];
 		bool isnull;
-		Datum value = ExecEvalExprSwitchContext(s->defaults[i].expression, context, &isnull);
+		Datum value = ExecEvalExprSwitchContext(column->expression, context, &isnull);
 
-		if (!slot->tts_isnull[place])
+		if (column->overwritten && !s->table->extras.before_insert)
 			continue;
-		slot->tts_values[place] = value;
-		slot->tts_isnull[place] = isnull;
+		slot->tts_values[column->attnum - 1] = value;
+		slot->tts_isnull[column->attnum - 1] = isnull;
 	}
 }
 
