@@ -123,6 +123,36 @@ DROP VIEW grades;
 SELECT dyn_drop_entity('app', 'Grade');
 DROP DOMAIN mark;
 
+-- the direct store looks for a row where the statement has read it, if it is there, and in the index otherwise
+SET dynamo_table.direct_store = on;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+BEGIN;
+SELECT dyn_create_table('fresh', 'pk S');
+SELECT dyn_create_entity('fresh', 'Row', '{"pk":"ROW#<Id:05>"}', '{"Id":"N integer","Note":"S"}'), dyn_create_entity_view('fresh', 'Row', 'fresh_rows');
+INSERT INTO fresh_rows SELECT i, repeat('x', 400) FROM generate_series(1, 60) i;
+CREATE FUNCTION scans(statement text, OUT scans bigint, OUT ids text) LANGUAGE plpgsql AS $$
+BEGIN
+	scans := -pg_stat_get_xact_numscans('fresh_pkey'::regclass);
+	EXECUTE 'WITH w AS (' || statement || ' RETURNING "Id") SELECT string_agg("Id"::text, '','' ORDER BY "Id") FROM w' INTO ids;
+	scans := scans + pg_stat_get_xact_numscans('fresh_pkey'::regclass);
+END $$;
+SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 1', 'UPDATE fresh_rows SET "Note" = $n$a$n$ WHERE "Id" = 60', 'UPDATE fresh_rows SET "Note" = $n$b$n$ WHERE "Id" < 4',
+	'DELETE FROM fresh_rows WHERE "Id" = 2']) WITH ORDINALITY c (statement, i), scans(statement) s ORDER BY i;
+SELECT "Note" FROM fresh_rows WHERE "Id" = 60;
+SET LOCAL enable_indexscan = off;
+SET LOCAL enable_seqscan = on;
+SELECT statement, s.* FROM unnest(ARRAY['UPDATE fresh_rows SET "Note" = $n$c$n$ WHERE "Id" < 4', 'DELETE FROM fresh_rows WHERE "Id" = 3']) WITH ORDINALITY c (statement, i), scans(statement) s ORDER BY i;
+-- the row that was read last was on a page that is gone
+TRUNCATE fresh;
+INSERT INTO fresh_rows VALUES (60, 'again');
+SELECT s.* FROM scans('UPDATE fresh_rows SET "Note" = $n$d$n$') s;
+SELECT * FROM fresh_rows;
+ROLLBACK;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+RESET dynamo_table.direct_store;
+
 -- by the rights of whoever writes, and row-level security
 SELECT dyn_create_entity('app', 'Project', '{"pk":"ORG#<OrgId>","sk":"PRO#<ProjectId:05>"}', '{"OrgId":"S","ProjectId":"N integer","Name":"S"}');
 SELECT dyn_create_entity_view('app', 'Project', 'mine');

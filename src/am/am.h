@@ -7,6 +7,7 @@
  *		place.h			what the parts of placement share
  *		state.c			a backend's state of the tables that it writes
  *		neighbour.c		the position of a key in its btree, and the rows beside it
+ *		fetched.c		the row that an index scan has fetched last
  *		page.c			pages for rows: looking into them, finding and opening them
  *		size.c			how long a row will be in the table
  *		index_build.c	builds and validations of indexes, by heap's code
@@ -38,6 +39,11 @@ extern double dyn_index_build_range_scan(Relation table_rel, Relation index_rel,
 extern void dyn_index_validate_scan(Relation table_rel, Relation index_rel,
 									struct IndexInfo *index_info, Snapshot snapshot,
 									struct ValidateIndexState *state);
+
+/* fetched.c */
+extern bool dyn_index_fetch_tuple(struct IndexFetchTableData *scan, ItemPointer tid,
+								  Snapshot snapshot, TupleTableSlot *slot, bool *call_again,
+								  bool *all_dead);
 
 /* placement.c */
 extern void dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,

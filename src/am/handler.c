@@ -41,6 +41,7 @@ routine(void)
 	{
 		methods = *GetHeapamTableAmRoutine();
 		methods.relation_toast_am = toast_am;
+		methods.index_fetch_tuple = dyn_index_fetch_tuple;
 		methods.tuple_insert = dyn_tuple_insert;
 		methods.tuple_insert_speculative = dyn_tuple_insert_speculative;
 		methods.tuple_update = dyn_tuple_update;

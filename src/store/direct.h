@@ -20,7 +20,7 @@ extern const char *direct_read_refusal(const DynTable *table);
 extern const char *direct_write_refusal(const DynTable *table, AclMode privileges);
 
 /* direct_write.c */
-extern struct Writer *direct_writer(Relation rel, const DynTable *table);
+extern struct Writer *direct_writer(Relation rel, const DynTable *table, bool after_read);
 extern void direct_writer_close(struct Writer *w);
 extern void direct_put(struct Writer *w, const DynRow *row);
 extern bool direct_change(struct Writer *w, const DynKeyValues *key, StoreChange change, void *arg);

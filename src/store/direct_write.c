@@ -18,11 +18,12 @@
  * The caller has the relation open and locked.
  */
 Writer *
-direct_writer(Relation rel, const DynTable *table)
+direct_writer(Relation rel, const DynTable *table, bool after_read)
 {
 	Writer *w = palloc0(sizeof(Writer));
 
 	writer_open(w, rel, table);
+	w->at.after_read = after_read;
 	return w;
 }
 

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "am/fetched.h"
 #include "ground/compat.h"
 #include "store/find.h"
 #include "store/plan.h"
@@ -115,6 +116,20 @@ find_row_by_scan(const RowFinder *finder, Snapshot snapshot, const DynKeyValues 
 	return found;
 }
 
+/*
+ * Whether the row that was read last is the one: the snapshot shows it, and it has the key, which no
+ * other row has then.
+ */
+static bool
+is_fetched(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
+{
+	ItemPointerData tid;
+
+	return dyn_fetched(finder->rel, &tid) &&
+		   table_tuple_fetch_row_version(finder->rel, &tid, snapshot, finder->row) &&
+		   find_row_has_key(finder, key);
+}
+
 /* The row of that key that an MVCC snapshot shows. */
 bool
 find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
@@ -126,6 +141,8 @@ find_row(const RowFinder *finder, Snapshot snapshot, const DynKeyValues *key)
 	if (IsolationIsSerializable() || OldSnapshotThresholdActive() ||
 		ReindexIsProcessingIndex(RelationGetRelid(finder->primary)))
 		return find_row_by_scan(finder, snapshot, key);
+	if (finder->after_read && is_fetched(finder, snapshot, key))
+		return true;
 	dyn_neighbours(finder->rel, finder->primary, key->values, 0, &entries);
 	result = find_row_by_entries(finder, snapshot, key, &entries);
 	if (result == FIND_UNSURE)

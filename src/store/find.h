@@ -17,6 +17,7 @@ typedef struct RowFinder
 	Relation rel;
 	Relation primary;
 	TupleTableSlot *row;
+	bool after_read; /* the row has been read just now, most likely */
 } RowFinder;
 
 /* Whether a key leads to a row. */

@@ -103,6 +103,7 @@ struct StoreWriter
 	Relation rel;
 	MemoryContext context;
 	struct Writer *direct; /* NULL: it has not been needed */
+	bool after_read;
 };
 
 /*
@@ -114,8 +115,18 @@ store_writer(Relation rel, DynTable *table)
 {
 	StoreWriter *writer = palloc(sizeof(StoreWriter));
 
-	*writer = (StoreWriter){table, rel, CurrentMemoryContext, NULL};
+	*writer = (StoreWriter){.table = table, .rel = rel, .context = CurrentMemoryContext};
 	return writer;
+}
+
+/*
+ * Says that the statement has mostly just read the row that is to be written, which then is looked for
+ * where it was read.  Called before the first write.
+ */
+void
+store_writer_after_read(StoreWriter *writer)
+{
+	writer->after_read = true;
 }
 
 /* Closes what a writer has open.  Locks stay until the transaction ends. */
@@ -138,7 +149,7 @@ direct(StoreWriter *writer, AclMode privileges)
 	if (writer->direct == NULL)
 	{
 		old = MemoryContextSwitchTo(writer->context);
-		writer->direct = direct_writer(writer->rel, writer->table);
+		writer->direct = direct_writer(writer->rel, writer->table, writer->after_read);
 		MemoryContextSwitchTo(old);
 	}
 	return writer->direct;

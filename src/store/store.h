@@ -137,6 +137,7 @@ extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const
 /* Writes. */
 extern StoreWriter *store_writer(Relation rel, DynTable *table);
 extern void store_writer_close(StoreWriter *writer);
+extern void store_writer_after_read(StoreWriter *writer);
 extern void store_put(StoreWriter *writer, const DynRow *row);
 extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,
 						 void *arg);

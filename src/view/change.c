@@ -322,6 +322,14 @@ insert_row(ViewCall *call)
  * UPDATE and DELETE
  */
 
+/* The statement has read the row. */
+static void
+open_read_row(const ViewCall *call, ItemWriter *writer)
+{
+	write_open(writer, call->items, call->table);
+	store_writer_after_read(writer->store);
+}
+
 /* The key of the item that a row shows: the view shows no items that are not where they belong. */
 static void
 find_key(ViewCall *call, const ItemWriter *writer, ItemWrite *write)
@@ -441,7 +449,7 @@ update_row(ViewCall *call)
 	ItemWriter writer;
 	ItemWrite write;
 
-	write_open(&writer, call->items, call->table);
+	open_read_row(call, &writer);
 	find_key(call, &writer, &write);
 	refuse_other_columns(call);
 	write_change(&writer, &write, EXPECT_REPLACE, update_item, call);
@@ -470,7 +478,7 @@ delete_row(ViewCall *call)
 	ItemWriter writer;
 	ItemWrite write;
 
-	write_open(&writer, call->items, call->table);
+	open_read_row(call, &writer);
 	find_key(call, &writer, &write);
 	write_delete(&writer, &write, true, judge_deletion, call);
 	write_close(&writer);
