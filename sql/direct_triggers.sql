@@ -122,9 +122,51 @@ CREATE TRIGGER rekey BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION rekey();
 SELECT * FROM all_errors();
 TABLE app;
 
+-- a trigger that writes the row of its own statement
+DROP TRIGGER rekey ON app;
+CREATE FUNCTION write_same() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF pg_trigger_depth() = 1 THEN
+		PERFORM dyn_put('app', dyn_apply(NEW.item, 'SET nested = :n', vals => '{":n":{"BOOL":true}}'));
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER write_same BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION write_same();
+SELECT * FROM all_errors();
+DROP TRIGGER write_same ON app;
+CREATE TRIGGER write_same BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION write_same();
+SELECT * FROM all_errors();
+DROP TRIGGER write_same ON app;
+CREATE FUNCTION write_all() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF pg_trigger_depth() = 1 THEN
+		UPDATE app SET item = dyn_apply(item, 'SET nested = :n', vals => '{":n":{"BOOL":true}}');
+	END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER write_all BEFORE INSERT OR UPDATE OR DELETE ON app FOR EACH STATEMENT EXECUTE FUNCTION write_all();
+SELECT * FROM all_errors();
+SELECT * FROM errors($c$SELECT dyn_delete('app', '{"pk":{"S":"a"}}')$c$);
+DROP TRIGGER write_all ON app;
+TABLE app;
+
+-- a trigger that changes the table: the rest of the call is statements
+CREATE FUNCTION add_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TRIGGER added BEFORE INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION tell();
+	RETURN NULL;
+END $$;
+SELECT dyn_put('app', '{"pk":{"S":"n"}}');
+CREATE TRIGGER add_trigger AFTER INSERT ON app FOR EACH ROW EXECUTE FUNCTION add_trigger();
+SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"m"}}']::dyn_item[], ARRAY['{"pk":{"S":"n"}}']::dyn_item[]);
+DROP TRIGGER add_trigger ON app;
+SELECT dyn_delete('app', '{"pk":{"S":"m"}}');
+DROP TRIGGER added ON app;
+CREATE TRIGGER rekey BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION rekey();
+
 -- after the derive trigger nobody sees to the columns but their constraint, so that is for statements
 ALTER TRIGGER rekey ON app RENAME TO "~later";
 CREATE TRIGGER a_before BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION tell();
 SELECT dyn_put('app', '{"pk":{"S":"new"}}');
 DROP TABLE app;
-DROP FUNCTION all_errors, errors, rekey, told_ever, told, calls, tell_rows, tell, store;
+DROP FUNCTION all_errors, errors, add_trigger, write_all, write_same, rekey, told_ever, told, calls, tell_rows, tell, store;

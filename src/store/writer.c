@@ -129,20 +129,38 @@ writer_find(Writer *w, const DynKeyValues *key)
 	return find_row(&w->at, GetActiveSnapshot(), key);
 }
 
+/*
+ * Triggers before the row have written one of its key.  heap does not update what its own command
+ * does not see.
+ */
+static void
+forbid_second_write(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CARDINALITY_VIOLATION),
+			 errmsg("%s command cannot affect row a second time", "ON CONFLICT DO UPDATE"),
+			 errhint("Ensure that no rows proposed for insertion within the same command have "
+					 "duplicate constrained values.")));
+}
+
 /* At the higher isolation levels nobody may act on what his snapshot does not show. */
 static void
 require_visible(const Writer *w)
 {
 	bool isnull;
-	Datum xmin;
+	bool own;
 
-	if (!IsolationUsesXactSnapshot() ||
+	if (!IsolationUsesXactSnapshot() && w->statement == NULL)
+		return;
+	own = TransactionIdIsCurrentTransactionId(DatumGetTransactionId(
+		slot_getsysattr(w->at.row, MinTransactionIdAttributeNumber, &isnull)));
+	if ((!own && !IsolationUsesXactSnapshot()) || (own && w->statement == NULL) ||
 		table_tuple_satisfies_snapshot(w->at.rel, w->at.row, GetActiveSnapshot()))
 		return;
-	xmin = slot_getsysattr(w->at.row, MinTransactionIdAttributeNumber, &isnull);
-	if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin)))
-		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-						errmsg("could not serialize access due to concurrent update")));
+	if (own)
+		forbid_second_write();
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("could not serialize access due to concurrent update")));
 }
 
 /* By the descent that also finds the place of a row that is to be inserted. */
@@ -215,11 +233,7 @@ forbid_own_change(const Writer *w, TM_Result result, const TM_FailureData *failu
 				  const char *what)
 {
 	if (result == TM_Invisible)
-		ereport(ERROR,
-				(errcode(ERRCODE_CARDINALITY_VIOLATION),
-				 errmsg("%s command cannot affect row a second time", "ON CONFLICT DO UPDATE"),
-				 errhint("Ensure that no rows proposed for insertion within the same "
-						 "command have duplicate constrained values.")));
+		forbid_second_write();
 	if (failure->cmax != w->command)
 		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
 						errmsg("tuple to be %s was already modified by an operation triggered by "
