@@ -150,6 +150,17 @@ SELECT * FROM errors($c$SELECT dyn_delete('app', '{"pk":{"S":"a"}}')$c$);
 DROP TRIGGER write_all ON app;
 TABLE app;
 
+-- a trigger that suppresses an insert: an error, unless there is an item
+CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER suppress BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION suppress();
+SELECT * FROM all_errors();
+SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"n"}}}}]')$c$);
+SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"n"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')$c$);
+SELECT * FROM errors($c$SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"}}, "ConditionExpression": "attribute_not_exists(pk)"}}]')$c$);
+SELECT * FROM errors($c$SELECT dyn_transact('[{"Update": {"TableName": "app", "Key": {"pk":{"S":"n"}}, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n":{"N":"1"}}}}]')$c$);
+SELECT * FROM errors($c$SELECT dyn_import_lines('app', '{"Item":{"pk":{"S":"n"}}}', on_conflict => 'keep')$c$);
+DROP TRIGGER suppress ON app;
+
 -- a trigger that changes the table: the rest of the call is statements
 CREATE FUNCTION add_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -169,4 +180,4 @@ ALTER TRIGGER rekey ON app RENAME TO "~later";
 CREATE TRIGGER a_before BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION tell();
 SELECT dyn_put('app', '{"pk":{"S":"new"}}');
 DROP TABLE app;
-DROP FUNCTION all_errors, errors, add_trigger, write_all, write_same, rekey, told_ever, told, calls, tell_rows, tell, store;
+DROP FUNCTION all_errors, errors, suppress, add_trigger, write_all, write_same, rekey, told_ever, told, calls, tell_rows, tell, store;

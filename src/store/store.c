@@ -6,6 +6,7 @@
 
 #include "ground/errors.h"
 #include "store/direct.h"
+#include "store/plan.h"
 #include "store/spi_store.h"
 #include "store/statement.h"
 
@@ -189,6 +190,13 @@ store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 	return w != NULL ? direct_lock(w, key, lock) : spi_lock(writer->table, key, lock);
 }
 
+/* Whether an insert may come to nothing though there is no item of its key. */
+static bool
+may_suppress(const DynTable *table)
+{
+	return table->write_refusal != NULL || table->extras.before_insert;
+}
+
 /*
  * Inserts an item where store_lock() has found none.  Returns false if by now there is an item of
  * its key: that one is then locked for a replacement, so that the next store_lock() finds it, and
@@ -198,8 +206,12 @@ bool
 store_insert(StoreWriter *writer, const DynRow *row)
 {
 	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+	bool inserted = w != NULL ? direct_insert(w, row) : spi_insert(writer->table, row);
 
-	return w != NULL ? direct_insert(w, row) : spi_insert(writer->table, row);
+	if (!inserted && may_suppress(writer->table) &&
+		store_lock(writer, &row->key, STORE_LOCK_REPLACE) == NULL)
+		store_require_writes(writer->table, 0, 1);
+	return inserted;
 }
 
 /* Replaces an item that this transaction has locked. */
