@@ -6,6 +6,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
+use Ledger;
 
 my $node = PostgreSQL::Test::Cluster->new('discard');
 $node->init;
@@ -24,6 +25,7 @@ $node->safe_psql(
 		'BEGIN RETURN length($1) + (SELECT count(*) FROM pg_catalog.pg_am WHERE false); END';
 	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1":{"partition_key":"g S","projection":"KEYS_ONLY"}}');
 	SELECT dyn_put('app', jsonb_build_object('pk', 'a', 'sk', n, 'g', 'x')) FROM generate_series(1, 5) n});
+create_ledger($node);
 my @statements = (
 	'CREATE INDEX ours_1 ON ours (opens_a_table(v))',
 	'CREATE INDEX CONCURRENTLY ours_2 ON ours (v) WHERE opens_a_table(v) > 0',
@@ -39,7 +41,10 @@ my @statements = (
 	"SELECT 1 / (dyn_get('items', '{\"id\":{\"S\":\"1\"}}') IS NULL)::int, 1 / (SELECT due_items FROM dyn_ttl_tables)",
 	"CALL dyn_sweep_ttl('items', batch_size => 1)",
 	'SELECT 1 / deleted FROM dyn_ttl_tables',
-	"CALL dyn_disable_ttl('items')");
+	"CALL dyn_disable_ttl('items')",
+	"SELECT dyn_put('booked', booked_item(1, 1)), booked_add(1, 1)",
+	"SELECT dyn_batch_write('booked', ARRAY[booked_item(1, 3)], ARRAY[booked_key(3)])",
+	"SELECT dyn_delete('booked', booked_key(1), return_values => 'ALL_OLD')");
 foreach my $statement (@statements)
 {
 	my ($status, $out, $err) = $node->psql('postgres', "SET debug_discard_caches = 1;\n$statement;\n");
@@ -58,6 +63,7 @@ foreach my $read (sort keys %reads)
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'), '0', 'all indexes are valid');
 is($node->safe_psql('postgres', 'SELECT bool_and(id > before OR before IS NULL) FROM (SELECT id, lag(id) OVER (ORDER BY ctid) AS before FROM ours) o'),
 	't', 'VACUUM FULL sorted');
+ledger_agrees($node, 'after all');
 check_storage($node, 'after all');
 $node->stop;
 done_testing();

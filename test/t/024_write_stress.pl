@@ -1,5 +1,5 @@
-# W16, U36, C39, C42: what conditions and counters promise holds with a hundred sessions; and an
-# update that touches no key attribute is HOT.
+# W16, U36, C39, C42: what conditions and counters promise holds with a hundred sessions, also where
+# triggers change items and note changes; and an update that touches no key attribute is HOT.
 use strict;
 use warnings;
 
@@ -12,7 +12,23 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', "max_connections = 130\nautovacuum = off");
 $node->start;
-$node->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')");
+# Triggers number the versions of an item and note the changes of its counter.
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION dynamo_table;
+	SELECT dyn_create_table('app', 'pk S');
+	CREATE FUNCTION n(item dyn_item) RETURNS int IMMUTABLE LANGUAGE sql RETURN coalesce((item ->> 'n')::int, 0);
+	ALTER TABLE app ADD COLUMN id int GENERATED ALWAYS AS IDENTITY, ADD COLUMN n int GENERATED ALWAYS AS (n(item)) STORED;
+	CREATE UNIQUE INDEX one ON app ((item ->> 'pk'), id);
+	CREATE TABLE changes (pk text, delta int);
+	CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		NEW.item := dyn_apply(NEW.item, 'SET versions = :v', vals => jsonb_build_object(':v', CASE WHEN TG_OP = 'UPDATE' THEN (OLD.item ->> 'versions')::int ELSE 0 END + 1));
+		RETURN NEW;
+	END $$;
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO changes VALUES (NEW.pk, NEW.n - coalesce(OLD.n, 0)); RETURN NULL; END $$;
+	CREATE TRIGGER change BEFORE INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION change();
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION note();
+});
 
 # A pgbench run whose script may fail conditions: YD002 ends a transaction, not a client.  Each
 # transaction takes one of the two stores, so they meet each other.
@@ -47,6 +63,10 @@ is(value(q{SELECT dyn_get('app', '{"pk":{"S":"add"}}') ->> 'n'}), '10000', 'ADD 
 stress('increments with SET', 100, 100,
 	q{SELECT dyn_update('app', '{"pk":{"S":"set"}}', 'SET n = if_not_exists(n, :zero) + :one', vals => '{":one":{"N":"1"},":zero":{"N":"0"}}');});
 is(value(q{SELECT dyn_get('app', '{"pk":{"S":"set"}}') ->> 'n'}), '10000', 'SET counts every increment');
+
+is(value(q{SELECT string_agg(concat_ws(' ', pk, count, sum), ', ' ORDER BY pk) FROM (SELECT pk, count(*), sum(delta) FROM changes GROUP BY pk) c}),
+	'add 10000 10000, set 10000 10000', 'triggers note every increment');
+is(value(q{SELECT string_agg(concat_ws(' ', pk, n, item ->> 'versions'), ', ' ORDER BY pk) FROM app}), 'add 10000 10000, set 10000 10000', 'and number every version');
 
 # A set that may have ten members
 stress('capped set', 100, 20, q{

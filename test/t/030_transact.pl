@@ -17,6 +17,20 @@ $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('bank', 'pk S', 'sk S');
 	SELECT dyn_create_table('log', 'pk S');
+	-- what users may add: triggers that book each change, at once and at the end of the transaction, a column, indexes
+	CREATE FUNCTION balance(item dyn_item) RETURNS numeric IMMUTABLE LANGUAGE sql RETURN coalesce((item ->> 'balance')::numeric, 0);
+	ALTER TABLE bank ADD COLUMN balance numeric GENERATED ALWAYS AS (balance(item)) STORED;
+	CREATE INDEX by_balance ON bank (balance) WHERE pk = 'account';
+	CREATE UNIQUE INDEX one_account ON bank ((item ->> 'sk'), pk);
+	CREATE TABLE changes (sk text, amount numeric);
+	CREATE TABLE late_changes (sk text, amount numeric);
+	CREATE FUNCTION book() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE format('INSERT INTO %I VALUES ($1, $2)', TG_ARGV[0]) USING NEW.sk, NEW.balance - coalesce(OLD.balance, 0);
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER book AFTER INSERT OR UPDATE ON bank FOR EACH ROW WHEN (NEW.pk = 'account') EXECUTE FUNCTION book('changes');
+	CREATE CONSTRAINT TRIGGER book_late AFTER INSERT OR UPDATE ON bank DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.pk = 'account') EXECUTE FUNCTION book('late_changes');
 	SELECT dyn_batch_write('bank', array_agg(jsonb_build_object('pk', 'account', 'sk', 'a' || i, 'balance', 1000)::dyn_item)) FROM generate_series(1, 20) i;
 
 	CREATE FUNCTION account(i int) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
@@ -99,6 +113,19 @@ sub books_agree
 			+ (SELECT COALESCE(sum((item ->> 'amount')::numeric), 0) FROM log WHERE log.item ->> 'to' = bank.sk)
 			- (SELECT COALESCE(sum((item ->> 'amount')::numeric), 0) FROM log WHERE log.item ->> 'from' = bank.sk)}), '0', "$name: balances and log agree");
 	is($node->safe_psql('postgres', 'SELECT total()'), '20000', "$name: the total is what it was");
+	triggers_agree($name);
+}
+
+# So is what triggers have booked.
+sub triggers_agree
+{
+	my ($name) = @_;
+	for my $changes (qw(changes late_changes))
+	{
+		is($node->safe_psql('postgres', qq{
+			SELECT count(*) FROM (SELECT sk, sum(amount) FROM $changes GROUP BY sk) c FULL JOIN (SELECT sk, balance FROM bank WHERE pk = 'account') b USING (sk)
+				WHERE sum IS DISTINCT FROM balance}), '0', "$name: balances and $changes agree");
+	}
 }
 books_agree('after the stress');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM bank WHERE pk = 'account'}), '20', 'no account more or less');

@@ -67,7 +67,7 @@ INSERT INTO twin SELECT :k, item FROM dyn_get('app', key(:k)) item WHERE item IS
 COMMIT;
 EOS
 
-# An index that is not ours makes all writes statements as long as it is there.
+# An index of the user's comes and goes.
 $load{builders} = start_load($node, 1, $seconds, <<'EOS');
 REINDEX INDEX CONCURRENTLY "app_GSI1";
 REINDEX INDEX CONCURRENTLY "app_GSI2";
