@@ -189,6 +189,10 @@ SELECT dyn_create_entity('app', 'Person', '{"pk": "PERSON#<Name>", "sk": "#PERSO
 SELECT count(*) FROM generate_series(1, 400) n, dyn_put_entity('app', 'Person', jsonb_build_object('Name', 'n' || n));
 ANALYZE app;
 SELECT estimate('SELECT * FROM "Person"') BETWEEN 200 AND 800 AS persons;
+-- an estimate that is kept is given up with the statistics
+SELECT count(*) FROM generate_series(401, 2000) n, dyn_put_entity('app', 'Person', jsonb_build_object('Name', 'n' || n));
+ANALYZE app;
+SELECT estimate('SELECT * FROM "Person"') BETWEEN 1500 AND 2500 AS persons;
 -- of an attribute the planner knows what statistics say
 SELECT estimate('SELECT * FROM "Project" WHERE "Kind" = ''agile''') > 5000 AS known;
 CREATE STATISTICS kinds ON (dynamo_internal.attribute(item, 'Kind', 'S', NULL::varchar)) FROM app;

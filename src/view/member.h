@@ -22,6 +22,9 @@
 #ifndef DYNAMO_TABLE_MODEL_MEMBER_H
 #define DYNAMO_TABLE_MODEL_MEMBER_H
 
+#include "nodes/nodes.h"
+#include "storage/itemptr.h"
+
 #include "entity/entity.h"
 #include "ground/text_cache.h"
 
@@ -39,6 +42,16 @@ typedef struct MemberExact
 	ValueWriter *writer;
 } MemberExact;
 
+/* What the planner has last computed: which part of a table's keys begin as those of the member. */
+typedef struct MemberEstimate
+{
+	Oid relid; /* InvalidOid: nothing yet */
+	AttrNumber attnum;
+	ItemPointerData statistics; /* the row of pg_statistic that it was made of */
+	TransactionId written;
+	Selectivity part;
+} MemberEstimate;
+
 typedef struct Member
 {
 	TextEntry entry;
@@ -46,6 +59,7 @@ typedef struct Member
 	const EntityKey *key; /* the one that it has */
 	int nexact;
 	MemberExact *exact;
+	MemberEstimate *estimate;
 } Member;
 
 /* member.c */

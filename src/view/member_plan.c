@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation.h"
@@ -26,6 +27,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -411,18 +413,68 @@ index_condition(const SupportRequestIndexCondition *request)
 
 /* What a call says of its key by the literal that its template begins with; NIL: nothing. */
 static List *
-literal_clauses(const SupportRequestSelectivity *request, List *args)
+literal_clauses(const SupportRequestSelectivity *request, List *args, MemberCall *call)
 {
 	KeyOperators operators;
 	KnownValues known;
-	MemberCall call;
 
-	if (!read_call(args, &call))
+	if (!read_call(args, call))
 		return NIL;
-	operators.family = lookup_type_cache(call.column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	operators.collation = call.column->varcollid;
-	find_values(request->root, NULL, &call, &known);
-	return key_clauses(request->funcid, &call, &known, &operators);
+	operators.family =
+		lookup_type_cache(call->column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	operators.collation = call->column->varcollid;
+	find_values(request->root, NULL, call, &known);
+	return key_clauses(request->funcid, call, &known, &operators);
+}
+
+/*
+ * Sets what an estimate depends on, and returns whether it depends on nothing else: of a range, which
+ * the operators of text compare for any role, by the statistics of the column alone.
+ */
+static bool
+find_statistics(const SupportRequestSelectivity *request, const MemberCall *call, List *clauses,
+				MemberEstimate *basis)
+{
+	int i = (int) call->column->varno;
+	const RangeTblEntry *entry;
+	HeapTuple tuple;
+
+	if (list_length(clauses) != 2 || get_relation_stats_hook != NULL ||
+		i >= request->root->simple_rel_array_size || request->root->simple_rel_array[i] == NULL ||
+		request->root->simple_rel_array[i]->statlist != NIL)
+		return false;
+	entry = request->root->simple_rte_array[i];
+	if (entry->rtekind != RTE_RELATION)
+		return false;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
+							Int16GetDatum(call->column->varattno), BoolGetDatum(entry->inh));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	*basis = (MemberEstimate){entry->relid, call->column->varattno, tuple->t_self,
+							  HeapTupleHeaderGetRawXmin(tuple->t_data)};
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/*
+ * Which part of the items has such a key.  A member keeps what it was for its last table: the planner
+ * goes through all the statistics of the column for each of the two ends.
+ */
+static Selectivity
+literal_part(const SupportRequestSelectivity *request, const MemberCall *call, List *clauses)
+{
+	MemberEstimate *known = call->member->estimate;
+	MemberEstimate basis;
+	bool keeps = find_statistics(request, call, clauses, &basis);
+
+	if (keeps && known->relid == basis.relid && known->attnum == basis.attnum &&
+		known->written == basis.written && ItemPointerEquals(&known->statistics, &basis.statistics))
+		return known->part;
+	basis.part = clauselist_selectivity(request->root, clauses, request->varRelid,
+										request->jointype, request->sjinfo);
+	if (keeps)
+		*known = basis;
+	return basis.part;
 }
 
 /*
@@ -442,13 +494,15 @@ left_before(const SupportRequestSelectivity *request)
 		return left;
 	foreach (cell, root->simple_rel_array[item->varno]->baserestrictinfo)
 	{
-		FuncExpr *call = (FuncExpr *) lfirst_node(RestrictInfo, cell)->clause;
+		FuncExpr *function = (FuncExpr *) lfirst_node(RestrictInfo, cell)->clause;
+		MemberCall call;
 
-		if (!IsA(call, FuncExpr) || call->funcid != request->funcid)
+		if (!IsA(function, FuncExpr) || function->funcid != request->funcid)
 			continue;
-		if (equal(call->args, request->args))
+		if (equal(function->args, request->args))
 			break;
-		if (equal(linitial(call->args), item) && literal_clauses(request, call->args) != NIL)
+		if (equal(linitial(function->args), item) &&
+			literal_clauses(request, function->args, &call) != NIL)
 			left *= clause_selectivity(request->root, lfirst(cell), request->varRelid,
 									   request->jointype, request->sjinfo);
 	}
@@ -462,14 +516,14 @@ left_before(const SupportRequestSelectivity *request)
 static bool
 estimate(SupportRequestSelectivity *request)
 {
-	List *clauses = request->is_join ? NIL : literal_clauses(request, request->args);
+	MemberCall call;
+	List *clauses = request->is_join ? NIL : literal_clauses(request, request->args, &call);
 	Selectivity own;
 	Selectivity left;
 
 	if (clauses == NIL)
 		return false;
-	own = clauselist_selectivity(request->root, clauses, request->varRelid, request->jointype,
-								 request->sjinfo);
+	own = literal_part(request, &call, clauses);
 	left = left_before(request);
 	request->selectivity = own < left ? own / left : 1.0;
 	return true;
