@@ -50,6 +50,7 @@
 #define DYNAMO_TABLE_MIGRATE_MIGRATE_H
 
 #include "access/htup.h"
+#include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "storage/lock.h"
 #include "utils/array.h"
@@ -322,7 +323,9 @@ extern void step_read_all(MigrationStep *step, Relation rel, DynTable *table, Ro
 /* lock.c: who follows and who migrates keep apart */
 extern void migration_await_batches(const Migration *migration);
 extern void migration_lock_follow(const Migration *migration);
-extern void migration_lock_batch(const Migration *migration);
+extern TimestampTz migration_lock_batch(const Migration *migration);
+extern bool migration_has_writers(const MigrationStep *step);
+extern void migration_yield(TimestampTz began);
 
 /* follow.c */
 extern List *migration_followers(const char *name, Oid relid); /* OIDs of triggers */

@@ -14,6 +14,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "actions/actions.h"
 #include "ground/arguments.h"
@@ -28,6 +29,9 @@
 #define LARGEST_BATCH 100000
 #define BATCH_ROWS 1000
 
+/* Batches that yield after writers were seen; short transactions are seen now and then only. */
+#define POLITE_BATCHES 20
+
 /* A run of dyn_migrate(), which outlives transactions. */
 typedef struct MigrationJob
 {
@@ -38,6 +42,7 @@ typedef struct MigrationJob
 	bool wait; /* for other sessions that are at work on the rest */
 	HTAB *collisions;
 	const char *step_name;
+	int polite; /* batches that are still to yield to writers */
 } MigrationJob;
 
 /* The migration as it is open in one transaction. */
@@ -173,6 +178,37 @@ note_problems(MigrationJob *work, const MigrationStep *step, const MigrationRow 
 	}
 }
 
+/* Leaves time to the writers of the source, if there are any. */
+static void
+yield(MigrationJob *work, TimestampTz began, bool writers)
+{
+	if (writers)
+		work->polite = POLITE_BATCHES;
+	if (work->polite == 0)
+		return;
+	work->polite--;
+	migration_yield(began);
+}
+
+/* Opens the migration with the lock of a batch.  Returns since when writers are kept out. */
+static TimestampTz
+lock_migration(const MigrationJob *work, OpenMigration *open)
+{
+	TimestampTz began;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	open_migration(work, open);
+	PopActiveSnapshot();
+	began = migration_lock_batch(open->migration);
+	/* a job of another declaration waits for batches that have the lock, and for no others */
+	close_migration(open);
+	AcceptInvalidationMessages();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	open_migration(work, open);
+	PopActiveSnapshot();
+	return began;
+}
+
 /* False: the chunk has no more rows. */
 static bool
 run_batch(MigrationJob *work, JobChunk *chunk)
@@ -181,20 +217,13 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	MigrationRow *rows;
 	ArrayType *position = NULL;
 	int written;
+	TimestampTz began;
+	bool writers;
 	bool more;
 	int nest;
 	int n;
 
-	PushActiveSnapshot(GetTransactionSnapshot());
-	open_migration(work, &open);
-	PopActiveSnapshot();
-	migration_lock_batch(open.migration);
-	/* a job of another declaration waits for batches that have the lock, and for no others */
-	close_migration(&open);
-	AcceptInvalidationMessages();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	open_migration(work, &open);
-	PopActiveSnapshot();
+	began = lock_migration(work, &open);
 	/* taken after the lock: no follower changes what it shows until the batch has committed */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	n = step_read(open.step, open.rel, open.table, chunk->lower, chunk->upper,
@@ -211,9 +240,11 @@ run_batch(MigrationJob *work, JobChunk *chunk)
 	if (n > 0)
 		job_advance(chunk, position, written, n - written);
 	PopActiveSnapshot();
+	writers = migration_has_writers(open.step);
 	close_migration(&open);
 	job_commit(work->job);
 	job_tell(work->job);
+	yield(work, began, writers);
 	return more;
 }
 
