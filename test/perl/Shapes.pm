@@ -340,6 +340,77 @@ my %shapes = (
 			ALTER TABLE app ENABLE ALWAYS TRIGGER always, ENABLE REPLICA TRIGGER replica, DISABLE TRIGGER off;},
 		statements => [ 'SET session_replication_role = replica', 'RESET session_replication_role' ]
 	},
+	# The table refers to itself
+	self => {
+		setup => q{
+			ALTER TABLE app ADD COLUMN label text GENERATED ALWAYS AS (pk || sk) STORED UNIQUE,
+				ADD COLUMN boss text GENERATED ALWAYS AS ('p' || (item ->> 'n')) STORED;
+			ALTER TABLE app ADD CONSTRAINT boss FOREIGN KEY (boss) REFERENCES app (label) ON DELETE CASCADE DEFERRABLE;
+			CREATE TRIGGER told AFTER INSERT OR UPDATE ON app FOR EACH ROW EXECUTE FUNCTION audit();},
+		cascade => 1,
+		statements => [ q{SET CONSTRAINTS ALL DEFERRED}, map { qq{SELECT dyn_put('app', jsonb_build_object('pk', 'p$_', 'sk', $_ % 3, 'n', $_ % 4 * 10 + $_ % 3, 'note', 'boss'))} } 0 .. 3 ]
+	},
+	# Triggers change the setting while a call goes on
+	toggled => {
+		setup => q{
+			CREATE FUNCTION toggle() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN
+				PERFORM set_config('dynamo_table.direct_store', CASE WHEN current_setting('dynamo_table.direct_store') = 'on' THEN 'off' ELSE 'on' END, false);
+				RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+			END $$;
+			CREATE TRIGGER toggle BEFORE INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION toggle();
+			CREATE TRIGGER toggle_after AFTER INSERT ON app FOR EACH ROW EXECUTE FUNCTION toggle();
+			CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION audit();
+			CREATE UNIQUE INDEX one_code ON app ((item ->> 'code'));}
+	},
+	# Triggers catch errors of calls that they make
+	catching => {
+		setup => q{
+			CREATE FUNCTION attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN
+				BEGIN
+					PERFORM dyn_put('app', jsonb_build_object('pk', 'inner', 'sk', NEW.sk, 'code', NEW.item ->> 'code', 'n', NEW.item ->> 'n'), 'attribute_not_exists(pk)');
+					IF note(NEW.item) = 'raise' AND NEW.pk <> 'inner' THEN
+						RAISE 'taken back';
+					END IF;
+				EXCEPTION WHEN OTHERS THEN
+					INSERT INTO audit (what) VALUES (concat_ws(' ', TG_WHEN, TG_OP, NEW.item, SQLSTATE, SQLERRM));
+				END;
+				RETURN NEW;
+			END $$;
+			CREATE TRIGGER attempt BEFORE INSERT OR UPDATE ON app FOR EACH ROW WHEN (NEW.item ->> 'pk' <> 'inner') EXECUTE FUNCTION attempt();
+			CREATE TRIGGER attempt_after AFTER INSERT OR UPDATE ON app FOR EACH ROW WHEN (NEW.pk <> 'inner' AND NEW.sk > 1) EXECUTE FUNCTION attempt();
+			CREATE UNIQUE INDEX one_code ON app ((item ->> 'code')) WHERE pk = 'inner' OR sk < 2;},
+		statements => [ q{DELETE FROM app WHERE pk = 'inner' AND sk = 1}, q{SELECT dyn_delete('app', '{"pk":{"S":"inner"},"sk":{"N":"0"}}')} ]
+	},
+	# Statements about the table while it is written
+	altering => {
+		setup => q{
+			CREATE FUNCTION alter_it() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN
+				CASE note(NEW.item)
+					WHEN 'skip' THEN CREATE INDEX another ON app (h);
+					WHEN 'raise' THEN ALTER TABLE app ADD COLUMN another int;
+					WHEN 'keep' THEN TRUNCATE app;
+					WHEN 'other' THEN ALTER TABLE app DISABLE TRIGGER told;
+					WHEN 'pad' THEN ANALYZE app; GRANT SELECT ON app TO PUBLIC;
+					ELSE NULL;
+				END CASE;
+				RETURN NEW;
+			END $$;
+			CREATE TRIGGER alter_it BEFORE INSERT OR UPDATE ON app FOR EACH ROW WHEN (NEW.item ->> 'pk' < 'p2') EXECUTE FUNCTION alter_it();
+			CREATE TRIGGER alter_after AFTER INSERT OR UPDATE ON app FOR EACH ROW WHEN (NEW.item ->> 'pk' >= 'p2') EXECUTE FUNCTION alter_it();
+			CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION audit();},
+		statements => [ q{ALTER TABLE app ENABLE TRIGGER told}, q{DROP INDEX IF EXISTS another}, q{ALTER TABLE app DROP COLUMN IF EXISTS another} ]
+	},
+	identified => {
+		setup => q{
+			ALTER TABLE app REPLICA IDENTITY FULL, ADD COLUMN label text GENERATED ALWAYS AS (pk || (item ->> 'code')) STORED;
+			CREATE PUBLICATION identified FOR TABLE app;
+			CREATE INDEX by_label ON app (label);
+			CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION audit();},
+		statements => [ q{ALTER TABLE app REPLICA IDENTITY NOTHING}, q{ALTER TABLE app REPLICA IDENTITY FULL}, q{ALTER TABLE app REPLICA IDENTITY DEFAULT} ]
+	},
 	# By a role that has the privileges, and nothing else
 	everything => {
 		setup => q{
@@ -452,6 +523,8 @@ sub item
 	$item->{parent} = [ 'S', one_of(qw(a a b b c)) ] if draw(2);
 	$item->{g} = [ 'N', 5 ] if !draw(40);
 	$item->{body} = [ 'S', 'x' x (draw(2) ? 300 : 3000) ] if !draw(6);
+	# one that TOAST has, which cannot compress it
+	$item->{body} = [ 'S', join '', map { sprintf '%04x', draw(32768) } 1 .. 1500 ] if !draw(30);
 	if ($entity)
 	{
 		delete $item->{code} if !draw(3);
