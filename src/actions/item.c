@@ -147,8 +147,9 @@ change_item(DynItem *old, void *arg)
 }
 
 /*
- * Whether the item may have become another one than was written: by triggers beside ours, or by
- * those of a partition, which are not seen here.
+ * Whether the item may become another one than is written: by triggers beside ours, or by those of a
+ * partition, which are not seen here.  Asked before the write, whose triggers and checks may drop
+ * triggers, ours as well.
  */
 static bool
 has_triggers(Relation rel)
@@ -203,18 +204,20 @@ action_update(const ItemRequest *request)
 	ItemWrite write;
 	DynTable *table;
 	Relation rel;
+	bool triggers;
 
 	if (request->update != NULL)
 		u.update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	triggers = has_triggers(rel);
 	write_open(&writer, rel, table);
 	write_prepare_key(&writer, request->item, &write);
 	check_update(request, table, u.update);
 	begin_measure(request, table);
 	/* without an expression an item that is there stays as it is */
 	write_change(&writer, &write, u.update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, &u);
-	if (has_triggers(rel) && request->return_values == RETURN_ALL_NEW)
+	if (triggers && request->return_values == RETURN_ALL_NEW)
 		write_read_back(&writer, &write);
 	write_done(&writer, &write, request->measure);
 	write_close(&writer);
