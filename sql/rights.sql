@@ -68,6 +68,27 @@ SELECT "Name" FROM "Org" WHERE "OrgId" OPERATOR(pg_catalog.=) '3';
 SELECT count(*) FROM public.dyn_check_entities('app');
 DROP SCHEMA hostile CASCADE;
 RESET search_path;
+-- code of users in a table runs as the caller, who needs the right to execute it where a row is written; who may only delete asks for no lock on what is not there
+\set SHOW_CONTEXT never
+SET ROLE regress_rights_owner;
+SELECT public.dyn_create_table('rights.coded', 'pk S');
+SELECT public.dyn_put('rights.coded', '{"pk":{"S":"a"}}');
+CREATE FUNCTION rights.allowed() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+REVOKE EXECUTE ON FUNCTION rights.allowed() FROM PUBLIC;
+ALTER TABLE rights.coded ADD CONSTRAINT allowed CHECK (rights.allowed());
+GRANT SELECT, INSERT, UPDATE, DELETE ON rights.coded TO regress_rights_writer;
+GRANT SELECT, DELETE ON rights.coded TO regress_nobody;
+GRANT USAGE ON SCHEMA rights TO regress_nobody;
+SET ROLE regress_rights_writer;
+SELECT public.dyn_put('rights.coded', '{"pk":{"S":"b"}}');
+SELECT public.dyn_update('rights.coded', '{"pk":{"S":"a"}}', 'SET n = :n', vals => '{":n":{"N":"1"}}');
+SELECT public.dyn_update('rights.coded', '{"pk":{"S":"a"}}', 'SET n = :n', 'attribute_exists(n)', vals => '{":n":{"N":"1"}}');
+SELECT public.dyn_update('rights.coded', '{"pk":{"S":"b"}}', 'REMOVE n');
+SET ROLE regress_nobody;
+SELECT public.dyn_delete('rights.coded', '{"pk":{"S":"b"}}');
+SELECT public.dyn_delete('rights.coded', '{"pk":{"S":"a"}}', return_values => 'ALL_OLD');
+RESET ROLE;
+\set SHOW_CONTEXT errors
 -- the owner of a schema may drop what others have made in it, and does not read it for that
 CREATE SCHEMA rights_theirs AUTHORIZATION regress_rights_owner;
 GRANT ALL ON SCHEMA rights_theirs TO regress_rights_writer;

@@ -27,6 +27,16 @@ SELECT put(7);
 SELECT put(1);
 ALTER TABLE app ALTER empty DROP DEFAULT, DROP COLUMN maker;
 
+-- a default of a column that is derived does not stand in for an attribute that the item does not have
+ALTER TABLE app ALTER g SET DEFAULT 'no group';
+SELECT put(9), put(10, 'g', 'mine'), put(9, 'x', 'y');
+SELECT set_to(11, 'x', 'y');
+SELECT dyn_batch_write('app', '[{"pk":{"S":"a"},"sk":{"N":"12"}},{"pk":{"S":"a"},"sk":{"N":"13"}}]', NULL);
+SELECT sk, g FROM app WHERE sk > 8 ORDER BY sk;
+SELECT * FROM dyn_check_table('app');
+DELETE FROM app WHERE sk > 8;
+ALTER TABLE app ALTER g DROP DEFAULT;
+
 -- generated columns are of the item that is stored
 ALTER TABLE app ADD COLUMN x text GENERATED ALWAYS AS (item ->> 'x') STORED, ADD COLUMN whole text GENERATED ALWAYS AS (pk || '/' || (item ->> 'y')) STORED, ADD COLUMN pages int GENERATED ALWAYS AS (100 / (item ->> 'n')::int) STORED;
 SELECT put(1, 'x', 'one', 'y', '1', 'n', '7');

@@ -354,6 +354,7 @@ read_schema(Relation rel)
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));
 	table->row_security = rel->rd_rel->relrowsecurity;
+	table->rules = rel->rd_rules != NULL;
 	table->qualified =
 		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), table->name);
 	read_item_column(rel, table);

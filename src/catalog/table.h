@@ -108,6 +108,7 @@ typedef struct DynTable
 	AttrNumber item_attnum;
 	Oid item_type;
 	bool row_security; /* policies may hide rows */
+	bool rules;
 	bool enforced; /* only items of declared entities may be stored */
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */

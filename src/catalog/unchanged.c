@@ -90,15 +90,17 @@ policies_check_updates(const DynTable *table)
 }
 
 /*
- * The caller has the relation locked.  The keys are those of the items that the statement inserts,
- * in that order; there are none if it only updates.
+ * The caller has the relation locked.  The command is that of the statement's snapshot.  The keys are
+ * those of the items that the statement inserts, in that order; there are none if it only updates.
  */
 void
-dyn_statement_begin(DynStatement *statement, const DynTable *table, int nkeys,
+dyn_statement_begin(DynStatement *statement, const DynTable *table, CommandId command, int nkeys,
 					const DynKeyValues *const *keys)
 {
 	*statement = (DynStatement){.relid = table->relid,
 								.keeps = !policies_check_updates(table),
+								.rules = table->rules,
+								.command = command,
 								.depth = trigger_depth(),
 								.nkeys = nkeys,
 								.keys = keys,
@@ -118,13 +120,17 @@ dyn_statement_end(const DynStatement *statement)
 
 /*
  * Whether the running statement is one of the extension's on that relation.  Statements of users'
- * triggers have a greater nesting depth, and those of their rules are on other relations.
+ * triggers, defaults and checks are later commands.  Those of rules are on other relations; but they
+ * may come before ours, which is a later command then, so nesting depth has to tell.
  */
 static bool
 is_ours(const DynStatement *statement, Relation rel)
 {
-	return statement != NULL && trigger_depth() == statement->depth + 1 &&
-		   (RelationGetRelid(rel) == statement->relid || rel->rd_rel->relispartition);
+	if (statement == NULL ||
+		(RelationGetRelid(rel) != statement->relid && !rel->rd_rel->relispartition))
+		return false;
+	return statement->rules ? trigger_depth() == statement->depth + 1
+							: GetActiveSnapshot()->curcid == statement->command;
 }
 
 /*

@@ -25,7 +25,9 @@ typedef struct DynStatement
 {
 	Oid relid;
 	bool keeps; /* it may leave rows unwritten */
-	int depth; /* depth of running triggers when it begins */
+	bool rules; /* there may be other statements around it */
+	CommandId command;
+	int depth; /* of running triggers when it begins */
 	int nkeys; /* of the items that it inserts, in the order in which it does */
 	const DynKeyValues *const *keys;
 	int next; /* of the keys, behind the last one that was inserted */
@@ -33,8 +35,8 @@ typedef struct DynStatement
 	struct DynStatement *outer; /* triggers may make calls of their own */
 } DynStatement;
 
-extern void dyn_statement_begin(DynStatement *statement, const DynTable *table, int nkeys,
-								const DynKeyValues *const *keys);
+extern void dyn_statement_begin(DynStatement *statement, const DynTable *table, CommandId command,
+								int nkeys, const DynKeyValues *const *keys);
 extern void dyn_statement_end(const DynStatement *statement);
 
 extern bool dyn_row_unchanged(TupleDesc desc, const Datum *old, const bool *old_nulls,

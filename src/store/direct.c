@@ -67,7 +67,7 @@ direct_write_refusal(const DynTable *table, AclMode privileges)
 
 	if (reason == NULL)
 		reason = refuse_call(table, privileges | ACL_SELECT);
-	if (reason == NULL && table->extras.any && !table->valid)
+	if (reason == NULL && !table->valid)
 		reason = "it has been changed during the call";
 	if (reason == NULL && IsolationUsesXactSnapshot() &&
 		direct_index_refusal(table, &table->primary) != NULL)

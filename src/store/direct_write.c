@@ -67,7 +67,7 @@ put_row(Writer *w, const DynRow *row)
 		if (result == WRITE_DONE || result == WRITE_SUPPRESSED)
 			return result == WRITE_DONE;
 		CHECK_FOR_INTERRUPTS();
-		writer_new_snapshot();
+		writer_new_snapshot(w);
 	}
 	return false;
 }
@@ -176,7 +176,7 @@ lock_row(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 		if (writer_lock(w, key, mode))
 			return true;
 		CHECK_FOR_INTERRUPTS();
-		writer_new_snapshot();
+		writer_new_snapshot(w);
 	}
 	return false;
 }
@@ -214,7 +214,7 @@ insert_row(Writer *w, const DynRow *row)
 		else if (writer_insert(w, row))
 			return true;
 		CHECK_FOR_INTERRUPTS();
-		writer_new_snapshot();
+		writer_new_snapshot(w);
 	}
 	return false;
 }
@@ -276,7 +276,7 @@ delete_row(Writer *w, const DynKeyValues *key, DynItem **old)
 		if (result == WRITE_DONE || result == WRITE_SUPPRESSED)
 			return result == WRITE_DONE;
 		CHECK_FOR_INTERRUPTS();
-		writer_new_snapshot();
+		writer_new_snapshot(w);
 	}
 	return false;
 }
@@ -304,7 +304,7 @@ direct_delete(Writer *w, const DynKeyValues *key, bool want_old)
 
 	if (!delete_once(w, key, returned))
 	{
-		if (!w->at.table->extras.before_delete || direct_lock(w, key, STORE_LOCK_DELETE) == NULL)
+		if (!w->at.table->extras.triggers || direct_lock(w, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
 		store_require_writes(w->at.table, delete_once(w, key, returned), 1);
 	}

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
@@ -227,7 +228,9 @@ store_execute_write(const DynTable *table, int nkeys, const DynKeyValues *const 
 {
 	DynStatement statement;
 
-	dyn_statement_begin(&statement, table, nkeys, keys);
+	/* as the SPI does before each statement that writes: the command that the statement will be */
+	CommandCounterIncrement();
+	dyn_statement_begin(&statement, table, GetCurrentCommandId(false), nkeys, keys);
 	PG_TRY();
 	{
 		store_execute(plan, options);
@@ -430,7 +433,9 @@ spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 
 	if (run(table, shape, (Datum) 0, key, returned) == 0)
 	{
-		if (spi_lock(table, key, STORE_LOCK_DELETE) == NULL)
+		/* who may delete need not have the privilege to lock what is not there */
+		if (run(table, LOOK, (Datum) 0, key, NULL) == 0 ||
+			spi_lock(table, key, STORE_LOCK_DELETE) == NULL)
 			return NULL;
 		store_require_writes(table, run(table, shape, (Datum) 0, key, returned), 1);
 	}

@@ -48,6 +48,7 @@ struct StoreStatement
 	ResultRelInfo *target;
 	TransitionCaptureState *captured;
 	TransitionCaptureState *captured_updates; /* of an INSERT */
+	bool constraints_ready; /* their expressions */
 	EPQState epq; /* that no trigger needs, since rows are locked before */
 	int ndefaults;
 	ColumnDefault *defaults; /* NULL: not looked for yet */
@@ -130,30 +131,6 @@ rewrites(const StoreStatement *s)
 	return s->table->extras.before_insert || s->table->extras.before_update;
 }
 
-/*
- * What is derived fulfils the table's own constraint: it has no expression here, which the executor
- * takes for true.
- */
-static void
-init_constraints(StoreStatement *s)
-{
-	const TupleConstr *constraints = RelationGetDescr(s->rel)->constr;
-	ExprState **expressions;
-
-	if (s->operation == CMD_DELETE || !s->table->extras.constraints || rewrites(s) ||
-		constraints->num_check == 0)
-		return;
-	expressions = palloc0(constraints->num_check * sizeof(ExprState *));
-	for (int i = 0; i < constraints->num_check; i++)
-	{
-		if (!bms_is_member(i, s->table->extras.own_checks) &&
-			check_is_enforced(&constraints->check[i]))
-			expressions[i] = ExecPrepareExpr(
-				check_expression(s->rel, stringToNode(constraints->check[i].ccbin)), s->estate);
-	}
-	set_check_expressions(s->target, expressions);
-}
-
 static void
 begin_triggers(StoreStatement *s)
 {
@@ -197,7 +174,6 @@ statement_begin(const DynTable *table, Relation rel, CmdType operation, CommandI
 	s->estate->es_snapshot = GetActiveSnapshot();
 	init_evaluation_again(&s->epq, s->estate);
 	open_indexes(s);
-	init_constraints(s);
 	if (table->extras.triggers)
 		begin_triggers(s);
 	MemoryContextSwitchTo(old);
@@ -331,7 +307,7 @@ statement_before_insert(StoreStatement *s, const DynKeyValues *key, TupleTableSl
 	DynStatement statement;
 	volatile bool done;
 
-	dyn_statement_begin(&statement, s->table, 1, &key);
+	dyn_statement_begin(&statement, s->table, s->estate->es_output_cid, 1, &key);
 	PG_TRY();
 	{
 		done = ExecBRInsertTriggers(s->estate, s->target, slot);
@@ -355,7 +331,7 @@ statement_before_update(StoreStatement *s, ItemPointer tid, TupleTableSlot *slot
 	volatile bool done;
 
 	s->estate->es_snapshot = GetActiveSnapshot();
-	dyn_statement_begin(&statement, s->table, 0, NULL);
+	dyn_statement_begin(&statement, s->table, s->estate->es_output_cid, 0, NULL);
 	PG_TRY();
 	{
 		done = before_row_update(s->estate, &s->epq, s->target, tid, slot);
@@ -379,6 +355,34 @@ statement_before_delete(StoreStatement *s, ItemPointer tid)
 }
 
 /*
+ * What is derived fulfils the table's own constraint: it has no expression here, which the executor
+ * takes for true.  The others are prepared for the first row, as the executor does it: a statement
+ * that writes none does not meet functions that the current user may not call.
+ */
+static void
+init_constraints(StoreStatement *s)
+{
+	const TupleConstr *constraints = RelationGetDescr(s->rel)->constr;
+	ExprState **expressions;
+	MemoryContext old;
+
+	if (s->constraints_ready || rewrites(s) || constraints->num_check == 0)
+		return;
+	old = MemoryContextSwitchTo(s->estate->es_query_cxt);
+	expressions = palloc0(constraints->num_check * sizeof(ExprState *));
+	for (int i = 0; i < constraints->num_check; i++)
+	{
+		if (!bms_is_member(i, s->table->extras.own_checks) &&
+			check_is_enforced(&constraints->check[i]))
+			expressions[i] = ExecPrepareExpr(
+				check_expression(s->rel, stringToNode(constraints->check[i].ccbin)), s->estate);
+	}
+	MemoryContextSwitchTo(old);
+	set_check_expressions(s->target, expressions);
+	s->constraints_ready = true;
+}
+
+/*
  * Computes the generated columns of a row that is to be, and checks constraints.  The operation is
  * that on the row, CMD_INSERT or CMD_UPDATE.
  */
@@ -392,8 +396,10 @@ statement_check(StoreStatement *s, CmdType operation, TupleTableSlot *slot)
 		return;
 	if (constraints->has_generated_stored)
 		ExecComputeStoredGenerated(s->target, s->estate, slot, operation);
-	if (s->table->extras.constraints || rewrites(s))
-		ExecConstraints(s->target, slot, s->estate);
+	if (!s->table->extras.constraints && !rewrites(s))
+		return;
+	init_constraints(s);
+	ExecConstraints(s->target, slot, s->estate);
 }
 
 /*

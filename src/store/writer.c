@@ -26,6 +26,21 @@
 #include "store/writer.h"
 
 /*
+ * A table that has more than its own may have code of users that runs within statements.  An index
+ * that is open cannot be dropped meanwhile.  What triggers have made of a row to insert is part of the
+ * one that replaces another.
+ */
+static void
+open_more(Writer *w)
+{
+	const DynTable *table = w->at.table;
+
+	for (int i = 0; i < table->nbtrees; i++)
+		w->btrees[i] = index_open(table->btrees[i]->relid, RowExclusiveLock);
+	w->changed = MakeSingleTupleTableSlot(RelationGetDescr(w->at.rel), &TTSOpsVirtual);
+}
+
+/*
  * Opens what every write needs.  The caller has the relation open and locked.  Several statements
  * may follow each other, each between writer_begin() and writer_end().
  */
@@ -41,9 +56,8 @@ writer_open(Writer *w, Relation rel, const DynTable *table)
 	w->at.row = table_slot_create(rel, NULL);
 	w->proposed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
 	w->changed = w->proposed;
-	/* what triggers have made of a row to insert is part of the one that replaces another */
 	if (table->extras.any)
-		w->changed = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsVirtual);
+		open_more(w);
 }
 
 /* Locks stay until the transaction ends. */
@@ -110,12 +124,13 @@ writer_end(Writer *w)
 	PopActiveSnapshot();
 }
 
-/* After a wait for somebody else. */
+/* After a wait for somebody else.  Commands of triggers within the statement stay unseen. */
 void
-writer_new_snapshot(void)
+writer_new_snapshot(const Writer *w)
 {
 	PopActiveSnapshot();
-	PushActiveSnapshot(GetTransactionSnapshot());
+	PushCopiedSnapshot(GetTransactionSnapshot());
+	GetActiveSnapshot()->curcid = w->command;
 }
 
 /*

@@ -40,7 +40,7 @@ extern void writer_open(Writer *w, Relation rel, const DynTable *table);
 extern void writer_close(Writer *w);
 extern void writer_begin(Writer *w, CmdType operation, const char *name);
 extern void writer_end(Writer *w);
-extern void writer_new_snapshot(void);
+extern void writer_new_snapshot(const Writer *w);
 
 extern bool writer_find(Writer *w, const DynKeyValues *key);
 extern bool writer_find_any(Writer *w, const DynKeyValues *key);
