@@ -25,6 +25,10 @@
 #include "migrate/refresh.h"
 #include "store/store.h"
 
+/* Related rows by which rows are searched at a time, and items that are remembered. */
+#define FOUND_BY 100
+#define MOST_FOUND 20000
+
 /*
  * What is known of a step
  */
@@ -181,7 +185,7 @@ lock_referred(const Change *change, MigrationStep *step, const StepRelation *rel
 		return;
 	rel = relation_open(relation->relid, RowShareLock);
 	nest = migration_enter();
-	arrays = several_arrays(&referred);
+	arrays = several_arrays(&referred, 0, referred.n);
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(rel->rd_rel->relowner,
 						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
@@ -235,7 +239,7 @@ compute_columns(const Change *change, MigrationStep *step, HeapTuple *rows, Heap
 	if (several.n == 0)
 		return;
 	nest = migration_enter();
-	step_execute(step, &options, several_arrays(&several));
+	step_execute(step, &options, several_arrays(&several, 0, several.n));
 	if (SPI_processed != (uint64) several.n)
 		elog(ERROR, "%d rows make " UINT64_FORMAT " keys", several.n, SPI_processed);
 	for (int i = 0; i < change->n; i++)
@@ -392,6 +396,30 @@ add_other_values(const StepRelation *relation, Several *several, const Datum *va
 	memcpy(last, values, relation->npairs * sizeof(Datum));
 }
 
+/*
+ * Adds the items of all rows that some of the related rows belong to.  These can be many more, so
+ * the items are made again as soon as they are too many to be remembered.
+ */
+static void
+add_referring(Change *change, const Referring *what, const Several *several, int first, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(change->found);
+	Referring *by = palloc(sizeof(Referring));
+	int nest = migration_enter();
+
+	*by = *what;
+	by->values = several_arrays(several, first, n);
+	migration_leave(nest);
+	change->refreshes = change_find_referring(change, by, change->refreshes);
+	if (list_length(change->refreshes) >= MOST_FOUND)
+	{
+		change_refresh(change);
+		change->refreshes = NIL;
+		MemoryContextReset(change->found);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 static void
 related_changed(Change *change, MigrationStep *step, const StepRelation *relation,
 				const StepChild *link)
@@ -402,8 +430,6 @@ related_changed(Change *change, MigrationStep *step, const StepRelation *relatio
 	Datum *new = palloc(size);
 	Datum *last = palloc(size);
 	Several several;
-	Referring *by;
-	int nest;
 
 	several_init(&several, relation->npairs, 2 * change->n);
 	for (int i = 0; i < relation->npairs; i++)
@@ -415,13 +441,9 @@ related_changed(Change *change, MigrationStep *step, const StepRelation *relatio
 		if (get_columns(change->new[i], desc, relation, false, new))
 			add_other_values(relation, &several, new, last);
 	}
-	if (several.n == 0)
-		return;
-	by = palloc(sizeof(Referring));
-	nest = migration_enter();
-	*by = (Referring){step, relation, link, several_arrays(&several)};
-	migration_leave(nest);
-	change->refreshes = change_find_referring(change, by, change->refreshes);
+	for (int first = 0; first < several.n; first += FOUND_BY)
+		add_referring(change, &(Referring){step, relation, link}, &several, first,
+					  Min(several.n - first, FOUND_BY));
 }
 
 static void
@@ -467,7 +489,7 @@ step_changed(Change *change, MigrationStep *step)
 	return true;
 }
 
-/* Sets change->refreshes.  False: no step reads the table. */
+/* Sets change->refreshes, as far as they are not made already.  False: no step reads the table. */
 bool
 change_find(Change *change)
 {

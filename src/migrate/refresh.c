@@ -117,7 +117,7 @@ row_values(const StepFollow *follow, const MigrationStep *step, Refresh *const *
 												&several.nulls[k][i]);
 	}
 	several.n = n;
-	return several_arrays(&several);
+	return several_arrays(&several, 0, n);
 }
 
 /* Makes items of one step. */

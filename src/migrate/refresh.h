@@ -18,6 +18,7 @@ typedef struct Change
 	HeapTuple *old; /* of each row; NULL: it is inserted */
 	HeapTuple *new; /* NULL: it is deleted */
 	List *refreshes; /* of Refresh: the items to make again */
+	MemoryContext found; /* of those that related rows have found */
 } Change;
 
 /* An item to make again, known by a row that makes its key. */
@@ -66,7 +67,7 @@ typedef struct Several
 
 /* several.c */
 extern void several_init(Several *several, int ncolumns, int max);
-extern Datum *several_arrays(const Several *several);
+extern Datum *several_arrays(const Several *several, int first, int n);
 extern void step_execute(MigrationStep *step, const SelectOptions *options, Datum *values);
 
 /* changed.c */

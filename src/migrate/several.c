@@ -61,17 +61,17 @@ make_array(Oid type, int n, Datum *values, bool *nulls)
 }
 
 /*
- * Returns an array of each column, of the type that step_array_type() tells.  Called once, between
- * migration_enter() and migration_leave(): values may be printed.
+ * Returns an array of each column, with n of its rows, of the type that step_array_type() tells.
+ * Called once for each row, between migration_enter() and migration_leave(): values may be printed.
  */
 Datum *
-several_arrays(const Several *several)
+several_arrays(const Several *several, int first, int n)
 {
 	Datum *arrays = palloc(Max(several->ncolumns, 1) * sizeof(Datum));
 
 	for (int i = 0; i < several->ncolumns; i++)
 		arrays[i] =
-			make_array(several->types[i], several->n, several->values[i], several->nulls[i]);
+			make_array(several->types[i], n, several->values[i] + first, several->nulls[i] + first);
 	return arrays;
 }
 

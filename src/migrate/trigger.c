@@ -277,6 +277,7 @@ follow(Change *change, Rows *rows, char *name)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool opened = false;
 
+	change->found = AllocSetContextCreate(old, "migration items", ALLOCSET_DEFAULT_SIZES);
 	while (!rows->done)
 	{
 		take_portion(change, rows);
@@ -288,11 +289,13 @@ follow(Change *change, Rows *rows, char *name)
 			follower_calls++;
 			follow_portion(change, name);
 		}
+		MemoryContextReset(change->found);
 		MemoryContextReset(context);
 	}
 	if (opened)
 		relation_close(change->rel, NoLock);
 	MemoryContextSwitchTo(old);
+	MemoryContextDelete(change->found);
 	MemoryContextDelete(context);
 }
 
