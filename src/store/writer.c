@@ -292,7 +292,8 @@ writer_lock(Writer *w, const DynKeyValues *key, LockTupleMode mode)
 			elog(ERROR, "the newest version of a row was replaced while it was locked");
 			return false;
 		case TM_Deleted:
-			forbid_conflict("update");
+			/* the executor's words for a write, and for SELECT … FOR UPDATE */
+			forbid_conflict(w->locks_first ? "delete" : "update");
 			return false;
 		case TM_SelfModified:
 		case TM_Invisible:
