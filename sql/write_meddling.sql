@@ -54,6 +54,14 @@ CREATE TRIGGER meddle AFTER INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECU
 SELECT all_during();
 DROP TRIGGER meddle ON app;
 
+-- a trigger that runs as its owner, for several rows
+CREATE FUNCTION owned() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$ BEGIN RAISE NOTICE '% in %', TG_OP, current_setting('search_path'); RETURN coalesce(NEW, OLD); END $$;
+CREATE TRIGGER owned BEFORE INSERT OR UPDATE OR DELETE ON app FOR EACH ROW EXECUTE FUNCTION owned();
+SELECT dyn_batch_write('app', ARRAY[item(4), item(5), item(6)]);
+SELECT dyn_batch_write('app', ARRAY[item(4, 'v', 'x'), item(5, 'v', 'x')], ARRAY[key(6)]);
+SELECT dyn_transact('[{"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"4"}}}}, {"Put": {"TableName": "app", "Item": {"pk":{"S":"a"},"sk":{"N":"5"}}}}]');
+DROP TRIGGER owned ON app;
+
 -- rows that a default or a check writes are none of the call's
 DELETE FROM app;
 CREATE FUNCTION log() RETURNS int LANGUAGE plpgsql AS $$
@@ -117,4 +125,4 @@ ROLLBACK;
 RESET client_min_messages;
 
 DROP TABLE app, other;
-DROP FUNCTION key, item, put, meddle, during, all_during, log(), checked, tell, transact, all_statements, dropped;
+DROP FUNCTION key, item, put, meddle, during, all_during, log(), checked, tell, transact, all_statements, dropped, owned;

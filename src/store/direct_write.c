@@ -100,6 +100,7 @@ direct_put_many(Writer *w, int n, const DynRow *const *rows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
+		CHECK_FOR_INTERRUPTS();
 		done += put_row(w, rows[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
@@ -251,6 +252,7 @@ direct_insert_many(Writer *w, int n, const DynRow *const *rows, bool *inserted)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
+		CHECK_FOR_INTERRUPTS();
 		inserted[i] = insert_row(w, rows[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);

@@ -17,6 +17,7 @@
 
 #include "access/genam.h"
 #include "catalog/index.h"
+#include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/nodeModifyTable.h"
@@ -131,12 +132,32 @@ rewrites(const StoreStatement *s)
 	return s->table->extras.before_insert || s->table->extras.before_update;
 }
 
+/*
+ * Triggers before rows are called in memory contexts that end with the row.  What their functions keep
+ * from call to call is to live as long as the statement.
+ */
+static void
+look_up_functions(StoreStatement *s)
+{
+	const TriggerDesc *triggers = s->target->ri_TrigDesc;
+
+	for (int i = 0; i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (TRIGGER_FOR_ROW(trigger->tgtype) && TRIGGER_FOR_BEFORE(trigger->tgtype))
+			fmgr_info_cxt(trigger->tgfoid, &s->target->ri_TrigFunctions[i],
+						  s->estate->es_query_cxt);
+	}
+}
+
 static void
 begin_triggers(StoreStatement *s)
 {
 	Oid relid = RelationGetRelid(s->rel);
 	TriggerDesc *triggers = s->target->ri_TrigDesc;
 
+	look_up_functions(s);
 	AfterTriggerBeginQuery();
 	s->captured = MakeTransitionCaptureState(triggers, relid, s->operation);
 	if (s->operation == CMD_INSERT)
