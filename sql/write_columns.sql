@@ -88,7 +88,19 @@ SELECT put(3, 'replaced', 'again');
 SELECT dyn_update('app', key(5), 'SET x = :x', vals => '{":x":{"S":"x"}}');
 SELECT sk, item, needed FROM app ORDER BY sk;
 
+-- a type with a default of its own
+SET client_min_messages = warning;
+CREATE TYPE seven;
+CREATE FUNCTION seven_in(cstring) RETURNS seven LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION seven_out(seven) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE seven (INPUT = seven_in, OUTPUT = seven_out, LIKE = int4, DEFAULT = '7');
+ALTER TABLE app DROP COLUMN needed, ADD COLUMN of_type seven;
+SELECT put(6);
+SELECT sk, of_type FROM app WHERE sk IN (3, 6) ORDER BY sk;
+
 DROP TABLE app;
+DROP TYPE seven CASCADE;
+RESET client_min_messages;
 DROP DOMAIN small;
 DROP SEQUENCE numbers;
 DROP FUNCTION key, put, set_to, change, tell;

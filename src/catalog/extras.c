@@ -135,14 +135,15 @@ read_constraints(Relation rel, DynTable *table)
  */
 
 /*
- * Whether an insert has to compute a column: its default, its expression, or whether a domain takes
- * NULL.  The default of a column that is derived is overwritten, but evaluated.
+ * Whether an insert has to compute a column: its default or that of its type, its expression, or
+ * whether a domain takes NULL.  The default of a column that is derived is overwritten, but evaluated.
  */
 static bool
 is_computed(Form_pg_attribute column, int place)
 {
 	return column->atthasdef || column->attidentity != '\0' || column->attgenerated != '\0' ||
-		   (place < 0 && get_typtype(column->atttypid) == TYPTYPE_DOMAIN);
+		   (place < 0 && (get_typtype(column->atttypid) == TYPTYPE_DOMAIN ||
+						  get_typdefault(column->atttypid) != NULL));
 }
 
 static void
