@@ -41,7 +41,8 @@ dyn_error(int sqlstate, const char *format, ...)
 			break;
 		enlargeStringInfo(&message, needed);
 	}
-	ereport(ERROR, (errcode(sqlstate), errmsg("%s", message.data)));
+	ereport(ERROR,
+			(errcode(sqlstate), errmsg_internal("%s", message.data), errwords("%s", message.data)));
 }
 
 PG_FUNCTION_INFO_V1(dyn_error_name);

@@ -9,6 +9,7 @@
 #define DYNAMO_TABLE_ERRORS_H
 
 #include "ground/compat.h"
+#include "ground/words.h"
 
 #define DYN_ERROR_LIST(X) \
 	X(ERRCODE_DYN_VALIDATION, '0', '0', '1', "ValidationException") \

@@ -11,6 +11,7 @@
  *
  *		compat.h			what differs between PostgreSQL 15, 16, 17 and 18
  *		errors.c			the SQLSTATEs, and errors in the words of DynamoDB
+ *		words.c				what DynamoDB says of an error, beside the extension's own message
  *		settings.c			DynamoDB's limits as settings
  *		attempt.c			steps whose errors undo them alone
  *		invalidate.c		invalidation: one callback for all caches of the library

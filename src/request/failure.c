@@ -2,8 +2,9 @@
  * failure.c
  *	  Errors of requests, in the form that DynamoDB's clients expect.
  *
- * The messages are the extension's own, beginning with a capital letter as DynamoDB's do.  DETAIL
- * is a JSON object where the response has data for the program.
+ * The message is DynamoDB's, as far as it has words for the error, with the extension's own message
+ * as DETAIL.  DETAIL is a JSON object where the response has data for the program; then the own
+ * message is in the context.
  */
 #include "postgres.h"
 
@@ -47,6 +48,37 @@ describe_missing(ErrorData *error)
 	error->detail = pstrdup(DYN_REQUEST_NAME_RULE);
 }
 
+/* Whether DETAIL is data for the program. */
+static bool
+has_data(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DYN_CONDITIONAL_CHECK_FAILED ||
+		   error->sqlerrcode == ERRCODE_DYN_TRANSACTION_CANCELED;
+}
+
+/* Two texts, or the one that there is. */
+static char *
+join(const char *first, const char *separator, const char *second)
+{
+	return second == NULL ? pstrdup(first) : psprintf("%s%s%s", first, separator, second);
+}
+
+/* Say what DynamoDB says.  The extension's own message moves, unless it is the same. */
+static void
+say(ErrorData *error, const char *words)
+{
+	char *own = error->message;
+
+	error->message = pstrdup(words);
+	own[0] = (char) pg_toupper((unsigned char) own[0]);
+	if (strcmp(own, words) == 0)
+		return;
+	if (has_data(error))
+		error->context = join(own, "\n", error->context);
+	else
+		error->detail = join(psprintf("%s.", own), " ", error->detail);
+}
+
 /*
  * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own, and
  * unchanged otherwise.  Called in PG_CATCH(); the context is the one that was current at PG_TRY().
@@ -55,12 +87,16 @@ void
 request_rethrow(MemoryContext context)
 {
 	ErrorData *error;
+	const char *words;
 
 	if (!is_ours(geterrcode()))
 		PG_RE_THROW();
 	error = take_error(context);
+	words = words_of(error);
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		describe_missing(error);
+	else if (words != NULL)
+		say(error, words);
 	error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
 	ReThrowError(error);
 }

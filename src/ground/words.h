@@ -1,0 +1,23 @@
+/*
+ * words.h
+ *	  What DynamoDB says of an error.
+ *
+ *		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+ *						errmsg("invalid key: it lacks attribute \"%s\"", name),
+ *						errwords("The provided key element does not match the schema")));
+ *
+ * An error has two texts, which are written where it is raised.  The message is the extension's own,
+ * and says more; calls of typed functions show it.  Programs compare the words, and requests show
+ * them.  An error without words is one that DynamoDB does not have.
+ */
+#ifndef DYNAMO_TABLE_GROUND_WORDS_H
+#define DYNAMO_TABLE_GROUND_WORDS_H
+
+/* An auxiliary function of ereport(), behind errcode(). */
+#define errwords(...) (words_begin(__func__), words_set(__VA_ARGS__))
+
+extern void words_begin(const char *function);
+extern int words_set(const char *format, ...) pg_attribute_printf(1, 2);
+extern const char *words_of(const ErrorData *error);
+
+#endif
