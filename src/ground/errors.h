@@ -27,7 +27,10 @@
 	X(ERRCODE_DYN_TRIMMED_DATA_ACCESS, '0', '1', '1', "TrimmedDataAccessException") \
 	X(ERRCODE_DYN_EXPIRED_ITERATOR, '0', '1', '2', "ExpiredIteratorException") \
 	X(ERRCODE_DYN_SERIALIZATION, '0', '1', '3', "SerializationException") \
-	X(ERRCODE_DYN_UNKNOWN_OPERATION, '0', '1', '4', "UnknownOperationException")
+	X(ERRCODE_DYN_UNKNOWN_OPERATION, '0', '1', '4', "UnknownOperationException") \
+	X(ERRCODE_DYN_TABLE_NOT_FOUND, '0', '1', '5', "TableNotFoundException") \
+	X(ERRCODE_DYN_ACCESS_DENIED, '0', '1', '6', "AccessDeniedException") \
+	X(ERRCODE_DYN_DUPLICATE_ITEM, '0', '1', '7', "DuplicateItemException")
 
 #define DYN_ERROR_ENUM(symbol, a, b, c, name) symbol = MAKE_SQLSTATE('Y', 'D', a, b, c),
 enum DynErrorCode
