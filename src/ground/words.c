@@ -56,6 +56,17 @@ words_set(const char *format, ...)
 	return 0; /* as all auxiliary functions of ereport() */
 }
 
+/* The same for words as they are.  NULL: the error has none, whatever the last one had. */
+int
+words_set_if(const char *words)
+{
+	if (words == NULL)
+		last.function = NULL;
+	else
+		words_set("%s", words);
+	return 0;
+}
+
 /*
  * The words of an error that has just been caught, valid until another one is raised, or NULL if it
  * has none.

@@ -16,8 +16,12 @@
 /* An auxiliary function of ereport(), behind errcode(). */
 #define errwords(...) (words_begin(__func__), words_set(__VA_ARGS__))
 
+/* The same where there may be none: words is NULL then. */
+#define errwords_if(words) (words_begin(__func__), words_set_if(words))
+
 extern void words_begin(const char *function);
 extern int words_set(const char *format, ...) pg_attribute_printf(1, 2);
+extern int words_set_if(const char *words);
 extern const char *words_of(const ErrorData *error);
 
 #endif

@@ -38,6 +38,7 @@
  *		parse.c		from JSON text to values
  *		print.c		from values to JSON text
  *		reader.c	JSON around items: requests, and lists of actions
+ *		token.c		what DynamoDB says of JSON of a wrong type
  *		validate.c	whether bytes from outside are a value
  *		io.c		input and output functions of the types
  *		json.c		casts from and to json and jsonb

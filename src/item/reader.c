@@ -14,6 +14,7 @@
 
 #include "ground/errors.h"
 #include "item/reader.h"
+#include "item/token.h"
 
 static int
 character_at(const JsonReader *reader, const char *at)
@@ -30,28 +31,74 @@ json_reader_path(const JsonReader *reader)
 	initStringInfo(&path);
 	for (int i = 0; i < reader->depth; i++)
 	{
-		if (reader->members[i].data == NULL)
+		const JsonLevel *level = &reader->levels[i];
+
+		if (level->kind == JSON_LIST && level->count > 0)
+			appendStringInfoString(&path, "[]");
+		if (level->member.data == NULL)
 			continue;
-		if (path.len > 0 && reader->members[i].data[0] != '[')
+		if (path.len > 0)
 			appendStringInfoChar(&path, '.');
-		item_quote(&path, reader->members[i]);
+		item_quote(&path, level->member);
 	}
 	return path.data;
 }
 
+/* A name in a path, cut where it is longer than any name of the API. */
+static void
+append_name(StringInfo path, ItemSpan name, bool lower)
+{
+	int start = path->len;
+
+	name.len = (uint32) pg_mbcliplen(name.data, (int) name.len, 255);
+	item_quote(path, name);
+	if (lower)
+		path->data[start] = (char) pg_tolower((unsigned char) path->data[start]);
+}
+
+/* The same as DynamoDB has it, as "transactItems.1.member.put.key". */
+char *
+json_reader_api_path(const JsonReader *reader)
+{
+	StringInfoData path;
+
+	initStringInfo(&path);
+	for (int i = 0; i < reader->depth; i++)
+	{
+		const JsonLevel *level = &reader->levels[i];
+
+		if (level->kind == JSON_LIST && level->count > 0)
+			appendStringInfo(&path, ".%d.member", level->count);
+		if (level->member.data == NULL)
+			continue;
+		if (path.len > 0)
+			appendStringInfoChar(&path, '.');
+		append_name(&path, level->member, level->kind == JSON_STRUCTURE);
+		if (level->kind == JSON_MAP)
+			appendStringInfoString(&path, ".member");
+	}
+	return path.data;
+}
+
+/* The words are those of DynamoDB, or NULL. */
 pg_noreturn static void
-fail(const JsonReader *reader, const char *message)
+fail_in_words(const JsonReader *reader, const char *message, const char *words)
 {
 	const JsonLexContext *lex = reader->lex;
 	const char *at = lex->token_start != NULL ? lex->token_start : lex->token_terminator;
 	char *path = json_reader_path(reader);
 
-	if (*path != '\0')
-		ereport(ERROR,
-				(errcode(reader->sqlerrcode), errmsg("invalid %s: %s", reader->what, message),
-				 errdetail("At character %d, in \"%s\".", character_at(reader, at), path)));
 	ereport(ERROR, (errcode(reader->sqlerrcode), errmsg("invalid %s: %s", reader->what, message),
-					errdetail("At character %d.", character_at(reader, at))));
+					*path != '\0'
+						? errdetail("At character %d, in \"%s\".", character_at(reader, at), path)
+						: errdetail("At character %d.", character_at(reader, at)),
+					errwords_if(words)));
+}
+
+pg_noreturn static void
+fail(const JsonReader *reader, const char *message)
+{
+	fail_in_words(reader, message, NULL);
 }
 
 static void
@@ -67,11 +114,31 @@ at(const JsonReader *reader, JsonTokenType type)
 	return reader->lex->token_type == type;
 }
 
+/* The token that has to come, or else the text is no JSON. */
 static void
-expect(JsonReader *reader, JsonTokenType type, const char *what)
+expect(JsonReader *reader, JsonTokenType type)
 {
 	if (!at(reader, type))
-		fail(reader, at(reader, JSON_TOKEN_END) ? "malformed JSON" : what);
+		fail(reader, "malformed JSON");
+}
+
+/* The first token of a value, which has to be of a type. */
+static void
+expect_value(JsonReader *reader, JsonTokenType type, TokenExpected expected, const char *problem)
+{
+	if (at(reader, JSON_TOKEN_END))
+		fail(reader, "malformed JSON");
+	if (!at(reader, type))
+		fail_in_words(reader, problem, token_words(reader->lex, expected));
+}
+
+/* A structure in a list or a map is told apart from one that is a member. */
+static TokenExpected
+expected_object(const JsonReader *reader)
+{
+	return reader->depth > 0 && reader->levels[reader->depth - 1].kind != JSON_STRUCTURE
+			   ? TOKEN_VALUE
+			   : TOKEN_MAP;
 }
 
 /*
@@ -85,6 +152,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->what = what;
 	reader->sqlerrcode = sqlerrcode;
 	reader->depth = 0;
+	reader->problems = NULL;
 	advance(reader);
 }
 
@@ -113,7 +181,7 @@ json_reader_init_argument(JsonReader *reader, const text *json, const char *what
 void
 json_reader_done(JsonReader *reader)
 {
-	expect(reader, JSON_TOKEN_END, "malformed JSON");
+	expect(reader, JSON_TOKEN_END);
 }
 
 /*
@@ -121,13 +189,12 @@ json_reader_done(JsonReader *reader)
  */
 
 static void
-enter(JsonReader *reader)
+enter(JsonReader *reader, JsonLevelKind kind)
 {
 	/* callers read known members only, which are never nested that deep */
 	if (reader->depth == JSON_READER_DEPTH)
 		elog(ERROR, "JSON is read too deep");
-	reader->first[reader->depth] = true;
-	reader->members[reader->depth++] = (ItemSpan){NULL, 0};
+	reader->levels[reader->depth++] = (JsonLevel){kind};
 	advance(reader);
 }
 
@@ -135,29 +202,39 @@ enter(JsonReader *reader)
 static bool
 more(JsonReader *reader, JsonTokenType end)
 {
-	bool first = reader->first[reader->depth - 1];
+	JsonLevel *level = &reader->levels[reader->depth - 1];
 
-	reader->members[reader->depth - 1] = (ItemSpan){NULL, 0};
-	reader->first[reader->depth - 1] = false;
+	level->member = (ItemSpan){NULL, 0};
 	if (at(reader, end))
 	{
 		reader->depth--;
 		advance(reader);
 		return false;
 	}
-	if (first)
+	if (level->count++ == 0)
 		return true;
-	expect(reader, JSON_TOKEN_COMMA, "malformed JSON");
+	expect(reader, JSON_TOKEN_COMMA);
 	advance(reader);
 	return true;
 }
 
-/* Enters the object that comes next.  Raises ERRCODE_DYN_SERIALIZATION if another value comes. */
+/*
+ * Enters the object that comes next, whose members have fixed names.  Raises
+ * ERRCODE_DYN_SERIALIZATION if another value comes.
+ */
 void
 json_read_object(JsonReader *reader)
 {
-	expect(reader, JSON_TOKEN_OBJECT_START, "expected an object");
-	enter(reader);
+	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
+	enter(reader, JSON_STRUCTURE);
+}
+
+/* The same for an object whose members have any names. */
+void
+json_read_map(JsonReader *reader)
+{
+	expect_value(reader, JSON_TOKEN_OBJECT_START, TOKEN_MAP, "expected an object");
+	enter(reader, JSON_MAP);
 }
 
 /*
@@ -169,9 +246,10 @@ json_read_member(JsonReader *reader, ItemSpan *name)
 {
 	if (!more(reader, JSON_TOKEN_OBJECT_END))
 		return false;
+	expect(reader, JSON_TOKEN_STRING);
 	*name = json_read_string(reader);
-	reader->members[reader->depth - 1] = *name;
-	expect(reader, JSON_TOKEN_COLON, "malformed JSON");
+	reader->levels[reader->depth - 1].member = *name;
+	expect(reader, JSON_TOKEN_COLON);
 	advance(reader);
 	return true;
 }
@@ -180,8 +258,8 @@ json_read_member(JsonReader *reader, ItemSpan *name)
 void
 json_read_array(JsonReader *reader)
 {
-	expect(reader, JSON_TOKEN_ARRAY_START, "expected an array");
-	enter(reader);
+	expect_value(reader, JSON_TOKEN_ARRAY_START, TOKEN_LIST, "expected an array");
+	enter(reader, JSON_LIST);
 }
 
 /*
@@ -191,10 +269,7 @@ json_read_array(JsonReader *reader)
 bool
 json_read_element(JsonReader *reader)
 {
-	if (!more(reader, JSON_TOKEN_ARRAY_END))
-		return false;
-	reader->members[reader->depth - 1] = (ItemSpan){"[]", 2};
-	return true;
+	return more(reader, JSON_TOKEN_ARRAY_END);
 }
 
 /*
@@ -217,7 +292,7 @@ json_read_string(JsonReader *reader)
 {
 	ItemSpan string;
 
-	expect(reader, JSON_TOKEN_STRING, "expected a string");
+	expect_value(reader, JSON_TOKEN_STRING, TOKEN_STRING, "expected a string");
 	string = item_parse_string(reader->lex);
 	advance(reader);
 	return string;
@@ -230,23 +305,19 @@ json_read_bool(JsonReader *reader)
 	bool value = at(reader, JSON_TOKEN_TRUE);
 
 	if (!value)
-		expect(reader, JSON_TOKEN_FALSE, "expected true or false");
+		expect_value(reader, JSON_TOKEN_FALSE, TOKEN_BOOLEAN, "expected true or false");
 	advance(reader);
 	return value;
 }
 
-/*
- * Reads an integer.  Raises ERRCODE_DYN_SERIALIZATION if another value comes, or a number that has
- * a fraction or exponent or is out of range for int64.
- */
-int64
-json_read_integer(JsonReader *reader)
+static int64
+read_integer(JsonReader *reader, TokenExpected expected)
 {
 	char *token;
 	char *end;
 	int64 value;
 
-	expect(reader, JSON_TOKEN_NUMBER, "expected an integer");
+	expect_value(reader, JSON_TOKEN_NUMBER, expected, "expected an integer");
 	token = pnstrdup(reader->lex->token_start,
 					 reader->lex->token_terminator - reader->lex->token_start);
 	errno = 0;
@@ -258,13 +329,30 @@ json_read_integer(JsonReader *reader)
 	return value;
 }
 
+/*
+ * Reads an integer.  Raises ERRCODE_DYN_SERIALIZATION if another value comes, or a number that has
+ * a fraction or exponent or is out of range for int64.
+ */
+int64
+json_read_integer(JsonReader *reader)
+{
+	return read_integer(reader, TOKEN_INTEGER);
+}
+
+/* The same; only DynamoDB's word for another value differs. */
+int64
+json_read_long(JsonReader *reader)
+{
+	return read_integer(reader, TOKEN_LONG);
+}
+
 /* Errors in the item are those of dyn_item's input. */
 DynItem *
 json_read_item(JsonReader *reader, ItemSyntax syntax)
 {
 	DynItem *item;
 
-	expect(reader, JSON_TOKEN_OBJECT_START, "expected an object");
+	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
 	item = item_parse_here(reader->lex, syntax);
 	advance(reader);
 	return item;
@@ -281,7 +369,7 @@ json_read_names(JsonReader *reader)
 	uint32 n = 0;
 
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
-	for (json_read_object(reader); json_read_member(reader, &name);)
+	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		ItemSpan value = json_read_string(reader);
 

@@ -19,14 +19,30 @@
 
 #define JSON_READER_DEPTH 8 /* objects and arrays around items */
 
+/* What an object or array is: a map's members have names that are data. */
+typedef enum JsonLevelKind
+{
+	JSON_STRUCTURE,
+	JSON_MAP,
+	JSON_LIST
+} JsonLevelKind;
+
+/* An object or array that is being read. */
+typedef struct JsonLevel
+{
+	JsonLevelKind kind;
+	int count; /* of members or elements that were begun */
+	ItemSpan member; /* the one of an object that is being read; no data: none */
+} JsonLevel;
+
 typedef struct JsonReader
 {
 	struct JsonLexContext *lex;
 	const char *what; /* it is, for messages */
 	int sqlerrcode; /* of errors */
 	int depth;
-	bool first[JSON_READER_DEPTH]; /* nothing has been read in this object or array */
-	ItemSpan members[JSON_READER_DEPTH]; /* the member that is being read, for messages */
+	JsonLevel levels[JSON_READER_DEPTH];
+	struct RequestProblems *problems; /* of src/request/members.c; NULL: of no request */
 } JsonReader;
 
 extern void json_reader_begin(JsonReader *reader, const char *json, int len, const char *what,
@@ -37,6 +53,7 @@ extern void json_reader_done(JsonReader *reader);
 
 /* Objects and arrays: go in, then on, until there is no more and they are left. */
 extern void json_read_object(JsonReader *reader);
+extern void json_read_map(JsonReader *reader);
 extern bool json_read_member(JsonReader *reader, ItemSpan *name);
 extern void json_read_array(JsonReader *reader);
 extern bool json_read_element(JsonReader *reader);
@@ -46,11 +63,13 @@ extern bool json_read_null(JsonReader *reader); /* false: it is another value, a
 extern ItemSpan json_read_string(JsonReader *reader);
 extern bool json_read_bool(JsonReader *reader);
 extern int64 json_read_integer(JsonReader *reader);
+extern int64 json_read_long(JsonReader *reader);
 extern DynItem *json_read_item(JsonReader *reader, ItemSyntax syntax);
 extern Jsonb *json_read_names(JsonReader *reader);
 extern void json_skip(JsonReader *reader);
 extern ItemSpan json_read_raw(JsonReader *reader);
 
 extern char *json_reader_path(const JsonReader *reader);
+extern char *json_reader_api_path(const JsonReader *reader);
 
 #endif

@@ -94,7 +94,7 @@ read_get_tables(JsonReader *reader, void *to)
 	List **tables = to;
 	ItemSpan name;
 
-	for (json_read_object(reader); json_read_member(reader, &name);)
+	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		GetTable *table = palloc0(sizeof(GetTable));
 
@@ -294,7 +294,7 @@ read_write_tables(JsonReader *reader, void *to)
 	List **tables = to;
 	ItemSpan name;
 
-	for (json_read_object(reader); json_read_member(reader, &name);)
+	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		WriteTable *table = palloc0(sizeof(WriteTable));
 

@@ -81,7 +81,7 @@ read_attributes(JsonReader *reader, const RequestMember *members, int n, LegacyL
 	ItemSpan name;
 
 	to->given = true;
-	for (json_read_object(reader); json_read_member(reader, &name);)
+	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		LegacyAttribute *attribute = palloc0(sizeof(LegacyAttribute));
 
