@@ -63,13 +63,38 @@ SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "K
 	"GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "N"}}}]}]}')$$);
 SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
 	"GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeyAttributes": {"PartitionKey": {"AttributeName": "q", "AttributeType": "N"}}, "Projection": {"ProjectionType": "SOME"}}]}]}')$$);
-SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
-	"TableData": [{"p": {"S": "1"}}, {"p": {"N": "2"}}]}]}')$$);
-SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}},
-	"TableData": [{"p": "plain"}]}]}')$$);
+SELECT * FROM why($$dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}, "TableData": {}}]}')$$);
 SELECT count(*) FROM pg_class WHERE relname = 'abc';
 -- a sort key alone
 SELECT dyn_import_workbench('{"DataModel": [{"TableName": "abc", "KeyAttributes": {"SortKey": {"AttributeName": "s", "AttributeType": "S"}}}]}');
+
+-- what Workbench writes inside M: plain JSON, M twice, DynamoDB JSON, and all of these; what may be read as DynamoDB JSON is
+SELECT $model${"DataModel": [{"TableName": "inside", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}, "TableData": [
+	{"p": {"S": "plain"}, "v": {"M": {"name": "Ann \u0041\"", "n": 1.50, "big": 12345678901234567890123456789012345678, "yes": true, "none": null, "list": [1, "a", {"b": []}], "map": {"x": {}}}}},
+	{"p": {"S": "doubled"}, "v": {"M": {"M": {"a": {"S": "b"}, "n": {"N": "1"}}}}, "empty": {"M": {"M": {}}}, "both": {"M": {"M": {"a": "plain"}}}, "thrice": {"M": {"M": {"M": {"a": {"S": "b"}}}}}},
+	{"p": {"S": "typed"}, "v": {"M": {"M": {"S": "an attribute M"}}}, "w": {"M": {"M": {"M": {"M": {"S": "two of them"}}}}}, "x": {"M": {"S": {"S": "S"}, "L": {"L": [{"M": {}}]}}}},
+	{"p": {"S": "mixed"}, "v": {"M": {"a": {"S": "typed"}, "b": "plain", "c": {"M": {"d": 1, "e": {"NS": ["1", "2"]}}}, "S": "plain"}}, "l": {"L": [{"M": {"a": 1}}, 2, {"M": {"M": {"a": {"L": [3]}}}}]}}]}]}$model$ AS inside \gset
+SELECT * FROM dyn_import_workbench(:'inside');
+SELECT item FROM inside ORDER BY p;
+
+-- bad items are skipped, and named by table, facet and key
+SELECT $model${"DataModel": [{"TableName": "skipped", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}, "SortKey": {"AttributeName": "s", "AttributeType": "N"}},
+	"GlobalSecondaryIndexes": [{"IndexName": "GSI", "KeyAttributes": {"PartitionKey": {"AttributeName": "g", "AttributeType": "S"}}}],
+	"TableFacets": [{"TableData": [{"p": {"S": "f"}, "s": {"N": "1"}}, {"p": {"S": "f"}, "s": {"N": "one"}}], "FacetName": "fa\u0000\"cet"}, {"FacetName": "other", "TableData": [{"p": {"S": "o"}, "g": {"S": "x"}}]}],
+	"TableData": [{"p": {"S": "1"}, "s": {"N": "1"}}, {"p": {"N": "2"}, "s" : {"N": "1"}}, {"p": "plain", "s": 1}, 5, [], {}, {"p": {"S": "e\u001b[31m\n"}, "s": [ 1,
+		{"a" : 2} ]}, {"p": {"S": "3"}, "s": {"N": "1"}, "g": {"S": ""}}, {"p": {"S": "4"}, "p": {"S": "5"}, "s": {"N": "1"}}, {"p": {"S": "4"}, "s": {"N": "1"}, "m": {"M": {"a": 1, "a": 2}}},
+		{"p": {"S": "6"}, "s": {"N": "1"}, "m": {"M": {"": 1}}}, {"p": {"S": "7"}, "s": {"N": "1"}, "m": {"M": {"n": 1e200}}}, {"p": {"S": "\ud800"}, "s": {"N": "2"}}, {"p": {"S": "8"}, "s": {"N": "1"}, "m": {"M": {"a": 1, "n": {"N": 5}}}}, {"p": {"S": "2"}, "s": {"N": "1"}}]}]}$model$ AS skipped \gset
+SELECT * FROM dyn_import_workbench(:'skipped');
+SELECT item FROM skipped ORDER BY p, s;
+\set SHOW_CONTEXT errors
+SELECT dyn_import_workbench(format('{"DataModel": [{"TableName": "long", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}, "TableData": [{"p": {"S": "%s"}, "n": 1}, {"p": {"S": "deep"}, "v": {"M": %s1%s}}, {"p": {"S": "deep"}, "v": {"M": %s1%s}}]}]}',
+	repeat('é', 2000), repeat('{"M":', 5000), repeat('}', 5000), repeat('{"a":', 5000), repeat('}', 5000)));
+\set SHOW_CONTEXT never
+-- without data nothing of it is looked at
+SELECT dyn_drop_table(t) FROM unnest('{skipped,inside,long}'::text[]) t;
+SELECT * FROM dyn_import_workbench(:'skipped', false);
+SELECT count(*) FROM skipped;
+SELECT * FROM dyn_import_workbench('{"DataModel": [{"TableName": "bare", "KeyAttributes": {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}, "TableData": 5, "TableFacets": [{"FacetName": "f", "TableData": "x"}]}]}', false);
 
 -- whoever may not create tables creates none
 CREATE ROLE transfer_nobody;

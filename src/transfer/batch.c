@@ -81,7 +81,10 @@ tell_error(Transfer *transfer, int64 line, ErrorData *error)
 		error->message = psprintf("%s " INT64_FORMAT ": %s", transfer->unit, line, error->message);
 		ReThrowError(error);
 	}
-	note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
+	if (transfer->report != NULL)
+		transfer->report(transfer->report_arg, line, error);
+	else
+		note_error(transfer, line, error->sqlerrcode, error->message, error->detail);
 }
 
 /*

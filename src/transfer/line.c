@@ -8,10 +8,10 @@
  */
 #include "postgres.h"
 
-#include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
 
 #include "ground/errors.h"
+#include "transfer/token.h"
 #include "transfer/transfer.h"
 
 /* Members around items. */
@@ -27,12 +27,6 @@ fail(const JsonLexContext *lex, const char *message)
 							  pg_mbstrlen_with_len(lex->input, (int) (at - lex->input)) + 1)));
 }
 
-static bool
-at(const JsonLexContext *lex, JsonTokenType type)
-{
-	return lex->token_type == type;
-}
-
 static void
 advance(JsonLexContext *lex)
 {
@@ -43,7 +37,7 @@ advance(JsonLexContext *lex)
 static void
 expect(JsonLexContext *lex, JsonTokenType type)
 {
-	if (!at(lex, type))
+	if (!token_at(lex, type))
 		fail(lex, "malformed JSON");
 	advance(lex);
 }
@@ -51,15 +45,6 @@ expect(JsonLexContext *lex, JsonTokenType type)
 /*
  * Which of the two
  */
-
-static bool
-token_is(const JsonLexContext *lex, const char *name)
-{
-	Size len = strlen(name);
-
-	return at(lex, JSON_TOKEN_STRING) && lex->token_terminator - lex->token_start == len + 2 &&
-		   memcmp(lex->token_start + 1, name, len) == 0;
-}
 
 static bool
 is_member(const JsonLexContext *lex)
@@ -70,13 +55,6 @@ is_member(const JsonLexContext *lex)
 			return true;
 	}
 	return false;
-}
-
-/* Reads the next token; false if there is none, which the parser of items reports. */
-static bool
-step(JsonLexContext *lex)
-{
-	return json_lex(lex) == JSON_SUCCESS && !at(lex, JSON_TOKEN_END);
 }
 
 /*
@@ -91,24 +69,24 @@ has_item_inside(const char *line, int len)
 	JsonLexContext *lex = make_json_lexer(line, len);
 	bool inside = true;
 
-	if (!step(lex) || !at(lex, JSON_TOKEN_OBJECT_START) || !step(lex) || !is_member(lex))
+	if (!token_next(lex) || !token_at(lex, JSON_TOKEN_OBJECT_START) || !token_next(lex) ||
+		!is_member(lex))
 		return false;
-	if (!step(lex) || !at(lex, JSON_TOKEN_COLON) || !step(lex))
+	if (!token_next(lex) || !token_at(lex, JSON_TOKEN_COLON) || !token_next(lex))
 		return false;
 	/* the value in "Metadata" and what is malformed may be anything */
-	for (; at(lex, JSON_TOKEN_OBJECT_START); inside = !inside)
+	for (; token_at(lex, JSON_TOKEN_OBJECT_START); inside = !inside)
 	{
 		ItemSpan name;
 		bool map;
 
-		if (!step(lex) || !at(lex, JSON_TOKEN_STRING))
+		if (!token_next(lex) || !token_at(lex, JSON_TOKEN_STRING))
 			return inside;
 		map = token_is(lex, "M");
-		name = (ItemSpan){lex->token_start + 1,
-						  (uint32) (lex->token_terminator - lex->token_start - 2)};
-		if (!step(lex) || !at(lex, JSON_TOKEN_COLON) || !step(lex))
+		name = token_inner(lex);
+		if (!token_next(lex) || !token_at(lex, JSON_TOKEN_COLON) || !token_next(lex))
 			return inside;
-		if (!at(lex, JSON_TOKEN_OBJECT_START))
+		if (!token_at(lex, JSON_TOKEN_OBJECT_START))
 			return item_type_from_code(name) != 0 ? !inside : inside;
 		if (!map)
 			return inside;
@@ -123,18 +101,9 @@ has_item_inside(const char *line, int len)
 static void
 skip_value(JsonLexContext *lex)
 {
-	int depth = 0;
-
-	do
-	{
-		if (at(lex, JSON_TOKEN_OBJECT_START) || at(lex, JSON_TOKEN_ARRAY_START))
-			depth++;
-		else if (at(lex, JSON_TOKEN_OBJECT_END) || at(lex, JSON_TOKEN_ARRAY_END))
-			depth--;
-		else if (at(lex, JSON_TOKEN_END))
-			fail(lex, "malformed JSON");
-		advance(lex);
-	} while (depth > 0);
+	if (!token_skip_value(lex))
+		fail(lex, "malformed JSON");
+	advance(lex);
 }
 
 static DynItem *
@@ -142,7 +111,7 @@ read_item(JsonLexContext *lex)
 {
 	DynItem *item;
 
-	if (!at(lex, JSON_TOKEN_OBJECT_START))
+	if (!token_at(lex, JSON_TOKEN_OBJECT_START))
 		fail(lex, "an item must be a JSON object");
 	item = item_parse_here(lex, ITEM_SYNTAX_ITEM);
 	advance(lex);
@@ -187,12 +156,12 @@ read_inside(const char *line, int len, DynItem **item)
 	for (;;)
 	{
 		read_member(lex, &inside);
-		if (!at(lex, JSON_TOKEN_COMMA))
+		if (!token_at(lex, JSON_TOKEN_COMMA))
 			break;
 		advance(lex);
 	}
 	expect(lex, JSON_TOKEN_OBJECT_END);
-	if (!at(lex, JSON_TOKEN_END))
+	if (!token_at(lex, JSON_TOKEN_END))
 		fail(lex, "malformed JSON");
 	if (inside.item != NULL && (inside.keys != NULL || inside.new != NULL))
 		fail(lex, "it has both an item and a change");

@@ -11,6 +11,8 @@
  *		batch.c		lines of an import, written in batches
  *		export.c	dyn_export(): items as lines
  *		workbench.c	dyn_import_workbench(): models of NoSQL Workbench
+ *		sample.c	items of a model, as Workbench writes them
+ *		token.h		tokens of JSON: what the lexer is at
  */
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H
@@ -49,6 +51,9 @@ typedef enum TransferConflict
 
 typedef struct TransferEntry TransferEntry;
 
+/* Is told of a line that was skipped. */
+typedef void (*TransferReport)(void *arg, int64 line, const ErrorData *error);
+
 /*
  * An import.  Lines are taken in, and written in batches, each in the order of the keys.  What
  * comes out is as if they had been written one after the other.
@@ -57,6 +62,8 @@ typedef struct Transfer
 {
 	TransferConflict on_conflict;
 	bool skip; /* lines that cannot be written */
+	TransferReport report; /* of these, instead of a list of errors; or NULL */
+	void *report_arg;
 	const char *unit; /* what is counted: "line", "row" */
 	/* of the transaction */
 	Relation rel;
@@ -88,5 +95,12 @@ extern void transfer_take(Transfer *transfer, const char *line, int len);
 extern void transfer_take_item(Transfer *transfer, DynItem *item);
 extern void transfer_blank(Transfer *transfer);
 extern void transfer_write(Transfer *transfer);
+
+/*
+ * sample.c
+ */
+
+extern ErrorData *transfer_read_sample(ItemSpan json, DynItem **item);
+extern void transfer_print_sample_key(ItemSpan json, const DynTable *table, StringInfo out);
 
 #endif

@@ -36,13 +36,20 @@ typedef struct ModelIndex
 	List *included; /* of ItemSpan * */
 } ModelIndex;
 
+typedef struct ModelItem
+{
+	ItemSpan json;
+	ItemSpan facet; /* its name; of length 0: the item is the table's */
+	int number; /* from 1, there */
+} ModelItem;
+
 typedef struct ModelTable
 {
 	ItemSpan name;
 	ModelKeys keys;
 	List *global; /* of ModelIndex */
 	List *local;
-	List *facet_items; /* of DynItem: facets show items of the table, or all there are */
+	List *facet_items; /* of ModelItem: facets show items of the table, or all there are */
 	List *items;
 	StringInfoData facets; /* their names */
 	ItemSpan billing;
@@ -137,32 +144,51 @@ read_indexes(JsonReader *reader)
 	return indexes;
 }
 
+/* The text of the items, which are read when there is a table to put them in. */
 static List *
-read_items(JsonReader *reader, List *items)
+read_items(JsonReader *reader, ItemSpan facet, List *items)
 {
+	int number = 0;
+
 	for (json_read_array(reader); json_read_element(reader);)
-		items = lappend(items, json_read_item(reader, ITEM_SYNTAX_ITEM));
+	{
+		ModelItem *item = palloc(sizeof(ModelItem));
+
+		*item = (ModelItem){json_read_raw(reader), facet, ++number};
+		items = lappend(items, item);
+	}
 	return items;
 }
 
+/* The name may stand behind the data. */
 static void
-read_facets(JsonReader *reader, ModelTable *table)
+read_facet(JsonReader *reader, ModelTable *table, bool data)
+{
+	int before = list_length(table->facet_items);
+	ItemSpan facet = {"", 0};
+	ItemSpan name;
+
+	for (json_read_object(reader); json_read_member(reader, &name);)
+	{
+		if (item_span_is(name, "FacetName"))
+			facet = json_read_string(reader);
+		else if (data && item_span_is(name, "TableData"))
+			table->facet_items = read_items(reader, facet, table->facet_items);
+		else
+			json_skip(reader);
+	}
+	for (int i = before; i < list_length(table->facet_items); i++)
+		((ModelItem *) list_nth(table->facet_items, i))->facet = facet;
+	if (facet.len > 0)
+		appendStringInfo(&table->facets, "%s\"%s\"", table->facets.len > 0 ? ", " : "",
+						 item_quoted(facet));
+}
+
+static void
+read_facets(JsonReader *reader, ModelTable *table, bool data)
 {
 	for (json_read_array(reader); json_read_element(reader);)
-	{
-		ItemSpan name;
-
-		for (json_read_object(reader); json_read_member(reader, &name);)
-		{
-			if (item_span_is(name, "FacetName"))
-				appendStringInfo(&table->facets, "%s\"%s\"", table->facets.len > 0 ? ", " : "",
-								 item_quoted(json_read_string(reader)));
-			else if (item_span_is(name, "TableData"))
-				table->facet_items = read_items(reader, table->facet_items);
-			else
-				json_skip(reader);
-		}
-	}
+		read_facet(reader, table, data);
 }
 
 /* {"ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":5}, …} */
@@ -185,7 +211,7 @@ read_capacity(JsonReader *reader, ModelTable *table)
 }
 
 static void
-read_table_member(JsonReader *reader, ItemSpan name, ModelTable *table)
+read_table_member(JsonReader *reader, ItemSpan name, ModelTable *table, bool data)
 {
 	if (item_span_is(name, "TableName"))
 		table->name = json_read_string(reader);
@@ -196,9 +222,9 @@ read_table_member(JsonReader *reader, ItemSpan name, ModelTable *table)
 	else if (item_span_is(name, "LocalSecondaryIndexes"))
 		table->local = read_indexes(reader);
 	else if (item_span_is(name, "TableFacets"))
-		read_facets(reader, table);
-	else if (item_span_is(name, "TableData"))
-		table->items = read_items(reader, table->items);
+		read_facets(reader, table, data);
+	else if (data && item_span_is(name, "TableData"))
+		table->items = read_items(reader, (ItemSpan){"", 0}, table->items);
 	else if (item_span_is(name, "BillingMode"))
 		table->billing = json_read_string(reader);
 	else if (item_span_is(name, "ProvisionedCapacitySettings"))
@@ -208,7 +234,7 @@ read_table_member(JsonReader *reader, ItemSpan name, ModelTable *table)
 }
 
 static List *
-read_tables(JsonReader *reader)
+read_tables(JsonReader *reader, bool data)
 {
 	List *tables = NIL;
 
@@ -219,7 +245,7 @@ read_tables(JsonReader *reader)
 
 		initStringInfo(&table->facets);
 		for (json_read_object(reader); json_read_member(reader, &name);)
-			read_table_member(reader, name, table);
+			read_table_member(reader, name, table, data);
 		if (table->name.len == 0)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("a table of the model has no \"TableName\"")));
@@ -228,8 +254,9 @@ read_tables(JsonReader *reader)
 	return tables;
 }
 
+/* Without data, what holds items is passed over like what is not known. */
 static List *
-read_model(text *model)
+read_model(text *model, bool data)
 {
 	List *tables = NIL;
 	bool found = false;
@@ -241,7 +268,7 @@ read_model(text *model)
 	{
 		found |= item_span_is(name, "DataModel");
 		if (item_span_is(name, "DataModel"))
-			tables = read_tables(&reader);
+			tables = read_tables(&reader, data);
 		else
 			json_skip(&reader);
 	}
@@ -378,29 +405,75 @@ create_table(const ModelTable *table, ItemSpan name)
  * Data
  */
 
-static void
-take_items(Transfer *transfer, List *items)
+/* The items of a table on their way into it. */
+typedef struct Samples
 {
-	ListCell *cell;
+	ItemSpan table; /* the model's name of it */
+	Transfer transfer;
+	List *items; /* of ModelItem; the number of one counts from 1 */
+	MemoryContext transient; /* of an item */
+} Samples;
 
-	foreach (cell, items)
-		transfer_take_item(transfer, lfirst(cell));
+static void
+warn(void *arg, int64 line, const ErrorData *error)
+{
+	const Samples *samples = arg;
+	const ModelItem *item = list_nth(samples->items, (int) line - 1);
+	const char *where = "";
+	StringInfoData key;
+
+	initStringInfo(&key);
+	transfer_print_sample_key(item->json, samples->transfer.table, &key);
+	if (item->facet.len > 0)
+		where = psprintf(", facet \"%s\"", item_quoted(item->facet));
+	ereport(WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("item %d of table \"%s\"%s, with key {%s}, is skipped: %s", item->number,
+					item_quoted(samples->table), where, key.data, error->message),
+			 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0));
+}
+
+static void
+take_sample(Samples *samples, const ModelItem *sample)
+{
+	MemoryContext old = MemoryContextSwitchTo(samples->transient);
+	DynItem *item;
+	ErrorData *error = transfer_read_sample(sample->json, &item);
+
+	if (error == NULL)
+		transfer_take_item(&samples->transfer, item);
+	else
+	{
+		transfer_blank(&samples->transfer);
+		warn(samples, samples->transfer.line, error);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(samples->transient);
 }
 
 /* What the table itself has counts more than what a facet shows of it. */
 static int64
 put_items(const ModelTable *table, ItemSpan name)
 {
-	Transfer transfer = {.on_conflict = TRANSFER_REPLACE};
+	Samples samples = {.table = table->name,
+					   .items = list_concat_copy(table->facet_items, table->items)};
+	Transfer *transfer = &samples.transfer;
+	ListCell *cell;
 
-	transfer_begin(&transfer, "item",
-				   Max(list_length(table->facet_items) + list_length(table->items), 1));
-	transfer.rel = dyn_table_find(name, RowExclusiveLock, &transfer.table);
-	take_items(&transfer, table->facet_items);
-	take_items(&transfer, table->items);
-	transfer_write(&transfer);
-	relation_close(transfer.rel, NoLock);
-	return transfer.written - transfer.superseded;
+	*transfer = (Transfer){
+		.on_conflict = TRANSFER_REPLACE, .skip = true, .report = warn, .report_arg = &samples};
+	samples.transient =
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table sample", ALLOCSET_DEFAULT_SIZES);
+	transfer_begin(transfer, "item", Max(list_length(samples.items), 1));
+	transfer->rel = dyn_table_find(name, RowExclusiveLock, &transfer->table);
+	foreach (cell, samples.items)
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_sample(&samples, lfirst(cell));
+	}
+	transfer_write(transfer);
+	relation_close(transfer->rel, NoLock);
+	return transfer->written - transfer->superseded;
 }
 
 /*
@@ -429,7 +502,7 @@ prefixed(text *prefix, ItemSpan name)
 }
 
 static void
-import_table(const ModelTable *table, ItemSpan name, bool data, ReturnSetInfo *result)
+import_table(const ModelTable *table, ItemSpan name, ReturnSetInfo *result)
 {
 	ErrorContextCallback callback = {error_context_stack, name_table,
 									 unconstify(ItemSpan *, &table->name)};
@@ -440,7 +513,7 @@ import_table(const ModelTable *table, ItemSpan name, bool data, ReturnSetInfo *r
 	create_table(table, name);
 	values[0] = PointerGetDatum(cstring_to_text_with_len(name.data, (int) name.len));
 	values[1] = Int64GetDatum(list_length(table->global) + list_length(table->local));
-	values[2] = Int64GetDatum(data ? put_items(table, name) : 0);
+	values[2] = Int64GetDatum(put_items(table, name));
 	if (table->facets.len > 0)
 		ereport(NOTICE, (errmsg("facets of table \"%s\" are not kept: %s", item_quoted(name),
 								table->facets.data),
@@ -460,15 +533,14 @@ dyn_import_workbench(PG_FUNCTION_ARGS)
 	ListCell *cell;
 
 	argument_require(fcinfo, 0, "model");
-	tables = read_model(PG_GETARG_TEXT_PP(0));
+	tables = read_model(PG_GETARG_TEXT_PP(0), data);
 	InitMaterializedSRF(fcinfo, 0);
 	foreach (cell, tables)
 	{
 		const ModelTable *table = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		import_table(table, prefixed(prefix, table->name), data,
-					 (ReturnSetInfo *) fcinfo->resultinfo);
+		import_table(table, prefixed(prefix, table->name), (ReturnSetInfo *) fcinfo->resultinfo);
 	}
 	return (Datum) 0;
 }

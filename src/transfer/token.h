@@ -1,0 +1,72 @@
+/*
+ * token.h
+ *	  Tokens of JSON: what the lexer is at, without reading the value.
+ *
+ * A lexer that is copied looks ahead: the copy goes on, and the lexer stays where it is.
+ */
+#ifndef DYNAMO_TABLE_TRANSFER_TOKEN_H
+#define DYNAMO_TABLE_TRANSFER_TOKEN_H
+
+#include "common/jsonapi.h"
+
+#include "item/item.h"
+
+static inline bool
+token_at(const JsonLexContext *lex, JsonTokenType type)
+{
+	return lex->token_type == type;
+}
+
+/* False if what follows is no token, or nothing follows. */
+static inline bool
+token_next(JsonLexContext *lex)
+{
+	return json_lex(lex) == JSON_SUCCESS && !token_at(lex, JSON_TOKEN_END);
+}
+
+/* The text between the quotes of a string, with its escapes. */
+static inline ItemSpan
+token_inner(const JsonLexContext *lex)
+{
+	return (ItemSpan){lex->token_start + 1,
+					  (uint32) (lex->token_terminator - lex->token_start - 2)};
+}
+
+static inline bool
+token_is(const JsonLexContext *lex, const char *name)
+{
+	return token_at(lex, JSON_TOKEN_STRING) && item_span_is(token_inner(lex), name);
+}
+
+static inline bool
+token_opens(const JsonLexContext *lex)
+{
+	return token_at(lex, JSON_TOKEN_OBJECT_START) || token_at(lex, JSON_TOKEN_ARRAY_START);
+}
+
+static inline bool
+token_closes(const JsonLexContext *lex)
+{
+	return token_at(lex, JSON_TOKEN_OBJECT_END) || token_at(lex, JSON_TOKEN_ARRAY_END);
+}
+
+/*
+ * From the first token of a value to its last one, however deep it is.  False if the input ends
+ * before, or has something that is no token.
+ */
+static inline bool
+token_skip_value(JsonLexContext *lex)
+{
+	int depth = 0;
+
+	for (;;)
+	{
+		depth += token_opens(lex) ? 1 : token_closes(lex) ? -1 : 0;
+		if (depth <= 0)
+			return depth == 0 && !token_at(lex, JSON_TOKEN_END);
+		if (!token_next(lex))
+			return false;
+	}
+}
+
+#endif
