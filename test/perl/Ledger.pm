@@ -35,7 +35,8 @@ sub create_ledger
 		CREATE TABLE child (pk text COLLATE "C", sk numeric, FOREIGN KEY (pk, sk) REFERENCES booked ON DELETE CASCADE);
 		CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN
-			NEW.item := dyn_apply(NEW.item, 'SET code = :c', vals => jsonb_build_object(':c', 'c' || NEW.sk));
+			-- Two sessions that insert an item at a time differ here: of equal codes the second one is refused, ON CONFLICT or not.
+			NEW.item := dyn_apply(NEW.item, 'SET code = :c', vals => jsonb_build_object(':c', CASE TG_OP WHEN 'UPDATE' THEN OLD.item ->> 'code' ELSE format('c%s:%s', NEW.sk, pg_current_xact_id()) END));
 			RETURN NEW;
 		END $$;
 		CREATE FUNCTION book() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -137,7 +138,7 @@ sub ledger_agrees
 			SELECT count(*) FROM (SELECT k, sum(delta) AS n FROM $ledger GROUP BY k) l
 				FULL JOIN (SELECT sk::int AS k, booked_n(item) AS n FROM booked) b USING (k) WHERE coalesce(l.n, 0) <> coalesce(b.n, 0)}), '0', "$name: $ledger agrees with the items");
 	}
-	is($node->safe_psql('postgres', q{SELECT count(*) FROM booked WHERE code IS DISTINCT FROM item ->> 'code' OR code IS DISTINCT FROM 'c' || sk OR id IS NULL}), '0', "$name: columns agree with the items");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM booked WHERE code IS DISTINCT FROM item ->> 'code' OR code NOT LIKE 'c' || sk || ':%' OR code IS NULL OR id IS NULL}), '0', "$name: columns agree with the items");
 	is($node->safe_psql('postgres', q{SELECT count(*) FROM child c WHERE NOT EXISTS (SELECT FROM booked b WHERE b.pk = c.pk AND b.sk = c.sk)}), '0', "$name: what refers to items has them");
 	is($node->safe_psql('postgres', q{
 		SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;
