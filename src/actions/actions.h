@@ -196,6 +196,7 @@ extern void action_forbid_keys(const DynTable *table, const DynIndex *index, con
 
 /* collection.c */
 #define COLLECTION_IS_FULL "the item collection would be too large"
+#define COLLECTION_IS_FULL_WORDS "Collection size exceeded"
 typedef enum CollectionWatch
 {
 	COLLECTION_UNWATCHED, /* nobody has asked */

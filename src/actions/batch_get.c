@@ -120,7 +120,7 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
 
 	*rest = (BatchGetRest){0};
-	(void) target_sort(targets, n, "the batch");
+	(void) target_sort(targets, n, "the batch", BATCH_TWICE_WORDS);
 	for (int i = 0; i < request->ntables && !rest->any; i++)
 	{
 		for (int k = 0; k < request->tables[i].nkeys && !rest->any; k++, targets++)

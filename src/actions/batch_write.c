@@ -141,7 +141,7 @@ sort_writes(BatchWrite *writes, int n, ItemTarget ***order)
 		writes[i].target.number = i;
 		targets[i] = writes[i].target;
 	}
-	*order = target_sort(targets, n, "the batch");
+	*order = target_sort(targets, n, "the batch", BATCH_TWICE_WORDS);
 	for (int i = 0; i < n; i++)
 		sorted[i] = &writes[(*order)[i]->number];
 	return sorted;

@@ -22,9 +22,30 @@ action_try(void (*step)(void *arg), void *arg)
 	return attempt_to_compute(step, arg, is_validation);
 }
 
+/*
+ * The reason of an action that the error, which has just been caught, finds invalid.  It points into
+ * the error.
+ */
+CancelReason
+action_invalid(const ErrorData *error)
+{
+	const char *words = words_of(error);
+
+	return (CancelReason){.code = "ValidationError",
+						  .message = error->message,
+						  .detail = error->detail,
+						  .words = words == NULL ? NULL : pstrdup(words)};
+}
+
+static const char *
+message_of(const CancelReason *reason, bool in_words)
+{
+	return in_words && reason->words != NULL ? reason->words : reason->message;
+}
+
 /* The reasons as a program reads them. */
 static char *
-reasons_json(const CancelReason *reasons, int n)
+reasons_json(const CancelReason *reasons, int n, bool in_words)
 {
 	JsonWriter json = json_writer(JSON_COMPACT);
 
@@ -34,7 +55,7 @@ reasons_json(const CancelReason *reasons, int n)
 	{
 		json_write_begin(&json, NULL);
 		json_write_string(&json, "Code", reasons[i].code == NULL ? "None" : reasons[i].code);
-		json_write_string(&json, "Message", reasons[i].message);
+		json_write_string(&json, "Message", message_of(&reasons[i], in_words));
 		json_write_item(&json, "Item", reasons[i].item);
 		json_write_end(&json);
 	}
@@ -43,10 +64,28 @@ reasons_json(const CancelReason *reasons, int n)
 	return json.text->data;
 }
 
-/* Reasons in DynamoDB's words, which programs look into (docs/semantics.md, X04). */
-void
-action_cancel(const CancelReason *reasons, int n)
+/* What the words leave unsaid, for people. */
+static int
+add_own_messages(const CancelReason *reasons, int n)
 {
+	for (int i = 0; i < n; i++)
+	{
+		if (reasons[i].words == NULL)
+			continue;
+		if (reasons[i].detail == NULL)
+			errcontext("action %d of the transaction: %s", i + 1, reasons[i].message);
+		else
+			errcontext("action %d of the transaction: %s: %s", i + 1, reasons[i].message,
+					   reasons[i].detail);
+	}
+	return 0;
+}
+
+/* Raise the error, in words that programs look into (docs/semantics.md, X04). */
+void
+action_cancel(const TransactRequest *request, const CancelReason *reasons)
+{
+	int n = request->nactions;
 	StringInfoData message;
 
 	initStringInfo(&message);
@@ -58,17 +97,21 @@ action_cancel(const CancelReason *reasons, int n)
 						 reasons[i].code == NULL ? "None" : reasons[i].code);
 	appendStringInfoChar(&message, ']');
 	ereport(ERROR, (errcode(ERRCODE_DYN_TRANSACTION_CANCELED), errmsg_internal("%s", message.data),
-					errdetail_internal("%s", reasons_json(reasons, n))));
+					errwords("%s", message.data),
+					errdetail_internal("%s", reasons_json(reasons, n, request->in_words)),
+					request->in_words ? add_own_messages(reasons, n) : 0));
 	pg_unreachable();
 }
 
-/* One action does not fit its table, so it alone has a reason (docs/semantics.md, X14). */
+/*
+ * One action does not fit its table, so it alone has a reason (docs/semantics.md, X14): the error,
+ * which has just been caught.
+ */
 void
-action_cancel_invalid(int number, int n, const ErrorData *error)
+action_cancel_invalid(const TransactRequest *request, int number, const ErrorData *error)
 {
-	CancelReason *reasons = palloc0(n * sizeof(CancelReason));
+	CancelReason *reasons = palloc0(request->nactions * sizeof(CancelReason));
 
-	reasons[number].code = "ValidationError";
-	reasons[number].message = error->message;
-	action_cancel(reasons, n);
+	reasons[number] = action_invalid(error);
+	action_cancel(request, reasons);
 }

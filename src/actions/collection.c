@@ -237,6 +237,7 @@ collection_written(CollectionWatch watch, DynTable *table, const DynKeyValues *k
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DYN_ITEM_COLLECTION_SIZE_LIMIT), errmsg(COLLECTION_IS_FULL),
+			 errwords(COLLECTION_IS_FULL_WORDS),
 			 errdetail("It would have %zu bytes with its copies in local indexes; %zu are allowed.",
 					   size, limit_bytes())));
 }

@@ -86,9 +86,10 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 		request->measure->old = request->measure->new = item;
 	if (request->old_on_failure && item != NULL)
 		item_print_attributes(&old, item_root(action_returned(request, item)));
-	ereport(ERROR, (errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
-					errmsg("the conditional request failed"),
-					old.len > 0 ? errdetail_internal("%s", old.data) : 0));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
+			 errmsg("the conditional request failed"), errwords("The conditional request failed"),
+			 old.len > 0 ? errdetail_internal("%s", old.data) : 0));
 }
 
 /* Raise an error if the expression mentions a key of the index. */

@@ -107,6 +107,7 @@ typedef struct TransactRequest
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
 	const ItemMeter *meter; /* or NULL */
+	bool in_words; /* reasons have DynamoDB's messages */
 } TransactRequest;
 
 /* Called for each action of a read, in order; NULL for an item that is not there. */
@@ -129,14 +130,18 @@ extern void transact_check_request(const TransactRequest *request);
 typedef struct CancelReason
 {
 	const char *code; /* NULL: not at all */
-	const char *message;
+	const char *message; /* the extension's own */
+	const char *detail; /* or NULL */
+	const char *words; /* NULL: the message, see ground/words.h */
 	const DynItem *item;
 } CancelReason;
 
 /* cancel.c */
 extern ErrorData *action_try(void (*step)(void *arg), void *arg);
-pg_noreturn extern void action_cancel(const CancelReason *reasons, int n);
-pg_noreturn extern void action_cancel_invalid(int number, int n, const ErrorData *error);
+extern CancelReason action_invalid(const ErrorData *error);
+pg_noreturn extern void action_cancel(const TransactRequest *request, const CancelReason *reasons);
+pg_noreturn extern void action_cancel_invalid(const TransactRequest *request, int number,
+											  const ErrorData *error);
 
 /*
  * The items of a request in their tables
@@ -154,6 +159,10 @@ typedef struct ItemTarget
 
 typedef struct TargetTables TargetTables;
 
+/* What DynamoDB says of an item that is there twice. */
+#define BATCH_TWICE_WORDS "Provided list of item keys contains duplicates"
+#define TRANSACT_TWICE_WORDS "Transaction request cannot include multiple operations on one item"
+
 /* transact_request.c */
 extern bytea *transact_request_hash(const TransactRequest *request, const ItemTarget *targets);
 
@@ -164,6 +173,6 @@ extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const
 extern TargetTables *target_tables(LOCKMODE lockmode);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
 extern void target_close(TargetTables *tables);
-extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what);
+extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what, const char *words);
 
 #endif

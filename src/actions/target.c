@@ -99,10 +99,11 @@ compare_targets(const void *a, const void *b)
 
 /*
  * The targets in the order in which all calls lock them: by table and primary key.  So calls wait
- * for each other in one direction only.  No item may be there twice.
+ * for each other in one direction only.  No item may be there twice: the error is of what, and words
+ * are DynamoDB's.
  */
 ItemTarget **
-target_sort(ItemTarget *targets, int n, const char *what)
+target_sort(ItemTarget *targets, int n, const char *what, const char *words)
 {
 	ItemTarget **sorted = palloc(n * sizeof(ItemTarget *));
 
@@ -115,6 +116,7 @@ target_sort(ItemTarget *targets, int n, const char *what)
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
 					 errmsg("%s names an item of table \"%s\" twice", what, sorted[i]->table->name),
+					 errwords("%s", words),
 					 errdetail("It is number %d and number %d.",
 							   Min(sorted[i - 1]->number, sorted[i]->number) + 1,
 							   Max(sorted[i - 1]->number, sorted[i]->number) + 1)));

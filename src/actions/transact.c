@@ -128,7 +128,7 @@ check_targets(Transact *t)
 		ErrorData *error = action_try(check_target, &t->steps[i]);
 
 		if (error != NULL)
-			action_cancel_invalid(i, t->request->nactions, error);
+			action_cancel_invalid(t->request, i, error);
 	}
 }
 
@@ -136,13 +136,22 @@ check_targets(Transact *t)
  * Judging an action by the item that is there
  */
 
+static char *
+copy(const char *text)
+{
+	return text == NULL ? NULL : pstrdup(text);
+}
+
+/* The reason's texts are copied. */
 static void
-fail(Step *step, const char *code, const char *message)
+fail(Step *step, CancelReason reason)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	step->reason->code = code;
-	step->reason->message = pstrdup(message);
+	reason.message = copy(reason.message);
+	reason.detail = copy(reason.detail);
+	reason.words = copy(reason.words);
+	*step->reason = reason;
 	MemoryContextSwitchTo(old);
 }
 
@@ -157,13 +166,14 @@ fail_condition(Step *step)
 {
 	MemoryContext old = MemoryContextSwitchTo(step->transact->context);
 
-	fail(step, "ConditionalCheckFailed", "The conditional request failed");
+	fail(step, (CancelReason){.code = "ConditionalCheckFailed",
+							  .message = "The conditional request failed"});
 	if (step->action->request.old_on_failure && step->write->old != NULL)
 	{
-		DynItem *copy = palloc(VARSIZE_ANY(step->write->old));
+		DynItem *item = palloc(VARSIZE_ANY(step->write->old));
 
-		memcpy(copy, step->write->old, VARSIZE_ANY(step->write->old));
-		step->reason->item = copy;
+		memcpy(item, step->write->old, VARSIZE_ANY(step->write->old));
+		step->reason->item = item;
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -212,7 +222,7 @@ judge(Step *step, DynItem *old)
 	if (error == NULL)
 		return;
 	step->write->new = old;
-	fail(step, "ValidationError", error->message);
+	fail(step, action_invalid(error));
 }
 
 /*
@@ -356,7 +366,9 @@ check_collections(Transact *t)
 			continue;
 		store_begin(&callback);
 		if (collection_is_full(step->target->table, &step->write->key, &size))
-			fail(step, "ItemCollectionSizeLimitExceeded", COLLECTION_IS_FULL);
+			fail(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
+									  .message = COLLECTION_IS_FULL,
+									  .words = COLLECTION_IS_FULL_WORDS});
 		store_end(&callback);
 		t->failed |= failed(step);
 	}
@@ -425,7 +437,7 @@ perform_all(Transact *t, ItemTarget *const *order)
 	if (!t->failed)
 		check_collections(t);
 	if (t->failed)
-		action_cancel(t->reasons, n);
+		action_cancel(t->request, t->reasons);
 }
 
 /* Keep the targets that were written: a check affects no collection.  Returns their number. */
@@ -494,7 +506,7 @@ action_transact(const TransactRequest *request)
 	transact_check_request(request);
 	t = prepare(request);
 	check_targets(t);
-	order = target_sort(t->targets, request->nactions, "the transaction");
+	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	fresh = request->token == NULL || token_claim(t->targets[0].table, request->token,
 												  transact_request_hash(request, t->targets));
 	if (fresh)

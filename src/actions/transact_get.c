@@ -40,7 +40,7 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 		ErrorData *error = action_try(check_key, arg);
 
 		if (error != NULL)
-			action_cancel_invalid(i, request->nactions, error);
+			action_cancel_invalid(request, i, error);
 	}
 	return targets;
 }
@@ -99,7 +99,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 	transact_check_request(request);
 	projections = parse_projections(request);
 	targets = find_targets(request, tables);
-	(void) target_sort(targets, request->nactions, "the transaction");
+	(void) target_sort(targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	for (int i = 0; i < request->nactions; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);

@@ -24,6 +24,7 @@ capacity_init(Capacity *capacity, const DynTable *table)
 {
 	capacity->table = table;
 	capacity->of_table = 0;
+	capacity->direction = NULL;
 	capacity->of_indexes = palloc0((table->nindexes + 1) * sizeof(int64));
 }
 
@@ -47,6 +48,10 @@ static const int halves[] = {[CAPACITY_READ] = 1,
 							 [CAPACITY_TRANSACTION_READ] = 4,
 							 [CAPACITY_WRITE] = 2,
 							 [CAPACITY_TRANSACTION_WRITE] = 4};
+
+/* Transactions alone tell reads and writes apart. */
+static const char *const directions[] = {[CAPACITY_TRANSACTION_READ] = "ReadCapacityUnits",
+										 [CAPACITY_TRANSACTION_WRITE] = "WriteCapacityUnits"};
 
 /*
  * A consistent read counts twice what another one does, and one in a transaction four times
@@ -137,6 +142,7 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 {
 	Size size = old == NULL ? 0 : item_size(item_root(old));
 
+	capacity->direction = directions[kind];
 	if (kind >= CAPACITY_WRITE)
 		add_write(capacity, old, new, kind);
 	else
@@ -144,9 +150,13 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 }
 
 static void
-print_units(JsonWriter *out, int64 n)
+print_units(JsonWriter *out, const Capacity *capacity, int64 n)
 {
-	json_write_raw(out, "CapacityUnits", psprintf(INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5));
+	char *units = psprintf(INT64_FORMAT ".%d", n / 2, n % 2 == 0 ? 0 : 5);
+
+	json_write_raw(out, "CapacityUnits", units);
+	if (capacity->direction != NULL)
+		json_write_raw(out, capacity->direction, units);
 }
 
 /* The indexes of one kind that were touched (docs/semantics.md, R19). */
@@ -166,7 +176,7 @@ print_indexes(JsonWriter *out, const char *name, bool local, const Capacity *cap
 		any = true;
 		json_write_member(out, index->name);
 		json_write_begin(out, NULL);
-		print_units(out, capacity->of_indexes[i]);
+		print_units(out, capacity, capacity->of_indexes[i]);
 		json_write_end(out);
 	}
 	if (any)
@@ -184,11 +194,11 @@ capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail
 		total += capacity->of_indexes[i];
 	json_write_begin(out, name);
 	json_write_span(out, "TableName", table);
-	print_units(out, total);
+	print_units(out, capacity, total);
 	if (detail == CAPACITY_INDEXES)
 	{
 		json_write_begin(out, "Table");
-		print_units(out, capacity->of_table);
+		print_units(out, capacity, capacity->of_table);
 		json_write_end(out);
 		print_indexes(out, "LocalSecondaryIndexes", true, capacity);
 		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);

@@ -24,6 +24,7 @@ typedef struct Capacity
 	const DynTable *table;
 	int64 of_table;
 	int64 *of_indexes; /* in the table's order */
+	const char *direction; /* the member that says so again, of a transaction; or NULL */
 } Capacity;
 
 /* What is done with items, and how consistently. */

@@ -238,6 +238,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 	for (int i = 0; i < call->request.nactions; i++)
 		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};
 	call->request.meter = meter_wanted(meter);
+	call->request.in_words = true;
 }
 
 static void
@@ -270,11 +271,13 @@ request_transact_write_items(JsonReader *reader, JsonWriter *response)
 	json_write_end(response);
 }
 
+/* An item of which nothing is wanted is as if it were not there (docs/semantics.md, X10). */
 static void
 print_gotten(DynItem *item, void *arg)
 {
 	json_write_begin(arg, NULL);
-	json_write_item(arg, "Item", item);
+	if (item != NULL && item_children(item_root(item)).count > 0)
+		json_write_item(arg, "Item", item);
 	json_write_end(arg);
 }
 

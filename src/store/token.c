@@ -128,6 +128,7 @@ require_same(const char *table, TokenArguments *arguments)
 			ERROR,
 			(errcode(ERRCODE_DYN_IDEMPOTENT_PARAMETER_MISMATCH),
 			 errmsg("the token was used for another request"),
+			 errwords("Request tokens can only be used with the same parameters"),
 			 errdetail("A token is remembered for %d minutes, for the tables that it was used on.",
 					   DYN_TOKEN_MINUTES)));
 }
