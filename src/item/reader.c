@@ -44,18 +44,6 @@ json_reader_path(const JsonReader *reader)
 	return path.data;
 }
 
-/* A name in a path, cut where it is longer than any name of the API. */
-static void
-append_name(StringInfo path, ItemSpan name, bool lower)
-{
-	int start = path->len;
-
-	name.len = (uint32) pg_mbcliplen(name.data, (int) name.len, 255);
-	item_quote(path, name);
-	if (lower)
-		path->data[start] = (char) pg_tolower((unsigned char) path->data[start]);
-}
-
 /* The same as DynamoDB has it, as "transactItems.1.member.put.key". */
 char *
 json_reader_api_path(const JsonReader *reader)
@@ -66,6 +54,7 @@ json_reader_api_path(const JsonReader *reader)
 	for (int i = 0; i < reader->depth; i++)
 	{
 		const JsonLevel *level = &reader->levels[i];
+		int start;
 
 		if (level->kind == JSON_LIST && level->count > 0)
 			appendStringInfo(&path, ".%d.member", level->count);
@@ -73,8 +62,12 @@ json_reader_api_path(const JsonReader *reader)
 			continue;
 		if (path.len > 0)
 			appendStringInfoChar(&path, '.');
-		append_name(&path, level->member, level->kind == JSON_STRUCTURE);
-		if (level->kind == JSON_MAP)
+		start = path.len;
+		/* the longest names are those of tables */
+		item_quote_up_to(&path, level->member, 255);
+		if (level->kind == JSON_STRUCTURE)
+			path.data[start] = (char) pg_tolower((unsigned char) path.data[start]);
+		else
 			appendStringInfoString(&path, ".member");
 	}
 	return path.data;
@@ -153,6 +146,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->sqlerrcode = sqlerrcode;
 	reader->depth = 0;
 	reader->problems = NULL;
+	reader->strict = false;
 	advance(reader);
 }
 

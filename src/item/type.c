@@ -32,14 +32,11 @@ item_type_from_code(ItemSpan code)
 	return 0;
 }
 
-/*
- * Append text from an item to a message: at most 64 bytes, and with U+0000 escaped, since a message
- * is a C string.
- */
+/* Text of a user in a message, of so many bytes at most. */
 void
-item_quote(StringInfo out, ItemSpan text)
+item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
 {
-	uint32 len = Min(text.len, 64);
+	uint32 len = Min(text.len, most);
 
 	/* not within a character: pg_mbcliplen() would stop at U+0000 */
 	while (len > 0 && len < text.len && ((unsigned char) text.data[len] & 0xc0) == 0x80)
@@ -53,6 +50,16 @@ item_quote(StringInfo out, ItemSpan text)
 	}
 	if (len < text.len)
 		appendStringInfoString(out, "...");
+}
+
+/*
+ * Append text from an item to a message: at most 64 bytes, and with U+0000 escaped, since a message
+ * is a C string.
+ */
+void
+item_quote(StringInfo out, ItemSpan text)
+{
+	item_quote_up_to(out, text, 64);
 }
 
 /* The same as a string of its own. */

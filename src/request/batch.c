@@ -215,8 +215,7 @@ request_batch_get_item(JsonReader *reader, JsonWriter *response)
 	BatchGetRest rest;
 	RequestMeter meter;
 
-	request_read_members(reader, batch_get_members, lengthof(batch_get_members), &call);
-	json_reader_done(reader);
+	request_read(reader, batch_get_members, lengthof(batch_get_members), &call, NULL);
 	prepare_get(&call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
 	json_write_begin(response, NULL);
@@ -340,8 +339,7 @@ request_batch_write_item(JsonReader *reader, JsonWriter *response)
 	BatchWriteRequest request;
 	RequestMeter meter;
 
-	request_read_members(reader, batch_write_members, lengthof(batch_write_members), &call);
-	json_reader_done(reader);
+	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, NULL);
 	prepare_write(&call, &request, &meter);
 	action_batch_write(&request);
 	json_write_begin(response, NULL);

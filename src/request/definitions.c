@@ -58,23 +58,15 @@ request_read_key_schema(JsonReader *reader, void *list)
 	}
 }
 
-/* Read ProvisionedThroughput into a Throughput.  A number below 1 is ERRCODE_DYN_VALIDATION. */
+/* Read ProvisionedThroughput into a Throughput. */
 void
 request_read_throughput(JsonReader *reader, void *throughput)
 {
 	static const RequestMember members[] = {
-		{"ReadCapacityUnits", MEMBER_INTEGER, offsetof(Throughput, read), true},
-		{"WriteCapacityUnits", MEMBER_INTEGER, offsetof(Throughput, write), true}};
-	Throughput *to = throughput;
+		{"ReadCapacityUnits", MEMBER_LONG, offsetof(Throughput, read), true, .min = 1},
+		{"WriteCapacityUnits", MEMBER_LONG, offsetof(Throughput, write), true, .min = 1}};
 
-	request_read_members(reader, members, lengthof(members), to);
-	if (to->read.value < 1 || to->write.value < 1)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "1 validation error detected: Value '" INT64_FORMAT "' at "
-				  "'provisionedThroughput.%sCapacityUnits' failed to satisfy constraint: Member "
-				  "must have value greater than or equal to 1",
-				  to->read.value < 1 ? to->read.value : to->write.value,
-				  to->read.value < 1 ? "read" : "write");
+	request_read_members(reader, members, lengthof(members), throughput);
 }
 
 static void

@@ -87,8 +87,7 @@ static void
 read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *call)
 {
 	memset(call, 0, sizeof(*call));
-	request_read_members(reader, members, n, call);
-	json_reader_done(reader);
+	request_read(reader, members, n, call, NULL);
 	legacy_build_item(&call->legacy, &call->request);
 	call->request.table = call->table;
 	call->request.expressions = expr_request(call->names, call->values);

@@ -13,8 +13,7 @@
 void
 request_describe_limits(JsonReader *reader, JsonWriter *response)
 {
-	request_read_members(reader, NULL, 0, NULL);
-	json_reader_done(reader);
+	request_read(reader, NULL, 0, NULL, NULL);
 	json_write_begin(response, NULL);
 	json_write_integer(response, "AccountMaxReadCapacityUnits", 2 * CAPACITY_UNITS);
 	json_write_integer(response, "AccountMaxWriteCapacityUnits", 2 * CAPACITY_UNITS);
@@ -27,8 +26,7 @@ request_describe_limits(JsonReader *reader, JsonWriter *response)
 void
 request_describe_endpoints(JsonReader *reader, JsonWriter *response)
 {
-	request_read_members(reader, NULL, 0, NULL);
-	json_reader_done(reader);
+	request_read(reader, NULL, 0, NULL, NULL);
 	json_write_raw(response, NULL,
 				   "{\"Endpoints\":[{\"Address\":\"localhost\",\"CachePeriodInMinutes\":1440}]}");
 }

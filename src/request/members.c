@@ -1,43 +1,290 @@
 /*
  * members.c
  *	  The members of a JSON object of a request, by a table.
+ *
+ * Problems are gathered member by member, and put in the order of the table when its object ends:
+ * so the envelope has the order of the tables, at each level, whatever that of the text.
  */
 #include "postgres.h"
 
-#include "nodes/pg_list.h"
+#include "common/jsonapi.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
+#include "catalog/table.h"
 #include "ground/arguments.h"
+#include "ground/arn.h"
+#include "ground/attempt.h"
 #include "ground/errors.h"
+#include "ground/name.h"
 #include "request/members.h"
 
-pg_noreturn static void
-fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
-{
-	StringInfoData quoted;
-	char *path = json_reader_path(reader);
+#define MAX_MEMBERS 64
+#define MAX_PROBLEMS 10 /* told of a request; more are left out */
+#define MAX_GATHERED 100 /* before they are put in order */
+#define MAX_VALUE 1024 /* bytes of a value that is told */
 
-	initStringInfo(&quoted);
-	item_quote(&quoted, name);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted.data, problem),
-			 strcmp(path, quoted.data) != 0 ? errdetail("In \"%s\".", path) : 0));
+/* An error that is raised later. */
+typedef struct Refusal
+{
+	char *message; /* NULL: there is none */
+	const char *words; /* or NULL */
+	char *detail;
+} Refusal;
+
+typedef struct RequestProblems
+{
+	List *problems; /* char *, of the member that is being read */
+	int gathered; /* of all members so far */
+	char *alone; /* goes before all others, or NULL */
+	Refusal refusal; /* the first one */
+	ErrorData *value; /* the first value in an item that is none, or NULL */
+	const char *value_words;
+} RequestProblems;
+
+/* Whether what is read is the argument of a function, and no request. */
+bool
+request_is_argument(const JsonReader *reader)
+{
+	return reader->problems == NULL;
 }
+
+/*
+ * What is wrong
+ */
+
+static char *format_text(const char *format, va_list original) pg_attribute_printf(1, 0);
+
+static char *
+format_text(const char *format, va_list original)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (;;)
+	{
+		va_list args;
+		int needed;
+
+		va_copy(args, original);
+		needed = appendStringInfoVA(&text, format, args);
+		va_end(args);
+		if (needed == 0)
+			return text.data;
+		enlargeStringInfo(&text, needed);
+	}
+}
+
+/* Whether so much is wrong already that more need not be known. */
+static bool
+is_hopeless(const JsonReader *reader)
+{
+	return !request_is_argument(reader) && reader->problems->gathered == MAX_GATHERED;
+}
+
+/* A part of the envelope, or all of it for an argument. */
+static void
+add_problem(JsonReader *reader, char *problem)
+{
+	if (request_is_argument(reader))
+		dyn_error(ERRCODE_DYN_VALIDATION, "1 validation error detected: %s", problem);
+	reader->problems->problems = lappend(reader->problems->problems, problem);
+	reader->problems->gathered++;
+}
+
+/*
+ * The value at the place that the reader is at breaks the constraint.  The value is told as it is;
+ * NULL if it is missing.
+ */
+void
+request_invalid(JsonReader *reader, const char *value, const char *format, ...)
+{
+	va_list args;
+	char *constraint;
+
+	if (is_hopeless(reader))
+		return;
+	va_start(args, format);
+	constraint = format_text(format, args);
+	va_end(args);
+	add_problem(reader,
+				psprintf("Value %s%s%s at '%s' failed to satisfy constraint: %s",
+						 value == NULL ? "" : "'", value == NULL ? "null" : value,
+						 value == NULL ? "" : "'", json_reader_api_path(reader), constraint));
+}
+
+/* The same in the form without the value. */
+void
+request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
+{
+	va_list args;
+	char *constraint;
+
+	if (is_hopeless(reader))
+		return;
+	va_start(args, format);
+	constraint = format_text(format, args);
+	va_end(args);
+	add_problem(reader,
+				psprintf("Value at '%s' failed to satisfy constraint: %s", path, constraint));
+}
+
+pg_noreturn static void
+raise_refusal(const Refusal *refusal)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg_internal("%s", refusal->message),
+					refusal->detail != NULL ? errdetail_internal("%s", refusal->detail) : 0,
+					errwords_if(refusal->words)));
+}
+
+/*
+ * The request is refused for a reason that is no constraint of a single member: told behind the
+ * envelope.  The words are DynamoDB's, or NULL; the message is the extension's own.
+ */
+void
+request_refuse(JsonReader *reader, const char *words, const char *format, ...)
+{
+	char *path = json_reader_path(reader);
+	Refusal refusal = {.words = words};
+	va_list args;
+
+	va_start(args, format);
+	refusal.message = format_text(format, args);
+	va_end(args);
+	if (*path != '\0')
+		refusal.detail = psprintf("In \"%s\".", path);
+	if (request_is_argument(reader))
+		raise_refusal(&refusal);
+	if (reader->problems->refusal.message == NULL)
+		reader->problems->refusal = refusal;
+}
+
+static char *
+value_text(ItemSpan value)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	item_quote_up_to(&text, value, MAX_VALUE);
+	return text.data;
+}
+
+/* Lengths are told with the value, unless that has no end. */
+static void
+check_bounds(JsonReader *reader, const RequestMember *member, const char *what, int64 number,
+			 const char *value)
+{
+	const char *than = NULL;
+	int64 bound = member->min;
+
+	if (number < member->min)
+		than = "greater";
+	else if (member->max > 0 && number > member->max)
+	{
+		than = "less";
+		bound = member->max;
+	}
+	if (than == NULL)
+		return;
+	if (member->plain)
+		request_invalid_plain(reader, member->name,
+							  "Member must have %s %s than or equal to " INT64_FORMAT, what, than,
+							  bound);
+	else
+		request_invalid(reader, value, "Member must have %s %s than or equal to " INT64_FORMAT,
+						what, than, bound);
+}
+
+/* The number of elements, or the length, of what was read last.  A max of 0 is none. */
+void
+request_check_length(JsonReader *reader, int64 length, int64 min, int64 max, const char *value)
+{
+	const RequestMember member = {.min = min, .max = max};
+
+	check_bounds(reader, &member, "length", length, value);
+}
+
+static bool
+has_name_characters(ItemSpan name)
+{
+	for (uint32 i = 0; i < name.len; i++)
+	{
+		if (!dyn_is_name_character(name.data[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Tables and indexes that an SQL call has made may have names that DynamoDB does not allow. */
+static bool
+may_exist(ItemSpan name, MemberName of)
+{
+	if (name.len == 0 || name.len > DYN_MAX_TABLE_NAME || memchr(name.data, '\0', name.len) != NULL)
+		return false;
+	return of == NAME_INDEX || (of == NAME_TABLE && OidIsValid(dyn_table_lookup(name)));
+}
+
+/* Names that are given with an ARN are told with it. */
+static void
+check_name(JsonReader *reader, ItemSpan given, MemberName of)
+{
+	ItemSpan name = of == NAME_TABLE || of == NAME_NEW_TABLE ? dyn_table_name(given) : given;
+
+	if (dyn_is_request_name(name) || may_exist(name, of))
+		return;
+	if (!has_name_characters(name))
+		request_invalid(reader, value_text(given),
+						"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
+	request_check_length(reader, pg_mbstrlen_with_len(name.data, (int) name.len),
+						 of == NAME_NEW_TABLE && name.len == 0 ? 1 : 3, DYN_MAX_TABLE_NAME,
+						 value_text(given));
+}
+
+static void
+check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
+{
+	if (member->min > 0 || member->max > 0)
+		check_bounds(reader, member, "length", pg_mbstrlen_with_len(string.data, (int) string.len),
+					 value_text(string));
+	if (member->name_of != NAME_NONE && !request_is_argument(reader))
+		check_name(reader, string, member->name_of);
+}
+
+/*
+ * Values
+ */
 
 /* A string as text, which cannot hold U+0000. */
 static text *
-read_text(JsonReader *reader, const RequestMember *member)
+text_of(JsonReader *reader, ItemSpan string, const char *name)
 {
-	ItemSpan string = json_read_string(reader);
-
 	if (memchr(string.data, '\0', string.len) != NULL)
-		fail_member(reader, (ItemSpan){member->name, (uint32) strlen(member->name)},
-					"must not contain U+0000");
+		request_refuse(reader, NULL, "member \"%s\" must not contain U+0000", name);
 	return cstring_to_text_with_len(string.data, (int) string.len);
 }
 
+static ItemSpan
+read_string(JsonReader *reader, const RequestMember *member)
+{
+	ItemSpan string = json_read_string(reader);
+
+	check_string(reader, member, string);
+	return string;
+}
+
+static RequestInteger
+read_number(JsonReader *reader, const RequestMember *member)
+{
+	RequestInteger number = {true, member->kind == MEMBER_LONG ? json_read_long(reader)
+															   : json_read_integer(reader)};
+
+	if (member->min > 0 || member->max > 0)
+		check_bounds(reader, member, "value", number.value, psprintf(INT64_FORMAT, number.value));
+	return number;
+}
+
 static List *
-read_strings(JsonReader *reader)
+read_strings(JsonReader *reader, const RequestMember *member)
 {
 	List *strings = NIL;
 
@@ -48,7 +295,99 @@ read_strings(JsonReader *reader)
 		*string = json_read_string(reader);
 		strings = lappend(strings, string);
 	}
+	if (member->min > 0 || member->max > 0)
+		check_bounds(reader, member, "length", list_length(strings),
+					 strings == NIL ? "[]" : "[...]");
 	return strings;
+}
+
+/* The names of choices as DynamoDB lists them. */
+static const char *
+choice_set(const RequestMember *member)
+{
+	StringInfoData set;
+
+	if (member->set != NULL)
+		return member->set;
+	initStringInfo(&set);
+	for (int i = 0; member->choices[i] != NULL; i++)
+		appendStringInfo(&set, "%s%s", i > 0 ? ", " : "", member->choices[i]);
+	return set.data;
+}
+
+static int
+read_choice(JsonReader *reader, const RequestMember *member)
+{
+	ItemSpan name = json_read_string(reader);
+
+	if (request_is_argument(reader))
+		return option_choice(member->name, name, member->choices);
+	for (int i = 0; member->choices[i] != NULL; i++)
+	{
+		if (item_span_is(name, member->choices[i]))
+			return i;
+	}
+	request_invalid(reader, value_text(name), "Member must satisfy enum value set: [%s]",
+					choice_set(member));
+	return 0;
+}
+
+typedef struct ItemReading
+{
+	JsonReader *reader;
+	ItemSyntax syntax;
+	DynItem *item;
+} ItemReading;
+
+static void
+read_item(void *arg)
+{
+	ItemReading *reading = arg;
+
+	reading->item = json_read_item(reading->reader, reading->syntax);
+}
+
+static bool
+is_validation(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
+}
+
+/*
+ * Read an item.  What is wrong with its values is told at the end, since what is wrong with the
+ * request comes first; NULL is returned then.
+ */
+DynItem *
+request_read_item(JsonReader *reader, ItemSyntax syntax)
+{
+	ItemReading reading = {reader, syntax, NULL};
+	RequestProblems *problems = reader->problems;
+	JsonLexContext start = *reader->lex;
+	ErrorData *error;
+	const char *words;
+
+	if (request_is_argument(reader))
+		return json_read_item(reader, syntax);
+	error = attempt_to_compute(read_item, &reading, is_validation);
+	if (error == NULL)
+		return reading.item;
+	words = words_of(error);
+	if (problems->value == NULL)
+	{
+		problems->value = error;
+		problems->value_words = words == NULL ? NULL : pstrdup(words);
+	}
+	*reader->lex = start;
+	json_skip(reader);
+	return NULL;
+}
+
+static void
+refuse_member(JsonReader *reader, const RequestMember *member)
+{
+	json_skip(reader);
+	request_refuse(reader, NULL, "member \"%s\" is not supported%s%s", member->name,
+				   member->hint == NULL ? "" : ": ", member->hint == NULL ? "" : member->hint);
 }
 
 static void
@@ -57,40 +396,60 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 	switch (member->kind)
 	{
 		case MEMBER_TEXT:
-			*(text **) to = read_text(reader, member);
+			*(text **) to = text_of(reader, read_string(reader, member), member->name);
 			break;
 		case MEMBER_STRING:
-			*(ItemSpan *) to = json_read_string(reader);
+			*(ItemSpan *) to = read_string(reader, member);
 			break;
 		case MEMBER_BOOL:
 			*(bool *) to = json_read_bool(reader);
 			break;
 		case MEMBER_INTEGER:
-			((RequestInteger *) to)->value = json_read_integer(reader);
-			((RequestInteger *) to)->given = true;
+		case MEMBER_LONG:
+			*(RequestInteger *) to = read_number(reader, member);
 			break;
 		case MEMBER_ITEM:
-			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_ITEM);
+			*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_ITEM);
 			break;
 		case MEMBER_VALUES:
-			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUES);
+			*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_VALUES);
 			break;
 		case MEMBER_NAMES:
 			*(Jsonb **) to = json_read_names(reader);
 			break;
 		case MEMBER_CHOICE:
-			*(int *) to = option_choice(member->name, json_read_string(reader), member->choices);
+			*(int *) to = read_choice(reader, member);
 			break;
 		case MEMBER_STRINGS:
-			*(List **) to = read_strings(reader);
+			*(List **) to = read_strings(reader, member);
 			break;
 		case MEMBER_CUSTOM:
 			member->read(reader, to);
 			break;
+		case MEMBER_IGNORED:
+			json_skip(reader);
+			break;
+		case MEMBER_REFUSED:
+			refuse_member(reader, member);
+			break;
 	}
 }
 
-/* In DynamoDB's words, which begin names of members with a small letter. */
+/*
+ * Objects
+ */
+
+pg_noreturn static void
+fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
+{
+	char *quoted = item_quoted(name);
+	char *path = json_reader_path(reader);
+
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("member \"%s\" %s", quoted, problem),
+					strcmp(path, quoted) != 0 ? errdetail("In \"%s\".", path) : 0));
+}
+
+/* In an argument, whose members have no paths. */
 pg_noreturn static void
 fail_missing(const JsonReader *reader, const char *name)
 {
@@ -103,44 +462,209 @@ fail_missing(const JsonReader *reader, const char *name)
 					*path != '\0' ? errdetail("In \"%s\".", path) : 0));
 }
 
+/* Of the object that was left: its path is that of the reader now. */
+static void
+add_missing(JsonReader *reader, const RequestMember *member)
+{
+	char *path;
+
+	if (is_hopeless(reader))
+		return;
+	if (request_is_argument(reader))
+		fail_missing(reader, member->name);
+	path = json_reader_api_path(reader);
+	if (member->alone)
+	{
+		if (reader->problems->alone == NULL)
+			reader->problems->alone = psprintf(
+				"The parameter '%s' is required but was not present in the request", member->name);
+		return;
+	}
+	add_problem(reader, psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: Member "
+								 "must not be null",
+								 path, *path == '\0' ? "" : ".",
+								 pg_tolower((unsigned char) member->name[0]), member->name + 1));
+}
+
+/* Read the value of a member, whose problems are added to those of the same member. */
+static void
+read_member(JsonReader *reader, const RequestMember *member, void *to, List **problems)
+{
+	List *before;
+
+	if (request_is_argument(reader))
+	{
+		read_value(reader, member, to);
+		return;
+	}
+	before = reader->problems->problems;
+	reader->problems->problems = NIL;
+	read_value(reader, member, to);
+	*problems = reader->problems->problems;
+	reader->problems->problems = before;
+}
+
 /* Read an object, whose first token the reader stands at. */
 void
 request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to)
 {
+	List *problems[MAX_MEMBERS];
 	uint64 seen = 0;
 	ItemSpan name;
 
-	Assert(n <= 64);
+	Assert(n <= MAX_MEMBERS);
+	memset(problems, 0, n * sizeof(List *));
 	for (json_read_object(reader); json_read_member(reader, &name);)
 	{
 		int i = 0;
 
 		while (i < n && !item_span_is(name, members[i].name))
 			i++;
-		if (i == n)
+		if (i == n && (reader->strict || request_is_argument(reader)))
 			fail_member(reader, name, "is not known here");
+		if (i == n)
+		{
+			json_skip(reader);
+			continue;
+		}
 		if (seen & UINT64CONST(1) << i)
 			fail_member(reader, name, "is given twice");
 		if (json_read_null(reader))
 			continue;
 		seen |= UINT64CONST(1) << i;
-		read_value(reader, &members[i], (char *) to + members[i].offset);
+		read_member(reader, &members[i], (char *) to + members[i].offset, &problems[i]);
 	}
 	for (int i = 0; i < n; i++)
 	{
 		if (members[i].required && !(seen & UINT64CONST(1) << i))
-			fail_missing(reader, members[i].name);
+			add_missing(reader, &members[i]);
+		if (problems[i] != NIL)
+			reader->problems->problems = list_concat(reader->problems->problems, problems[i]);
 	}
+}
+
+/*
+ * Requests
+ */
+
+static void
+raise_envelope(const List *problems)
+{
+	int n = Min(list_length(problems), MAX_PROBLEMS);
+	StringInfoData envelope;
+
+	initStringInfo(&envelope);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&envelope, "%s%s", i > 0 ? "; " : "", (char *) list_nth(problems, i));
+	dyn_error(ERRCODE_DYN_VALIDATION, "%d validation error%s detected: %s", n, n > 1 ? "s" : "",
+			  envelope.data);
+}
+
+/*
+ * Read the whole of a request, and raise what is wrong with it.  check() looks at what belongs
+ * together; it may be NULL.
+ */
+void
+request_read(JsonReader *reader, const RequestMember *members, int n, void *to, RequestCheck check)
+{
+	RequestProblems problems = {0};
+
+	reader->problems = &problems;
+	request_read_members(reader, members, n, to);
+	json_reader_done(reader);
+	reader->problems = NULL;
+	if (problems.alone != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "%s", problems.alone);
+	if (problems.problems != NIL)
+		raise_envelope(problems.problems);
+	if (problems.refusal.message != NULL)
+		raise_refusal(&problems.refusal);
+	if (check != NULL)
+		check(to);
+	if (problems.value == NULL)
+		return;
+	words_again(problems.value, problems.value_words);
+	ReThrowError(problems.value);
 }
 
 /* A request that has a table's name and nothing else. */
 ItemSpan
 request_read_table_name(JsonReader *reader)
 {
-	static const RequestMember members[] = {{"TableName", MEMBER_STRING, 0, true}};
+	static const RequestMember members[] = {
+		{"TableName", MEMBER_STRING, 0, true, .name_of = NAME_TABLE}};
 	ItemSpan name;
 
-	request_read_members(reader, members, lengthof(members), &name);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &name, NULL);
 	return name;
+}
+
+/*
+ * Values as DynamoDB prints them
+ */
+
+static void
+print_value(StringInfo out, const RequestMember *member, const void *from)
+{
+	switch (member->kind)
+	{
+		case MEMBER_TEXT:
+			item_quote_up_to(out, text_span(*(text *const *) from), MAX_VALUE);
+			break;
+		case MEMBER_STRING:
+			item_quote_up_to(out, *(const ItemSpan *) from, MAX_VALUE);
+			break;
+		case MEMBER_BOOL:
+			appendStringInfoString(out, *(const bool *) from ? "true" : "false");
+			break;
+		case MEMBER_INTEGER:
+		case MEMBER_LONG:
+			appendStringInfo(out, INT64_FORMAT, ((const RequestInteger *) from)->value);
+			break;
+		case MEMBER_CHOICE:
+			appendStringInfoString(out, member->choices[*(const int *) from]);
+			break;
+		default:
+			appendStringInfoString(out, "...");
+			break;
+	}
+}
+
+/* Append a structure that was read by a table. */
+void
+request_print(StringInfo out, const char *type, const RequestMember *members, int n,
+			  const void *from)
+{
+	appendStringInfo(out, "%s(", type);
+	for (int i = 0; i < n; i++)
+	{
+		appendStringInfo(out, "%s%c%s=", i > 0 ? ", " : "",
+						 pg_tolower((unsigned char) members[i].name[0]), members[i].name + 1);
+		print_value(out, &members[i], (const char *) from + members[i].offset);
+	}
+	appendStringInfoChar(out, ')');
+}
+
+/* A list of such structures; a long one is cut. */
+char *
+request_list_text(const List *list, const char *type, const RequestMember *members, int n)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	foreach (cell, list)
+	{
+		if (out.len > 1)
+			appendStringInfoString(&out, ", ");
+		if (out.len > 4 * MAX_VALUE)
+		{
+			appendStringInfoString(&out, "...");
+			break;
+		}
+		request_print(&out, type, members, n, lfirst(cell));
+	}
+	appendStringInfoChar(&out, ']');
+	return out.data;
 }

@@ -84,8 +84,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *cal
 	memset(call, 0, sizeof(*call));
 	call->query.forward = true;
 	call->select = -1;
-	request_read_members(reader, members, n, call);
-	json_reader_done(reader);
+	request_read(reader, members, n, call, NULL);
 	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
 	call->read.table = call->table;
 	call->read.expressions = expr_request(call->names, call->values);

@@ -160,8 +160,7 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 	bool complete;
 	int64 room;
 
-	request_read_members(reader, members, lengthof(members), &list);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &list, NULL);
 	room = get_limit(&list.limit, MAX_LISTED);
 	if (list.after.data != NULL &&
 		!request_parse_stream_arn(list.after, &list.after_table, &list.after_label))
@@ -312,8 +311,7 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel;
 
-	request_read_members(reader, members, lengthof(members), &describe);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &describe, NULL);
 	rel = open_stream(describe.stream, &table, &target);
 	json_write_begin(response, NULL);
 	append_description(response, &describe, table, &target);
@@ -377,8 +375,7 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 	StreamTarget target;
 	DynTable *table;
 
-	request_read_members(reader, members, lengthof(members), &get);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &get, NULL);
 	iterator.position = get_position(&get);
 	iterator.stream = get.stream;
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
@@ -436,8 +433,7 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	StreamReadResult result;
 	StreamTarget target;
 
-	request_read_members(reader, members, lengthof(members), &get);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &get, NULL);
 	read.max_records = get_limit(&get.limit, MAX_RECORDS);
 	request_parse_iterator(get.iterator, &iterator);
 	find_target(&iterator, &target);

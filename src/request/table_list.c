@@ -109,8 +109,7 @@ request_list_tables(JsonReader *reader, JsonWriter *response)
 	ItemSpan *names;
 	int n;
 
-	request_read_members(reader, members, lengthof(members), &list);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &list, NULL);
 	if (list.limit.given)
 		request_check_limit(list.limit.value, MAX_TABLES);
 	if (list.after.data != NULL)

@@ -403,8 +403,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel;
 
-	request_read_members(reader, update_members, lengthof(update_members), &update);
-	json_reader_done(reader);
+	request_read(reader, update_members, lengthof(update_members), &update, NULL);
 	check_request(&update);
 	online = online_update(&update);
 	if (online != NULL)

@@ -113,8 +113,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 	Relation rel;
 
-	request_read_members(reader, create_members, lengthof(create_members), &create);
-	json_reader_done(reader);
+	request_read(reader, create_members, lengthof(create_members), &create, NULL);
 	dyn_check_request_name("table", dyn_table_name(create.name));
 	set_description(&description, &create);
 	shape.settings.id = new_id();

@@ -232,8 +232,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 		  RequestMeter *meter, CapacityKind kind)
 {
 	memset(call, 0, sizeof(*call));
-	request_read_members(reader, members, n, call);
-	json_reader_done(reader);
+	request_read(reader, members, n, call, NULL);
 	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
 	for (int i = 0; i < call->request.nactions; i++)
 		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};

@@ -59,8 +59,7 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 	UpdateTimeToLive update = {0};
 	const Specification *wanted = &update.specification;
 
-	request_read_members(reader, members, lengthof(members), &update);
-	json_reader_done(reader);
+	request_read(reader, members, lengthof(members), &update, NULL);
 	if (wanted->enabled)
 		ttl_enable(update.table, wanted->attribute, false, "UpdateTimeToLive");
 	else
