@@ -24,7 +24,7 @@ SELECT dyn_create_table('plain', 'pk S');
 
 -- R13: NONE, TOTAL, INDEXES; the table as the request names it
 SELECT d, units('PutItem', '{"TableName":"plain","Item":{"pk":{"S":"a"}}}', d) FROM unnest(ARRAY['NONE', 'TOTAL', 'INDEXES']) d;
-SELECT units('GetItem', '{"TableName":"arn:aws:dynamodb:x:1:table/plain","Key":{"pk":{"S":"a"}}}', 'TOTAL');
+SELECT units('GetItem', '{"TableName":"arn:aws:dynamodb:local:000000000000:table/plain","Key":{"pk":{"S":"a"}}}', 'TOTAL');
 SELECT request('PutItem', '{"TableName":"plain","Item":{"pk":{"S":"a"}},"ReturnConsumedCapacity":"total"}');
 SELECT dyn_request('PutItem', '{"TableName":"plain","Item":{"pk":{"S":"a"}},"ReturnConsumedCapacity":"TOTAL","ReturnValues":"ALL_OLD"}');
 

@@ -26,7 +26,7 @@ SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":
 SELECT request('GetItem', '{"Key":{"Movie":{"S":"m\u0000🎬\"\\"},"Actor":{"S":"a"}},"TableName":"mov","ProjectionExpression":"nope"}');
 
 -- the table as ARN
-SELECT request('GetItem', format('{"TableName":"%s","Key":{"Actor":{"S":"a"},"Movie":{"S":"x"}}}', arn)) FROM unnest(ARRAY['arn:aws:dynamodb:eu-west-1:123456789012:table/mov', 'arn:aws-cn:dynamodb:cn-north-1:1:table/mov', 'arn:aws:dynamodb:eu-west-1:1:table/', 'arn:aws:dynamodb:eu-west-1:1:table/mov/index/x', 'arn:aws:dynamodb:eu-west-1:table/mov', 'arn:', 'arn:aws:dynamodb:eu-west-1:1:table/nope']) arn;
+SELECT request('GetItem', format('{"TableName":"%s","Key":{"Actor":{"S":"a"},"Movie":{"S":"x"}}}', arn)) FROM unnest(ARRAY['arn:aws:dynamodb:local:000000000000:table/mov', 'arn:aws-cn:dynamodb:cn-north-1:1:table/mov', 'arn:aws:dynamodb:local:000000000000:table/', 'arn:aws:dynamodb:local:000000000000:table/mov/index/x', 'arn:aws:dynamodb:eu-west-1:table/mov', 'arn:', 'arn:aws:dynamodb:local:000000000000:table/nope']) arn;
 
 -- W09, W15, R12, C44: conditions
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(Actor)"}') FROM generate_series(1, 2);

@@ -36,7 +36,7 @@ CREATE FUNCTION shard(name text, number int, which text DEFAULT 'ENABLED') RETUR
 -- ListStreams: by name and label; of one table; in pages
 SELECT jsonb_pretty(request('ListStreams', '{}')::jsonb);
 SELECT request('ListStreams', '{"TableName":"gamma"}');
-SELECT request('ListStreams', '{"TableName":"arn:aws:dynamodb:local:1:table/alpha","Limit":1}');
+SELECT request('ListStreams', '{"TableName":"arn:aws:dynamodb:local:000000000000:table/alpha","Limit":1}');
 CREATE FUNCTION list_pages(size int) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   list jsonb;
@@ -53,15 +53,15 @@ SELECT list_pages(1);
 SELECT list_pages(3);
 SELECT list_pages(4);
 SELECT r, request('ListStreams', r::json) FROM (VALUES ('{"Limit":0}'), ('{"Limit":101}'), ('{"TableName":"nothing"}'), ('{"TableName":"x"}'), ('{"ExclusiveStartStreamArn":"x"}'),
-  ('{"ExclusiveStartStreamArn":"arn:aws:dynamodb:local:1:table/beta"}'), ('{"ExclusiveStartStreamArn":"arn:aws:dynamodb:local:1:table/beta/stream/2001-01-01T00:00:00.000","Limit":1}'), ('{"Table":"beta"}'), ('[]')) v (r);
+  ('{"ExclusiveStartStreamArn":"arn:aws:dynamodb:local:000000000000:table/beta"}'), ('{"ExclusiveStartStreamArn":"arn:aws:dynamodb:local:000000000000:table/beta/stream/2001-01-01T00:00:00.000","Limit":1}'), ('{"Table":"beta"}'), ('[]')) v (r);
 
 -- DescribeStream
 SELECT jsonb_pretty(hidden(dyn_request('DescribeStream', json_build_object('StreamArn', arn('beta')))::text)::jsonb);
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'Limit', 2)) ;
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'Limit', 2, 'ExclusiveStartShardId', shard('alpha', 1)));
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'ExclusiveStartShardId', shard('alpha', 2)));
-SELECT hidden(r::text), request('DescribeStream', r) FROM (VALUES ('{}'::json), ('{"StreamArn":"x"}'), ('{"StreamArn":"arn:aws:dynamodb:local:1:table/beta"}'), ('{"StreamArn":"arn:aws:dynamodb:local:1:table/beta/stream/x"}'),
-  ('{"StreamArn":"arn:aws:dynamodb:local:1:table/beta/stream/2001-01-01T00:00:00.000"}'), ('{"StreamArn":"arn:aws:dynamodb:local:1:table/nothing/stream/2001-01-01T00:00:00.000"}'),
+SELECT hidden(r::text), request('DescribeStream', r) FROM (VALUES ('{}'::json), ('{"StreamArn":"x"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta/stream/x"}'),
+  ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta/stream/2001-01-01T00:00:00.000"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/nothing/stream/2001-01-01T00:00:00.000"}'),
   (json_build_object('StreamArn', arn('beta'), 'Limit', 101)), (json_build_object('StreamArn', arn('beta'), 'ExclusiveStartShardId', 'x')),
   (json_build_object('StreamArn', arn('beta'), 'ExclusiveStartShardId', shard('alpha', 0)))) v (r);
 
@@ -73,7 +73,7 @@ SELECT request('GetShardIterator', json_build_object('StreamArn', arn('beta'), '
 SELECT request('GetShardIterator', json_build_object('StreamArn', arn('beta'), 'ShardId', shard('alpha', 0), 'ShardIteratorType', 'LATEST'));
 SELECT request('GetShardIterator', json_build_object('StreamArn', arn('beta'), 'ShardId', 'x', 'ShardIteratorType', 'LATEST'));
 SELECT request('GetShardIterator', json_build_object('StreamArn', arn('beta'), 'ShardId', shard('beta', 0)));
-SELECT request('GetShardIterator', json_build_object('StreamArn', 'arn:aws:dynamodb:local:1:table/beta/stream/2001-01-01T00:00:00.000', 'ShardId', shard('beta', 0), 'ShardIteratorType', 'LATEST'));
+SELECT request('GetShardIterator', json_build_object('StreamArn', 'arn:aws:dynamodb:local:000000000000:table/beta/stream/2001-01-01T00:00:00.000', 'ShardId', shard('beta', 0), 'ShardIteratorType', 'LATEST'));
 
 -- GetRecords: ST16, 1500 changes are 1000 and 500, and then there is an iterator still
 -- in a partition that does not expire

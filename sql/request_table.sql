@@ -49,7 +49,7 @@ SELECT arguments('small');
 SELECT attempt('CreateTable', '{"TableName": "small", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
 
 -- ARNs
-SELECT dyn_request('DescribeTable', '{"TableName": "arn:aws:dynamodb:eu-west-1:123456789012:table/small"}') #>> '{Table,TableName}' AS name;
+SELECT dyn_request('DescribeTable', '{"TableName": "arn:aws:dynamodb:local:000000000000:table/small"}') #>> '{Table,TableName}' AS name;
 SET dynamo_table.arn_region = 'eu-west-1';
 SET dynamo_table.arn_account = '123456789012';
 SELECT dyn_request('DescribeTable', '{"TableName": "small"}') #>> '{Table,TableArn}' AS arn;
@@ -58,7 +58,7 @@ SET dynamo_table.arn_region = 'a b';
 RESET dynamo_table.arn_region;
 RESET dynamo_table.arn_account;
 SELECT t, attempt('DescribeTable', json_build_object('TableName', t)::text)
-  FROM unnest(ARRAY['nope', 'xx', 'arn:aws:dynamodb:x:1:table/nope', 'arn:aws:dynamodb:x:1:table/shop/index/inverted', 'arn:aws:s3:x:1:table/shop', 'arn:aws:dynamodb:x:1:table/', 'pg_class']) t;
+  FROM unnest(ARRAY['nope', 'xx', 'arn:aws:dynamodb:local:000000000000:table/nope', 'arn:aws:dynamodb:local:000000000000:table/shop/index/inverted', 'arn:aws:s3:x:1:table/shop', 'arn:aws:dynamodb:local:000000000000:table/', 'pg_class']) t;
 -- a table by its schema
 SELECT stable(dyn_request('CreateTable', '{"TableName": "public.request_other", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}')) #>> '{TableDescription,TableArn}';
 SELECT 'public.request_other'::regclass;

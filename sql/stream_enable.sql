@@ -153,7 +153,7 @@ SELECT identity('"Created"');
 -- with other settings: all or nothing
 SELECT update_stream('{"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"}', ', "TableClass": "STANDARD"'), dyn_describe_table('Created') -> 'TableClassSummary';
 SELECT update_stream('{"StreamEnabled": false}', ', "TableClass": "STANDARD"'), dyn_describe_table('Created') -> 'TableClassSummary', identity('"Created"');
-SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:x:1:table/Created", "Tags": [{"Key": "streams", "Value": "1"}]}');
+SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/Created", "Tags": [{"Key": "streams", "Value": "1"}]}');
 SELECT substring(argument('"Created"') FROM '"streams.*');
 SELECT dyn_request('CreateTable', '{"TableName": "without", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
   "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}}') #>> '{TableDescription,LatestStreamArn}';

@@ -50,7 +50,7 @@ SELECT dyn_get('arn:aws:dynamodb:x:1:table/x%7', '{"pk": {"S": "a"}}');
 SELECT dyn_get('arn:aws:dynamodb:x:1:table/%FF', '{"pk": {"S": "a"}}');
 SELECT dyn_request('CreateTable', '{"TableName": "with space", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
 SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": true}') -> 'TableDescription' ->> 'TableName' AS updated;
-SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:x:1:table/with%20space", "Tags": [{"Key": "a", "Value": "b"}]}');
+SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/with%20space", "Tags": [{"Key": "a", "Value": "b"}]}');
 SELECT dyn_request('UpdateTable', '{"TableName": "with space", "DeletionProtectionEnabled": false}') -> 'TableDescription' ->> 'TableName' AS updated;
 SELECT dyn_drop_table(name) FROM unnest(ARRAY['x', 'with space', 'drop table"', 'Straße/100%', 'a:b', E'two\nlines', '*', repeat('é', 40)]) name;
 SELECT dyn_create_table('long' || repeat('x', 251), 'pk S');

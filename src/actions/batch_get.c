@@ -114,7 +114,7 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 {
 	int n = count_keys(request);
 	BatchGet get = {request, parse_projections(request), callback, arg, 0, store_reader()};
-	TargetTables *tables = target_tables(AccessShareLock);
+	TargetTables *tables = target_tables(AccessShareLock, request->part);
 	ItemTarget *targets = find_targets(request, tables, n);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
@@ -128,6 +128,7 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 			MemoryContext old = MemoryContextSwitchTo(context);
 
 			CHECK_FOR_INTERRUPTS();
+			target_begin(tables, targets);
 			if (!get_item(&get, i, targets))
 				*rest = (BatchGetRest){i, k, true};
 			MemoryContextSwitchTo(old);

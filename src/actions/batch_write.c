@@ -156,7 +156,7 @@ void
 action_batch_write(const BatchWriteRequest *request)
 {
 	int n = count_writes(request);
-	TargetTables *tables = target_tables(RowExclusiveLock);
+	TargetTables *tables = target_tables(RowExclusiveLock, request->part);
 	ItemTarget **order;
 	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n, &order);
 	MemoryContext context =
@@ -170,6 +170,7 @@ action_batch_write(const BatchWriteRequest *request)
 		CHECK_FOR_INTERRUPTS();
 		for (next = first + 1; next < n && same_run(sorted[first], sorted[next]); next++)
 			;
+		target_begin(tables, &sorted[first]->target);
 		write_run(sorted + first, next - first, request->meter);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);

@@ -42,6 +42,7 @@ typedef struct BatchGetRequest
 	BatchGetTable *tables;
 	Size max_bytes; /* of items, after which keys are left; 0: all are read */
 	const ItemMeter *meter; /* or NULL */
+	int *part; /* set to the one that is under way, for whoever tells of an error; or NULL */
 } BatchGetRequest;
 
 /* The first key that was left, if any was; all after it were. */
@@ -69,6 +70,7 @@ typedef struct BatchWriteRequest
 	int ntables;
 	BatchWriteTable *tables;
 	const ItemMeter *meter; /* or NULL */
+	int *part; /* as of BatchGetRequest */
 } BatchWriteRequest;
 
 /* batch_get.c, batch_write.c */
@@ -107,6 +109,7 @@ typedef struct TransactRequest
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
 	const ItemMeter *meter; /* or NULL */
+	int *part; /* as of BatchGetRequest */
 	bool in_words; /* reasons have DynamoDB's messages */
 } TransactRequest;
 
@@ -170,8 +173,9 @@ extern bytea *transact_request_hash(const TransactRequest *request, const ItemTa
 extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
 						   const DynItem *new);
 extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n);
-extern TargetTables *target_tables(LOCKMODE lockmode);
+extern TargetTables *target_tables(LOCKMODE lockmode, int *part);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
+extern void target_begin(const TargetTables *tables, const ItemTarget *target);
 extern void target_close(TargetTables *tables);
 extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what, const char *words);
 

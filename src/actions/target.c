@@ -20,19 +20,21 @@ typedef struct TargetTable
 struct TargetTables
 {
 	LOCKMODE lockmode;
+	int *part; /* of the request, see BatchGetRequest */
 	List *tables; /* of TargetTable */
 };
 
 /*
  * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
- * the current memory context.
+ * the current memory context.  part is the request's, or NULL.
  */
 TargetTables *
-target_tables(LOCKMODE lockmode)
+target_tables(LOCKMODE lockmode, int *part)
 {
 	TargetTables *tables = palloc0(sizeof(TargetTables));
 
 	tables->lockmode = lockmode;
+	tables->part = part;
 	return tables;
 }
 
@@ -66,9 +68,18 @@ open_table(TargetTables *tables, text *name)
 void
 target_open(TargetTables *tables, text *name, ItemTarget *target)
 {
+	target_begin(tables, target);
 	target->writer = &open_table(tables, name)->writer;
 	target->rel = target->writer->rel;
 	target->table = target->writer->table;
+}
+
+/* What follows is done to that target. */
+void
+target_begin(const TargetTables *tables, const ItemTarget *target)
+{
+	if (tables->part != NULL)
+		*tables->part = target->part;
 }
 
 /* Locks stay. */

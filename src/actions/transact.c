@@ -99,7 +99,7 @@ prepare(const TransactRequest *request)
 	t->steps = palloc0(n * sizeof(Step));
 	t->targets = palloc0(n * sizeof(ItemTarget));
 	t->reasons = palloc0(n * sizeof(CancelReason));
-	t->tables = target_tables(RowExclusiveLock);
+	t->tables = target_tables(RowExclusiveLock, request->part);
 	t->context = CurrentMemoryContext;
 	error_context_stack = &callback;
 	for (number = 0; number < n; number++)
@@ -340,6 +340,7 @@ perform(Step *step)
 
 	if (t->failed && cannot_fail(step))
 		return;
+	target_begin(t->tables, target);
 	if (t->failed || !write_at_once(step))
 		write_locked(step);
 	t->failed |= failed(step);
@@ -364,6 +365,7 @@ check_collections(Transact *t)
 
 		if (!step->grows)
 			continue;
+		target_begin(t->tables, step->target);
 		store_begin(&callback);
 		if (collection_is_full(step->target->table, &step->write->key, &size))
 			fail(step, (CancelReason){.code = "ItemCollectionSizeLimitExceeded",
@@ -400,6 +402,7 @@ put_together(const Transact *t, ItemTarget *const *order, int n)
 
 	for (int i = 0; i < n; i++)
 		writes[i] = &order[i]->write;
+	target_begin(t->tables, order[0]);
 	write_put_many(order[0]->writer, n, writes);
 }
 

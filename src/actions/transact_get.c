@@ -88,7 +88,7 @@ get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
 void
 action_transact_get(const TransactRequest *request, TransactGetCallback callback, void *arg)
 {
-	TargetTables *tables = target_tables(AccessShareLock);
+	TargetTables *tables = target_tables(AccessShareLock, request->part);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
@@ -106,6 +106,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		DynItem *item;
 
 		CHECK_FOR_INTERRUPTS();
+		target_begin(tables, &targets[i]);
 		item = get_item(reader, &targets[i], &bytes);
 		target_measure(request->meter, &targets[i], item, item);
 		item = expiry_visible(targets[i].table, item);

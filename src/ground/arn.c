@@ -3,9 +3,8 @@
  *	  Amazon Resource Names of tables: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME, and of their
  *	  streams, which go on with /stream/LABEL.
  *
- * Region and account have no meaning here.  ARNs that are printed have those of the settings.  ARNs
- * that are given may have any: only the table's name counts, so that programs may keep the ARNs of
- * another account.
+ * ARNs that are printed have the region and the account of the settings.  Functions take ARNs that
+ * have any, and only the table's name counts; requests refuse those of others (dyn_is_own_arn()).
  *
  * Tables that are created by SQL may have names that DynamoDB does not allow.  Other characters
  * than those of DynamoDB's names are escaped in an ARN as in a URL: "%2F".
@@ -169,6 +168,26 @@ dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label)
 		return false;
 	*label = (ItemSpan){slash + infix, label->len - infix};
 	return parse_name(name);
+}
+
+/* Whether the text is the ARN of a table or of something in it, wherever that is. */
+bool
+dyn_is_arn(ItemSpan text)
+{
+	ItemSpan name;
+
+	return parse_arn(text, &name);
+}
+
+/* Whether an ARN has the region and the account of the ARNs that are printed. */
+bool
+dyn_is_own_arn(ItemSpan arn)
+{
+	char *prefix = dyn_table_arn((ItemSpan){"", 0});
+	bool own = arn.len >= strlen(prefix) && memcmp(arn.data, prefix, strlen(prefix)) == 0;
+
+	pfree(prefix);
+	return own;
 }
 
 /* The name of a table that is given by its name or its ARN. */

@@ -10,6 +10,8 @@
 extern void dyn_arn_init(void);
 extern bool dyn_parse_table_arn(ItemSpan arn, ItemSpan *name);
 extern bool dyn_parse_stream_arn(ItemSpan arn, ItemSpan *name, ItemSpan *label);
+extern bool dyn_is_arn(ItemSpan text);
+extern bool dyn_is_own_arn(ItemSpan arn);
 extern ItemSpan dyn_table_name(ItemSpan given);
 extern char *dyn_table_arn(ItemSpan name);
 extern char *dyn_index_arn(const char *table_arn, ItemSpan index);

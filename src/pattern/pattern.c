@@ -189,7 +189,7 @@ check_request(Pattern *pattern, const char *table)
 						errdetail("It is about the table that it is declared for.")));
 	error_context_stack = &callback;
 	request = pattern_request(pattern, table, NULL, NULL);
-	request_run(pattern->operation, request, (int) strlen(request), NULL);
+	request_run(pattern->operation, request, (int) strlen(request), NULL, NULL);
 	error_context_stack = callback.previous;
 }
 

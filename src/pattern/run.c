@@ -83,7 +83,7 @@ run_page(Run *run)
 	JsonWriter response = json_writer(JSON_COMPACT);
 	JsonReader reader;
 
-	request_run(run->pattern->operation, request, (int) strlen(request), &response);
+	request_run(run->pattern->operation, request, (int) strlen(request), &response, NULL);
 	run->last_key = NULL;
 	json_reader_init(&reader, response.text->data, response.text->len);
 	read_response(run, &reader);

@@ -186,7 +186,8 @@ print_gotten(JsonWriter *response, const List *tables)
 }
 
 static void
-prepare_get(const BatchGetCall *call, BatchGetRequest *request, RequestMeter *meter)
+prepare_get(const JsonReader *reader, const BatchGetCall *call, BatchGetRequest *request,
+			RequestMeter *meter)
 {
 	int n = list_length(call->tables);
 
@@ -200,6 +201,7 @@ prepare_get(const BatchGetCall *call, BatchGetRequest *request, RequestMeter *me
 		meter->parts[i] = (MeterPart){table->name, table->get.consistent ? CAPACITY_CONSISTENT_READ
 																		 : CAPACITY_READ};
 	}
+	request->part = request_names_parts(reader, meter->parts, n);
 	request->meter = meter_wanted(meter);
 }
 
@@ -216,7 +218,7 @@ request_batch_get_item(JsonReader *reader, JsonWriter *response)
 	RequestMeter meter;
 
 	request_read(reader, batch_get_members, lengthof(batch_get_members), &call, NULL);
-	prepare_get(&call, &request, &meter);
+	prepare_get(reader, &call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
 	json_write_begin(response, NULL);
 	print_gotten(response, call.tables);
@@ -315,7 +317,8 @@ static const RequestMember batch_write_members[] = {
 };
 
 static void
-prepare_write(const BatchWriteCall *call, BatchWriteRequest *request, RequestMeter *meter)
+prepare_write(const JsonReader *reader, const BatchWriteCall *call, BatchWriteRequest *request,
+			  RequestMeter *meter)
 {
 	int n = list_length(call->tables);
 
@@ -328,6 +331,7 @@ prepare_write(const BatchWriteCall *call, BatchWriteRequest *request, RequestMet
 		request->tables[i] = table->write;
 		meter->parts[i] = (MeterPart){table->name, CAPACITY_WRITE};
 	}
+	request->part = request_names_parts(reader, meter->parts, n);
 	request->meter = meter_wanted(meter);
 }
 
@@ -340,7 +344,7 @@ request_batch_write_item(JsonReader *reader, JsonWriter *response)
 	RequestMeter meter;
 
 	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, NULL);
-	prepare_write(&call, &request, &meter);
+	prepare_write(reader, &call, &request, &meter);
 	action_batch_write(&request);
 	json_write_begin(response, NULL);
 	json_write_begin(response, "UnprocessedItems");

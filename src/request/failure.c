@@ -14,10 +14,12 @@
 #include "ground/name.h"
 #include "request/request.h"
 
+/* Whether requests tell the error otherwise than PostgreSQL does. */
 static bool
-is_ours(int code)
+is_told(int code)
 {
-	return PGUNSIXBIT(code) == 'Y' && PGUNSIXBIT(code >> 6) == 'D';
+	return (PGUNSIXBIT(code) == 'Y' && PGUNSIXBIT(code >> 6) == 'D') ||
+		   code == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
 /* In PG_CATCH(): the error, copied into the context that the request is carried out in. */
@@ -80,19 +82,25 @@ say(ErrorData *error, const char *words)
 }
 
 /*
- * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own, and
- * unchanged otherwise.  Called in PG_CATCH(); the context is the one that was current at PG_TRY().
+ * Raise the caught error again, in the words of DynamoDB if it is one of the extension's own or a
+ * missing privilege, and unchanged otherwise.  Called in PG_CATCH(); the context is the one that was
+ * current at PG_TRY().
  */
 void
-request_rethrow(MemoryContext context)
+request_rethrow(MemoryContext context, const Denial *denial)
 {
 	ErrorData *error;
 	const char *words;
 
-	if (!is_ours(geterrcode()))
+	if (!is_told(geterrcode()))
 		PG_RE_THROW();
 	error = take_error(context);
 	words = words_of(error);
+	if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
+	{
+		error->sqlerrcode = ERRCODE_DYN_ACCESS_DENIED;
+		words = denial_words(denial);
+	}
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		describe_missing(error);
 	else if (words != NULL)

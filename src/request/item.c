@@ -88,6 +88,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *cal
 {
 	memset(call, 0, sizeof(*call));
 	request_read(reader, members, n, call, NULL);
+	request_names(reader, text_span(call->table));
 	legacy_build_item(&call->legacy, &call->request);
 	call->request.table = call->table;
 	call->request.expressions = expr_request(call->names, call->values);

@@ -17,6 +17,7 @@
 #include "ground/attempt.h"
 #include "ground/errors.h"
 #include "ground/name.h"
+#include "request/denied.h"
 #include "request/members.h"
 
 #define MAX_MEMBERS 64
@@ -596,6 +597,7 @@ request_read_table_name(JsonReader *reader)
 	ItemSpan name;
 
 	request_read(reader, members, lengthof(members), &name, NULL);
+	request_names(reader, name);
 	return name;
 }
 

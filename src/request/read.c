@@ -85,6 +85,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *cal
 	call->query.forward = true;
 	call->select = -1;
 	request_read(reader, members, n, call, NULL);
+	request_names(reader, text_span(call->table));
 	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
 	call->read.table = call->table;
 	call->read.expressions = expr_request(call->names, call->values);

@@ -57,17 +57,19 @@ find_operation(const char *name)
 
 /*
  * Run an operation, and write its response.  A NULL response, with which the request
- * is only checked, is allowed only for operations that an access pattern can have.  An unknown name
- * is ERRCODE_DYN_UNKNOWN_OPERATION.
+ * is only checked, is allowed only for operations that an access pattern can have.  The denial, or
+ * NULL, learns what the request names.  An unknown name is ERRCODE_DYN_UNKNOWN_OPERATION.
  */
 void
-request_run(const char *operation, const char *request, int len, JsonWriter *response)
+request_run(const char *operation, const char *request, int len, JsonWriter *response,
+			Denial *denial)
 {
 	JsonReader reader;
 
 	json_reader_init(&reader, request, len);
 	/* who declares a request is told of what would be ignored */
 	reader.strict = response == NULL;
+	reader.denial = denial;
 	find_operation(operation)(&reader, response);
 }
 
@@ -80,15 +82,19 @@ dyn_request(PG_FUNCTION_ARGS)
 	text *request = PG_GETARG_TEXT_PP(1);
 	MemoryContext context = CurrentMemoryContext;
 	JsonWriter response = json_writer(JSON_COMPACT);
+	Denial denial;
 
+	denial_begin(&denial, operation);
 	PG_TRY();
 	{
-		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response);
+		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
+					&denial);
 	}
 	PG_CATCH();
 	{
-		request_rethrow(context);
+		request_rethrow(context, &denial);
 	}
 	PG_END_TRY();
+	denial_end(&denial);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(response.text->data, response.text->len));
 }

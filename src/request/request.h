@@ -5,6 +5,7 @@
  *		request.c		dyn_request(): operations by their names
  *		members.c		members of JSON objects, read by tables
  *		failure.c		errors, as programs look at them
+ *		denied.c		missing privileges, and ARNs of others
  *		item.c			GetItem, PutItem, UpdateItem, DeleteItem
  *		read.c			Query, Scan
  *		batch.c			BatchGetItem, BatchWriteItem
@@ -26,6 +27,7 @@
 #define DYNAMO_TABLE_REQUEST_REQUEST_H
 
 #include "ground/json_writer.h"
+#include "request/denied.h"
 #include "request/members.h"
 
 /*
@@ -35,11 +37,12 @@
 typedef void (*RequestOperation)(JsonReader *reader, JsonWriter *response);
 
 /* request.c: an operation by its name; errors are the extension's own */
-extern void request_run(const char *operation, const char *request, int len, JsonWriter *response);
+extern void request_run(const char *operation, const char *request, int len, JsonWriter *response,
+						Denial *denial);
 
 /* failure.c: in PG_CATCH(), in the memory context that the request is carried out in */
 typedef void (*FailurePrinter)(JsonWriter *detail, void *arg); /* members */
-pg_noreturn extern void request_rethrow(MemoryContext context);
+pg_noreturn extern void request_rethrow(MemoryContext context, const Denial *denial);
 pg_noreturn extern void request_rethrow_condition(MemoryContext context, FailurePrinter print,
 												  void *arg);
 

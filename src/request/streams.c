@@ -161,6 +161,10 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 	int64 room;
 
 	request_read(reader, members, lengthof(members), &list, NULL);
+	if (list.after.data != NULL)
+		request_names(reader, list.after);
+	if (list.table.data != NULL)
+		request_names(reader, list.table);
 	room = get_limit(&list.limit, MAX_LISTED);
 	if (list.after.data != NULL &&
 		!request_parse_stream_arn(list.after, &list.after_table, &list.after_label))
@@ -312,6 +316,7 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 	Relation rel;
 
 	request_read(reader, members, lengthof(members), &describe, NULL);
+	request_names(reader, describe.stream);
 	rel = open_stream(describe.stream, &table, &target);
 	json_write_begin(response, NULL);
 	append_description(response, &describe, table, &target);
@@ -376,6 +381,7 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 	DynTable *table;
 
 	request_read(reader, members, lengthof(members), &get, NULL);
+	request_names(reader, get.stream);
 	iterator.position = get_position(&get);
 	iterator.stream = get.stream;
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
@@ -436,6 +442,7 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 	request_read(reader, members, lengthof(members), &get, NULL);
 	read.max_records = get_limit(&get.limit, MAX_RECORDS);
 	request_parse_iterator(get.iterator, &iterator);
+	request_names(reader, iterator.stream);
 	find_target(&iterator, &target);
 	read.position = iterator.position;
 	read.shard = iterator.shard;

@@ -404,6 +404,7 @@ request_update_table(JsonReader *reader, JsonWriter *response)
 	Relation rel;
 
 	request_read(reader, update_members, lengthof(update_members), &update, NULL);
+	request_names(reader, update.name);
 	check_request(&update);
 	online = online_update(&update);
 	if (online != NULL)

@@ -114,6 +114,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	Relation rel;
 
 	request_read(reader, create_members, lengthof(create_members), &create, NULL);
+	request_names(reader, create.name);
 	dyn_check_request_name("table", dyn_table_name(create.name));
 	set_description(&description, &create);
 	shape.settings.id = new_id();

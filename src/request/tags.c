@@ -56,6 +56,7 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 	ItemSpan name;
 
 	request_read(reader, members, n, request, NULL);
+	request_names(reader, request->arn);
 	if (dyn_parse_table_arn(request->arn, &name))
 		return;
 	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",

@@ -236,6 +236,7 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
 	for (int i = 0; i < call->request.nactions; i++)
 		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};
+	call->request.part = request_names_parts(reader, meter->parts, call->request.nactions);
 	call->request.meter = meter_wanted(meter);
 	call->request.in_words = true;
 }

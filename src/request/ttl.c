@@ -60,6 +60,7 @@ request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 	const Specification *wanted = &update.specification;
 
 	request_read(reader, members, lengthof(members), &update, NULL);
+	request_names(reader, update.table);
 	if (wanted->enabled)
 		ttl_enable(update.table, wanted->attribute, false, "UpdateTimeToLive");
 	else

@@ -192,7 +192,7 @@ foreach my $locked (0, 1)
 	{
 		my ($name) = $question =~ /(dyn_request\('\w+'|dyn_\w+)/;
 		my $answer = as('stranger', "SET lock_timeout = 250; $question");
-		like($answer, qr/ERROR:  (permission denied for|must be owner of) (table|relation)/i, "$name says nothing to a stranger" . ($locked ? ', and waits for nothing' : ''));
+		like($answer, qr/(ERROR|is not authorized to perform: dynamodb:\w+ on resource: \S+\n.*DETAIL):  (permission denied for|must be owner of) (table|relation)/i, "$name says nothing to a stranger" . ($locked ? ', and waits for nothing' : ''));
 	}
 	$locker->query_safe('ROLLBACK') if $locked;
 }

@@ -1,0 +1,132 @@
+/*
+ * denied.c
+ *	  AccessDeniedException: who may not do what to which resource.
+ *
+ * A missing privilege is found far below, by PostgreSQL or by a rule of ours, and always has the same
+ * SQLSTATE, 42501.  Who and what are known here: each operation tells which table it names.
+ *
+ * Region and account are those of the settings.  No privilege can be had on the table of another one,
+ * so its ARN is refused with the same SQLSTATE.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/fmgrprotos.h"
+
+#include "ground/arn.h"
+#include "request/denied.h"
+
+/* Of what is told of a resource, bytes: a name with its ARN, and more only of what somebody made up. */
+#define MAX_RESOURCE 1024
+
+static int
+trigger_depth(void)
+{
+	return DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0));
+}
+
+/* While the error is raised, where it is raised. */
+static void
+note_depth(void *arg)
+{
+	Denial *denial = arg;
+
+	if (geterrcode() == ERRCODE_INSUFFICIENT_PRIVILEGE)
+		denial->denied_at = trigger_depth();
+}
+
+/*
+ * The current user sends a request.  Names are looked up now, since after an error nothing is to be
+ * looked up.  The role of a session may have been dropped.
+ */
+void
+denial_begin(Denial *denial, const char *operation)
+{
+	const char *user = GetUserNameFromId(GetUserId(), true);
+
+	*denial = (Denial){.operation = operation,
+					   .user = user != NULL ? user : psprintf("unknown (OID=%u)", GetUserId()),
+					   .depth = trigger_depth()};
+	denial->callback = (ErrorContextCallback){error_context_stack, note_depth, denial};
+	error_context_stack = &denial->callback;
+}
+
+/* The request has been carried out. */
+void
+denial_end(const Denial *denial)
+{
+	error_context_stack = denial->callback.previous;
+}
+
+static ItemSpan
+named_resource(const Denial *denial)
+{
+	if (denial->parts == NULL)
+		return denial->resource;
+	return text_span(denial->parts[denial->part].table);
+}
+
+/*
+ * What the privilege is missing on, as far as the request names it.  Triggers do what they want with
+ * whatever they want, so nothing is said of that.
+ */
+static char *
+resource_arn(const Denial *denial)
+{
+	ItemSpan name = named_resource(denial);
+	char *arn;
+
+	if (denial->denied_at > denial->depth)
+		return "*";
+	if (name.data == NULL)
+		return psprintf("%s*", dyn_table_arn((ItemSpan){"", 0}));
+	if (dyn_is_arn(name))
+		arn = pnstrdup(name.data, name.len);
+	else
+		arn = dyn_table_arn(name);
+	if (strlen(arn) > MAX_RESOURCE)
+		arn = psprintf("%s...", pnstrdup(arn, pg_mbcliplen(arn, (int) strlen(arn), MAX_RESOURCE)));
+	return arn;
+}
+
+/* DynamoDB's words for a privilege that is missing. */
+char *
+denial_words(const Denial *denial)
+{
+	return psprintf("User: %s is not authorized to perform: dynamodb:%s on resource: %s",
+					denial->user, denial->operation, resource_arn(denial));
+}
+
+/*
+ * The request names a table or a stream, by its name or its ARN.  Raises an error if that is in
+ * another region, or of another account.
+ */
+void
+request_names(const JsonReader *reader, ItemSpan name)
+{
+	if (reader->denial != NULL)
+		reader->denial->resource = name;
+	if (dyn_is_arn(name) && !dyn_is_own_arn(name))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("the ARN is of another region or account"),
+						errdetail("ARNs of this database begin with \"%s\".",
+								  dyn_table_arn((ItemSpan){"", 0})),
+						errhint("See the settings \"dynamo_table.arn_region\" and "
+								"\"dynamo_table.arn_account\".")));
+}
+
+/*
+ * The request names the tables of n parts, which live as long as the request.  Returns where the
+ * action tells which part is under way; NULL: nobody asks.
+ */
+int *
+request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
+{
+	for (int i = 0; i < n; i++)
+		request_names(reader, text_span(parts[i].table));
+	if (reader->denial == NULL || n == 0)
+		return NULL;
+	reader->denial->parts = parts;
+	return &reader->denial->part;
+}

@@ -1,0 +1,32 @@
+/*
+ * denied.h
+ *	  AccessDeniedException: who may not do what to which resource.
+ */
+#ifndef DYNAMO_TABLE_REQUEST_DENIED_H
+#define DYNAMO_TABLE_REQUEST_DENIED_H
+
+#include "item/reader.h"
+#include "request/meter.h"
+
+/* A request, as far as a missing privilege is told of it. */
+typedef struct Denial
+{
+	ErrorContextCallback callback;
+	const char *operation;
+	const char *user; /* who has sent it */
+	ItemSpan resource; /* its table as it is named, or an ARN; no data: it names none */
+	const MeterPart *parts; /* of a request for several tables; or NULL */
+	int part; /* that is under way */
+	int depth; /* of triggers around the request */
+	int denied_at; /* the depth where a privilege was missing */
+} Denial;
+
+extern void denial_begin(Denial *denial, const char *operation);
+extern void denial_end(const Denial *denial);
+extern char *denial_words(const Denial *denial);
+
+/* For operations: what the request names. */
+extern void request_names(const JsonReader *reader, ItemSpan name);
+extern int *request_names_parts(const JsonReader *reader, const MeterPart *parts, int n);
+
+#endif
