@@ -147,6 +147,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->depth = 0;
 	reader->problems = NULL;
 	reader->strict = false;
+	reader->denial = NULL;
 	advance(reader);
 }
 
