@@ -463,28 +463,31 @@ fail_missing(const JsonReader *reader, const char *name)
 					*path != '\0' ? errdetail("In \"%s\".", path) : 0));
 }
 
-/* Of the object that was left: its path is that of the reader now. */
+/*
+ * The object that was left lacks a member.  Its path is that of the reader now.
+ */
+void
+request_missing(JsonReader *reader, const char *name)
+{
+	char *path = json_reader_api_path(reader);
+
+	if (!is_hopeless(reader))
+		add_problem(reader, psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: "
+									 "Member must not be null",
+									 path, *path == '\0' ? "" : ".",
+									 pg_tolower((unsigned char) name[0]), name + 1));
+}
+
 static void
 add_missing(JsonReader *reader, const RequestMember *member)
 {
-	char *path;
-
-	if (is_hopeless(reader))
-		return;
 	if (request_is_argument(reader))
 		fail_missing(reader, member->name);
-	path = json_reader_api_path(reader);
-	if (member->alone)
-	{
-		if (reader->problems->alone == NULL)
-			reader->problems->alone = psprintf(
-				"The parameter '%s' is required but was not present in the request", member->name);
-		return;
-	}
-	add_problem(reader, psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: Member "
-								 "must not be null",
-								 path, *path == '\0' ? "" : ".",
-								 pg_tolower((unsigned char) member->name[0]), member->name + 1));
+	if (!member->alone)
+		request_missing(reader, member->name);
+	else if (!is_hopeless(reader) && reader->problems->alone == NULL)
+		reader->problems->alone = psprintf(
+			"The parameter '%s' is required but was not present in the request", member->name);
 }
 
 /* Read the value of a member, whose problems are added to those of the same member. */

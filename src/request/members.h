@@ -100,6 +100,7 @@ extern void request_invalid(JsonReader *reader, const char *value, const char *f
 	pg_attribute_printf(3, 4);
 extern void request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
 	pg_attribute_printf(3, 4);
+extern void request_missing(JsonReader *reader, const char *name);
 extern void request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern bool request_is_argument(const JsonReader *reader);

@@ -100,45 +100,64 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 	*action = call.action;
 }
 
-static TransactKind
+/* The kind of that name, or -1. */
+static int
 find_kind(ItemSpan name, TransactKind first, TransactKind last)
 {
 	for (int kind = first; kind <= (int) last; kind++)
 	{
 		if (item_span_is(name, kinds[kind].name))
-			return (TransactKind) kind;
+			return kind;
 	}
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid request: there is no action \"%s\"", item_quoted(name))));
+	return -1;
 }
 
-pg_noreturn static void
-fail_members(void)
+/* A member that is no action: DynamoDB ignores it. */
+static void
+skip_member(JsonReader *reader, ItemSpan name)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid request: an action must have exactly one member")));
+	if (reader->strict || request_is_argument(reader))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid request: there is no action \"%s\"", item_quoted(name))));
+	json_skip(reader);
+}
+
+/* An object with other than one action, of which DynamoDB says three different things. */
+static void
+refuse_element(JsonReader *reader, TransactKind first, int given)
+{
+	if (first == TRANSACT_GET && given == 0 && !request_is_argument(reader))
+		request_missing(reader, kinds[first].name);
+	else
+		request_refuse(reader,
+					   given == 0
+						   ? "Invalid Request: TransactWriteRequest should contain Delete or Put "
+							 "or Update request"
+						   : "TransactItems can only contain one of Check, Put, Update or Delete",
+					   "invalid request: an action must have exactly one member");
 }
 
 /* An object with one member that is not null, whose name says what the action is. */
 static void
 read_element(JsonReader *reader, TransactKind first, TransactKind last, TransactAction *action)
 {
-	bool any = false;
+	int given = 0;
 	ItemSpan name;
 
 	for (json_read_object(reader); json_read_member(reader, &name);)
 	{
-		TransactKind kind = find_kind(name, first, last);
+		int kind = find_kind(name, first, last);
 
-		if (json_read_null(reader))
-			continue;
-		if (any)
-			fail_members();
-		any = true;
-		read_action(reader, kind, action);
+		if (kind < 0)
+			skip_member(reader, name);
+		else if (!json_read_null(reader))
+		{
+			read_action(reader, (TransactKind) kind, action);
+			given++;
+		}
 	}
-	if (!any)
-		fail_members();
+	if (given != 1)
+		refuse_element(reader, first, given);
 }
 
 static void
