@@ -16,6 +16,7 @@
  *		several.h			requests for several items: batches and transactions
  *		target.c			the items of such a request in their tables, and the order in which they
  *							are locked
+ *		distinct.c			items that are there twice, before their tables are known
  *		batch_get.c			BatchGetItem
  *		batch_write.c		BatchWriteItem
  *		transact.c			TransactWriteItems
@@ -177,6 +178,7 @@ extern void action_set_segment(ScanRequest *request, const int64 *segment, const
 /* read.c */
 extern const char *const option_select[]; /* from SELECT_ALL_ATTRIBUTES on; NULL at the end */
 extern void action_check_consistent(const DynIndex *index);
+extern void action_check_select(ReadSelect select, bool index, const char *projection);
 
 /* item_request.c: choices by their names, with NULL at the end */
 extern const char *const option_return_old[]; /* ReturnValues of PutItem and DeleteItem */

@@ -12,18 +12,44 @@
 #include "ground/errors.h"
 #include "ground/settings.h"
 
-/* The number of keys is limited (docs/semantics.md, B07). */
+/* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many keys (docs/semantics.md, B07). */
+void
+batch_check_keys(int64 n)
+{
+	if (n == 0 || n > dyn_max_batch_get_keys)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a batch must have 1 to %d keys", dyn_max_batch_get_keys),
+						errdetail("It has %lld.", (long long) n),
+						errwords("Too many items requested for the BatchGetItem call")));
+}
+
+/* A key that is there twice is told before its table is looked up. */
+static void
+check_distinct(const BatchGetRequest *request, int n)
+{
+	DistinctItem *items = palloc(n * sizeof(DistinctItem));
+	int number = 0;
+
+	for (int i = 0; i < request->ntables; i++)
+	{
+		const BatchGetTable *table = &request->tables[i];
+
+		for (int k = 0; k < table->nkeys; k++, number++)
+			items[number] = (DistinctItem){table->table, table->keys[k], number};
+	}
+	distinct_check(items, n, "the batch", BATCH_TWICE_WORDS);
+}
+
+/* Check what needs no table, and count the keys. */
 static int
-count_keys(const BatchGetRequest *request)
+check_keys(const BatchGetRequest *request)
 {
 	int64 n = 0;
 
 	for (int i = 0; i < request->ntables; i++)
 		n += request->tables[i].nkeys;
-	if (n == 0 || n > dyn_max_batch_get_keys)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a batch must have 1 to %d keys", dyn_max_batch_get_keys),
-						errdetail("It has %lld.", (long long) n)));
+	batch_check_keys(n);
+	check_distinct(request, (int) n);
 	return (int) n;
 }
 
@@ -112,7 +138,7 @@ void
 action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
 				 BatchGetRest *rest)
 {
-	int n = count_keys(request);
+	int n = check_keys(request);
 	BatchGet get = {request, parse_projections(request), callback, arg, 0, store_reader()};
 	TargetTables *tables = target_tables(AccessShareLock, request->part);
 	ItemTarget *targets = find_targets(request, tables, n);

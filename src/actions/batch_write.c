@@ -20,9 +20,39 @@ typedef struct BatchWrite
 	bool put;
 } BatchWrite;
 
-/* The number of writes and their size are limited (docs/semantics.md, B07). */
+/* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many writes (docs/semantics.md, B07). */
+void
+batch_check_writes(int64 n)
+{
+	if (n == 0 || n > dyn_max_batch_writes)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a batch must have 1 to %d puts and deletes", dyn_max_batch_writes),
+						errdetail("It has %lld.", (long long) n),
+						errwords("Too many items requested for the BatchWriteItem call")));
+}
+
+/* An item that is there twice is told before its table is looked up. */
+static void
+check_distinct(const BatchWriteRequest *request, int n)
+{
+	DistinctItem *items = palloc(n * sizeof(DistinctItem));
+	int number = 0;
+
+	for (int i = 0; i < request->ntables; i++)
+	{
+		const BatchWriteTable *table = &request->tables[i];
+
+		for (int k = 0; k < table->nputs; k++, number++)
+			items[number] = (DistinctItem){table->table, table->puts[k], number};
+		for (int k = 0; k < table->ndeletes; k++, number++)
+			items[number] = (DistinctItem){table->table, table->deletes[k], number};
+	}
+	distinct_check(items, n, "the batch", BATCH_TWICE_WORDS);
+}
+
+/* Check what needs no table, and count the writes, whose number and size are limited. */
 static int
-count_writes(const BatchWriteRequest *request)
+check_writes(const BatchWriteRequest *request)
 {
 	int64 n = 0;
 	Size size = 0;
@@ -37,14 +67,12 @@ count_writes(const BatchWriteRequest *request)
 		for (int k = 0; k < table->ndeletes; k++)
 			size += item_size(item_root(table->deletes[k]));
 	}
-	if (n == 0 || n > dyn_max_batch_writes)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a batch must have 1 to %d puts and deletes", dyn_max_batch_writes),
-						errdetail("It has %lld.", (long long) n)));
+	batch_check_writes(n);
 	if (size > (Size) dyn_max_batch_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a batch must not exceed %d bytes", dyn_max_batch_size),
 						errdetail("It has %zu bytes.", size)));
+	check_distinct(request, (int) n);
 	return (int) n;
 }
 
@@ -155,7 +183,7 @@ sort_writes(BatchWrite *writes, int n, ItemTarget ***order)
 void
 action_batch_write(const BatchWriteRequest *request)
 {
-	int n = count_writes(request);
+	int n = check_writes(request);
 	TargetTables *tables = target_tables(RowExclusiveLock, request->part);
 	ItemTarget **order;
 	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n, &order);

@@ -180,6 +180,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 {
 	const ExprKeyCondition *condition = request->read.built.key_condition;
 
+	read_check(&request->read);
 	if (request->key_condition != NULL)
 		condition =
 			expr_key_condition(request->read.expressions, text_span(request->key_condition));

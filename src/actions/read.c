@@ -30,7 +30,8 @@ action_check_consistent(const DynIndex *index)
 		item_quote(&name, index->name);
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("consistent reads are not supported on global index \"%s\"", name.data)));
+				 errmsg("consistent reads are not supported on global index \"%s\"", name.data),
+				 errwords("Consistent reads are not supported on global secondary indexes")));
 	}
 	if (RecoveryInProgress())
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -51,25 +52,43 @@ choose_index(Read *read)
 		name == NULL ? &read->table->primary : dyn_active_index(read->table, text_span(name));
 }
 
-static void
-fail_select(const char *message)
+pg_noreturn static void
+fail_select(const char *message, const char *words)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message), errwords("%s", words)));
+	pg_unreachable();
 }
 
-/* What Select has to say of the projection, without the table (docs/semantics.md, Q17). */
-static void
-check_select(const ReadRequest *request)
+/*
+ * What Select has to say of the projection, without the table (docs/semantics.md, Q17).  projection
+ * is the parameter that has one, or NULL.
+ */
+void
+action_check_select(ReadSelect select, bool index, const char *projection)
+{
+	if (projection != NULL && select != SELECT_DEFAULT && select != SELECT_SPECIFIC_ATTRIBUTES)
+		fail_select("a projection goes with SPECIFIC_ATTRIBUTES only",
+					psprintf("Cannot specify the %s when choosing to get %s", projection,
+							 select == SELECT_COUNT
+								 ? "only the Count"
+								 : option_select[select - SELECT_ALL_ATTRIBUTES]));
+	if (projection == NULL && select == SELECT_SPECIFIC_ATTRIBUTES)
+		fail_select("SPECIFIC_ATTRIBUTES needs a projection",
+					"Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+					"SPECIFIC_ATTRIBUTES");
+	if (!index && select == SELECT_ALL_PROJECTED_ATTRIBUTES)
+		fail_select("ALL_PROJECTED_ATTRIBUTES needs an index",
+					"ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
+}
+
+/* The same for a request whose expressions are there. */
+void
+read_check(const ReadRequest *request)
 {
 	bool projected = request->projection != NULL || request->built.projection != NULL;
 
-	if (projected && request->select != SELECT_DEFAULT &&
-		request->select != SELECT_SPECIFIC_ATTRIBUTES)
-		fail_select("a projection goes with SPECIFIC_ATTRIBUTES only");
-	if (!projected && request->select == SELECT_SPECIFIC_ATTRIBUTES)
-		fail_select("SPECIFIC_ATTRIBUTES needs a projection");
-	if (request->index == NULL && request->select == SELECT_ALL_PROJECTED_ATTRIBUTES)
-		fail_select("ALL_PROJECTED_ATTRIBUTES needs an index");
+	action_check_select(request->select, request->index != NULL,
+						projected ? "ProjectionExpression" : NULL);
 }
 
 static void
@@ -181,8 +200,8 @@ keys_suffice(const Read *read)
 }
 
 /*
- * Parse, open and check what Query and Scan share.  Query has parsed its key condition before: the
- * expressions' placeholders are all used now.
+ * Parse, open and check what Query and Scan share.  read_check() was called before, and Query has
+ * parsed its key condition: the expressions' placeholders are all used now.
  */
 void
 read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
@@ -195,7 +214,6 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->arg = arg;
 	read->result = result;
 	read->context = CurrentMemoryContext;
-	check_select(request);
 	read->filter = request->built.condition;
 	read->projection = request->built.projection;
 	if (request->filter != NULL)

@@ -28,6 +28,7 @@ typedef struct Read
 } Read;
 
 /* read.c */
+extern void read_check(const ReadRequest *request);
 extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
 					  ReadResult *result);
 extern bool read_item(Read *read, Datum item);

@@ -40,35 +40,53 @@ typedef struct Segment
 	bool again; /* the statement was given up, to go on behind the current collection */
 } Segment;
 
-/* The two are given together (docs/semantics.md, S06).  What is not given is NULL. */
-void
-action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total)
+pg_noreturn static void
+fail_segment(const char *message, const char *words)
 {
-	if ((segment == NULL) != (total == NULL))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a segment and the number of segments must be given together")));
-	request->segmented = segment != NULL;
-	if (!request->segmented)
-		return;
-	request->segment = *segment;
-	request->total_segments = *total;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message), errwords("%s", words)));
+	pg_unreachable();
 }
 
 /* Segments are numbered from 0, and at most a million (docs/semantics.md, S06). */
 static void
 check_segment(const ScanRequest *request)
 {
-	int64 total = request->total_segments;
+	long long segment = request->segment;
+	long long total = request->total_segments;
 
 	if (total < 1 || total > DYN_MAX_SEGMENTS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("the number of segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
-	if (request->segment < 0 || request->segment >= total)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("a segment must be at least 0 and less than their number"),
-						errdetail("It is %lld of %lld.", (long long) request->segment,
-								  (long long) total)));
+	if (segment >= 0 && segment < total)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("a segment must be at least 0 and less than their number"),
+					errdetail("It is %lld of %lld.", segment, total),
+					errwords("The Segment parameter is zero-based and must be less than parameter "
+							 "TotalSegments: Segment: %lld is not less than TotalSegments: %lld",
+							 segment, total)));
+}
+
+/* The two are given together (docs/semantics.md, S06).  What is not given is NULL. */
+void
+action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total)
+{
+	static const char *const together =
+		"a segment and the number of segments must be given together";
+
+	if (segment != NULL && total == NULL)
+		fail_segment(together, "The TotalSegments parameter is required but was not present in the "
+							   "request when Segment parameter is present");
+	if (segment == NULL && total != NULL)
+		fail_segment(together, "The Segment parameter is required but was not present in the "
+							   "request when parameter TotalSegments is present");
+	request->segmented = segment != NULL;
+	if (!request->segmented)
+		return;
+	request->segment = *segment;
+	request->total_segments = *total;
+	check_segment(request);
 }
 
 static ItemType
@@ -208,8 +226,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 					   .number = (uint32) request->segment,
 					   .total = (uint32) request->total_segments};
 
-	if (request->segmented)
-		check_segment(request);
+	read_check(&request->read);
 	read_open(&read, &request->read, callback, arg, result);
 	range.index = read.index;
 	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
@@ -222,8 +239,8 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	{
 		/* a start key lies in its segment (docs/semantics.md, S07) */
 		if (range.nposition > 0 && !is_own(&segment, range.position))
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("the start key lies in another segment")));
+			fail_segment("the start key lies in another segment",
+						 "Exclusive start key must lie within the segment");
 		read_segment(&segment, &range);
 	}
 	read_close(&read);
@@ -236,8 +253,7 @@ action_check_scan(const ScanRequest *request)
 	ReadResult result;
 	Read read;
 
-	if (request->segmented)
-		check_segment(request);
+	read_check(&request->read);
 	read_open(&read, &request->read, NULL, NULL, &result);
 	read_close(&read);
 }

@@ -74,6 +74,8 @@ typedef struct BatchWriteRequest
 } BatchWriteRequest;
 
 /* batch_get.c, batch_write.c */
+extern void batch_check_keys(int64 n);
+extern void batch_check_writes(int64 n);
 extern void action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
 							 BatchGetRest *rest);
 extern void action_batch_write(const BatchWriteRequest *request);
@@ -81,6 +83,8 @@ extern void action_batch_write(const BatchWriteRequest *request);
 /*
  * Transactions
  */
+
+#define DYN_MAX_TOKEN 36 /* characters, and not bytes (docs/semantics.md, X09) */
 
 typedef enum TransactKind
 {
@@ -125,6 +129,16 @@ extern bool action_transact(const TransactRequest *request);
 /* transact_get.c */
 extern void action_transact_get(const TransactRequest *request, TransactGetCallback callback,
 								void *arg);
+
+/* distinct.c */
+typedef struct DistinctItem
+{
+	const text *table;
+	const DynItem *item; /* or key */
+	int number; /* in the request */
+} DistinctItem;
+
+extern void distinct_check(DistinctItem *items, int n, const char *what, const char *words);
 
 /* transact_request.c */
 extern void transact_check_request(const TransactRequest *request);

@@ -13,9 +13,6 @@
 #include "ground/errors.h"
 #include "ground/settings.h"
 
-/* Characters of a token, and not bytes (docs/semantics.md, X09). */
-#define DYN_MAX_TOKEN 36
-
 static Size
 text_size(const text *t)
 {
@@ -36,6 +33,18 @@ action_size(const TransactAction *action)
 	if (action->vals != NULL)
 		size += item_size(item_root(action->vals));
 	return size;
+}
+
+/* An item that is there twice is told before its table is looked up (docs/semantics.md, X06). */
+static void
+check_distinct(const TransactRequest *request)
+{
+	DistinctItem *items = palloc(request->nactions * sizeof(DistinctItem));
+
+	for (int i = 0; i < request->nactions; i++)
+		items[i] =
+			(DistinctItem){request->actions[i].request.table, request->actions[i].request.item, i};
+	distinct_check(items, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 }
 
 /* The number of actions, their size and the token (docs/semantics.md, X07, X08, X09). */
@@ -64,6 +73,7 @@ transact_check_request(const TransactRequest *request)
 			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 							errmsg("a token must have 1 to %d characters", DYN_MAX_TOKEN)));
 	}
+	check_distinct(request);
 }
 
 /*

@@ -9,8 +9,8 @@
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "ground/settings.h"
-#include "request/legacy.h"
 #include "request/meter.h"
+#include "request/parameters.h"
 #include "request/request.h"
 
 /* An item, or key, more. */
@@ -24,9 +24,12 @@ add_item(DynItem ***items, int *n, DynItem *item)
 	(*items)[(*n)++] = item;
 }
 
+#define GET_WITHOUT_TABLES "The requestItems parameter is required for BatchGetItem"
+#define WRITE_WITHOUT_TABLES "The requestItems parameter is required for BatchWriteItem"
+
 /* The name of a member of RequestItems, which must not have been there. */
 static text *
-read_table(List *tables, ItemSpan name)
+read_table(JsonReader *reader, List *tables, ItemSpan name)
 {
 	ListCell *cell;
 
@@ -37,17 +40,8 @@ read_table(List *tables, ItemSpan name)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table \"%s\" is given twice", item_quoted(name))));
 	}
+	request_check_table(reader, name);
 	return cstring_to_text_with_len(name.data, (int) name.len);
-}
-
-/* Each table in the request needs at least one action (docs/semantics.md, B07). */
-static void
-check_any(text *table, int n)
-{
-	if (n == 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid RequestItems: the list of table \"%s\" is empty",
-							   item_quoted(text_span(table)))));
 }
 
 /*
@@ -70,22 +64,28 @@ typedef struct BatchGetCall
 	int capacity;
 } BatchGetCall;
 
+/* Each table needs a key at least, and has not too many (docs/semantics.md, B07). */
 static void
 read_keys(JsonReader *reader, void *to)
 {
 	GetTable *table = to;
+	int n = 0;
 
-	for (json_read_array(reader); json_read_element(reader);)
-		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
-	check_any(table->name, table->get.nkeys);
+	for (json_read_array(reader); json_read_element(reader); n++)
+		add_item(&table->get.keys, &table->get.nkeys, request_read_item(reader, ITEM_SYNTAX_ITEM));
+	if (n == 0 || n > dyn_max_batch_get_keys)
+		request_invalid_plain(reader,
+							  psprintf("RequestItems.%s.member.Keys", text_to_cstring(table->name)),
+							  "Member must have length %s than or equal to %d",
+							  n == 0 ? "greater" : "less", n == 0 ? 1 : dyn_max_batch_get_keys);
 }
 
 static const RequestMember get_table_members[] = {
 	{"Keys", MEMBER_CUSTOM, 0, true, .read = read_keys},
+	LEGACY_ATTRIBUTES_TO_GET(GetTable, legacy),
+	{"ConsistentRead", MEMBER_BOOL, offsetof(GetTable, get.consistent)},
 	{"ProjectionExpression", MEMBER_TEXT, offsetof(GetTable, get.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, offsetof(GetTable, names)},
-	{"ConsistentRead", MEMBER_BOOL, offsetof(GetTable, get.consistent)},
-	LEGACY_ATTRIBUTES_TO_GET(GetTable, legacy),
 };
 
 static void
@@ -98,23 +98,61 @@ read_get_tables(JsonReader *reader, void *to)
 	{
 		GetTable *table = palloc0(sizeof(GetTable));
 
-		table->name = read_table(*tables, name);
+		table->name = read_table(reader, *tables, name);
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
-		table->get.built_projection =
-			legacy_build_projection(&table->legacy, table->get.projection);
+		*tables = lappend(*tables, table);
+	}
+	if (*tables == NIL)
+		request_missing_first(reader, GET_WITHOUT_TABLES);
+}
+
+#define RETURN_CAPACITY(type) \
+	{ \
+		"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(type, capacity), \
+			.choices = capacity_details, .set = CAPACITY_SET \
+	}
+
+static const RequestMember batch_get_members[] = {
+	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchGetCall, tables), true, .read = read_get_tables,
+	 .missing = GET_WITHOUT_TABLES},
+	RETURN_CAPACITY(BatchGetCall),
+};
+
+static void
+check_get(void *read)
+{
+	const BatchGetCall *call = read;
+	int64 n = 0;
+	ListCell *cell;
+
+	foreach (cell, call->tables)
+	{
+		const GetTable *table = lfirst(cell);
+		const ExpressionParameter projection = {"ProjectionExpression", table->get.projection};
+
+		parameters_check(&projection, 1, &table->legacy, table->names != NULL, false);
+		n += table->get.nkeys;
+	}
+	batch_check_keys(n);
+}
+
+/* What the tables ask for, beside their keys. */
+static void
+build_gets(const BatchGetCall *call)
+{
+	ListCell *cell;
+
+	foreach (cell, call->tables)
+	{
+		GetTable *table = lfirst(cell);
+
+		table->get.built_projection = legacy_build_projection(&table->legacy);
 		table->get.table = table->name;
 		table->get.expressions = expr_request(table->names, NULL);
 		table->items = json_writer(JSON_COMPACT);
 		json_write_begin_array(&table->items, NULL);
-		*tables = lappend(*tables, table);
 	}
 }
-
-static const RequestMember batch_get_members[] = {
-	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchGetCall, tables), true, .read = read_get_tables},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(BatchGetCall, capacity),
-	 .choices = capacity_details},
-};
 
 static void
 add_gotten(int table, Datum item, void *arg)
@@ -217,7 +255,8 @@ request_batch_get_item(JsonReader *reader, JsonWriter *response)
 	BatchGetRest rest;
 	RequestMeter meter;
 
-	request_read(reader, batch_get_members, lengthof(batch_get_members), &call, NULL);
+	request_read(reader, batch_get_members, lengthof(batch_get_members), &call, check_get);
+	build_gets(&call);
 	prepare_get(reader, &call, &request, &meter);
 	action_batch_get(&request, add_gotten, call.tables, &rest);
 	json_write_begin(response, NULL);
@@ -244,25 +283,35 @@ typedef struct BatchWriteCall
 	int metrics;
 } BatchWriteCall;
 
+/* PutRequest or DeleteRequest. */
+typedef struct WritePart
+{
+	bool given;
+	DynItem *item; /* or key */
+} WritePart;
+
 /* A WriteRequest: exactly one of both. */
 typedef struct WriteCall
 {
-	DynItem *put;
-	DynItem *delete;
+	WritePart put;
+	WritePart delete;
 } WriteCall;
 
-static const RequestMember put_members[] = {{"Item", MEMBER_ITEM, 0, true}};
-static const RequestMember delete_members[] = {{"Key", MEMBER_ITEM, 0, true}};
+static const RequestMember put_members[] = {{"Item", MEMBER_ITEM, offsetof(WritePart, item), true}};
+static const RequestMember delete_members[] = {
+	{"Key", MEMBER_ITEM, offsetof(WritePart, item), true}};
 
 static void
 read_put(JsonReader *reader, void *to)
 {
+	((WritePart *) to)->given = true;
 	request_read_members(reader, put_members, lengthof(put_members), to);
 }
 
 static void
 read_delete(JsonReader *reader, void *to)
 {
+	((WritePart *) to)->given = true;
 	request_read_members(reader, delete_members, lengthof(delete_members), to);
 }
 
@@ -271,50 +320,96 @@ static const RequestMember write_members[] = {
 	{"DeleteRequest", MEMBER_CUSTOM, offsetof(WriteCall, delete), .read = read_delete},
 };
 
+/* What stands for AttributeValue in these words is a WriteRequest. */
+static void
+check_write(JsonReader *reader, const WriteCall *call)
+{
+	if (call->put.given != call->delete.given)
+		return;
+	request_refuse(reader,
+				   call->put.given
+					   ? "Supplied AttributeValue has more than one datatypes set, must "
+						 "contain exactly one of the supported datatypes"
+					   : NULL,
+				   "a write must have either a PutRequest or a DeleteRequest");
+}
+
 static void
 read_writes(JsonReader *reader, BatchWriteTable *table)
 {
 	for (json_read_array(reader); json_read_element(reader);)
 	{
-		WriteCall call = {0};
+		WriteCall call = {{0}};
 
 		request_read_members(reader, write_members, lengthof(write_members), &call);
-		if ((call.put == NULL) == (call.delete == NULL))
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("a write must have either a PutRequest or a DeleteRequest")));
-		if (call.put != NULL)
-			add_item(&table->puts, &table->nputs, call.put);
+		check_write(reader, &call);
+		if (call.put.given)
+			add_item(&table->puts, &table->nputs, call.put.item);
 		else
-			add_item(&table->deletes, &table->ndeletes, call.delete);
+			add_item(&table->deletes, &table->ndeletes, call.delete.item);
 	}
+}
+
+/* Each table needs a write at least, and has not too many (docs/semantics.md, B07). */
+static void
+check_number(JsonReader *reader, const WriteTable *table)
+{
+	int64 n = (int64) table->write.nputs + table->write.ndeletes;
+
+	if (n == 0 || n > dyn_max_batch_writes)
+		request_invalid(reader,
+						psprintf("{%s=[%s]}", text_to_cstring(table->name), n == 0 ? "" : "..."),
+						"Map value must satisfy constraint: [Member must have length less than or "
+						"equal to %d, Member must have length greater than or equal to 1]",
+						dyn_max_batch_writes);
 }
 
 static void
 read_write_tables(JsonReader *reader, void *to)
 {
 	List **tables = to;
+	ListCell *cell;
 	ItemSpan name;
 
 	for (json_read_map(reader); json_read_member(reader, &name);)
 	{
 		WriteTable *table = palloc0(sizeof(WriteTable));
 
-		table->name = read_table(*tables, name);
+		table->name = read_table(reader, *tables, name);
 		table->write.table = table->name;
 		read_writes(reader, &table->write);
-		check_any(table->name, table->write.nputs + table->write.ndeletes);
 		*tables = lappend(*tables, table);
 	}
+	if (*tables == NIL)
+		request_missing_first(reader, WRITE_WITHOUT_TABLES);
+	/* told of the map, and not of its members */
+	foreach (cell, *tables)
+		check_number(reader, lfirst(cell));
 }
 
 static const RequestMember batch_write_members[] = {
 	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchWriteCall, tables), true,
-	 .read = read_write_tables},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(BatchWriteCall, capacity),
-	 .choices = capacity_details},
+	 .read = read_write_tables, .missing = WRITE_WITHOUT_TABLES},
+	RETURN_CAPACITY(BatchWriteCall),
 	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, offsetof(BatchWriteCall, metrics),
-	 .choices = metrics_choices},
+	 .choices = metrics_choices, .set = METRICS_SET},
 };
+
+static void
+check_writes(void *read)
+{
+	const BatchWriteCall *call = read;
+	int64 n = 0;
+	ListCell *cell;
+
+	foreach (cell, call->tables)
+	{
+		const BatchWriteTable *table = &((const WriteTable *) lfirst(cell))->write;
+
+		n += (int64) table->nputs + table->ndeletes;
+	}
+	batch_check_writes(n);
+}
 
 static void
 prepare_write(const JsonReader *reader, const BatchWriteCall *call, BatchWriteRequest *request,
@@ -343,7 +438,7 @@ request_batch_write_item(JsonReader *reader, JsonWriter *response)
 	BatchWriteRequest request;
 	RequestMeter meter;
 
-	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, NULL);
+	request_read(reader, batch_write_members, lengthof(batch_write_members), &call, check_writes);
 	prepare_write(reader, &call, &request, &meter);
 	action_batch_write(&request);
 	json_write_begin(response, NULL);

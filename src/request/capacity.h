@@ -17,6 +17,7 @@ typedef enum CapacityDetail
 } CapacityDetail;
 
 extern const char *const capacity_details[];
+#define CAPACITY_SET "INDEXES, TOTAL, NONE" /* in DynamoDB's order */
 
 /* In half units, which an eventually consistent read takes. */
 typedef struct Capacity
@@ -54,6 +55,7 @@ extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, Ca
 
 /* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
 extern const char *const metrics_choices[];
+#define METRICS_SET "SIZE, NONE"
 extern void metrics_print(JsonWriter *out, const char *name, const ItemMeasure *measure);
 
 #endif

@@ -5,13 +5,15 @@
 #include "postgres.h"
 
 #include "actions/several.h"
+#include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "request/capacity.h"
-#include "request/legacy.h"
+#include "request/parameters.h"
 #include "request/request.h"
 
 typedef struct ItemCall
 {
+	TransactKind kind;
 	ItemRequest request;
 	ItemMeasure measure;
 	text *table; /* as it is named */
@@ -26,68 +28,112 @@ typedef struct ItemCall
 
 #define AT(field) offsetof(ItemCall, field)
 
+/* What all writes may be asked for: puts and deletions refuse some of it later. */
+#define RETURN_VALUES \
+	{ \
+		"ReturnValues", MEMBER_CHOICE, AT(return_values), \
+			.choices = option_return_any, \
+			.set = "ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW" \
+	}
+#define RETURN_CAPACITY \
+	{ \
+		"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details, \
+															   .set = CAPACITY_SET \
+	}
+#define RETURN_METRICS \
+	{ \
+		"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices, \
+																   .set = METRICS_SET \
+	}
+#define RETURN_ON_FAILURE \
+	{ \
+		"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure), \
+			.choices = option_return_old, .set = "ALL_OLD, NONE" \
+	}
+
 static const RequestMember get_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(request.item), true},
+	LEGACY_ATTRIBUTES_TO_GET(ItemCall, legacy),
+	{"ConsistentRead", MEMBER_BOOL, AT(request.consistent)},
+	RETURN_CAPACITY,
 	{"ProjectionExpression", MEMBER_TEXT, AT(request.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ConsistentRead", MEMBER_BOOL, AT(request.consistent)},
-	LEGACY_ATTRIBUTES_TO_GET(ItemCall, legacy),
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
 };
 
 static const RequestMember put_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
 	{"Item", MEMBER_ITEM, AT(request.item), true},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	RETURN_VALUES,
+	RETURN_CAPACITY,
+	RETURN_METRICS,
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
-	LEGACY_EXPECTED(ItemCall, legacy),
-	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+	RETURN_ON_FAILURE,
 };
 
 static const RequestMember update_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(request.item), true},
+	LEGACY_ATTRIBUTE_UPDATES(ItemCall, legacy),
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+	RETURN_VALUES,
+	RETURN_CAPACITY,
+	RETURN_METRICS,
 	{"UpdateExpression", MEMBER_TEXT, AT(request.update)},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_any},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
-	LEGACY_ATTRIBUTE_UPDATES(ItemCall, legacy),
-	LEGACY_EXPECTED(ItemCall, legacy),
-	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+	RETURN_ON_FAILURE,
 };
 
 static const RequestMember delete_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(request.item), true},
+	LEGACY_EXPECTED(ItemCall, legacy),
+	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+	RETURN_VALUES,
+	RETURN_CAPACITY,
+	RETURN_METRICS,
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	{"ReturnValues", MEMBER_CHOICE, AT(return_values), .choices = option_return_old},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
-	LEGACY_EXPECTED(ItemCall, legacy),
-	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
+	RETURN_ON_FAILURE,
 };
 
+/* Only an update has attributes that it has changed (docs/semantics.md, R07). */
 static void
-read_call(JsonReader *reader, const RequestMember *members, int n, ItemCall *call)
+check_return_values(const ItemCall *call)
+{
+	if (call->kind == TRANSACT_UPDATE || call->return_values <= RETURN_ALL_OLD)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid ReturnValues \"%s\"", option_return_any[call->return_values]),
+					errhint("Use NONE or ALL_OLD."),
+					errwords("ReturnValues can only be ALL_OLD or NONE")));
+}
+
+static void
+check_call(void *read)
+{
+	const ItemCall *call = read;
+
+	parameters_check_item(call->kind, &call->request, &call->legacy, call->names != NULL,
+						  call->values != NULL);
+	check_return_values(call);
+}
+
+static void
+read_call(JsonReader *reader, TransactKind kind, const RequestMember *members, int n,
+		  ItemCall *call)
 {
 	memset(call, 0, sizeof(*call));
-	request_read(reader, members, n, call, NULL);
+	call->kind = kind;
+	request_read(reader, members, n, call, check_call);
 	request_names(reader, text_span(call->table));
 	legacy_build_item(&call->legacy, &call->request);
 	call->request.table = call->table;
@@ -119,7 +165,7 @@ request_get_item(JsonReader *reader, JsonWriter *response)
 	ItemCall call;
 	DynItem *item;
 
-	read_call(reader, get_members, lengthof(get_members), &call);
+	read_call(reader, TRANSACT_GET, get_members, lengthof(get_members), &call);
 	if (response == NULL)
 	{
 		action_check(TRANSACT_GET, &call.request);
@@ -144,15 +190,14 @@ print_write_capacity(JsonWriter *response, void *arg)
 }
 
 static void
-run_write(TransactKind kind, DynItem *(*action)(const ItemRequest *), ItemCall *call,
-		  JsonWriter *response)
+run_write(DynItem *(*action)(const ItemRequest *), ItemCall *call, JsonWriter *response)
 {
 	MemoryContext context = CurrentMemoryContext;
 	DynItem *item = NULL;
 
 	if (response == NULL)
 	{
-		action_check(kind, &call->request);
+		action_check(call->kind, &call->request);
 		return;
 	}
 	PG_TRY();
@@ -177,8 +222,8 @@ request_put_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 
-	read_call(reader, put_members, lengthof(put_members), &call);
-	run_write(TRANSACT_PUT, action_put, &call, response);
+	read_call(reader, TRANSACT_PUT, put_members, lengthof(put_members), &call);
+	run_write(action_put, &call, response);
 }
 
 /* Run UpdateItem, and append the response.  With a NULL response, only check the request. */
@@ -187,8 +232,8 @@ request_update_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 
-	read_call(reader, update_members, lengthof(update_members), &call);
-	run_write(TRANSACT_UPDATE, action_update, &call, response);
+	read_call(reader, TRANSACT_UPDATE, update_members, lengthof(update_members), &call);
+	run_write(action_update, &call, response);
 }
 
 /* Run DeleteItem, and append the response.  With a NULL response, only check the request. */
@@ -197,6 +242,6 @@ request_delete_item(JsonReader *reader, JsonWriter *response)
 {
 	ItemCall call;
 
-	read_call(reader, delete_members, lengthof(delete_members), &call);
-	run_write(TRANSACT_DELETE, action_delete, &call, response);
+	read_call(reader, TRANSACT_DELETE, delete_members, lengthof(delete_members), &call);
+	run_write(action_delete, &call, response);
 }

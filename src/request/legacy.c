@@ -2,8 +2,8 @@
  * legacy.c
  *	  The legacy parameters of requests.
  *
- * They are read without being checked: errors about parameters that exclude each other come first,
- * and these are known only at the end of the request.
+ * They are read without being checked against each other: errors about parameters that exclude each
+ * other come first, and these are known only at the end of the request (parameters.c).
  */
 #include "postgres.h"
 
@@ -41,13 +41,13 @@ read_values(JsonReader *reader, void *to)
 
 	values->given = true;
 	for (json_read_array(reader); json_read_element(reader);)
-		values->members = lappend(values->members, json_read_item(reader, ITEM_SYNTAX_VALUE));
+		values->members = lappend(values->members, request_read_item(reader, ITEM_SYNTAX_VALUE));
 }
 
 static void
 read_value(JsonReader *reader, void *to)
 {
-	*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUE);
+	*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_VALUE);
 }
 
 static void
@@ -56,23 +56,26 @@ read_exists(JsonReader *reader, void *to)
 	*(Exists *) to = json_read_bool(reader) ? EXISTS_TRUE : EXISTS_FALSE;
 }
 
+#define OPERATOR_SET \
+	"IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS"
+
 static const RequestMember condition_members[] = {
-	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op), true,
-	 .choices = expr_legacy_operators},
 	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
+	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op), true,
+	 .choices = expr_legacy_operators, .set = OPERATOR_SET},
 };
 
 static const RequestMember expected_members[] = {
-	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op),
-	 .choices = expr_legacy_operators},
-	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
 	{"Value", MEMBER_CUSTOM, offsetof(LegacyAttribute, value), .read = read_value},
 	{"Exists", MEMBER_CUSTOM, offsetof(LegacyAttribute, exists), .read = read_exists},
+	{"ComparisonOperator", MEMBER_CHOICE, offsetof(LegacyAttribute, op),
+	 .choices = expr_legacy_operators, .set = OPERATOR_SET},
+	{"AttributeValueList", MEMBER_CUSTOM, offsetof(LegacyAttribute, values), .read = read_values},
 };
 
 static const RequestMember update_members[] = {
-	{"Action", MEMBER_CHOICE, offsetof(LegacyAttribute, action), .choices = expr_legacy_actions},
 	{"Value", MEMBER_CUSTOM, offsetof(LegacyAttribute, value), .read = read_value},
+	{"Action", MEMBER_CHOICE, offsetof(LegacyAttribute, action), .choices = expr_legacy_actions},
 };
 
 static void
@@ -127,17 +130,16 @@ legacy_read_names(JsonReader *reader, void *to)
 		*name = json_read_string(reader);
 		names->members = lappend(names->members, name);
 	}
+	request_check_length(reader, list_length(names->members), 1, EXPR_MAX_LEGACY_PROJECTION,
+						 request_strings_text(names->members));
 }
 
-/*
- * Read ConditionalOperator into a LegacyOperator.  What is neither AND nor OR is
- * ERRCODE_DYN_VALIDATION.
- */
+/* Read ConditionalOperator into a LegacyOperator. */
 void
 legacy_read_operator(JsonReader *reader, void *to)
 {
 	static const char *const choices[] = {"AND", "OR", NULL};
-	int choice = option_choice("ConditionalOperator", json_read_string(reader), choices);
+	int choice = request_read_choice(reader, "ConditionalOperator", choices, "OR, AND");
 
 	*(LegacyOperator *) to = choice == 0 ? LEGACY_AND : LEGACY_OR;
 }
@@ -153,14 +155,15 @@ add_name(StringInfo names, bool given, const char *name)
 		appendStringInfo(names, "%s%s", names->len > 0 ? ", " : "", name);
 }
 
-/* KeyConditions may go with other expressions: there was no other way once. */
-static void
-check_mixing(const LegacyParameters *legacy, const char *expressions, bool key_condition)
+/*
+ * The legacy parameters that are given, joined.  KeyConditions are one only beside a
+ * KeyConditionExpression: with other expressions they may go.
+ */
+char *
+legacy_names(const LegacyParameters *legacy, bool key_condition)
 {
 	StringInfoData names;
 
-	if (*expressions == '\0')
-		return;
 	initStringInfo(&names);
 	add_name(&names, legacy->attributes_to_get.given, "AttributesToGet");
 	add_name(&names, legacy->query_filter.given, "QueryFilter");
@@ -169,12 +172,7 @@ check_mixing(const LegacyParameters *legacy, const char *expressions, bool key_c
 	add_name(&names, legacy->expected.given, "Expected");
 	add_name(&names, legacy->conditional_operator != LEGACY_NONE, "ConditionalOperator");
 	add_name(&names, legacy->key_conditions.given && key_condition, "KeyConditions");
-	if (names.len > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("can not use both expression and non-expression parameters in the same "
-						"request: Non-expression parameters: {%s} Expression parameters: {%s}",
-						names.data, expressions)));
+	return names.data;
 }
 
 static void
@@ -325,14 +323,8 @@ build_update(const LegacyList *list)
 void
 legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 {
-	StringInfoData expressions;
 	ListCell *cell;
 
-	initStringInfo(&expressions);
-	add_name(&expressions, request->projection != NULL, "ProjectionExpression");
-	add_name(&expressions, request->update != NULL, "UpdateExpression");
-	add_name(&expressions, request->condition != NULL, "ConditionExpression");
-	check_mixing(legacy, expressions.data, false);
 	check_operator(legacy);
 	request->built.projection = build_names(&legacy->attributes_to_get);
 	request->built.update = build_update(&legacy->attribute_updates);
@@ -342,19 +334,13 @@ legacy_build_item(const LegacyParameters *legacy, ItemRequest *request)
 		build_condition(legacy, &legacy->expected, EXPR_CONDITION, "Expected");
 }
 
-/* Query, with its key condition, and Scan. */
+/* Query and Scan. */
 void
-legacy_build_read(const LegacyParameters *legacy, ReadRequest *request, const text *key_condition)
+legacy_build_read(const LegacyParameters *legacy, ReadRequest *request)
 {
-	StringInfoData expressions;
 	ExprLegacyCondition *conditions;
 	int n;
 
-	initStringInfo(&expressions);
-	add_name(&expressions, request->projection != NULL, "ProjectionExpression");
-	add_name(&expressions, request->filter != NULL, "FilterExpression");
-	add_name(&expressions, key_condition != NULL, "KeyConditionExpression");
-	check_mixing(legacy, expressions.data, key_condition != NULL);
 	check_operator(legacy);
 	request->built.condition =
 		legacy->scan_filter.given
@@ -369,8 +355,7 @@ legacy_build_read(const LegacyParameters *legacy, ReadRequest *request, const te
 
 /* BatchGetItem, of one table. */
 const Expr *
-legacy_build_projection(const LegacyParameters *legacy, const text *projection)
+legacy_build_projection(const LegacyParameters *legacy)
 {
-	check_mixing(legacy, projection == NULL ? "" : "ProjectionExpression", false);
 	return build_names(&legacy->attributes_to_get);
 }

@@ -7,8 +7,8 @@
  *
  *		LEGACY_EXPECTED(Put, legacy), LEGACY_CONDITIONAL_OPERATOR(Put, legacy)
  *
- * Once the request is read, legacy_build_item() or legacy_build_read() checks that its
- * parameters go together, and gives the action what it is to use instead of the texts;
+ * Once the request is read, and its parameters go together (parameters.h), legacy_build_item() or
+ * legacy_build_read() gives the action what it is to use instead of the texts;
  * legacy_build_projection() does so for a table of BatchGetItem.
  */
 #ifndef DYNAMO_TABLE_REQUEST_LEGACY_H
@@ -69,9 +69,9 @@ extern void legacy_read_updates(JsonReader *reader, void *to);
 extern void legacy_read_expected(JsonReader *reader, void *to);
 extern void legacy_read_operator(JsonReader *reader, void *to);
 
+extern char *legacy_names(const LegacyParameters *legacy, bool key_condition);
 extern void legacy_build_item(const LegacyParameters *legacy, ItemRequest *request);
-extern void legacy_build_read(const LegacyParameters *legacy, ReadRequest *request,
-							  const text *key_condition);
-extern const Expr *legacy_build_projection(const LegacyParameters *legacy, const text *projection);
+extern void legacy_build_read(const LegacyParameters *legacy, ReadRequest *request);
+extern const Expr *legacy_build_projection(const LegacyParameters *legacy);
 
 #endif

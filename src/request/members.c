@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "common/jsonapi.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
 #include "catalog/table.h"
@@ -37,7 +36,7 @@ typedef struct RequestProblems
 {
 	List *problems; /* char *, of the member that is being read */
 	int gathered; /* of all members so far */
-	char *alone; /* goes before all others, or NULL */
+	const char *missing; /* goes before all others, or NULL */
 	Refusal refusal; /* the first one */
 	ErrorData *value; /* the first value in an item that is none, or NULL */
 	const char *value_words;
@@ -48,6 +47,13 @@ bool
 request_is_argument(const JsonReader *reader)
 {
 	return reader->problems == NULL;
+}
+
+/* Whether a member that is not known is an error, and not ignored. */
+bool
+request_is_strict(const JsonReader *reader)
+{
+	return reader->strict || request_is_argument(reader);
 }
 
 /*
@@ -160,6 +166,14 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 		reader->problems->refusal = refusal;
 }
 
+/* What the request cannot do without is not there: told before everything else. */
+void
+request_missing_first(JsonReader *reader, const char *words)
+{
+	if (reader->problems->missing == NULL)
+		reader->problems->missing = words;
+}
+
 static char *
 value_text(ItemSpan value)
 {
@@ -205,6 +219,17 @@ request_check_length(JsonReader *reader, int64 length, int64 min, int64 max, con
 	check_bounds(reader, &member, "length", length, value);
 }
 
+/* U+0000 is one, too. */
+static int64
+count_characters(ItemSpan text)
+{
+	int64 n = 0;
+
+	for (uint32 i = 0; i < text.len; i++)
+		n += ((unsigned char) text.data[i] & 0xc0) != 0x80;
+	return n;
+}
+
 static bool
 has_name_characters(ItemSpan name)
 {
@@ -236,17 +261,23 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 	if (!has_name_characters(name))
 		request_invalid(reader, value_text(given),
 						"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
-	request_check_length(reader, pg_mbstrlen_with_len(name.data, (int) name.len),
+	request_check_length(reader, count_characters(name),
 						 of == NAME_NEW_TABLE && name.len == 0 ? 1 : 3, DYN_MAX_TABLE_NAME,
 						 value_text(given));
+}
+
+/* The name of a table that is a member of a map. */
+void
+request_check_table(JsonReader *reader, ItemSpan name)
+{
+	check_name(reader, name, NAME_TABLE);
 }
 
 static void
 check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
 {
 	if (member->min > 0 || member->max > 0)
-		check_bounds(reader, member, "length", pg_mbstrlen_with_len(string.data, (int) string.len),
-					 value_text(string));
+		check_bounds(reader, member, "length", count_characters(string), value_text(string));
 	if (member->name_of != NAME_NONE && !request_is_argument(reader))
 		check_name(reader, string, member->name_of);
 }
@@ -297,8 +328,7 @@ read_strings(JsonReader *reader, const RequestMember *member)
 		strings = lappend(strings, string);
 	}
 	if (member->min > 0 || member->max > 0)
-		check_bounds(reader, member, "length", list_length(strings),
-					 strings == NIL ? "[]" : "[...]");
+		check_bounds(reader, member, "length", list_length(strings), request_strings_text(strings));
 	return strings;
 }
 
@@ -331,6 +361,16 @@ read_choice(JsonReader *reader, const RequestMember *member)
 	request_invalid(reader, value_text(name), "Member must satisfy enum value set: [%s]",
 					choice_set(member));
 	return 0;
+}
+
+/* Read one of the choices, of a member of that name, whose set DynamoDB lists. */
+int
+request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
+					const char *set)
+{
+	const RequestMember member = {name, MEMBER_CHOICE, .choices = choices, .set = set};
+
+	return read_choice(reader, &member);
 }
 
 typedef struct ItemReading
@@ -483,11 +523,10 @@ add_missing(JsonReader *reader, const RequestMember *member)
 {
 	if (request_is_argument(reader))
 		fail_missing(reader, member->name);
-	if (!member->alone)
+	if (member->missing != NULL)
+		request_missing_first(reader, member->missing);
+	else
 		request_missing(reader, member->name);
-	else if (!is_hopeless(reader) && reader->problems->alone == NULL)
-		reader->problems->alone = psprintf(
-			"The parameter '%s' is required but was not present in the request", member->name);
 }
 
 /* Read the value of a member, whose problems are added to those of the same member. */
@@ -524,7 +563,7 @@ request_read_members(JsonReader *reader, const RequestMember *members, int n, vo
 
 		while (i < n && !item_span_is(name, members[i].name))
 			i++;
-		if (i == n && (reader->strict || request_is_argument(reader)))
+		if (i == n && request_is_strict(reader))
 			fail_member(reader, name, "is not known here");
 		if (i == n)
 		{
@@ -577,8 +616,8 @@ request_read(JsonReader *reader, const RequestMember *members, int n, void *to, 
 	request_read_members(reader, members, n, to);
 	json_reader_done(reader);
 	reader->problems = NULL;
-	if (problems.alone != NULL)
-		dyn_error(ERRCODE_DYN_VALIDATION, "%s", problems.alone);
+	if (problems.missing != NULL)
+		dyn_error(ERRCODE_DYN_VALIDATION, "%s", problems.missing);
 	if (problems.problems != NIL)
 		raise_envelope(problems.problems);
 	if (problems.refusal.message != NULL)
@@ -650,7 +689,36 @@ request_print(StringInfo out, const char *type, const RequestMember *members, in
 	appendStringInfoChar(out, ')');
 }
 
-/* A list of such structures; a long one is cut. */
+/* Whether another element of a list has room; otherwise the list is cut. */
+static bool
+begin_element(StringInfo out)
+{
+	bool room = out->len < 4 * MAX_VALUE;
+
+	appendStringInfo(out, "%s%s", out->len > 1 ? ", " : "", room ? "" : "...");
+	return room;
+}
+
+/* A list of ItemSpan. */
+char *
+request_strings_text(const List *strings)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	foreach (cell, strings)
+	{
+		if (!begin_element(&out))
+			break;
+		item_quote_up_to(&out, *(const ItemSpan *) lfirst(cell), MAX_VALUE);
+	}
+	appendStringInfoChar(&out, ']');
+	return out.data;
+}
+
+/* A list of such structures. */
 char *
 request_list_text(const List *list, const char *type, const RequestMember *members, int n)
 {
@@ -661,13 +729,8 @@ request_list_text(const List *list, const char *type, const RequestMember *membe
 	appendStringInfoChar(&out, '[');
 	foreach (cell, list)
 	{
-		if (out.len > 1)
-			appendStringInfoString(&out, ", ");
-		if (out.len > 4 * MAX_VALUE)
-		{
-			appendStringInfoString(&out, "...");
+		if (!begin_element(&out))
 			break;
-		}
 		request_print(&out, type, members, n, lfirst(cell));
 	}
 	appendStringInfoChar(&out, ']');

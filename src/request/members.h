@@ -80,12 +80,12 @@ typedef struct RequestMember
 	int64 max; /* 0: none */
 	MemberName name_of;
 	bool plain; /* DynamoDB tells the name with its capital and no value */
-	bool alone; /* required, and told before everything else if it is missing */
+	const char *missing; /* told before everything else if it is required and not there; or NULL */
 	const char *hint; /* of MEMBER_REFUSED, or NULL */
 } RequestMember;
 
 /* Looks at what was read, where members belong together. */
-typedef void (*RequestCheck)(const void *read);
+typedef void (*RequestCheck)(void *read);
 
 extern void request_read(JsonReader *reader, const RequestMember *members, int n, void *to,
 						 RequestCheck check);
@@ -94,8 +94,12 @@ extern ItemSpan request_read_table_name(JsonReader *reader);
 /* Within a request: an object in it, an item, and what is wrong with the value that was read last. */
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
 extern DynItem *request_read_item(JsonReader *reader, ItemSyntax syntax);
+extern int request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
+							   const char *set);
 extern void request_check_length(JsonReader *reader, int64 length, int64 min, int64 max,
 								 const char *value);
+extern void request_missing_first(JsonReader *reader, const char *words);
+extern void request_check_table(JsonReader *reader, ItemSpan name);
 extern void request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern void request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
@@ -103,11 +107,13 @@ extern void request_invalid_plain(JsonReader *reader, const char *path, const ch
 extern void request_missing(JsonReader *reader, const char *name);
 extern void request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	pg_attribute_printf(3, 4);
+extern bool request_is_strict(const JsonReader *reader);
 extern bool request_is_argument(const JsonReader *reader);
 
 /* As DynamoDB prints values: "KeySchemaElement(attributeName=a, keyType=HASH)", and a list of such. */
 extern void request_print(StringInfo out, const char *type, const RequestMember *members, int n,
 						  const void *from);
+extern char *request_strings_text(const List *strings);
 extern char *request_list_text(const List *list, const char *type, const RequestMember *members,
 							   int n);
 

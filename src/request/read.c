@@ -5,11 +5,10 @@
 #include "postgres.h"
 
 #include "actions/actions.h"
-#include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "request/capacity.h"
-#include "request/legacy.h"
+#include "request/parameters.h"
 #include "request/request.h"
 
 typedef struct ReadCall
@@ -31,43 +30,54 @@ typedef struct ReadCall
 
 #define AT(field) offsetof(ReadCall, field)
 
+#define SELECT_SET "SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES"
+#define SELECT \
+	{ \
+		"Select", MEMBER_CHOICE, AT(select), .choices = option_select, .set = SELECT_SET \
+	}
+#define RETURN_CAPACITY \
+	{ \
+		"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details, \
+															   .set = CAPACITY_SET \
+	}
+
 static const RequestMember query_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
-	{"IndexName", MEMBER_TEXT, AT(read.index)},
-	{"KeyConditionExpression", MEMBER_TEXT, AT(query.key_condition)},
-	{"ScanIndexForward", MEMBER_BOOL, AT(query.forward)},
-	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
-	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
-	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
-	{"Limit", MEMBER_INTEGER, AT(limit)},
-	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
-	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
+	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_INDEX},
+	SELECT,
 	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1, .plain = true},
+	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 	LEGACY_KEY_CONDITIONS(ReadCall, legacy),
 	LEGACY_QUERY_FILTER(ReadCall, legacy),
 	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
+	{"ScanIndexForward", MEMBER_BOOL, AT(query.forward)},
+	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
+	RETURN_CAPACITY,
+	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
+	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
+	{"KeyConditionExpression", MEMBER_TEXT, AT(query.key_condition)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 };
 
 static const RequestMember scan_members[] = {
-	{"TableName", MEMBER_TEXT, AT(table), true},
-	{"IndexName", MEMBER_TEXT, AT(read.index)},
-	{"Segment", MEMBER_INTEGER, AT(segment)},
-	{"TotalSegments", MEMBER_INTEGER, AT(total_segments)},
-	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
-	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
-	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
-	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	{"Select", MEMBER_CHOICE, AT(select), .choices = option_select},
-	{"Limit", MEMBER_INTEGER, AT(limit)},
-	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
-	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
+	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_INDEX},
 	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
+	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1},
+	SELECT,
 	LEGACY_SCAN_FILTER(ReadCall, legacy),
 	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
+	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
+	RETURN_CAPACITY,
+	{"TotalSegments", MEMBER_INTEGER, AT(total_segments), .min = 1, .max = DYN_MAX_SEGMENTS},
+	{"Segment", MEMBER_INTEGER, AT(segment), .max = DYN_MAX_SEGMENTS - 1},
+	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
+	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
+	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
+	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
+	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 };
 
 static void
@@ -78,22 +88,61 @@ count_fetched(Size size, void *arg)
 	call->fetched += capacity_read_blocks(size);
 }
 
+/* What of Select and the projection goes together. */
 static void
-read_call(JsonReader *reader, const RequestMember *members, int n, ReadCall *call)
+check_select(ReadCall *call)
+{
+	const char *projection = NULL;
+
+	if (call->select >= 0)
+		call->read.select = (ReadSelect) (SELECT_ALL_ATTRIBUTES + call->select);
+	if (call->read.projection != NULL)
+		projection = "ProjectionExpression";
+	else if (call->legacy.attributes_to_get.given)
+		projection = "AttributesToGet";
+	action_check_select(call->read.select, call->read.index != NULL, projection);
+}
+
+static void
+check_query(void *read)
+{
+	ReadCall *call = read;
+
+	parameters_check_query(&call->read, call->query.key_condition, &call->legacy,
+						   call->names != NULL, call->values != NULL);
+	if (call->query.key_condition == NULL && !call->legacy.key_conditions.given)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a query must have a KeyConditionExpression or KeyConditions"),
+						errwords("Either the KeyConditions or KeyConditionExpression parameter "
+								 "must be specified in the request.")));
+	check_select(call);
+}
+
+static void
+check_scan(void *read)
+{
+	ReadCall *call = read;
+
+	parameters_check_scan(&call->read, &call->legacy, call->names != NULL, call->values != NULL);
+	action_set_segment(&call->scan, call->segment.given ? &call->segment.value : NULL,
+					   call->total_segments.given ? &call->total_segments.value : NULL);
+	check_select(call);
+}
+
+static void
+read_call(JsonReader *reader, const RequestMember *members, int n, RequestCheck check,
+		  ReadCall *call)
 {
 	memset(call, 0, sizeof(*call));
 	call->query.forward = true;
 	call->select = -1;
-	request_read(reader, members, n, call, NULL);
+	request_read(reader, members, n, call, check);
 	request_names(reader, text_span(call->table));
-	legacy_build_read(&call->legacy, &call->read, call->query.key_condition);
+	legacy_build_read(&call->legacy, &call->read);
 	call->read.table = call->table;
 	call->read.expressions = expr_request(call->names, call->values);
-	if (call->select >= 0)
-		call->read.select = (ReadSelect) (SELECT_ALL_ATTRIBUTES + call->select);
 	call->read.paged = true;
-	if (call->limit.given)
-		call->read.page_size = option_positive("Limit", call->limit.value);
+	call->read.page_size = call->limit.value;
 	if (call->capacity != CAPACITY_NONE)
 	{
 		call->read.fetched = count_fetched;
@@ -149,11 +198,7 @@ request_query(JsonReader *reader, JsonWriter *response)
 	ReadCall call;
 	ReadResult result;
 
-	read_call(reader, query_members, lengthof(query_members), &call);
-	if (call.query.key_condition == NULL && call.read.built.key_condition == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("either the KeyConditions or KeyConditionExpression parameter must "
-							   "be specified in the request")));
+	read_call(reader, query_members, lengthof(query_members), check_query, &call);
 	call.query.read = call.read;
 	if (response == NULL)
 	{
@@ -172,9 +217,7 @@ request_scan(JsonReader *reader, JsonWriter *response)
 	ReadCall call;
 	ReadResult result;
 
-	read_call(reader, scan_members, lengthof(scan_members), &call);
-	action_set_segment(&call.scan, call.segment.given ? &call.segment.value : NULL,
-					   call.total_segments.given ? &call.total_segments.value : NULL);
+	read_call(reader, scan_members, lengthof(scan_members), check_scan, &call);
 	call.scan.read = call.read;
 	if (response == NULL)
 	{

@@ -10,6 +10,7 @@
  *		read.c			Query, Scan
  *		batch.c			BatchGetItem, BatchWriteItem
  *		transact.c		TransactWriteItems, TransactGetItems; their actions, for dyn_transact() too
+ *		parameters.c	what parameters go together in all operations
  *		legacy.c		legacy parameters: what they may be, and what goes together
  *		capacity.c		ConsumedCapacity: the arithmetic of units
  *		meter.c			ConsumedCapacity and ItemCollectionMetrics of several items

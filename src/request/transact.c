@@ -9,7 +9,9 @@
 #include "actions/actions.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
+#include "ground/settings.h"
 #include "request/meter.h"
+#include "request/parameters.h"
 #include "request/request.h"
 #include "request/transact.h"
 
@@ -26,49 +28,49 @@ typedef struct ActionCall
 #define AT(field) offsetof(ActionCall, field)
 
 static const RequestMember put_members[] = {
-	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true, .name_of = NAME_TABLE},
 	{"Item", MEMBER_ITEM, AT(action.request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
+	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
 };
 
 static const RequestMember update_members[] = {
-	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},
 	{"UpdateExpression", MEMBER_TEXT, AT(action.request.update), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
+	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
 };
 
 static const RequestMember delete_members[] = {
-	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
+	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
 };
 
 /* A check without a condition would check nothing (docs/semantics.md, X02). */
 static const RequestMember check_members[] = {
-	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition), true},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
 	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old},
+	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
 };
 
 static const RequestMember get_members[] = {
-	{"TableName", MEMBER_TEXT, AT(action.request.table), true},
+	{"TableName", MEMBER_TEXT, AT(action.request.table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(action.request.item), true},
 	{"ProjectionExpression", MEMBER_TEXT, AT(action.request.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
@@ -92,12 +94,12 @@ static void
 read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 {
 	ActionCall call = {.action = {.kind = kind}};
-	ItemRequest *request = &call.action.request;
 
 	request_read_members(reader, kinds[kind].members, kinds[kind].nmembers, &call);
-	request->expressions = expr_request(call.action.names, call.action.vals);
-	request->old_on_failure = call.on_failure == RETURN_ALL_OLD;
+	call.action.request.old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	*action = call.action;
+	if (request_is_argument(reader))
+		action->request.expressions = expr_request(action->names, action->vals);
 }
 
 /* The kind of that name, or -1. */
@@ -116,7 +118,7 @@ find_kind(ItemSpan name, TransactKind first, TransactKind last)
 static void
 skip_member(JsonReader *reader, ItemSpan name)
 {
-	if (reader->strict || request_is_argument(reader))
+	if (request_is_strict(reader))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid request: there is no action \"%s\"", item_quoted(name))));
 	json_skip(reader);
@@ -219,16 +221,26 @@ typedef struct TransactCall
 	int metrics;
 } TransactCall;
 
+/* The number of actions is limited (docs/semantics.md, X07). */
+static void
+check_number(JsonReader *reader, const TransactRequest *request)
+{
+	request_check_length(reader, request->nactions, 1, dyn_max_transaction_actions,
+						 request->nactions == 0 ? "[]" : "[...]");
+}
+
 static void
 read_writes(JsonReader *reader, void *to)
 {
 	request_transact_writes(reader, to);
+	check_number(reader, to);
 }
 
 static void
 read_gets(JsonReader *reader, void *to)
 {
 	request_transact_gets(reader, to);
+	check_number(reader, to);
 }
 
 #undef AT
@@ -236,22 +248,51 @@ read_gets(JsonReader *reader, void *to)
 
 static const RequestMember transact_write_members[] = {
 	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_writes},
-	{"ClientRequestToken", MEMBER_TEXT, AT(request.token)},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details,
+	 .set = CAPACITY_SET},
+	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices,
+	 .set = METRICS_SET},
+	{"ClientRequestToken", MEMBER_TEXT, AT(request.token), .min = 1, .max = DYN_MAX_TOKEN},
 };
 
 static const RequestMember transact_get_members[] = {
 	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_gets},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details},
+	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details,
+	 .set = CAPACITY_SET},
 };
+
+static void
+check_call(void *read)
+{
+	const TransactRequest *request = &((const TransactCall *) read)->request;
+
+	for (int i = 0; i < request->nactions; i++)
+	{
+		const TransactAction *action = &request->actions[i];
+
+		parameters_check_item(action->kind, &action->request, NULL, action->names != NULL,
+							  action->vals != NULL);
+	}
+}
+
+static void
+build_actions(TransactRequest *request)
+{
+	for (int i = 0; i < request->nactions; i++)
+	{
+		TransactAction *action = &request->actions[i];
+
+		action->request.expressions = expr_request(action->names, action->vals);
+	}
+}
 
 static void
 read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall *call,
 		  RequestMeter *meter, CapacityKind kind)
 {
 	memset(call, 0, sizeof(*call));
-	request_read(reader, members, n, call, NULL);
+	request_read(reader, members, n, call, check_call);
+	build_actions(&call->request);
 	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
 	for (int i = 0; i < call->request.nactions; i++)
 		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};
