@@ -49,7 +49,7 @@ SELECT * FROM verdicts(ARRAY[
   ['C20', 'attribute_type(n, :N)', 't'], ['C20', 'attribute_type(n, :S)', 'f'], ['C20', 'attribute_type(nope, :N)', 'f'], ['C20', 'attribute_type(s, :S)', 't'],
   ['C20', 'attribute_type(b, :B)', 't'], ['C20', 'attribute_type(t, :BOOL)', 't'], ['T10', 'attribute_type(z, :NULL)', 't'], ['C20', 'attribute_type(l, :L)', 't'],
   ['C20', 'attribute_type(m, :M)', 't'], ['C20', 'attribute_type(ss, :SS)', 't'], ['C20', 'attribute_type(ns, :NS)', 't'], ['C20', 'attribute_type(bs, :BS)', 't'], ['C20', 'attribute_type(m.q.c, :S)', 't'],
-  ['C21', 'attribute_type(n, :DOG)', 'V'], ['C21', 'attribute_type(n, :lower)', 'V'], ['C21', 'attribute_type(n, :empty)', 'V'], ['C21', 'attribute_type(n, :5)', 'V'], ['C21', 'attribute_type(n, s)', 'V'], ['C21', 'attribute_type(:v, :S)', 'V'],
+  ['C21', 'attribute_type(n, :DOG)', 'V'], ['C21', 'attribute_type(n, :lower)', 'V'], ['C21', 'attribute_type(n, :empty)', 'V'], ['C21', 'attribute_type(n, :5)', 'V'], ['C21', 'attribute_type(n, s)', 'V'], ['C20', 'attribute_type(:v, :S)', 't'], ['C20', 'attribute_type(:5, :S)', 'f'], ['C21', 'attribute_type(size(s), :N)', 'V'],
   ['C22', 'begins_with(s, :hel)', 't'], ['C22', 'begins_with(s, :hello)', 't'], ['C22', 'begins_with(s, :ell)', 'f'], ['C22', 'begins_with(s, :empty)', 't'], ['C22', 'begins_with(b, :bin)', 't'],
   ['C22', 'begins_with(b, :mid)', 'f'], ['C22', 'begins_with(n, :s5)', 'f'], ['C22', 'begins_with(s, :bin)', 'f'], ['C22', 'begins_with(nope, :hel)', 'f'], ['C22', 'begins_with(:hello, s)', 't'],
   ['C22', 'begins_with(s, n)', 'f'], ['C22', 'begins_with(n, n)', 'f'], ['C22', 'begins_with(s, :5)', 'V'], ['C22', 'begins_with(:5, s)', 'V'], ['C22', 'begins_with(s, :ss)', 'V'], ['C22', 'begins_with(s, :null)', 'V']]);

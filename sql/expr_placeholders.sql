@@ -79,7 +79,10 @@ SELECT n AS operators, m('n=:5' || repeat(' OR n=:5', (n - 1) / 2) || CASE WHEN 
 SELECT n AS operators, m(repeat('NOT ', n - 1) || 'n=:5', NULL, vals_of(':5')) FROM unnest(ARRAY[300, 301]) n;
 SELECT n AS functions, left(m('attribute_exists(n)' || repeat(' or size(n)=n', n), NULL, NULL), 80) FROM unnest(ARRAY[99, 100]) n;
 SELECT n AS additions, left(apply('{"n":{"N":"1"}}', 'SET ' || string_agg('a' || i || '=n+:1', ',')), 80) FROM unnest(ARRAY[300, 301]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
-SELECT n AS dereferences, m('attribute_exists(a' || repeat('.b', n / 2) || repeat('[0]', n - n / 2) || ')') FROM unnest(ARRAY[32, 33]) n;
+SELECT n AS elements, m('attribute_exists(a' || repeat('.b', n / 2) || repeat('[0]', n - n / 2 - 1) || ')') FROM unnest(ARRAY[32, 33, 1000]) n;
+SELECT n AS elements, length(dyn_project('{}', 'b, a' || repeat('.b', n - 1))::text) FROM unnest(ARRAY[32]) n;
+SELECT dyn_project('{}', 'b, a' || repeat('.b', 32));
+SELECT n AS elements, left(apply('{}', 'REMOVE b, a' || repeat('[1]', n - 1)), 80), left(apply('{}', 'SET a = if_not_exists(a' || repeat('.b', n - 1) || ', :1)'), 80) FROM unnest(ARRAY[32, 33]) n;
 SELECT n AS listed, m('n IN (' || string_agg(':v' || i, ',') || ')', NULL, jsonb_object_agg(':v' || i, i)) FROM unnest(ARRAY[100, 101]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
 \x
 SELECT m(repeat('(', 4000)), m(repeat('(', 2000) || 'n=:5' || repeat(')', 2000), NULL, vals_of(':5')), m(repeat('NOT (', 290) || 'n=:5' || repeat(')', 290), NULL, vals_of(':5')), m(repeat('size(', 800)), left(apply('{}', 'SET a = ' || repeat('(', 4000)), 80);

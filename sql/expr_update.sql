@@ -86,7 +86,7 @@ SELECT item, e, apply(item, e, 'UPDATED_OLD') AS old, apply(item, e, 'UPDATED_NE
 -- a message is whole, however long its path
 DO $$
 BEGIN
-	PERFORM dyn_apply('{}', 'SET a = #a' || repeat('.#a', 32), jsonb_build_object('#a', repeat('é', 32)));
+	PERFORM dyn_apply('{}', 'SET a = #a' || repeat('.#a', 31), jsonb_build_object('#a', repeat('é', 32)));
 EXCEPTION WHEN SQLSTATE 'YD001' THEN
 	RAISE WARNING '% characters, % bytes: %...%', length(SQLERRM), octet_length(SQLERRM), left(SQLERRM, 70), right(SQLERRM, 10);
 END $$;

@@ -33,6 +33,11 @@ BEGIN
 END $$;
 SELECT index, s.* FROM unnest(ARRAY['Keys', 'Some', 'LKeys', 'LSome', NULL]) index, select_modes(index) s;
 SELECT m, (why(format('dyn_scan(''app'', select_mode => %L)', m))).* FROM unnest(ARRAY['count', 'all_attributes', '', 'ALL', 'ALL_ATTRIBUTES']) m;
+-- F07: to the filter of a scan what a global index does not project is missing
+SELECT index, f, (SELECT array_agg(i -> 'SK') FROM dyn_scan('app', filter => f, index_name => index) i) AS found
+FROM unnest(ARRAY['Keys', 'Some', 'All', 'LKeys']) index, unnest(ARRAY['attribute_exists(extra)', 'attribute_not_exists(extra)']) f;
+SELECT array_agg(i -> 'SK') AS found, (SELECT array_agg(i) FROM dyn_scan('app', filter => 'attribute_exists(#r.a) AND attribute_not_exists(m)', names => '{"#r":"Role"}', index_name => 'Some') i) AS items FROM dyn_scan('app', filter => 'size(#r.b) = :1', names => '{"#r":"Role"}', vals => '{":1":{"N":"1"}}', index_name => 'Some') i;
+SELECT item_count, scanned_count FROM dyn_scan_page('app', filter => 'attribute_exists(extra)', index_name => 'Keys', select_mode => 'COUNT');
 -- I15 filters too; I16 a local index fetches
 SELECT c, (why(c)).* FROM unnest(ARRAY['dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Keys'')', 'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(extra)'', index_name => ''Some'')',
   'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(SK)'', index_name => ''Keys'')', 'dyn_query(''app'', ''g = :g'', vals => ''{":g":{"S":"x"}}'', filter => ''attribute_exists(absent)'', index_name => ''Some'')',

@@ -162,6 +162,14 @@ SET ROLE dyn_tenant;
 SELECT c.*, (why(c)).* FROM unnest(ARRAY[$$dyn_put('tab', key('u'), 'attribute_not_exists(p)')$$, $$dyn_update('tab', key('u'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$, $$dyn_update('tab', key('org'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$,
   $$dyn_delete('tab', key('u'), 'attribute_exists(p)')$$, $$dyn_update('tab', key('c'), 'SET a = :a', vals => '{":a":{"S":"x"}}')$$]) c;
 RESET ROLE;
+
+-- U08, U13: an update that creates its item sees the key, a condition sees no item
+SELECT r, dyn_update('tab', key('new ' || r), 'SET copied = sk, kept = if_not_exists(p, :a), a = if_not_exists(nope, :a)', 'attribute_not_exists(p) AND NOT sk = :s', vals => '{":a":{"N":"1"},":s":{"S":"s"}}', return_values => r) FROM unnest(ARRAY['ALL_NEW', 'UPDATED_NEW', 'UPDATED_OLD', 'ALL_OLD']) r;
+SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk', 'attribute_exists(sk)')$$)).*, dyn_get('tab', key('none'));
+SELECT (why($$dyn_update('tab', key('none'), 'SET a = sk.x')$$)).*;
+SELECT dyn_transact('[{"Update":{"TableName":"tab","Key":{"p":{"S":"in a transaction"},"sk":{"S":"a"}},"UpdateExpression":"SET copied = sk, kept = if_not_exists(p, sk)"}}]');
+SELECT dyn_get('tab', key('in a transaction'));
+
 DROP TABLE tab, hot, mov;
 DROP FUNCTION key, state, why, suppress;
 DROP ROLE dyn_tenant;

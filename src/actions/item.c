@@ -113,15 +113,20 @@ action_put(const ItemRequest *request)
  * UpdateItem
  */
 
+/* What an update begins with where there is no item. */
+static DynItem *
+blank_item(const ItemRequest *request)
+{
+	return request->form == NULL ? request->item : request->form->blank;
+}
+
 /* What the item becomes: NULL if there is none and the update makes none. */
 static DynItem *
 updated_item(const ItemRequest *request, const Expr *update, const DynItem *old)
 {
-	DynItem *blank = request->form == NULL ? request->item : request->form->blank;
-
 	if (update != NULL)
-		return expr_apply(update, old, blank);
-	return old != NULL ? (DynItem *) old : blank;
+		return expr_apply(update, old, blank_item(request));
+	return old != NULL ? (DynItem *) old : blank_item(request);
 }
 
 typedef struct Update
@@ -181,8 +186,9 @@ returned_item(const Update *u, const ItemWrite *write)
 		case RETURN_UPDATED_OLD:
 			return u->update == NULL ? NULL : expr_updated_old(u->update, u->shown);
 		case RETURN_UPDATED_NEW:
-			return u->update == NULL || write->new == NULL ? NULL
-														   : expr_updated_new(u->update, u->shown);
+			if (u->update == NULL || write->new == NULL)
+				return NULL;
+			return expr_updated_new(u->update, u->shown, blank_item(u->request));
 		case RETURN_NONE:
 			break;
 	}

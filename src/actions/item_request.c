@@ -92,6 +92,22 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 			 old.len > 0 ? errdetail_internal("%s", old.data) : 0));
 }
 
+/* What DynamoDB says of an update or a filter that has to leave a key alone. */
+static const char *
+key_words(const Expr *expr, ItemSpan key)
+{
+	const char *parameter = expr_parameter(expr);
+
+	if (expr_kind(expr) == EXPR_UPDATE)
+		return psprintf("One or more parameter values were invalid: Cannot update attribute %s. "
+						"This attribute is part of the key",
+						item_quoted_words(key));
+	if (strcmp(parameter, "FilterExpression") == 0)
+		parameter = "Filter Expression";
+	return psprintf("%s can only contain non-primary key attributes: Primary key attribute: %s",
+					parameter, item_quoted_words(key));
+}
+
 /* Raise an error if the expression mentions a key of the index. */
 void
 action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr, const char *hint)
@@ -105,7 +121,7 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid %s: \"%s\" is a key attribute", expr_parameter(expr),
 							   item_quoted(attribute)),
-						errhint("%s", hint)));
+						errwords("%s", key_words(expr, attribute)), errhint("%s", hint)));
 	}
 }
 

@@ -15,6 +15,20 @@ key_name(const Read *read, int i)
 	return item_quoted(dyn_index_key(read->table, read->index, i)->attribute);
 }
 
+/* Whether a key condition has a term on the index's key of that number. */
+static bool
+has_term(const Read *read, const ExprKeyCondition *condition, int key)
+{
+	ItemSpan attribute = dyn_index_key(read->table, read->index, key)->attribute;
+
+	for (int i = 0; i < condition->nterms; i++)
+	{
+		if (item_compare_bytes(condition->terms[i].attribute, attribute) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool
 has_key(const DynTable *table, const DynIndex *index, ItemSpan attribute)
 {
@@ -49,6 +63,32 @@ no_key_hint(const Read *read, ItemSpan attribute)
 					others.len > 0 ? others.data + strlen(", ") : "");
 }
 
+/* What DynamoDB says of a key that has no condition, or not one by which an index is read. */
+static const char *
+missed_words(const Read *read, int key)
+{
+	return psprintf("Query condition missed key schema element: %s",
+					item_quoted_words(dyn_index_key(read->table, read->index, key)->attribute));
+}
+
+#define UNSUPPORTED "Query key condition not supported"
+
+/* ...and of a condition on what is no key: that another condition is missing. */
+static const char *
+no_key_words(const Read *read, const ExprKeyCondition *condition)
+{
+	if (condition->nterms > Max(read->index->nkeys, 2))
+		return "Conditions can be of length 1 or 2 only";
+	if (condition->nterms > read->index->nkeys)
+		return UNSUPPORTED;
+	for (int key = 0; key < read->index->nkeys; key++)
+	{
+		if (!has_term(read, condition, key))
+			return missed_words(read, key);
+	}
+	return UNSUPPORTED;
+}
+
 static void
 fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attribute)
 {
@@ -59,6 +99,7 @@ fail_no_key(const Read *read, const ExprKeyCondition *condition, ItemSpan attrib
 			 errmsg("invalid %s: \"%s\" is not a key attribute of %s \"%s\"", condition->parameter,
 					item_quoted(attribute), of_table ? "table" : "index",
 					of_table ? read->table->name : item_quoted(read->index->name)),
+			 errwords("%s", no_key_words(read, condition)),
 			 errhint("%s", no_key_hint(read, attribute))));
 }
 
@@ -113,15 +154,18 @@ check_terms(const Read *read, const ExprKeyCondition *condition, const Terms ter
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("invalid %s: it must require the partition key \"%s\" to equal a value",
-						condition->parameter, key_name(read, equal))));
+						condition->parameter, key_name(read, equal)),
+				 errwords("%s", terms[equal] == NULL ? missed_words(read, equal) : UNSUPPORTED)));
 	for (int i = equal + 1; i < index->nkeys; i++)
 	{
 		if (terms[i] != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("invalid %s: it must require \"%s\" to equal a value, since it has a "
-							"condition on \"%s\"",
-							condition->parameter, key_name(read, equal), key_name(read, i))));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid %s: it must require \"%s\" to equal a value, since it has a "
+						"condition on \"%s\"",
+						condition->parameter, key_name(read, equal), key_name(read, i)),
+				 errwords("%s", terms[equal] == NULL ? missed_words(read, equal) : UNSUPPORTED)));
 	}
 }
 
@@ -185,6 +229,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 		condition =
 			expr_key_condition(request->read.expressions, text_span(request->key_condition));
 	read_open(read, &request->read, callback, arg, result);
+	read_forbid_unprojected(read);
 	match_terms(read, condition, terms);
 	check_values(read, terms);
 	check_terms(read, condition, terms);

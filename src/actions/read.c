@@ -92,7 +92,7 @@ read_check(const ReadRequest *request)
 }
 
 static void
-fail_projection(const Read *read, const char *kind, const char *what)
+fail_projection(const Read *read, const char *kind, const char *what, const char *words)
 {
 	StringInfoData name;
 
@@ -101,6 +101,7 @@ fail_projection(const Read *read, const char *kind, const char *what)
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("invalid %s: index \"%s\" does not project %s", kind, name.data, what),
+			 errwords("One or more parameter values were invalid: %s", words),
 			 errhint("A global index returns what it projects; read the items from the table.")));
 }
 
@@ -122,6 +123,37 @@ find_unprojected(const Read *read, const Expr *expr)
 	return NULL;
 }
 
+/* All of them, as DynamoDB lists them. */
+static const char *
+list_unprojected(const Read *read, const Expr *expr)
+{
+	StringInfoData list;
+	const ItemSpan *attributes;
+	int n;
+
+	initStringInfo(&list);
+	attributes = expr_attributes(expr, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (!dyn_index_projects(read->table, read->index, attributes[i]))
+			appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "",
+							 item_quoted_words(attributes[i]));
+	}
+	return list.data;
+}
+
+static const char *
+unprojected_words(const Read *read, const Expr *expr)
+{
+	const char *index = item_quoted_words(read->index->name);
+	const char *list = list_unprojected(read, expr);
+
+	if (expr_kind(expr) == EXPR_PROJECTION)
+		return psprintf("Global secondary index %s does not project [%s]", index, list);
+	return psprintf("Secondary index %s does not project one or more filter attributes: [%s]",
+					index, list);
+}
+
 /* A global index refuses attributes that it does not project (docs/semantics.md, I15). */
 static void
 check_projected(const Read *read, const Expr *expr)
@@ -135,7 +167,13 @@ check_projected(const Read *read, const Expr *expr)
 	appendStringInfoString(&name, "attribute \"");
 	item_quote(&name, *attribute);
 	appendStringInfoChar(&name, '"');
-	fail_projection(read, expr_parameter(expr), name.data);
+	fail_projection(read, expr_parameter(expr), name.data, unprojected_words(read, expr));
+}
+
+static bool
+is_partial(const DynIndex *index)
+{
+	return !index->local && index->projection != DYN_PROJECT_ALL;
 }
 
 /*
@@ -147,17 +185,31 @@ check_attributes(Read *read)
 {
 	ReadSelect select = read->request->select;
 
-	if (!read->index->local && read->index->projection != DYN_PROJECT_ALL)
+	if (is_partial(read->index))
 	{
 		if (select == SELECT_ALL_ATTRIBUTES)
-			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes");
+			fail_projection(read, "selection of ALL_ATTRIBUTES", "all attributes",
+							psprintf("Select type ALL_ATTRIBUTES is not supported for global "
+									 "secondary index %s because its projection type is not ALL",
+									 item_quoted_words(read->index->name)));
 		check_projected(read, read->projection);
-		check_projected(read, read->filter);
+		read->filters_part = find_unprojected(read, read->filter) != NULL;
 	}
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
 	if (read->request->fetched != NULL && read->index->projection != DYN_PROJECT_ALL)
 		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
 						find_unprojected(read, read->filter) != NULL;
+}
+
+/*
+ * A filter of a query refuses what a global index does not project, too; to one of a scan it is
+ * missing (docs/semantics.md, F07).
+ */
+void
+read_forbid_unprojected(const Read *read)
+{
+	if (is_partial(read->index))
+		check_projected(read, read->filter);
 }
 
 /* Whether the index's columns are all that an expression looks at. */
@@ -262,6 +314,17 @@ page_ends(Read *read, const DynItem *item)
 	return true;
 }
 
+/* Whether the filter lets an item through. */
+static bool
+passes(const Read *read, const DynItem *item)
+{
+	if (read->filter == NULL)
+		return true;
+	if (read->filters_part)
+		item = dyn_index_part(read->table, read->index, item);
+	return expr_matches(read->filter, item);
+}
+
 static DynItem *
 returned_item(const Read *read, DynItem *item)
 {
@@ -291,8 +354,7 @@ read_item(Read *read, Datum datum)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
 		request->fetched(item_size(item_root(item)), request->fetched_arg);
-	if ((read->filter == NULL || expr_matches(read->filter, item)) &&
-		!(read->hides && expiry_has_passed(read->table, item)))
+	if (passes(read, item) && !(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;
 		if (request->select != SELECT_COUNT)

@@ -19,6 +19,7 @@ typedef struct Read
 	bool whole; /* items are returned as the table has them */
 	bool sized; /* the bytes that are read matter */
 	bool fetches; /* a local index's entries do not suffice, and capacity is counted */
+	bool filters_part; /* the filter sees only what the index projects */
 	bool hides; /* expired items are not returned */
 	bool keys_only; /* the columns of the index say everything that is wanted */
 	MemoryContext context; /* for the result */
@@ -31,6 +32,7 @@ typedef struct Read
 extern void read_check(const ReadRequest *request);
 extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
 					  ReadResult *result);
+extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, Datum item);
 extern int64 read_likely(const Read *read);
 extern void read_range(Read *read, const StoreRange *range);

@@ -19,6 +19,7 @@ static TextCache cache = {.name = "expressions", .max = 256, .max_key = 8192};
 typedef struct yy_buffer_state *YY_BUFFER_STATE;
 extern int dyn_expr_lex_init_extra(ExprParse *parse, void **scanner);
 extern YY_BUFFER_STATE dyn_expr__scan_bytes(const char *bytes, int len, void *scanner);
+extern int dyn_expr_lex(DYN_EXPR_STYPE *value, DYN_EXPR_LTYPE *location, void *scanner);
 extern int dyn_expr_lex_destroy(void *scanner);
 
 static const char *
@@ -44,9 +45,49 @@ static void
 check_text(const ExprCompiled *c)
 {
 	if (c->text.len == 0)
-		expr_fail(c, -1, "the expression is empty");
+		expr_fail(c, -1, expr_words(c, "The expression can not be empty;"),
+				  "the expression is empty");
 	if (c->text.len > EXPR_MAX_TEXT)
-		expr_fail(c, -1, "the expression is longer than %d bytes", EXPR_MAX_TEXT);
+		expr_fail(c, -1,
+				  expr_words(c,
+							 "Expression size has exceeded the maximum allowed size; "
+							 "expression size: %u",
+							 c->text.len),
+				  "the expression is longer than %d bytes", EXPR_MAX_TEXT);
+}
+
+static void *
+begin_scan(ExprParse *state)
+{
+	void *scanner;
+
+	dyn_expr_lex_init_extra(state, &scanner);
+	dyn_expr__scan_bytes(state->compiled->text.data, (int) state->compiled->text.len, scanner);
+	return scanner;
+}
+
+/*
+ * Sets *token to the token at a place of the text, which has no length at the end, and *near to the
+ * part of the text from the token before it to the one behind it.
+ */
+void
+expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token, ItemSpan *near)
+{
+	ExprParse state = {.compiled = (ExprCompiled *) compiled};
+	void *scanner = begin_scan(&state);
+	DYN_EXPR_STYPE value;
+	int start;
+	int before = -1;
+
+	while (dyn_expr_lex(&value, &start, scanner) != 0 && start < location)
+		before = start;
+	*token = (ItemSpan){compiled->text.data + start, (uint32) (state.offset - start)};
+	if (before < 0)
+		before = start;
+	if (token->len > 0)
+		dyn_expr_lex(&value, &start, scanner);
+	*near = (ItemSpan){compiled->text.data + before, (uint32) (state.offset - before)};
+	dyn_expr_lex_destroy(scanner);
 }
 
 /* An error leaves scanner and parser behind: all their memory is in the current context. */
@@ -62,8 +103,7 @@ parse(ExprCompiled *c, const ExprRequest *request)
 		state.start_token = START_UPDATE;
 	else
 		state.start_token = START_CONDITION;
-	dyn_expr_lex_init_extra(&state, &scanner);
-	dyn_expr__scan_bytes(c->text.data, (int) c->text.len, scanner);
+	scanner = begin_scan(&state);
 	if (dyn_expr_parse(&state, scanner) != 0)
 		expr_fail_syntax(&state, "syntax error");
 	dyn_expr_lex_destroy(scanner);
@@ -167,4 +207,11 @@ const char *
 expr_parameter(const Expr *expr)
 {
 	return expr->compiled->parameter;
+}
+
+/* What an expression is for. */
+ExprKind
+expr_kind(const Expr *expr)
+{
+	return expr->compiled->kind;
 }

@@ -35,9 +35,10 @@ literal(const Expr *expr, const ExprNode *node)
  * that what takes it cannot take.
  */
 void
-expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemType type)
+expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemType type,
+			   const char *words)
 {
-	expr_fail(expr->compiled, arg->location, "%s cannot take \"%s\" of type %s", taker,
+	expr_fail(expr->compiled, arg->location, words, "%s cannot take \"%s\" of type %s", taker,
 			  expr_operand_text(expr->compiled, arg), item_type_code(type));
 }
 
@@ -45,7 +46,11 @@ expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker, ItemTyp
 const char *
 expr_taker(const ExprRule *rule)
 {
-	return expr_is_function(rule) ? psprintf("function \"%s\"", rule->name) : rule->name;
+	if (expr_is_function(rule))
+		return psprintf("function \"%s\"", rule->name);
+	if (isalpha((unsigned char) rule->name[0]))
+		return rule->name;
+	return psprintf("operator \"%s\"", rule->name);
 }
 
 /* Order of two values; false if they are not of one type that has an order. */
@@ -61,6 +66,17 @@ compare(ItemSpan a, ItemSpan b, int *cmp)
 	return true;
 }
 
+/* Legacy parameters have other words, and bounds of one type. */
+static const char *
+order_words(const ExprCompiled *compiled, ItemSpan lower, ItemSpan upper)
+{
+	if (compiled->text.data == NULL)
+		return "The BETWEEN condition was provided a range where the lower bound is greater than "
+			   "the upper bound";
+	return expr_words_bounds(compiled, "upper bound to be greater than or equal to lower bound",
+							 lower, upper);
+}
+
 /* Bounds that are both in the request must be a range; bounds from the item need not. */
 static void
 check_between(const Expr *expr, const ExprNode *node)
@@ -72,10 +88,13 @@ check_between(const Expr *expr, const ExprNode *node)
 	if (lower == NULL || upper == NULL)
 		return;
 	if (!compare(*lower, *upper, &cmp))
-		expr_fail(expr->compiled, node->location, "the bounds of BETWEEN are of types %s and %s",
-				  item_type_code(item_type(*lower)), item_type_code(item_type(*upper)));
-	if (cmp > 0)
 		expr_fail(expr->compiled, node->location,
+				  expr_words_bounds(expr->compiled, "same data type for lower and upper bounds",
+									*lower, *upper),
+				  "the bounds of BETWEEN are of types %s and %s", item_type_code(item_type(*lower)),
+				  item_type_code(item_type(*upper)));
+	if (cmp > 0)
+		expr_fail(expr->compiled, node->location, order_words(expr->compiled, *lower, *upper),
 				  "the lower bound of BETWEEN is greater than the upper bound");
 }
 
@@ -86,8 +105,12 @@ check_attribute_type(const Expr *expr, const ExprNode *node)
 	ItemSpan code = item_payload(*literal(expr, node->args[1]));
 
 	if (item_type_from_code(code) == 0)
-		expr_fail(expr->compiled, node->args[1]->location, "unknown type \"%s\"",
-				  item_quoted(code));
+		expr_fail(expr->compiled, node->args[1]->location,
+				  expr_words(expr->compiled,
+							 "Invalid attribute type name found; type: %s, valid types: "
+							 "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}",
+							 item_quoted_words(code)),
+				  "unknown type \"%s\"", item_quoted(code));
 }
 
 /*
@@ -102,7 +125,9 @@ expr_check_node_values(const Expr *expr, const ExprNode *node)
 		const ItemSpan *value = literal(expr, node->args[i]);
 
 		if (value != NULL && !(node->rule->types[i > 0] & EXPR_TYPE(item_type(*value))))
-			expr_fail_type(expr, node->args[i], expr_taker(node->rule), item_type(*value));
+			expr_fail_type(
+				expr, node->args[i], expr_taker(node->rule), item_type(*value),
+				expr_words_type(expr->compiled, node->rule, item_type_code(item_type(*value))));
 	}
 	if (node->rule->check != NULL)
 		node->rule->check(expr, node);
@@ -386,14 +411,14 @@ does_not_match(const ExprEval *e, const ExprNode *node)
 const ExprRule expr_rules[] = {
 	{NULL}, /* a path */
 	{NULL}, /* a value */
-	{"operator \"+\"", ARITHMETIC},
-	{"operator \"-\"", ARITHMETIC},
-	{"operator \"=\"", CONDITION, .key = {true, true, EXPR_KEY_EQ, EXPR_KEY_EQ}, .matches = is_equal},
-	{"operator \"<>\"", CONDITION, .matches = is_not_equal},
-	{"operator \"<\"", ORDERS, .key = {true, true, EXPR_KEY_LT, EXPR_KEY_GT}, .matches = is_less},
-	{"operator \"<=\"", ORDERS, .key = {true, true, EXPR_KEY_LE, EXPR_KEY_GE}, .matches = is_less_or_equal},
-	{"operator \">\"", ORDERS, .key = {true, true, EXPR_KEY_GT, EXPR_KEY_LT}, .matches = is_greater},
-	{"operator \">=\"", ORDERS, .key = {true, true, EXPR_KEY_GE, EXPR_KEY_LE}, .matches = is_greater_or_equal},
+	{"+", ARITHMETIC},
+	{"-", ARITHMETIC},
+	{"=", CONDITION, .key = {true, true, EXPR_KEY_EQ, EXPR_KEY_EQ}, .matches = is_equal},
+	{"<>", CONDITION, .matches = is_not_equal},
+	{"<", ORDERS, .key = {true, true, EXPR_KEY_LT, EXPR_KEY_GT}, .matches = is_less},
+	{"<=", ORDERS, .key = {true, true, EXPR_KEY_LE, EXPR_KEY_GE}, .matches = is_less_or_equal},
+	{">", ORDERS, .key = {true, true, EXPR_KEY_GT, EXPR_KEY_LT}, .matches = is_greater},
+	{">=", ORDERS, .key = {true, true, EXPR_KEY_GE, EXPR_KEY_LE}, .matches = is_greater_or_equal},
 	{"BETWEEN", ORDERS, .check = check_between, .key = {true, false, EXPR_KEY_BETWEEN}, .matches = is_between},
 	{"IN", CONDITION, .matches = is_in},
 	{"AND", JOINS, .matches = both_match},
@@ -401,7 +426,7 @@ const ExprRule expr_rules[] = {
 	{"NOT", JOINS, .matches = does_not_match},
 	{"attribute_exists", {ARG_PATH}, CONDITION, .matches = exists},
 	{"attribute_not_exists", {ARG_PATH}, CONDITION, .matches = does_not_exist},
-	{"attribute_type", {ARG_PATH, ARG_VALUE}, .condition = true, .types = {EXPR_ANY, EXPR_TYPE(ITEM_S)},
+	{"attribute_type", {ARG_OPERAND, ARG_VALUE}, .condition = true, .types = {EXPR_ANY, EXPR_TYPE(ITEM_S)},
 	 .check = check_attribute_type, .matches = has_type},
 	{"begins_with", {ARG_OPERAND, ARG_OPERAND}, .condition = true, .types = {EXPR_PREFIX, EXPR_PREFIX},
 	 .key = {true, false, EXPR_KEY_BEGINS_WITH}, .matches = has_prefix},

@@ -18,9 +18,12 @@ character_at(const ExprCompiled *compiled, int location)
 	return n;
 }
 
-/* A location below zero: the error is not at any one place. */
+/*
+ * Raise ERRCODE_DYN_VALIDATION, with DynamoDB's words and a message of our own.  A location below
+ * zero: the error is not at any one place.
+ */
 void
-expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
+expr_fail(const ExprCompiled *compiled, int location, const char *words, const char *format, ...)
 {
 	StringInfoData message;
 	int needed;
@@ -39,7 +42,7 @@ expr_fail(const ExprCompiled *compiled, int location, const char *format, ...)
 	} while (needed > 0);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s: %s", compiled->parameter, message.data),
+			 errmsg("invalid %s: %s", compiled->parameter, message.data), errwords("%s", words),
 			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
 	pg_unreachable();
 }
@@ -70,6 +73,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 		where = psprintf("at or near \"%s\"", item_quoted(token));
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid %s: %s %s", compiled->parameter, message, where),
+					errwords("%s", expr_words_syntax(compiled, parse->token)),
 					errdetail("At character %d.", character_at(compiled, parse->token)),
 					hint == NULL ? 0 : errhint("%s", hint)));
 	pg_unreachable();

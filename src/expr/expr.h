@@ -24,6 +24,7 @@
  *		path.c			document paths: made from the text, followed in an item, merged into a tree
  *		reserved.c		the words that cannot be names of attributes
  *		error.c			errors: which expression, what is wrong, and where in the text
+ *		words.c			what DynamoDB says of them
  *		compile.c		running the parser, and the cache of what it made
  *		legacy.c		the same trees of legacy parameters, which have no text
  *		request.c		the names and values of a request, bound to its expressions
@@ -146,6 +147,7 @@ extern const ItemSpan *expr_attributes(const Expr *expr, int *count);
 extern bool expr_mentions(const Expr *expr, ItemSpan attribute);
 
 extern const char *expr_parameter(const Expr *expr);
+extern ExprKind expr_kind(const Expr *expr);
 
 /* legacy.c: the arrays are put in order; the names of operators and actions end with NULL */
 extern const char *const expr_legacy_operators[];
@@ -168,6 +170,6 @@ extern DynItem *expr_project(const Expr *projection, const DynItem *item);
 /* update.c */
 extern DynItem *expr_apply(const Expr *update, const DynItem *old, const DynItem *key);
 extern DynItem *expr_updated_old(const Expr *update, const DynItem *old);
-extern DynItem *expr_updated_new(const Expr *update, const DynItem *old);
+extern DynItem *expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key);
 
 #endif

@@ -151,7 +151,7 @@ returned(const Expr *update, DynItem *old, const char *values)
 	if (strcmp(values, "ALL_OLD") == 0)
 		return old;
 	if (strcmp(values, "UPDATED_NEW") == 0)
-		return expr_updated_new(update, old);
+		return expr_updated_new(update, old, NULL);
 	if (strcmp(values, "UPDATED_OLD") == 0)
 		return expr_updated_old(update, old);
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid ReturnValues: \"%s\"", values),

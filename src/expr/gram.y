@@ -100,7 +100,7 @@ not:
 	;
 
 predicate:
-	term
+	term							{ $$ = expr_make_condition(parse, $1); }
 	| term comparator term			{ $$ = expr_make_node(parse, $2, @2, list_make2($1, $3)); }
 	| term BETWEEN term AND term	{ $$ = expr_make_node(parse, NODE_BETWEEN, @2, list_make3($1, $3, $5)); }
 	| term IN '(' terms ')'			{ $$ = expr_make_node(parse, NODE_IN, @2, lcons($1, $4)); }

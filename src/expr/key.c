@@ -21,6 +21,37 @@ term_attribute(const ExprNode *term)
 	return term->args[0];
 }
 
+/* What is wrong with a condition that a key cannot have, going through its operands in order. */
+static const char *
+term_words(const ExprNode *term)
+{
+	bool attribute = false;
+	bool first = !term->rule->key.turns;
+
+	if (!term->rule->key.allowed)
+		return psprintf("Invalid operator used in KeyConditionExpression: %s", term->rule->name);
+	for (int i = 0; i < term->nargs; i++)
+	{
+		const ExprNode *arg = term->args[i];
+
+		if (arg->type == NODE_VALUE && !attribute && first)
+			return psprintf("Invalid condition in KeyConditionExpression: %s operator must have "
+							"the key attribute as its first operand",
+							term->rule->name);
+		if (arg->type == NODE_VALUE)
+			continue;
+		if (arg->type != NODE_PATH)
+			return "KeyConditionExpressions cannot contain nested operations";
+		if (attribute)
+			return "Invalid condition in KeyConditionExpression: Multiple attribute names used in "
+				   "one condition";
+		if (arg->path->nsteps > 1)
+			return "KeyConditionExpressions cannot have conditions on nested attributes";
+		attribute = true;
+	}
+	return "Invalid condition in KeyConditionExpression: No key attribute specified";
+}
+
 /* One condition on one attribute, with values of the request. */
 static void
 check_term(const ExprCompiled *c, const ExprNode *term)
@@ -28,18 +59,19 @@ check_term(const ExprCompiled *c, const ExprNode *term)
 	const ExprNode *attribute;
 
 	if (!term->rule->key.allowed)
-		expr_fail(c, term->location,
+		expr_fail(c, term->location, term_words(term),
 				  "only =, <, <=, >, >=, BETWEEN, begins_with and AND are allowed here");
 	attribute = term_attribute(term);
 	if (attribute->type != NODE_PATH || attribute->path->nsteps != 1)
-		expr_fail(c, attribute->location, "\"%s\" is not a key attribute",
+		expr_fail(c, attribute->location, term_words(term), "\"%s\" is not a key attribute",
 				  expr_operand_text(c, attribute));
 	for (int i = 0; i < term->nargs; i++)
 	{
 		const ExprNode *arg = term->args[i];
 
 		if (arg != attribute && arg->type != NODE_VALUE)
-			expr_fail(c, arg->location, "\"%s\" is compared with \"%s\" instead of a value",
+			expr_fail(c, arg->location, term_words(term),
+					  "\"%s\" is compared with \"%s\" instead of a value",
 					  expr_operand_text(c, attribute), expr_operand_text(c, arg));
 	}
 }
@@ -60,11 +92,13 @@ collect_terms(const ExprCompiled *c, const ExprNode *node, const ExprNode **term
 		const ExprPath *path = term_attribute(node)->path;
 
 		if (expr_path_equal(path, term_attribute(terms[i])->path))
-			expr_fail(c, node->location, "more than one condition on attribute \"%s\"",
-					  expr_path_text(path));
+			expr_fail(c, node->location,
+					  "KeyConditionExpressions must only contain one condition per key",
+					  "more than one condition on attribute \"%s\"", expr_path_text(path));
 	}
 	if (nterms == EXPR_MAX_KEY_TERMS)
-		expr_fail(c, node->location, "more than %d conditions", EXPR_MAX_KEY_TERMS);
+		expr_fail(c, node->location, "Conditions can be of length 1 or 2 only",
+				  "more than %d conditions", EXPR_MAX_KEY_TERMS);
 	terms[nterms] = node;
 	return nterms + 1;
 }

@@ -53,9 +53,7 @@ typedef struct Builder
 pg_noreturn static void
 fail(const char *problem)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("one or more parameter values were invalid: %s", problem)));
-	pg_unreachable();
+	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s", problem);
 }
 
 /*
@@ -77,7 +75,7 @@ sort_names(void *entries, int n, size_t size)
 			fail(psprintf("Attribute name \"%s\" is not of 1 to %d bytes", item_quoted(*name),
 						  ITEM_MAX_NAME));
 		if (previous != NULL && expr_span_equal(*previous, *name))
-			fail(psprintf("Duplicate value in attribute name: %s", item_quoted(*name)));
+			fail(psprintf("Duplicate value in attribute name: %s", item_quoted_words(*name)));
 		previous = name;
 	}
 }
@@ -242,14 +240,14 @@ expr_legacy_key_condition(ExprLegacyCondition *conditions, int n)
 
 	if (n == 0 || n > EXPR_MAX_KEY_TERMS)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("conditions can be of length 1 to %d only", EXPR_MAX_KEY_TERMS)));
+						errmsg("conditions can be of length 1 to %d only", EXPR_MAX_KEY_TERMS),
+						errwords("Conditions can be of length 1 or 2 only")));
 	expr = expr_legacy_condition(EXPR_KEY_CONDITION, "KeyConditions", conditions, n, false);
 	for (int i = 0; i < n; i++)
 	{
 		if (!operators[conditions[i].op].indexable)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("attempted conditional constraint is not an indexable operation")));
+			dyn_error(ERRCODE_DYN_VALIDATION,
+					  "Attempted conditional constraint is not an indexable operation");
 	}
 	return expr_key_terms(expr);
 }

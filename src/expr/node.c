@@ -14,8 +14,11 @@ static void
 count_operator(ExprParse *parse, int location)
 {
 	if (++parse->noperators > EXPR_MAX_OPERATORS)
-		expr_fail(parse->compiled, location, "more than %d operators and functions",
-				  EXPR_MAX_OPERATORS);
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "The expression contains too many operators; operator count: %d",
+							 parse->noperators),
+				  "more than %d operators and functions", EXPR_MAX_OPERATORS);
 }
 
 /* The arguments become an array: evaluation goes through them often. */
@@ -35,25 +38,56 @@ new_node(ExprNodeType type, int location, List *args)
 	return node;
 }
 
+/*
+ * To DynamoDB's grammar a value is no condition, so the token behind it is wrong, where a comparison
+ * could be.
+ */
+static const char *
+value_words(const ExprParse *parse, const ExprNode *node)
+{
+	if (expr_is_function(node->rule))
+		return expr_words_misused(parse->compiled, node->rule);
+	return expr_words_syntax(parse->compiled, node->next);
+}
+
 /* AND, OR and NOT join conditions. */
 static void
 require_condition(ExprParse *parse, const ExprNode *node)
 {
 	if (!node->rule->condition)
-		expr_fail(parse->compiled, node->location, "\"%s\" is a value, not a condition",
-				  expr_operand_text(parse->compiled, node));
+		expr_fail(parse->compiled, node->location, value_words(parse, node),
+				  "\"%s\" is a value, not a condition", expr_operand_text(parse->compiled, node));
 }
 
-/* Comparisons and arithmetic take values. */
-static void
-require_operand(ExprParse *parse, const ExprNode *node)
+/* ...and what is more than a value is wrong from its first operator on. */
+static const char *
+operator_words(const ExprParse *parse, const ExprNode *node)
 {
+	while (node->type == NODE_AND || node->type == NODE_OR)
+		node = node->args[0];
+	if (expr_is_function(node->rule))
+		return expr_words_misused(parse->compiled, node->rule);
+	return expr_words_syntax(parse->compiled, node->location);
+}
+
+/* Comparisons and arithmetic take values.  On the left of an operator it is that which is wrong. */
+static void
+require_operand(ExprParse *parse, const ExprNode *node, const ExprNode *operator)
+{
+	const char *problem = NULL;
+
 	if (node->rule->condition)
-		expr_fail(parse->compiled, node->location, "a condition stands where a value is needed");
-	if (node->type == NODE_PLUS || node->type == NODE_MINUS)
-		expr_fail(parse->compiled, node->location, "only one + or - is allowed in a value");
-	if (node->type == NODE_LIST_APPEND)
-		expr_fail(parse->compiled, node->location, "list_append cannot be added or subtracted");
+		problem = "a condition stands where a value is needed";
+	else if (node->type == NODE_PLUS || node->type == NODE_MINUS)
+		problem = "only one + or - is allowed in a value";
+	else if (node->type == NODE_LIST_APPEND)
+		problem = "list_append cannot be added or subtracted";
+	if (problem == NULL)
+		return;
+	if (node == operator->args[0] && !expr_is_function(node->rule))
+		expr_fail(parse->compiled, node->location,
+				  expr_words_syntax(parse->compiled, operator->location), "%s", problem);
+	expr_fail(parse->compiled, node->location, operator_words(parse, node), "%s", problem);
 }
 
 /* A node of an operator. */
@@ -68,10 +102,15 @@ expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 		if (node->rule->joins)
 			require_condition(parse, node->args[i]);
 		else
-			require_operand(parse, node->args[i]);
+			require_operand(parse, node->args[i], node);
 	}
 	if (type == NODE_IN && node->nargs > EXPR_MAX_IN + 1)
-		expr_fail(parse->compiled, location, "IN lists more than %d values", EXPR_MAX_IN);
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "The IN operator is provided with too many operands; number of "
+							 "operands: %d",
+							 node->nargs - 1),
+				  "IN lists more than %d values", EXPR_MAX_IN);
 	return node;
 }
 
@@ -88,10 +127,15 @@ find_function(ExprParse *parse, ItemSpan name, int location)
 		if (!expr_is_function(rule) || !item_span_is(name, rule->name))
 			continue;
 		if (rule->in_update != (c->kind == EXPR_UPDATE))
-			expr_fail(c, location, "function \"%s\" is not allowed here", rule->name);
+			expr_fail(c, location,
+					  expr_words(c, "The function is not allowed in %s expression; function: %s",
+								 c->kind == EXPR_UPDATE ? "an update" : "a condition", rule->name),
+					  "function \"%s\" is not allowed here", rule->name);
 		return (ExprNodeType) i;
 	}
-	expr_fail(c, location, "unknown function \"%s\"", item_quoted(name));
+	expr_fail(c, location,
+			  expr_words(c, "Invalid function name; function: %s", item_quoted_words(name)),
+			  "unknown function \"%s\"", item_quoted(name));
 }
 
 /* There is one level of nesting: if_not_exists() in either function of updates. */
@@ -115,6 +159,25 @@ argument_fits(const ExprNode *arg, ExprArgument rule)
 	return false;
 }
 
+static const char *
+argument_words(const ExprParse *parse, const ExprRule *rule, const ExprNode *arg,
+			   ExprArgument wanted)
+{
+	const ExprCompiled *c = parse->compiled;
+
+	if (arg->rule->condition || arg->type == NODE_PLUS || arg->type == NODE_MINUS)
+		return operator_words(parse, arg);
+	if (arg->type == NODE_LIST_APPEND)
+		return expr_words_misused(c, arg->rule);
+	if (wanted == ARG_PATH)
+		return expr_words(c,
+						  "Operator or function requires a document path; operator or function: %s",
+						  rule->name);
+	/* a size(), or a path in the place of a type */
+	return expr_words_type(c, rule,
+						   arg->type == NODE_SIZE ? "N" : "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
+}
+
 /*
  * Returns the node of a function call and frees the list of arguments.  Raises
  * ERRCODE_DYN_VALIDATION if the function is unknown or not allowed in this kind of expression, or
@@ -132,19 +195,29 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 
 	count_operator(parse, location);
 	if (node->nargs != nargs)
-		expr_fail(parse->compiled, location, "function \"%s\" has %s", f->name,
-				  nargs == 1 ? "one argument" : "two arguments");
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "Incorrect number of operands for operator or function; operator or "
+							 "function: %s, number of operands: %d",
+							 f->name, node->nargs),
+				  "function \"%s\" has %s", f->name, nargs == 1 ? "one argument" : "two arguments");
 	for (int i = 0; i < nargs; i++)
 	{
 		if (!argument_fits(node->args[i], f->args[i]))
 			expr_fail(parse->compiled, node->args[i]->location,
+					  argument_words(parse, f, node->args[i], f->args[i]),
 					  "argument %d of function \"%s\" must be %s", i + 1, f->name,
 					  wanted[f->args[i]]);
 	}
 	if (f->differ && node->args[0]->type == NODE_PATH && node->args[1]->type == NODE_PATH &&
 		expr_path_equal(node->args[0]->path, node->args[1]->path))
-		expr_fail(parse->compiled, location, "both arguments of function \"%s\" are \"%s\"",
-				  f->name, expr_path_text(node->args[0]->path));
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "The first operand must be distinct from the remaining operands for "
+							 "this operator or function; operator: %s, first operand: %s",
+							 f->name, expr_words_path(node->args[0]->path)),
+				  "both arguments of function \"%s\" are \"%s\"", f->name,
+				  expr_path_text(node->args[0]->path));
 	return node;
 }
 
@@ -155,6 +228,9 @@ expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 	ExprCompiled *c = parse->compiled;
 	ExprNode *node = new_node(NODE_VALUE, location, NIL);
 
+	if (placeholder.len > EXPR_MAX_PLACEHOLDER)
+		expr_fail(c, location, expr_words_undefined(c, placeholder),
+				  "placeholder is longer than %d bytes", EXPR_MAX_PLACEHOLDER);
 	while (node->slot < c->nslots && !expr_span_equal(c->slots[node->slot].name, placeholder))
 		node->slot++;
 	if (node->slot < c->nslots)
@@ -178,6 +254,7 @@ expr_make_path_node(ExprParse *parse, ExprPath *path)
 {
 	ExprNode *node = new_node(NODE_PATH, path->location, NIL);
 
+	expr_check_path(parse->compiled, path);
 	node->path = path;
 	/* of an update, those count that it writes: see expr_tree_add() */
 	if (parse->compiled->kind != EXPR_UPDATE)
@@ -190,8 +267,18 @@ ExprNode *
 expr_make_parens(ExprParse *parse, ExprNode *node, int location)
 {
 	if (node->parens)
-		expr_fail(parse->compiled, location, "redundant parentheses");
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled, "The expression has redundant parentheses;"),
+				  "redundant parentheses");
 	node->parens = true;
+	return node;
+}
+
+/* What stands where a condition may, alone or in parentheses.  Its next token has been read. */
+ExprNode *
+expr_make_condition(ExprParse *parse, ExprNode *node)
+{
+	node->next = parse->token;
 	return node;
 }
 
@@ -212,7 +299,11 @@ expr_begin_clause(ExprParse *parse, ExprVerb verb, int location)
 	static const char *const verbs[] = {"SET", "REMOVE", "ADD", "DELETE"};
 
 	if (parse->verbs[verb])
-		expr_fail(parse->compiled, location, "more than one %s clause", verbs[verb]);
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "The \"%s\" section can only be used once in an update expression;",
+							 verbs[verb]),
+				  "more than one %s clause", verbs[verb]);
 	parse->verbs[verb] = true;
 }
 

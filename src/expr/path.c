@@ -7,13 +7,9 @@
 #include "ground/errors.h"
 #include "expr/tree.h"
 
-/* The limit keeps recursion over trees of paths shallow, too. */
 static ExprStep *
-add_step(ExprParse *parse, ExprPath *path, int location)
+add_step(ExprPath *path)
 {
-	if (path->nsteps > EXPR_MAX_DEREFERENCES)
-		expr_fail(parse->compiled, location, "document path has more than %d dots and indexes",
-				  EXPR_MAX_DEREFERENCES);
 	if (path->nsteps == path->maxsteps)
 	{
 		path->maxsteps *= 2;
@@ -21,6 +17,21 @@ add_step(ExprParse *parse, ExprPath *path, int location)
 	}
 	memset(&path->steps[path->nsteps], 0, sizeof(ExprStep));
 	return &path->steps[path->nsteps++];
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a path that is whole is too long.  The limit keeps recursion over
+ * trees of paths shallow, too.
+ */
+void
+expr_check_path(const ExprCompiled *compiled, const ExprPath *path)
+{
+	if (path->nsteps > EXPR_MAX_STEPS)
+		expr_fail(compiled, path->location,
+				  expr_words(compiled,
+							 "The document path has too many nesting levels; nesting levels: %d",
+							 path->nsteps),
+				  "document path has more than %d names and indexes", EXPR_MAX_STEPS);
 }
 
 static ExprPath *
@@ -39,6 +50,9 @@ forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 {
 	if (expr_is_reserved(name))
 		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "Attribute name is a reserved keyword; reserved keyword: %s",
+							 item_quoted_words(name)),
 				  "attribute name \"%s\" is a reserved word and needs a placeholder",
 				  item_quoted(name));
 }
@@ -49,10 +63,15 @@ lookup(ExprParse *parse, ItemSpan placeholder, int location)
 {
 	ExprCompiled *c = parse->compiled;
 	ItemSpan name;
-	int number = expr_request_name(parse->request, placeholder, c->names, &name);
+	int number;
 
+	if (placeholder.len > EXPR_MAX_PLACEHOLDER)
+		expr_fail(c, location, expr_words_undefined(c, placeholder),
+				  "placeholder is longer than %d bytes", EXPR_MAX_PLACEHOLDER);
+	number = expr_request_name(parse->request, placeholder, c->names, &name);
 	if (number < 0)
-		expr_fail(c, location, "name placeholder \"%s\" is not defined", item_quoted(placeholder));
+		expr_fail(c, location, expr_words_undefined(c, placeholder),
+				  "name placeholder \"%s\" is not defined", item_quoted(placeholder));
 	for (int i = 0; i < c->nused_names; i++)
 	{
 		if (c->used_names[i] == number)
@@ -91,7 +110,7 @@ ExprPath *
 expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location)
 {
 	forbid_reserved(parse, name, location);
-	add_step(parse, path, location)->name = name;
+	add_step(path)->name = name;
 	return path;
 }
 
@@ -104,7 +123,7 @@ expr_path_ref(ExprParse *parse, ExprPath *path, ItemSpan placeholder, int locati
 {
 	ItemSpan name = lookup(parse, placeholder, location);
 
-	add_step(parse, path, location)->name = name;
+	add_step(path)->name = name;
 	return path;
 }
 
@@ -120,9 +139,12 @@ expr_path_index(ExprParse *parse, ExprPath *path, ItemSpan digits, int location)
 	for (uint32 i = 0; i < digits.len && index <= PG_INT32_MAX; i++)
 		index = index * 10 + (digits.data[i] - '0');
 	if (index > PG_INT32_MAX)
-		expr_fail(parse->compiled, location, "list index \"%s\" is out of range",
-				  item_quoted(digits));
-	add_step(parse, path, location)->index = (uint32) index;
+		expr_fail(parse->compiled, location,
+				  expr_words(parse->compiled,
+							 "List index is not within the allowable range; index: [%s]",
+							 item_quoted_words(digits)),
+				  "list index \"%s\" is out of range", item_quoted(digits));
+	add_step(path)->index = (uint32) index;
 	return path;
 }
 
@@ -196,9 +218,16 @@ any_path(const ExprTree *tree)
 
 /* Two paths of one expression that cannot stand together; tree is on the earlier one. */
 static void
-fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const char *problem)
+fail_pair(ExprParse *parse, const ExprTree *tree, const ExprPath *path, const char *verb,
+		  const char *problem)
 {
-	expr_fail(parse->compiled, path->location, "document paths \"%s\" and \"%s\" %s",
+	const char *words =
+		expr_words(parse->compiled,
+				   "Two document paths %s with each other; must remove or rewrite one of these "
+				   "paths; path one: %s, path two: %s",
+				   verb, expr_words_path(any_path(tree)), expr_words_path(path));
+
+	expr_fail(parse->compiled, path->location, words, "document paths \"%s\" and \"%s\" %s",
 			  expr_path_text(any_path(tree)), expr_path_text(path), problem);
 }
 
@@ -270,6 +299,7 @@ expr_tree_add(ExprParse *parse, ExprPath *path)
 	ExprTree *tree = c->tree;
 	bool made = true;
 
+	expr_check_path(c, path);
 	if (tree == NULL)
 	{
 		tree = c->tree = palloc0(sizeof(ExprTree));
@@ -283,13 +313,14 @@ expr_tree_add(ExprParse *parse, ExprPath *path)
 		if (made)
 			tree->type = type;
 		else if (tree->type == TREE_LEAF)
-			fail_pair(parse, tree, path, "overlap");
+			fail_pair(parse, tree, path, "overlap", "overlap");
 		else if (tree->type != type)
-			fail_pair(parse, tree, path, "conflict: one has a map where the other has a list");
+			fail_pair(parse, tree, path, "conflict",
+					  "conflict: one has a map where the other has a list");
 		tree = tree_child(tree, step, &made);
 	}
 	if (!made)
-		fail_pair(parse, tree, path, "overlap");
+		fail_pair(parse, tree, path, "overlap", "overlap");
 	tree->path = path;
 	expr_add_attribute(c, path->steps[0].name);
 	return tree;

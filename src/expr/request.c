@@ -31,24 +31,44 @@ struct ExprRequest
 
 #define NAMES "ExpressionAttributeNames"
 #define VALUES "ExpressionAttributeValues"
+#define MAX_UNUSED 8192 /* bytes of their list in a message, about */
 
 pg_noreturn static void
-fail(const char *parameter, ItemSpan placeholder, const char *problem)
+fail(const char *parameter, ItemSpan placeholder, const char *problem, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem)));
+					errmsg("invalid %s: \"%s\" %s", parameter, item_quoted(placeholder), problem),
+					errwords("%s", words)));
 	pg_unreachable();
 }
 
 static void
 check_placeholder(const char *parameter, ItemSpan s, char sign)
 {
+	if (s.len > EXPR_MAX_PLACEHOLDER)
+		fail(parameter, s, "is longer than 255 bytes",
+			 psprintf("%s contains invalid key: The expression attribute map contains a key that "
+					  "is too long; size of key: %u",
+					  parameter, s.len));
 	if (s.len < 2 || s.data[0] != sign || !expr_is_word((ItemSpan){s.data + 1, s.len - 1}))
 		fail(parameter, s,
 			 sign == '#' ? "is not # followed by letters, digits and _"
-						 : "is not : followed by letters, digits and _");
-	if (s.len > EXPR_MAX_PLACEHOLDER)
-		fail(parameter, s, "is longer than 255 bytes");
+						 : "is not : followed by letters, digits and _",
+			 psprintf("%s contains invalid key: Syntax error; key: \"%s\"", parameter,
+					  item_quoted_words(s)));
+}
+
+/* The name that a placeholder stands for. */
+static void
+check_name(ItemSpan placeholder, ItemSpan name)
+{
+	if (name.len > 0 && name.len <= ITEM_MAX_NAME)
+		return;
+	fail(NAMES, placeholder, "is not an attribute name of 1 to 65535 bytes",
+		 psprintf("ExpressionAttributeNames contains invalid value: %s for key %s",
+				  name.len == 0 ? "Empty attribute name"
+								: "Attribute name is too large, must be less than 65536 bytes",
+				  item_quoted_words(placeholder)));
 }
 
 /* Names in jsonb's order, by length first, which expr_request_name() searches in. */
@@ -79,10 +99,9 @@ read_names(ExprRequest *request, const Jsonb *names)
 		else if (token == WJB_VALUE)
 		{
 			if (v.type != jbvString)
-				fail(NAMES, entry->placeholder, "is not a string");
+				fail(NAMES, entry->placeholder, "is not a string", "Unexpected field type");
 			entry->name = (ItemSpan){v.val.string.val, (uint32) v.val.string.len};
-			if (entry->name.len == 0 || entry->name.len > ITEM_MAX_NAME)
-				fail(NAMES, entry->placeholder, "is not an attribute name of 1 to 65535 bytes");
+			check_name(entry->placeholder, entry->name);
 			request->nnames++;
 		}
 	}
@@ -225,8 +244,8 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	for (int i = 0; i < c->nslots; i++)
 	{
 		if (!use_value(request, c->slots[i].name, &values[i]))
-			expr_fail(c, c->slots[i].location, "value placeholder \"%s\" is not defined",
-					  item_quoted(c->slots[i].name));
+			expr_fail(c, c->slots[i].location, expr_words_undefined(c, c->slots[i].name),
+					  "value placeholder \"%s\" is not defined", item_quoted(c->slots[i].name));
 	}
 	for (int i = 0; i < c->nused_names; i++)
 		request->names[c->used_names[i]].used = true;
@@ -235,21 +254,59 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	return expr;
 }
 
+/* The placeholders of names, or else of values, that no expression uses. */
+static List *
+unused(const ExprRequest *request, bool names)
+{
+	int n = names ? request->nnames : (int) request->vals.count;
+	List *placeholders = NIL;
+
+	for (int i = 0; i < n; i++)
+	{
+		ItemSpan *placeholder;
+
+		if (names ? request->names[i].used : request->vals_used[i])
+			continue;
+		placeholder = palloc(sizeof(ItemSpan));
+		if (names)
+			*placeholder = request->names[i].placeholder;
+		else
+			item_entry(item_child(&request->vals, (uint32) i), placeholder);
+		placeholders = lappend(placeholders, placeholder);
+	}
+	return placeholders;
+}
+
+static void
+forbid_unused(const char *parameter, const List *placeholders)
+{
+	StringInfoData words;
+	ListCell *cell;
+
+	if (placeholders == NIL)
+		return;
+	initStringInfo(&words);
+	appendStringInfo(&words, "Value provided in %s unused in expressions: keys: {", parameter);
+	foreach (cell, placeholders)
+	{
+		if (cell != list_head(placeholders))
+			appendStringInfoString(&words, ", ");
+		if (words.len > MAX_UNUSED)
+		{
+			appendStringInfoString(&words, "...");
+			break;
+		}
+		item_quote_words(&words, *(const ItemSpan *) lfirst(cell));
+	}
+	appendStringInfoChar(&words, '}');
+	fail(parameter, *(const ItemSpan *) linitial(placeholders), "is not used in any expression",
+		 words.data);
+}
+
 /* What was passed must have been used. */
 void
 expr_request_done(const ExprRequest *request)
 {
-	for (int i = 0; i < request->nnames; i++)
-	{
-		if (!request->names[i].used)
-			fail(NAMES, request->names[i].placeholder, "is not used in any expression");
-	}
-	for (uint32 i = 0; i < request->vals.count; i++)
-	{
-		ItemSpan name;
-
-		item_entry(item_child(&request->vals, i), &name);
-		if (!request->vals_used[i])
-			fail(VALUES, name, "is not used in any expression");
-	}
+	forbid_unused(NAMES, unused(request, true));
+	forbid_unused(VALUES, unused(request, false));
 }

@@ -17,7 +17,7 @@
 
 #define EXPR_MAX_TEXT 4096 /* bytes of an expression */
 #define EXPR_MAX_OPERATORS 300 /* operators and functions of an expression */
-#define EXPR_MAX_DEREFERENCES 32 /* dots and indexes of a path */
+#define EXPR_MAX_STEPS 32 /* names and indexes of a path */
 #define EXPR_MAX_IN 100 /* values in the list of IN */
 #define EXPR_MAX_PLACEHOLDER 255 /* bytes of a placeholder, with its sign */
 #define EXPR_MAX_PLACEHOLDERS (2 * 1024 * 1024) /* bytes of all names and values */
@@ -75,6 +75,7 @@ typedef struct ExprNode
 	const struct ExprRule *rule; /* of the type */
 	bool parens; /* stands in parentheses of its own */
 	int location;
+	int next; /* where the token behind it is, if it stands where a condition may */
 	int slot; /* of a value */
 	ExprPath *path; /* of a path */
 	int nargs;
@@ -128,7 +129,7 @@ typedef struct ExprKeyRule
 
 typedef struct ExprRule
 {
-	const char *name; /* a function's; an operator's as messages have it */
+	const char *name;
 	ExprArgument args[2]; /* of a function */
 	bool in_update; /* the function is of updates, or else of conditions */
 	bool condition; /* true or false, or else a value */
@@ -255,11 +256,23 @@ expr_span_equal(ItemSpan a, ItemSpan b)
 extern bool expr_is_reserved(ItemSpan word);
 
 /* error.c */
-pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *format,
-								  ...) pg_attribute_printf(3, 4);
+pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *words,
+								  const char *format, ...) pg_attribute_printf(4, 5);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
 extern char *expr_path_text(const ExprPath *path);
 extern char *expr_operand_text(const ExprCompiled *compiled, const ExprNode *node);
+
+/* words.c */
+extern char *expr_words(const ExprCompiled *compiled, const char *format, ...)
+	pg_attribute_printf(2, 3);
+extern char *expr_words_syntax(const ExprCompiled *compiled, int location);
+extern char *expr_words_type(const ExprCompiled *compiled, const ExprRule *rule, const char *type);
+extern char *expr_words_undefined(const ExprCompiled *compiled, ItemSpan placeholder);
+extern char *expr_words_misused(const ExprCompiled *compiled, const ExprRule *rule);
+extern char *expr_words_path(const ExprPath *path);
+extern char *expr_words_value(ItemSpan value);
+extern char *expr_words_bounds(const ExprCompiled *compiled, const char *problem, ItemSpan lower,
+							   ItemSpan upper);
 
 /* request.c */
 extern int expr_request_name(const ExprRequest *request, ItemSpan placeholder, ItemSpan copy,
@@ -269,6 +282,8 @@ extern Expr *expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text);
 /* compile.c */
 extern ExprCompiled *expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind,
 								  ItemSpan text);
+extern void expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token,
+							ItemSpan *near);
 
 /* node.c, called by the grammar */
 extern ExprNode *expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args);
@@ -276,11 +291,13 @@ extern ExprNode *expr_make_function(ExprParse *parse, ItemSpan name, int locatio
 extern ExprNode *expr_make_value(ExprParse *parse, ItemSpan placeholder, int location);
 extern ExprNode *expr_make_path_node(ExprParse *parse, ExprPath *path);
 extern ExprNode *expr_make_parens(ExprParse *parse, ExprNode *node, int location);
+extern ExprNode *expr_make_condition(ExprParse *parse, ExprNode *node);
 extern void expr_set_condition(ExprParse *parse, ExprNode *root);
 extern void expr_add_action(ExprParse *parse, ExprVerb verb, ExprPath *path, ExprNode *value);
 extern void expr_begin_clause(ExprParse *parse, ExprVerb verb, int location);
 
 /* path.c */
+extern void expr_check_path(const ExprCompiled *compiled, const ExprPath *path);
 extern ExprPath *expr_make_path(ExprParse *parse, ItemSpan name, int location);
 extern ExprPath *expr_make_path_ref(ExprParse *parse, ItemSpan placeholder, int location);
 extern ExprPath *expr_path_name(ExprParse *parse, ExprPath *path, ItemSpan name, int location);
@@ -299,7 +316,7 @@ extern ExprKeyCondition *expr_key_terms(const Expr *expr);
 
 /* condition.c, update.c: what a request's values must be */
 pg_noreturn extern void expr_fail_type(const Expr *expr, const ExprNode *arg, const char *taker,
-									   ItemType type);
+									   ItemType type, const char *words);
 extern const char *expr_taker(const ExprRule *rule);
 extern void expr_check_node_values(const Expr *expr, const ExprNode *node);
 extern void expr_check_condition_values(const Expr *expr, const ExprNode *node);

@@ -17,7 +17,7 @@
 struct ExprApply
 {
 	const Expr *expr;
-	ItemChildren item; /* the old one, for reading */
+	ItemChildren item; /* the old one, or the new one's key, for reading */
 	bool absent; /* there is none */
 	bool touched_only; /* leave out what the update does not write */
 	ItemBuilder b;
@@ -31,6 +31,28 @@ static ItemType
 literal_type(const Expr *expr, const ExprNode *node)
 {
 	return item_type(expr->values[node->slot]);
+}
+
+/* ADD takes numbers and sets, DELETE sets. */
+pg_noreturn static void
+fail_verb(const Expr *expr, const ExprTree *leaf, ItemType type)
+{
+	static const struct
+	{
+		ItemType type;
+		const char *name;
+	} names[] = {{ITEM_S, "STRING"}, {ITEM_N, "NUMBER"},     {ITEM_B, "BINARY"}, {ITEM_L, "LIST"},
+				 {ITEM_M, "MAP"},    {ITEM_BOOL, "BOOLEAN"}, {ITEM_NULL, "NULL"}};
+	const char *verb = leaf->verb == EXPR_ADD ? "ADD" : "DELETE";
+	int i = 0;
+
+	while (names[i].type != type)
+		i++;
+	expr_fail_type(expr, leaf->value, verb, type,
+				   expr_words(expr->compiled,
+							  "Incorrect operand type for operator or function; operator: %s, "
+							  "operand type: %s",
+							  verb, names[i].name));
 }
 
 /*
@@ -53,13 +75,15 @@ expr_check_update_values(const Expr *expr, const ExprTree *tree)
 		ItemType type = literal_type(expr, tree->value);
 
 		if (!item_type_is_set(type) && !(tree->verb == EXPR_ADD && type == ITEM_N))
-			expr_fail_type(expr, tree->value, tree->verb == EXPR_ADD ? "ADD" : "DELETE", type);
+			fail_verb(expr, tree, type);
 	}
 }
 
 /*
  * Values
  */
+
+#define WRONG_TYPE "An operand in the update expression has an incorrect data type"
 
 /* The value of an operand, which must have one. */
 static ItemSpan
@@ -73,6 +97,7 @@ operand(const ExprApply *a, const ExprNode *node)
 		return node->rule->get(a, node);
 	if (!expr_path_find(node->path, &a->item, &value))
 		expr_fail(a->expr->compiled, node->location,
+				  "The provided expression refers to an attribute that does not exist in the item",
 				  "the item has no value at document path \"%s\"", expr_path_text(node->path));
 	return value;
 }
@@ -96,8 +121,27 @@ typed_operand(const ExprApply *a, const ExprNode *node, int arg)
 	ItemSpan value = operand(a, node->args[arg]);
 
 	if (!(node->rule->types[arg] & EXPR_TYPE(item_type(value))))
-		expr_fail_type(a->expr, node->args[arg], expr_taker(node->rule), item_type(value));
+		expr_fail_type(a->expr, node->args[arg], expr_taker(node->rule), item_type(value),
+					   WRONG_TYPE);
 	return value;
+}
+
+static const char *
+number_words(int error)
+{
+	switch ((ItemNumberError) error)
+	{
+		case ITEM_NUMBER_OVERFLOW:
+			return "Number overflow. Attempting to store a number with magnitude larger than "
+				   "supported range";
+		case ITEM_NUMBER_UNDERFLOW:
+			return "Number underflow. Attempting to store a number with magnitude smaller than "
+				   "supported range";
+		case ITEM_NUMBER_PRECISION:
+		case ITEM_NUMBER_SYNTAX:
+			break;
+	}
+	return "Attempting to store more than 38 significant digits in a Number";
 }
 
 static void
@@ -107,7 +151,8 @@ write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
 
 	if (len < 0)
-		expr_fail(a->expr->compiled, location, "the result %s", item_number_error(len));
+		expr_fail(a->expr->compiled, location, number_words(len), "the result %s",
+				  item_number_error(len));
 	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
 
@@ -125,7 +170,8 @@ static void
 check_nesting(const ExprApply *a, int levels, int location)
 {
 	if (levels > 0 && a->b.depth + levels - 1 > ITEM_MAX_NESTING)
-		expr_fail(a->expr->compiled, location, "more than %d levels of nesting", ITEM_MAX_NESTING);
+		expr_fail(a->expr->compiled, location, "Nesting Levels have exceeded supported limits",
+				  "more than %d levels of nesting", ITEM_MAX_NESTING);
 }
 
 static void
@@ -254,6 +300,8 @@ require_same_type(const ExprApply *a, const ExprTree *leaf, ItemSpan old)
 
 	if (type != item_type(old))
 		expr_fail(a->expr->compiled, leaf->path->location,
+				  a->expr->compiled->text.data == NULL ? "Type mismatch for attribute to update"
+													   : WRONG_TYPE,
 				  leaf->verb == EXPR_ADD
 					  ? "cannot add a value of type %s to \"%s\" of type %s"
 					  : "cannot delete a value of type %s from \"%s\" of type %s",
@@ -295,7 +343,8 @@ write_leaf(ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 	/* many large values: stop before memory does */
 	if (a->b.len > ITEM_MAX_ENCODED)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE)));
+						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
+						errwords("Item size to update has exceeded the maximum allowed size")));
 }
 
 static const ExprTree *
@@ -335,8 +384,9 @@ can_descend(const ExprApply *a, const ExprTree *tree, const ItemSpan *old)
 	if (a->absent && !tree_creates(tree))
 		return false;
 	path = first_leaf(tree)->path;
-	expr_fail(a->expr->compiled, path->location, "document path \"%s\" does not fit the item",
-			  expr_path_text(path));
+	expr_fail(a->expr->compiled, path->location,
+			  "The document path provided in the update expression is invalid for update",
+			  "document path \"%s\" does not fit the item", expr_path_text(path));
 }
 
 /* Whether anything that the tree writes will be there. */
@@ -448,26 +498,26 @@ write_list(ExprApply *a, const ExprTree *tree, const ItemChildren *old)
 	(void) item_build_end(&a->b);
 }
 
-/* Write the new item, or what the update wrote of it, over the attributes of base. */
+/*
+ * Write the new item, or what the update wrote of it.  Where there is no old one it begins with the
+ * attributes of key, if that is given, which the update's operands see, too.
+ */
 static DynItem *
-apply(const Expr *update, const DynItem *old, const DynItem *base, bool touched_only)
+apply(const Expr *update, const DynItem *old, const DynItem *key, bool touched_only)
 {
 	ExprApply a = {.expr = update, .absent = old == NULL, .touched_only = touched_only};
-	ItemChildren attributes = {NULL, NULL, 0, 0};
+	const DynItem *base = old != NULL ? old : key;
 
-	if (old != NULL)
-		a.item = item_children(item_root(old));
 	if (base != NULL)
-		attributes = item_children(item_root(base));
+		a.item = item_children(item_root(base));
 	item_build_init(&a.b, base == NULL ? 0 : VARSIZE_ANY_EXHDR(base) + 64);
-	write_map(&a, update->compiled->tree, &attributes);
+	write_map(&a, update->compiled->tree, &a.item);
 	return item_build_finish(&a.b);
 }
 
 /*
- * The new item.  Where there was none it begins with the attributes of key, if that is
- * given; NULL if there was none and the update only removes and deletes, which makes
- * none.
+ * Returns the new item.  Where there was none it is made of key, which may be NULL; NULL if there
+ * was none and the update only removes and deletes, which makes none.
  */
 DynItem *
 expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
@@ -476,7 +526,7 @@ expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
 
 	if (old == NULL && !update->compiled->creates)
 		return NULL;
-	item = apply(update, old, old == NULL ? key : old, false);
+	item = apply(update, old, key, false);
 	item_check_size(item_root(item));
 	return item;
 }
@@ -490,11 +540,14 @@ expr_updated_old(const Expr *update, const DynItem *old)
 	return expr_project(update, old);
 }
 
-/* What the update wrote to the old item, or NULL if nothing of it is left. */
+/*
+ * Returns what the update wrote to the old item, or to key if there was none, or NULL if nothing of
+ * it is left.
+ */
 DynItem *
-expr_updated_new(const Expr *update, const DynItem *old)
+expr_updated_new(const Expr *update, const DynItem *old, const DynItem *key)
 {
-	DynItem *item = apply(update, old, old, true);
+	DynItem *item = apply(update, old, key, true);
 
 	return item_children(item_root(item)).count == 0 ? NULL : item;
 }

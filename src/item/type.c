@@ -62,7 +62,25 @@ item_quote(StringInfo out, ItemSpan text)
 	item_quote_up_to(out, text, 64);
 }
 
+/* The same for DynamoDB's words, which have names of keys, tables and indexes in full. */
+void
+item_quote_words(StringInfo out, ItemSpan text)
+{
+	item_quote_up_to(out, text, ITEM_WORDS_TEXT);
+}
+
 /* The same as a string of its own. */
+char *
+item_quoted_words(ItemSpan text)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	item_quote_words(&out, text);
+	return out.data;
+}
+
+/* Text as item_quote() has it, as a string of its own. */
 char *
 item_quoted(ItemSpan text)
 {

@@ -184,12 +184,11 @@ check_operator(const LegacyParameters *legacy)
 	if (legacy->conditional_operator == LEGACY_NONE || n > 1)
 		return;
 	if (n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("%s cannot be used without Filter or Expected", "ConditionalOperator")));
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("%s can only be used when Filter or Expected has two or more elements",
-						   "ConditionalOperator")));
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "ConditionalOperator cannot be used without Filter or Expected");
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  "ConditionalOperator can only be used when Filter or Expected has two or more "
+			  "elements");
 }
 
 /*
@@ -199,10 +198,9 @@ check_operator(const LegacyParameters *legacy)
 pg_noreturn static void
 fail(const char *problem, ItemSpan attribute)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("one or more parameter values were invalid: %s for Attribute: %s",
-						   problem, item_quoted(attribute))));
-	pg_unreachable();
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  "One or more parameter values were invalid: %s for Attribute: %s", problem,
+			  item_quoted_words(attribute));
 }
 
 /* What of Value, Exists, ComparisonOperator and AttributeValueList makes sense together. */

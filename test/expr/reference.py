@@ -205,7 +205,8 @@ def respace(text):
 
 def path():
     steps = [rng.choice(NAMES)]
-    while rng.random() < 0.4 and len(steps) < 4:
+    length = rng.randint(31, 34) if rng.random() < 0.01 else 4
+    while rng.random() < (0.4 if length == 4 else 1) and len(steps) < length:
         steps.append(rng.choice(NAMES) if rng.random() < 0.5 else rng.randint(0, 4))
     return "path", steps
 
@@ -259,7 +260,7 @@ def condition(item, depth=0):
     if choice < 0.82:
         return rng.choice(["attribute_exists", "attribute_not_exists"]), path_in(item)
     if choice < 0.88:
-        return "attribute_type", path_in(item), ("val", ("S", rng.choice(["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS", "s", ""])))
+        return "attribute_type", operand(item, False), ("val", ("S", rng.choice(["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS", "s", ""])))
     return rng.choice(["begins_with", "contains", "contains"]), operand(item, False), operand(item, False)
 
 
@@ -288,8 +289,19 @@ def type_of_literal(o):
     return o[1][0] if o[0] == "val" else None
 
 
+def check_lengths(tree):
+    """No path has more than 32 elements."""
+    if isinstance(tree, (list, tuple)) and tree and tree[0] == "path":
+        if len(tree[1]) > 32:
+            raise Invalid
+    elif isinstance(tree, (list, tuple)) and tree and tree[0] != "val":
+        for part in tree:
+            check_lengths(part)
+
+
 def check_condition(c):
     """What is wrong whatever the item."""
+    check_lengths(c)
     kind = c[0]
     if kind in ("and", "or", "not"):
         for sub in c[1:]:
@@ -371,6 +383,7 @@ def matches(item, c):
 
 def check_paths(paths):
     for i, a in enumerate(paths):
+        check_lengths(("path", a))
         for b in paths[:i]:
             n = next((n for n, (x, y) in enumerate(zip(a, b)) if x != y or type(x) is not type(y)), min(len(a), len(b)))
             if n == min(len(a), len(b)) or isinstance(a[n], int) != isinstance(b[n], int):
@@ -431,6 +444,7 @@ def update_value(item, o):
 def check_update(actions):
     check_paths([steps for _, steps, _ in actions])
     for verb, _, o in actions:
+        check_lengths(o)
         if verb == "ADD" and o[1][0] not in ("N", "SS", "NS", "BS") or verb == "DELETE" and o[1][0] not in ("SS", "NS", "BS"):
             raise Invalid
         if verb == "SET" and o[0] in ("+", "-", "list_append"):
@@ -487,10 +501,10 @@ def compact(v, only, touched):
 touched_leaves = set()
 
 
-def apply(item, actions, returned):
-    """What dyn_apply() returns; None is NULL."""
+def apply(item, actions, returned, key={}):
+    """What dyn_apply() returns, or dyn_update() of the item with that key; None is NULL."""
     absent = item is None
-    old = {} if absent else item
+    old = key if absent else item
     creates = any(verb in ("SET", "ADD") for verb, _, _ in actions)
     # copies of one value must not be one object
     root = ("M", copy.deepcopy(json_twin(old)))
@@ -616,6 +630,7 @@ BEGIN
 		WHEN 'matches' THEN RETURN dyn_matches(item::dyn_item, expression, names::jsonb, vals::dyn_item);
 		WHEN 'project' THEN RETURN dyn_project(item::dyn_item, expression, names::jsonb);
 		WHEN 'query' THEN RETURN (SELECT count(*) FROM dyn_query('keys', expression, vals => vals::dyn_item, names => names::jsonb));
+		WHEN 'create' THEN RETURN dyn_update('keys', item::dyn_item, expression, names => names::jsonb, vals => vals::dyn_item, return_values => returned);
 		ELSE RETURN dyn_apply(item::dyn_item, expression, names::jsonb, vals::dyn_item, returned);
 	END CASE;
 EXCEPTION WHEN OTHERS THEN
@@ -642,7 +657,7 @@ def row(what, item, text, r, returned="ALL_NEW"):
 def one_case():
     item = attributes()
     r = Request()
-    what = rng.choice(["matches", "matches", "project", "apply", "apply"])
+    what = rng.choice(["matches", "matches", "project", "apply", "apply", "create"])
     returned = rng.choice(["ALL_NEW", "ALL_NEW", "UPDATED_NEW", "UPDATED_OLD"])
     try:
         if what == "matches":
@@ -657,6 +672,15 @@ def one_case():
             text = ", ".join(map(r.path, paths))
             check_paths(paths)
             want = project_item(item, paths)
+        elif what == "create":
+            actions = actions_for(item)
+            text = update_text(r, actions)
+            # a key that there is not
+            item = {"a": ("S", "%x" % rng.getrandbits(64)), "b": ("S", "b")}
+            check_update(actions)
+            if any(steps[0] in item for _, steps, _ in actions):
+                raise Invalid
+            want = apply(None, actions, returned, item)
         else:
             actions = actions_for(item)
             text = update_text(r, actions)
