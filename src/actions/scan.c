@@ -47,17 +47,13 @@ fail_segment(const char *message, const char *words)
 	pg_unreachable();
 }
 
-/* Segments are numbered from 0, and at most a million (docs/semantics.md, S06). */
+/* Segments are numbered from 0 (docs/semantics.md, S06). */
 static void
 check_segment(const ScanRequest *request)
 {
 	long long segment = request->segment;
 	long long total = request->total_segments;
 
-	if (total < 1 || total > DYN_MAX_SEGMENTS)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the number of segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
 	if (segment >= 0 && segment < total)
 		return;
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
@@ -68,7 +64,10 @@ check_segment(const ScanRequest *request)
 							 segment, total)));
 }
 
-/* The two are given together (docs/semantics.md, S06).  What is not given is NULL. */
+/*
+ * The two are given together (docs/semantics.md, S06).  What is not given is NULL.  The caller has
+ * checked that the number of segments is between 1 and DYN_MAX_SEGMENTS.
+ */
 void
 action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total)
 {

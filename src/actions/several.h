@@ -141,6 +141,7 @@ typedef struct DistinctItem
 extern void distinct_check(DistinctItem *items, int n, const char *what, const char *words);
 
 /* transact_request.c */
+extern void transact_check_arguments(const TransactRequest *request);
 extern void transact_check_request(const TransactRequest *request);
 
 /* Why a transaction was cancelled, as far as one action is to blame. */

@@ -47,32 +47,42 @@ check_distinct(const TransactRequest *request)
 	distinct_check(items, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 }
 
-/* The number of actions, their size and the token (docs/semantics.md, X07, X08, X09). */
+/*
+ * The number of actions and the token of a call that is no request, whose members have these limits
+ * (docs/semantics.md, X07, X09).
+ */
 void
-transact_check_request(const TransactRequest *request)
+transact_check_arguments(const TransactRequest *request)
 {
-	Size size = 0;
+	ItemSpan token;
+	int length;
 
 	if (request->nactions < 1 || request->nactions > dyn_max_transaction_actions)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("a transaction must have 1 to %d actions", dyn_max_transaction_actions),
 				 errdetail("It has %d.", request->nactions)));
+	if (request->token == NULL)
+		return;
+	token = text_span(request->token);
+	length = pg_mbstrlen_with_len(token.data, (int) token.len);
+	if (length < 1 || length > DYN_MAX_TOKEN)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("a token must have 1 to %d characters", DYN_MAX_TOKEN)));
+}
+
+/* What needs no table: the size (docs/semantics.md, X08), and items that are there twice. */
+void
+transact_check_request(const TransactRequest *request)
+{
+	Size size = 0;
+
 	for (int i = 0; i < request->nactions; i++)
 		size += action_size(&request->actions[i]);
 	if (size > (Size) dyn_max_transaction_size)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a transaction must not exceed %d bytes", dyn_max_transaction_size),
 						errdetail("It has %zu bytes.", size)));
-	if (request->token != NULL)
-	{
-		ItemSpan token = text_span(request->token);
-		int length = pg_mbstrlen_with_len(token.data, (int) token.len);
-
-		if (length < 1 || length > DYN_MAX_TOKEN)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("a token must have 1 to %d characters", DYN_MAX_TOKEN)));
-	}
 	check_distinct(request);
 }
 

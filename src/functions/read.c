@@ -73,6 +73,10 @@ get_segment(FunctionCallInfo fcinfo, int i, ScanRequest *request)
 	int64 segment = PG_ARGISNULL(i) ? 0 : PG_GETARG_INT64(i);
 	int64 total = PG_ARGISNULL(i + 1) ? 0 : PG_GETARG_INT64(i + 1);
 
+	if (!PG_ARGISNULL(i) && !PG_ARGISNULL(i + 1) && (total < 1 || total > DYN_MAX_SEGMENTS))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the number of segments must be between 1 and %d", DYN_MAX_SEGMENTS)));
 	action_set_segment(request, PG_ARGISNULL(i) ? NULL : &segment,
 					   PG_ARGISNULL(i + 1) ? NULL : &total);
 }

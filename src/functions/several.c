@@ -109,6 +109,7 @@ dyn_transact(PG_FUNCTION_ARGS)
 
 	read_actions(fcinfo, "actions", request_transact_writes, &request);
 	request.token = argument_text(fcinfo, 1);
+	transact_check_arguments(&request);
 	PG_RETURN_BOOL(action_transact(&request));
 }
 
@@ -126,6 +127,7 @@ dyn_transact_get(PG_FUNCTION_ARGS)
 	TransactRequest request = {0};
 
 	read_actions(fcinfo, "gets", request_transact_gets, &request);
+	transact_check_arguments(&request);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_transact_get(&request, return_gotten_item, fcinfo->resultinfo);
 	return (Datum) 0;

@@ -199,6 +199,7 @@ more(JsonReader *reader, JsonTokenType end)
 {
 	JsonLevel *level = &reader->levels[reader->depth - 1];
 
+	CHECK_FOR_INTERRUPTS();
 	level->member = (ItemSpan){NULL, 0};
 	if (at(reader, end))
 	{

@@ -495,12 +495,12 @@ pg_noreturn static void
 fail_missing(const JsonReader *reader, const char *name)
 {
 	char *path = json_reader_path(reader);
+	char *message = psprintf("1 validation error detected: Value null at '%c%s' failed to satisfy "
+							 "constraint: Member must not be null",
+							 pg_tolower((unsigned char) name[0]), name + 1);
 
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("1 validation error detected: Value null at '%c%s' failed to satisfy "
-						   "constraint: Member must not be null",
-						   pg_tolower((unsigned char) name[0]), name + 1),
-					*path != '\0' ? errdetail("In \"%s\".", path) : 0));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg_internal("%s", message),
+					*path != '\0' ? errdetail("In \"%s\".", path) : 0, errwords("%s", message)));
 }
 
 /*
