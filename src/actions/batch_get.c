@@ -74,7 +74,7 @@ find_targets(const BatchGetRequest *request, TargetTables *tables, int n)
 			if (table->consistent)
 				action_check_consistent(&target->table->primary);
 			dyn_key_exact(target->table, &target->table->primary, table->keys[k],
-						  &target->write.key);
+						  DYN_KEY_OF_REQUEST, &target->write.key);
 		}
 	}
 	return targets;

@@ -47,7 +47,7 @@ action_get(const ItemRequest *request)
 	rel = dyn_table_open(request->table, AccessShareLock, &table);
 	if (request->consistent)
 		action_check_consistent(&table->primary);
-	dyn_key_exact(table, &table->primary, request->item, &key);
+	dyn_key_exact(table, &table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
 	store_begin(&callback);
 	item = store_get(table, &key);
 	store_end(&callback);

@@ -13,6 +13,7 @@
 #include "actions/read.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
+#include "ground/words.h"
 
 /*
  * Raise an error where a read cannot be consistent, which is to see all that was acknowledged
@@ -407,7 +408,8 @@ read_start(const Read *read, StoreRange *range)
 
 	if (read->request->start_key == NULL)
 		return;
-	dyn_key_exact(read->table, read->index, read->request->start_key, &key);
+	dyn_key_exact(read->table, read->index, read->request->start_key,
+				  range->nequal > 0 ? DYN_KEY_OF_QUERY_START : DYN_KEY_OF_SCAN_START, &key);
 	Assert(key.nkeys == read->index->ncolumns);
 	for (int i = 0; range->nequal > 0 && i < read->index->npartition; i++)
 	{
@@ -415,7 +417,9 @@ read_start(const Read *read, StoreRange *range)
 								 range->equal[i]) != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("the start key has another partition key than the key condition")));
+					 errmsg("the start key has another partition key than the key condition"),
+					 errwords("The provided starting key is outside query boundaries based on "
+							  "provided conditions")));
 	}
 	range->nposition = key.nkeys;
 	memcpy(range->position, key.values, key.nkeys * sizeof(Datum));

@@ -21,7 +21,8 @@ check_key(void *arg)
 	const TransactRequest *request = ((const TransactRequest **) arg)[1];
 
 	dyn_key_exact(target->table, &target->table->primary,
-				  request->actions[target->number].request.item, &target->write.key);
+				  request->actions[target->number].request.item, DYN_KEY_OF_REQUEST,
+				  &target->write.key);
 }
 
 static ItemTarget *

@@ -83,7 +83,7 @@ void
 write_prepare_key(const ItemWriter *writer, const DynItem *key, ItemWrite *write)
 {
 	*write = (ItemWrite){.new = NULL};
-	dyn_key_exact(writer->table, &writer->table->primary, key, &write->key);
+	dyn_key_exact(writer->table, &writer->table->primary, key, DYN_KEY_OF_REQUEST, &write->key);
 }
 
 static bool

@@ -26,6 +26,7 @@
 #include "ground/call_site.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/words.h"
 
 static bool
 same_datum(Datum a, Datum b)
@@ -38,12 +39,12 @@ same_datum(Datum a, Datum b)
  */
 
 static void
-add_problem(DynRow *row, const DynIndex *index, const DynKey *key, const char *reason)
+add_problem(DynRow *row, const DynProblem *problem)
 {
-	DynProblem *problem = palloc(sizeof(DynProblem));
+	DynProblem *added = palloc(sizeof(DynProblem));
 
-	*problem = (DynProblem){index, key, reason};
-	row->problems = lappend(row->problems, problem);
+	*added = *problem;
+	row->problems = lappend(row->problems, added);
 }
 
 /*
@@ -76,13 +77,14 @@ check_index(Relation rel, const DynTable *table, const DynIndex *index, const It
 			continue;
 		complete = false;
 		row->troubled[column] = column >= table->nkeys;
-		add_problem(row, index, &table->keys[column], reason);
+		add_problem(row, &(DynProblem){index, &table->keys[column], reason, values[column],
+									   i < index->npartition});
 	}
 	if (!complete || dyn_key_entry_too_large(rel, table, index, entry) == 0)
 		return;
 	for (int i = 0; i < index->nkeys; i++)
 		row->troubled[index->columns[i]] |= index->columns[i] >= table->nkeys;
-	add_problem(row, index, NULL, "keys are too large");
+	add_problem(row, &(DynProblem){index, NULL, "keys are too large"});
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -181,12 +183,14 @@ fail_problem(const DynTable *table, const DynProblem *problem)
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("key attribute \"%s\" of index \"%.*s\" %s", name.data,
-					(int) problem->index->name.len, problem->index->name.data, problem->reason)));
+					(int) problem->index->name.len, problem->index->name.data, problem->reason),
+			 errwords_if(dyn_index_key_words(problem->index, problem->key, problem->partition,
+											 problem->value))));
 }
 
 /* The limit of an item and its copies in local indexes together (docs/semantics.md, L14). */
 static void
-check_local_copies(const DynTable *table, const DynRow *row)
+check_local_copies(const DynTable *table, const DynItem *old, const DynRow *row)
 {
 	const DynItem *item = row->item;
 	Size size;
@@ -203,10 +207,10 @@ check_local_copies(const DynTable *table, const DynRow *row)
 			size += dyn_index_entry_size(table, index, item);
 	}
 	if (size > ITEM_MAX_SIZE)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
-				 errdetail("The item and its copies in local indexes have %zu bytes.", size)));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
+						errdetail("The item and its copies in local indexes have %zu bytes.", size),
+						errwords("%s", old == NULL ? ITEM_SIZE_WORDS : ITEM_SIZE_WORDS_UPDATED)));
 }
 
 static bool
@@ -261,7 +265,7 @@ dyn_row_check(Relation rel, const DynTable *table, const DynItem *old, const Dyn
 	size = dyn_key_entry_too_large(rel, table, &table->primary, row->values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
-	check_local_copies(table, row);
+	check_local_copies(table, old, row);
 }
 
 /* Returns whether a row has that primary key. */

@@ -17,6 +17,8 @@ typedef struct DynProblem
 	const DynIndex *index;
 	const DynKey *key; /* NULL: all of the entry together */
 	const char *reason; /* "must be of type S, not N" */
+	ItemSpan value; /* of the key */
+	bool partition; /* it is in the partition key */
 } DynProblem;
 
 /*

@@ -20,6 +20,7 @@
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
+#include "ground/words.h"
 
 /* The position of a key among those of the table, which have all been read. */
 static int
@@ -189,6 +190,16 @@ dyn_find_index(const DynTable *table, ItemSpan name)
 	return NULL;
 }
 
+/* What DynamoDB says of an index that cannot be read; NULL: nothing that is known. */
+static const char *
+unreadable_words(const DynIndex *index)
+{
+	if (index->status != DYN_INDEX_CREATING)
+		return NULL;
+	return psprintf("Cannot read from backfilling global secondary index: %s",
+					item_quoted_words(index->name));
+}
+
 /* The index of that name, which must be ACTIVE to be read (docs/semantics.md, Q20, I05). */
 const DynIndex *
 dyn_active_index(const DynTable *table, ItemSpan name)
@@ -202,7 +213,9 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 	item_quote(&quoted, name);
 	if (index == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" has no index \"%s\"", table->name, quoted.data)));
+						errmsg("table \"%s\" has no index \"%s\"", table->name, quoted.data),
+						errwords("The table does not have the specified index: %s",
+								 item_quoted_words(name))));
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("index \"%s\" of table \"%s\" cannot be read", quoted.data, table->name),
@@ -211,7 +224,8 @@ dyn_active_index(const DynTable *table, ItemSpan name)
 						 ? "Wait until it is built, or call dyn_create_index again if that was "
 						   "interrupted."
 						 : "Call dyn_drop_index to remove what is left of it, or "
-						   "dyn_create_index to build it again.")));
+						   "dyn_create_index to build it again."),
+			 errwords_if(unreadable_words(index))));
 }
 
 /* Whether an index projects an attribute of its items (docs/semantics.md, I12, I13, I14). */

@@ -17,6 +17,7 @@
 
 #include "catalog/key.h"
 #include "ground/errors.h"
+#include "ground/words.h"
 
 /* Returns the type of the column derived from a key attribute of type S, N or B. */
 Oid
@@ -175,82 +176,245 @@ dyn_key_build(ItemBuilder *builder, ItemType type, Datum column)
  * always small.
  */
 
+/* What is wrong with a key. */
+typedef enum KeyFault
+{
+	KEY_VALID,
+	KEY_MISSING,
+	KEY_TYPE,
+	KEY_EMPTY,
+	KEY_LONG,
+	KEY_SURPLUS /* an attribute that is in no key */
+} KeyFault;
+
+static uint32
+key_limit(bool partition)
+{
+	return partition ? DYN_MAX_PARTITION_KEY : DYN_MAX_SORT_KEY;
+}
+
+static KeyFault
+find_fault(const DynKey *key, bool partition, ItemSpan value)
+{
+	uint32 len = value.len - 1;
+
+	if (item_type(value) != key->type)
+		return KEY_TYPE;
+	if (key->type == ITEM_N)
+		return KEY_VALID;
+	if (len == 0)
+		return KEY_EMPTY;
+	return len > key_limit(partition) ? KEY_LONG : KEY_VALID;
+}
+
 /* Why a value, given with its tag, cannot be this key; NULL if it can. */
 const char *
 dyn_key_problem(const DynKey *key, bool partition, ItemSpan value)
 {
-	uint32 limit = partition ? DYN_MAX_PARTITION_KEY : DYN_MAX_SORT_KEY;
-	uint32 len = value.len - 1;
-
-	if (item_type(value) != key->type)
-		return psprintf("must be of type %s, not %s", item_type_code(key->type),
-						item_type_code(item_type(value)));
-	if (key->type == ITEM_N)
-		return NULL;
-	if (len == 0)
-		return "must not be empty";
-	if (len > limit)
-		return psprintf("has %u bytes, more than the limit of %u for a %s key", len, limit,
-						partition ? "partition" : "sort");
+	switch (find_fault(key, partition, value))
+	{
+		case KEY_TYPE:
+			return psprintf("must be of type %s, not %s", item_type_code(key->type),
+							item_type_code(item_type(value)));
+		case KEY_EMPTY:
+			return "must not be empty";
+		case KEY_LONG:
+			return psprintf("has %u bytes, more than the limit of %u for a %s key", value.len - 1,
+							key_limit(partition), partition ? "partition" : "sort");
+		case KEY_MISSING:
+		case KEY_SURPLUS:
+		case KEY_VALID:
+			break;
+	}
 	return NULL;
 }
 
-static void
-fail_key(const DynKey *key, const char *message)
+/*
+ * What DynamoDB says of them.  It has one text for most that is wrong with a key that is given, and
+ * others for the keys of an item.
+ */
+
+#define KEY_MISMATCH_WORDS "The provided key element does not match the schema"
+#define START_KEY_WORDS "The provided starting key is invalid"
+
+static const char *
+empty_words(const DynKey *key, const char *which, const char *where)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("key attribute \"%s\" %s", item_quoted(key->attribute), message)));
+	return psprintf("One or more parameter values are not valid. %sThe AttributeValue for a key "
+					"attribute cannot contain an empty %s value. %s%s",
+					which, key->type == ITEM_S ? "string" : "binary", where,
+					item_quoted_words(key->attribute));
+}
+
+static const char *
+long_words(bool partition)
+{
+	return partition ? ITEM_INVALID_WORDS "Size of hashkey has exceeded the maximum size limit "
+										  "of2048 bytes"
+					 : ITEM_INVALID_WORDS "Aggregated size of all range keys has exceeded the "
+										  "size limit of 1024 bytes";
+}
+
+/* The value is that of a fault of the type. */
+static const char *
+fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, ItemSpan value)
+{
+	if (fault == KEY_EMPTY)
+		return empty_words(key, "", "Key: ");
+	if (fault == KEY_LONG)
+		return long_words(partition);
+	if (role == DYN_KEY_OF_CONDITION)
+		return ITEM_INVALID_WORDS "Condition parameter type does not match schema type";
+	if (role != DYN_KEY_OF_ITEM)
+		return KEY_MISMATCH_WORDS;
+	if (fault == KEY_MISSING)
+		return psprintf(ITEM_INVALID_WORDS "Missing the key %s in the item",
+						item_quoted_words(key->attribute));
+	return psprintf(ITEM_INVALID_WORDS "Type mismatch for key %s expected: %s actual: %s",
+					item_quoted_words(key->attribute), item_type_code(key->type),
+					item_type_code(item_type(value)));
 }
 
 /*
- * Raises ERRCODE_DYN_VALIDATION if a value, given with its tag, cannot be that key attribute: it
- * has another type, is empty, or is too long for a partition or sort key.
+ * The same of the i-th column of a start key that has that many attributes.  Query, and Scan of an
+ * index, look at its form first, then at the keys of the index, and then at those of the table.
+ */
+static const char *
+start_words(DynKeyRole role, const DynIndex *index, int i, KeyFault fault, uint32 n,
+			const char *words)
+{
+	if (role == DYN_KEY_OF_QUERY_START || !dyn_index_is_table(index))
+	{
+		if (n != (uint32) index->ncolumns || (fault == KEY_MISSING && i < index->nkeys))
+			return START_KEY_WORDS;
+		if (i < index->nkeys)
+			return words;
+	}
+	return psprintf(START_KEY_WORDS ": %s", words);
+}
+
+/*
+ * The same of the value for an index, as dyn_key_problem() has it.
+ */
+const char *
+dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, ItemSpan value)
+{
+	const char *name = item_quoted_words(index->name);
+
+	switch (find_fault(key, partition, value))
+	{
+		case KEY_TYPE:
+			return psprintf(ITEM_INVALID_WORDS
+							"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
+							item_quoted_words(key->attribute), item_type_code(key->type),
+							item_type_code(item_type(value)), name);
+		case KEY_EMPTY:
+			return empty_words(key,
+							   "A value specified for a secondary index key is not supported. ",
+							   psprintf("IndexName: %s, IndexKey: ", name));
+		case KEY_LONG:
+			return long_words(partition);
+		case KEY_MISSING:
+		case KEY_SURPLUS:
+		case KEY_VALID:
+			break;
+	}
+	return NULL;
+}
+
+/* A key that is being read, for messages. */
+typedef struct KeySource
+{
+	const DynTable *table;
+	const DynIndex *index;
+	DynKeyRole role;
+	ItemChildren attributes;
+} KeySource;
+
+static const char *
+source_words(const KeySource *source, int i, KeyFault fault, bool partition, ItemSpan value)
+{
+	const DynKey *key = dyn_index_key(source->table, source->index, i);
+	const char *words = fault_words(source->role, fault, key, partition, value);
+
+	if (source->role == DYN_KEY_OF_SCAN_START || source->role == DYN_KEY_OF_QUERY_START)
+		return start_words(source->role, source->index, i, fault, source->attributes.count, words);
+	return words;
+}
+
+pg_noreturn static void
+fail_key(const DynKey *key, const char *problem, const char *words)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("key attribute \"%s\" %s", item_quoted(key->attribute), problem),
+					errwords("%s", words)));
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if a value of a key condition, given with its tag, cannot be that
+ * key attribute: it has another type, is empty, or is too long for a partition or sort key.
  */
 void
 dyn_key_check(const DynKey *key, bool partition, ItemSpan value)
 {
-	const char *problem = dyn_key_problem(key, partition, value);
+	KeyFault fault = find_fault(key, partition, value);
 
-	if (problem != NULL)
-		fail_key(key, problem);
+	if (fault != KEY_VALID)
+		fail_key(key, dyn_key_problem(key, partition, value),
+				 fault_words(DYN_KEY_OF_CONDITION, fault, key, partition, value));
 }
 
 pg_noreturn static void
-fail_missing(const DynKey *key, const ItemChildren *attributes)
+fail_missing(const KeySource *source, int i)
 {
-	const char *hint = item_case_hint(attributes, key->attribute);
+	const DynKey *key = dyn_index_key(source->table, source->index, i);
+	const char *hint = item_case_hint(&source->attributes, key->attribute);
 
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("key attribute \"%s\" is missing", item_quoted(key->attribute)),
-					hint == NULL ? 0 : errhint("%s", hint)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("key attribute \"%s\" is missing", item_quoted(key->attribute)),
+			 hint == NULL ? 0 : errhint("%s", hint),
+			 errwords("%s", source_words(source, i, KEY_MISSING, false, (ItemSpan){NULL, 0}))));
 }
 
 /*
- * The value in an item of the i-th column of an index, checked.  A key of the table that the index
- * only appends is checked by its role in the table.
+ * The value of the i-th column of an index, checked.  A key of the table that the index only appends
+ * is checked by its role in the table.
  */
-ItemSpan
-dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item, int i)
+static ItemSpan
+checked_attribute(const KeySource *source, int i)
 {
-	const DynKey *key = dyn_index_key(table, index, i);
-	ItemChildren attributes = item_children(item_root(item));
+	const DynIndex *index = source->index;
+	const DynKey *key = dyn_index_key(source->table, index, i);
 	bool partition = i < index->nkeys ? i < index->npartition : index->columns[i] == 0;
 	ItemSpan value = {NULL, 0};
+	KeyFault fault;
 
-	if (!item_find(&attributes, key->attribute, &value))
-		fail_missing(key, &attributes);
-	dyn_key_check(key, partition, value);
+	if (!item_find(&source->attributes, key->attribute, &value))
+		fail_missing(source, i);
+	fault = find_fault(key, partition, value);
+	if (fault != KEY_VALID)
+		fail_key(key, dyn_key_problem(key, partition, value),
+				 source_words(source, i, fault, partition, value));
 	return value;
 }
 
-static void
-index_key_of_item(const DynTable *table, const DynIndex *index, const DynItem *item,
-				  DynKeyValues *key)
+/* The value in an item of the i-th column of an index, checked. */
+ItemSpan
+dyn_key_attribute(const DynTable *table, const DynIndex *index, const DynItem *item, int i)
 {
-	key->nkeys = index->ncolumns;
-	for (int i = 0; i < index->ncolumns; i++)
-		key->values[i] = dyn_key_datum(dyn_index_key(table, index, i)->type,
-									   item_payload(dyn_key_attribute(table, index, item, i)));
+	KeySource source = {table, index, DYN_KEY_OF_ITEM, item_children(item_root(item))};
+
+	return checked_attribute(&source, i);
+}
+
+static void
+read_key(const KeySource *source, DynKeyValues *key)
+{
+	key->nkeys = source->index->ncolumns;
+	for (int i = 0; i < key->nkeys; i++)
+		key->values[i] = dyn_key_datum(dyn_index_key(source->table, source->index, i)->type,
+									   item_payload(checked_attribute(source, i)));
 }
 
 /*
@@ -260,7 +424,9 @@ index_key_of_item(const DynTable *table, const DynIndex *index, const DynItem *i
 void
 dyn_key_of_item(const DynTable *table, const DynItem *item, DynKeyValues *key)
 {
-	index_key_of_item(table, &table->primary, item, key);
+	KeySource source = {table, &table->primary, DYN_KEY_OF_ITEM, item_children(item_root(item))};
+
+	read_key(&source, key);
 }
 
 /* The attributes of the first n columns of an index, for a message: "PK", "SK". */
@@ -276,18 +442,22 @@ dyn_key_names(const DynTable *table, const DynIndex *index, int n)
 	return names.data;
 }
 
-static void
-fail_surplus(const DynTable *table, const DynIndex *index, ItemSpan attribute)
+pg_noreturn static void
+fail_surplus(const KeySource *source, ItemSpan attribute)
 {
+	const DynTable *table = source->table;
+	const DynIndex *index = source->index;
 	const char *of = "";
 
 	if (!dyn_index_is_table(index))
 		of = psprintf("index \"%.*s\" or ", (int) index->name.len, index->name.data);
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("\"%s\" is not a key attribute of %stable \"%s\"",
-						   item_quoted(attribute), of, table->name),
-					errhint("A key is given by the attributes %s alone.",
-							dyn_key_names(table, index, index->ncolumns))));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("\"%s\" is not a key attribute of %stable \"%s\"", item_quoted(attribute), of,
+					table->name),
+			 errhint("A key is given by the attributes %s alone.",
+					 dyn_key_names(table, index, index->ncolumns)),
+			 errwords("%s", source_words(source, 0, KEY_SURPLUS, false, (ItemSpan){NULL, 0}))));
 }
 
 /*
@@ -295,23 +465,24 @@ fail_surplus(const DynTable *table, const DynIndex *index, ItemSpan attribute)
  * index and its table together.
  */
 void
-dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given, DynKeyValues *key)
+dyn_key_exact(const DynTable *table, const DynIndex *index, const DynItem *given, DynKeyRole role,
+			  DynKeyValues *key)
 {
-	ItemChildren attributes = item_children(item_root(given));
+	KeySource source = {table, index, role, item_children(item_root(given))};
 
-	index_key_of_item(table, index, given, key);
-	if (attributes.count == index->ncolumns)
+	read_key(&source, key);
+	if (source.attributes.count == index->ncolumns)
 		return;
-	for (uint32 i = 0; i < attributes.count; i++)
+	for (uint32 i = 0; i < source.attributes.count; i++)
 	{
 		bool known = false;
 		ItemSpan name;
 
-		item_entry(item_child(&attributes, i), &name);
+		item_entry(item_child(&source.attributes, i), &name);
 		for (int k = 0; k < index->ncolumns; k++)
 			known |= item_compare_bytes(name, dyn_index_key(table, index, k)->attribute) == 0;
 		if (!known)
-			fail_surplus(table, index, name);
+			fail_surplus(&source, name);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/trigger.h"
+#include "ground/words.h"
 
 #define NAME_PREFIX_LENGTH 54
 
@@ -169,13 +170,15 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 	if (!OidIsValid(relid))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("table \"%s\" does not exist", text_to_cstring(name)),
-						err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len))));
+						err_generic_string(PG_DIAG_TABLE_NAME, pnstrdup(span.data, span.len)),
+						errwords(DYN_NOT_FOUND_WORDS)));
 	rel = relation_open(relid, NoLock);
 	*table = dyn_schema(rel);
 	if (*table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
-						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER)));
+						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER),
+						errwords(DYN_NOT_FOUND_WORDS)));
 	return rel;
 }
 

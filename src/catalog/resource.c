@@ -13,6 +13,7 @@
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/name.h"
+#include "ground/words.h"
 #include "work/brief_lock.h"
 #include "work/procedure.h"
 
@@ -22,7 +23,10 @@ fail_not_found(ItemSpan given)
 	ItemSpan name = dyn_table_name(given);
 
 	dyn_check_request_name("table", name);
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Table: %.*s not found", (int) name.len, name.data);
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+			 errmsg("Table: %.*s not found", (int) name.len, name.data),
+			 errwords(DYN_NOT_FOUND_WORDS ": Table: %.*s not found", (int) name.len, name.data)));
 }
 
 /* Open a table under the lock of a reader, or raise ResourceNotFoundException. */

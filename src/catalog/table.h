@@ -151,6 +151,7 @@ extern bool dyn_is_distributed(Relation rel);
 extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */
+#define DYN_NOT_FOUND_WORDS "Requested resource not found"
 extern Oid dyn_table_lookup(ItemSpan name);
 extern Relation dyn_table_open(text *name, LOCKMODE lockmode, DynTable **table);
 extern Relation dyn_table_find(ItemSpan name, LOCKMODE lockmode, DynTable **table);

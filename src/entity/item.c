@@ -407,7 +407,7 @@ stored_item(const Entity *entity, const DynItem *logical)
 		check_given(entity, name, value, &made);
 	}
 	item = build_stored(entity, logical, &made);
-	item_check_size(item_root(item));
+	item_check_size(item_root(item), ITEM_SIZE_WORDS);
 	return item;
 }
 

@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 
 #include "ground/errors.h"
+#include "ground/words.h"
 #include "expr/tree.h"
 #include "item/build.h"
 
@@ -344,7 +345,7 @@ write_leaf(ExprApply *a, const ExprTree *leaf, const ItemSpan *old)
 	if (a->b.len > ITEM_MAX_ENCODED)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
-						errwords("Item size to update has exceeded the maximum allowed size")));
+						errwords(ITEM_SIZE_WORDS_UPDATED)));
 }
 
 static const ExprTree *
@@ -527,7 +528,7 @@ expr_apply(const Expr *update, const DynItem *old, const DynItem *key)
 	if (old == NULL && !update->compiled->creates)
 		return NULL;
 	item = apply(update, old, key, false);
-	item_check_size(item_root(item));
+	item_check_size(item_root(item), ITEM_SIZE_WORDS_UPDATED);
 	return item;
 }
 

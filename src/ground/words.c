@@ -79,14 +79,3 @@ words_of(const ErrorData *error)
 		return NULL;
 	return last.text.data;
 }
-
-/* An error that was caught with these words, or NULL, is about to be raised again. */
-void
-words_again(const ErrorData *error, const char *words)
-{
-	words_set_if(words);
-	if (words == NULL)
-		return;
-	last.function = error->funcname;
-	last.sqlerrcode = error->sqlerrcode;
-}

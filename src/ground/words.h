@@ -23,6 +23,5 @@ extern void words_begin(const char *function);
 extern int words_set(const char *format, ...) pg_attribute_printf(1, 2);
 extern int words_set_if(const char *words);
 extern const char *words_of(const ErrorData *error);
-extern void words_again(const ErrorData *error, const char *words);
 
 #endif

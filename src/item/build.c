@@ -436,3 +436,69 @@ item_build_describe(const ItemBuilder *b, ItemBuildError error, StringInfo out)
 			break;
 	}
 }
+
+static int
+compare_places(const void *a, const void *b)
+{
+	uint32 x = ((const ItemBuildChild *) a)->start;
+	uint32 y = ((const ItemBuildChild *) b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The elements of the innermost frame in the order in which they came: [a, a]. */
+static char *
+list_elements(const ItemBuilder *b)
+{
+	const ItemBuildFrame *frame = innermost(b);
+	int n = b->nchildren - frame->first_child;
+	ItemBuildChild *children = palloc(n * sizeof(ItemBuildChild));
+	StringInfoData list;
+
+	memcpy(children, b->children + frame->first_child, n * sizeof(ItemBuildChild));
+	qsort(children, n, sizeof(ItemBuildChild), compare_places);
+	initStringInfo(&list);
+	appendStringInfoChar(&list, '[');
+	for (int i = 0; i < n; i++)
+	{
+		ItemSpan element = child_span(b, &children[i]);
+		int len;
+
+		if (i > 0)
+			appendStringInfoString(&list, ", ");
+		if (list.len > ITEM_WORDS_TEXT)
+		{
+			appendStringInfoString(&list, "...");
+			break;
+		}
+		if (frame->type == ITEM_BS)
+		{
+			element.data = item_base64(element, &len);
+			element.len = (uint32) len;
+		}
+		item_quote_words(&list, element);
+	}
+	appendStringInfoChar(&list, ']');
+	return list.data;
+}
+
+/* What DynamoDB says of an error that item_build_end() has found; NULL: nothing that is known. */
+const char *
+item_build_words(const ItemBuilder *b, ItemBuildError error)
+{
+	ItemType type = innermost(b)->type;
+
+	if (error == ITEM_BUILD_EMPTY_SET)
+	{
+		if (type == ITEM_BS)
+			return ITEM_INVALID_WORDS "Binary sets should not be empty";
+		return psprintf(ITEM_INVALID_WORDS "An %s set  may not be empty",
+						type == ITEM_SS ? "string" : "number");
+	}
+	if (error != ITEM_BUILD_DUPLICATE_ELEMENT)
+		return NULL;
+	if (type == ITEM_NS)
+		return "Input collection contains duplicates";
+	return psprintf(ITEM_INVALID_WORDS "Input collection %s%s contains duplicates.",
+					list_elements(b), type == ITEM_BS ? "of type BS" : "");
+}

@@ -39,6 +39,7 @@
  *		print.c		from values to JSON text
  *		reader.c	JSON around items: requests, and lists of actions
  *		token.c		what DynamoDB says of JSON of a wrong type
+ *		skip.c		JSON that nobody looks at
  *		validate.c	whether bytes from outside are a value
  *		io.c		input and output functions of the types
  *		json.c		casts from and to json and jsonb
@@ -294,7 +295,9 @@ extern char *item_quoted_words(ItemSpan text);
 /* size.c */
 extern Size item_size(ItemSpan root);
 extern Size item_value_size(ItemSpan value);
-extern void item_check_size(ItemSpan root);
+#define ITEM_SIZE_WORDS "Item size has exceeded the maximum allowed size"
+#define ITEM_SIZE_WORDS_UPDATED "Item size to update has exceeded the maximum allowed size"
+extern void item_check_size(ItemSpan root, const char *words);
 
 /* number.c */
 #define ITEM_NUMBER_DIGITS 38
@@ -322,6 +325,7 @@ extern int item_number_digits(ItemSpan number);
 extern bool item_number_is_negative(ItemSpan number);
 extern bool item_number_valid(ItemSpan number);
 extern const char *item_number_error(ItemNumberError error);
+extern const char *item_number_words(ItemNumberError error, ItemSpan text);
 
 /* numeric.c */
 extern Numeric item_number_to_numeric(ItemSpan number);
@@ -336,9 +340,24 @@ typedef enum ItemSyntax
 	ITEM_SYNTAX_PLAIN_ITEM /* any JSON object */
 } ItemSyntax;
 
+/*
+ * What is wrong with the values of a request.  It is told after all that is wrong with the request's
+ * JSON and members.
+ */
+typedef struct ItemComplaint
+{
+	const char *message; /* NULL: nothing is wrong */
+	const char *detail;
+	const char *hint; /* or NULL */
+	const char *words; /* of DynamoDB, or NULL */
+} ItemComplaint;
+
 extern DynItem *item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext);
 struct JsonLexContext;
 extern DynItem *item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax);
+extern DynItem *item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax,
+								   ItemComplaint *complaint);
+extern void item_complain(const ItemComplaint *complaint);
 extern DynItem *item_refuse_typed(DynItem *item);
 extern ItemSpan item_parse_string(struct JsonLexContext *lex);
 extern void item_forbid_nul(ItemSpan s);

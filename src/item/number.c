@@ -27,7 +27,7 @@ typedef struct Decimal
 } Decimal;
 
 /* Stands for all exponents that are too large or too small to be valid. */
-#define EXPONENT_CAP 1000000000
+#define EXPONENT_CAP INT64CONST(10000000000)
 
 /* Read "E[+-]digits"; false if it is not that. */
 static bool
@@ -474,4 +474,45 @@ item_number_error(ItemNumberError error)
 			break;
 	}
 	return "is not a number";
+}
+
+/* Whether text ends with an exponent that no int32 has. */
+static bool
+exponent_is_beyond(ItemSpan text)
+{
+	const char *end = text.data + text.len;
+	int64 exponent = 0;
+
+	for (const char *p = text.data; p < end; p++)
+	{
+		if (*p == 'e' || *p == 'E')
+			return scan_exponent(p + 1, end, &exponent) &&
+				   (exponent > PG_INT32_MAX || exponent < PG_INT32_MIN);
+	}
+	return false;
+}
+
+/* What DynamoDB says of an error; the text is what it says it of, where that is no number. */
+const char *
+item_number_words(ItemNumberError error, ItemSpan text)
+{
+	if (error != ITEM_NUMBER_SYNTAX && error != ITEM_NUMBER_PRECISION && exponent_is_beyond(text))
+		error = ITEM_NUMBER_SYNTAX;
+	switch (error)
+	{
+		case ITEM_NUMBER_PRECISION:
+			return "Attempting to store more than 38 significant digits in a Number";
+		case ITEM_NUMBER_OVERFLOW:
+			return "Number overflow. Attempting to store a number with magnitude larger than "
+				   "supported range";
+		case ITEM_NUMBER_UNDERFLOW:
+			return "Number underflow. Attempting to store a number with magnitude smaller than "
+				   "supported range";
+		case ITEM_NUMBER_SYNTAX:
+			break;
+	}
+	if (text.len == 0)
+		return "The parameter cannot be converted to a numeric value";
+	return psprintf("The parameter cannot be converted to a numeric value: %s",
+					item_quoted_words(text));
 }

@@ -5,6 +5,10 @@
  * Postgres' lexer finds the tokens; strings are decoded here, because the lexer's own
  * decoding stops at U+0000.  The recursion is at most ITEM_MAX_NESTING deep: deeper
  * input is refused before it is entered.
+ *
+ * DynamoDB tells what is wrong with a request's JSON before what is wrong with the values in it.  So
+ * the first problem with a value of a request is only noted: nothing is built any more, but the JSON
+ * is checked up to its end.
  */
 #include "postgres.h"
 
@@ -13,7 +17,10 @@
 #include "mb/pg_wchar.h"
 
 #include "ground/errors.h"
+#include "ground/words.h"
 #include "item/build.h"
+#include "item/skip.h"
+#include "item/token.h"
 
 #define PLAIN_JSON_HINT \
 	"Write values like {\"S\": \"text\"} or {\"N\": \"1\"}; cast plain JSON to jsonb first."
@@ -25,15 +32,26 @@ typedef struct ItemParser
 	ItemSyntax syntax;
 	StringInfoData scratch; /* a string with its escapes decoded */
 	struct Node *escontext;
+	ItemComplaint *complaint; /* of the request that the item is in; NULL: it is in none */
+	bool broken; /* nothing is built any more */
+	int depth; /* of maps, lists and sets that are open, which the builder knows if it builds */
 } ItemParser;
 
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
 
 /*
- * Reporting.  All of these return false, so that callers end with "return fail(…)":
- * under a soft error context the error has only been noted.
+ * Reporting.  All of these return whether to go on, so that callers end with "return fail(…)": under
+ * a soft error context the error has only been noted, and they return false.  They return true of a
+ * value of a request, whose complaint has been noted.
  */
+
+/* What an error is about. */
+typedef enum Trouble
+{
+	TROUBLE_JSON, /* the JSON, or its types */
+	TROUBLE_VALUE
+} Trouble;
 
 static int
 character_at(ItemParser *p, const char *at)
@@ -47,23 +65,54 @@ token_start(ItemParser *p)
 	return p->lex->token_start != NULL ? p->lex->token_start : p->lex->token_terminator;
 }
 
-static bool
-fail_at(ItemParser *p, const char *at, int depth, const char *message, const char *hint)
+/* What is wrong with a value that an expression has is said with the value's name. */
+static const char *
+value_words(ItemParser *p, const char *words)
 {
+	StringInfoData name;
+
+	if (words == NULL || p->syntax != ITEM_SYNTAX_VALUES)
+		return words;
+	initStringInfo(&name);
+	item_build_path(&p->b, 1, &name);
+	return psprintf("ExpressionAttributeValues contains invalid value: %s for key %s", words,
+					name.data);
+}
+
+/* The words are those of DynamoDB, or NULL. */
+static bool
+report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
+{
+	bool json = trouble == TROUBLE_JSON && p->complaint != NULL;
+
+	if (trouble != TROUBLE_VALUE || p->complaint == NULL)
+	{
+		errsave(p->escontext,
+				(errcode(json ? ERRCODE_DYN_SERIALIZATION : ERRCODE_DYN_VALIDATION),
+				 errmsg("%s", c->message), errdetail("%s", c->detail),
+				 c->hint != NULL ? errhint("%s", c->hint) : 0, errwords_if(c->words)));
+		return false;
+	}
+	if (p->complaint->message == NULL)
+		*p->complaint = *c;
+	p->broken = true;
+	return true;
+}
+
+static bool
+fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *message,
+		const char *hint, const char *words)
+{
+	ItemComplaint c = {.hint = hint, .words = words};
 	StringInfoData path;
 
 	initStringInfo(&path);
 	item_build_path(&p->b, depth, &path);
-	if (path.len > 0)
-		errsave(p->escontext,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: %s", message),
-				 errdetail("At character %d, in attribute \"%s\".", character_at(p, at), path.data),
-				 hint != NULL ? errhint("%s", hint) : 0));
-	else
-		errsave(p->escontext, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: %s", message),
-							   errdetail("At character %d.", character_at(p, at)),
-							   hint != NULL ? errhint("%s", hint) : 0));
-	return false;
+	c.message = psprintf("invalid item: %s", message);
+	c.detail = path.len > 0 ? psprintf("At character %d, in attribute \"%s\".", character_at(p, at),
+									   path.data)
+							: psprintf("At character %d.", character_at(p, at));
+	return report(p, trouble, &c);
 }
 
 /* The text is no JSON; the lexer has the message. */
@@ -77,18 +126,31 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 	if (p->lex->token_type == JSON_TOKEN_END && error != JSON_INVALID_TOKEN)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
-	errsave(p->escontext, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid item: malformed JSON"),
-						   errdetail("At character %d: %s", character_at(p, at), detail)));
-	return false;
+	return report(p, TROUBLE_JSON,
+				  &(ItemComplaint){"invalid item: malformed JSON",
+								   psprintf("At character %d: %s", character_at(p, at), detail)});
 }
 
 /* The value at the current token is wrong, unless the input just ends here. */
 static bool
-fail(ItemParser *p, const char *message)
+fail(ItemParser *p, Trouble trouble, const char *message, const char *words)
 {
 	if (p->lex->token_type == JSON_TOKEN_END)
 		return fail_syntax(p, JSON_EXPECTED_MORE);
-	return fail_at(p, token_start(p), p->b.depth, message, NULL);
+	return fail_at(p, trouble, token_start(p), p->b.depth, message, NULL, words);
+}
+
+static bool
+fail_value(ItemParser *p, const char *message, const char *words)
+{
+	return fail(p, TROUBLE_VALUE, message, value_words(p, words));
+}
+
+/* JSON of another type is at the current token. */
+static bool
+fail_type(ItemParser *p, TokenExpected expected, const char *message)
+{
+	return fail(p, TROUBLE_JSON, message, token_words(p->lex, expected));
 }
 
 static bool
@@ -101,18 +163,20 @@ fail_build(ItemParser *p, ItemBuildError error)
 	item_build_describe(&p->b, error, &message);
 	if (error != ITEM_BUILD_EMPTY_SET)
 		at = p->lex->input + p->b.duplicate.source;
-	return fail_at(p, at, p->b.depth - 1, message.data, NULL);
+	return fail_at(p, TROUBLE_VALUE, at, p->b.depth - 1, message.data, NULL,
+				   value_words(p, item_build_words(&p->b, error)));
 }
 
 static bool
 fail_size(ItemParser *p, Size size)
 {
-	errsave(p->escontext,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
-			 size > 0 ? errdetail("The item has %zu bytes, names and values together.", size)
-					  : errdetail("The limit was passed at character %d.",
-								  character_at(p, token_start(p)))));
-	return false;
+	ItemComplaint c = {psprintf("item size exceeds %d bytes", ITEM_MAX_SIZE)};
+
+	c.detail = size > 0 ? psprintf("The item has %zu bytes, names and values together.", size)
+						: psprintf("The limit was passed at character %d.",
+								   character_at(p, token_start(p)));
+	c.words = p->syntax == ITEM_SYNTAX_VALUES ? NULL : ITEM_SIZE_WORDS;
+	return report(p, TROUBLE_VALUE, &c);
 }
 
 /*
@@ -175,7 +239,7 @@ decode_unicode(ItemParser *p, const char **s, const char *end)
 		}
 	}
 	if (is_utf16_surrogate_first(code) || is_utf16_surrogate_second(code))
-		return fail(p, "string contains a lone surrogate");
+		return fail(p, TROUBLE_VALUE, "string contains a lone surrogate", NULL);
 	unicode_to_utf8(code, utf8);
 	appendBinaryStringInfo(&p->scratch, (char *) utf8, pg_utf_mblen(utf8));
 	return true;
@@ -209,6 +273,7 @@ token_string(ItemParser *p, ItemSpan *out)
 	const char *end = p->lex->token_terminator - 1;
 	const char *escape = memchr(s, '\\', end - s);
 
+	*out = (ItemSpan){"", 0};
 	/* An escape is at most six characters for a byte, which that limit allows for. */
 	if (end - s > ITEM_MAX_ENCODED)
 		return fail_size(p, 0);
@@ -236,23 +301,43 @@ token_string(ItemParser *p, ItemSpan *out)
  * Scalars, shared by both syntaxes
  */
 
+/* Where to put a scalar of at most that many bytes, which fill_room() completes. */
+static char *
+scalar_room(ItemParser *p, ItemType type, int size)
+{
+	return p->broken ? palloc(size) : item_build_reserve(&p->b, type, (uint32) size);
+}
+
+static bool
+fill_room(ItemParser *p, char *room, int len)
+{
+	if (p->broken)
+		pfree(room);
+	else
+		item_build_reserved(&p->b, (uint32) len);
+	return true;
+}
+
 static bool
 build_number(ItemParser *p, ItemSpan text)
 {
-	char *to = item_build_reserve(&p->b, ITEM_N, ITEM_NUMBER_SIZE);
+	char *to = scalar_room(p, ITEM_N, ITEM_NUMBER_SIZE);
 	int len = item_number_parse(text.data, text.len, to);
-	StringInfoData message;
 
 	if (len >= 0)
-	{
-		item_build_reserved(&p->b, len);
-		return true;
-	}
-	initStringInfo(&message);
-	appendStringInfoChar(&message, '"');
-	item_quote(&message, text);
-	appendStringInfo(&message, "\" %s", item_number_error(len));
-	return fail(p, message.data);
+		return fill_room(p, to, len);
+	return fail_value(p, psprintf("\"%s\" %s", item_quoted(text), item_number_error(len)),
+					  item_number_words(len, text));
+}
+
+/* What DynamoDB says of text that is no base64; NULL: nothing that is known. */
+static const char *
+base64_words(ItemSpan text, bool padded)
+{
+	if (text.len % 4 != 0)
+		return psprintf("Base64 encoded length is expected a multiple of 4 bytes but found: %u",
+						text.len);
+	return padded ? NULL : "Invalid last non-pad Base64 character dectected";
 }
 
 /* Padding only at the end, and whole groups of four: pg_b64_decode() lets more pass. */
@@ -260,7 +345,7 @@ static bool
 build_base64(ItemParser *p, ItemSpan text)
 {
 	int size = pg_b64_dec_len(text.len);
-	char *to = item_build_reserve(&p->b, ITEM_B, size);
+	char *to = scalar_room(p, ITEM_B, size);
 	const char *padding = memchr(text.data, '=', text.len);
 	const char *end = text.data + text.len;
 	bool padded = padding == NULL || padding == end - 1 || (padding == end - 2 && end[-1] == '=');
@@ -269,9 +354,8 @@ build_base64(ItemParser *p, ItemSpan text)
 	if (text.len % 4 == 0 && padded)
 		len = pg_b64_decode(text.data, text.len, (void *) to, size);
 	if (len < 0)
-		return fail(p, "invalid base64");
-	item_build_reserved(&p->b, len);
-	return true;
+		return fail(p, TROUBLE_JSON, "invalid base64", base64_words(text, padded));
+	return fill_room(p, to, len);
 }
 
 static bool
@@ -285,7 +369,24 @@ build_scalar(ItemParser *p, ItemType type)
 		return build_number(p, text);
 	if (type == ITEM_B)
 		return build_base64(p, text);
-	item_build_scalar(&p->b, ITEM_S, text);
+	if (!p->broken)
+		item_build_scalar(&p->b, ITEM_S, text);
+	return true;
+}
+
+static bool
+build_bool(ItemParser *p, bool value)
+{
+	if (!p->broken)
+		item_build_bool(&p->b, value);
+	return true;
+}
+
+static bool
+build_null(ItemParser *p)
+{
+	if (!p->broken)
+		item_build_null(&p->b);
 	return true;
 }
 
@@ -293,23 +394,83 @@ build_scalar(ItemParser *p, ItemType type)
  * Maps, lists and sets, shared by both syntaxes
  */
 
+/* Pass over a value, and leave the lexer at its last token. */
 static bool
+skip(ItemParser *p)
+{
+	switch (json_skip_value(p->lex, JSON_MAX_DEPTH))
+	{
+		case JSON_SKIPPED_TOO_DEEP:
+			return fail(p, TROUBLE_JSON,
+						psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH), NULL);
+		case JSON_SKIPPED_MALFORMED:
+			return fail_syntax(p, at_token(p, JSON_TOKEN_END) ? JSON_EXPECTED_MORE
+															  : JSON_INVALID_TOKEN);
+		case JSON_SKIPPED:
+			break;
+	}
+	return true;
+}
+
+static bool
+too_deep(const ItemParser *p, ItemType type)
+{
+	return p->depth > ITEM_MAX_NESTING && !item_type_is_set(type);
+}
+
+/* Instead of what is nested too deep. */
+static bool
+refuse_depth(ItemParser *p)
+{
+	const char *words = "Nesting Levels have exceeded supported limits";
+
+	if (p->syntax != ITEM_SYNTAX_VALUES)
+		words = "Nesting Levels have exceeded supported limits: Attributes in the item have nested "
+				"levels beyond supported limit";
+	return fail(p, TROUBLE_VALUE, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING),
+				words) &&
+		   skip(p);
+}
+
+static void
 begin(ItemParser *p, ItemType type)
 {
-	if (!item_build_may_begin(&p->b, type))
-		return fail(p, psprintf("more than %d levels of nesting", ITEM_MAX_NESTING));
-	item_build_begin(&p->b, type);
-	return true;
+	if (!p->broken)
+		item_build_begin(&p->b, type);
+	p->depth++;
+}
+
+/* What is built may become larger than any item, but not any larger. */
+static bool
+check_encoded(ItemParser *p)
+{
+	return p->broken || p->b.len <= ITEM_MAX_ENCODED || fail_size(p, 0);
 }
 
 static bool
 end(ItemParser *p)
 {
-	ItemBuildError error = item_build_end(&p->b);
+	ItemBuildError error;
 
-	if (error != ITEM_BUILD_OK)
-		return fail_build(p, error);
-	return p->b.len > ITEM_MAX_ENCODED ? fail_size(p, 0) : true;
+	p->depth--;
+	if (p->broken)
+		return true;
+	error = item_build_end(&p->b);
+	return error == ITEM_BUILD_OK ? check_encoded(p) : fail_build(p, error);
+}
+
+static bool
+check_name(ItemParser *p, ItemSpan name)
+{
+	const char *problem;
+
+	if (name.len == 0)
+		problem = "empty attribute name";
+	else if (name.len > ITEM_MAX_NAME)
+		problem = psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME);
+	else
+		return true;
+	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, problem, NULL, NULL);
 }
 
 static bool
@@ -319,13 +480,11 @@ parse_name(ItemParser *p)
 
 	if (!token_string(p, &name))
 		return false;
-	if (name.len == 0)
-		return fail_at(p, token_start(p), p->b.depth - 1, "empty attribute name", NULL);
-	if (name.len > ITEM_MAX_NAME)
-		return fail_at(p, token_start(p), p->b.depth - 1,
-					   psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME), NULL);
+	if (!p->broken && !check_name(p, name))
+		return false;
 	p->b.source = (int) (p->lex->token_start - p->lex->input);
-	item_build_name(&p->b, name);
+	if (!p->broken)
+		item_build_name(&p->b, name);
 	return expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && next(p);
 }
 
@@ -333,7 +492,10 @@ parse_name(ItemParser *p)
 static bool
 parse_attributes(ItemParser *p)
 {
-	if (!begin(p, ITEM_M) || !next(p))
+	if (too_deep(p, ITEM_M))
+		return refuse_depth(p);
+	begin(p, ITEM_M);
+	if (!next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
 		return end(p);
@@ -351,8 +513,8 @@ parse_attributes(ItemParser *p)
 			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
 		if (!next(p))
 			return false;
-		if (p->b.len > ITEM_MAX_ENCODED)
-			return fail_size(p, 0);
+		if (!check_encoded(p))
+			return false;
 	}
 }
 
@@ -360,7 +522,8 @@ static bool
 parse_set_element(ItemParser *p, ItemType type)
 {
 	if (!at_token(p, JSON_TOKEN_STRING))
-		return fail(p, psprintf("each element of %s must be a string", item_type_code(type)));
+		return fail_type(p, type == ITEM_BS ? TOKEN_BLOB : TOKEN_STRING,
+						 psprintf("each element of %s must be a string", item_type_code(type)));
 	return build_scalar(p, item_element_type(type));
 }
 
@@ -368,7 +531,10 @@ parse_set_element(ItemParser *p, ItemType type)
 static bool
 parse_elements(ItemParser *p, ItemType type)
 {
-	if (!begin(p, type) || !next(p))
+	if (too_deep(p, type))
+		return refuse_depth(p);
+	begin(p, type);
+	if (!next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_ARRAY_END))
 		return end(p);
@@ -377,7 +543,8 @@ parse_elements(ItemParser *p, ItemType type)
 		bool ok;
 
 		p->b.source = (int) (token_start(p) - p->lex->input);
-		item_build_element(&p->b);
+		if (!p->broken)
+			item_build_element(&p->b);
 		if (type != ITEM_L)
 			ok = parse_set_element(p, type);
 		else
@@ -390,8 +557,8 @@ parse_elements(ItemParser *p, ItemType type)
 			return fail_syntax(p, JSON_EXPECTED_ARRAY_NEXT);
 		if (!next(p))
 			return false;
-		if (p->b.len > ITEM_MAX_ENCODED)
-			return fail_size(p, 0);
+		if (!check_encoded(p))
+			return false;
 	}
 }
 
@@ -409,22 +576,25 @@ parse_payload(ItemParser *p, ItemType type)
 		case ITEM_N:
 		case ITEM_B:
 			if (!at_token(p, JSON_TOKEN_STRING))
-				return fail(
-					p, psprintf("the value of %s must be a JSON string", item_type_code(type)));
+				return fail_type(
+					p, type == ITEM_B ? TOKEN_BLOB : TOKEN_STRING,
+					psprintf("the value of %s must be a JSON string", item_type_code(type)));
 			return build_scalar(p, type);
 		case ITEM_BOOL:
 			if (!at_token(p, JSON_TOKEN_TRUE) && !at_token(p, JSON_TOKEN_FALSE))
-				return fail(p, "the value of BOOL must be true or false");
-			item_build_bool(&p->b, at_token(p, JSON_TOKEN_TRUE));
-			return true;
+				return fail_type(p, TOKEN_BOOLEAN, "the value of BOOL must be true or false");
+			return build_bool(p, at_token(p, JSON_TOKEN_TRUE));
 		case ITEM_NULL:
+			if (at_token(p, JSON_TOKEN_FALSE))
+				return fail_value(p, "the value of NULL must be true",
+								  ITEM_INVALID_WORDS
+								  "Null attribute value types must have the value of true");
 			if (!at_token(p, JSON_TOKEN_TRUE))
-				return fail(p, "the value of NULL must be true");
-			item_build_null(&p->b);
-			return true;
+				return fail_type(p, TOKEN_BOOLEAN, "the value of NULL must be true");
+			return build_null(p);
 		case ITEM_M:
 			if (!at_token(p, JSON_TOKEN_OBJECT_START))
-				return fail(p, "the value of M must be a JSON object");
+				return fail_type(p, TOKEN_MAP, "the value of M must be a JSON object");
 			return parse_attributes(p);
 		case ITEM_L:
 		case ITEM_SS:
@@ -433,52 +603,101 @@ parse_payload(ItemParser *p, ItemType type)
 			break;
 	}
 	if (!at_token(p, JSON_TOKEN_ARRAY_START))
-		return fail(p, psprintf("the value of %s must be a JSON array", item_type_code(type)));
+		return fail_type(p, TOKEN_LIST,
+						 psprintf("the value of %s must be a JSON array", item_type_code(type)));
 	return parse_elements(p, type);
 }
 
-static bool
-parse_type_code(ItemParser *p, ItemType *type)
+/* How many types a value has, as it is being read. */
+typedef struct TypeCodes
 {
+	int known;
+	const char *unknown_at; /* the first one that is none; NULL: there is none such */
+	const char *unknown; /* what is to be said of it */
+} TypeCodes;
+
+/* A value without a type, or with more than one, has been read. */
+static bool
+check_types(ItemParser *p, const TypeCodes *codes)
+{
+	if (codes->known > 1)
+		return fail_value(p, "a value must have one type code only",
+						  "Supplied AttributeValue has more than one datatypes set, must contain "
+						  "exactly one of the supported datatypes");
+	if (codes->known == 1)
+		return true;
+	return fail_at(p, TROUBLE_VALUE, codes->unknown != NULL ? codes->unknown_at : token_start(p),
+				   p->b.depth,
+				   codes->unknown != NULL ? codes->unknown : "a value must have a type code",
+				   codes->unknown != NULL ? PLAIN_JSON_HINT : NULL,
+				   value_words(p, "Supplied AttributeValue is empty, must contain exactly one of "
+								  "the supported datatypes"));
+}
+
+/*
+ * At a type code: the code and what stands behind it.  Requests ignore members that the API does not
+ * have, and null.
+ */
+static bool
+parse_type(ItemParser *p, TypeCodes *codes)
+{
+	const char *at = p->lex->token_start;
 	ItemSpan code;
-	StringInfoData message;
+	ItemType type;
 
 	if (!token_string(p, &code))
 		return false;
-	*type = item_type_from_code(code);
-	if (*type != 0)
-		return expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) && next(p);
-	initStringInfo(&message);
-	appendStringInfoString(&message, "unknown type code \"");
-	item_quote(&message, code);
-	appendStringInfoChar(&message, '"');
-	return fail_at(p, token_start(p), p->b.depth, message.data, PLAIN_JSON_HINT);
+	type = item_type_from_code(code);
+	if (type == 0 && codes->unknown == NULL)
+	{
+		codes->unknown = psprintf("unknown type code \"%s\"", item_quoted(code));
+		codes->unknown_at = at;
+		if (p->complaint == NULL)
+			return check_types(p, codes);
+	}
+	if (!expect(p, JSON_TOKEN_COLON, JSON_EXPECTED_COLON) || !next(p))
+		return false;
+	if (p->complaint != NULL && (type == 0 || at_token(p, JSON_TOKEN_NULL)))
+		return skip(p);
+	/* of a second value only what is wrong with it counts */
+	if (codes->known++ > 0)
+		p->broken = true;
+	return parse_payload(p, type);
 }
 
 /* At the first token of a value, {"S":"a"}. */
 static bool
 parse_typed(ItemParser *p)
 {
-	ItemType type;
+	TypeCodes codes = {0};
 
 	if (at_token(p, JSON_TOKEN_END))
 		return fail_syntax(p, JSON_EXPECTED_JSON);
+	if (p->complaint != NULL && at_token(p, JSON_TOKEN_NULL))
+		return check_types(p, &codes);
 	if (!at_token(p, JSON_TOKEN_OBJECT_START))
-		return fail_at(p, token_start(p), p->b.depth, "a value must be an object with a type code",
-					   PLAIN_JSON_HINT);
+		return fail_at(p, TROUBLE_JSON, token_start(p), p->b.depth,
+					   "a value must be an object with a type code", PLAIN_JSON_HINT,
+					   token_words(p->lex, TOKEN_VALUE));
 	if (!next(p))
 		return false;
 	if (at_token(p, JSON_TOKEN_OBJECT_END))
-		return fail(p, "a value must have a type code");
-	if (!at_token(p, JSON_TOKEN_STRING))
-		return fail_syntax(p, JSON_EXPECTED_STRING);
-	if (!parse_type_code(p, &type) || !parse_payload(p, type) || !next(p))
-		return false;
-	if (at_token(p, JSON_TOKEN_OBJECT_END))
-		return true;
-	if (at_token(p, JSON_TOKEN_COMMA))
-		return fail(p, "a value must have one type code only");
-	return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
+		return check_types(p, &codes);
+	for (;;)
+	{
+		if (!at_token(p, JSON_TOKEN_STRING))
+			return fail_syntax(p, JSON_EXPECTED_STRING);
+		if (!parse_type(p, &codes) || !next(p))
+			return false;
+		if (at_token(p, JSON_TOKEN_OBJECT_END))
+			return check_types(p, &codes);
+		if (!at_token(p, JSON_TOKEN_COMMA))
+			return fail_syntax(p, JSON_EXPECTED_OBJECT_NEXT);
+		if (p->complaint == NULL)
+			return check_types(p, &(TypeCodes){.known = 2});
+		if (!next(p))
+			return false;
+	}
 }
 
 /*
@@ -499,11 +718,9 @@ parse_plain(ItemParser *p)
 											  (uint32) (lex->token_terminator - lex->token_start)});
 		case JSON_TOKEN_TRUE:
 		case JSON_TOKEN_FALSE:
-			item_build_bool(&p->b, at_token(p, JSON_TOKEN_TRUE));
-			return true;
+			return build_bool(p, at_token(p, JSON_TOKEN_TRUE));
 		case JSON_TOKEN_NULL:
-			item_build_null(&p->b);
-			return true;
+			return build_null(p);
 		case JSON_TOKEN_OBJECT_START:
 			return parse_attributes(p);
 		case JSON_TOKEN_ARRAY_START:
@@ -536,7 +753,7 @@ parse_root(ItemParser *p)
 	if (at_token(p, JSON_TOKEN_END))
 		return fail_syntax(p, JSON_EXPECTED_JSON);
 	if (!at_token(p, JSON_TOKEN_OBJECT_START))
-		return fail(p, "an item must be a JSON object");
+		return fail_type(p, TOKEN_MAP, "an item must be a JSON object");
 	return parse_attributes(p);
 }
 
@@ -548,19 +765,42 @@ init_parser(ItemParser *p, JsonLexContext *lex, ItemSyntax syntax, Size hint,
 	p->lex = lex;
 	p->syntax = syntax;
 	p->escontext = escontext;
+	p->complaint = NULL;
+	p->broken = false;
+	p->depth = 0;
 	initStringInfo(&p->scratch);
 	item_build_init(&p->b, Min(hint, ITEM_MAX_ENCODED));
+}
+
+/* What stands for an item of a request that something is wrong with. */
+static DynItem *
+blank_item(ItemSyntax syntax)
+{
+	ItemBuilder b;
+
+	item_build_init(&b, 0);
+	if (syntax == ITEM_SYNTAX_VALUE)
+		item_build_null(&b);
+	else
+	{
+		item_build_begin(&b, ITEM_M);
+		(void) item_build_end(&b);
+	}
+	return item_build_finish(&b);
 }
 
 static DynItem *
 finish_item(ItemParser *p)
 {
-	DynItem *item = item_build_finish(&p->b);
-	Size size = item_size(item_root(item));
+	DynItem *item;
+	Size size;
 
-	if (size <= ITEM_MAX_SIZE || p->syntax == ITEM_SYNTAX_VALUES)
+	if (p->broken)
+		return blank_item(p->syntax);
+	item = item_build_finish(&p->b);
+	size = item_size(item_root(item));
+	if (size <= ITEM_MAX_SIZE || p->syntax == ITEM_SYNTAX_VALUES || fail_size(p, size))
 		return item;
-	fail_size(p, size);
 	return NULL;
 }
 
@@ -577,20 +817,40 @@ item_parse(const char *json, int len, ItemSyntax syntax, struct Node *escontext)
 }
 
 /*
- * Read an item or a value inside other JSON.  The lexer must be at its first token, and is left at
- * its last one.
+ * Read an item or a value inside a request.  The lexer must be at its first token, and is left at
+ * its last one.  Raises ERRCODE_DYN_SERIALIZATION for what is wrong with the JSON or its types.  What
+ * is wrong with the values is left in *complaint, unless something is there already, to be raised by
+ * item_complain(); then the result stands for no item.
  */
 DynItem *
-item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
+item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint *complaint)
 {
 	ItemParser p;
 	DynItem *item;
 
 	init_parser(&p, lex, syntax, 512, NULL);
+	p.complaint = complaint;
 	(void) parse_root(&p);
 	item = finish_item(&p);
 	pfree(p.scratch.data);
 	return item;
+}
+
+/* The same inside other JSON, of which all errors are ERRCODE_DYN_VALIDATION. */
+DynItem *
+item_parse_here(struct JsonLexContext *lex, ItemSyntax syntax)
+{
+	return item_parse_request(lex, syntax, NULL);
+}
+
+/* Raises ERRCODE_DYN_VALIDATION if there is something to complain of. */
+void
+item_complain(const ItemComplaint *c)
+{
+	if (c->message != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", c->message),
+						errdetail("%s", c->detail), c->hint != NULL ? errhint("%s", c->hint) : 0,
+						errwords_if(c->words)));
 }
 
 /* The text of the lexer's current token, a string, palloc'd. */
@@ -603,6 +863,8 @@ item_parse_string(struct JsonLexContext *lex)
 
 	p.lex = lex;
 	p.escontext = NULL;
+	p.complaint = NULL;
+	p.syntax = ITEM_SYNTAX_ITEM;
 	/* errors look where in an item they are */
 	p.b.depth = 0;
 	initStringInfo(&p.scratch);

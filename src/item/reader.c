@@ -14,6 +14,7 @@
 
 #include "ground/errors.h"
 #include "item/reader.h"
+#include "item/skip.h"
 #include "item/token.h"
 
 static int
@@ -145,6 +146,7 @@ json_reader_begin(JsonReader *reader, const char *json, int len, const char *wha
 	reader->what = what;
 	reader->sqlerrcode = sqlerrcode;
 	reader->depth = 0;
+	reader->complaint = (ItemComplaint){NULL};
 	reader->problems = NULL;
 	reader->strict = false;
 	reader->denial = NULL;
@@ -170,6 +172,12 @@ json_reader_init_argument(JsonReader *reader, const text *json, const char *what
 {
 	json_reader_begin(reader, VARDATA_ANY(json), (int) VARSIZE_ANY_EXHDR(json), what,
 					  ERRCODE_DYN_VALIDATION);
+}
+
+static bool
+is_request(const JsonReader *reader)
+{
+	return reader->sqlerrcode == ERRCODE_DYN_SERIALIZATION;
 }
 
 /* Nothing may come any more. */
@@ -342,14 +350,20 @@ json_read_long(JsonReader *reader)
 	return read_integer(reader, TOKEN_LONG);
 }
 
-/* Errors in the item are those of dyn_item's input. */
+/*
+ * Errors in the item are those of dyn_item's input.  In a request the first one about a value is left
+ * in the reader, and the result stands for no item then.
+ */
 DynItem *
 json_read_item(JsonReader *reader, ItemSyntax syntax)
 {
 	DynItem *item;
 
 	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
-	item = item_parse_here(reader->lex, syntax);
+	if (is_request(reader))
+		item = item_parse_request(reader->lex, syntax, &reader->complaint);
+	else
+		item = item_parse_here(reader->lex, syntax);
 	advance(reader);
 	return item;
 }
@@ -385,23 +399,20 @@ json_read_names(JsonReader *reader)
 	return names;
 }
 
-/* Any value, as deep as it is. */
+/* Any value, as deep as it is; in a request up to JSON_MAX_DEPTH levels. */
 void
 json_skip(JsonReader *reader)
 {
-	int depth = 0;
-
-	do
+	switch (json_skip_value(reader->lex, is_request(reader) ? JSON_MAX_DEPTH : 0))
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (at(reader, JSON_TOKEN_OBJECT_START) || at(reader, JSON_TOKEN_ARRAY_START))
-			depth++;
-		else if (at(reader, JSON_TOKEN_OBJECT_END) || at(reader, JSON_TOKEN_ARRAY_END))
-			depth--;
-		else if (at(reader, JSON_TOKEN_END))
+		case JSON_SKIPPED_TOO_DEEP:
+			fail(reader, psprintf("more than %d levels of nested JSON", JSON_MAX_DEPTH));
+		case JSON_SKIPPED_MALFORMED:
 			fail(reader, "malformed JSON");
-		advance(reader);
-	} while (depth > 0);
+		case JSON_SKIPPED:
+			break;
+	}
+	advance(reader);
 }
 
 /* Any value as it is written, in the text that is read. */

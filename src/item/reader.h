@@ -40,6 +40,7 @@ typedef struct JsonReader
 	struct JsonLexContext *lex;
 	const char *what; /* it is, for messages */
 	int sqlerrcode; /* of errors */
+	ItemComplaint complaint; /* of the values of a request */
 	int depth;
 	JsonLevel levels[JSON_READER_DEPTH];
 	struct RequestProblems *problems; /* of src/request/members.c; NULL: of no request */

@@ -8,6 +8,7 @@
 #include "miscadmin.h"
 
 #include "ground/errors.h"
+#include "ground/words.h"
 #include "item/item.h"
 
 /* 1 byte and one more for two digits, and one for the sign of a negative number. */
@@ -91,14 +92,15 @@ item_size(ItemSpan root)
 	return item_type(root) == ITEM_M ? attributes_size(root, 0) : item_value_size(root);
 }
 
-/* For items that do not come from text, where the error would name a place. */
+/* For items that do not come from text, where the error would name a place; in DynamoDB's words. */
 void
-item_check_size(ItemSpan root)
+item_check_size(ItemSpan root, const char *words)
 {
 	Size size = item_size(root);
 
 	if (size > ITEM_MAX_SIZE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("item size exceeds %d bytes", ITEM_MAX_SIZE),
-						errdetail("The item has %zu bytes, names and values together.", size)));
+						errdetail("The item has %zu bytes, names and values together.", size),
+						errwords("%s", words)));
 }

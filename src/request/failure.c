@@ -34,20 +34,33 @@ take_error(MemoryContext context)
 	return error;
 }
 
-/* There is no such table; its name may even be invalid. */
-static void
-describe_missing(ErrorData *error)
+/* There is no such table, and DynamoDB has none of that name. */
+static bool
+is_of_invalid_name(const ErrorData *error)
 {
 	const char *table = error->table_name;
 
-	if (table == NULL || dyn_is_request_name((ItemSpan){table, (uint32) strlen(table)}))
-	{
-		error->message = psprintf("Requested resource not found: %s", error->message);
-		return;
-	}
+	return error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND && table != NULL &&
+		   !dyn_is_request_name((ItemSpan){table, (uint32) strlen(table)});
+}
+
+static void
+describe_name(ErrorData *error)
+{
 	error->sqlerrcode = ERRCODE_DYN_VALIDATION;
-	error->message = psprintf("invalid table name \"%s\"", table);
+	error->message = psprintf("Invalid table name \"%s\"", error->table_name);
 	error->detail = pstrdup(DYN_REQUEST_NAME_RULE);
+}
+
+/* All that is missing is said to be so in the same words, which may be followed by what it is. */
+static const char *
+missing_words(const ErrorData *error, const char *words)
+{
+	if (words == NULL)
+		words = error->message;
+	if (strncmp(words, DYN_NOT_FOUND_WORDS, strlen(DYN_NOT_FOUND_WORDS)) == 0)
+		return words;
+	return psprintf(DYN_NOT_FOUND_WORDS ": %s", words);
 }
 
 /* Whether DETAIL is data for the program. */
@@ -65,7 +78,7 @@ join(const char *first, const char *separator, const char *second)
 	return second == NULL ? pstrdup(first) : psprintf("%s%s%s", first, separator, second);
 }
 
-/* Say what DynamoDB says.  The extension's own message moves, unless it is the same. */
+/* Say what DynamoDB says.  The extension's own message moves, unless it is the same or a part. */
 static void
 say(ErrorData *error, const char *words)
 {
@@ -73,7 +86,7 @@ say(ErrorData *error, const char *words)
 
 	error->message = pstrdup(words);
 	own[0] = (char) pg_toupper((unsigned char) own[0]);
-	if (strcmp(own, words) == 0)
+	if (strstr(words, own) != NULL)
 		return;
 	if (has_data(error))
 		error->context = join(own, "\n", error->context);
@@ -102,10 +115,14 @@ request_rethrow(MemoryContext context, const Denial *denial)
 		words = denial_words(denial);
 	}
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
-		describe_missing(error);
+		words = missing_words(error, words);
+	if (is_of_invalid_name(error))
+		describe_name(error);
 	else if (words != NULL)
 		say(error, words);
-	error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
+	/* words are as they are */
+	if (words == NULL)
+		error->message[0] = (char) pg_toupper((unsigned char) error->message[0]);
 	ReThrowError(error);
 }
 

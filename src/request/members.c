@@ -7,13 +7,11 @@
  */
 #include "postgres.h"
 
-#include "common/jsonapi.h"
 #include "utils/builtins.h"
 
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
-#include "ground/attempt.h"
 #include "ground/errors.h"
 #include "ground/name.h"
 #include "request/denied.h"
@@ -38,8 +36,6 @@ typedef struct RequestProblems
 	int gathered; /* of all members so far */
 	const char *missing; /* goes before all others, or NULL */
 	Refusal refusal; /* the first one */
-	ErrorData *value; /* the first value in an item that is none, or NULL */
-	const char *value_words;
 } RequestProblems;
 
 /* Whether what is read is the argument of a function, and no request. */
@@ -373,54 +369,14 @@ request_read_choice(JsonReader *reader, const char *name, const char *const *cho
 	return read_choice(reader, &member);
 }
 
-typedef struct ItemReading
-{
-	JsonReader *reader;
-	ItemSyntax syntax;
-	DynItem *item;
-} ItemReading;
-
-static void
-read_item(void *arg)
-{
-	ItemReading *reading = arg;
-
-	reading->item = json_read_item(reading->reader, reading->syntax);
-}
-
-static bool
-is_validation(const ErrorData *error)
-{
-	return error->sqlerrcode == ERRCODE_DYN_VALIDATION;
-}
-
 /*
  * Read an item.  What is wrong with its values is told at the end, since what is wrong with the
- * request comes first; NULL is returned then.
+ * request comes first.
  */
 DynItem *
 request_read_item(JsonReader *reader, ItemSyntax syntax)
 {
-	ItemReading reading = {reader, syntax, NULL};
-	RequestProblems *problems = reader->problems;
-	JsonLexContext start = *reader->lex;
-	ErrorData *error;
-	const char *words;
-
-	if (request_is_argument(reader))
-		return json_read_item(reader, syntax);
-	error = attempt_to_compute(read_item, &reading, is_validation);
-	if (error == NULL)
-		return reading.item;
-	words = words_of(error);
-	if (problems->value == NULL)
-	{
-		problems->value = error;
-		problems->value_words = words == NULL ? NULL : pstrdup(words);
-	}
-	*reader->lex = start;
-	json_skip(reader);
-	return NULL;
+	return json_read_item(reader, syntax);
 }
 
 static void
@@ -450,10 +406,10 @@ read_value(JsonReader *reader, const RequestMember *member, void *to)
 			*(RequestInteger *) to = read_number(reader, member);
 			break;
 		case MEMBER_ITEM:
-			*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_ITEM);
+			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_ITEM);
 			break;
 		case MEMBER_VALUES:
-			*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_VALUES);
+			*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUES);
 			break;
 		case MEMBER_NAMES:
 			*(Jsonb **) to = json_read_names(reader);
@@ -624,10 +580,7 @@ request_read(JsonReader *reader, const RequestMember *members, int n, void *to, 
 		raise_refusal(&problems.refusal);
 	if (check != NULL)
 		check(to);
-	if (problems.value == NULL)
-		return;
-	words_again(problems.value, problems.value_words);
-	ReThrowError(problems.value);
+	item_complain(&reader->complaint);
 }
 
 /* A request that has a table's name and nothing else. */
