@@ -11,6 +11,7 @@ A case has "request", or "text": the request's JSON as it stands there.  It expe
 "message", and with the whole "detail" where that is given (a detail that is JSON may be an object); or
 "answer", the whole answer; or "has", some members of the answer.  "before" has SQL that precedes the
 request, "role" the role that sends it and "settings" the settings that are in force, both also of a file.
+In each string "<<ab*3>>" stands for "ababab".
 
 A case whose words have a row in rows.txt names it; another one has a "note" instead.  Each row has
 a case, which is looked at where all files are run.
@@ -19,6 +20,7 @@ a case, which is looked at where all files are run.
 import glob
 import json
 import os
+import re
 import sys
 
 import psycopg2
@@ -57,6 +59,17 @@ def prepare(cur, file):
         send(cur, "PutItem", json.dumps(item))
     for statement in file.get("setup", []):
         cur.execute(statement)
+
+
+def expanded(value):
+    """With the repetitions in its strings written out."""
+    if isinstance(value, dict):
+        return {expanded(name): expanded(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [expanded(element) for element in value]
+    if isinstance(value, str):
+        return re.sub(r"<<(.+?)\*(\d+)>>", lambda found: found[1] * int(found[2]), value)
+    return value
 
 
 def text_of(case):
@@ -139,7 +152,7 @@ def check_case(case, known):
 
 
 def load(path, known):
-    file = json.load(open(path, encoding="utf-8"))
+    file = expanded(json.load(open(path, encoding="utf-8")))
     if set(file) - FILE:
         raise Bad("the file has %s" % ", ".join(set(file) - FILE))
     if not file.get("cases"):
