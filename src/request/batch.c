@@ -72,7 +72,7 @@ read_keys(JsonReader *reader, void *to)
 	int n = 0;
 
 	for (json_read_array(reader); json_read_element(reader); n++)
-		add_item(&table->get.keys, &table->get.nkeys, request_read_item(reader, ITEM_SYNTAX_ITEM));
+		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
 	if (n == 0 || n > dyn_max_batch_get_keys)
 		request_invalid_plain(reader,
 							  psprintf("RequestItems.%s.member.Keys", text_to_cstring(table->name)),

@@ -41,13 +41,13 @@ read_values(JsonReader *reader, void *to)
 
 	values->given = true;
 	for (json_read_array(reader); json_read_element(reader);)
-		values->members = lappend(values->members, request_read_item(reader, ITEM_SYNTAX_VALUE));
+		values->members = lappend(values->members, json_read_item(reader, ITEM_SYNTAX_VALUE));
 }
 
 static void
 read_value(JsonReader *reader, void *to)
 {
-	*(DynItem **) to = request_read_item(reader, ITEM_SYNTAX_VALUE);
+	*(DynItem **) to = json_read_item(reader, ITEM_SYNTAX_VALUE);
 }
 
 static void

@@ -369,16 +369,6 @@ request_read_choice(JsonReader *reader, const char *name, const char *const *cho
 	return read_choice(reader, &member);
 }
 
-/*
- * Read an item.  What is wrong with its values is told at the end, since what is wrong with the
- * request comes first.
- */
-DynItem *
-request_read_item(JsonReader *reader, ItemSyntax syntax)
-{
-	return json_read_item(reader, syntax);
-}
-
 static void
 refuse_member(JsonReader *reader, const RequestMember *member)
 {

@@ -91,9 +91,8 @@ extern void request_read(JsonReader *reader, const RequestMember *members, int n
 						 RequestCheck check);
 extern ItemSpan request_read_table_name(JsonReader *reader);
 
-/* Within a request: an object in it, an item, and what is wrong with the value that was read last. */
+/* Within a request: an object in it, and what is wrong with the value that was read last. */
 extern void request_read_members(JsonReader *reader, const RequestMember *members, int n, void *to);
-extern DynItem *request_read_item(JsonReader *reader, ItemSyntax syntax);
 extern int request_read_choice(JsonReader *reader, const char *name, const char *const *choices,
 							   const char *set);
 extern void request_check_length(JsonReader *reader, int64 length, int64 min, int64 max,
