@@ -29,7 +29,7 @@ add_item(DynItem ***items, int *n, DynItem *item)
 
 /* The name of a member of RequestItems, which must not have been there. */
 static text *
-read_table(JsonReader *reader, List *tables, ItemSpan name)
+read_table(const List *tables, ItemSpan name)
 {
 	ListCell *cell;
 
@@ -40,8 +40,27 @@ read_table(JsonReader *reader, List *tables, ItemSpan name)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table \"%s\" is given twice", item_quoted(name))));
 	}
-	request_check_table(reader, name);
 	return cstring_to_text_with_len(name.data, (int) name.len);
+}
+
+/* What is wrong with the names is told of the map, once. */
+static void
+check_names(JsonReader *reader, const List *tables)
+{
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		text *name = *(text **) lfirst(cell);
+
+		if (request_is_table(text_span(name)))
+			continue;
+		request_invalid(reader, psprintf("{%s=...}", item_quoted(text_span(name))),
+						"Map keys must satisfy constraint: [Member must have length less than or "
+						"equal to 255, Member must have length greater than or equal to 3, Member "
+						"must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]");
+		return;
+	}
 }
 
 /*
@@ -98,12 +117,13 @@ read_get_tables(JsonReader *reader, void *to)
 	{
 		GetTable *table = palloc0(sizeof(GetTable));
 
-		table->name = read_table(reader, *tables, name);
+		table->name = read_table(*tables, name);
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
 		*tables = lappend(*tables, table);
 	}
 	if (*tables == NIL)
 		request_missing_first(reader, GET_WITHOUT_TABLES);
+	check_names(reader, *tables);
 }
 
 #define RETURN_CAPACITY(type) \
@@ -375,13 +395,14 @@ read_write_tables(JsonReader *reader, void *to)
 	{
 		WriteTable *table = palloc0(sizeof(WriteTable));
 
-		table->name = read_table(reader, *tables, name);
+		table->name = read_table(*tables, name);
 		table->write.table = table->name;
 		read_writes(reader, &table->write);
 		*tables = lappend(*tables, table);
 	}
 	if (*tables == NIL)
 		request_missing_first(reader, WRITE_WITHOUT_TABLES);
+	check_names(reader, *tables);
 	/* told of the map, and not of its members */
 	foreach (cell, *tables)
 		check_number(reader, lfirst(cell));

@@ -262,11 +262,13 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 						 value_text(given));
 }
 
-/* The name of a table that is a member of a map. */
-void
-request_check_table(JsonReader *reader, ItemSpan name)
+/* Whether a table can have the name, or the ARN, or there is one that has it. */
+bool
+request_is_table(ItemSpan given)
 {
-	check_name(reader, name, NAME_TABLE);
+	ItemSpan name = dyn_table_name(given);
+
+	return dyn_is_request_name(name) || may_exist(name, NAME_TABLE);
 }
 
 static void

@@ -98,7 +98,6 @@ extern int request_read_choice(JsonReader *reader, const char *name, const char 
 extern void request_check_length(JsonReader *reader, int64 length, int64 min, int64 max,
 								 const char *value);
 extern void request_missing_first(JsonReader *reader, const char *words);
-extern void request_check_table(JsonReader *reader, ItemSpan name);
 extern void request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern void request_invalid_plain(JsonReader *reader, const char *path, const char *format, ...)
@@ -107,6 +106,7 @@ extern void request_missing(JsonReader *reader, const char *name);
 extern void request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern bool request_is_strict(const JsonReader *reader);
+extern bool request_is_table(ItemSpan given);
 extern bool request_is_argument(const JsonReader *reader);
 
 /* As DynamoDB prints values: "KeySchemaElement(attributeName=a, keyType=HASH)", and a list of such. */
