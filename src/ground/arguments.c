@@ -38,7 +38,7 @@ option_choice(const char *parameter, ItemSpan value, const char *const *choices)
 }
 
 /* A limit is 1 at least (docs/semantics.md, L13). */
-int64
+static int64
 option_positive(const char *parameter, int64 value)
 {
 	if (value < 1)

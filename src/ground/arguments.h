@@ -13,7 +13,6 @@
  * enum.
  */
 extern int option_choice(const char *parameter, ItemSpan value, const char *const *choices);
-extern int64 option_positive(const char *parameter, int64 value);
 
 extern void argument_require(FunctionCallInfo fcinfo, int i, const char *name);
 extern text *argument_text(FunctionCallInfo fcinfo, int i);

@@ -613,16 +613,22 @@ print_value(StringInfo out, const RequestMember *member, const void *from)
 		case MEMBER_CHOICE:
 			appendStringInfoString(out, member->choices[*(const int *) from]);
 			break;
-		default:
+		case MEMBER_ITEM:
+		case MEMBER_VALUES:
+		case MEMBER_NAMES:
+		case MEMBER_STRINGS:
+		case MEMBER_CUSTOM:
+		case MEMBER_IGNORED:
+		case MEMBER_REFUSED:
 			appendStringInfoString(out, "...");
 			break;
 	}
 }
 
 /* Append a structure that was read by a table. */
-void
-request_print(StringInfo out, const char *type, const RequestMember *members, int n,
-			  const void *from)
+static void
+print_structure(StringInfo out, const char *type, const RequestMember *members, int n,
+				const void *from)
 {
 	appendStringInfo(out, "%s(", type);
 	for (int i = 0; i < n; i++)
@@ -663,7 +669,7 @@ request_strings_text(const List *strings)
 	return out.data;
 }
 
-/* A list of such structures. */
+/* A list of structures that were read by a table, as "[KeySchemaElement(attributeName=a)]". */
 char *
 request_list_text(const List *list, const char *type, const RequestMember *members, int n)
 {
@@ -676,7 +682,7 @@ request_list_text(const List *list, const char *type, const RequestMember *membe
 	{
 		if (!begin_element(&out))
 			break;
-		request_print(&out, type, members, n, lfirst(cell));
+		print_structure(&out, type, members, n, lfirst(cell));
 	}
 	appendStringInfoChar(&out, ']');
 	return out.data;

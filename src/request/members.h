@@ -109,9 +109,7 @@ extern bool request_is_strict(const JsonReader *reader);
 extern bool request_is_table(ItemSpan given);
 extern bool request_is_argument(const JsonReader *reader);
 
-/* As DynamoDB prints values: "KeySchemaElement(attributeName=a, keyType=HASH)", and a list of such. */
-extern void request_print(StringInfo out, const char *type, const RequestMember *members, int n,
-						  const void *from);
+/* Lists as DynamoDB prints them: of ItemSpan, and of structures that a table has read. */
 extern char *request_strings_text(const List *strings);
 extern char *request_list_text(const List *list, const char *type, const RequestMember *members,
 							   int n);
