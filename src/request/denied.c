@@ -67,6 +67,15 @@ named_resource(const Denial *denial)
 	return text_span(denial->parts[denial->part].table);
 }
 
+/* A transaction has no privilege of its own: its actions are asked for theirs. */
+static const char *
+wanted_operation(const Denial *denial)
+{
+	if (denial->parts == NULL || denial->parts[denial->part].operation == NULL)
+		return denial->operation;
+	return denial->parts[denial->part].operation;
+}
+
 /*
  * What the privilege is missing on, as far as the request names it.  Triggers do what they want with
  * whatever they want, so nothing is said of that.
@@ -95,7 +104,7 @@ char *
 denial_words(const Denial *denial)
 {
 	return psprintf("User: %s is not authorized to perform: dynamodb:%s on resource: %s",
-					denial->user, denial->operation, resource_arn(denial));
+					denial->user, wanted_operation(denial), resource_arn(denial));
 }
 
 /*
@@ -123,10 +132,15 @@ request_names(const JsonReader *reader, ItemSpan name)
 int *
 request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {
+	Denial *denial = reader->denial;
+
+	if (denial != NULL && n > 0)
+		denial->parts = parts;
 	for (int i = 0; i < n; i++)
+	{
+		if (denial != NULL)
+			denial->part = i;
 		request_names(reader, text_span(parts[i].table));
-	if (reader->denial == NULL || n == 0)
-		return NULL;
-	reader->denial->parts = parts;
-	return &reader->denial->part;
+	}
+	return denial == NULL ? NULL : &denial->part;
 }

@@ -13,6 +13,7 @@ typedef struct MeterPart
 {
 	text *table; /* as it is named */
 	CapacityKind kind;
+	const char *operation; /* that privileges are for; NULL: the request's */
 } MeterPart;
 
 typedef struct RequestMeter

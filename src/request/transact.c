@@ -79,14 +79,16 @@ static const RequestMember get_members[] = {
 static const struct
 {
 	const char *name;
+	const char *operation; /* that privileges are for */
 	const RequestMember *members;
 	int nmembers;
 } kinds[] = {
-	[TRANSACT_PUT] = {"Put", put_members, lengthof(put_members)},
-	[TRANSACT_UPDATE] = {"Update", update_members, lengthof(update_members)},
-	[TRANSACT_DELETE] = {"Delete", delete_members, lengthof(delete_members)},
-	[TRANSACT_CHECK] = {"ConditionCheck", check_members, lengthof(check_members)},
-	[TRANSACT_GET] = {"Get", get_members, lengthof(get_members)},
+	[TRANSACT_PUT] = {"Put", "PutItem", put_members, lengthof(put_members)},
+	[TRANSACT_UPDATE] = {"Update", "UpdateItem", update_members, lengthof(update_members)},
+	[TRANSACT_DELETE] = {"Delete", "DeleteItem", delete_members, lengthof(delete_members)},
+	[TRANSACT_CHECK] = {"ConditionCheck", "ConditionCheckItem", check_members,
+						lengthof(check_members)},
+	[TRANSACT_GET] = {"Get", "GetItem", get_members, lengthof(get_members)},
 };
 
 /* The object that an action's kind is the name of. */
@@ -295,7 +297,11 @@ read_call(JsonReader *reader, const RequestMember *members, int n, TransactCall 
 	build_actions(&call->request);
 	meter_init(meter, call->capacity, call->metrics, call->request.nactions);
 	for (int i = 0; i < call->request.nactions; i++)
-		meter->parts[i] = (MeterPart){call->request.actions[i].request.table, kind};
+	{
+		const TransactAction *action = &call->request.actions[i];
+
+		meter->parts[i] = (MeterPart){action->request.table, kind, kinds[action->kind].operation};
+	}
 	call->request.part = request_names_parts(reader, meter->parts, call->request.nactions);
 	call->request.meter = meter_wanted(meter);
 	call->request.in_words = true;
