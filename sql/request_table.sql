@@ -5,7 +5,7 @@ SET search_path = request_table, public;
 
 -- what is the same whenever it is run
 CREATE FUNCTION stable(j json) RETURNS jsonb LANGUAGE sql AS
-  $$ SELECT regexp_replace(regexp_replace(j::text, '"(TableSizeBytes|IndexSizeBytes|CreationDateTime)":[0-9.]+', '"\1":"some"', 'g'), '"TableId":"[0-9a-f-]{36}"', '"TableId":"some"')::jsonb $$;
+  $$ SELECT regexp_replace(regexp_replace(j::text, '"(CreationDateTime|LastUpdateToPayPerRequestDateTime)":[0-9.]+', '"\1":"some"', 'g'), '"TableId":"[0-9a-f-]{36}"', '"TableId":"some"')::jsonb $$;
 CREATE FUNCTION attempt(operation text, request text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM dyn_request(operation, request::json);
@@ -15,7 +15,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 CREATE FUNCTION arguments(relation regclass) RETURNS text LANGUAGE sql AS $$
   SELECT regexp_replace(regexp_replace(pg_get_triggerdef(t.oid), '"id": "[^"]*"', '"id": "some"'), '.*dynamo_internal.derive_keys', '')
-      || coalesce(E'\n' || (SELECT regexp_replace(label, '"created": [0-9.]+', '"created": 0') FROM pg_seclabels WHERE provider = 'dynamo_table' AND objoid = relation), '')
+      || coalesce(E'\n' || (SELECT regexp_replace(label, '"(created|on_demand_since)": [0-9.]+', '"\1": 0', 'g') FROM pg_seclabels WHERE provider = 'dynamo_table' AND objoid = relation), '')
     FROM pg_trigger t WHERE tgrelid = relation AND tgname = '~dynamo_keys' $$;
 
 -- everything at once
@@ -31,7 +31,7 @@ SELECT jsonb_pretty(stable(dyn_request('CreateTable', '{
      "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["Role", "Name"]}, "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}],
   "LocalSecondaryIndexes": [{"IndexName": "by-date", "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "date", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "ALL"}}],
   "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 5},
-  "Tags": [{"Key": "team", "Value": "a \"b\" \u00e9"}, {"Key": "cost", "Value": ""}],
+  "Tags": [{"Key": "team", "Value": "a b \u00e9"}, {"Key": "cost", "Value": ""}],
   "DeletionProtectionEnabled": true, "TableClass": "STANDARD_INFREQUENT_ACCESS",
   "StreamSpecification": {"StreamEnabled": false}, "SSESpecification": {"Enabled": false}}')));
 SELECT arguments('shop');
@@ -99,7 +99,8 @@ UNION ALL SELECT '5 HASH', create_with('a S, b S, c S, d S, e S', 'a HASH', ', "
 SELECT what, create_with('a S', 'a HASH', ', ' || what) FROM (VALUES
   ('"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}'), ('"ProvisionedThroughput": {"ReadCapacityUnits": 1}'),
   ('"ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 1}'),
-  ('"SSESpecification": {"Enabled": true}'), ('"TableClass": "COLD"'),
+  ('"SSESpecification": {"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": "alias/k"}'), ('"SSESpecification": {"KMSMasterKeyId": "alias/k"}'), ('"SSESpecification": {"SSEType": "KMS"}'), ('"SSESpecification": {"Enabled": true, "SSEType": "AES256"}'),
+  ('"OnDemandThroughput": {"MaxReadRequestUnits": 0}'), ('"OnDemandThroughput": {"MaxWriteRequestUnits": -2}'), ('"WarmThroughput": {"ReadUnitsPerSecond": 0}'), ('"Tags": [{"Key": "a", "Value": "b*"}]'), ('"Tags": [{"Key": "a;", "Value": "b"}]'), ('"Tags": [{"Key": "AWS:a", "Value": "b"}]'), ('"TableClass": "COLD"'),
   ('"Tags": [{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]'), ('"Tags": [{"Key": "aws:a", "Value": "1"}]'), ('"Tags": [{"Key": "", "Value": "1"}]'), ('"Tags": [{"Key": "a\u0000", "Value": "1"}]'), ('"Tags": [{"Key": "a"}]')) v (what);
 SELECT attempt('CreateTable', '{"TableName": "wrong", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}]}');
 SELECT attempt('CreateTable', '{"TableName": "wrong", "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
@@ -134,7 +135,7 @@ RESET ROLE;
 
 -- tags
 SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop"}');
-SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "Tags": [{"Key": "zone", "Value": "x"}, {"Key": "team", "Value": "b"}, {"Key": "a", "Value": "{}"}]}');
+SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "Tags": [{"Key": "zone", "Value": "x"}, {"Key": "team", "Value": "b"}, {"Key": "a", "Value": ""}]}');
 SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop"}');
 SELECT dyn_request('UntagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop", "TagKeys": ["team", "nope", "zone", "cost"]}');
 SELECT dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/shop"}');
@@ -160,6 +161,36 @@ SELECT attempt('UpdateTimeToLive', '{"TableName": "session", "TimeToLiveSpecific
 SELECT dyn_drop_table('session');
 
 SELECT dyn_request('DescribeContinuousBackups', '{"TableName": "shop"}');
+SELECT dyn_request('UpdateContinuousBackups', '{"TableName": "shop", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": false}}');
+SELECT dyn_request('UpdateContinuousBackups', '{"TableName": "shop", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}');
+SELECT t, attempt('DescribeContinuousBackups', json_build_object('TableName', t)::text) FROM unnest(ARRAY['nope', 'arn:aws:dynamodb:x:1:table/nope', 'pg_class']) t;
+
+-- what is stored to be described: the units of a table on demand, and of its indexes
+SELECT stable(dyn_request('CreateTable', '{"TableName": "stored", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+  "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "OnDemandThroughput": {"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 20}, "WarmThroughput": {"ReadUnitsPerSecond": 13000, "WriteUnitsPerSecond": 5000},
+  "SSESpecification": {"Enabled": true, "SSEType": "KMS"}, "TableClass": "STANDARD",
+  "GlobalSecondaryIndexes": [{"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}, "OnDemandThroughput": {"MaxReadRequestUnits": 5}, "WarmThroughput": {"ReadUnitsPerSecond": 12001}}]}'));
+SELECT arguments('stored');
+CREATE FUNCTION stored() RETURNS text LANGUAGE sql AS $$
+  SELECT concat_ws(' ', t ->> 'OnDemandThroughput', t ->> 'WarmThroughput', t ->> 'SSEDescription', t #>> '{BillingModeSummary,BillingMode}', (t #>> '{BillingModeSummary,LastUpdateToPayPerRequestDateTime}') IS NOT NULL,
+                   t #>> '{GlobalSecondaryIndexes,0,ProvisionedThroughput}', t #>> '{GlobalSecondaryIndexes,0,OnDemandThroughput}', t #>> '{GlobalSecondaryIndexes,0,WarmThroughput}')
+    FROM dyn_describe_table('stored') t $$;
+SELECT attempt('UpdateTable', '{"TableName": "stored", ' || change || '}'), stored() FROM (VALUES
+  ('"OnDemandThroughput": {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 30}'), ('"WarmThroughput": {"WriteUnitsPerSecond": 6000}'), ('"SSESpecification": {"Enabled": false}'),
+  ('"SSESpecification": {"Enabled": true}'), ('"SSESpecification": {}'),
+  ('"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "OnDemandThroughput": {"MaxWriteRequestUnits": 6}}}]'), ('"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "WarmThroughput": {"ReadUnitsPerSecond": 12002}}}]'),
+  -- what one mode of billing has the other one loses
+  ('"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2}, "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "gsi", "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}}}]'),
+  ('"OnDemandThroughput": {"MaxReadRequestUnits": 1}'), ('"BillingMode": "PAY_PER_REQUEST"'), ('"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 2}')) v (change);
+-- sizes: nothing in it, something in it, and of an index without entries
+SELECT t ->> 'TableSizeBytes' AS table, t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' AS index FROM dyn_describe_table('stored') t;
+SELECT dyn_put('stored', '{"id": {"S": "1"}}');
+SELECT (t ->> 'TableSizeBytes')::int > 0 AS table, t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' AS index FROM dyn_describe_table('stored') t;
+SELECT dyn_put('stored', '{"id": {"S": "1"}, "g": {"S": "1"}}');
+SELECT (t ->> 'TableSizeBytes')::int > 0 AS table, (t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}')::int > 0 AS index FROM dyn_describe_table('stored') t;
+TRUNCATE stored;
+SELECT t ->> 'TableSizeBytes' AS table, t #>> '{GlobalSecondaryIndexes,0,IndexSizeBytes}' AS index FROM dyn_describe_table('stored') t;
+SELECT dyn_drop_table('stored');
 
 -- DeleteTable; protection
 SELECT stable(dyn_request('DeleteTable', '{"TableName": "small"}'));

@@ -38,7 +38,8 @@ static void
 fail_exists(ItemSpan name)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-					errmsg("table \"%.*s\" already exists", (int) name.len, name.data)));
+					errmsg("table \"%.*s\" already exists", (int) name.len, name.data),
+					errwords("Table already exists: %.*s", (int) name.len, name.data)));
 }
 
 /*
@@ -120,8 +121,11 @@ check_keys(const DynShape *shape)
 	for (int i = 0; i < shape->nkeys; i++)
 		dyn_parse_key_spec(shape->keys[i], &attributes[i], &type);
 	if (shape->nkeys == 2 && item_compare_bytes(attributes[0], attributes[1]) == 0)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("partition key and sort key must be different attributes")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("partition key and sort key must be different attributes"),
+				 errwords("Both the Hash Key and the Range Key element in the KeySchema have "
+						  "the same name")));
 }
 
 static void
@@ -292,7 +296,8 @@ dyn_drop(Relation rel, DynTable *table)
 	table = rel == NULL ? NULL : dyn_schema(rel);
 	if (table == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-						errmsg("table \"%s\" does not exist", name)));
+						errmsg("table \"%s\" does not exist", name),
+						errwords("Requested resource not found: Table: %s not found", name)));
 	check_protection(relid);
 	sql = psprintf("DROP TABLE %s", table->qualified);
 	relation_close(rel, NoLock);

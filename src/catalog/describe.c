@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
@@ -14,6 +15,10 @@
 #include "ground/arn.h"
 #include "ground/description.h"
 #include "ground/stream_label.h"
+
+/* What a table on demand begins with. */
+#define WARM_READ_UNITS 12000
+#define WARM_WRITE_UNITS 4000
 
 static void
 append_key_schema(JsonWriter *json, const DynTable *table, const DynIndex *index)
@@ -66,9 +71,26 @@ append_count(JsonWriter *json, Relation rel)
 	json_write_integer(json, "ItemCount", (int64) Max(rel->rd_rel->reltuples, 0));
 }
 
+/* Whether it cannot have any rows; they are not looked at.  A btree has a page to begin with. */
+static bool
+is_empty(Relation rel)
+{
+	return RELKIND_HAS_STORAGE(rel->rd_rel->relkind) &&
+		   RelationGetNumberOfBlocks(rel) <= (rel->rd_rel->relkind == RELKIND_INDEX ? 1 : 0);
+}
+
+/* A relation without rows has files too, as of its TOAST table. */
+static void
+append_size(JsonWriter *json, const char *member, PGFunction size, Oid relid, bool empty)
+{
+	json_write_integer(json, member,
+					   empty ? 0
+							 : DatumGetInt64(DirectFunctionCall1(size, ObjectIdGetDatum(relid))));
+}
+
 /* What only a btree that is there has. */
 static void
-append_btree(JsonWriter *json, const DynIndex *index)
+append_btree(JsonWriter *json, const DynIndex *index, bool empty)
 {
 	Relation btree;
 
@@ -79,9 +101,8 @@ append_btree(JsonWriter *json, const DynIndex *index)
 		return;
 	}
 	btree = relation_open(index->relid, AccessShareLock);
-	json_write_integer(
-		json, "IndexSizeBytes",
-		DatumGetInt64(DirectFunctionCall1(pg_total_relation_size, ObjectIdGetDatum(index->relid))));
+	append_size(json, "IndexSizeBytes", pg_total_relation_size, index->relid,
+				empty || is_empty(btree));
 	append_count(json, btree);
 	relation_close(btree, NoLock);
 }
@@ -96,21 +117,54 @@ append_capacity(JsonWriter *json, const DynCapacity *capacity)
 	json_write_end(json);
 }
 
+static void
+append_maximum(JsonWriter *json, const DynCapacity *maximum)
+{
+	if (maximum->read == 0 && maximum->write == 0)
+		return;
+	json_write_begin(json, "OnDemandThroughput");
+	if (maximum->read != 0)
+		json_write_integer(json, "MaxReadRequestUnits", maximum->read);
+	if (maximum->write != 0)
+		json_write_integer(json, "MaxWriteRequestUnits", maximum->write);
+	json_write_end(json);
+}
+
+/* As DynamoDB has them where nothing is said; programs wait until the status is ACTIVE. */
+static void
+append_warm(JsonWriter *json, const DynDescription *description, const DynUnits *units,
+			const char *status)
+{
+	bool provisioned = description->billing == DYN_PROVISIONED;
+	int64 read = provisioned ? units->provisioned.read : WARM_READ_UNITS;
+	int64 write = provisioned ? units->provisioned.write : WARM_WRITE_UNITS;
+
+	json_write_begin(json, "WarmThroughput");
+	json_write_integer(json, "ReadUnitsPerSecond", units->warm.read != 0 ? units->warm.read : read);
+	json_write_integer(json, "WriteUnitsPerSecond",
+					   units->warm.write != 0 ? units->warm.write : write);
+	json_write_string(json, "Status", status);
+	json_write_end(json);
+}
+
 /* Members that only global indexes have, which can be created and dropped at any time. */
 static void
 append_global(JsonWriter *json, const DynIndex *index, const DynDescription *description)
 {
-	DynCapacity capacity = description_capacity(description, index->name);
+	const char *status = dyn_index_status_names[index->status];
+	DynUnits units = description_index_units(description, index->name);
 
-	json_write_string(json, "IndexStatus", dyn_index_status_names[index->status]);
+	json_write_string(json, "IndexStatus", status);
 	if (index->status == DYN_INDEX_CREATING)
 		json_write_bool(json, "Backfilling", true);
-	append_capacity(json, &capacity);
+	append_capacity(json, &units.provisioned);
+	append_maximum(json, &units.maximum);
+	append_warm(json, description, &units, status);
 }
 
 static void
 append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, const char *arn,
-			 const DynDescription *description)
+			 const DynDescription *description, bool empty)
 {
 	json_write_begin(json, NULL);
 	json_write_span(json, "IndexName", index->name);
@@ -118,7 +172,7 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 	append_projection(json, index);
 	if (!index->local)
 		append_global(json, index, description);
-	append_btree(json, index);
+	append_btree(json, index, empty);
 	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));
 	json_write_end(json);
 }
@@ -126,7 +180,7 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 /* The indexes of one kind; no member if there are none. */
 static void
 append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local,
-			   const DynDescription *description)
+			   const DynDescription *description, bool empty)
 {
 	bool any = false;
 
@@ -137,7 +191,7 @@ append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool lo
 		if (!any)
 			json_write_begin_array(json,
 								   local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes");
-		append_index(json, table, &table->indexes[i], arn, description);
+		append_index(json, table, &table->indexes[i], arn, description, empty);
 		any = true;
 	}
 	if (any)
@@ -154,19 +208,28 @@ append_alone(JsonWriter *json, const char *object, const char *member, const cha
 }
 
 static void
-append_settings(JsonWriter *json, const DynSettings *settings, const DynDescription *description)
+append_billing(JsonWriter *json, const DynDescription *description)
 {
-	if (settings->id.len > 0)
-		json_write_span(json, "TableId", settings->id);
+	json_write_begin(json, "BillingModeSummary");
+	json_write_string(json, "BillingMode", dyn_billing_names[description->billing]);
+	if (description->on_demand_since != 0)
+		json_write_raw(json, "LastUpdateToPayPerRequestDateTime",
+					   psprintf("%.3f", description->on_demand_since));
+	json_write_end(json);
+}
+
+static void
+append_settings(JsonWriter *json, const DynDescription *description, const char *status)
+{
 	if (description->created != 0)
 		json_write_raw(json, "CreationDateTime", psprintf("%.3f", description->created));
-	append_alone(json, "BillingModeSummary", "BillingMode",
-				 dyn_billing_names[description->billing]);
-	append_capacity(json, &description->capacity);
+	append_maximum(json, &description->units.maximum);
+	append_warm(json, description, &description->units, status);
+	if (description->encrypted)
+		json_write_raw(json, "SSEDescription", "{\"Status\":\"ENABLED\",\"SSEType\":\"KMS\"}");
 	if (description->table_class != DYN_CLASS_UNSAID)
 		append_alone(json, "TableClassSummary", "TableClass",
 					 dyn_table_class_names[description->table_class]);
-	json_write_bool(json, "DeletionProtectionEnabled", description->deletion_protection);
 }
 
 /* The last stream is described even after it was disabled. */
@@ -191,6 +254,23 @@ append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 	json_write_string(json, "LatestStreamArn", dyn_stream_arn(name, latest));
 }
 
+/* What DynamoDB says of each table. */
+static void
+append_common(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan name,
+			  const DynDescription *description, const char *status)
+{
+	json_write_span(json, "TableName", name);
+	json_write_string(json, "TableArn", dyn_table_arn(name));
+	json_write_string(json, "TableStatus", status);
+	if (table->settings.id.len > 0)
+		json_write_span(json, "TableId", table->settings.id);
+	append_billing(json, description);
+	append_capacity(json, &description->units.provisioned);
+	json_write_bool(json, "DeletionProtectionEnabled", description->deletion_protection);
+	append_count(json, rel);
+	append_size(json, "TableSizeBytes", pg_table_size, table->relid, is_empty(rel));
+}
+
 static void
 append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan given,
 			 const char *status)
@@ -198,20 +278,15 @@ append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan giv
 	ItemSpan name = dyn_table_name(given);
 	char *arn = dyn_table_arn(name);
 	const DynDescription *description = description_read(table->relid);
+	bool empty = is_empty(rel);
 
-	json_write_span(json, "TableName", name);
-	json_write_string(json, "TableArn", arn);
-	json_write_string(json, "TableStatus", status);
+	append_common(json, rel, table, name, description, status);
 	append_key_schema(json, table, &table->primary);
 	append_attributes(json, table);
-	append_settings(json, &table->settings, description);
+	append_settings(json, description, status);
 	append_stream(json, &table->settings, name);
-	append_indexes(json, table, arn, false, description);
-	append_indexes(json, table, arn, true, description);
-	append_count(json, rel);
-	json_write_integer(
-		json, "TableSizeBytes",
-		DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(table->relid))));
+	append_indexes(json, table, arn, false, description, empty);
+	append_indexes(json, table, arn, true, description, empty);
 }
 
 /* Writes a TableDescription; name is the name or ARN by which the table was requested. */
@@ -221,6 +296,17 @@ dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable 
 {
 	json_write_begin(json, member);
 	append_table(json, rel, table, given, status);
+	json_write_end(json);
+}
+
+/* Writes the TableDescription of a table that is being deleted, which says less. */
+void
+dyn_describe_deleted(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
+					 ItemSpan given)
+{
+	json_write_begin(json, member);
+	append_common(json, rel, table, dyn_table_name(given), description_read(table->relid),
+				  "DELETING");
 	json_write_end(json);
 }
 

@@ -382,10 +382,14 @@ dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
  * Rules
  */
 
-static void
-fail_limit(const char *message)
+#define INVALID "One or more parameter values were invalid: "
+
+/* words: what DynamoDB says behind INVALID, or NULL. */
+pg_noreturn static void
+fail_limit(const char *message, const char *words)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message),
+					errwords_if(words == NULL ? NULL : psprintf(INVALID "%s", words))));
 }
 
 /* Names are unique, and numbers limited (docs/semantics.md, I25, L07, L08, L09). */
@@ -401,19 +405,27 @@ check_counts(const DynShape *shape)
 		const DynIndexSpec *spec = lfirst(cell);
 
 		if (dyn_shape_index(shape, spec->name) != spec)
-			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)));
+			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)),
+					   psprintf("Duplicate index name: %s", item_quoted(spec->name)));
 		local += spec->local;
 		included += spec->nincluded;
 	}
 	if (local > 0 && shape->nkeys < 2)
-		fail_limit("a local index needs a table with a sort key");
+		fail_limit("a local index needs a table with a sort key",
+				   "Table KeySchema does not have a range key, which is required when specifying a "
+				   "LocalSecondaryIndex");
 	if (local > dyn_max_local_indexes)
-		fail_limit(psprintf("a table has at most %d local indexes", dyn_max_local_indexes));
+		fail_limit(psprintf("a table has at most %d local indexes", dyn_max_local_indexes),
+				   psprintf("Number of LocalSecondaryIndexes exceeds per-table limit of %d",
+							dyn_max_local_indexes));
 	if (list_length(shape->indexes) - local > dyn_max_global_indexes)
-		fail_limit(psprintf("a table has at most %d global indexes", dyn_max_global_indexes));
+		fail_limit(psprintf("a table has at most %d global indexes", dyn_max_global_indexes),
+				   psprintf("GlobalSecondaryIndex count exceeds the per-table limit of %d",
+							dyn_max_global_indexes));
 	if (included > dyn_max_projected_attributes)
 		fail_limit(psprintf("the indexes of a table have together at most %d non-key attributes",
-							dyn_max_projected_attributes));
+							dyn_max_projected_attributes),
+				   NULL);
 }
 
 /* Checks that concern the indexes of a table together. */
@@ -426,7 +438,8 @@ dyn_shape_check(const DynShape *shape)
 	if (list_length(columns) > DYN_MAX_COLUMNS)
 		fail_limit(psprintf("the keys of a table and its indexes have together at most %d "
 							"attributes",
-							DYN_MAX_COLUMNS));
+							DYN_MAX_COLUMNS),
+				   NULL);
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const DynShapeColumn *a = list_nth(columns, i);
@@ -437,7 +450,8 @@ dyn_shape_check(const DynShape *shape)
 
 			if (strcmp(a->column, b->column) == 0)
 				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", item_quoted(a->spec),
-									item_quoted(b->spec)));
+									item_quoted(b->spec)),
+						   NULL);
 		}
 	}
 }

@@ -223,6 +223,8 @@ extern void dyn_drop(Relation rel, DynTable *table);
 /* describe.c */
 extern void dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,
 						 ItemSpan name, const char *status);
+extern void dyn_describe_deleted(JsonWriter *json, const char *member, Relation rel,
+								 const DynTable *table, ItemSpan name);
 extern const char *const dyn_ttl_status_names[]; /* by DynIndexStatus */
 extern void dyn_describe_ttl(JsonWriter *json, const char *member, const DynTable *table);
 

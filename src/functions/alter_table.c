@@ -88,14 +88,14 @@ change_index(DynDescription *description, const DynShape *shape, ItemSpan name, 
 {
 	FieldReader reader = {fail, psprintf("index \"%s\"", item_quoted(name))};
 	const DynIndexSpec *spec = dyn_shape_index(shape, name);
-	DynCapacity capacity = description_capacity(description, name);
+	DynUnits changed = description_index_units(description, name);
 
 	if (spec == NULL || spec->local)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("table %s has no global index \"%s\"", shape->qualified,
 							   item_quoted(name))));
-	fields_read(&reader, index_fields, &capacity, units);
-	description_set_capacity(description, name, capacity);
+	fields_read(&reader, index_fields, &changed.provisioned, units);
+	description_set_index_units(description, name, &changed);
 }
 
 static void
@@ -115,16 +115,15 @@ change_indexes(DynDescription *description, const DynShape *shape, ItemSpan inde
 static void
 change_capacities(DynDescription *description, const DynShape *shape, const TableChange *change)
 {
-	DynCapacity capacity = description->capacity;
-	bool given = change->capacity.read >= 0 || change->capacity.write >= 0;
+	DynCapacity *capacity = &description->units.provisioned;
 
+	if (change->billing >= 0)
+		description_set_billing(description, (DynBilling) change->billing);
 	if (change->capacity.read >= 0)
-		capacity.read = change->capacity.read;
+		capacity->read = change->capacity.read;
 	if (change->capacity.write >= 0)
-		capacity.write = change->capacity.write;
-	description_set_billing(
-		description, change->billing >= 0 ? (DynBilling) change->billing : description->billing,
-		given ? &capacity : NULL);
+		capacity->write = change->capacity.write;
+	description_check_units(description->billing, &description->units, NULL);
 	if (change->indexes.data != NULL)
 		change_indexes(description, shape, change->indexes);
 	description_check_indexes(description, shape->indexes);

@@ -4,7 +4,9 @@
  */
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
 #include "mb/pg_wchar.h"
+#include "utils/timestamp.h"
 
 #include "ground/description.h"
 #include "ground/errors.h"
@@ -86,10 +88,18 @@ print_tags(JsonWriter *json, const Field *field, const void *target)
 	json_write_end(json);
 }
 
-static const Field units_fields[] = {
-	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, read)},
-	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynCapacity, write)},
-	{NULL}};
+/* The members of a DynUnits that is a member of another struct, or alone. */
+#define UNITS_FIELDS(type, at) \
+	{"read_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.read)}, \
+		{"write_capacity_units", FIELD_COUNT, FIELD_AT(type, at provisioned.write)}, \
+		{"max_read_request_units", FIELD_COUNT, FIELD_AT(type, at maximum.read)}, \
+		{"max_write_request_units", FIELD_COUNT, FIELD_AT(type, at maximum.write)}, \
+		{"warm_read_units", FIELD_COUNT, FIELD_AT(type, at warm.read)}, \
+	{ \
+		"warm_write_units", FIELD_COUNT, FIELD_AT(type, at warm.write) \
+	}
+
+static const Field units_fields[] = {UNITS_FIELDS(DynUnits, ), {NULL}};
 
 static void
 read_units(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
@@ -103,11 +113,11 @@ read_units(const FieldReader *reader, const Field *field, void *target, ItemSpan
 	indexes = item_children(value);
 	for (uint32 i = 0; i < indexes.count; i++)
 	{
-		DynIndexUnits *units = palloc0(sizeof(DynIndexUnits));
+		DynIndexUnits *index = palloc0(sizeof(DynIndexUnits));
 
-		value = item_entry(item_child(&indexes, i), &units->index);
-		fields_read(&of_index, units_fields, &units->capacity, value);
-		description->units = lappend(description->units, units);
+		value = item_entry(item_child(&indexes, i), &index->index);
+		fields_read(&of_index, units_fields, &index->units, value);
+		description->indexes = lappend(description->indexes, index);
 	}
 }
 
@@ -117,15 +127,15 @@ print_units(JsonWriter *json, const Field *field, const void *target)
 	const DynDescription *description = target;
 	ListCell *cell;
 
-	if (description->units == NIL)
+	if (description->indexes == NIL)
 		return;
 	json_write_begin(json, field->name);
-	foreach (cell, description->units)
+	foreach (cell, description->indexes)
 	{
-		const DynIndexUnits *units = lfirst(cell);
+		const DynIndexUnits *index = lfirst(cell);
 
-		json_write_member(json, units->index);
-		fields_print_object(json, NULL, units_fields, &units->capacity);
+		json_write_member(json, index->index);
+		fields_print_object(json, NULL, units_fields, &index->units);
 	}
 	json_write_end(json);
 }
@@ -134,9 +144,11 @@ static const Field description_fields[] = {
 	{"created", FIELD_OWN, FIELD_AT(DynDescription, created), .read = read_number,
 	 .print = print_number},
 	{"billing_mode", FIELD_CHOICE, FIELD_AT(DynDescription, billing), .choices = dyn_billing_names},
-	{"read_capacity_units", FIELD_COUNT, FIELD_AT(DynDescription, capacity.read)},
-	{"write_capacity_units", FIELD_COUNT, FIELD_AT(DynDescription, capacity.write)},
+	{"on_demand_since", FIELD_OWN, FIELD_AT(DynDescription, on_demand_since), .read = read_number,
+	 .print = print_number},
+	UNITS_FIELDS(DynDescription, units.),
 	{"deletion_protection", FIELD_BOOL, FIELD_AT(DynDescription, deletion_protection)},
+	{"encrypted", FIELD_BOOL, FIELD_AT(DynDescription, encrypted)},
 	{"table_class", FIELD_CHOICE, FIELD_AT(DynDescription, table_class),
 	 .choices = dyn_table_class_names},
 	{"global_indexes", FIELD_OWN, .read = read_units, .print = print_units},
@@ -181,43 +193,81 @@ description_write(Oid relid, const DynDescription *description)
  * Billing and units
  */
 
+/* Returns the current time, as descriptions have it. */
+double
+description_now(void)
+{
+	return GetCurrentTimestamp() / (double) USECS_PER_SEC +
+		   (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY;
+}
+
 static DynIndexUnits *
-find_units(const DynDescription *description, ItemSpan index)
+find_index(const DynDescription *description, ItemSpan name)
 {
 	ListCell *cell;
 
-	foreach (cell, description->units)
+	foreach (cell, description->indexes)
 	{
-		DynIndexUnits *units = lfirst(cell);
+		DynIndexUnits *index = lfirst(cell);
 
-		if (item_compare_bytes(units->index, index) == 0)
-			return units;
+		if (item_compare_bytes(index->index, name) == 0)
+			return index;
 	}
 	return NULL;
 }
 
 /* Returns the units of an index; zeros if the label has none. */
-DynCapacity
-description_capacity(const DynDescription *description, ItemSpan index)
+DynUnits
+description_index_units(const DynDescription *description, ItemSpan index)
 {
-	const DynIndexUnits *units = find_units(description, index);
+	const DynIndexUnits *found = find_index(description, index);
 
-	return units == NULL ? (DynCapacity){0} : units->capacity;
+	return found == NULL ? (DynUnits){{0}} : found->units;
+}
+
+static bool
+is_unsaid(const DynUnits *units)
+{
+	const DynCapacity *all[] = {&units->provisioned, &units->maximum, &units->warm};
+
+	for (int i = 0; i < lengthof(all); i++)
+	{
+		if (all[i]->read != 0 || all[i]->write != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Sets the units of an index; with zeros, its entry in the label is removed. */
 void
-description_set_capacity(DynDescription *description, ItemSpan index, DynCapacity capacity)
+description_set_index_units(DynDescription *description, ItemSpan index, const DynUnits *units)
 {
-	DynIndexUnits *units = find_units(description, index);
+	DynIndexUnits *entry = find_index(description, index);
 
-	if (units != NULL)
-		description->units = list_delete_ptr(description->units, units);
-	if (capacity.read == 0 && capacity.write == 0)
+	if (entry != NULL)
+		description->indexes = list_delete_ptr(description->indexes, entry);
+	if (is_unsaid(units))
 		return;
-	units = palloc(sizeof(DynIndexUnits));
-	*units = (DynIndexUnits){index, capacity};
-	description->units = lappend(description->units, units);
+	entry = palloc(sizeof(DynIndexUnits));
+	*entry = (DynIndexUnits){index, *units};
+	description->indexes = lappend(description->indexes, entry);
+}
+
+/* A table with PROVISIONED has none. */
+static void
+check_maximum(const DynCapacity *maximum, const ItemSpan *index)
+{
+	if (maximum->read == 0 && maximum->write == 0)
+		return;
+	if (index != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("OnDemandThroughput of index \"%s\" needs the billing mode PAY_PER_REQUEST",
+						item_quoted(*index))));
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  "One or more parameter values were invalid: Max%sRequestUnits for OnDemandThroughput "
+			  "cannot be specified when the table BillingMode is PROVISIONED",
+			  maximum->read != 0 ? "Read" : "Write");
 }
 
 /*
@@ -225,11 +275,14 @@ description_set_capacity(DynDescription *description, ItemSpan index, DynCapacit
  * index is its name, or NULL for the table.
  */
 void
-description_check_capacity(DynBilling billing, const DynCapacity *capacity, const ItemSpan *index)
+description_check_units(DynBilling billing, const DynUnits *units, const ItemSpan *index)
 {
+	const DynCapacity *capacity = &units->provisioned;
 	bool both = capacity->read > 0 && capacity->write > 0;
 	bool none = capacity->read == 0 && capacity->write == 0;
 
+	if (billing == DYN_PROVISIONED)
+		check_maximum(&units->maximum, index);
 	if (billing == DYN_PROVISIONED ? both : none)
 		return;
 	if (index != NULL)
@@ -247,23 +300,36 @@ description_check_capacity(DynBilling billing, const DynCapacity *capacity, cons
 					"BillingMode is PAY_PER_REQUEST");
 }
 
+static void
+forget(DynUnits *units, DynBilling billing)
+{
+	if (billing == DYN_PAY_PER_REQUEST)
+		units->provisioned = (DynCapacity){0};
+	else
+		units->maximum = (DynCapacity){0};
+}
+
 /*
- * Sets the billing mode; capacity is NULL if none is given with it.  A table with PAY_PER_REQUEST
- * has no units, and its indexes lose theirs.  Raises ERRCODE_DYN_VALIDATION if the units do not go
- * with the mode.
+ * Sets the billing mode.  What the table and its indexes were declared to have in the other mode is
+ * removed.
  */
 void
-description_set_billing(DynDescription *description, DynBilling billing,
-						const DynCapacity *capacity)
+description_set_billing(DynDescription *description, DynBilling billing)
 {
+	ListCell *cell;
+
+	if (billing == DYN_PAY_PER_REQUEST && description->billing != billing)
+		description->on_demand_since = description_now();
 	description->billing = billing;
-	if (capacity != NULL)
-		description->capacity = *capacity;
-	else if (billing == DYN_PAY_PER_REQUEST)
-		description->capacity = (DynCapacity){0};
-	description_check_capacity(billing, &description->capacity, NULL);
-	if (billing == DYN_PAY_PER_REQUEST)
-		description->units = NIL;
+	forget(&description->units, billing);
+	/* the list is changed below */
+	foreach (cell, list_copy(description->indexes))
+	{
+		DynIndexUnits index = *(DynIndexUnits *) lfirst(cell);
+
+		forget(&index.units, billing);
+		description_set_index_units(description, index.index, &index.units);
+	}
 }
 
 /* Raises ERRCODE_DYN_VALIDATION if the units of a global index do not go with the billing mode. */
@@ -275,23 +341,16 @@ description_check_indexes(const DynDescription *description, List *indexes)
 	foreach (cell, indexes)
 	{
 		const DynIndexSpec *spec = lfirst(cell);
-		DynCapacity capacity = description_capacity(description, spec->name);
+		DynUnits units = description_index_units(description, spec->name);
 
 		if (!spec->local)
-			description_check_capacity(description->billing, &capacity, &spec->name);
+			description_check_units(description->billing, &units, &spec->name);
 	}
 }
 
 /*
  * Tags
  */
-
-/* A label is a C string; JSON's \u0000 would end it. */
-static bool
-has_nul(ItemSpan span)
-{
-	return memchr(span.data, '\0', span.len) != NULL;
-}
 
 /* The position of a tag, or the position where it would be inserted. */
 static int
@@ -305,18 +364,33 @@ tag_place(const DynDescription *description, ItemSpan key, bool *found)
 	return i;
 }
 
+/* A label is a C string; JSON's \u0000 would end it. */
+static bool
+is_text(ItemSpan span, int max)
+{
+	return memchr(span.data, '\0', span.len) == NULL &&
+		   pg_mbstrlen_with_len(span.data, (int) span.len) <= max;
+}
+
 static void
 check_tag(ItemSpan key, ItemSpan value)
 {
-	if (key.len == 0 || pg_mbstrlen_with_len(key.data, (int) key.len) > DYN_MAX_TAG_KEY ||
-		has_nul(key))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must have 1 to %d characters, and no U+0000",
-				  DYN_MAX_TAG_KEY);
-	if (pg_mbstrlen_with_len(value.data, (int) value.len) > DYN_MAX_TAG_VALUE || has_nul(value))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "Tag values must have at most %d characters, and no U+0000", DYN_MAX_TAG_VALUE);
-	if (key.len >= 4 && memcmp(key.data, "aws:", 4) == 0)
-		dyn_error(ERRCODE_DYN_VALIDATION, "Tag keys must not begin with aws:");
+	if (key.len == 0 || !is_text(key, DYN_MAX_TAG_KEY))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid tag key \"%s\"", item_quoted(key)),
+						errdetail("A key has 1 to %d characters, and no U+0000.", DYN_MAX_TAG_KEY),
+						errwords("The Tag Key provided is invalid, Key: %s", item_quoted(key))));
+	if (key.len >= 4 && pg_strncasecmp(key.data, "aws:", 4) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("tag key \"%s\" must not begin with aws:", item_quoted(key)),
+				 errwords("Tag Key cannot be prefixed with aws:, Key: %s", item_quoted(key))));
+	if (!is_text(value, DYN_MAX_TAG_VALUE))
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid value of tag \"%s\"", item_quoted(key)),
+				 errdetail("A value has at most %d characters, and no U+0000.", DYN_MAX_TAG_VALUE),
+				 errwords("The Tag Value provided is invalid, Value: %s", item_quoted(value))));
 }
 
 /* A copy that the caller may change, with room for one more. */
@@ -332,8 +406,7 @@ copy_tags(DynDescription *description)
 
 /*
  * Adds a tag, or replaces the one of the same key.  Key and value are not copied.  Raises
- * ERRCODE_DYN_VALIDATION if the tag is not valid, ERRCODE_DYN_LIMIT_EXCEEDED if there are
- * DYN_MAX_TAGS others.
+ * ERRCODE_DYN_VALIDATION if the tag is not valid, or there are DYN_MAX_TAGS others.
  */
 void
 description_set_tag(DynDescription *description, ItemSpan key, ItemSpan value)
@@ -343,7 +416,10 @@ description_set_tag(DynDescription *description, ItemSpan key, ItemSpan value)
 
 	check_tag(key, value);
 	if (!found && description->ntags == DYN_MAX_TAGS)
-		dyn_error(ERRCODE_DYN_LIMIT_EXCEEDED, "A table has at most %d tags", DYN_MAX_TAGS);
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("a table has at most %d tags", DYN_MAX_TAGS),
+				 errwords("Number of Tags exceed the current limit for the provided ResourceArn")));
 	copy_tags(description);
 	if (!found)
 	{

@@ -5,7 +5,8 @@
  * As a member of the label (label.h) it is a JSON object, like
  *
  *		{"created": 1700000000.123, "billing_mode": "PROVISIONED", "read_capacity_units": 5,
- *		 "write_capacity_units": 5, "deletion_protection": true, "table_class": "STANDARD",
+ *		 "write_capacity_units": 5, "warm_read_units": 12000, "deletion_protection": true,
+ *		 "encrypted": true, "table_class": "STANDARD",
  *		 "global_indexes": {"GSI1": {"read_capacity_units": 1, "write_capacity_units": 1}},
  *		 "tags": {"team": "a"}}
  *
@@ -28,15 +29,20 @@ typedef enum DynBilling
 	DYN_PROVISIONED
 } DynBilling;
 
-/*
- * Capacity units that a table or an index is declared to have; 0: none.  They do not limit
- * anything.
- */
+/* 0: nothing is said. */
 typedef struct DynCapacity
 {
 	int64 read;
 	int64 write;
 } DynCapacity;
+
+/* What a table or a global index is declared to have.  It does not limit anything. */
+typedef struct DynUnits
+{
+	DynCapacity provisioned; /* of a table with DYN_PROVISIONED */
+	DynCapacity maximum; /* of a table with DYN_PAY_PER_REQUEST */
+	DynCapacity warm; /* a second */
+} DynUnits;
 
 typedef enum DynTableClass
 {
@@ -55,7 +61,7 @@ typedef struct DynTag
 typedef struct DynIndexUnits
 {
 	ItemSpan index;
-	DynCapacity capacity;
+	DynUnits units;
 } DynIndexUnits;
 
 /* All zero: nothing is said. */
@@ -63,10 +69,12 @@ typedef struct DynDescription
 {
 	double created; /* seconds since 1970 */
 	DynBilling billing;
-	DynCapacity capacity;
+	double on_demand_since; /* seconds since 1970; 0: not known, or never */
+	DynUnits units;
 	bool deletion_protection;
+	bool encrypted;
 	DynTableClass table_class;
-	List *units; /* of DynIndexUnits */
+	List *indexes; /* of DynIndexUnits */
 	int ntags;
 	DynTag *tags; /* by key, in byte order */
 } DynDescription;
@@ -77,13 +85,13 @@ extern const char *const dyn_table_class_names[];
 extern DynDescription *description_read(Oid relid);
 extern void description_write(Oid relid, const DynDescription *description);
 
-extern DynCapacity description_capacity(const DynDescription *description, ItemSpan index);
-extern void description_set_capacity(DynDescription *description, ItemSpan index,
-									 DynCapacity capacity);
-extern void description_set_billing(DynDescription *description, DynBilling billing,
-									const DynCapacity *capacity);
-extern void description_check_capacity(DynBilling billing, const DynCapacity *capacity,
-									   const ItemSpan *index);
+extern double description_now(void);
+extern DynUnits description_index_units(const DynDescription *description, ItemSpan index);
+extern void description_set_index_units(DynDescription *description, ItemSpan index,
+										const DynUnits *units);
+extern void description_set_billing(DynDescription *description, DynBilling billing);
+extern void description_check_units(DynBilling billing, const DynUnits *units,
+									const ItemSpan *index);
 extern void description_check_indexes(const DynDescription *description, List *indexes);
 extern void description_set_tag(DynDescription *description, ItemSpan key, ItemSpan value);
 extern void description_remove_tag(DynDescription *description, ItemSpan key);

@@ -6,8 +6,6 @@
  */
 #include "postgres.h"
 
-#include "lib/qunique.h"
-
 #include "ground/errors.h"
 #include "ground/fields.h"
 #include "ground/index_spec.h"
@@ -15,13 +13,27 @@
 
 #define STRINGS "a string or an array of strings"
 
+/* of an index that is to be made, or stored as an argument of the trigger */
+static void check(DynIndexSpec *spec, bool stored);
+
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
+#define INVALID "One or more parameter values were invalid: "
+
+/* What DynamoDB says of it comes behind INVALID; NULL: it says nothing of it. */
+pg_noreturn static void
+fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message),
+					errwords_if(words == NULL ? NULL : psprintf(INVALID "%s", words))));
+}
+
+/* What requests check in another way, or DynamoDB does not have. */
 pg_noreturn static void
 fail(const DynIndexSpec *spec, const char *message)
 {
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message)));
+	fail_in_words(spec, message, NULL);
 }
 
 static void
@@ -208,7 +220,7 @@ dyn_index_spec_parse_argument(const char *json)
 	if (item_type(name) == ITEM_S)
 		spec->name = item_payload(name);
 	fields_read(&reader, argument_fields, spec, root);
-	dyn_index_spec_check(spec);
+	check(spec, true);
 	return spec;
 }
 
@@ -254,12 +266,17 @@ dyn_index_spec_print(const DynIndexSpec *spec)
 
 /* Non-key attributes go with INCLUDE, each once (docs/semantics.md, I13, I17). */
 static void
-check_projection(DynIndexSpec *spec)
+check_projection(DynIndexSpec *spec, bool stored)
 {
 	if (spec->projection != DYN_PROJECT_INCLUDE && spec->nincluded > 0)
-		fail(spec, "non-key attributes go with the projection INCLUDE only");
+		fail_in_words(spec, "non-key attributes go with the projection INCLUDE only",
+					  stored ? NULL
+							 : psprintf("ProjectionType is %s, but NonKeyAttributes is specified",
+										dyn_projection_names[spec->projection]));
 	if (spec->projection == DYN_PROJECT_INCLUDE && spec->nincluded == 0)
-		fail(spec, "the projection INCLUDE needs non-key attributes");
+		fail_in_words(spec, "the projection INCLUDE needs non-key attributes",
+					  stored ? NULL
+							 : "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
 	for (int i = 0; i < spec->nincluded; i++)
 	{
 		if (spec->included[i].len == 0 || spec->included[i].len > ITEM_MAX_NAME)
@@ -268,26 +285,31 @@ check_projection(DynIndexSpec *spec)
 		if (memchr(spec->included[i].data, '\0', spec->included[i].len) != NULL)
 			fail(spec, "a non-key attribute has U+0000 in its name");
 	}
-	if (spec->nincluded == 0)
-		return;
 	qsort(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans);
-	if (qunique(spec->included, spec->nincluded, sizeof(ItemSpan), item_compare_spans) <
-		(size_t) spec->nincluded)
-		fail(spec, "a non-key attribute is named twice");
+	for (int i = 1; i < spec->nincluded; i++)
+	{
+		if (item_compare_bytes(spec->included[i - 1], spec->included[i]) == 0)
+			fail_in_words(spec, "a non-key attribute is named twice",
+						  stored ? NULL
+								 : psprintf("Duplicate element in NonKeyAttributes: %s",
+											item_quoted(spec->included[i])));
+	}
 }
 
-/* What can be wrong with an index by itself.  Puts the included attributes in order. */
-void
-dyn_index_spec_check(const DynIndexSpec *given)
+/* Puts the included attributes in order. */
+static void
+check(DynIndexSpec *spec, bool stored)
 {
-	DynIndexSpec *spec = (DynIndexSpec *) given;
 	ItemSpan attributes[DYN_MAX_INDEX_KEYS];
 
 	dyn_check_name("index", spec->name);
 	if (spec->npartition == 0)
 		fail(spec, "it has no partition key");
 	if (spec->local && spec->nkeys != 2)
-		fail(spec, "a local index has one sort key");
+		fail_in_words(spec, "a local index has one sort key",
+					  stored ? NULL
+							 : psprintf("Index KeySchema does not have a range key for index: %s",
+										item_quoted(spec->name)));
 	for (int i = 0; i < spec->nkeys; i++)
 	{
 		ItemType type;
@@ -300,7 +322,14 @@ dyn_index_spec_check(const DynIndexSpec *given)
 									item_quoted(attributes[i])));
 		}
 	}
-	check_projection(spec);
+	check_projection(spec, stored);
+}
+
+/* What can be wrong with a new index by itself.  Puts the included attributes in order. */
+void
+dyn_index_spec_check(const DynIndexSpec *given)
+{
+	check((DynIndexSpec *) given, false);
 }
 
 static bool

@@ -7,17 +7,21 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "nodes/pg_list.h"
 
 #include "ground/errors.h"
-#include "ground/name.h"
 #include "request/definitions.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 #define INVALID "One or more parameter values were invalid: "
 
+#define MAX_ATTRIBUTE 255 /* characters of the name of an attribute that an index has */
+
 static const char *const key_types[] = {"HASH", "RANGE", NULL};
 static const char *const attribute_types[] = {"S", "N", "B", NULL};
+static const char *const encryption_types[] = {"AES256", "KMS", NULL};
+#define TYPE_AES256 0
 
 /*
  * Read
@@ -29,8 +33,8 @@ request_read_attributes(JsonReader *reader, void *list)
 {
 	static const RequestMember members[] = {
 		{"AttributeName", MEMBER_STRING, offsetof(AttributeDefinition, name), true},
-		{"AttributeType", MEMBER_CHOICE, offsetof(AttributeDefinition, type), true,
-		 attribute_types}};
+		{"AttributeType", MEMBER_CHOICE, offsetof(AttributeDefinition, type), true, attribute_types,
+		 .set = "B, N, S"}};
 
 	for (json_read_array(reader); json_read_element(reader);)
 	{
@@ -41,9 +45,9 @@ request_read_attributes(JsonReader *reader, void *list)
 	}
 }
 
-/* Read KeySchema: append a KeyElement for each element to a List *. */
-void
-request_read_key_schema(JsonReader *reader, void *list)
+/* KeySchema, of max elements at most; 0: no limit. */
+static void
+read_key_schema(JsonReader *reader, List **list, int max)
 {
 	static const RequestMember members[] = {
 		{"AttributeName", MEMBER_STRING, offsetof(KeyElement, attribute), true},
@@ -54,19 +58,77 @@ request_read_key_schema(JsonReader *reader, void *list)
 		KeyElement *key = palloc0(sizeof(KeyElement));
 
 		request_read_members(reader, members, lengthof(members), key);
-		*(List **) list = lappend(*(List **) list, key);
+		*list = lappend(*list, key);
 	}
+	if (*list == NIL || (max > 0 && list_length(*list) > max))
+		request_check_length(
+			reader, list_length(*list), 1, max,
+			request_list_text(*list, "KeySchemaElement", members, lengthof(members)));
+}
+
+/* Read KeySchema of a table: append a KeyElement for each element to a List *. */
+void
+request_read_key_schema(JsonReader *reader, void *list)
+{
+	read_key_schema(reader, list, DYN_MAX_KEYS);
+}
+
+/* An index may have more; what is wrong with them is told by other words. */
+static void
+read_index_key_schema(JsonReader *reader, void *list)
+{
+	read_key_schema(reader, list, 0);
 }
 
 /* Read ProvisionedThroughput into a Throughput. */
 void
-request_read_throughput(JsonReader *reader, void *throughput)
+request_read_provisioned(JsonReader *reader, void *throughput)
 {
 	static const RequestMember members[] = {
-		{"ReadCapacityUnits", MEMBER_LONG, offsetof(Throughput, read), true, .min = 1},
-		{"WriteCapacityUnits", MEMBER_LONG, offsetof(Throughput, write), true, .min = 1}};
+		{"WriteCapacityUnits", MEMBER_LONG, offsetof(Throughput, write), true, .min = 1},
+		{"ReadCapacityUnits", MEMBER_LONG, offsetof(Throughput, read), true, .min = 1}};
 
 	request_read_members(reader, members, lengthof(members), throughput);
+}
+
+/* Read OnDemandThroughput into a Throughput. */
+void
+request_read_on_demand(JsonReader *reader, void *throughput)
+{
+	static const RequestMember members[] = {
+		{"MaxReadRequestUnits", MEMBER_LONG, offsetof(Throughput, read)},
+		{"MaxWriteRequestUnits", MEMBER_LONG, offsetof(Throughput, write)}};
+
+	request_read_members(reader, members, lengthof(members), throughput);
+}
+
+/* Read WarmThroughput into a Throughput. */
+void
+request_read_warm(JsonReader *reader, void *throughput)
+{
+	static const RequestMember members[] = {
+		{"ReadUnitsPerSecond", MEMBER_LONG, offsetof(Throughput, read)},
+		{"WriteUnitsPerSecond", MEMBER_LONG, offsetof(Throughput, write)}};
+
+	request_read_members(reader, members, lengthof(members), throughput);
+}
+
+/* Names of attributes. */
+static void
+read_included(JsonReader *reader, void *list)
+{
+	List **names = list;
+
+	for (json_read_array(reader); json_read_element(reader);)
+	{
+		ItemSpan *name = palloc(sizeof(ItemSpan));
+
+		*name = json_read_string(reader);
+		request_check_length(reader, pg_mbstrlen_with_len(name->data, (int) name->len), 1,
+							 MAX_ATTRIBUTE, item_quoted(*name));
+		*names = lappend(*names, name);
+	}
+	request_check_length(reader, list_length(*names), 1, 0, "[]");
 }
 
 static void
@@ -74,50 +136,62 @@ read_projection(JsonReader *reader, void *to)
 {
 	static const RequestMember members[] = {
 		{"ProjectionType", MEMBER_CHOICE, offsetof(IndexDefinition, projection.type), false,
-		 dyn_projection_names},
-		{"NonKeyAttributes", MEMBER_STRINGS, offsetof(IndexDefinition, projection.included)}};
+		 dyn_projection_names, .set = "ALL, INCLUDE, KEYS_ONLY"},
+		{"NonKeyAttributes", MEMBER_CUSTOM, offsetof(IndexDefinition, projection.included), false,
+		 NULL, read_included}};
 
 	/* the member's offset is 0: all of the definition is ours */
 	request_read_members(reader, members, lengthof(members), to);
 }
 
-/* ProvisionedThroughput comes last: local indexes have none. */
-static const RequestMember index_members[] = {
-	{"IndexName", MEMBER_STRING, offsetof(IndexDefinition, name), true},
-	{"KeySchema", MEMBER_CUSTOM, offsetof(IndexDefinition, keys), true, NULL,
-	 request_read_key_schema},
-	{"Projection", MEMBER_CUSTOM, 0, true, NULL, read_projection},
-	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexDefinition, throughput), false, NULL,
-	 request_read_throughput}};
+#define INDEX_MEMBERS \
+	{"IndexName", MEMBER_STRING, offsetof(IndexDefinition, name), true, \
+	 .name_of = NAME_NEW_INDEX}, \
+		{"KeySchema", MEMBER_CUSTOM, offsetof(IndexDefinition, keys), \
+		 true,        NULL,          read_index_key_schema}, \
+	{ \
+		"Projection", MEMBER_CUSTOM, 0, true, NULL, read_projection \
+	}
 
-static void
-read_index(JsonReader *reader, IndexDefinition *definition, bool local)
+static const RequestMember local_members[] = {INDEX_MEMBERS};
+
+static const RequestMember global_members[] = {
+	INDEX_MEMBERS,
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexDefinition, throughputs.provisioned),
+	 false, NULL, request_read_provisioned},
+	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(IndexDefinition, throughputs.maximum), false,
+	 NULL, request_read_on_demand},
+	{"WarmThroughput", MEMBER_CUSTOM, offsetof(IndexDefinition, throughputs.warm), false, NULL,
+	 request_read_warm}};
+
+static IndexDefinition *
+read_index(JsonReader *reader, bool local)
 {
+	IndexDefinition *definition = palloc0(sizeof(IndexDefinition));
+
 	definition->projection.type = -1;
-	request_read_members(reader, index_members, lengthof(index_members) - local, definition);
+	request_read_members(reader, local ? local_members : global_members,
+						 local ? lengthof(local_members) : lengthof(global_members), definition);
+	return definition;
 }
 
 /* Read the definition of one global index; an IndexDefinition * is set to it, newly allocated. */
 void
 request_read_global_index(JsonReader *reader, void *definition)
 {
-	*(IndexDefinition **) definition = palloc0(sizeof(IndexDefinition));
-	read_index(reader, *(IndexDefinition **) definition, false);
+	*(IndexDefinition **) definition = read_index(reader, false);
 }
 
 static void
 read_indexes(JsonReader *reader, List **list, bool local)
 {
 	for (json_read_array(reader); json_read_element(reader);)
-	{
-		IndexDefinition *definition = palloc0(sizeof(IndexDefinition));
-
-		read_index(reader, definition, local);
-		*list = lappend(*list, definition);
-	}
+		*list = lappend(*list, read_index(reader, local));
 	if (*list == NIL)
-		dyn_error(ERRCODE_DYN_VALIDATION, INVALID "List of %sSecondaryIndexes is empty",
-				  local ? "Local" : "Global");
+		request_refuse(reader,
+					   local ? INVALID "List of LocalSecondaryIndexes is empty"
+							 : INVALID "List of GlobalSecondaryIndexes is empty",
+					   "the list of indexes is empty");
 }
 
 /*
@@ -132,7 +206,7 @@ request_read_global_indexes(JsonReader *reader, void *list)
 
 /*
  * Read LocalSecondaryIndexes: append an IndexDefinition for each element to a List *.  An empty
- * array, or an element with ProvisionedThroughput, is ERRCODE_DYN_VALIDATION.
+ * array is ERRCODE_DYN_VALIDATION.
  */
 void
 request_read_local_indexes(JsonReader *reader, void *list)
@@ -140,10 +214,7 @@ request_read_local_indexes(JsonReader *reader, void *list)
 	read_indexes(reader, list, true);
 }
 
-/*
- * Read StreamSpecification into a StreamSpecification.  Raises ERRCODE_DYN_VALIDATION if the stream
- * is enabled without StreamViewType, or if StreamViewType is given and the stream is not enabled.
- */
+/* Read StreamSpecification into a StreamSpecification. */
 void
 request_read_stream(JsonReader *reader, void *specification)
 {
@@ -151,42 +222,74 @@ request_read_stream(JsonReader *reader, void *specification)
 		{"StreamEnabled", MEMBER_BOOL, offsetof(StreamSpecification, enabled), true},
 		{"StreamViewType", MEMBER_CHOICE, offsetof(StreamSpecification, view), false,
 		 dyn_stream_view_names}};
-	StreamSpecification *to = specification;
 
-	*to = (StreamSpecification){.given = true, .view = -1};
-	request_read_members(reader, members, lengthof(members), to);
-	if (to->enabled && to->view < 0)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "If stream is being enabled then UpdateViewType is required");
-	if (!to->enabled && to->view >= 0)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "If stream is being disabled, then UpdateViewType must not be specified");
+	*(StreamSpecification *) specification = (StreamSpecification){.given = true, .view = -1};
+	request_read_members(reader, members, lengthof(members), specification);
 }
 
 /*
- * Read SSESpecification, and raise ERRCODE_DYN_VALIDATION if it enables encryption, or names a type
- * or a key: encryption is not supported.  Nothing is stored.
+ * Raises ERRCODE_DYN_VALIDATION if a stream is enabled without StreamViewType, or if that is given
+ * and the stream is not enabled.
  */
 void
-request_read_encryption(JsonReader *reader, void *unused)
+request_check_stream(const StreamSpecification *stream, bool create)
 {
-	typedef struct Encryption
+	if (!stream->given || stream->enabled == (stream->view >= 0))
+		return;
+	if (create)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "Table is being created with a stream %s, UpdateViewType %s",
+				  stream->enabled ? "enabled" : "disabled",
+				  stream->enabled ? "is required" : "should not be specified");
+	dyn_error(ERRCODE_DYN_VALIDATION, INVALID "If stream is being %s UpdateViewType %s",
+			  stream->enabled ? "enabled then" : "disabled, then",
+			  stream->enabled ? "is required" : "must not be specified");
+}
+
+/* Read TableClass into a DynTableClass. */
+void
+request_read_table_class(JsonReader *reader, void *class)
+{
+	ItemSpan name = json_read_string(reader);
+
+	for (int i = DYN_CLASS_STANDARD; dyn_table_class_names[i] != NULL; i++)
 	{
-		bool enabled;
-		ItemSpan type;
-		ItemSpan key;
-	} Encryption;
+		if (!item_span_is(name, dyn_table_class_names[i]))
+			continue;
+		*(DynTableClass *) class = (DynTableClass) i;
+		return;
+	}
+	request_refuse(reader,
+				   "Invalid table-class parameter provided. Please try again with a valid "
+				   "table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].",
+				   "unknown table class \"%s\"", item_quoted(name));
+}
+
+/* Read SSESpecification into an Encryption. */
+void
+request_read_encryption(JsonReader *reader, void *encryption)
+{
 	static const RequestMember members[] = {
 		{"Enabled", MEMBER_BOOL, offsetof(Encryption, enabled)},
-		{"SSEType", MEMBER_STRING, offsetof(Encryption, type)},
-		{"KMSMasterKeyId", MEMBER_STRING, offsetof(Encryption, key)}};
-	Encryption encryption = {0};
+		{"SSEType", MEMBER_CHOICE, offsetof(Encryption, type), false, encryption_types},
+		{"KMSMasterKeyId", MEMBER_REFUSED,
+		 .hint = "tables have no keys of their own, encrypt the storage of the database"}};
 
-	request_read_members(reader, members, lengthof(members), &encryption);
-	if (encryption.enabled || encryption.type.len > 0 || encryption.key.len > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("encryption of tables is not supported"),
-				 errhint("Leave SSESpecification out, and encrypt the storage of the database.")));
+	*(Encryption *) encryption = (Encryption){.given = true, .type = -1};
+	request_read_members(reader, members, lengthof(members), encryption);
+}
+
+/* Raises ERRCODE_DYN_VALIDATION if SSEType does not go with Enabled, or is not supported. */
+void
+request_check_encryption(const Encryption *encryption)
+{
+	if (!encryption->given || encryption->type < 0)
+		return;
+	if (!encryption->enabled)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "SSEType can not be specified if Enabled is false");
+	if (encryption->type == TYPE_AES256)
+		dyn_error(ERRCODE_DYN_VALIDATION, INVALID "SSEType AES256 is not supported");
 }
 
 /*
@@ -213,31 +316,68 @@ names_of(List *attributes, bool only_used)
 	return psprintf("[%s]", names.data);
 }
 
-/* "name TYPE" of a key attribute. */
-static ItemSpan
-key_spec(ItemSpan name, List *attributes)
+static AttributeDefinition *
+find_attribute(ItemSpan name, List *attributes)
 {
 	ListCell *cell;
 
 	foreach (cell, attributes)
 	{
 		AttributeDefinition *attribute = lfirst(cell);
-		char *spec;
 
-		if (item_compare_bytes(attribute->name, name) != 0)
-			continue;
-		attribute->used = true;
-		spec = palloc(name.len + 2);
-		memcpy(spec, name.data, name.len);
-		spec[name.len] = ' ';
-		spec[name.len + 1] = *attribute_types[attribute->type];
-		return (ItemSpan){spec, name.len + 2};
+		if (item_compare_bytes(attribute->name, name) == 0)
+			return attribute;
 	}
-	dyn_error(ERRCODE_DYN_VALIDATION,
-			  INVALID
-			  "Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], "
-			  "AttributeDefinitions: %s",
-			  item_quoted(name), names_of(attributes, false));
+	return NULL;
+}
+
+/* "name TYPE" of a key attribute, which is defined. */
+static ItemSpan
+key_spec(ItemSpan name, List *attributes)
+{
+	AttributeDefinition *attribute = find_attribute(name, attributes);
+	char *spec = palloc(name.len + 2);
+
+	attribute->used = true;
+	memcpy(spec, name.data, name.len);
+	spec[name.len] = ' ';
+	spec[name.len + 1] = *attribute_types[attribute->type];
+	return (ItemSpan){spec, name.len + 2};
+}
+
+/* As "[a, b]". */
+static char *
+names_of_keys(List *keys)
+{
+	StringInfoData names;
+	ListCell *cell;
+
+	initStringInfo(&names);
+	foreach (cell, keys)
+	{
+		appendStringInfoString(&names, names.len > 0 ? ", " : "");
+		item_quote(&names, ((KeyElement *) lfirst(cell))->attribute);
+	}
+	return psprintf("[%s]", names.data);
+}
+
+/* DynamoDB says less of a table with fewer definitions than keys. */
+static void
+check_defined(List *keys, List *attributes, bool of_table)
+{
+	ListCell *cell;
+
+	if (of_table && list_length(keys) > list_length(attributes))
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Invalid KeySchema: Some index key attribute have no definition");
+	foreach (cell, keys)
+	{
+		if (find_attribute(((KeyElement *) lfirst(cell))->attribute, attributes) == NULL)
+			dyn_error(ERRCODE_DYN_VALIDATION,
+					  INVALID "Some index key attributes are not defined in AttributeDefinitions. "
+							  "Keys: %s, AttributeDefinitions: %s",
+					  names_of_keys(keys), names_of(attributes, false));
+	}
 }
 
 /* The attribute of an existing key may be defined again, with the same type. */
@@ -273,8 +413,7 @@ check_distinct(List *attributes)
 			const AttributeDefinition *b = list_nth(attributes, j);
 
 			if (item_compare_bytes(a->name, b->name) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION,
-						  INVALID "Duplicate AttributeName in AttributeDefinitions: %s",
+				dyn_error(ERRCODE_DYN_VALIDATION, "Attribute Name is duplicated: %s",
 						  item_quoted(a->name));
 		}
 	}
@@ -302,6 +441,25 @@ request_check_used(List *attributes)
  * Keys
  */
 
+static void
+check_names(List *keys)
+{
+	for (int i = 0; i < list_length(keys); i++)
+	{
+		for (int j = 0; j < i; j++)
+		{
+			if (item_compare_bytes(((KeyElement *) list_nth(keys, i))->attribute,
+								   ((KeyElement *) list_nth(keys, j))->attribute) != 0)
+				continue;
+			dyn_error(ERRCODE_DYN_VALIDATION,
+					  list_length(keys) == 2
+						  ? "Both the Hash Key and the Range Key element in the KeySchema have the "
+							"same name"
+						  : "The KeySchema contains multiple key attributes with the same name");
+		}
+	}
+}
+
 /* HASH elements come first; returns their number. */
 static int
 count_hash(List *keys)
@@ -317,8 +475,8 @@ count_hash(List *keys)
 	{
 		if (!((KeyElement *) list_nth(keys, i))->range)
 			dyn_error(ERRCODE_DYN_VALIDATION,
-					  "Invalid KeySchema: KeySchemaElements of type HASH come before those of type "
-					  "RANGE");
+					  INVALID "All HASH key attributes must precede RANGE key attributes in the "
+							  "KeySchema");
 	}
 	return n;
 }
@@ -327,12 +485,10 @@ count_hash(List *keys)
 void
 request_set_keys(DynShape *shape, List *keys, List *attributes)
 {
-	if (count_hash(keys) > 1 || list_length(keys) > DYN_MAX_KEYS)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  list_length(keys) > DYN_MAX_KEYS
-					  ? "1 validation error detected: Value at 'keySchema' failed to satisfy "
-						"constraint: Member must have length less than or equal to 2"
-					  : SECOND_NOT_RANGE);
+	check_defined(keys, attributes, true);
+	check_names(keys);
+	if (count_hash(keys) > 1)
+		dyn_error(ERRCODE_DYN_VALIDATION, SECOND_NOT_RANGE);
 	shape->nkeys = list_length(keys);
 	for (int i = 0; i < shape->nkeys; i++)
 		shape->keys[i] = key_spec(((KeyElement *) list_nth(keys, i))->attribute, attributes);
@@ -360,12 +516,18 @@ check_local_hash(const IndexDefinition *definition, const DynIndexSpec *spec, co
 static void
 set_index_keys(DynIndexSpec *spec, const IndexDefinition *definition, List *attributes)
 {
+	if (attributes == NIL)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "AttributeDefinitions is not specified for index: %s",
+				  item_quoted(definition->name));
+	check_defined(definition->keys, attributes, false);
+	check_names(definition->keys);
 	spec->npartition = count_hash(definition->keys);
 	spec->nkeys = list_length(definition->keys);
 	if (spec->npartition > DYN_MAX_KEY_PART || spec->nkeys - spec->npartition > DYN_MAX_KEY_PART)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "Invalid KeySchema: an index has at most %d KeySchemaElements of a type: %s",
-				  DYN_MAX_KEY_PART, item_quoted(definition->name));
+				  INVALID "The KeySchema exceeds the maximum allowed number of %s key attributes",
+				  spec->npartition > DYN_MAX_KEY_PART ? "HASH" : "RANGE");
 	for (int i = 0; i < spec->nkeys; i++)
 		spec->keys[i] =
 			key_spec(((KeyElement *) list_nth(definition->keys, i))->attribute, attributes);
@@ -391,12 +553,10 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 				   DynDescription *description, List *attributes)
 {
 	DynIndexSpec *spec = palloc0(sizeof(DynIndexSpec));
-	DynCapacity capacity = request_capacity(&definition->throughput);
+	DynUnits units = {{0}};
 
 	spec->name = definition->name;
 	spec->local = local;
-	/* messages have its name */
-	dyn_check_request_name("index", spec->name);
 	set_index_keys(spec, definition, attributes);
 	set_projection(spec, definition);
 	if (local)
@@ -404,14 +564,64 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	dyn_index_spec_check(spec);
 	if (local)
 		return spec;
-	description_check_capacity(description->billing, &capacity, &spec->name);
-	description_set_capacity(description, spec->name, capacity);
+	request_set_units(&units, &definition->throughputs, &spec->name);
+	if (description->billing == DYN_PROVISIONED && !definition->throughputs.provisioned.read.given)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "ProvisionedThroughput %s specified for index: %s",
+				  OidIsValid(shape->relid) ? "must be" : "is not", item_quoted(spec->name));
+	description_check_units(description->billing, &units, &spec->name);
+	description_set_index_units(description, spec->name, &units);
 	return spec;
 }
 
-/* Returns the capacity that a ProvisionedThroughput asks for; zero units if it is not given. */
-DynCapacity
-request_capacity(const Throughput *throughput)
+/*
+ * Throughputs
+ */
+
+/* Whether anything is given. */
+bool
+request_has_units(const Throughputs *given)
 {
-	return (DynCapacity){throughput->read.value, throughput->write.value};
+	return given->provisioned.read.given || given->maximum.read.given ||
+		   given->maximum.write.given || given->warm.read.given || given->warm.write.given;
+}
+
+/* -1 removes a maximum. */
+static void
+set_maximum(int64 *units, const RequestInteger *given, const char *member, const ItemSpan *index)
+{
+	if (!given->given)
+		return;
+	if (given->value < 1 && given->value != -1)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "Requested %s for OnDemandThroughput for %s is outside of valid range",
+				  member, index == NULL ? "table" : psprintf("index : %s", item_quoted(*index)));
+	*units = Max(given->value, 0);
+}
+
+static void
+set_warm(int64 *units, const RequestInteger *given, const char *member)
+{
+	if (!given->given)
+		return;
+	if (given->value < 1)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("%s of WarmThroughput must be at least 1", member)));
+	*units = given->value;
+}
+
+/*
+ * Set the units that are given; the others stay as they are.  index is the name of the index whose
+ * units they are, or NULL.  A number out of range is ERRCODE_DYN_VALIDATION.
+ */
+void
+request_set_units(DynUnits *units, const Throughputs *given, const ItemSpan *index)
+{
+	if (given->provisioned.read.given)
+		units->provisioned =
+			(DynCapacity){given->provisioned.read.value, given->provisioned.write.value};
+	set_maximum(&units->maximum.read, &given->maximum.read, "MaxReadRequestUnits", index);
+	set_maximum(&units->maximum.write, &given->maximum.write, "MaxWriteRequestUnits", index);
+	set_warm(&units->warm.read, &given->warm.read, "ReadUnitsPerSecond");
+	set_warm(&units->warm.write, &given->warm.write, "WriteUnitsPerSecond");
 }

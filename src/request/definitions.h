@@ -24,12 +24,28 @@ typedef struct AttributeDefinition
 	bool used;
 } AttributeDefinition;
 
-/* ProvisionedThroughput */
+/* What is given of ProvisionedThroughput, OnDemandThroughput or WarmThroughput. */
 typedef struct Throughput
 {
 	RequestInteger read;
 	RequestInteger write;
 } Throughput;
+
+/* All three, of a table or an index. */
+typedef struct Throughputs
+{
+	Throughput provisioned;
+	Throughput maximum;
+	Throughput warm;
+} Throughputs;
+
+/* SSESpecification */
+typedef struct Encryption
+{
+	bool given;
+	bool enabled;
+	int type; /* SSEType; -1: none */
+} Encryption;
 
 /* An element of GlobalSecondaryIndexes or LocalSecondaryIndexes. */
 typedef struct IndexDefinition
@@ -41,7 +57,7 @@ typedef struct IndexDefinition
 		int type; /* -1: not given */
 		List *included; /* of ItemSpan */
 	} projection;
-	Throughput throughput;
+	Throughputs throughputs;
 } IndexDefinition;
 
 /* StreamSpecification */
@@ -55,12 +71,18 @@ typedef struct StreamSpecification
 /* Of MEMBER_CUSTOM. */
 extern void request_read_attributes(JsonReader *reader, void *list);
 extern void request_read_key_schema(JsonReader *reader, void *list);
-extern void request_read_throughput(JsonReader *reader, void *throughput);
+extern void request_read_provisioned(JsonReader *reader, void *throughput);
+extern void request_read_on_demand(JsonReader *reader, void *throughput);
+extern void request_read_warm(JsonReader *reader, void *throughput);
 extern void request_read_global_index(JsonReader *reader, void *definition);
 extern void request_read_global_indexes(JsonReader *reader, void *list);
 extern void request_read_local_indexes(JsonReader *reader, void *list);
 extern void request_read_stream(JsonReader *reader, void *specification);
-extern void request_read_encryption(JsonReader *reader, void *unused);
+extern void request_read_table_class(JsonReader *reader, void *class);
+extern void request_read_encryption(JsonReader *reader, void *encryption);
+
+extern void request_check_stream(const StreamSpecification *stream, bool create);
+extern void request_check_encryption(const Encryption *encryption);
 
 extern void request_set_keys(DynShape *shape, List *keys, List *attributes);
 extern DynIndexSpec *request_index_spec(const IndexDefinition *definition, bool local,
@@ -68,6 +90,7 @@ extern DynIndexSpec *request_index_spec(const IndexDefinition *definition, bool 
 										List *attributes);
 extern void request_use_attribute(ItemSpan spec, List *attributes);
 extern void request_check_used(List *attributes);
-extern DynCapacity request_capacity(const Throughput *throughput);
+extern bool request_has_units(const Throughputs *given);
+extern void request_set_units(DynUnits *units, const Throughputs *given, const ItemSpan *index);
 
 #endif

@@ -580,7 +580,7 @@ ItemSpan
 request_read_table_name(JsonReader *reader)
 {
 	static const RequestMember members[] = {
-		{"TableName", MEMBER_STRING, 0, true, .name_of = NAME_TABLE}};
+		{"TableName", MEMBER_STRING, 0, true, .name_of = NAME_TABLE, .missing = REQUIRED_TABLE}};
 	ItemSpan name;
 
 	request_read(reader, members, lengthof(members), &name, NULL);

@@ -84,6 +84,9 @@ typedef struct RequestMember
 	const char *hint; /* of MEMBER_REFUSED, or NULL */
 } RequestMember;
 
+/* What is said where operations on tables lack the name. */
+#define REQUIRED_TABLE "The parameter 'TableName' is required but was not present in the request"
+
 /* Looks at what was read, where members belong together. */
 typedef void (*RequestCheck)(void *read);
 

@@ -38,6 +38,7 @@ static const struct
 	{"TransactGetItems", request_transact_get_items},
 	{"TransactWriteItems", request_transact_write_items},
 	{"UntagResource", request_untag_resource},
+	{"UpdateContinuousBackups", request_update_continuous_backups},
 	{"UpdateItem", request_update_item},
 	{"UpdateTable", request_update_table},
 	{"UpdateTimeToLive", request_update_time_to_live},

@@ -14,7 +14,8 @@
  *		legacy.c		legacy parameters: what they may be, and what goes together
  *		capacity.c		ConsumedCapacity: the arithmetic of units
  *		meter.c			ConsumedCapacity and ItemCollectionMetrics of several items
- *		tables.c		CreateTable, DescribeTable, DeleteTable, DescribeContinuousBackups
+ *		tables.c		CreateTable, DescribeTable, DeleteTable
+ *		backups.c		DescribeContinuousBackups, UpdateContinuousBackups
  *		table_update.c	UpdateTable
  *		table_list.c	ListTables
  *		definitions.c	what they define: KeySchema, AttributeDefinitions, Projection and so on
@@ -69,15 +70,18 @@ extern void request_scan(JsonReader *reader, JsonWriter *response);
 extern void request_create_table(JsonReader *reader, JsonWriter *response);
 extern void request_describe_table(JsonReader *reader, JsonWriter *response);
 extern void request_delete_table(JsonReader *reader, JsonWriter *response);
+
+/* backups.c */
 extern void request_describe_continuous_backups(JsonReader *reader, JsonWriter *response);
+extern void request_update_continuous_backups(JsonReader *reader, JsonWriter *response);
 
 /* table_list.c, table_update.c */
-extern void request_check_limit(int64 limit, int max);
 extern void request_list_tables(JsonReader *reader, JsonWriter *response);
 extern void request_update_table(JsonReader *reader, JsonWriter *response);
 
 /* tags.c */
 extern void request_read_tags(JsonReader *reader, void *list);
+extern void request_check_tags(const List *tags);
 extern void request_tag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_untag_resource(JsonReader *reader, JsonWriter *response);
 extern void request_list_tags_of_resource(JsonReader *reader, JsonWriter *response);

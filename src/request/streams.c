@@ -24,10 +24,7 @@
 static int64
 get_limit(const RequestInteger *limit, int max)
 {
-	if (!limit->given)
-		return max;
-	request_check_limit(limit->value, max);
-	return limit->value;
+	return limit->given ? limit->value : max;
 }
 
 /* What all descriptions of a stream begin with. */
@@ -84,13 +81,16 @@ append_streams(JsonWriter *response, const ListStreams *list, ItemSpan table,
 	return true;
 }
 
+/* A table that does not exist has no streams. */
 static bool
 append_one_table(JsonWriter *response, const ListStreams *list, int64 *room, char **last)
 {
 	DynTable *table;
-	Relation rel = resource_open(list->table, &table);
+	Relation rel = dyn_table_find(list->table, AccessShareLock, &table);
 	bool complete;
 
+	if (rel == NULL)
+		return true;
 	stream_check_reader(rel);
 	complete =
 		append_streams(response, list, dyn_table_name(list->table), &table->settings, room, last);
@@ -152,8 +152,8 @@ void
 request_list_streams(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"TableName", MEMBER_STRING, offsetof(ListStreams, table)},
-		{"Limit", MEMBER_INTEGER, offsetof(ListStreams, limit)},
+		{"TableName", MEMBER_STRING, offsetof(ListStreams, table), .name_of = NAME_TABLE},
+		{"Limit", MEMBER_INTEGER, offsetof(ListStreams, limit), .min = 1, .max = MAX_LISTED},
 		{"ExclusiveStartStreamArn", MEMBER_STRING, offsetof(ListStreams, after)}};
 	ListStreams list = {{0}};
 	char *last = NULL;
@@ -187,43 +187,36 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
  */
 
 pg_noreturn static void
-fail_not_found(const char *what, ItemSpan name)
+fail_not_found(ItemSpan arn)
 {
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "%s: %.*s not found", what, (int) name.len,
-			  name.data);
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+			  "Requested resource not found: Stream: %.*s not found", (int) arn.len, arn.data);
 }
 
-/* By its ARN; the table is open under the lock of a reader. */
+/* By its ARN, whose label may be any text; the table is open under the lock of a reader. */
 static Relation
 open_stream(ItemSpan arn, DynTable **table, StreamTarget *target)
 {
 	const DynStream *stream = NULL;
 	ItemSpan name;
+	ItemSpan text;
 	int64 label;
 	Relation rel;
 
-	if (!request_parse_stream_arn(arn, &name, &label))
+	if (!dyn_parse_stream_arn(arn, &name, &text))
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "Invalid StreamArn: Invalid ResourceArn provided as input %s", item_quoted(arn));
+	if (!stream_label_parse(text, &label))
+		fail_not_found(arn);
 	rel = dyn_table_find(name, AccessShareLock, table);
 	if (rel == NULL)
-		fail_not_found("Stream", arn);
+		fail_not_found(arn);
 	stream_check_reader(rel);
 	stream = stream_find(&(*table)->settings, label);
 	if (stream == NULL)
-		fail_not_found("Stream", arn);
+		fail_not_found(arn);
 	stream_set_target(target, *table, stream, name);
 	return rel;
-}
-
-static int
-find_shard(const StreamTarget *target, ItemSpan id)
-{
-	int shard = request_parse_shard_id(id, &target->stream);
-
-	if (shard < 0)
-		fail_not_found("Shard", id);
-	return shard;
 }
 
 typedef struct DescribeStream
@@ -231,7 +224,28 @@ typedef struct DescribeStream
 	ItemSpan stream;
 	RequestInteger limit;
 	ItemSpan after; /* a shard */
+	ItemSpan parent; /* whose children are wanted; without data: all shards are */
 } DescribeStream;
+
+static const char *const filter_types[] = {"CHILD_SHARDS", NULL};
+
+static void
+read_filter(JsonReader *reader, void *to)
+{
+	typedef struct Filter
+	{
+		int type;
+		ItemSpan shard;
+	} Filter;
+	static const RequestMember members[] = {
+		{"Type", MEMBER_CHOICE, offsetof(Filter, type), false, filter_types},
+		{"ShardId", MEMBER_STRING, offsetof(Filter, shard)}};
+	Filter filter = {-1};
+
+	request_read_members(reader, members, lengthof(members), &filter);
+	if (filter.type >= 0)
+		*(ItemSpan *) to = filter.shard.data != NULL ? filter.shard : (ItemSpan){"", 0};
+}
 
 static void
 append_sequence(JsonWriter *response, const char *name, StreamPlace place)
@@ -241,12 +255,26 @@ append_sequence(JsonWriter *response, const char *name, StreamPlace place)
 	json_write_string(response, name, (stream_sequence_print(place, text)));
 }
 
+/* Behind a shard that does not exist there are none; nor has any shard children. */
+static int
+first_shard(const DescribeStream *describe, const StreamTarget *target)
+{
+	int after;
+
+	if (describe->parent.data != NULL)
+		return target->stream.shards;
+	if (describe->after.data == NULL)
+		return 0;
+	after = request_parse_shard_id(describe->after, &target->stream);
+	return after < 0 ? target->stream.shards : after + 1;
+}
+
 /* Records are numbered across shards, so all shards begin and end alike. */
 static void
 append_shards(JsonWriter *response, const DescribeStream *describe, const StreamTarget *target)
 {
 	int64 room = get_limit(&describe->limit, MAX_LISTED);
-	int shard = describe->after.data != NULL ? find_shard(target, describe->after) + 1 : 0;
+	int shard = first_shard(describe, target);
 	StreamPlace first;
 	StreamPlace last;
 	bool ended;
@@ -308,8 +336,9 @@ request_describe_stream(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"StreamArn", MEMBER_STRING, offsetof(DescribeStream, stream), true},
-		{"Limit", MEMBER_INTEGER, offsetof(DescribeStream, limit)},
-		{"ExclusiveStartShardId", MEMBER_STRING, offsetof(DescribeStream, after)}};
+		{"Limit", MEMBER_INTEGER, offsetof(DescribeStream, limit), .min = 1, .max = MAX_LISTED},
+		{"ExclusiveStartShardId", MEMBER_STRING, offsetof(DescribeStream, after)},
+		{"ShardFilter", MEMBER_CUSTOM, offsetof(DescribeStream, parent), false, NULL, read_filter}};
 	DescribeStream describe = {{0}};
 	StreamTarget target;
 	DynTable *table;
@@ -385,7 +414,10 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 	iterator.position = get_position(&get);
 	iterator.stream = get.stream;
 	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
-	iterator.shard = find_shard(&target, get.shard);
+	iterator.shard = request_parse_shard_id(get.shard, &target.stream);
+	if (iterator.shard < 0)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: Shard does not exist");
 	iterator.issued = request_now();
 	json_write_begin(response, NULL);
 	json_write_string(response, "ShardIterator", request_print_iterator(&iterator));
@@ -432,7 +464,7 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
 		{"ShardIterator", MEMBER_STRING, offsetof(GetRecords, iterator), true},
-		{"Limit", MEMBER_INTEGER, offsetof(GetRecords, limit)}};
+		{"Limit", MEMBER_INTEGER, offsetof(GetRecords, limit), .min = 1, .max = MAX_RECORDS}};
 	GetRecords get = {{0}};
 	StreamRead read = {.max_bytes = MAX_PAGE_BYTES};
 	ShardIterator iterator;

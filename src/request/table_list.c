@@ -62,17 +62,6 @@ find_names(ItemSpan **names)
 	return n;
 }
 
-/* Raise ERRCODE_DYN_VALIDATION unless limit is between 1 and max. */
-void
-request_check_limit(int64 limit, int max)
-{
-	if (limit < 1 || limit > max)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "1 validation error detected: Value '" INT64_FORMAT "' at 'limit' failed to "
-				  "satisfy constraint: Member must have value between 1 and %d",
-				  limit, max);
-}
-
 static void
 append_page(JsonWriter *response, const ListTables *list, const ItemSpan *names, int n)
 {
@@ -103,15 +92,13 @@ void
 request_list_tables(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"Limit", MEMBER_INTEGER, offsetof(ListTables, limit)},
+		{"Limit", MEMBER_INTEGER, offsetof(ListTables, limit), .min = 1, .max = MAX_TABLES},
 		{"ExclusiveStartTableName", MEMBER_STRING, offsetof(ListTables, after)}};
 	ListTables list = {0};
 	ItemSpan *names;
 	int n;
 
 	request_read(reader, members, lengthof(members), &list, NULL);
-	if (list.limit.given)
-		request_check_limit(list.limit.value, MAX_TABLES);
 	if (list.after.data != NULL)
 		dyn_check_name("table", list.after);
 	n = find_names(&names);

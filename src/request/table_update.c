@@ -11,20 +11,22 @@
 #include "executor/spi.h"
 #include "utils/rel.h"
 
+#include "ground/arn.h"
 #include "ground/description.h"
 #include "ground/errors.h"
-#include "ground/name.h"
 #include "index/index.h"
 #include "request/definitions.h"
 #include "request/request.h"
 #include "catalog/resource.h"
 #include "stream/stream.h"
 
+#define INVALID "One or more parameter values were invalid: "
+
 /* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
 {
 	ItemSpan name; /* without data: not given */
-	Throughput throughput;
+	Throughputs throughputs;
 } IndexChange;
 
 typedef struct IndexUpdate
@@ -39,15 +41,13 @@ typedef struct UpdateTable
 	ItemSpan name;
 	List *attributes;
 	int billing; /* -1: not given */
-	Throughput throughput;
+	Throughputs throughputs;
 	List *updates; /* of IndexUpdate */
 	int deletion_protection; /* -1: not given */
-	int table_class;
+	DynTableClass table_class;
 	StreamSpecification stream;
-	bool ignored; /* what asks for nothing was given */
+	Encryption encryption;
 } UpdateTable;
-
-static const char *const table_classes[] = {"STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
 
 /*
  * Read
@@ -57,9 +57,13 @@ static void
 read_update(JsonReader *reader, void *change)
 {
 	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true},
-		{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughput), true, NULL,
-		 request_read_throughput}};
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_INDEX},
+		{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.provisioned),
+		 false, NULL, request_read_provisioned},
+		{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.maximum), false,
+		 NULL, request_read_on_demand},
+		{"WarmThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.warm), false, NULL,
+		 request_read_warm}};
 
 	request_read_members(reader, members, lengthof(members), change);
 }
@@ -68,18 +72,34 @@ static void
 read_delete(JsonReader *reader, void *change)
 {
 	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true}};
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_INDEX}};
 
 	request_read_members(reader, members, lengthof(members), change);
+}
+
+static void
+check_actions(JsonReader *reader, int n)
+{
+	if (n == 0)
+		request_refuse(reader,
+					   INVALID "One of GlobalSecondaryIndexUpdate.Update, "
+							   "GlobalSecondaryIndexUpdate.Create, "
+							   "GlobalSecondaryIndexUpdate.Delete must not be null",
+					   "an update of an index has no action");
+	if (n > 1)
+		request_refuse(reader,
+					   INVALID "Only one global secondary index action is allowed per "
+							   "GlobalSecondaryIndexUpdate object",
+					   "an update of an index has several actions");
 }
 
 static void
 read_updates(JsonReader *reader, void *list)
 {
 	static const RequestMember members[] = {
+		{"Update", MEMBER_CUSTOM, offsetof(IndexUpdate, update), false, NULL, read_update},
 		{"Create", MEMBER_CUSTOM, offsetof(IndexUpdate, create), false, NULL,
 		 request_read_global_index},
-		{"Update", MEMBER_CUSTOM, offsetof(IndexUpdate, update), false, NULL, read_update},
 		{"Delete", MEMBER_CUSTOM, offsetof(IndexUpdate, delete), false, NULL, read_delete}};
 
 	for (json_read_array(reader); json_read_element(reader);)
@@ -87,13 +107,8 @@ read_updates(JsonReader *reader, void *list)
 		IndexUpdate *update = palloc0(sizeof(IndexUpdate));
 
 		request_read_members(reader, members, lengthof(members), update);
-		if ((update->create != NULL) + (update->update.name.data != NULL) +
-				(update->delete.name.data != NULL) !=
-			1)
-			dyn_error(
-				ERRCODE_DYN_VALIDATION,
-				"One or more parameter values were invalid: One of GlobalSecondaryIndexUpdate "
-				"must be set: Create, Update or Delete");
+		check_actions(reader, (update->create != NULL) + (update->update.name.data != NULL) +
+								  (update->delete.name.data != NULL));
 		*(List **) list = lappend(*(List **) list, update);
 	}
 }
@@ -104,29 +119,36 @@ read_protection(JsonReader *reader, void *protection)
 	*(int *) protection = json_read_bool(reader);
 }
 
-static void
-read_encryption(JsonReader *reader, void *ignored)
-{
-	request_read_encryption(reader, NULL);
-	*(bool *) ignored = true;
-}
-
+/* In the order of DynamoDB's errors. */
 static const RequestMember update_members[] = {
-	{"TableName", MEMBER_STRING, offsetof(UpdateTable, name), true},
 	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(UpdateTable, attributes), false, NULL,
 	 request_read_attributes},
-	{"BillingMode", MEMBER_CHOICE, offsetof(UpdateTable, billing), false, dyn_billing_names},
-	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughput), false, NULL,
-	 request_read_throughput},
+	{"TableName", MEMBER_STRING, offsetof(UpdateTable, name), true, .name_of = NAME_TABLE,
+	 .missing = REQUIRED_TABLE},
+	{"BillingMode", MEMBER_CHOICE, offsetof(UpdateTable, billing), false, dyn_billing_names,
+	 .set = "PROVISIONED, PAY_PER_REQUEST"},
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.provisioned), false,
+	 NULL, request_read_provisioned},
 	{"GlobalSecondaryIndexUpdates", MEMBER_CUSTOM, offsetof(UpdateTable, updates), false, NULL,
 	 read_updates},
+	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.maximum), false, NULL,
+	 request_read_on_demand},
+	{"WarmThroughput", MEMBER_CUSTOM, offsetof(UpdateTable, throughputs.warm), false, NULL,
+	 request_read_warm},
 	{"DeletionProtectionEnabled", MEMBER_CUSTOM, offsetof(UpdateTable, deletion_protection), false,
 	 NULL, read_protection},
-	{"TableClass", MEMBER_CHOICE, offsetof(UpdateTable, table_class), false, table_classes},
+	{"TableClass", MEMBER_CUSTOM, offsetof(UpdateTable, table_class), false, NULL,
+	 request_read_table_class},
 	{"StreamSpecification", MEMBER_CUSTOM, offsetof(UpdateTable, stream), false, NULL,
 	 request_read_stream},
-	{"SSESpecification", MEMBER_CUSTOM, offsetof(UpdateTable, ignored), false, NULL,
-	 read_encryption}};
+	{"SSESpecification", MEMBER_CUSTOM, offsetof(UpdateTable, encryption), false, NULL,
+	 request_read_encryption},
+	{"ReplicaUpdates", MEMBER_REFUSED, .hint = "use the replication of PostgreSQL"},
+	{"MultiRegionConsistency", MEMBER_REFUSED},
+	{"GlobalTableWitnessUpdates", MEMBER_REFUSED},
+	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED},
+	{"DisassociationProtectionEnabled", MEMBER_REFUSED},
+	{"VectorIndexUpdates", MEMBER_REFUSED}};
 
 /*
  * Check
@@ -175,14 +197,12 @@ check_names(const UpdateTable *update)
 	{
 		ItemSpan name = update_name(list_nth(update->updates, i));
 
-		/* messages have it */
-		dyn_check_name("index", name);
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(update_name(list_nth(update->updates, j)), name) == 0)
 				dyn_error(ERRCODE_DYN_VALIDATION,
-						  "One or more parameter values were invalid: Only one global secondary "
-						  "index update per index is allowed simultaneously. Index: %.*s",
+						  INVALID "Only one global secondary "
+								  "index update per index is allowed simultaneously. Index: %.*s",
 						  (int) name.len, name.data);
 		}
 	}
@@ -191,12 +211,20 @@ check_names(const UpdateTable *update)
 static void
 check_request(const UpdateTable *update)
 {
-	if (update->billing < 0 && !update->throughput.read.given && update->updates == NIL &&
-		update->deletion_protection < 0 && update->table_class < 0 && !update->stream.given &&
-		!update->ignored)
+	if (update->billing < 0 && !request_has_units(&update->throughputs) && update->updates == NIL &&
+		update->deletion_protection < 0 && update->table_class == DYN_CLASS_UNSAID &&
+		!update->stream.given && !update->encryption.given)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
-				  "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
+				  "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, "
+				  "MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+				  "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is "
+				  "required");
+	if (update->billing == DYN_PROVISIONED && !update->throughputs.provisioned.read.given)
+		dyn_error(ERRCODE_DYN_VALIDATION, INVALID
+				  "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
+	request_check_stream(&update->stream, false);
+	request_check_encryption(&update->encryption);
 	check_names(update);
 }
 
@@ -217,57 +245,97 @@ check_attributes(const DynShape *shape, List *attributes)
  */
 
 static DynIndexSpec *
-find_index(const DynShape *shape, ItemSpan name)
+find_index(const DynShape *shape, ItemSpan table, ItemSpan name, const char *what)
 {
 	DynIndexSpec *spec = dyn_shape_index(shape, name);
+	ItemSpan named = dyn_table_name(table);
 
-	if (spec == NULL || spec->local)
-		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Index: %.*s not found", (int) name.len,
-				  name.data);
+	if (spec == NULL)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+				  "Requested resource not found: Index %.*s for table %.*s", (int) name.len,
+				  name.data, (int) named.len, named.data);
+	if (spec->local)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Cannot %s an index that is not a GlobalSecondaryIndex: %.*s", what,
+				  (int) name.len, name.data);
 	return spec;
 }
 
 static void
-check_changes(const DynCapacity *old, const DynCapacity *new, const char *what)
+check_changes(const DynCapacity *old, const DynCapacity *new, const ItemSpan *index)
 {
+	const char *of = index == NULL ? "table" : "index";
+	const char *what = index == NULL ? of : psprintf("index %s", item_quoted(*index));
+
 	if (old->read == new->read && old->write == new->write)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  "The provisioned throughput for the %s will not change. The requested value "
-				  "equals the current value. Current ReadCapacityUnits: " INT64_FORMAT
-				  ". Current WriteCapacityUnits: " INT64_FORMAT ".",
-				  what, old->read, old->write);
+				  "equals the current value. Current ReadCapacityUnits provisioned for the "
+				  "%s: " INT64_FORMAT ". Requested ReadCapacityUnits: " INT64_FORMAT ". Current "
+				  "WriteCapacityUnits provisioned for the %s: " INT64_FORMAT
+				  ". Requested WriteCapacityUnits: " INT64_FORMAT ". Refer to the Amazon DynamoDB "
+				  "Developer Guide for current limits and how to request higher limits.",
+				  what, of, old->read, new->read, of, old->write, new->write);
 }
 
 static void
-update_billing(DynDescription *description, const UpdateTable *update)
+update_units(DynDescription *description, const UpdateTable *update)
 {
-	DynBilling billing = update->billing >= 0 ? (DynBilling) update->billing : description->billing;
-	bool given = update->throughput.read.given;
-	DynCapacity capacity = request_capacity(&update->throughput);
+	DynCapacity old = description->units.provisioned;
+	DynBilling billing = description->billing;
 
-	if (given && billing == description->billing)
-		check_changes(&description->capacity, &capacity, "table");
-	description_set_billing(description, billing, given ? &capacity : NULL);
+	if (update->billing >= 0)
+		description_set_billing(description, (DynBilling) update->billing);
+	request_set_units(&description->units, &update->throughputs, NULL);
+	description_check_units(description->billing, &description->units, NULL);
+	if (update->throughputs.provisioned.read.given && description->billing == billing)
+		check_changes(&old, &description->units.provisioned, NULL);
 }
 
 static void
-update_index_capacities(DynDescription *description, const DynShape *shape,
-						const UpdateTable *update)
+check_index_units(DynBilling billing, const IndexChange *change)
+{
+	const char *name = item_quoted(change->name);
+	bool provisioned = change->throughputs.provisioned.read.given;
+
+	if (billing == DYN_PAY_PER_REQUEST && provisioned)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
+						  "index: %s when BillingMode is PAY_PER_REQUEST",
+				  name);
+	if (request_has_units(&change->throughputs))
+		return;
+	if (billing == DYN_PAY_PER_REQUEST)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "The only Updates for index: %s when TableThroughputMode is "
+						  "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+				  name);
+	dyn_error(ERRCODE_DYN_VALIDATION,
+			  INVALID
+			  "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: %s",
+			  name);
+}
+
+static void
+update_index_units(DynDescription *description, const DynShape *shape, const UpdateTable *update)
 {
 	ListCell *cell;
 
 	foreach (cell, update->updates)
 	{
 		const IndexChange *change = &((IndexUpdate *) lfirst(cell))->update;
-		DynCapacity capacity = request_capacity(&change->throughput);
-		DynCapacity old = description_capacity(description, change->name);
+		DynUnits units = description_index_units(description, change->name);
+		DynCapacity old = units.provisioned;
 
 		if (change->name.data == NULL)
 			continue;
-		(void) find_index(shape, change->name);
-		check_changes(&old, &capacity, "index");
-		description_set_capacity(description, change->name, capacity);
-		description_check_capacity(description->billing, &capacity, &change->name);
+		(void) find_index(shape, update->name, change->name, "update");
+		check_index_units(description->billing, change);
+		request_set_units(&units, &change->throughputs, &change->name);
+		description_check_units(description->billing, &units, &change->name);
+		if (change->throughputs.provisioned.read.given)
+			check_changes(&old, &units.provisioned, &change->name);
+		description_set_index_units(description, change->name, &units);
 	}
 }
 
@@ -276,16 +344,18 @@ update_description(DynDescription *description, const DynShape *shape, const Upd
 {
 	DynBilling old = description->billing;
 
-	if (update->billing >= 0 || update->throughput.read.given)
-		update_billing(description, update);
-	update_index_capacities(description, shape, update);
+	if (update->billing >= 0 || request_has_units(&update->throughputs))
+		update_units(description, update);
+	update_index_units(description, shape, update);
 	/* all global indexes have units too if a table begins to */
 	if (description->billing != old)
 		description_check_indexes(description, shape->indexes);
 	if (update->deletion_protection >= 0)
 		description->deletion_protection = update->deletion_protection > 0;
-	if (update->table_class >= 0)
-		description->table_class = (DynTableClass) (DYN_CLASS_STANDARD + update->table_class);
+	if (update->table_class != DYN_CLASS_UNSAID)
+		description->table_class = update->table_class;
+	if (update->encryption.given)
+		description->encrypted = update->encryption.enabled;
 }
 
 /*
@@ -330,10 +400,7 @@ create_index(Relation rel, const DynTable *table, const UpdateTable *update,
 
 	check_attributes(shape, update->attributes);
 	if (existing != NULL && (existing->local || existing->status == DYN_INDEX_ACTIVE))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "One or more parameter values were invalid: Attempting to create an index which "
-				  "already exists: %.*s",
-				  (int) spec->name.len, spec->name.data);
+		dyn_error(ERRCODE_DYN_VALIDATION, "Attempting to create an index which already exists");
 	begin_online(&work, rel, table, shape, spec->name);
 	gsi_check_row_security(&work);
 	gsi_declare_index(&work, rel, table, spec);
@@ -341,12 +408,12 @@ create_index(Relation rel, const DynTable *table, const UpdateTable *update,
 }
 
 static void
-delete_index(Relation rel, const DynTable *table, ItemSpan name)
+delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 {
 	GsiWork work = {0};
 	DynShape *shape = dyn_shape_of(rel, table);
 
-	find_index(shape, name)->status = DYN_INDEX_DELETING;
+	find_index(shape, given, name, "delete")->status = DYN_INDEX_DELETING;
 	begin_online(&work, rel, table, shape, name);
 	relation_close(rel, NoLock);
 	dyn_shape_write_trigger(shape);
@@ -371,8 +438,8 @@ run(const UpdateTable *update, const IndexUpdate *online, Relation rel, DynTable
 		create_index(rel, table, update, online->create, description);
 	else
 	{
-		description_set_capacity(description, online->delete.name, (DynCapacity){0});
-		delete_index(rel, table, online->delete.name);
+		description_set_index_units(description, online->delete.name, &(DynUnits){{0}});
+		delete_index(rel, table, update->name, online->delete.name);
 	}
 	description_write(relid, description);
 	SPI_finish();
@@ -398,7 +465,7 @@ lock_mode(const UpdateTable *update, const IndexUpdate *online)
 void
 request_update_table(JsonReader *reader, JsonWriter *response)
 {
-	UpdateTable update = {.billing = -1, .deletion_protection = -1, .table_class = -1};
+	UpdateTable update = {.billing = -1, .deletion_protection = -1};
 	const IndexUpdate *online;
 	DynTable *table;
 	Relation rel;

@@ -5,15 +5,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "datatype/timestamp.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 #include "utils/uuid.h"
 
 #include "catalog/shape.h"
-#include "ground/arn.h"
 #include "ground/errors.h"
-#include "ground/name.h"
 #include "request/definitions.h"
 #include "request/request.h"
 #include "catalog/resource.h"
@@ -27,40 +23,45 @@ typedef struct CreateTable
 	List *global;
 	List *local;
 	int billing;
-	Throughput throughput;
+	Throughputs throughputs;
 	List *tags;
 	bool deletion_protection;
-	int table_class;
+	DynTableClass table_class;
 	StreamSpecification stream;
+	Encryption encryption;
 } CreateTable;
 
-static const char *const table_classes[] = {"STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL};
-
+/* In the order of DynamoDB's errors. */
 static const RequestMember create_members[] = {
-	{"TableName", MEMBER_STRING, offsetof(CreateTable, name), true},
 	{"AttributeDefinitions", MEMBER_CUSTOM, offsetof(CreateTable, attributes), true, NULL,
 	 request_read_attributes},
+	{"TableName", MEMBER_STRING, offsetof(CreateTable, name), true, .name_of = NAME_NEW_TABLE,
+	 .missing = REQUIRED_TABLE},
+	{"BillingMode", MEMBER_CHOICE, offsetof(CreateTable, billing), false, dyn_billing_names,
+	 .set = "PROVISIONED, PAY_PER_REQUEST"},
+	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.provisioned), false,
+	 NULL, request_read_provisioned},
 	{"KeySchema", MEMBER_CUSTOM, offsetof(CreateTable, keys), true, NULL, request_read_key_schema},
-	{"GlobalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, global), false, NULL,
-	 request_read_global_indexes},
 	{"LocalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, local), false, NULL,
 	 request_read_local_indexes},
-	{"BillingMode", MEMBER_CHOICE, offsetof(CreateTable, billing), false, dyn_billing_names},
-	{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughput), false, NULL,
-	 request_read_throughput},
+	{"GlobalSecondaryIndexes", MEMBER_CUSTOM, offsetof(CreateTable, global), false, NULL,
+	 request_read_global_indexes},
+	{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.maximum), false, NULL,
+	 request_read_on_demand},
+	{"WarmThroughput", MEMBER_CUSTOM, offsetof(CreateTable, throughputs.warm), false, NULL,
+	 request_read_warm},
 	{"Tags", MEMBER_CUSTOM, offsetof(CreateTable, tags), false, NULL, request_read_tags},
 	{"DeletionProtectionEnabled", MEMBER_BOOL, offsetof(CreateTable, deletion_protection)},
-	{"TableClass", MEMBER_CHOICE, offsetof(CreateTable, table_class), false, table_classes},
+	{"TableClass", MEMBER_CUSTOM, offsetof(CreateTable, table_class), false, NULL,
+	 request_read_table_class},
 	{"StreamSpecification", MEMBER_CUSTOM, offsetof(CreateTable, stream), false, NULL,
 	 request_read_stream},
-	{"SSESpecification", MEMBER_CUSTOM, 0, false, NULL, request_read_encryption}};
-
-static double
-seconds_since_1970(void)
-{
-	return GetCurrentTimestamp() / (double) USECS_PER_SEC +
-		   (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY;
-}
+	{"SSESpecification", MEMBER_CUSTOM, offsetof(CreateTable, encryption), false, NULL,
+	 request_read_encryption},
+	{"VectorIndexes", MEMBER_REFUSED},
+	{"ResourcePolicy", MEMBER_REFUSED, .hint = "use GRANT"},
+	{"GlobalTableSourceArn", MEMBER_REFUSED},
+	{"GlobalTableSettingsReplicationMode", MEMBER_REFUSED}};
 
 static ItemSpan
 new_id(void)
@@ -76,13 +77,15 @@ set_description(DynDescription *description, const CreateTable *create)
 {
 	ListCell *cell;
 
-	description->created = seconds_since_1970();
+	description->created = description_now();
 	description->billing = (DynBilling) create->billing;
-	description->capacity = request_capacity(&create->throughput);
-	description_check_capacity(description->billing, &description->capacity, NULL);
+	if (description->billing == DYN_PAY_PER_REQUEST)
+		description->on_demand_since = description->created;
+	request_set_units(&description->units, &create->throughputs, NULL);
+	description_check_units(description->billing, &description->units, NULL);
 	description->deletion_protection = create->deletion_protection;
-	if (create->table_class >= 0)
-		description->table_class = (DynTableClass) (DYN_CLASS_STANDARD + create->table_class);
+	description->encrypted = create->encryption.enabled;
+	description->table_class = create->table_class;
 	foreach (cell, create->tags)
 	{
 		const DynTag *tag = lfirst(cell);
@@ -107,7 +110,7 @@ void
 request_create_table(JsonReader *reader, JsonWriter *response)
 {
 	/* what a request that says nothing means */
-	CreateTable create = {.billing = DYN_PROVISIONED, .table_class = -1};
+	CreateTable create = {.billing = DYN_PROVISIONED};
 	DynDescription description = {0};
 	DynShape shape = {0};
 	DynTable *table;
@@ -115,7 +118,9 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 
 	request_read(reader, create_members, lengthof(create_members), &create, NULL);
 	request_names(reader, create.name);
-	dyn_check_request_name("table", dyn_table_name(create.name));
+	request_check_stream(&create.stream, true);
+	request_check_encryption(&create.encryption);
+	request_check_tags(create.tags);
 	set_description(&description, &create);
 	shape.settings.id = new_id();
 	request_set_keys(&shape, create.keys, create.attributes);
@@ -162,21 +167,7 @@ request_delete_table(JsonReader *reader, JsonWriter *response)
 	Relation rel = resource_open(name, &table);
 
 	json_write_begin(response, NULL);
-	dyn_describe(response, "TableDescription", rel, table, name, "DELETING");
+	dyn_describe_deleted(response, "TableDescription", rel, table, name);
 	json_write_end(response);
 	dyn_drop(rel, table);
-}
-
-/* Backups are those of the database. */
-void
-request_describe_continuous_backups(JsonReader *reader, JsonWriter *response)
-{
-	ItemSpan name = request_read_table_name(reader);
-	DynTable *table;
-
-	relation_close(resource_open_state(name, &table), NoLock);
-	json_write_raw(response, NULL,
-				   "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"DISABLED\","
-				   "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":"
-				   "\"DISABLED\"}}}");
 }

@@ -22,10 +22,7 @@ typedef struct TagRequest
 	ItemSpan next;
 } TagRequest;
 
-/*
- * Read Tags: append a DynTag for each element to a List *.  A key that is there twice is
- * ERRCODE_DYN_VALIDATION.
- */
+/* Read Tags: append a DynTag for each element to a List *. */
 void
 request_read_tags(JsonReader *reader, void *list)
 {
@@ -36,16 +33,51 @@ request_read_tags(JsonReader *reader, void *list)
 	for (json_read_array(reader); json_read_element(reader);)
 	{
 		DynTag *tag = palloc0(sizeof(DynTag));
-		ListCell *cell;
 
 		request_read_members(reader, members, lengthof(members), tag);
-		foreach (cell, *(List **) list)
-		{
-			if (item_compare_bytes(((DynTag *) lfirst(cell))->key, tag->key) == 0)
-				dyn_error(ERRCODE_DYN_VALIDATION,
-						  "One or more parameter values were invalid: Tag keys must be unique");
-		}
 		*(List **) list = lappend(*(List **) list, tag);
+	}
+}
+
+/*
+ * Letters, numbers and blanks, and some other signs.  Outside of ASCII all are taken for letters.
+ */
+static void
+check_text(ItemSpan text, const char *what)
+{
+	for (uint32 i = 0; i < text.len; i++)
+	{
+		unsigned char c = (unsigned char) text.data[i];
+
+		if (c < 0x80 && (c == '\0' || (!isalnum(c) && strchr(" +-=._:/@", c) == NULL)))
+			dyn_error(ERRCODE_DYN_VALIDATION, "The Tag %s provided is invalid, %s: %s", what, what,
+					  item_quoted(text));
+	}
+}
+
+/*
+ * Raises ERRCODE_DYN_VALIDATION if there are too many tags, two have one key, or one has characters
+ * that DynamoDB's do not have.
+ */
+void
+request_check_tags(const List *tags)
+{
+	if (list_length(tags) > DYN_MAX_TAGS)
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  "Number of Tags exceed the current limit for the provided ResourceArn");
+	for (int i = 0; i < list_length(tags); i++)
+	{
+		const DynTag *tag = list_nth(tags, i);
+
+		check_text(tag->key, "Key");
+		check_text(tag->value, "Value");
+		for (int j = 0; j < i; j++)
+		{
+			if (item_compare_bytes(((const DynTag *) list_nth(tags, j))->key, tag->key) == 0)
+				dyn_error(ERRCODE_DYN_VALIDATION,
+						  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
+						  item_quoted(tag->key));
+		}
 	}
 }
 
@@ -63,12 +95,39 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 			  item_quoted(request->arn));
 }
 
+/* The errors of these operations name the ARN. */
+pg_noreturn static void
+fail_not_found(ItemSpan arn)
+{
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
+			  "Requested resource not found: ResourceArn: %.*s not found", (int) arn.len, arn.data);
+}
+
+static Relation
+open_table(ItemSpan arn, DynTable **table)
+{
+	Relation rel = dyn_table_find(arn, AccessShareLock, table);
+
+	if (rel == NULL)
+		fail_not_found(arn);
+	return rel;
+}
+
+/* To change its tags. */
+static Relation
+lock_table(ItemSpan arn, DynTable **table)
+{
+	relation_close(open_table(arn, table), AccessShareLock);
+	return resource_lock(arn, ShareUpdateExclusiveLock, table);
+}
+
 /* Run TagResource, which only the table's owner may do.  A tag that exists gets the new value. */
 void
 request_tag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
 		{"Tags", MEMBER_CUSTOM, offsetof(TagRequest, tags), true, NULL, request_read_tags}};
 	TagRequest request = {0};
 	DynDescription *description;
@@ -78,9 +137,8 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.tags == NIL)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "One or more parameter values were invalid: List of Tags is empty");
-	rel = resource_lock(request.arn, ShareUpdateExclusiveLock, &table);
+		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag needs to be provided as Input.");
+	rel = lock_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
 	foreach (cell, request.tags)
 		description_set_tag(description, ((DynTag *) lfirst(cell))->key,
@@ -98,7 +156,8 @@ void
 request_untag_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
 		{"TagKeys", MEMBER_STRINGS, offsetof(TagRequest, keys), true}};
 	TagRequest request = {0};
 	DynDescription *description;
@@ -108,9 +167,8 @@ request_untag_resource(JsonReader *reader, JsonWriter *response)
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.keys == NIL)
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "One or more parameter values were invalid: List of TagKeys is empty");
-	rel = resource_lock(request.arn, ShareUpdateExclusiveLock, &table);
+		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag Key needs to be provided as Input.");
+	rel = lock_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
 	foreach (cell, request.keys)
 		description_remove_tag(description, *(ItemSpan *) lfirst(cell));
@@ -124,7 +182,8 @@ void
 request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true},
+		{"ResourceArn", MEMBER_STRING, offsetof(TagRequest, arn), true,
+		 .missing = "Invalid TableArn"},
 		{"NextToken", MEMBER_STRING, offsetof(TagRequest, next)}};
 	TagRequest request = {0};
 	const DynDescription *description;
@@ -134,7 +193,7 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 	read_request(reader, members, lengthof(members), &request);
 	if (request.next.len > 0)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
-	rel = resource_open(request.arn, &table);
+	rel = open_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
 	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Tags");

@@ -29,7 +29,8 @@ read_specification(JsonReader *reader, void *to)
 {
 	static const RequestMember members[] = {
 		{"Enabled", MEMBER_BOOL, offsetof(Specification, enabled), true},
-		{"AttributeName", MEMBER_STRING, offsetof(Specification, attribute), true}};
+		{"AttributeName", MEMBER_STRING, offsetof(Specification, attribute), true, .min = 1,
+		 .max = DYN_MAX_TTL_ATTRIBUTE}};
 
 	request_read_members(reader, members, lengthof(members), to);
 }
@@ -53,7 +54,8 @@ void
 request_update_time_to_live(JsonReader *reader, JsonWriter *response)
 {
 	static const RequestMember members[] = {
-		{"TableName", MEMBER_STRING, offsetof(UpdateTimeToLive, table), true},
+		{"TableName", MEMBER_STRING, offsetof(UpdateTimeToLive, table), true, .name_of = NAME_TABLE,
+		 .missing = REQUIRED_TABLE},
 		{"TimeToLiveSpecification", MEMBER_CUSTOM, offsetof(UpdateTimeToLive, specification), true,
 		 NULL, read_specification}};
 	UpdateTimeToLive update = {0};
