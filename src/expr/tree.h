@@ -270,7 +270,6 @@ extern char *expr_words_type(const ExprCompiled *compiled, const ExprRule *rule,
 extern char *expr_words_undefined(const ExprCompiled *compiled, ItemSpan placeholder);
 extern char *expr_words_misused(const ExprCompiled *compiled, const ExprRule *rule);
 extern char *expr_words_path(const ExprPath *path);
-extern char *expr_words_value(ItemSpan value);
 extern char *expr_words_bounds(const ExprCompiled *compiled, const char *problem, ItemSpan lower,
 							   ItemSpan upper);
 

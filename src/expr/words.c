@@ -104,8 +104,8 @@ expr_words_path(const ExprPath *path)
 }
 
 /* A value of type S, N or B. */
-char *
-expr_words_value(ItemSpan value)
+static char *
+value_text(ItemSpan value)
 {
 	ItemType type = item_type(value);
 	ItemSpan payload = item_payload(value);
@@ -133,5 +133,5 @@ expr_words_bounds(const ExprCompiled *compiled, const char *problem, ItemSpan lo
 	return expr_words(compiled,
 					  "The BETWEEN operator requires %s; lower bound operand: %s, upper bound "
 					  "operand: %s",
-					  problem, expr_words_value(lower), expr_words_value(upper));
+					  problem, value_text(lower), value_text(upper));
 }
