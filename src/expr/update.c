@@ -127,24 +127,6 @@ typed_operand(const ExprApply *a, const ExprNode *node, int arg)
 	return value;
 }
 
-static const char *
-number_words(int error)
-{
-	switch ((ItemNumberError) error)
-	{
-		case ITEM_NUMBER_OVERFLOW:
-			return "Number overflow. Attempting to store a number with magnitude larger than "
-				   "supported range";
-		case ITEM_NUMBER_UNDERFLOW:
-			return "Number underflow. Attempting to store a number with magnitude smaller than "
-				   "supported range";
-		case ITEM_NUMBER_PRECISION:
-		case ITEM_NUMBER_SYNTAX:
-			break;
-	}
-	return "Attempting to store more than 38 significant digits in a Number";
-}
-
 static void
 write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 {
@@ -152,7 +134,8 @@ write_sum(ExprApply *a, int location, ItemSpan x, ItemSpan y, bool subtract)
 	int len = item_number_add(item_payload(x), item_payload(y), subtract, number);
 
 	if (len < 0)
-		expr_fail(a->expr->compiled, location, number_words(len), "the result %s",
+		expr_fail(a->expr->compiled, location,
+				  item_number_words((ItemNumberError) len, (ItemSpan){NULL, 0}), "the result %s",
 				  item_number_error(len));
 	item_build_scalar(&a->b, ITEM_N, (ItemSpan){number, (uint32) len});
 }
