@@ -34,10 +34,13 @@ json_reader_path(const JsonReader *reader)
 	{
 		const JsonLevel *level = &reader->levels[i];
 
-		if (level->kind == JSON_LIST && level->count > 0)
-			appendStringInfoString(&path, "[]");
 		if (level->member.data == NULL)
 			continue;
+		if (level->kind == JSON_LIST)
+		{
+			appendStringInfoString(&path, "[]");
+			continue;
+		}
 		if (path.len > 0)
 			appendStringInfoChar(&path, '.');
 		item_quote(&path, level->member);
@@ -57,10 +60,13 @@ json_reader_api_path(const JsonReader *reader)
 		const JsonLevel *level = &reader->levels[i];
 		int start;
 
-		if (level->kind == JSON_LIST && level->count > 0)
-			appendStringInfo(&path, ".%d.member", level->count);
 		if (level->member.data == NULL)
 			continue;
+		if (level->kind == JSON_LIST)
+		{
+			appendStringInfo(&path, ".%d.member", level->count);
+			continue;
+		}
 		if (path.len > 0)
 			appendStringInfoChar(&path, '.');
 		start = path.len;
@@ -273,7 +279,10 @@ json_read_array(JsonReader *reader)
 bool
 json_read_element(JsonReader *reader)
 {
-	return more(reader, JSON_TOKEN_ARRAY_END);
+	if (!more(reader, JSON_TOKEN_ARRAY_END))
+		return false;
+	reader->levels[reader->depth - 1].member = (ItemSpan){"", 0};
+	return true;
 }
 
 /*

@@ -32,7 +32,7 @@ typedef struct JsonLevel
 {
 	JsonLevelKind kind;
 	int count; /* of members or elements that were begun */
-	ItemSpan member; /* the one of an object that is being read; no data: none */
+	ItemSpan member; /* that is being read, empty in an array; no data: none */
 } JsonLevel;
 
 typedef struct JsonReader

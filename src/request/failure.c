@@ -11,7 +11,6 @@
 #include "catalog/table.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
-#include "ground/name.h"
 #include "request/request.h"
 
 /* Whether requests tell the error otherwise than PostgreSQL does. */
@@ -32,24 +31,6 @@ take_error(MemoryContext context)
 	error = CopyErrorData();
 	FlushErrorState();
 	return error;
-}
-
-/* There is no such table, and DynamoDB has none of that name. */
-static bool
-is_of_invalid_name(const ErrorData *error)
-{
-	const char *table = error->table_name;
-
-	return error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND && table != NULL &&
-		   !dyn_is_request_name((ItemSpan){table, (uint32) strlen(table)});
-}
-
-static void
-describe_name(ErrorData *error)
-{
-	error->sqlerrcode = ERRCODE_DYN_VALIDATION;
-	error->message = psprintf("Invalid table name \"%s\"", error->table_name);
-	error->detail = pstrdup(DYN_REQUEST_NAME_RULE);
 }
 
 /* All that is missing is said to be so in the same words, which may be followed by what it is. */
@@ -116,9 +97,7 @@ request_rethrow(MemoryContext context, const Denial *denial)
 	}
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		words = missing_words(error, words);
-	if (is_of_invalid_name(error))
-		describe_name(error);
-	else if (words != NULL)
+	if (words != NULL)
 		say(error, words);
 	/* words are as they are */
 	if (words == NULL)
