@@ -1001,18 +1001,18 @@ GRANT SELECT ON dyn_job_problems TO PUBLIC;
 -- import and export
 
 CREATE FUNCTION dyn_import_lines(table_name text, lines text, on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop',
-		OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
+		format text DEFAULT 'auto', types jsonb DEFAULT NULL, OUT items bigint, OUT written bigint, OUT kept bigint, OUT skipped bigint, OUT errors jsonb)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_import_lines(text, text, text, text) IS
-	'put the items of lines of DynamoDB JSON, as DynamoDB exports them, into a table';
+COMMENT ON FUNCTION dyn_import_lines(text, text, text, text, text, jsonb) IS
+	'put the items of lines of JSON, of CSV or of an answer of Scan into a table';
 
 CREATE PROCEDURE dyn_import(table_name text, source regclass, column_name text DEFAULT NULL, batch_size bigint DEFAULT NULL,
-		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', INOUT items bigint DEFAULT NULL,
-		INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+		on_conflict text DEFAULT 'replace', on_error text DEFAULT 'stop', format text DEFAULT 'auto',
+		types jsonb DEFAULT NULL, INOUT items bigint DEFAULT NULL, INOUT written bigint DEFAULT NULL, INOUT kept bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
 		INOUT errors jsonb DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, bigint, bigint, bigint, bigint, jsonb) IS
-	'put the items of lines of DynamoDB JSON, which are rows of another table, into a table; commits by itself';
+COMMENT ON PROCEDURE dyn_import(text, regclass, text, bigint, text, text, text, jsonb, bigint, bigint, bigint, bigint, jsonb) IS
+	'put the items of lines or of a file, which are rows of another table, into a table; commits by itself';
 
 CREATE FUNCTION dyn_import_workbench(model text, data boolean DEFAULT true, prefix text DEFAULT NULL)
 	RETURNS TABLE (table_name text, indexes bigint, items bigint)

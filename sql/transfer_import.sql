@@ -140,6 +140,107 @@ SET default_transaction_read_only = on;
 CALL dyn_import('app', 'kept_lines');
 RESET default_transaction_read_only;
 
+-- formats: lines of plain JSON; numbers have all their digits
+SELECT dyn_create_table('fmt', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g N"}, "GSI2": {"partition_key": "b B"}}');
+CREATE FUNCTION import_text(lines text, format text DEFAULT 'auto', types jsonb DEFAULT NULL, on_error text DEFAULT 'stop', OUT result text, OUT errors jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE fmt;
+	SELECT format('items %s, written %s, kept %s, skipped %s', r.items, r.written, r.kept, r.skipped), r.errors INTO result, errors
+		FROM dyn_import_lines('fmt', lines, on_error => on_error, format => format, types => types) r;
+END $$;
+CREATE FUNCTION stored(lines text, format text DEFAULT 'auto') RETURNS SETOF dyn_item LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM import_text(lines, format);
+	RETURN QUERY SELECT item FROM fmt ORDER BY pk, sk;
+END $$;
+SELECT * FROM import_text(e'\ufeff \r\n{"pk":"a","sk":12345678901234567890123456789012345678,"n":-1.50e3,"yes":true,"no":false,"none":null,"l":[1,"a",{"m":[]}],"m":{"S":"x"},"\\u00e9":"\\u0000\\ud83d\\ude00"}\r\n\n{"m":{"a":1},"sk":2,"pk":"{\\"Item\\""}');
+SELECT item FROM fmt ORDER BY pk;
+SELECT * FROM import_text(e'{"pk":"a","sk":1}\n{"pk":{"S":"b"},"sk":{"N":"2"}}\n{"pk":"a"\n{"pk":"a","sk":123456789012345678901234567890123456789}\n{"pk":"a","sk":"2"}\n5\n{"pk":"","sk":1}\n{"pk":"b","sk":1,"pk":"c"}', on_error => 'skip');
+SELECT * FROM import_text(e'{"pk":{"S":"b"},"sk":{"N":"2"}}\n{"pk":"a","sk":1}', on_error => 'skip');
+SELECT * FROM import_text('{"pk":{"S":"b"},"sk":{"N":"2"}}', 'plain', on_error => 'skip');
+SELECT * FROM import_text('{"pk":"b","sk":2}', 'json', on_error => 'skip');
+-- the key tells the two apart, wherever it is; without one, that nothing is an object but values
+SELECT * FROM stored('{"m":{"S":"x"},"o":{"a":{}},"pk":"a","sk":1}');
+SELECT * FROM stored('{"Item":{"m":{"S":"x"},"pk":{"S":"a"},"sk":{"N":"1"}}}');
+SELECT * FROM stored('{"Items":[{"pk":"no item"}],"pk":"a","sk":1}');
+SELECT * FROM import_text('{"sk":{"N":"1"},"n":5}', on_error => 'skip');
+SELECT * FROM import_text('{"x":"a"}', on_error => 'skip');
+
+-- CSV: keys have the types of the table, the others S or what types says; what is empty is not there, unless it is quoted
+SELECT * FROM import_text(e'pk,sk,g,b,"a ""quoted"", name",formula\r\na,1,7,AAE=,"x, ""y""\r\nz",=1+1\r\n"b",2,,,,""\r\n\r\nc,3,,,"",@SUM(A1)\n');
+SELECT item FROM fmt ORDER BY pk;
+SELECT * FROM import_text(e'\ufeffsk,pk\n1,a\n2,"b"');
+SELECT * FROM import_text(e'pk,sk,n,yes,bin,list,map,ss,ns,bs,unset\na,1,1.50,TRUE,AAE=,"[1,""a"",null]","{""a"":{""S"":""x""}}","[""b"",""a""]","[2,1.0]","[""AAE=""]",\nb,2,,false,"",[],{},,,,', types =>
+	'{"n": "N", "yes": "BOOL", "bin": "B", "list": "L", "map": "M", "ss": "SS", "ns": "NS", "bs": "BS", "unset": "N"}');
+SELECT item FROM fmt ORDER BY pk;
+-- wrong records are named by the line where they begin
+SELECT result, e ->> 'line' AS line, e ->> 'message' AS message FROM import_text(e'pk,sk,n,l,s\nok,1,,,\na,1,x,,\na,x,,,\n,1,,,\na,1,,5,\na,1,,"[1],""w"":[2]",\na,1,,"[1",\na,1,,,5\na,1,,,"[1]"\na,1,,,"[""a"",""a""]"\na,1,,,[]\n'
+	'a,1\na,1,,,,\na"b,1,,,\n"a"b,1,,,\n"a\n\nb",x,,,\n"a",1,,"' || repeat('[', 5000) || e'",\na,\x01,,,\n"""",1,,,\nok,2,,,', types => '{"n": "N", "l": "L", "s": "SS"}', on_error => 'skip'), jsonb_array_elements(errors) e;
+SELECT pk, sk FROM fmt ORDER BY pk, sk;
+SELECT * FROM why($$SELECT import_text(e'pk,sk\na,1\nb,2\n"c\n,"",3\n')$$);
+SELECT * FROM why($$SELECT import_text(e'pk,sk\na,1\nb,x')$$);
+SELECT w.state, w.message, w.detail FROM unnest('{"","a,b","pk,sk,pk","pk,sk,,x","pk,\"s\"k","\"pk,sk","pk,sk,\"a\n\u001b[31m\"","pk;sk"}'::text[]) WITH ORDINALITY u (h, n), why(format('SELECT import_text(%L, ''csv'')', h)) w ORDER BY n;
+SELECT w.message FROM why($$SELECT import_text(e'pk,sk,"a\n\t","a\n\t"')$$) w;
+SELECT w.message, w.hint FROM unnest('{"[]","5","{\"A\": \"N\"}","{\"sk\": \"S\"}","{\"A\\\"\\n\": \"n\"}","{\"A\\\"\\n\": \"NULL\"}","{\"A\\\"\\n\": 5}","{\"A\\\"\\n\": {\"S\": 1}}","{\"sk\": \"N\"}"}'::text[]) WITH ORDINALITY u (t, n), why(format('SELECT import_text(e''pk,sk,"A""\n"\nx,1,y'', types => %L)', t)) w ORDER BY n;
+SELECT * FROM why($$SELECT import_text('{"pk":"a","sk":1}', types => '{"n": "N"}')$$);
+-- what has no header with the keys is lines, as it was before
+SELECT * FROM import_text(e'pk,other\na,1', on_error => 'skip');
+SELECT * FROM import_text(e'pk;sk\na;1', on_error => 'skip');
+
+-- the output of a scan, in one line or many; DynamoDB JSON, or plain JSON; items in an array; several pages
+SELECT * FROM stored(e'{\n    "Items": [\n        {\n            "pk": {\n                "S": "a]}\\\\\\""\n            },\n            "sk": {"N": "1"}\n        },\n {"pk":{"S":"b"},"sk":{"N":"2"}}\n    ],\n    "Count": 2,\n    "ScannedCount": 2,\n    "ConsumedCapacity": null\n}\n');
+SELECT * FROM stored('{"$metadata":{"httpStatusCode":200,"a":["]}"]},"Count":2,"Items":[{"pk":"a","sk":1,"m":{"S":5}},{"pk":"b","sk":2}],"LastEvaluatedKey":{"pk":"b"},"ScannedCount":-2.5e1}{"Items":[],"Count":0} {"Items":[{"sk":1,"pk":"c"}]}');
+SELECT * FROM stored(' [{"pk":{"S":"a"},"sk":{"N":"1"}}, {"Item":{"pk":{"S":"b"},"sk":{"N":"1"}}}]');
+SELECT result, errors FROM import_text('{"Items":[]}'), import_text('[]') AS i(r, e);
+SELECT result, e ->> 'item' AS item, e ->> 'message' AS message FROM import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}}, {"pk":{"S":"a"}}, 5, "x", null, [{}], {"pk":{"S":"a"},"sk":{"N":"x"}},' || repeat('[', 5000) || repeat(']', 5000) || ',{"pk":{"S":"b"},"sk":{"N":"1"}}]}', on_error => 'skip'), jsonb_array_elements(errors) e;
+SELECT * FROM why($$SELECT import_text('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S":"b"},"sk":{"S":"1"}}]}')$$);
+-- cut in the middle, or wrong around the items: nothing can be skipped
+SELECT d, w.state, w.message, w.detail FROM unnest('{"{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}},{\"pk\":{\"S\":","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}","{\"Items\":[{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}]","{\"Items\":[","{","{\"Items\"","{\"Items\":","{\"Items\":[{\"a\\","{\"Items\":[}","{\"Items\":[,]}","{\"Items\":[{} {}]}",
+	"{\"Items\":[{},]}","{\"Count\":0}","{\"Items\":null}","{\"Items\":5}","{\"Items\":[]}x","{\"Items\":[],}","{\"Items\":[],\"Items\":[]}","{\"Items\" [}","{Items:[]}","x","","[","[1","{\"a\":}","{\"Items\":[]]"}'::text[]) WITH ORDINALITY u (d, n),
+	why(format('SELECT import_text(%L, ''scan'', on_error => ''skip'')', d)) w ORDER BY n;
+
+-- rows that are lines of CSV or of a document, and the pieces of a file, which end anywhere
+CREATE TABLE csv_lines (line text);
+INSERT INTO csv_lines VALUES ('pk,sk,n'), ('a,1,"two'), ('lines"'), (NULL), ('b,x,'), ('c,3,');
+CALL dyn_import('fmt', 'csv_lines', on_error => 'skip', types => '{"n": "S"}');
+CREATE TABLE documents (document json);
+INSERT INTO documents VALUES ('{"Items":[{"pk":{"S":"d"},"sk":{"N":"1"}}],"Count":1}'), ('{"Items":[{"pk":{"S":"e"},"sk":{"N":"1"}},
+	{"pk":{"S":"f"}}]}');
+CALL dyn_import('fmt', 'documents', on_error => 'skip');
+SELECT item FROM fmt ORDER BY pk;
+CREATE FUNCTION pieces(file bytea, size int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE IF EXISTS file;
+	CREATE TABLE file (note int, piece bytea);
+	ALTER TABLE file ALTER piece SET STORAGE EXTERNAL;
+	INSERT INTO file SELECT i, CASE WHEN i % 10 < 9 THEN substring(file FROM i / 10 * 9 * size + i % 10 * size + 1 FOR size) END FROM generate_series(0, length(file) / size / 9 * 10 + 20) i;
+END $$;
+SET client_min_messages = warning;
+SELECT pieces(convert_to(e'\ufeffpk,sk,v\r\n', 'UTF8') || convert_to(string_agg(format(e'"é%s",%s,"%s\n""%s"""\r\n', i, i, i, repeat('ü', i % 50)), ''), 'UTF8'), 7) FROM generate_series(1, 1000) i;
+TRUNCATE fmt;
+CALL dyn_import('fmt', 'file', batch_size => 60);
+SELECT count(*), sum(sk), bool_and(pk = 'é' || sk AND item ->> 'v' = format(e'%s\n"%s"', sk, repeat('ü', sk::int % 50))) FROM fmt;
+SELECT pieces(convert_to(format('{"Count":1, "Items": [%s]}', string_agg(format('{"pk": {"S": "é%s\"]}"}, "sk": {"N": "%s"}}', i, i), e',\n')), 'UTF8'), 5) FROM generate_series(1, 1000) i;
+CALL dyn_import('fmt', 'file', 'piece', 60);
+SELECT count(*), sum(sk) FROM fmt WHERE pk LIKE '%]}';
+-- lines by their numbers, among them one that is not UTF-8, one with U+0000, and one that is longer than any item
+SELECT pieces('{"pk":{"S":"x"},"sk":{"N":"1"}}' || '\x0a7b22706b223a7b2253223a22ff227d7d0a'::bytea || '{"pk":{"S":"' || '\x00'::bytea || e'"},"sk":{"N":"1"}}\r\n\n' || convert_to(repeat('é', 9000000), 'UTF8') || e'\n{"pk":{"S":"x"},"sk":{"N":"2"}}\nnonsense', 500000);
+CALL dyn_import('fmt', 'file', on_error => 'skip');
+SELECT count(*) FROM fmt WHERE pk = 'x';
+CALL dyn_import('fmt', 'file');
+SELECT pieces(convert_to(e'pk,sk\na,1\n"' || repeat('é', 9000000), 'UTF8'), 500000);
+CALL dyn_import('fmt', 'file', on_error => 'skip');
+SELECT pieces(convert_to('{"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},"' || repeat('é', 9000000), 'UTF8'), 500000);
+CALL dyn_import('fmt', 'file', on_error => 'skip');
+SELECT pieces(e'\\xff'::bytea || 'pk,sk', 500000);
+CALL dyn_import('fmt', 'file', on_error => 'skip', format => 'csv');
+SELECT pieces('', 500000);
+CALL dyn_import('fmt', 'file');
+CALL dyn_import('fmt', 'file', format => 'xml');
+CALL dyn_import('fmt', 'file', types => '5');
+DROP TABLE file;
+RESET client_min_messages;
+
 -- rights: those of the caller, on the lines and on the items
 CREATE ROLE transfer_user;
 GRANT USAGE ON SCHEMA transfer_import TO transfer_user;

@@ -32,9 +32,8 @@ item_type_from_code(ItemSpan code)
 	return 0;
 }
 
-/* Text of a user in a message, of so many bytes at most. */
-void
-item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
+static void
+quote(StringInfo out, ItemSpan text, uint32 most, bool control)
 {
 	uint32 len = Min(text.len, most);
 
@@ -43,8 +42,10 @@ item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
 		len--;
 	for (uint32 i = 0; i < len; i++)
 	{
-		if (text.data[i] == '\0')
-			appendStringInfoString(out, "\\u0000");
+		unsigned char c = text.data[i];
+
+		if (c == '\0' || (!control && (c < 0x20 || c == 0x7f)))
+			appendStringInfo(out, "\\u%04x", c);
 		else
 			appendStringInfoChar(out, text.data[i]);
 	}
@@ -53,13 +54,23 @@ item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
 }
 
 /*
- * Append text from an item to a message: at most 64 bytes, and with U+0000 escaped, since a message
- * is a C string.
+ * Text of a user in a message, of so many bytes at most, with U+0000 escaped, since a message is a
+ * C string.
+ */
+void
+item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
+{
+	quote(out, text, most, true);
+}
+
+/*
+ * Append text from an item to a message: at most 64 bytes, and with control characters escaped,
+ * since messages are shown on terminals.
  */
 void
 item_quote(StringInfo out, ItemSpan text)
 {
-	item_quote_up_to(out, text, 64);
+	quote(out, text, 64, false);
 }
 
 /* The same for DynamoDB's words, which have names of keys, tables and indexes in full. */

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -100,8 +101,12 @@ typedef struct Input
 } Input;
 
 static TransferKind
-read_input(const Input *input, DynItem **item)
+read_input(const Transfer *transfer, const Input *input, DynItem **item)
 {
+	if (input->line != NULL && transfer->verify)
+		(void) pg_verify_mbstr(PG_UTF8, input->line, input->len, false);
+	if (input->line != NULL && transfer->read != NULL)
+		return transfer->read(transfer->read_arg, input->line, input->len, item);
 	if (input->line != NULL)
 		return transfer_parse_line(input->line, input->len, item);
 	*item = input->item;
@@ -130,7 +135,7 @@ static bool
 parse(Transfer *transfer, const Input *input, TransferEntry *entry)
 {
 	DynItem *item;
-	TransferKind kind = read_input(input, &item);
+	TransferKind kind = read_input(transfer, input, &item);
 
 	if (kind == TRANSFER_BLANK)
 		return false;

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
@@ -26,18 +28,18 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/progress.h"
-#include "transfer/transfer.h"
+#include "transfer/feed.h"
 #include "work/procedure.h"
 #include "work/tid_plan.h"
 
 #define LINES_BATCH 5000
 #define MAX_BATCH 1000000
 #define FIRST_RANGE 32 /* blocks */
-
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define MAX_PIECES 1024 /* blocks, of pieces of files */
 
 static const char *const conflicts[] = {"replace", "keep", "error", NULL};
 static const char *const errors[] = {"stop", "skip", NULL};
+static const char *const formats[] = {"auto", "json", "plain", "csv", "scan", NULL};
 
 /* items, written, kept, skipped, errors */
 static Datum
@@ -55,42 +57,25 @@ make_result(FunctionCallInfo fcinfo, const Transfer *transfer)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-static void
-take(Transfer *transfer, const char *line, int len)
+/* The types of columns, or NULL. */
+static const Jsonb *
+argument_types(FunctionCallInfo fcinfo, int i)
 {
-	if (transfer->line == 0 && len >= 3 && memcmp(line, BYTE_ORDER_MARK, 3) == 0)
-	{
-		line += 3;
-		len -= 3;
-	}
-	transfer_take(transfer, line, len);
+	Jsonb *types = PG_ARGISNULL(i) ? NULL : PG_GETARG_JSONB_P_COPY(i);
+
+	if (types != NULL && !JB_ROOT_IS_OBJECT(types))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("types must be an object"),
+						errhint("Write them as {\"Age\": \"N\", \"Open\": \"BOOL\"}.")));
+	return types;
 }
 
-/*
- * Lines of a text
- */
-
-static void
-take_lines(Transfer *transfer, const char *at, const char *end)
-{
-	while (at < end)
-	{
-		const char *newline = memchr(at, '\n', end - at);
-		const char *stop = newline == NULL ? end : newline;
-
-		CHECK_FOR_INTERRUPTS();
-		take(transfer, at, (int) (stop - at));
-		at = stop + 1;
-	}
-	transfer_write(transfer);
-}
-
-/* dyn_import_lines(table_name, lines, on_conflict, on_error) */
+/* dyn_import_lines(table_name, lines, on_conflict, on_error, format, types) */
 PG_FUNCTION_INFO_V1(dyn_import_lines);
 Datum
 dyn_import_lines(PG_FUNCTION_ARGS)
 {
 	Transfer transfer = {0};
+	TransferFeed feed;
 	text *lines;
 
 	argument_require(fcinfo, 0, "table_name");
@@ -99,25 +84,33 @@ dyn_import_lines(PG_FUNCTION_ARGS)
 	transfer.on_conflict = argument_choice(fcinfo, 2, "on_conflict", TRANSFER_REPLACE, conflicts);
 	transfer.skip = argument_choice(fcinfo, 3, "on_error", 0, errors) == 1;
 	transfer_begin(&transfer, "line", LINES_BATCH);
+	transfer_feed_begin(&feed, &transfer,
+						argument_choice(fcinfo, 4, "format", TRANSFER_AUTO, formats),
+						argument_types(fcinfo, 5));
+	transfer_feed_whole(&feed, VARDATA_ANY(lines), VARSIZE_ANY_EXHDR(lines));
 	transfer.rel = dyn_table_open(PG_GETARG_TEXT_PP(0), RowExclusiveLock, &transfer.table);
-	take_lines(&transfer, VARDATA_ANY(lines), VARDATA_ANY(lines) + VARSIZE_ANY_EXHDR(lines));
+	while (transfer_feed_take(&feed))
+		;
+	transfer_write(&transfer);
 	relation_close(transfer.rel, NoLock);
 	return make_result(fcinfo, &transfer);
 }
 
 /*
- * Rows of a table
+ * Rows of a table: lines, or pieces of a file
  */
 
 typedef struct Source
 {
 	Transfer transfer;
+	TransferFeed feed;
 	Oid target;
 	const char *table; /* the target's name, for messages */
 	Oid relid;
 	const char *name; /* of the source, for messages */
 	Oid filenode; /* a rewrite puts rows elsewhere */
 	const char *column;
+	bool pieces; /* it has */
 	ItemPointerData next;
 	BlockNumber end; /* as of the start */
 	BlockNumber range;
@@ -132,17 +125,23 @@ is_text(Oid type)
 	return type == TEXTOID || type == VARCHAROID || type == JSONOID || type == JSONBOID;
 }
 
+static bool
+is_bytes(Oid type)
+{
+	return type == BYTEAOID;
+}
+
 static void
 fail_column(const Source *source, const char *fault)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("table \"%s\" has %s that can hold lines", source->name, fault),
-					errhint("Name a column of type text, json or jsonb as column_name.")));
+					errhint("Name a column of type text, json, jsonb or bytea as column_name.")));
 }
 
-/* The column that is named, or else the only one that can hold lines. */
+/* The column that is named, or else the only one of its kind; NULL if there is none. */
 static const char *
-choose_column(const Source *source, Relation rel, const char *name)
+find_column(const Source *source, Relation rel, const char *name, bool (*is_kind)(Oid type))
 {
 	TupleDesc desc = RelationGetDescr(rel);
 	const char *found = NULL;
@@ -151,16 +150,29 @@ choose_column(const Source *source, Relation rel, const char *name)
 	{
 		Form_pg_attribute column = TupleDescAttr(desc, i);
 
-		if (column->attisdropped || !is_text(getBaseType(column->atttypid)) ||
+		if (column->attisdropped || !is_kind(getBaseType(column->atttypid)) ||
 			(name != NULL && strcmp(name, NameStr(column->attname)) != 0))
 			continue;
 		if (found != NULL)
 			fail_column(source, "several columns");
 		found = pstrdup(NameStr(column->attname));
 	}
-	if (found == NULL)
-		fail_column(source, name == NULL ? "no column" : "no such column");
 	return found;
+}
+
+/* A column of lines, or else one of pieces. */
+static void
+choose_column(Source *source, Relation rel, const char *name)
+{
+	source->column = find_column(source, rel, name, is_text);
+	if (source->column != NULL)
+		return;
+	source->column = find_column(source, rel, name, is_bytes);
+	if (source->column == NULL)
+		fail_column(source, name == NULL ? "no column" : "no such column");
+	source->pieces = true;
+	source->transfer.unit = "line";
+	source->transfer.verify = true;
 }
 
 static void
@@ -182,7 +194,7 @@ open_source(Source *source, Oid relid, const char *column)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("\"%s\" cannot be imported from", source->name),
 						errdetail("It is managed by Citus.")));
-	source->column = choose_column(source, rel, column);
+	choose_column(source, rel, column);
 	source->filenode = rel->rd_rel->relfilenode;
 	source->end = RelationGetNumberOfBlocks(rel);
 	source->range = FIRST_RANGE;
@@ -215,12 +227,12 @@ source_sql(const Source *source)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" was rewritten meanwhile", source->name),
 						errhint("Begin the import again.")));
-	sql = psprintf(
-		"SELECT %s::pg_catalog.text, ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
-		" AND ctid OPERATOR(pg_catalog.<) $2",
-		quote_identifier(source->column),
-		quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-								   RelationGetRelationName(rel)));
+	sql =
+		psprintf("SELECT %s::pg_catalog.%s, ctid FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) $1"
+				 " AND ctid OPERATOR(pg_catalog.<) $2",
+				 quote_identifier(source->column), source->pieces ? "bytea" : "text",
+				 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+											RelationGetRelationName(rel)));
 	relation_close(rel, NoLock);
 	return sql;
 }
@@ -257,22 +269,28 @@ read_range(Source *source, BlockNumber to)
 	PG_END_TRY();
 }
 
-static void
-take_row(Transfer *transfer, HeapTuple row, TupleDesc desc)
+/* Returns whether that has written a batch. */
+static bool
+take_row(Source *source, HeapTuple row, TupleDesc desc)
 {
 	bool isnull;
 	Datum value = SPI_getbinval(row, desc, 1, &isnull);
-	text *line;
+	struct varlena *data;
+	bool written;
 
 	if (isnull)
+		return !source->pieces && transfer_feed_row(&source->feed, "", 0);
+	data = PG_DETOAST_DATUM_PACKED(value);
+	if (source->pieces)
 	{
-		transfer_blank(transfer);
-		return;
+		transfer_feed_piece(&source->feed, VARDATA_ANY(data), VARSIZE_ANY_EXHDR(data));
+		written = transfer_feed_take(&source->feed);
 	}
-	line = DatumGetTextPP(value);
-	take(transfer, VARDATA_ANY(line), (int) VARSIZE_ANY_EXHDR(line));
-	if ((Pointer) line != DatumGetPointer(value))
-		pfree(line);
+	else
+		written = transfer_feed_row(&source->feed, VARDATA_ANY(data), VARSIZE_ANY_EXHDR(data));
+	if ((Pointer) data != DatumGetPointer(value))
+		pfree(data);
+	return written;
 }
 
 /*
@@ -299,6 +317,37 @@ go_on_behind(Source *source, HeapTuple row, TupleDesc desc)
 	source->next.ip_posid++;
 }
 
+/* Takes the rows of a range until a batch is written, and returns how many these are. */
+static uint64
+take_rows(Source *source, SPITupleTable *rows, uint64 n)
+{
+	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (take_row(source, rows->vals[i], rows->tupdesc))
+		{
+			go_on_behind(source, rows->vals[i], rows->tupdesc);
+			return i + 1;
+		}
+	}
+	return n;
+}
+
+/*
+ * A batch has more than one record of a piece, so the range is as long as the last batch was, or
+ * longer if that has not sufficed for one.
+ */
+static void
+adapt_to_pieces(Source *source, BlockNumber blocks, uint64 rows, uint64 taken)
+{
+	double most = Max(source->batch, FIRST_RANGE);
+
+	if (taken < rows)
+		source->range = (BlockNumber) Max(ceil((double) blocks * taken / rows), 1);
+	else
+		source->range = (BlockNumber) Min((double) blocks * 2, Min(most, MAX_PIECES));
+}
+
 /* Imports the rows of a range, or as many as a batch can have, in the current transaction. */
 static void
 import_range(Source *source)
@@ -308,6 +357,7 @@ import_range(Source *source)
 	int64 batches = source->transfer.batches;
 	SPITupleTable *rows;
 	uint64 n;
+	uint64 taken;
 
 	/* lines may be in TOAST */
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -315,18 +365,29 @@ import_range(Source *source)
 	ItemPointerSet(&source->next, first + blocks, 0);
 	rows = SPI_tuptable;
 	n = SPI_processed;
-	for (uint64 i = 0; i < n && source->transfer.batches == batches; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		take_row(&source->transfer, rows->vals[i], rows->tupdesc);
-		if (source->transfer.batches > batches)
-			go_on_behind(source, rows->vals[i], rows->tupdesc);
-	}
+	taken = take_rows(source, rows, n);
 	if (source->transfer.batches == batches)
 		transfer_write(&source->transfer);
 	SPI_freetuptable(rows);
 	PopActiveSnapshot();
-	adapt(source, blocks, n);
+	if (source->pieces)
+		adapt_to_pieces(source, blocks, n, taken);
+	else
+		adapt(source, blocks, n);
+}
+
+/* Imports what rows that were read have left, as much of it as a batch can have. */
+static bool
+import_rest(Source *source)
+{
+	bool written;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	written = transfer_feed_take(&source->feed);
+	if (!written && source->feed.text.whole)
+		transfer_write(&source->transfer);
+	PopActiveSnapshot();
+	return written;
 }
 
 /* A transaction for a range.  Other writers are no reason to give up: it is READ COMMITTED. */
@@ -359,17 +420,33 @@ tell(Source *source)
 							source->name, source->transfer.items * 1000.0 / Max(ms, 1))));
 }
 
+/* One transaction.  Returns whether there may be more. */
+static bool
+import_some(Source *source)
+{
+	bool more = true;
+
+	next_transaction(source);
+	if (!import_rest(source))
+	{
+		if (ItemPointerGetBlockNumberNoCheck(&source->next) < source->end)
+			import_range(source);
+		else
+		{
+			transfer_feed_end(&source->feed);
+			more = import_rest(source);
+		}
+	}
+	relation_close(source->transfer.rel, NoLock);
+	return more;
+}
+
 static void
 import_rows(Source *source)
 {
 	source->started = source->told = GetCurrentTimestamp();
-	while (ItemPointerGetBlockNumberNoCheck(&source->next) < source->end)
-	{
-		next_transaction(source);
-		import_range(source);
-		relation_close(source->transfer.rel, NoLock);
+	while (import_some(source))
 		tell(source);
-	}
 }
 
 static int
@@ -383,7 +460,10 @@ batch_size(FunctionCallInfo fcinfo, int i)
 	return (int) size;
 }
 
-/* dyn_import(table_name, source, column_name, batch_size, on_conflict, on_error, INOUT …) */
+/*
+ * dyn_import(table_name, source, column_name, batch_size, on_conflict, on_error, format, types,
+ * INOUT …)
+ */
 PG_FUNCTION_INFO_V1(dyn_import);
 Datum
 dyn_import(PG_FUNCTION_ARGS)
@@ -401,6 +481,9 @@ dyn_import(PG_FUNCTION_ARGS)
 	open_target(&source, PG_GETARG_TEXT_PP(0));
 	open_source(&source, PG_GETARG_OID(1),
 				PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	transfer_feed_begin(&source.feed, &source.transfer,
+						argument_choice(fcinfo, 6, "format", TRANSFER_AUTO, formats),
+						argument_types(fcinfo, 7));
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	import_rows(&source);
 	SPI_finish();

@@ -1,13 +1,17 @@
 /*
  * transfer.h
- *	  Items in and out: lines of DynamoDB JSON, and models of NoSQL Workbench.
+ *	  Items in and out: lines of JSON, CSV, answers of Scan, and models of NoSQL Workbench.
  *
  * A line is an item, as {"pk":{"S":"a"}}, an item as DynamoDB exports it, {"Item":{…}}, or a change
  * of an incremental export, {"Metadata":{…},"Keys":{…},"NewImage":{…},"OldImage":{…}}, which is a
  * put if it has a new image and otherwise a delete.
  *
  *		import.c	dyn_import_lines(), and dyn_import(), which reads the lines from a table
- *		line.c		a line: an item to put, or a key to delete
+ *		feed.c		what is imported, as it comes: from bytes to records, and to items
+ *		format.c	which format it has, by its beginning
+ *		record.c	where records begin and end: lines, records of CSV, items of a document
+ *		line.c		a line of DynamoDB JSON: an item to put, or a key to delete
+ *		csv.c		records of CSV as items
  *		batch.c		lines of an import, written in batches
  *		export.c	dyn_export(): items as lines
  *		workbench.c	dyn_import_workbench(): models of NoSQL Workbench
@@ -31,6 +35,9 @@ typedef enum TransferKind
 	TRANSFER_PUT, /* of a change */
 	TRANSFER_DELETE
 } TransferKind;
+
+/* Reads a record of an import as transfer_parse_line() does. */
+typedef TransferKind (*TransferReader)(void *arg, const char *record, int len, DynItem **item);
 
 /* Allocates *item in the current memory context; for a delete it is the key. */
 extern TransferKind transfer_parse_line(const char *line, int len, DynItem **item);
@@ -64,7 +71,10 @@ typedef struct Transfer
 	bool skip; /* lines that cannot be written */
 	TransferReport report; /* of these, instead of a list of errors; or NULL */
 	void *report_arg;
-	const char *unit; /* what is counted: "line", "row" */
+	const char *unit; /* what is counted: "line", "row", "item" */
+	TransferReader read; /* of what is counted; NULL: transfer_parse_line() */
+	void *read_arg;
+	bool verify; /* that it is UTF-8 */
 	/* of the transaction */
 	Relation rel;
 	DynTable *table;

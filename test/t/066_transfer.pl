@@ -212,6 +212,112 @@ is($status, 1, 'a name is a name');
 ok(count('app') > 0, 'and no SQL');
 like(`dynamo_table --help`, qr/^Usage:/, 'help');
 
+# other formats, found out; with --types; what is wrong is named by its line or item
+create_table('formats');
+for (
+	[plain => qq({"pk":"plain","sk":12345678901234567890123456789012345678,"v":[1,null]}\n)],
+	[csv => qq(\xef\xbb\xbfpk,sk,g,n,"odd\nname"\r\n"csv ""q""",1,g,1.50,"two\r\nlines"\r\n=1+1,2,,,\r\n), '--types', '{"n": "N"}'],
+	[scan => qq({\n    "Items": [\n        {\n            "pk": {"S": "scan"}, "sk": {"N": "1"}\n        }\n    ],\n    "Count": 1\n}\n)],
+	[json => lines('json', 1, 1)])
+{
+	my ($format, $text, @types) = @$_;
+	($status, $out, $err) = command('import', '--table', 'formats', @types, write_file("auto.$format", $text));
+	is($status, 0, "$format is found out") or diag($err);
+	($status, $out, $err) = command('import', '--table', 'formats', '--format', $format, '--on-conflict', 'keep', @types, gzip_file("$format.gz", $text));
+	like($err, qr/1 files, ([12]) items, 0 skipped, \1 kept/, 'and the same if it is named');
+}
+is(value(q{SELECT string_agg(item::text, ' ' ORDER BY pk) FROM formats WHERE pk <> 'json'}),
+	'{"pk":{"S":"=1+1"},"sk":{"N":"2"}} {"g":{"S":"g"},"n":{"N":"1.5"},"odd\nname":{"S":"two\r\nlines"},"pk":{"S":"csv \"q\""},"sk":{"N":"1"}} '
+	. '{"pk":{"S":"plain"},"sk":{"N":"12345678901234567890123456789012345678"},"v":{"L":[{"N":"1"},{"NULL":true}]}} {"pk":{"S":"scan"},"sk":{"N":"1"}}', 'all is there');
+($status, $out, $err) = command('export', '--table', 'formats', '--format', 'csv', '--filter', 'begins_with(pk, :p)', '--values', '{":p": {"S": "csv"}}', "$dir/some.csv");
+($status, $out, $err) = command('import', '--table', 'formats', '--types', '{"n": "N"}', '--on-conflict', 'keep', "$dir/some.csv");
+like($err, qr/ 1 items, 0 skipped, 1 kept/, 'CSV that was exported comes in again');
+($status, $out, $err) = command('import', '--table', 'formats', '--on-error', 'skip', write_file('bad.csv', qq(pk,sk\na,1\n"b\nc",x\n\xff,1\nd\n)));
+is($status, 3, 'wrong records are skipped');
+like($err, qr/bad\.csv: line 3: column "sk": "x" is not a number\n.*bad\.csv: line 5: invalid byte sequence for encoding "UTF8": 0xff\n.*bad\.csv: line 6: invalid CSV: the number of fields is 1, not 2/s, 'and named by line');
+($status, $out, $err) = command('import', '--table', 'formats', '--on-error', 'skip', write_file('bad.scan', q({"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S":"a"}},5]})));
+like($err, qr/bad\.scan: item 2: key attribute "sk" is missing\n.*bad\.scan: item 3: invalid item/, 'items by number');
+($status, $out, $err) = command('import', '--table', 'formats', write_file('cut.scan', q({"Items":[{"pk":{"S":"a"},"sk":{"N":"1"}},{"pk":{"S")));
+is($status, 1, 'a document that is cut');
+like($err, qr/^dynamo_table: \S*cut\.scan: ERROR:  invalid document: it ends in the middle\ndynamo_table: \S*cut\.scan: DETAIL:  /, 'is an error');
+($status, $out, $err) = command('import', '--table', 'formats', write_file("odd\e[31m\n.csv", qq(pk,sk,"a\nb","a\nb"\n)));
+like($err, qr/odd\?\[31m\?\.csv: ERROR:  line 1: invalid CSV header: column "a\\u000ab" is there twice\n/, 'control characters of names are not sent to terminals');
+unlike($err, qr/[^\n[:print:]]/, 'at all');
+
+# an answer of Scan that is larger than what is kept of it, in one line; the memory of the server is that of a batch
+my $large = "$dir/large.json";
+open my $file, '>', $large or die $!;
+print $file '{"Items":[', join(',', map { sprintf '{"pk":{"S":"large"},"sk":{"N":"%d"},"v":{"S":"%s"}}', $_, 'x' x 9000 } 1 .. 5000), '],"Count":5000}';
+close $file;
+($status, $out, $err) = command('import', '--table', 'formats', $large);
+is($status, 0, 'a document of 45 MB') or diag($err);
+is(value(q{SELECT count(*) FROM formats WHERE pk = 'large'}), 5000, 'is imported');
+
+# part of a table
+($status, $out, $err) = command('export', '--table', 'csv', '--filter', '#n = :n', '--names', '{"#n": "pk"}', '--values', '{":n": {"S": "y"}}');
+is($out, qq({"Item":{"flag":{"BOOL":true},"pk":{"S":"y"},"sk":{"N":"2"}}}\n), 'items that meet a condition') or diag($err);
+($status, $out, $err) = command('export', '--table', 'csv', '--entity', 'User', '--format', 'csv', '--filter=#n = :n', '--names', '{"#n": "Name"}', '--values', q({":n": {"S": "Bob"}}));
+is($out, "Born,Name,Number\n,Bob,2\n", 'of an entity, as CSV') or diag($err);
+for (['#n = :n'], ['#n =', '--names', '{"#n": "pk"}'], ["pk = ''", '--names', q[{'); DROP TABLE csv; --]], ['pk = :n', '--values', 'x'])
+{
+	($status, $out, $err) = command('export', '--table', 'csv', '--filter', @$_);
+	is($status, 1, "@$_");
+	like($err, qr/^dynamo_table: ERROR:  /, 'is an error, without the name of a script');
+}
+is(count('csv'), 4, 'and nothing else');
+
+# help of its own
+for my $command ('import', 'export', 'workbench')
+{
+	($status, $out, $err) = command($command, '--help');
+	is($status, 0, "$command --help");
+	like($out, qr/^Usage: dynamo_table $command .*^Example: .*dynamo_table $command/ms, 'has an example');
+	is(`dynamo_table help $command`, $out, 'and another way to it');
+	($status, $out, $err) = command($command, '--nonsense');
+	is($err, "dynamo_table: unknown option --nonsense\nTry: dynamo_table $command --help\n", 'wrong options lead to it');
+}
+($status, $out, $err) = command('export', '--on-error', 'skip', '--table', 'csv');
+is($status, 2, 'an option of another command is wrong');
+($status, $out, $err) = command('workbench', write_file('bad model.json', '{}'));
+like($err, qr/^dynamo_table: ERROR:  the model has no member "DataModel"\n/, 'nor has workbench a script in its errors');
+($status, $out, $err) = command('workbench', '--prefix', 'w-', write_file('warn.json', '{"DataModel":[{"TableName":"Warn","KeyAttributes":{"PartitionKey":{"AttributeName":"p","AttributeType":"S"}},"TableData":[{"p":{"N":"1"}},{"p":{"S":"1"},"m":{"M":{"M":{"a":{"S":"b"}}}}}]}]}'));
+is($out, "w-Warn: 0 indexes, 1 items\n", 'an item that is wrong is skipped');
+like($err, qr/^dynamo_table: WARNING:  item 1 of table "Warn", with key \{"p": \{"N":"1"\}\}, is skipped: /, 'with a warning');
+($status, $out, $err) = command('workbench', '--prefix', 'x-', '--no-data', "$dir/warn.json");
+is("$out$err", "x-Warn: 0 indexes, 0 items\n", 'and without data not looked at');
+
+# on a terminal a bar: while the import waits for a lock, it shows what was read
+create_table('watched');
+my $watched = write_file('watched.json', lines('w', 1, 20000));
+my $lock = $node->background_psql('postgres');
+$lock->query_safe('BEGIN; LOCK TABLE watched IN EXCLUSIVE MODE');
+my $terminal = '';
+my $timeout = IPC::Run::timeout(180);
+my $bar = IPC::Run::start(['dynamo_table', 'import', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '--table', 'watched', $watched], '<pty<', \undef, '>pty>', \$terminal, '2>&1', $timeout);
+$bar->pump until $terminal =~ /\[#{5,7}\.+\]  2[0-5] %  [1-9][0-9]* MB read  [0-9]+:[0-9][0-9] left/;
+pass('a bar shows how far the import is, and the time left');
+$lock->query_safe('COMMIT');
+$lock->quit;
+IPC::Run::finish($bar);
+is($bar->result(0), 0, 'the import goes on when it may');
+like($terminal, qr/\r\e\[Kdynamo_table: 1 files, 20000 items[^\n]*\r?\n$/, 'and the bar is gone');
+unlike($terminal, qr/NOTICE/, 'with the notices');
+$terminal = '';
+IPC::Run::run(['dynamo_table', 'export', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '--table', 'watched', "$dir/watched.out"], '<pty<', \undef, '>pty>', \$terminal, '2>&1', $timeout);
+like($terminal, qr/\[\.{30}\]   0 %.*\r\e\[Kdynamo_table: 20000 items/s, 'of an export, too');
+$terminal = '';
+IPC::Run::run(['dynamo_table', 'import', '-q', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '--table', 'watched', $watched], '<pty<', \undef, '>pty>', \$terminal, '2>&1', $timeout);
+is($terminal, '', 'but not where none is wanted');
+# elsewhere lines, as often as the setting says
+{
+	local $ENV{PGOPTIONS} = '-c dynamo_table.progress_interval=0';
+	($status, $out, $err) = command('import', '--table', 'watched', $watched);
+	like($err, qr/^dynamo_table: \S*watched\.json: [0-9]+ items, [0-9]+ %\n/, 'elsewhere lines');
+	unlike($err, qr/\r|\e|NOTICE/, 'and nothing to draw with');
+	($status, $out, $err) = command('export', '--table', 'watched', "$dir/watched.out");
+	like($err, qr/^dynamo_table: [0-9]+( of about [0-9]+)? items read\n/, 'of an export likewise');
+}
+
 # kill -9 of the server in the middle, and the same again
 create_table('killed');
 my $many = write_file('many.json', lines('k', 1, 60000));

@@ -1,0 +1,55 @@
+/*
+ * feed.h
+ *	  What is imported, as it comes: from bytes to records, and to items.
+ */
+#ifndef DYNAMO_TABLE_TRANSFER_FEED_H
+#define DYNAMO_TABLE_TRANSFER_FEED_H
+
+#include "transfer/csv.h"
+#include "transfer/record.h"
+#include "transfer/transfer.h"
+
+typedef enum TransferFormat
+{
+	TRANSFER_AUTO,
+	TRANSFER_JSON, /* lines of DynamoDB JSON */
+	TRANSFER_PLAIN, /* lines of plain JSON */
+	TRANSFER_CSV,
+	TRANSFER_SCAN /* an answer of Scan or Query, or the array of its items */
+} TransferFormat;
+
+/*
+ * The state of what is read.  It lives as long as the import, in the memory context that was the
+ * current one when it began.
+ */
+typedef struct TransferFeed
+{
+	Transfer *transfer;
+	TransferFormat format; /* TRANSFER_AUTO until it is known */
+	const Jsonb *types; /* of columns; or NULL */
+	MemoryContext context;
+	StringInfoData kept; /* what is not yet taken of pieces */
+	RecordText text; /* in it, or what the caller has */
+	Size needed; /* bytes, before it makes sense to look for a record again */
+	bool begun; /* a byte order mark has been looked for */
+	bool too_long; /* in a line that is, up to its end */
+	int64 line; /* of CSV, where the next record begins */
+	Csv csv;
+	Document document;
+	bool plain; /* the document's items are in plain JSON */
+} TransferFeed;
+
+/* feed.c */
+extern void transfer_feed_begin(TransferFeed *feed, Transfer *transfer, TransferFormat format,
+								const Jsonb *types);
+extern void transfer_feed_whole(TransferFeed *feed, const char *data, Size len);
+extern void transfer_feed_piece(TransferFeed *feed, const char *data, Size len);
+extern void transfer_feed_end(TransferFeed *feed);
+extern bool transfer_feed_take(TransferFeed *feed);
+extern bool transfer_feed_row(TransferFeed *feed, const char *data, Size len);
+
+/* format.c */
+extern TransferFormat transfer_format(const DynTable *table, RecordText text);
+extern bool transfer_is_plain(const DynTable *table, const char *json, int len);
+
+#endif
