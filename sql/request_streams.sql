@@ -60,6 +60,11 @@ SELECT jsonb_pretty(hidden(dyn_request('DescribeStream', json_build_object('Stre
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'Limit', 2)) ;
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'Limit', 2, 'ExclusiveStartShardId', shard('alpha', 1)));
 SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'ExclusiveStartShardId', shard('alpha', 2)));
+-- shards have no children
+SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'ShardFilter', json_build_object('Type', 'CHILD_SHARDS', 'ShardId', shard('alpha', 0))));
+SELECT request('DescribeStream', json_build_object('StreamArn', arn('alpha'), 'ShardFilter', '{"Type": "OTHER"}'::json));
+-- a label that is cut is one that there is not
+SELECT request('DescribeStream', json_build_object('StreamArn', left(arn('alpha'), -4))) ~ 'Requested resource not found: Stream: ' AS cut;
 SELECT hidden(r::text), request('DescribeStream', r) FROM (VALUES ('{}'::json), ('{"StreamArn":"x"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta/stream/x"}'),
   ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/beta/stream/2001-01-01T00:00:00.000"}'), ('{"StreamArn":"arn:aws:dynamodb:local:000000000000:table/nothing/stream/2001-01-01T00:00:00.000"}'),
   (json_build_object('StreamArn', arn('beta'), 'Limit', 101)), (json_build_object('StreamArn', arn('beta'), 'ExclusiveStartShardId', 'x')),

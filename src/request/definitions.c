@@ -419,21 +419,28 @@ check_distinct(List *attributes)
 	}
 }
 
-/* Of all that keys could have used; twice the same would be one that is not used. */
+/*
+ * Of all that keys could have used; twice the same would be one that is not used.  DynamoDB says
+ * less of a table that has no indexes.
+ */
 void
-request_check_used(List *attributes)
+request_check_used(List *attributes, bool has_indexes)
 {
 	ListCell *cell;
 
 	check_distinct(attributes);
 	foreach (cell, attributes)
 	{
-		if (!((AttributeDefinition *) lfirst(cell))->used)
+		if (((AttributeDefinition *) lfirst(cell))->used)
+			continue;
+		if (!has_indexes)
 			dyn_error(ERRCODE_DYN_VALIDATION,
-					  INVALID
-					  "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
-					  "used: %s",
-					  names_of(attributes, false), names_of(attributes, true));
+					  INVALID "Number of attributes in KeySchema does not exactly match number of "
+							  "attributes defined in AttributeDefinitions");
+		dyn_error(ERRCODE_DYN_VALIDATION,
+				  INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
+						  "used: %s",
+				  names_of(attributes, false), names_of(attributes, true));
 	}
 }
 

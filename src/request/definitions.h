@@ -89,7 +89,7 @@ extern DynIndexSpec *request_index_spec(const IndexDefinition *definition, bool 
 										const DynShape *shape, DynDescription *description,
 										List *attributes);
 extern void request_use_attribute(ItemSpan spec, List *attributes);
-extern void request_check_used(List *attributes);
+extern void request_check_used(List *attributes, bool has_indexes);
 extern bool request_has_units(const Throughputs *given);
 extern void request_set_units(DynUnits *units, const Throughputs *given, const ItemSpan *index);
 

@@ -237,7 +237,7 @@ check_attributes(const DynShape *shape, List *attributes)
 
 	foreach (cell, columns)
 		request_use_attribute(((DynShapeColumn *) lfirst(cell))->spec, attributes);
-	request_check_used(attributes);
+	request_check_used(attributes, true);
 }
 
 /*

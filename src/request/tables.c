@@ -126,7 +126,7 @@ request_create_table(JsonReader *reader, JsonWriter *response)
 	request_set_keys(&shape, create.keys, create.attributes);
 	add_indexes(&shape, &description, create.global, false, create.attributes);
 	add_indexes(&shape, &description, create.local, true, create.attributes);
-	request_check_used(create.attributes);
+	request_check_used(create.attributes, shape.indexes != NIL);
 	dyn_create(&shape, create.name, DYN_DEFAULT_FILLFACTOR);
 	description_write(shape.relid, &description);
 	if (create.stream.enabled)

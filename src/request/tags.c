@@ -138,6 +138,7 @@ request_tag_resource(JsonReader *reader, JsonWriter *response)
 	read_request(reader, members, lengthof(members), &request);
 	if (request.tags == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION, "Atleast one Tag needs to be provided as Input.");
+	request_check_tags(request.tags);
 	rel = lock_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
 	foreach (cell, request.tags)
