@@ -4,7 +4,7 @@
 CREATE FUNCTION request(operation text, request text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE d text; h text;
 BEGIN
-  RETURN dyn_request(operation, request::json);
+  RETURN dyn_request(operation, request);
 EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
   RETURN concat_ws(' / ', coalesce(dyn_error_name(SQLSTATE), SQLSTATE) || ': ' || SQLERRM, nullif(d, ''), nullif(h, ''));
@@ -59,6 +59,11 @@ SELECT request('PutItem', '{"TableName":"mov"}'), request('UpdateItem', '{"Table
 
 -- K06 to K09, W02, W19, K22: all of the request is wrong before anything is read
 SELECT k, request('GetItem', '{"TableName":"mov","Key":' || k || '}') FROM unnest(ARRAY['{}', '{"Actor":{"S":"x"}}', '{"Actor":{"S":"x"},"Movie":{"N":"1"}}', '{"Actor":{"S":"x"},"Movie":{"S":"y"},"Year":{"N":"1"}}', '{"Actor":{"S":""},"Movie":{"S":"y"}}', '{"Actor":"x","Movie":"y"}']) k;
+-- a value may have members that are no types (T03), and JSON has an end of depth (T14)
+SELECT v, request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"},"v":' || v || '}}') FROM unnest(ARRAY['{"S":"a","X":[1]}', '{"S":"b","N":null}', '{"X":1}', 'null', '{"S":"a","X":[1,]}']) v;
+SELECT dyn_get('mov', '{"Actor":{"S":"v"},"Movie":{"S":"x"}}');
+SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"},"v":' || repeat('{"L":[', n) || repeat(']}', n) || '}}'), 70) FROM unnest(ARRAY[32, 33, 500, 600, 100000]) n;
+SELECT n, left(request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"v"},"Movie":{"S":"x"}},"Other":' || repeat('[', n) || repeat(']', n) || '}'), 70) FROM unnest(ARRAY[1000, 1001, 100000]) n;
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"T"}}}');
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"attribute_not_exists(Actor)","ExpressionAttributeValues":{":v":{"S":"x"}}}');
 SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":{"S":"x"}},"ConditionExpression":"n = 5"}');
