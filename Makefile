@@ -53,7 +53,7 @@ src/expr/gram.h: src/expr/gram.c
 src/expr/scan.c: src/expr/scan.l
 	$(or $(FLEX),flex) -o $@ $<
 
-GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan
+GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan src/expr/syntax
 $(GRAMMAR_USERS:=.o): src/expr/gram.h
 
 # PGXS installs SCRIPTS by their last name, and removes them by their path.

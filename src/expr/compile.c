@@ -22,6 +22,9 @@ extern YY_BUFFER_STATE dyn_expr__scan_bytes(const char *bytes, int len, void *sc
 extern int dyn_expr_lex(DYN_EXPR_STYPE *value, DYN_EXPR_LTYPE *location, void *scanner);
 extern int dyn_expr_lex_destroy(void *scanner);
 
+/* syntax.c */
+extern int dyn_expr_check(ExprParse *parse, void *scanner);
+
 static const char *
 parameter_name(ExprKind kind)
 {
@@ -90,22 +93,39 @@ expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token, Ite
 	dyn_expr_lex_destroy(scanner);
 }
 
+/* The token that chooses the grammar. */
+static int
+start_token(ExprKind kind)
+{
+	if (kind == EXPR_PROJECTION)
+		return START_PROJECTION;
+	return kind == EXPR_UPDATE ? START_UPDATE : START_CONDITION;
+}
+
+/* Raises ERRCODE_DYN_VALIDATION if the text is no expression, whatever else is wrong with it. */
+void
+expr_check_syntax(const ExprCompiled *compiled)
+{
+	ExprParse state = {.compiled = (ExprCompiled *) compiled,
+					   .start_token = start_token(compiled->kind)};
+	void *scanner = begin_scan(&state);
+
+	if (dyn_expr_check(&state, scanner) != 0)
+		expr_fail_syntax(&state, "syntax error");
+	dyn_expr_lex_destroy(scanner);
+}
+
 /* An error leaves scanner and parser behind: all their memory is in the current context. */
 static void
 parse(ExprCompiled *c, const ExprRequest *request)
 {
-	ExprParse state = {.compiled = c, .request = request};
-	void *scanner;
+	ExprParse state = {.compiled = c, .request = request, .start_token = start_token(c->kind)};
+	void *scanner = begin_scan(&state);
 
-	if (c->kind == EXPR_PROJECTION)
-		state.start_token = START_PROJECTION;
-	else if (c->kind == EXPR_UPDATE)
-		state.start_token = START_UPDATE;
-	else
-		state.start_token = START_CONDITION;
-	scanner = begin_scan(&state);
+	c->parsing = true;
 	if (dyn_expr_parse(&state, scanner) != 0)
 		expr_fail_syntax(&state, "syntax error");
+	c->parsing = false;
 	dyn_expr_lex_destroy(scanner);
 	if (c->kind == EXPR_KEY_CONDITION)
 		expr_check_key_condition(c);

@@ -28,6 +28,8 @@ expr_fail(const ExprCompiled *compiled, int location, const char *words, const c
 	StringInfoData message;
 	int needed;
 
+	if (compiled->parsing)
+		expr_check_syntax(compiled);
 	/* of any length: a path may be long, and cutting it could cut a character */
 	initStringInfo(&message);
 	do

@@ -20,6 +20,7 @@
  *		tree.h			the parsed expression, for the files of this folder
  *		scan.l			tokens
  *		gram.y			the grammar
+ *		syntax.c		the grammar alone
  *		node.c			nodes of conditions and values, and where each is allowed
  *		path.c			document paths: made from the text, followed in an item, merged into a tree
  *		reserved.c		the words that cannot be names of attributes

@@ -198,6 +198,7 @@ typedef struct ExprCompiled
 	ItemSpan text; /* a legacy parameter has none, and all its locations are -1 */
 	ItemSpan names; /* the bytes of the jsonb; no data if there was none */
 
+	bool parsing; /* its syntax may still be wrong */
 	ExprNode *root; /* of a condition */
 	ExprTree *tree; /* of a projection or an update */
 	bool creates; /* an update with SET or ADD */
@@ -281,6 +282,7 @@ extern Expr *expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text);
 /* compile.c */
 extern ExprCompiled *expr_compile(const ExprRequest *request, ItemSpan names, ExprKind kind,
 								  ItemSpan text);
+extern void expr_check_syntax(const ExprCompiled *compiled);
 extern void expr_find_token(const ExprCompiled *compiled, int location, ItemSpan *token,
 							ItemSpan *near);
 
