@@ -8,6 +8,7 @@
 
 #include "ground/errors.h"
 #include "ground/json_writer.h"
+#include "ground/name.h"
 #include "ground/settings.h"
 #include "request/meter.h"
 #include "request/parameters.h"
@@ -43,6 +44,17 @@ read_table(const List *tables, ItemSpan name)
 	return cstring_to_text_with_len(name.data, (int) name.len);
 }
 
+/* A table's name in a message. */
+static char *
+table_text(const text *name)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	item_quote_up_to(&out, text_span(name), DYN_MAX_TABLE_NAME);
+	return out.data;
+}
+
 /* What is wrong with the names is told of the map, once. */
 static void
 check_names(JsonReader *reader, const List *tables)
@@ -55,7 +67,7 @@ check_names(JsonReader *reader, const List *tables)
 
 		if (request_is_table(text_span(name)))
 			continue;
-		request_invalid(reader, psprintf("{%s=...}", item_quoted(text_span(name))),
+		request_invalid(reader, psprintf("{%s=...}", table_text(name)),
 						"Map keys must satisfy constraint: [Member must have length less than or "
 						"equal to 255, Member must have length greater than or equal to 3, Member "
 						"must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]");
@@ -94,7 +106,7 @@ read_keys(JsonReader *reader, void *to)
 		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
 	if (n == 0 || n > dyn_max_batch_get_keys)
 		request_invalid_plain(reader,
-							  psprintf("RequestItems.%s.member.Keys", text_to_cstring(table->name)),
+							  psprintf("RequestItems.%s.member.Keys", table_text(table->name)),
 							  "Member must have length %s than or equal to %d",
 							  n == 0 ? "greater" : "less", n == 0 ? 1 : dyn_max_batch_get_keys);
 }
@@ -377,8 +389,7 @@ check_number(JsonReader *reader, const WriteTable *table)
 	int64 n = (int64) table->write.nputs + table->write.ndeletes;
 
 	if (n == 0 || n > dyn_max_batch_writes)
-		request_invalid(reader,
-						psprintf("{%s=[%s]}", text_to_cstring(table->name), n == 0 ? "" : "..."),
+		request_invalid(reader, psprintf("{%s=[%s]}", table_text(table->name), n == 0 ? "" : "..."),
 						"Map value must satisfy constraint: [Member must have length less than or "
 						"equal to %d, Member must have length greater than or equal to 1]",
 						dyn_max_batch_writes);

@@ -130,8 +130,9 @@ legacy_read_names(JsonReader *reader, void *to)
 		*name = json_read_string(reader);
 		names->members = lappend(names->members, name);
 	}
-	request_check_length(reader, list_length(names->members), 1, EXPR_MAX_LEGACY_PROJECTION,
-						 request_strings_text(names->members));
+	if (names->members == NIL || list_length(names->members) > EXPR_MAX_LEGACY_PROJECTION)
+		request_check_length(reader, list_length(names->members), 1, EXPR_MAX_LEGACY_PROJECTION,
+							 request_strings_text(names->members));
 }
 
 /* Read ConditionalOperator into a LegacyOperator. */

@@ -147,10 +147,13 @@ raise_refusal(const Refusal *refusal)
 void
 request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 {
-	char *path = json_reader_path(reader);
 	Refusal refusal = {.words = words};
 	va_list args;
+	char *path;
 
+	if (!request_is_argument(reader) && reader->problems->refusal.message != NULL)
+		return;
+	path = json_reader_path(reader);
 	va_start(args, format);
 	refusal.message = format_text(format, args);
 	va_end(args);
@@ -158,8 +161,7 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 		refusal.detail = psprintf("In \"%s\".", path);
 	if (request_is_argument(reader))
 		raise_refusal(&refusal);
-	if (reader->problems->refusal.message == NULL)
-		reader->problems->refusal = refusal;
+	reader->problems->refusal = refusal;
 }
 
 /* What the request cannot do without is not there: told before everything else. */
@@ -180,23 +182,20 @@ value_text(ItemSpan value)
 	return text.data;
 }
 
-/* Lengths are told with the value, unless that has no end. */
-static void
-check_bounds(JsonReader *reader, const RequestMember *member, const char *what, int64 number,
-			 const char *value)
+static bool
+is_within(const RequestMember *member, int64 number)
 {
-	const char *than = NULL;
-	int64 bound = member->min;
+	return number >= member->min && (member->max == 0 || number <= member->max);
+}
 
-	if (number < member->min)
-		than = "greater";
-	else if (member->max > 0 && number > member->max)
-	{
-		than = "less";
-		bound = member->max;
-	}
-	if (than == NULL)
-		return;
+/* The value, or its length, is out of bounds; the value is told, unless DynamoDB does not. */
+static void
+tell_bounds(JsonReader *reader, const RequestMember *member, const char *what, int64 number,
+			const char *value)
+{
+	const char *than = number < member->min ? "greater" : "less";
+	int64 bound = number < member->min ? member->min : member->max;
+
 	if (member->plain)
 		request_invalid_plain(reader, member->name,
 							  "Member must have %s %s than or equal to " INT64_FORMAT, what, than,
@@ -212,7 +211,8 @@ request_check_length(JsonReader *reader, int64 length, int64 min, int64 max, con
 {
 	const RequestMember member = {.min = min, .max = max};
 
-	check_bounds(reader, &member, "length", length, value);
+	if (!is_within(&member, length))
+		tell_bounds(reader, &member, "length", length, value);
 }
 
 /* U+0000 is one, too. */
@@ -274,8 +274,10 @@ request_is_table(ItemSpan given)
 static void
 check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
 {
-	if (member->min > 0 || member->max > 0)
-		check_bounds(reader, member, "length", count_characters(string), value_text(string));
+	int64 length = member->min > 0 || member->max > 0 ? count_characters(string) : 0;
+
+	if (!is_within(member, length))
+		tell_bounds(reader, member, "length", length, value_text(string));
 	if (member->name_of != NAME_NONE && !request_is_argument(reader))
 		check_name(reader, string, member->name_of);
 }
@@ -308,8 +310,8 @@ read_number(JsonReader *reader, const RequestMember *member)
 	RequestInteger number = {true, member->kind == MEMBER_LONG ? json_read_long(reader)
 															   : json_read_integer(reader)};
 
-	if (member->min > 0 || member->max > 0)
-		check_bounds(reader, member, "value", number.value, psprintf(INT64_FORMAT, number.value));
+	if ((member->min > 0 || member->max > 0) && !is_within(member, number.value))
+		tell_bounds(reader, member, "value", number.value, psprintf(INT64_FORMAT, number.value));
 	return number;
 }
 
@@ -325,8 +327,8 @@ read_strings(JsonReader *reader, const RequestMember *member)
 		*string = json_read_string(reader);
 		strings = lappend(strings, string);
 	}
-	if (member->min > 0 || member->max > 0)
-		check_bounds(reader, member, "length", list_length(strings), request_strings_text(strings));
+	if (!is_within(member, list_length(strings)))
+		tell_bounds(reader, member, "length", list_length(strings), request_strings_text(strings));
 	return strings;
 }
 
@@ -457,13 +459,16 @@ fail_missing(const JsonReader *reader, const char *name)
 void
 request_missing(JsonReader *reader, const char *name)
 {
-	char *path = json_reader_api_path(reader);
+	char *path;
 
-	if (!is_hopeless(reader))
-		add_problem(reader, psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: "
-									 "Member must not be null",
-									 path, *path == '\0' ? "" : ".",
-									 pg_tolower((unsigned char) name[0]), name + 1));
+	if (is_hopeless(reader))
+		return;
+	path = json_reader_api_path(reader);
+	add_problem(
+		reader,
+		psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: Member must not be "
+				 "null",
+				 path, *path == '\0' ? "" : ".", pg_tolower((unsigned char) name[0]), name + 1));
 }
 
 static void
@@ -592,9 +597,22 @@ request_read_table_name(JsonReader *reader)
  * Values as DynamoDB prints them
  */
 
+static bool
+is_missing(const RequestMember *member, const void *from)
+{
+	return (member->kind == MEMBER_TEXT && *(text *const *) from == NULL) ||
+		   (member->kind == MEMBER_STRING && ((const ItemSpan *) from)->data == NULL) ||
+		   (member->kind == MEMBER_CHOICE && *(const int *) from < 0);
+}
+
 static void
 print_value(StringInfo out, const RequestMember *member, const void *from)
 {
+	if (is_missing(member, from))
+	{
+		appendStringInfoString(out, "null");
+		return;
+	}
 	switch (member->kind)
 	{
 		case MEMBER_TEXT:
