@@ -11,7 +11,7 @@
 #include "mb/pg_wchar.h"
 
 #include "transfer/feed.h"
-#include "transfer/token.h"
+#include "transfer/lexer.h"
 
 /* As much of the beginning is looked at. */
 #define FORMAT_BEGINNING (64 * 1024)

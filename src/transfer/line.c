@@ -11,7 +11,7 @@
 #include "mb/pg_wchar.h"
 
 #include "ground/errors.h"
-#include "transfer/token.h"
+#include "transfer/lexer.h"
 #include "transfer/transfer.h"
 
 /* Members around items. */

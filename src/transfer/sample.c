@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 
 #include "ground/attempt.h"
-#include "transfer/token.h"
+#include "transfer/lexer.h"
 #include "transfer/transfer.h"
 
 /* Bytes of a key's value that a message has. */

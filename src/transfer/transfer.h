@@ -16,7 +16,7 @@
  *		export.c	dyn_export(): items as lines
  *		workbench.c	dyn_import_workbench(): models of NoSQL Workbench
  *		sample.c	items of a model, as Workbench writes them
- *		token.h		tokens of JSON: what the lexer is at
+ *		lexer.h		tokens of JSON: what the lexer is at
  */
 #ifndef DYNAMO_TABLE_TRANSFER_TRANSFER_H
 #define DYNAMO_TABLE_TRANSFER_TRANSFER_H

@@ -3,20 +3,23 @@
  *	  libFuzzer harness over the item layer, without a server.
  *
  * The first byte chooses the entry: text of an item, text of a value, plain JSON, binary,
- * a line of an import, or bytes that were never validated.  What is accepted has to come back the same
+ * a line of an import, bytes that were never validated, a file of records, or an item of a model.  What is accepted has to come back the same
  * through text and through the bytes; AddressSanitizer and UBSan watch the memory, since palloc is malloc
  * here.
  */
 #include "postgres.h"
 
 #include <setjmp.h>
+#include <signal.h>
 
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
 #include "utils/elog.h"
 
 #include "check.h"
+#include "ground/attempt.h"
 #include "item/build.h"
+#include "transfer/record.h"
 #include "transfer/transfer.h"
 
 /*
@@ -149,10 +152,60 @@ MESSAGE_FUNCTION(errmsg)
 MESSAGE_FUNCTION(errmsg_internal)
 MESSAGE_FUNCTION(errdetail)
 MESSAGE_FUNCTION(errhint)
+MESSAGE_FUNCTION(words_set)
+
+void
+words_begin(const char *function)
+{
+}
+
+int
+words_set_if(const char *words)
+{
+	return words == NULL ? 0 : (int) strlen(words);
+}
 
 void
 check_stack_depth(void)
 {
+}
+
+volatile sig_atomic_t InterruptPending = false;
+
+void
+ProcessInterrupts(void)
+{
+}
+
+int
+pg_mbcliplen(const char *s, int len, int limit)
+{
+	while (limit > 0 && limit < len && ((unsigned char) s[limit] & 0xc0) == 0x80)
+		limit--;
+	return Min(len, limit);
+}
+
+bool
+item_is_to_blame(const ErrorData *error, bool row_security)
+{
+	return true;
+}
+
+ErrorData *
+attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
+{
+	sigjmp_buf outer;
+	ErrorData *error = palloc0(sizeof(ErrorData));
+	volatile bool failed = false;
+
+	memcpy(&outer, &error_jump, sizeof(outer));
+	if (sigsetjmp(error_jump, 0) == 0)
+		step(arg);
+	else
+		failed = true;
+	memcpy(&error_jump, &outer, sizeof(outer));
+	error->message = pstrdup("");
+	return failed && catches(error) ? error : NULL;
 }
 
 /* Of servers with asserts. */
@@ -453,6 +506,129 @@ fuzz_line(const char *text, int len)
 			   TRANSFER_DELETE);
 }
 
+typedef enum RecordKind
+{
+	RECORDS_LINES,
+	RECORDS_CSV,
+	RECORDS_DOCUMENT,
+	RECORD_KINDS
+} RecordKind;
+
+static Record
+next_record(RecordKind kind, Document *document, RecordText text)
+{
+	switch (kind)
+	{
+		case RECORDS_LINES:
+			return record_of_lines(text);
+		case RECORDS_CSV:
+			return record_of_csv(text);
+		default:
+			return record_of_document(document, text);
+	}
+}
+
+/* All fields of a record of CSV: they end where it does. */
+static void
+walk_fields(const char *record, Size len)
+{
+	const char *end = record + len;
+	CsvField field;
+
+	do
+	{
+		field = csv_field(record, end);
+		CHECK(field.closed && field.start <= field.end && field.end <= field.behind &&
+			  field.behind <= end);
+		record = field.behind + 1;
+	} while (field.behind < end && *field.behind == ',');
+	CHECK(field.behind == end);
+}
+
+/* The records of a file that comes in pieces of a size; each with its length in front. */
+static StringInfoData
+split(RecordKind kind, const char *data, Size len, Size piece)
+{
+	Document document = {0};
+	RecordText text = {data, Min(piece, len), piece >= len};
+	StringInfoData records;
+
+	initStringInfo(&records);
+	for (;;)
+	{
+		/* as much as there is, and nothing behind it */
+		char *copy = memcpy(palloc(text.len + 1), text.data, text.len);
+		Record record = next_record(kind, &document, (RecordText){copy, text.len, text.whole});
+
+		if (record.step == RECORD_MORE)
+		{
+			CHECK(!text.whole);
+			text.len = Min(text.len + piece, (Size) (data + len - text.data));
+			text.whole = text.data + text.len == data + len;
+			pfree(copy);
+			continue;
+		}
+		if (record.step != RECORD_FOUND)
+		{
+			CHECK((record.step == RECORD_FAULT) == (record.fault != NULL));
+			CHECK(record.step != RECORD_END || text.whole);
+			appendStringInfo(&records, "%d", record.step);
+			return records;
+		}
+		CHECK(record.next > 0 && record.start + record.len <= record.next && record.next <= text.len);
+		if (kind == RECORDS_CSV)
+			walk_fields(copy + record.start, record.len);
+		if (kind != RECORDS_DOCUMENT || record.len > 0)
+			appendStringInfo(&records, "%zu:", record.len);
+		appendBinaryStringInfo(&records, copy + record.start, (int) record.len);
+		text.data += record.next;
+		text.len -= record.next;
+		pfree(copy);
+	}
+}
+
+/* Where records begin does not depend on where pieces end. */
+static void
+fuzz_records(const char *data, int len)
+{
+	for (RecordKind kind = 0; kind < RECORD_KINDS; kind++)
+	{
+		StringInfoData whole = split(kind, data, len, len + 1);
+		StringInfoData small = split(kind, data, len, 1);
+		StringInfoData large = split(kind, data, len, 7);
+
+		CHECK(whole.len == small.len && memcmp(whole.data, small.data, whole.len) == 0);
+		CHECK(whole.len == large.len && memcmp(whole.data, large.data, whole.len) == 0);
+	}
+}
+
+/* What is right is read as it stands, and what has been put right can be stored. */
+static void
+fuzz_sample(const char *text, int len)
+{
+	DynKey key = {.attribute = {"p", 1}, .type = ITEM_S};
+	DynTable table = {.nkeys = 1, .keys = &key};
+	const DynItem *volatile strict = NULL;
+	DynItem *item;
+	StringInfoData shown;
+
+	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
+		return;
+	if (sigsetjmp(error_jump, 0) == 0)
+		strict = item_parse(text, len, ITEM_SYNTAX_ITEM, NULL);
+	if (sigsetjmp(error_jump, 0) != 0)
+		CHECK(!"an error is not caught");
+	initStringInfo(&shown);
+	transfer_print_sample_key((ItemSpan){text, (uint32) len}, &table, &shown);
+	if (transfer_read_sample((ItemSpan){text, (uint32) len}, &item) != NULL)
+	{
+		CHECK(strict == NULL);
+		return;
+	}
+	CHECK(strict == NULL || same((const DynItem *) strict, item));
+	check_item(item, ITEM_SYNTAX_ITEM);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
@@ -466,7 +642,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = palloc(len + 1);
 	memcpy(input, data + 1, len);
 	input[len] = '\0';
-	switch (data[0] % 6)
+	switch (data[0] % 8)
 	{
 		case 0:
 			fuzz_text(input, len, ITEM_SYNTAX_ITEM);
@@ -485,6 +661,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 5:
 			fuzz_raw(input, len);
+			break;
+		case 6:
+			fuzz_records(input, len);
+			break;
+		case 7:
+			fuzz_sample(input, len);
 			break;
 	}
 	free_chunks();

@@ -1,15 +1,16 @@
 /*
- * token.h
+ * lexer.h
  *	  Tokens of JSON: what the lexer is at, without reading the value.
  *
  * A lexer that is copied looks ahead: the copy goes on, and the lexer stays where it is.
  */
-#ifndef DYNAMO_TABLE_TRANSFER_TOKEN_H
-#define DYNAMO_TABLE_TRANSFER_TOKEN_H
+#ifndef DYNAMO_TABLE_TRANSFER_LEXER_H
+#define DYNAMO_TABLE_TRANSFER_LEXER_H
 
 #include "common/jsonapi.h"
 
 #include "item/item.h"
+#include "item/skip.h"
 
 static inline bool
 token_at(const JsonLexContext *lex, JsonTokenType type)
@@ -50,23 +51,11 @@ token_closes(const JsonLexContext *lex)
 	return token_at(lex, JSON_TOKEN_OBJECT_END) || token_at(lex, JSON_TOKEN_ARRAY_END);
 }
 
-/*
- * From the first token of a value to its last one, however deep it is.  False if the input ends
- * before, or has something that is no token.
- */
+/* From the first token of a value to its last one, however deep it is.  False if it is malformed. */
 static inline bool
 token_skip_value(JsonLexContext *lex)
 {
-	int depth = 0;
-
-	for (;;)
-	{
-		depth += token_opens(lex) ? 1 : token_closes(lex) ? -1 : 0;
-		if (depth <= 0)
-			return depth == 0 && !token_at(lex, JSON_TOKEN_END);
-		if (!token_next(lex))
-			return false;
-	}
+	return json_skip_value(lex, 0) == JSON_SKIPPED;
 }
 
 #endif
