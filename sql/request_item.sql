@@ -70,6 +70,12 @@ SELECT request('PutItem', '{"TableName":"mov","Item":{"Actor":{"S":"b"},"Movie":
 SELECT left(t, 10), left(request('GetItem', format('{"TableName":"%s","Key":{"Actor":{"S":"x"}}}', t)), 80) FROM unnest(ARRAY['nope', 'x', 'a b', '', 'pg_class', repeat('x', 256)]) t;
 SELECT request('GetItemm', '{}'), request('getItem', '{}');
 
+-- an error without words after one that has some
+SELECT dyn_create_table('wide', 'p S', global_indexes => '{"ByG": {"partition_key": "g S"}}');
+SELECT request('PutItem', '{"TableName":"wide","Item":{"p":{"S":"a"},"g":{"N":"1"}}}');
+SELECT request('PutItem', format('{"TableName":"wide","Item":{"p":{"S":"%s"},"g":{"S":"%s"}}}', k, reverse(k))) FROM (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 64) i) AS long(k);
+SELECT dyn_drop_table('wide');
+
 -- X15: a failed request can be caught, and what was before it stays
 SELECT request('GetItem', '{"TableName":"mov","Key":{"Actor":{"S":"b"},"Movie":{"S":"x"}}}');
 

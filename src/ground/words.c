@@ -61,21 +61,33 @@ int
 words_set_if(const char *words)
 {
 	if (words == NULL)
-		last.function = NULL;
+		words_forget();
 	else
 		words_set("%s", words);
 	return 0;
 }
 
 /*
+ * Forget the words of errors so far.  Other errors may have been raised by the same function, which
+ * has no words for them.
+ */
+void
+words_forget(void)
+{
+	last.function = NULL;
+}
+
+/*
  * The words of an error that has just been caught, valid until another one is raised, or NULL if it
- * has none.
+ * has none.  They are told once.
  */
 const char *
 words_of(const ErrorData *error)
 {
-	if (last.function == NULL || error->funcname == NULL ||
-		strcmp(last.function, error->funcname) != 0 || last.sqlerrcode != error->sqlerrcode)
-		return NULL;
-	return last.text.data;
+	bool found = last.function != NULL && error->funcname != NULL &&
+				 strcmp(last.function, error->funcname) == 0 &&
+				 last.sqlerrcode == error->sqlerrcode;
+
+	words_forget();
+	return found ? last.text.data : NULL;
 }

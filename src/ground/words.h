@@ -22,6 +22,7 @@
 extern void words_begin(const char *function);
 extern int words_set(const char *format, ...) pg_attribute_printf(1, 2);
 extern int words_set_if(const char *words);
+extern void words_forget(void);
 extern const char *words_of(const ErrorData *error);
 
 #endif

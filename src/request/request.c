@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 
 #include "ground/errors.h"
+#include "ground/words.h"
 #include "request/request.h"
 
 static const struct
@@ -86,6 +87,7 @@ dyn_request(PG_FUNCTION_ARGS)
 	Denial denial;
 
 	denial_begin(&denial, operation);
+	words_forget();
 	PG_TRY();
 	{
 		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
