@@ -319,7 +319,7 @@ dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, It
 		case KEY_VALID:
 			break;
 	}
-	return NULL;
+	pg_unreachable();
 }
 
 /* A key that is being read, for messages. */

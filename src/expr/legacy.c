@@ -282,16 +282,13 @@ add_leaf(Builder *b, ItemSpan name)
 	return leaf;
 }
 
-/* AttributesToGet. */
+/* AttributesToGet, whose length was checked when it was read. */
 Expr *
 expr_legacy_projection(ItemSpan *names, int n)
 {
 	Builder b;
 
-	if (n == 0 || n > EXPR_MAX_LEGACY_PROJECTION)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid AttributesToGet: it does not have 1 to %d names",
-							   EXPR_MAX_LEGACY_PROJECTION)));
+	Assert(n > 0 && n <= EXPR_MAX_LEGACY_PROJECTION);
 	sort_names(names, n, sizeof(ItemSpan));
 	begin(&b, EXPR_PROJECTION, "AttributesToGet", n, 0);
 	begin_tree(&b, n);

@@ -460,17 +460,19 @@ end(ItemParser *p)
 }
 
 static bool
+fail_name(ItemParser *p, const char *message)
+{
+	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, message, NULL, NULL);
+}
+
+static bool
 check_name(ItemParser *p, ItemSpan name)
 {
-	const char *problem;
-
 	if (name.len == 0)
-		problem = "empty attribute name";
-	else if (name.len > ITEM_MAX_NAME)
-		problem = psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME);
-	else
-		return true;
-	return fail_at(p, TROUBLE_VALUE, token_start(p), p->b.depth - 1, problem, NULL, NULL);
+		return fail_name(p, "empty attribute name");
+	if (name.len > ITEM_MAX_NAME)
+		return fail_name(p, psprintf("attribute name is longer than %d bytes", ITEM_MAX_NAME));
+	return true;
 }
 
 static bool

@@ -11,6 +11,7 @@
 #include "nodes/pg_list.h"
 
 #include "ground/errors.h"
+#include "ground/key_spec.h"
 #include "request/definitions.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
@@ -32,7 +33,8 @@ void
 request_read_attributes(JsonReader *reader, void *list)
 {
 	static const RequestMember members[] = {
-		{"AttributeName", MEMBER_STRING, offsetof(AttributeDefinition, name), true},
+		{"AttributeName", MEMBER_STRING, offsetof(AttributeDefinition, name), true, .min = 1,
+		 .max = DYN_MAX_KEY_NAME},
 		{"AttributeType", MEMBER_CHOICE, offsetof(AttributeDefinition, type), true, attribute_types,
 		 .set = "B, N, S"}};
 
@@ -50,7 +52,8 @@ static void
 read_key_schema(JsonReader *reader, List **list, int max)
 {
 	static const RequestMember members[] = {
-		{"AttributeName", MEMBER_STRING, offsetof(KeyElement, attribute), true},
+		{"AttributeName", MEMBER_STRING, offsetof(KeyElement, attribute), true, .min = 1,
+		 .max = DYN_MAX_KEY_NAME},
 		{"KeyType", MEMBER_CHOICE, offsetof(KeyElement, range), true, key_types}};
 
 	for (json_read_array(reader); json_read_element(reader);)

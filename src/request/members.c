@@ -243,7 +243,7 @@ may_exist(ItemSpan name, MemberName of)
 {
 	if (name.len == 0 || name.len > DYN_MAX_TABLE_NAME || memchr(name.data, '\0', name.len) != NULL)
 		return false;
-	return of == NAME_INDEX || (of == NAME_TABLE && OidIsValid(dyn_table_lookup(name)));
+	return of == NAME_ANY || (of == NAME_TABLE && OidIsValid(dyn_table_lookup(name)));
 }
 
 /* Names that are given with an ARN are told with it. */

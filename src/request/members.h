@@ -53,7 +53,7 @@ typedef enum MemberName
 	NAME_NONE,
 	NAME_TABLE, /* which may have any name if it exists; or an ARN */
 	NAME_NEW_TABLE,
-	NAME_INDEX, /* which may have any name */
+	NAME_ANY, /* of an index, or of a table that is not looked up: any name */
 	NAME_NEW_INDEX
 } MemberName;
 

@@ -43,7 +43,7 @@ typedef struct ReadCall
 
 static const RequestMember query_members[] = {
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
-	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_INDEX},
+	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_ANY},
 	SELECT,
 	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
 	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1, .plain = true},
@@ -63,7 +63,7 @@ static const RequestMember query_members[] = {
 
 static const RequestMember scan_members[] = {
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
-	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_INDEX},
+	{"IndexName", MEMBER_TEXT, AT(read.index), .name_of = NAME_ANY},
 	LEGACY_ATTRIBUTES_TO_GET(ReadCall, legacy),
 	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1},
 	SELECT,

@@ -57,7 +57,7 @@ static void
 read_update(JsonReader *reader, void *change)
 {
 	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_INDEX},
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY},
 		{"ProvisionedThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.provisioned),
 		 false, NULL, request_read_provisioned},
 		{"OnDemandThroughput", MEMBER_CUSTOM, offsetof(IndexChange, throughputs.maximum), false,
@@ -72,7 +72,7 @@ static void
 read_delete(JsonReader *reader, void *change)
 {
 	static const RequestMember members[] = {
-		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_INDEX}};
+		{"IndexName", MEMBER_STRING, offsetof(IndexChange, name), true, .name_of = NAME_ANY}};
 
 	request_read_members(reader, members, lengthof(members), change);
 }
