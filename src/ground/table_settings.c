@@ -198,9 +198,10 @@ void
 dyn_settings_check_ttl(ItemSpan attribute)
 {
 	if (attribute.len == 0 || attribute.len > DYN_MAX_TTL_ATTRIBUTE || has_nul(attribute))
-		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "TimeToLive attribute name must have 1 to %d bytes, and no U+0000",
-				  DYN_MAX_TTL_ATTRIBUTE);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("name of the attribute of time to live must have 1 to %d bytes, and "
+							   "no U+0000",
+							   DYN_MAX_TTL_ATTRIBUTE)));
 }
 
 /* The stream that is enabled, or NULL. */

@@ -144,6 +144,6 @@ stream_require_slot_to_enable(void)
 	if (slot.state == STREAM_READY)
 		return;
 	problem = describe_problem(slot.state);
-	dyn_error(ERRCODE_DYN_VALIDATION, "A stream cannot be enabled: %s. %s", problem.message,
-			  problem.hint);
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("a stream cannot be enabled: %s. %s", problem.message, problem.hint)));
 }
