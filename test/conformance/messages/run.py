@@ -198,7 +198,8 @@ def main(paths):
         failed += counts[1]
     for row in known:
         if not paths and row not in covered:
-            print("no case - %s" % row)
+            print("not ok - no case has the row \"%s\"" % row)
+            failed += 1
     print("messages: %d passed, %d failed" % (passed, failed))
     return failed == 0
 
