@@ -25,7 +25,7 @@ fail_not_found(ItemSpan given)
 	dyn_check_request_name("table", name);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
-			 errmsg("Table: %.*s not found", (int) name.len, name.data),
+			 errmsg("table \"%.*s\" does not exist", (int) name.len, name.data),
 			 errwords(DYN_NOT_FOUND_WORDS ": Table: %.*s not found", (int) name.len, name.data)));
 }
 

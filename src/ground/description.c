@@ -260,10 +260,11 @@ check_maximum(const DynCapacity *maximum, const ItemSpan *index)
 	if (maximum->read == 0 && maximum->write == 0)
 		return;
 	if (index != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("OnDemandThroughput of index \"%s\" needs the billing mode PAY_PER_REQUEST",
-						item_quoted(*index))));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("index \"%s\" with OnDemandThroughput needs the billing mode PAY_PER_REQUEST",
+					item_quoted(*index))));
 	dyn_error(ERRCODE_DYN_VALIDATION,
 			  "One or more parameter values were invalid: Max%sRequestUnits for OnDemandThroughput "
 			  "cannot be specified when the table BillingMode is PROVISIONED",

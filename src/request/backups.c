@@ -86,13 +86,12 @@ request_update_continuous_backups(JsonReader *reader, JsonWriter *response)
 			"recovery.");
 	check_table(update.table);
 	if (update.enabled)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("PointInTimeRecoveryEnabled is not supported: a table has no backups of its "
-					"own"),
-			 errhint("Archive the WAL of the server, and restore from a base backup. See "
-					 "\"Continuous Archiving and Point-in-Time Recovery\" in PostgreSQL's "
-					 "documentation.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("member \"PointInTimeRecoveryEnabled\" is not supported: a table has no "
+						"backups of its own"),
+				 errhint("Archive the WAL of the server, and restore from a base backup. See "
+						 "\"Continuous Archiving and Point-in-Time Recovery\" in PostgreSQL's "
+						 "documentation.")));
 	describe(response);
 }
