@@ -13,7 +13,6 @@
 #include "actions/read.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
-#include "ground/words.h"
 
 /*
  * Raise an error where a read cannot be consistent, which is to see all that was acknowledged

@@ -26,7 +26,6 @@
 #include "ground/call_site.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
-#include "ground/words.h"
 
 static bool
 same_datum(Datum a, Datum b)

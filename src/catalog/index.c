@@ -20,7 +20,6 @@
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
-#include "ground/words.h"
 
 /* The position of a key among those of the table, which have all been read. */
 static int

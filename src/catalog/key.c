@@ -17,7 +17,6 @@
 
 #include "catalog/key.h"
 #include "ground/errors.h"
-#include "ground/words.h"
 
 /* Returns the type of the column derived from a key attribute of type S, N or B. */
 Oid

@@ -17,7 +17,6 @@
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/trigger.h"
-#include "ground/words.h"
 
 #define NAME_PREFIX_LENGTH 54
 

@@ -13,7 +13,6 @@
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/name.h"
-#include "ground/words.h"
 #include "work/brief_lock.h"
 #include "work/procedure.h"
 

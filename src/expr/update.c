@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 
 #include "ground/errors.h"
-#include "ground/words.h"
 #include "expr/tree.h"
 #include "item/build.h"
 

@@ -17,7 +17,6 @@
 #include "mb/pg_wchar.h"
 
 #include "ground/errors.h"
-#include "ground/words.h"
 #include "item/build.h"
 #include "item/skip.h"
 #include "item/token.h"

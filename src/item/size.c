@@ -8,7 +8,6 @@
 #include "miscadmin.h"
 
 #include "ground/errors.h"
-#include "ground/words.h"
 #include "item/item.h"
 
 /* 1 byte and one more for two digits, and one for the sign of a negative number. */

@@ -7,7 +7,6 @@
 #include "utils/builtins.h"
 
 #include "ground/errors.h"
-#include "ground/words.h"
 #include "request/request.h"
 
 static const struct
