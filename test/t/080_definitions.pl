@@ -174,7 +174,7 @@ refused('tf: a key of encryption', qr/^YD001: Member "KMSMasterKeyId" is not sup
 	AttributeDefinitions => attributes('pk S'), SSESpecification => { Enabled => $yes, SSEType => 'KMS', KMSMasterKeyId => 'arn:aws:kms:eu-west-1:123456789012:key/k' });
 like(described('tf-kms'), $missing, 'tf: a refused table is not there');
 terraform_create('tf-refused');
-refused('tf: point_in_time_recovery', qr/^YD001: PointInTimeRecoveryEnabled is not supported/, 'UpdateContinuousBackups', TableName => 'tf-refused',
+refused('tf: point_in_time_recovery', qr/^YD001: Member "PointInTimeRecoveryEnabled" is not supported/, 'UpdateContinuousBackups', TableName => 'tf-refused',
 	PointInTimeRecoverySpecification => { PointInTimeRecoveryEnabled => $yes, RecoveryPeriodInDays => 35 });
 done('tf: point_in_time_recovery that is off', 'UpdateContinuousBackups', TableName => 'tf-refused', PointInTimeRecoverySpecification => { PointInTimeRecoveryEnabled => $no });
 refused('tf: replica', qr/^YD001: Member "ReplicaUpdates" is not supported/, 'UpdateTable', TableName => 'tf-refused', ReplicaUpdates => [ { Create => { RegionName => 'us-east-2' } } ]);
@@ -264,7 +264,7 @@ sub cloudformation
 	await("$name: it becomes active", sub { described($name)->{Table}{TableStatus} eq 'ACTIVE' });
 	my $ttl = $properties{TimeToLiveSpecification};
 	done("$name: time to live", 'UpdateTimeToLive', TableName => $name, TimeToLiveSpecification => $ttl) if $ttl;
-	refused("$name: backups", qr/^YD001: PointInTimeRecoveryEnabled is not supported/, 'UpdateContinuousBackups', TableName => $name, PointInTimeRecoverySpecification => $properties{PointInTimeRecoverySpecification})
+	refused("$name: backups", qr/^YD001: Member "PointInTimeRecoveryEnabled" is not supported/, 'UpdateContinuousBackups', TableName => $name, PointInTimeRecoverySpecification => $properties{PointInTimeRecoverySpecification})
 		if $properties{PointInTimeRecoverySpecification};
 	# what it reads, to tell of drift
 	my $table = done("$name: read", 'DescribeTable', TableName => $name)->{Table};
