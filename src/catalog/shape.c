@@ -406,7 +406,7 @@ check_counts(const DynShape *shape)
 
 		if (dyn_shape_index(shape, spec->name) != spec)
 			fail_limit(psprintf("index \"%s\" is defined twice", item_quoted(spec->name)),
-					   psprintf("Duplicate index name: %s", item_quoted(spec->name)));
+					   psprintf("Duplicate index name: %s", item_quoted_words(spec->name)));
 		local += spec->local;
 		included += spec->nincluded;
 	}

@@ -377,21 +377,23 @@ static void
 check_tag(ItemSpan key, ItemSpan value)
 {
 	if (key.len == 0 || !is_text(key, DYN_MAX_TAG_KEY))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid tag key \"%s\"", item_quoted(key)),
-						errdetail("A key has 1 to %d characters, and no U+0000.", DYN_MAX_TAG_KEY),
-						errwords("The Tag Key provided is invalid, Key: %s", item_quoted(key))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("invalid tag key \"%s\"", item_quoted(key)),
+				 errdetail("A key has 1 to %d characters, and no U+0000.", DYN_MAX_TAG_KEY),
+				 errwords("The Tag Key provided is invalid, Key: %s", item_quoted_words(key))));
 	if (key.len >= 4 && pg_strncasecmp(key.data, "aws:", 4) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("tag key \"%s\" must not begin with aws:", item_quoted(key)),
-				 errwords("Tag Key cannot be prefixed with aws:, Key: %s", item_quoted(key))));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("tag key \"%s\" must not begin with aws:", item_quoted(key)),
+						errwords("Tag Key cannot be prefixed with aws:, Key: %s",
+								 item_quoted_words(key))));
 	if (!is_text(value, DYN_MAX_TAG_VALUE))
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("invalid value of tag \"%s\"", item_quoted(key)),
-				 errdetail("A value has at most %d characters, and no U+0000.", DYN_MAX_TAG_VALUE),
-				 errwords("The Tag Value provided is invalid, Value: %s", item_quoted(value))));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid value of tag \"%s\"", item_quoted(key)),
+			 errdetail("A value has at most %d characters, and no U+0000.", DYN_MAX_TAG_VALUE),
+			 errwords("The Tag Value provided is invalid, Value: %s", item_quoted_words(value))));
 }
 
 /* A copy that the caller may change, with room for one more. */

@@ -292,7 +292,7 @@ check_projection(DynIndexSpec *spec, bool stored)
 			fail_in_words(spec, "a non-key attribute is named twice",
 						  stored ? NULL
 								 : psprintf("Duplicate element in NonKeyAttributes: %s",
-											item_quoted(spec->included[i])));
+											item_quoted_words(spec->included[i])));
 	}
 }
 
@@ -309,7 +309,7 @@ check(DynIndexSpec *spec, bool stored)
 		fail_in_words(spec, "a local index has one sort key",
 					  stored ? NULL
 							 : psprintf("Index KeySchema does not have a range key for index: %s",
-										item_quoted(spec->name)));
+										item_quoted_words(spec->name)));
 	for (int i = 0; i < spec->nkeys; i++)
 	{
 		ItemType type;

@@ -73,7 +73,10 @@ item_quote(StringInfo out, ItemSpan text)
 	quote(out, text, 64, false);
 }
 
-/* The same for DynamoDB's words, which have names of keys, tables and indexes in full. */
+/*
+ * The same for DynamoDB's words: as it stands there, but for U+0000, since a message is a C string.
+ * Values of a reasonable length are told in full.
+ */
 void
 item_quote_words(StringInfo out, ItemSpan text)
 {

@@ -31,7 +31,7 @@ check_table(ItemSpan given)
 	Relation rel = dyn_table_find_state(given, &table);
 
 	if (rel == NULL)
-		dyn_error(ERRCODE_DYN_TABLE_NOT_FOUND, "Table not found: %s", item_quoted(name));
+		dyn_error(ERRCODE_DYN_TABLE_NOT_FOUND, "Table not found: %s", item_quoted_words(name));
 	relation_close(rel, NoLock);
 }
 

@@ -128,7 +128,7 @@ read_included(JsonReader *reader, void *list)
 
 		*name = json_read_string(reader);
 		request_check_length(reader, pg_mbstrlen_with_len(name->data, (int) name->len), 1,
-							 MAX_ATTRIBUTE, item_quoted(*name));
+							 MAX_ATTRIBUTE, item_quoted_words(*name));
 		*names = lappend(*names, name);
 	}
 	request_check_length(reader, list_length(*names), 1, 0, "[]");
@@ -303,20 +303,17 @@ request_check_encryption(const Encryption *encryption)
 static char *
 names_of(List *attributes, bool only_used)
 {
-	StringInfoData names;
+	List *names = NIL;
 	ListCell *cell;
 
-	initStringInfo(&names);
 	foreach (cell, attributes)
 	{
-		const AttributeDefinition *attribute = lfirst(cell);
+		AttributeDefinition *attribute = lfirst(cell);
 
-		if (only_used && !attribute->used)
-			continue;
-		appendStringInfoString(&names, names.len > 0 ? ", " : "");
-		item_quote(&names, attribute->name);
+		if (attribute->used || !only_used)
+			names = lappend(names, &attribute->name);
 	}
-	return psprintf("[%s]", names.data);
+	return request_strings_text(names);
 }
 
 static AttributeDefinition *
@@ -352,16 +349,12 @@ key_spec(ItemSpan name, List *attributes)
 static char *
 names_of_keys(List *keys)
 {
-	StringInfoData names;
+	List *names = NIL;
 	ListCell *cell;
 
-	initStringInfo(&names);
 	foreach (cell, keys)
-	{
-		appendStringInfoString(&names, names.len > 0 ? ", " : "");
-		item_quote(&names, ((KeyElement *) lfirst(cell))->attribute);
-	}
-	return psprintf("[%s]", names.data);
+		names = lappend(names, &((KeyElement *) lfirst(cell))->attribute);
+	return request_strings_text(names);
 }
 
 /* DynamoDB says less of a table with fewer definitions than keys. */
@@ -400,7 +393,7 @@ request_use_attribute(ItemSpan spec, List *attributes)
 		if (*attribute_types[attribute->type] != spec.data[spec.len - 1])
 			dyn_error(ERRCODE_DYN_VALIDATION,
 					  INVALID "Attribute %s is of type %c in the table's AttributeDefinitions",
-					  item_quoted(name), spec.data[spec.len - 1]);
+					  item_quoted_words(name), spec.data[spec.len - 1]);
 	}
 }
 
@@ -417,7 +410,7 @@ check_distinct(List *attributes)
 
 			if (item_compare_bytes(a->name, b->name) == 0)
 				dyn_error(ERRCODE_DYN_VALIDATION, "Attribute Name is duplicated: %s",
-						  item_quoted(a->name));
+						  item_quoted_words(a->name));
 		}
 	}
 }
@@ -519,7 +512,7 @@ check_local_hash(const IndexDefinition *definition, const DynIndexSpec *spec, co
 			  INVALID
 			  "Index KeySchema does not have the same leading hash key as table KeySchema for "
 			  "index: %s. index hash key: %.*s, table hash key: %.*s",
-			  item_quoted(definition->name), (int) spec->keys[0].len - 2, spec->keys[0].data,
+			  item_quoted_words(definition->name), (int) spec->keys[0].len - 2, spec->keys[0].data,
 			  (int) shape->keys[0].len - 2, shape->keys[0].data);
 }
 
@@ -529,7 +522,7 @@ set_index_keys(DynIndexSpec *spec, const IndexDefinition *definition, List *attr
 	if (attributes == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  INVALID "AttributeDefinitions is not specified for index: %s",
-				  item_quoted(definition->name));
+				  item_quoted_words(definition->name));
 	check_defined(definition->keys, attributes, false);
 	check_names(definition->keys);
 	spec->npartition = count_hash(definition->keys);
@@ -578,7 +571,7 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	if (description->billing == DYN_PROVISIONED && !definition->throughputs.provisioned.read.given)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  INVALID "ProvisionedThroughput %s specified for index: %s",
-				  OidIsValid(shape->relid) ? "must be" : "is not", item_quoted(spec->name));
+				  OidIsValid(shape->relid) ? "must be" : "is not", item_quoted_words(spec->name));
 	description_check_units(description->billing, &units, &spec->name);
 	description_set_index_units(description, spec->name, &units);
 	return spec;
@@ -605,7 +598,8 @@ set_maximum(int64 *units, const RequestInteger *given, const char *member, const
 	if (given->value < 1 && given->value != -1)
 		dyn_error(ERRCODE_DYN_VALIDATION,
 				  INVALID "Requested %s for OnDemandThroughput for %s is outside of valid range",
-				  member, index == NULL ? "table" : psprintf("index : %s", item_quoted(*index)));
+				  member,
+				  index == NULL ? "table" : psprintf("index : %s", item_quoted_words(*index)));
 	*units = Max(given->value, 0);
 }
 

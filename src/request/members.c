@@ -20,7 +20,7 @@
 #define MAX_MEMBERS 64
 #define MAX_PROBLEMS 10 /* told of a request; more are left out */
 #define MAX_GATHERED 100 /* before they are put in order */
-#define MAX_VALUE 1024 /* bytes of a value that is told */
+#define MAX_LIST 4096 /* bytes of a list that is told, about */
 
 /* An error that is raised later. */
 typedef struct Refusal
@@ -172,16 +172,6 @@ request_missing_first(JsonReader *reader, const char *words)
 		reader->problems->missing = words;
 }
 
-static char *
-value_text(ItemSpan value)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	item_quote_up_to(&text, value, MAX_VALUE);
-	return text.data;
-}
-
 static bool
 is_within(const RequestMember *member, int64 number)
 {
@@ -255,11 +245,11 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 	if (dyn_is_request_name(name) || may_exist(name, of))
 		return;
 	if (!has_name_characters(name))
-		request_invalid(reader, value_text(given),
+		request_invalid(reader, item_quoted_words(given),
 						"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
 	request_check_length(reader, count_characters(name),
 						 of == NAME_NEW_TABLE && name.len == 0 ? 1 : 3, DYN_MAX_TABLE_NAME,
-						 value_text(given));
+						 item_quoted_words(given));
 }
 
 /* Whether a table can have the name, or the ARN, or there is one that has it. */
@@ -277,7 +267,7 @@ check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
 	int64 length = member->min > 0 || member->max > 0 ? count_characters(string) : 0;
 
 	if (!is_within(member, length))
-		tell_bounds(reader, member, "length", length, value_text(string));
+		tell_bounds(reader, member, "length", length, item_quoted_words(string));
 	if (member->name_of != NAME_NONE && !request_is_argument(reader))
 		check_name(reader, string, member->name_of);
 }
@@ -358,7 +348,7 @@ read_choice(JsonReader *reader, const RequestMember *member)
 		if (item_span_is(name, member->choices[i]))
 			return i;
 	}
-	request_invalid(reader, value_text(name), "Member must satisfy enum value set: [%s]",
+	request_invalid(reader, item_quoted_words(name), "Member must satisfy enum value set: [%s]",
 					choice_set(member));
 	return 0;
 }
@@ -616,10 +606,10 @@ print_value(StringInfo out, const RequestMember *member, const void *from)
 	switch (member->kind)
 	{
 		case MEMBER_TEXT:
-			item_quote_up_to(out, text_span(*(text *const *) from), MAX_VALUE);
+			item_quote_words(out, text_span(*(text *const *) from));
 			break;
 		case MEMBER_STRING:
-			item_quote_up_to(out, *(const ItemSpan *) from, MAX_VALUE);
+			item_quote_words(out, *(const ItemSpan *) from);
 			break;
 		case MEMBER_BOOL:
 			appendStringInfoString(out, *(const bool *) from ? "true" : "false");
@@ -662,7 +652,7 @@ print_structure(StringInfo out, const char *type, const RequestMember *members, 
 static bool
 begin_element(StringInfo out)
 {
-	bool room = out->len < 4 * MAX_VALUE;
+	bool room = out->len < MAX_LIST;
 
 	appendStringInfo(out, "%s%s", out->len > 1 ? ", " : "", room ? "" : "...");
 	return room;
@@ -681,7 +671,7 @@ request_strings_text(const List *strings)
 	{
 		if (!begin_element(&out))
 			break;
-		item_quote_up_to(&out, *(const ItemSpan *) lfirst(cell), MAX_VALUE);
+		item_quote_words(&out, *(const ItemSpan *) lfirst(cell));
 	}
 	appendStringInfoChar(&out, ']');
 	return out.data;

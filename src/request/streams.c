@@ -169,7 +169,7 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 	if (list.after.data != NULL &&
 		!request_parse_stream_arn(list.after, &list.after_table, &list.after_label))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ExclusiveStartStreamArn: %s",
-				  item_quoted(list.after));
+				  item_quoted_words(list.after));
 	SPI_connect();
 	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Streams");
@@ -189,8 +189,8 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 pg_noreturn static void
 fail_not_found(ItemSpan arn)
 {
-	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
-			  "Requested resource not found: Stream: %.*s not found", (int) arn.len, arn.data);
+	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, "Requested resource not found: Stream: %s not found",
+			  item_quoted_words(arn));
 }
 
 /* By its ARN, whose label may be any text; the table is open under the lock of a reader. */
@@ -205,7 +205,8 @@ open_stream(ItemSpan arn, DynTable **table, StreamTarget *target)
 
 	if (!dyn_parse_stream_arn(arn, &name, &text))
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "Invalid StreamArn: Invalid ResourceArn provided as input %s", item_quoted(arn));
+				  "Invalid StreamArn: Invalid ResourceArn provided as input %s",
+				  item_quoted_words(arn));
 	if (!stream_label_parse(text, &label))
 		fail_not_found(arn);
 	rel = dyn_table_find(name, AccessShareLock, table);
@@ -390,7 +391,8 @@ get_position(const GetShardIterator *get)
 	if (get->type == TYPE_LATEST)
 		return stream_position_latest();
 	if (!stream_sequence_parse(get->sequence, &place))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid SequenceNumber: %s", item_quoted(get->sequence));
+		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid SequenceNumber: %s",
+				  item_quoted_words(get->sequence));
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 

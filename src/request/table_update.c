@@ -265,7 +265,7 @@ static void
 check_changes(const DynCapacity *old, const DynCapacity *new, const ItemSpan *index)
 {
 	const char *of = index == NULL ? "table" : "index";
-	const char *what = index == NULL ? of : psprintf("index %s", item_quoted(*index));
+	const char *what = index == NULL ? of : psprintf("index %s", item_quoted_words(*index));
 
 	if (old->read == new->read && old->write == new->write)
 		dyn_error(ERRCODE_DYN_VALIDATION,
@@ -295,7 +295,7 @@ update_units(DynDescription *description, const UpdateTable *update)
 static void
 check_index_units(DynBilling billing, const IndexChange *change)
 {
-	const char *name = item_quoted(change->name);
+	const char *name = item_quoted_words(change->name);
 	bool provisioned = change->throughputs.provisioned.read.given;
 
 	if (billing == DYN_PAY_PER_REQUEST && provisioned)

@@ -51,7 +51,7 @@ check_text(ItemSpan text, const char *what)
 
 		if (c < 0x80 && (c == '\0' || (!isalnum(c) && strchr(" +-=._:/@", c) == NULL)))
 			dyn_error(ERRCODE_DYN_VALIDATION, "The Tag %s provided is invalid, %s: %s", what, what,
-					  item_quoted(text));
+					  item_quoted_words(text));
 	}
 }
 
@@ -76,7 +76,7 @@ request_check_tags(const List *tags)
 			if (item_compare_bytes(((const DynTag *) list_nth(tags, j))->key, tag->key) == 0)
 				dyn_error(ERRCODE_DYN_VALIDATION,
 						  "Duplicate Tag Keys provided as input: Duplicate Tag Key found %s",
-						  item_quoted(tag->key));
+						  item_quoted_words(tag->key));
 		}
 	}
 }
@@ -92,7 +92,7 @@ read_request(JsonReader *reader, const RequestMember *members, int n, TagRequest
 	if (dyn_parse_table_arn(request->arn, &name))
 		return;
 	dyn_error(ERRCODE_DYN_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input %s",
-			  item_quoted(request->arn));
+			  item_quoted_words(request->arn));
 }
 
 /* The errors of these operations name the ARN. */
@@ -100,7 +100,7 @@ pg_noreturn static void
 fail_not_found(ItemSpan arn)
 {
 	dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
-			  "Requested resource not found: ResourceArn: %.*s not found", (int) arn.len, arn.data);
+			  "Requested resource not found: ResourceArn: %s not found", item_quoted_words(arn));
 }
 
 static Relation
