@@ -3,7 +3,8 @@
  *	  What DynamoDB says of an error.
  *
  * ErrorData has no room for a second text, so the words of the error that was raised last are kept
- * here.  They are found again by what ErrorData says of the place that has raised it.
+ * here, with what tells that error apart from others: many errors have no words, and an error may be
+ * raised again long after it was caught.
  */
 #include "postgres.h"
 
@@ -14,80 +15,78 @@
 
 static struct
 {
-	MemoryContext context; /* of the text alone; NULL before the first error */
-	StringInfoData text;
+	MemoryContext context; /* of all texts; NULL before the first error */
+	char *words; /* NULL: what follows is of no error */
+	const ErrorData *error;
 	const char *function; /* has raised the error */
-	int sqlerrcode;
 } last;
 
-/* An error of the function is under way, of which words_set() tells the words. */
-void
-words_begin(const char *function)
+static void
+forget_words(void)
 {
-	last.function = function;
-	last.sqlerrcode = geterrcode();
-}
-
-/* Keep the words of the error that is under way. */
-int
-words_set(const char *format, ...)
-{
-	MemoryContext old;
-
+	last.words = NULL;
 	if (last.context == NULL)
 		last.context = AllocSetContextCreate(TopMemoryContext, "words of the last error",
 											 ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(last.context);
+}
+
+/* Keep the words of the error that is under way in the function. */
+int
+words_set(const char *function, const char *format, ...)
+{
+	MemoryContext old;
+	StringInfoData words;
+
+	forget_words();
 	old = MemoryContextSwitchTo(last.context);
-	initStringInfo(&last.text);
+	initStringInfo(&words);
 	for (;;)
 	{
 		va_list args;
 		int needed;
 
 		va_start(args, format);
-		needed = appendStringInfoVA(&last.text, format, args);
+		needed = appendStringInfoVA(&words, format, args);
 		va_end(args);
 		if (needed == 0)
 			break;
-		enlargeStringInfo(&last.text, needed);
+		enlargeStringInfo(&words, needed);
 	}
+	/* as far as it is told already */
+	last.error = CopyErrorData();
+	last.function = function;
+	last.words = words.data;
 	MemoryContextSwitchTo(old);
 	return 0; /* as all auxiliary functions of ereport() */
 }
 
 /* The same for words as they are.  NULL: the error has none, whatever the last one had. */
 int
-words_set_if(const char *words)
+words_set_if(const char *function, const char *words)
 {
 	if (words == NULL)
-		words_forget();
+		forget_words();
 	else
-		words_set("%s", words);
+		words_set(function, "%s", words);
 	return 0;
 }
 
-/*
- * Forget the words of errors so far.  Other errors may have been raised by the same function, which
- * has no words for them.
- */
-void
-words_forget(void)
+static bool
+is_same(const char *a, const char *b)
 {
-	last.function = NULL;
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
 /*
- * The words of an error that has just been caught, valid until another one is raised, or NULL if it
- * has none.  They are told once.
+ * The words of an error that was caught, valid until another one is raised, or NULL if it has none or
+ * they are no longer known.
  */
 const char *
 words_of(const ErrorData *error)
 {
-	bool found = last.function != NULL && error->funcname != NULL &&
-				 strcmp(last.function, error->funcname) == 0 &&
-				 last.sqlerrcode == error->sqlerrcode;
-
-	words_forget();
-	return found ? last.text.data : NULL;
+	if (last.words == NULL || last.error->sqlerrcode != error->sqlerrcode ||
+		!is_same(last.function, error->funcname) || !is_same(last.error->message, error->message))
+		return NULL;
+	return last.words;
 }

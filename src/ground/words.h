@@ -13,16 +13,14 @@
 #ifndef DYNAMO_TABLE_GROUND_WORDS_H
 #define DYNAMO_TABLE_GROUND_WORDS_H
 
-/* An auxiliary function of ereport(), behind errcode(). */
-#define errwords(...) (words_begin(__func__), words_set(__VA_ARGS__))
+/* An auxiliary function of ereport(), behind errcode() and errmsg(). */
+#define errwords(...) words_set(__func__, __VA_ARGS__)
 
 /* The same where there may be none: words is NULL then. */
-#define errwords_if(words) (words_begin(__func__), words_set_if(words))
+#define errwords_if(words) words_set_if(__func__, words)
 
-extern void words_begin(const char *function);
-extern int words_set(const char *format, ...) pg_attribute_printf(1, 2);
-extern int words_set_if(const char *words);
-extern void words_forget(void);
+extern int words_set(const char *function, const char *format, ...) pg_attribute_printf(2, 3);
+extern int words_set_if(const char *function, const char *words);
 extern const char *words_of(const ErrorData *error);
 
 #endif

@@ -86,7 +86,6 @@ dyn_request(PG_FUNCTION_ARGS)
 	Denial denial;
 
 	denial_begin(&denial, operation);
-	words_forget();
 	PG_TRY();
 	{
 		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,

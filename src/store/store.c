@@ -22,8 +22,7 @@ name_conflict(void *arg)
 	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
 	errmsg("transaction conflict: deadlock with another transaction");
 	/* errwords() would name this function, but the error is another one's */
-	words_begin("DeadLockReport");
-	words_set("Transaction is ongoing for the item");
+	words_set("DeadLockReport", "Transaction is ongoing for the item");
 }
 
 /* The callback is on the stack of the caller: he may reset his memory context before store_end(). */
