@@ -308,31 +308,20 @@ set_of_list(ItemType type, ItemSpan list)
 	return item_build_finish(&b);
 }
 
+/* Of B and BS the parser has seen to it. */
 static void
 read_cell(void *arg)
 {
 	Cell *cell = arg;
+	bool list = cell->type == ITEM_L || cell->type == ITEM_SS || cell->type == ITEM_NS;
 
 	read_json(cell);
-	switch (cell->type)
-	{
-		case ITEM_M:
-			if (item_type(cell->value) != ITEM_M)
-				fail_kind(ITEM_M, "a JSON object");
-			break;
-		case ITEM_L:
-			if (item_type(cell->value) != ITEM_L)
-				fail_kind(ITEM_L, "a JSON array");
-			break;
-		case ITEM_SS:
-		case ITEM_NS:
-			if (item_type(cell->value) != ITEM_L)
-				fail_kind(cell->type, "a JSON array");
-			cell->value = item_root(set_of_list(cell->type, cell->value));
-			break;
-		default:
-			break;
-	}
+	if (cell->type == ITEM_M && item_type(cell->value) != ITEM_M)
+		fail_kind(ITEM_M, "a JSON object");
+	if (list && item_type(cell->value) != ITEM_L)
+		fail_kind(cell->type, "a JSON array");
+	if (list && cell->type != ITEM_L)
+		cell->value = item_root(set_of_list(cell->type, cell->value));
 }
 
 static bool

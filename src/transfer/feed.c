@@ -285,15 +285,11 @@ take_item(TransferFeed *feed, const char *item, Size len)
 static Record
 find_record(TransferFeed *feed)
 {
-	switch (feed->format)
-	{
-		case TRANSFER_CSV:
-			return record_of_csv(feed->text);
-		case TRANSFER_SCAN:
-			return record_of_document(&feed->document, feed->text);
-		default:
-			return record_of_lines(feed->text);
-	}
+	if (feed->format == TRANSFER_CSV)
+		return record_of_csv(feed->text);
+	if (feed->format == TRANSFER_SCAN)
+		return record_of_document(&feed->document, feed->text);
+	return record_of_lines(feed->text);
 }
 
 static void
@@ -302,9 +298,9 @@ fail_record(const TransferFeed *feed, const char *fault)
 	if (feed->format == TRANSFER_CSV)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("line " INT64_FORMAT ": invalid CSV: %s", feed->line, fault)));
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid document: %s", fault),
-			 errdetail("Items that were read before: " INT64_FORMAT ".", feed->transfer->line)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid document: %s", fault),
+					errdetail("The number of items before it is %s.",
+							  psprintf(INT64_FORMAT, feed->transfer->line))));
 }
 
 /* Waits for more, unless there is so much already that no record has it. */

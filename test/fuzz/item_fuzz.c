@@ -575,7 +575,8 @@ split(RecordKind kind, const char *data, Size len, Size piece)
 			appendStringInfo(&records, "%d", record.step);
 			return records;
 		}
-		CHECK(record.next > 0 && record.start + record.len <= record.next && record.next <= text.len);
+		CHECK(record.next > 0 && record.start + record.len <= record.next &&
+			  record.next <= text.len);
 		if (kind == RECORDS_CSV)
 			walk_fields(copy + record.start, record.len);
 		if (kind != RECORDS_DOCUMENT || record.len > 0)
