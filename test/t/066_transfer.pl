@@ -244,6 +244,14 @@ like($err, qr/^dynamo_table: \S*cut\.scan: ERROR:  invalid document: it ends in 
 like($err, qr/odd\?\[31m\?\.csv: ERROR:  line 1: invalid CSV header: column "a\\u000ab" is there twice\n/, 'control characters of names are not sent to terminals');
 unlike($err, qr/[^\n[:print:]]/, 'at all');
 
+# a compressed file that is cut: nothing of it, since the last record might look whole
+my $whole = gzip_file('cut.csv.gz', join('', "pk,sk\n", map { "cut,$_\n" } 1 .. 20000));
+truncate($whole, (-s $whole) / 2) or die $!;
+($status, $out, $err) = command('import', '--table', 'formats', $whole);
+is($status, 1, 'a compressed file that is cut');
+like($err, qr/cut\.csv\.gz: ERROR:  it cannot be read to its end\n/, 'is an error');
+is(value(q{SELECT count(*) FROM formats WHERE pk = 'cut'}), 0, 'and nothing of it is imported');
+
 # an answer of Scan that is larger than what is kept of it, in one line; the memory of the server is that of a batch
 my $large = "$dir/large.json";
 open my $file, '>', $large or die $!;
