@@ -64,6 +64,13 @@ token_start(ItemParser *p)
 	return p->lex->token_start != NULL ? p->lex->token_start : p->lex->token_terminator;
 }
 
+/* Whether something is wrong with a value already: more is not told, and not put in words. */
+static bool
+has_complaint(const ItemParser *p)
+{
+	return p->complaint != NULL && p->complaint->message != NULL;
+}
+
 /* What is wrong with a value that an expression has is said with the value's name. */
 static const char *
 value_words(ItemParser *p, const char *words)
@@ -92,8 +99,7 @@ report(ItemParser *p, Trouble trouble, const ItemComplaint *c)
 				 c->hint != NULL ? errhint("%s", c->hint) : 0, errwords_if(c->words)));
 		return false;
 	}
-	if (p->complaint->message == NULL)
-		*p->complaint = *c;
+	*p->complaint = *c;
 	p->broken = true;
 	return true;
 }
@@ -105,6 +111,8 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 	ItemComplaint c = {.hint = hint, .words = words};
 	StringInfoData path;
 
+	if (trouble == TROUBLE_VALUE && has_complaint(p))
+		return true;
 	initStringInfo(&path);
 	item_build_path(&p->b, depth, &path);
 	c.message = psprintf("invalid item: %s", message);
@@ -171,6 +179,8 @@ fail_size(ItemParser *p, Size size)
 {
 	ItemComplaint c = {psprintf("item size exceeds %d bytes", ITEM_MAX_SIZE)};
 
+	if (has_complaint(p))
+		return true;
 	c.detail = size > 0 ? psprintf("The item has %zu bytes, names and values together.", size)
 						: psprintf("The limit was passed at character %d.",
 								   character_at(p, token_start(p)));
@@ -320,9 +330,13 @@ fill_room(ItemParser *p, char *room, int len)
 static bool
 build_number(ItemParser *p, ItemSpan text)
 {
-	char *to = scalar_room(p, ITEM_N, ITEM_NUMBER_SIZE);
-	int len = item_number_parse(text.data, text.len, to);
+	char *to;
+	int len;
 
+	if (has_complaint(p))
+		return true;
+	to = scalar_room(p, ITEM_N, ITEM_NUMBER_SIZE);
+	len = item_number_parse(text.data, text.len, to);
 	if (len >= 0)
 		return fill_room(p, to, len);
 	return fail_value(p, psprintf("\"%s\" %s", item_quoted(text), item_number_error(len)),
@@ -621,6 +635,8 @@ typedef struct TypeCodes
 static bool
 check_types(ItemParser *p, const TypeCodes *codes)
 {
+	if (has_complaint(p))
+		return true;
 	if (codes->known > 1)
 		return fail_value(p, "a value must have one type code only",
 						  "Supplied AttributeValue has more than one datatypes set, must contain "
@@ -649,7 +665,7 @@ parse_type(ItemParser *p, TypeCodes *codes)
 	if (!token_string(p, &code))
 		return false;
 	type = item_type_from_code(code);
-	if (type == 0 && codes->unknown == NULL)
+	if (type == 0 && codes->unknown == NULL && !has_complaint(p))
 	{
 		codes->unknown = psprintf("unknown type code \"%s\"", item_quoted(code));
 		codes->unknown_at = at;
@@ -831,6 +847,7 @@ item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint 
 
 	init_parser(&p, lex, syntax, 512, NULL);
 	p.complaint = complaint;
+	p.broken = has_complaint(&p);
 	(void) parse_root(&p);
 	item = finish_item(&p);
 	pfree(p.scratch.data);
