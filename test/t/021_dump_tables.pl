@@ -16,11 +16,11 @@ my $setup = q{
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "n N"},
 		"inverted": {"partition_key": "sk S", "sort_key": "pk S", "projection": "INCLUDE", "non_key_attributes": ["a\"b", "é"]}}');
 	SELECT dyn_create_table('Orders.2024', 'User Name S', 'OrderId N', fillfactor => 70, local_indexes => '{"by-date": {"sort_key": "date S"}}');
-	SELECT dyn_request('TagResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/app", "Tags": [{"Key": "it''s \\"é\\"", "Value": "x"}]}');
+	SELECT dyn_alter_table('app', '{"tags": {"it''s \\"é\\"": "x"}}');
 	SELECT dyn_request('UpdateTimeToLive', '{"TableName": "app", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires at"}}');
 	SELECT dyn_request('UpdateTable', '{"TableName": "app", "DeletionProtectionEnabled": true, "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}, "GlobalSecondaryIndexUpdates": [
 		{"Update": {"IndexName": "GSI1", "ProvisionedThroughput": {"ReadCapacityUnits": 7, "WriteCapacityUnits": 8}}}, {"Update": {"IndexName": "inverted", "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 10}}}]}');
-	SELECT dyn_request('CreateTable', '{"TableName": "shop", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}');
+	SELECT dyn_request('CreateTable', '{"TableName": "shop", "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 3}, "WarmThroughput": {"WriteUnitsPerSecond": 4001}, "SSESpecification": {"Enabled": true}}');
 };
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', $setup);
