@@ -391,9 +391,9 @@ request_use_attribute(ItemSpan spec, List *attributes)
 			continue;
 		attribute->used = true;
 		if (*attribute_types[attribute->type] != spec.data[spec.len - 1])
-			dyn_error(ERRCODE_DYN_VALIDATION,
-					  INVALID "Attribute %s is of type %c in the table's AttributeDefinitions",
-					  item_quoted_words(name), spec.data[spec.len - 1]);
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("attribute \"%s\" is of type %c in the table", item_quoted(name),
+								   spec.data[spec.len - 1])));
 	}
 }
 

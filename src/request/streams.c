@@ -168,8 +168,8 @@ request_list_streams(JsonReader *reader, JsonWriter *response)
 	room = get_limit(&list.limit, MAX_LISTED);
 	if (list.after.data != NULL &&
 		!request_parse_stream_arn(list.after, &list.after_table, &list.after_label))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ExclusiveStartStreamArn: %s",
-				  item_quoted_words(list.after));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid ExclusiveStartStreamArn \"%s\"", item_quoted(list.after))));
 	SPI_connect();
 	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Streams");
@@ -384,15 +384,16 @@ get_position(const GetShardIterator *get)
 	StreamPlace place;
 
 	if (needed != (get->sequence.data != NULL))
-		dyn_error(ERRCODE_DYN_VALIDATION, "SequenceNumber %s be specified for ShardIteratorType %s",
-				  needed ? "must" : "must not", iterator_types[get->type]);
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("an iterator of type %s %s a SequenceNumber",
+							   iterator_types[get->type], needed ? "needs" : "cannot have")));
 	if (get->type == TYPE_TRIM_HORIZON)
 		return (StreamPosition){true};
 	if (get->type == TYPE_LATEST)
 		return stream_position_latest();
 	if (!stream_sequence_parse(get->sequence, &place))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid SequenceNumber: %s",
-				  item_quoted_words(get->sequence));
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("invalid SequenceNumber \"%s\"", item_quoted(get->sequence))));
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
 }
 

@@ -193,7 +193,7 @@ request_list_tags_of_resource(JsonReader *reader, JsonWriter *response)
 
 	read_request(reader, members, lengthof(members), &request);
 	if (request.next.len > 0)
-		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid NextToken")));
 	rel = open_table(request.arn, &table);
 	description = description_read(RelationGetRelid(rel));
 	json_write_begin(response, NULL);
