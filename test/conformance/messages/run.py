@@ -191,7 +191,7 @@ def main(paths):
             file = load(path, known)
             covered |= {case["row"] for case in file["cases"] if "row" in case}
             counts = run_file(admin, name, file)
-        except (Bad, ValueError, psycopg2.Error) as e:
+        except (Bad, OSError, ValueError, psycopg2.Error) as e:
             print("not ok - %s: %s" % (name, e))
             counts = 0, 1
         passed += counts[0]
