@@ -185,6 +185,8 @@ SELECT w.message, w.hint FROM unnest('{"[]","5","{\"A\": \"N\"}","{\"sk\": \"S\"
 SELECT * FROM why($$SELECT import_text('{"pk":"a","sk":1}', types => '{"n": "N"}')$$);
 -- what has no header with the keys is lines, as it was before
 SELECT * FROM import_text(e'pk,other\na,1', on_error => 'skip');
+SELECT * FROM why($$SELECT import_text(e'pk,other\na,1')$$);
+SELECT * FROM why($$SELECT import_text(e'{"pk"')$$);
 SELECT * FROM import_text(e'pk;sk\na;1', on_error => 'skip');
 
 -- the output of a scan, in one line or many; DynamoDB JSON, or plain JSON; items in an array; several pages

@@ -80,6 +80,8 @@ tell_error(Transfer *transfer, int64 line, ErrorData *error)
 	if (!transfer->skip)
 	{
 		error->message = psprintf("%s " INT64_FORMAT ": %s", transfer->unit, line, error->message);
+		if (error->hint == NULL)
+			error->hint = unconstify(char *, transfer->hint);
 		ReThrowError(error);
 	}
 	if (transfer->report != NULL)

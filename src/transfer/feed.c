@@ -12,6 +12,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
+#include "catalog/key.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
 #include "transfer/feed.h"
@@ -87,6 +88,22 @@ set_format(TransferFeed *feed, TransferFormat format)
 		transfer->unit = "item";
 		transfer->line = 0;
 	}
+}
+
+/* Sets the format of a file that begins so.  What is no JSON at all may be meant for CSV. */
+static void
+choose_format(TransferFeed *feed, TransferFormat format, RecordText text)
+{
+	const DynTable *table = feed->transfer->table;
+	MemoryContext old;
+
+	set_format(feed, format);
+	if (format != TRANSFER_JSON || *text.data == '{')
+		return;
+	old = MemoryContextSwitchTo(feed->context);
+	feed->transfer->hint = psprintf("The first line of CSV must have all keys of the table: %s.",
+									dyn_key_names(table, &table->primary, table->nkeys));
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -185,7 +202,7 @@ find_format(TransferFeed *feed)
 	format = transfer_format(feed->transfer->table, feed->text);
 	if (format == TRANSFER_AUTO)
 		return false;
-	set_format(feed, format);
+	choose_format(feed, format, feed->text);
 	return true;
 }
 
@@ -411,7 +428,7 @@ transfer_feed_row(TransferFeed *feed, const char *data, Size len)
 
 		while (is_space(row.data[row.len - 1]))
 			row.len--;
-		set_format(feed, transfer_format(feed->transfer->table, row));
+		choose_format(feed, transfer_format(feed->transfer->table, row), row);
 	}
 	if (feed->format == TRANSFER_AUTO)
 		transfer_blank(feed->transfer);
