@@ -317,6 +317,33 @@ check_item(const DynItem *item, ItemSyntax syntax)
 	item_print_string(&plain, (ItemSpan){NULL, 0});
 }
 
+/* A request takes what the type takes, and says otherwise what is wrong. */
+static void
+fuzz_request(const char *text, int len, ItemSyntax syntax, const DynItem *typed)
+{
+	static ItemComplaint complaint;
+	const DynItem *volatile item = NULL;
+
+	complaint = (ItemComplaint){NULL};
+	if (sigsetjmp(error_jump, 0) == 0)
+	{
+		JsonLexContext *lex = make_json_lexer(text, len);
+
+		if (json_lex(lex) == JSON_SUCCESS)
+			item = item_parse_request(lex, syntax, &complaint);
+	}
+	if (typed != NULL)
+	{
+		CHECK(item != NULL && complaint.message == NULL);
+		CHECK(same(typed, (const DynItem *) item));
+	}
+	if (item == NULL || complaint.message != NULL)
+		return;
+	if (sigsetjmp(error_jump, 0) != 0)
+		CHECK(!"a request's item is refused when it came back");
+	check_item((const DynItem *) item, syntax);
+}
+
 static void
 fuzz_text(const char *text, int len, ItemSyntax syntax)
 {
@@ -327,6 +354,8 @@ fuzz_text(const char *text, int len, ItemSyntax syntax)
 		return;
 	if (sigsetjmp(error_jump, 0) == 0)
 		item = item_parse(text, len, syntax, NULL);
+	if (syntax != ITEM_SYNTAX_PLAIN_ITEM)
+		fuzz_request(text, len, syntax, (const DynItem *) item);
 	if (item == NULL)
 		return;
 	if (sigsetjmp(error_jump, 0) != 0)
