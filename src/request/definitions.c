@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 
 #include "ground/errors.h"
@@ -17,6 +18,7 @@
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 #define INVALID "One or more parameter values were invalid: "
 
+#define MAX_NAMES_TEXT 8192 /* bytes of a list of names in a message */
 #define MAX_ATTRIBUTE 255 /* characters of the name of an attribute that an index has */
 
 static const char *const key_types[] = {"HASH", "RANGE", NULL};
@@ -299,21 +301,35 @@ request_check_encryption(const Encryption *encryption)
  * Attributes
  */
 
+/* Append a name to "a, b"; what is behind many is left out. */
+static void
+append_name(StringInfo names, ItemSpan name)
+{
+	if (names->len > MAX_NAMES_TEXT)
+		return;
+	appendStringInfoString(names, names->len > 0 ? ", " : "");
+	if (names->len > MAX_NAMES_TEXT)
+		appendStringInfoString(names, "...");
+	else
+		item_quote_up_to(names, name, MAX_ATTRIBUTE);
+}
+
 /* As "[a, b]". */
 static char *
 names_of(List *attributes, bool only_used)
 {
-	List *names = NIL;
+	StringInfoData names;
 	ListCell *cell;
 
+	initStringInfo(&names);
 	foreach (cell, attributes)
 	{
-		AttributeDefinition *attribute = lfirst(cell);
+		const AttributeDefinition *attribute = lfirst(cell);
 
-		if (attribute->used || !only_used)
-			names = lappend(names, &attribute->name);
+		if (!only_used || attribute->used)
+			append_name(&names, attribute->name);
 	}
-	return request_strings_text(names);
+	return psprintf("[%s]", names.data);
 }
 
 static AttributeDefinition *
@@ -349,12 +365,13 @@ key_spec(ItemSpan name, List *attributes)
 static char *
 names_of_keys(List *keys)
 {
-	List *names = NIL;
+	StringInfoData names;
 	ListCell *cell;
 
+	initStringInfo(&names);
 	foreach (cell, keys)
-		names = lappend(names, &((KeyElement *) lfirst(cell))->attribute);
-	return request_strings_text(names);
+		append_name(&names, ((KeyElement *) lfirst(cell))->attribute);
+	return psprintf("[%s]", names.data);
 }
 
 /* DynamoDB says less of a table with fewer definitions than keys. */
@@ -368,6 +385,7 @@ check_defined(List *keys, List *attributes, bool of_table)
 				  "Invalid KeySchema: Some index key attribute have no definition");
 	foreach (cell, keys)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (find_attribute(((KeyElement *) lfirst(cell))->attribute, attributes) == NULL)
 			dyn_error(ERRCODE_DYN_VALIDATION,
 					  INVALID "Some index key attributes are not defined in AttributeDefinitions. "
@@ -404,6 +422,7 @@ check_distinct(List *attributes)
 	{
 		const AttributeDefinition *a = list_nth(attributes, i);
 
+		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < i; j++)
 		{
 			const AttributeDefinition *b = list_nth(attributes, j);
@@ -449,6 +468,7 @@ check_names(List *keys)
 {
 	for (int i = 0; i < list_length(keys); i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(((KeyElement *) list_nth(keys, i))->attribute,

@@ -9,6 +9,7 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "utils/rel.h"
 
 #include "ground/arn.h"
@@ -197,6 +198,7 @@ check_names(const UpdateTable *update)
 	{
 		ItemSpan name = update_name(list_nth(update->updates, i));
 
+		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < i; j++)
 		{
 			if (item_compare_bytes(update_name(list_nth(update->updates, j)), name) == 0)

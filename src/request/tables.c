@@ -10,6 +10,7 @@
 
 #include "catalog/shape.h"
 #include "ground/errors.h"
+#include "ground/settings.h"
 #include "request/definitions.h"
 #include "request/request.h"
 #include "catalog/resource.h"
@@ -94,15 +95,18 @@ set_description(DynDescription *description, const CreateTable *create)
 	}
 }
 
+/* One more than there may be is enough to be refused. */
 static void
 add_indexes(DynShape *shape, DynDescription *description, List *definitions, bool local,
 			List *attributes)
 {
-	ListCell *cell;
+	int n =
+		Min(list_length(definitions), (local ? dyn_max_local_indexes : dyn_max_global_indexes) + 1);
 
-	foreach (cell, definitions)
-		shape->indexes = lappend(shape->indexes, request_index_spec(lfirst(cell), local, shape,
-																	description, attributes));
+	for (int i = 0; i < n; i++)
+		shape->indexes =
+			lappend(shape->indexes, request_index_spec(list_nth(definitions, i), local, shape,
+													   description, attributes));
 }
 
 /* Run CreateTable.  The table can be used at once, so the response describes it as ACTIVE. */
