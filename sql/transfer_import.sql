@@ -165,6 +165,7 @@ SELECT * FROM stored('{"Item":{"m":{"S":"x"},"pk":{"S":"a"},"sk":{"N":"1"}}}');
 SELECT * FROM stored('{"Items":[{"pk":"no item"}],"pk":"a","sk":1}');
 SELECT * FROM import_text('{"sk":{"N":"1"},"n":5}', on_error => 'skip');
 SELECT * FROM import_text('{"x":"a"}', on_error => 'skip');
+SELECT * FROM import_text(e'{"Metadata":5,"Keys":{"pk":{"S":"x"},"sk":{"N":"1"}}}\n{"Keys":{"pk":"x"}}', on_error => 'skip');
 
 -- CSV: keys have the types of the table, the others S or what types says; what is empty is not there, unless it is quoted
 SELECT * FROM import_text(e'pk,sk,g,b,"a ""quoted"", name",formula\r\na,1,7,AAE=,"x, ""y""\r\nz",=1+1\r\n"b",2,,,,""\r\n\r\nc,3,,,"",@SUM(A1)\n');

@@ -21,6 +21,9 @@ static const char *const answer_members[] = {
 	"Items",     "Count",     "ScannedCount",    "ConsumedCapacity", "LastEvaluatedKey",
 	"NextToken", "$metadata", "ResponseMetadata"};
 
+/* Of the members around items those that have one. */
+static const char *const wrapping_members[] = {"Item", "Keys", "NewImage"};
+
 static bool
 is_key(const DynTable *table, ItemSpan name)
 {
@@ -42,6 +45,7 @@ typedef struct Look
 	bool key; /* one is a key */
 	bool plain_key; /* which is no object */
 	bool plain; /* one, of any kind, is no object */
+	bool wrapped; /* one may be an item that the object has inside it */
 } Look;
 
 static bool
@@ -81,6 +85,7 @@ look_at_member(Look *look, ItemSpan name, const JsonLexContext *lex)
 	look->key |= key;
 	look->plain_key |= key && !object;
 	look->plain |= !object;
+	look->wrapped |= object && is_one_of(name, wrapping_members, lengthof(wrapping_members));
 }
 
 /* Looks at the object that begins here.  False if it does not end. */
@@ -111,7 +116,7 @@ look_at_object(Look *look, JsonLexContext *lex)
 static bool
 is_plain(const Look *look)
 {
-	return look->key ? look->plain_key : look->plain;
+	return look->key ? look->plain_key : look->plain && !look->wrapped;
 }
 
 /* Whether an item is in plain JSON.  What is wrong is not. */

@@ -24,7 +24,7 @@ BINARIES = [
 LINES = [
     '{"Item":{"pk":{"S":"a"}}}', '{"pk":{"S":"a"}}', ' {"Item":{}} ', '{"Item":{"M":{"M":{"M":{}}}}}', '{"Item":{"M":{"M":{"M":{"S":"x"}}}}}', '{"Item":{"S":"x"},"k":{"N":"1"}}',
     '{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"k":{"S":"a"}},"NewImage":{"k":{"S":"a"}},"OldImage":{"k":{"L":[]}}}', '{"Keys":{"k":{"S":"a"}}}', '{"Keys":{"M":{}}}',
-    '{"Metadata":5,"Keys":{"k":{"S":"a"}}}',
+    '{"Metadata":5,"Keys":{"k":{"S":"a"}}}', '{"Items":{"L":[]},"Count":{"N":"1"}}', '{"p":{"S":"a"},"Items":{"M":{}}}', '{"Items":[{"p":{"S":"a"}}],"Count":1}', '{"p":"a","x":{"S":5}}', 'p,"q ""r"""\n', '[', '{',
 ]
 # files, with everything that ends a record, a field or an item
 FILES = [

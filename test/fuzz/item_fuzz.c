@@ -19,8 +19,7 @@
 #include "check.h"
 #include "ground/attempt.h"
 #include "item/build.h"
-#include "transfer/record.h"
-#include "transfer/transfer.h"
+#include "transfer/feed.h"
 
 /*
  * What the server would provide.  Memory is kept in a list and freed after each run,
@@ -507,12 +506,25 @@ check_line(const char *before, const char *text, const char *after, const DynIte
 	CHECK(same(item, again));
 }
 
+/* A file that begins with the line has its format, whatever its attributes are called. */
+static TransferFormat
+format_of(const char *text, int len)
+{
+	DynKey key = {.attribute = {"p", 1}, .type = ITEM_S};
+	DynTable table = {.nkeys = 1, .keys = &key};
+
+	return transfer_format(&table, (RecordText){text, len, true});
+}
+
 static void
 fuzz_line(const char *text, int len)
 {
 	DynItem *volatile item = NULL;
 	StringInfoData printed;
 
+	/* of what is no UTF-8, too */
+	if (len > 0)
+		(void) format_of(text, len);
 	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
 		return;
 	if (sigsetjmp(error_jump, 0) == 0)
@@ -528,6 +540,7 @@ fuzz_line(const char *text, int len)
 		CHECK(!"an item of a line is refused when it came back");
 	initStringInfo(&printed);
 	item_print_attributes(&printed, item_root(item));
+	CHECK(format_of(printed.data, printed.len) == TRANSFER_JSON);
 	check_line("", printed.data, "", item, TRANSFER_ITEM);
 	check_line("{\"Item\":", printed.data, "}", item, TRANSFER_ITEM);
 	check_line("{\"NewImage\":", printed.data, "}", item, TRANSFER_PUT);
