@@ -99,8 +99,8 @@ key_words(const Expr *expr, ItemSpan key)
 	const char *parameter = expr_parameter(expr);
 
 	if (expr_kind(expr) == EXPR_UPDATE)
-		return psprintf("One or more parameter values were invalid: Cannot update attribute %s. "
-						"This attribute is part of the key",
+		return psprintf(DYN_INVALID_WORDS "Cannot update attribute %s. "
+										  "This attribute is part of the key",
 						item_quoted_words(key));
 	if (strcmp(parameter, "FilterExpression") == 0)
 		parameter = "Filter Expression";

@@ -101,7 +101,7 @@ fail_projection(const Read *read, const char *kind, const char *what, const char
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("invalid %s: index \"%s\" does not project %s", kind, name.data, what),
-			 errwords("One or more parameter values were invalid: %s", words),
+			 errwords(DYN_INVALID_WORDS "%s", words),
 			 errhint("A global index returns what it projects; read the items from the table.")));
 }
 

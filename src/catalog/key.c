@@ -248,10 +248,10 @@ empty_words(const DynKey *key, const char *which, const char *where)
 static const char *
 long_words(bool partition)
 {
-	return partition ? ITEM_INVALID_WORDS "Size of hashkey has exceeded the maximum size limit "
-										  "of2048 bytes"
-					 : ITEM_INVALID_WORDS "Aggregated size of all range keys has exceeded the "
-										  "size limit of 1024 bytes";
+	return partition ? DYN_INVALID_WORDS "Size of hashkey has exceeded the maximum size limit "
+										 "of2048 bytes"
+					 : DYN_INVALID_WORDS "Aggregated size of all range keys has exceeded the "
+										 "size limit of 1024 bytes";
 }
 
 /* The value is that of a fault of the type. */
@@ -263,13 +263,13 @@ fault_words(DynKeyRole role, KeyFault fault, const DynKey *key, bool partition, 
 	if (fault == KEY_LONG)
 		return long_words(partition);
 	if (role == DYN_KEY_OF_CONDITION)
-		return ITEM_INVALID_WORDS "Condition parameter type does not match schema type";
+		return DYN_INVALID_WORDS "Condition parameter type does not match schema type";
 	if (role != DYN_KEY_OF_ITEM)
 		return KEY_MISMATCH_WORDS;
 	if (fault == KEY_MISSING)
-		return psprintf(ITEM_INVALID_WORDS "Missing the key %s in the item",
+		return psprintf(DYN_INVALID_WORDS "Missing the key %s in the item",
 						item_quoted_words(key->attribute));
-	return psprintf(ITEM_INVALID_WORDS "Type mismatch for key %s expected: %s actual: %s",
+	return psprintf(DYN_INVALID_WORDS "Type mismatch for key %s expected: %s actual: %s",
 					item_quoted_words(key->attribute), item_type_code(key->type),
 					item_type_code(item_type(value)));
 }
@@ -303,7 +303,7 @@ dyn_index_key_words(const DynIndex *index, const DynKey *key, bool partition, It
 	switch (find_fault(key, partition, value))
 	{
 		case KEY_TYPE:
-			return psprintf(ITEM_INVALID_WORDS
+			return psprintf(DYN_INVALID_WORDS
 							"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
 							item_quoted_words(key->attribute), item_type_code(key->type),
 							item_type_code(item_type(value)), name);

@@ -382,14 +382,12 @@ dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index)
  * Rules
  */
 
-#define INVALID "One or more parameter values were invalid: "
-
-/* words: what DynamoDB says behind INVALID, or NULL. */
+/* words: what DynamoDB says behind DYN_INVALID_WORDS, or NULL. */
 pg_noreturn static void
 fail_limit(const char *message, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message),
-					errwords_if(words == NULL ? NULL : psprintf(INVALID "%s", words))));
+					errwords_if(words == NULL ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
 }
 
 /* Names are unique, and numbers limited (docs/semantics.md, I25, L07, L08, L09). */

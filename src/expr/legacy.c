@@ -53,7 +53,7 @@ typedef struct Builder
 pg_noreturn static void
 fail(const char *problem)
 {
-	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s", problem);
+	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "%s", problem);
 }
 
 /*

@@ -266,8 +266,8 @@ check_maximum(const DynCapacity *maximum, const ItemSpan *index)
 			 errmsg("index \"%s\" with OnDemandThroughput needs the billing mode PAY_PER_REQUEST",
 					item_quoted(*index))));
 	dyn_error(ERRCODE_DYN_VALIDATION,
-			  "One or more parameter values were invalid: Max%sRequestUnits for OnDemandThroughput "
-			  "cannot be specified when the table BillingMode is PROVISIONED",
+			  DYN_INVALID_WORDS "Max%sRequestUnits for OnDemandThroughput "
+								"cannot be specified when the table BillingMode is PROVISIONED",
 			  maximum->read != 0 ? "Read" : "Write");
 }
 
@@ -288,12 +288,12 @@ description_check_units(DynBilling billing, const DynUnits *units, const ItemSpa
 		return;
 	if (index != NULL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  "One or more parameter values were invalid: ProvisionedThroughput %s specified "
-				  "for index: %.*s%s",
+				  DYN_INVALID_WORDS "ProvisionedThroughput %s specified "
+									"for index: %.*s%s",
 				  billing == DYN_PROVISIONED ? "must be" : "should not be", (int) index->len,
 				  index->data,
 				  billing == DYN_PROVISIONED ? "" : " when BillingMode is PAY_PER_REQUEST");
-	dyn_error(ERRCODE_DYN_VALIDATION, "One or more parameter values were invalid: %s",
+	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "%s",
 			  billing == DYN_PROVISIONED
 				  ? "ReadCapacityUnits and WriteCapacityUnits must both be specified when "
 					"BillingMode is PROVISIONED"

@@ -18,15 +18,13 @@ static void check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
 
-#define INVALID "One or more parameter values were invalid: "
-
-/* What DynamoDB says of it comes behind INVALID; NULL: it says nothing of it. */
+/* What DynamoDB says of it comes behind DYN_INVALID_WORDS; NULL: it says nothing of it. */
 pg_noreturn static void
 fail_in_words(const DynIndexSpec *spec, const char *message, const char *words)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("invalid index \"%s\": %s", item_quoted(spec->name), message),
-					errwords_if(words == NULL ? NULL : psprintf(INVALID "%s", words))));
+					errwords_if(words == NULL ? NULL : psprintf(DYN_INVALID_WORDS "%s", words))));
 }
 
 /* What requests check in another way, or DynamoDB does not have. */

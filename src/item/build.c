@@ -491,14 +491,14 @@ item_build_words(const ItemBuilder *b, ItemBuildError error)
 	if (error == ITEM_BUILD_EMPTY_SET)
 	{
 		if (type == ITEM_BS)
-			return ITEM_INVALID_WORDS "Binary sets should not be empty";
-		return psprintf(ITEM_INVALID_WORDS "An %s set  may not be empty",
+			return DYN_INVALID_WORDS "Binary sets should not be empty";
+		return psprintf(DYN_INVALID_WORDS "An %s set  may not be empty",
 						type == ITEM_SS ? "string" : "number");
 	}
 	if (error != ITEM_BUILD_DUPLICATE_ELEMENT)
 		return NULL;
 	if (type == ITEM_NS)
 		return "Input collection contains duplicates";
-	return psprintf(ITEM_INVALID_WORDS "Input collection %s%s contains duplicates.",
+	return psprintf(DYN_INVALID_WORDS "Input collection %s%s contains duplicates.",
 					list_elements(b), type == ITEM_BS ? "of type BS" : "");
 }

@@ -287,7 +287,6 @@ extern ItemType item_type_from_code(ItemSpan code);
 extern void item_quote_up_to(StringInfo out, ItemSpan text, uint32 most);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
-#define ITEM_INVALID_WORDS "One or more parameter values were invalid: "
 #define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */
 extern void item_quote_words(StringInfo out, ItemSpan text);
 extern char *item_quoted_words(ItemSpan text);

@@ -602,7 +602,7 @@ parse_payload(ItemParser *p, ItemType type)
 		case ITEM_NULL:
 			if (at_token(p, JSON_TOKEN_FALSE))
 				return fail_value(p, "the value of NULL must be true",
-								  ITEM_INVALID_WORDS
+								  DYN_INVALID_WORDS
 								  "Null attribute value types must have the value of true");
 			if (!at_token(p, JSON_TOKEN_TRUE))
 				return fail_type(p, TOKEN_BOOLEAN, "the value of NULL must be true");

@@ -138,16 +138,10 @@ read_get_tables(JsonReader *reader, void *to)
 	check_names(reader, *tables);
 }
 
-#define RETURN_CAPACITY(type) \
-	{ \
-		"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(type, capacity), \
-			.choices = capacity_details, .set = CAPACITY_SET \
-	}
-
 static const RequestMember batch_get_members[] = {
 	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchGetCall, tables), true, .read = read_get_tables,
 	 .missing = GET_WITHOUT_TABLES},
-	RETURN_CAPACITY(BatchGetCall),
+	RETURN_CAPACITY(BatchGetCall, capacity),
 };
 
 static void
@@ -422,9 +416,8 @@ read_write_tables(JsonReader *reader, void *to)
 static const RequestMember batch_write_members[] = {
 	{"RequestItems", MEMBER_CUSTOM, offsetof(BatchWriteCall, tables), true,
 	 .read = read_write_tables, .missing = WRITE_WITHOUT_TABLES},
-	RETURN_CAPACITY(BatchWriteCall),
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, offsetof(BatchWriteCall, metrics),
-	 .choices = metrics_choices, .set = METRICS_SET},
+	RETURN_CAPACITY(BatchWriteCall, capacity),
+	RETURN_METRICS(BatchWriteCall, metrics),
 };
 
 static void

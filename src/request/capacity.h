@@ -17,7 +17,11 @@ typedef enum CapacityDetail
 } CapacityDetail;
 
 extern const char *const capacity_details[];
-#define CAPACITY_SET "INDEXES, TOTAL, NONE" /* in DynamoDB's order */
+#define RETURN_CAPACITY(type, field) \
+	{ \
+		"ReturnConsumedCapacity", MEMBER_CHOICE, offsetof(type, field), \
+			.choices = capacity_details, .set = "INDEXES, TOTAL, NONE" \
+	}
 
 /* In half units, which an eventually consistent read takes. */
 typedef struct Capacity
@@ -55,7 +59,11 @@ extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, Ca
 
 /* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
 extern const char *const metrics_choices[];
-#define METRICS_SET "SIZE, NONE"
+#define RETURN_METRICS(type, field) \
+	{ \
+		"ReturnItemCollectionMetrics", MEMBER_CHOICE, offsetof(type, field), \
+			.choices = metrics_choices, .set = "SIZE, NONE" \
+	}
 extern void metrics_print(JsonWriter *out, const char *name, const ItemMeasure *measure);
 
 #endif

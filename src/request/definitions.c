@@ -16,8 +16,6 @@
 #include "request/definitions.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
-#define INVALID "One or more parameter values were invalid: "
-
 #define MAX_NAMES_TEXT 8192 /* bytes of a list of names in a message */
 #define MAX_ATTRIBUTE 255 /* characters of the name of an attribute that an index has */
 
@@ -194,8 +192,8 @@ read_indexes(JsonReader *reader, List **list, bool local)
 		*list = lappend(*list, read_index(reader, local));
 	if (*list == NIL)
 		request_refuse(reader,
-					   local ? INVALID "List of LocalSecondaryIndexes is empty"
-							 : INVALID "List of GlobalSecondaryIndexes is empty",
+					   local ? DYN_INVALID_WORDS "List of LocalSecondaryIndexes is empty"
+							 : DYN_INVALID_WORDS "List of GlobalSecondaryIndexes is empty",
 					   "the list of indexes is empty");
 }
 
@@ -243,10 +241,10 @@ request_check_stream(const StreamSpecification *stream, bool create)
 		return;
 	if (create)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "Table is being created with a stream %s, UpdateViewType %s",
+				  DYN_INVALID_WORDS "Table is being created with a stream %s, UpdateViewType %s",
 				  stream->enabled ? "enabled" : "disabled",
 				  stream->enabled ? "is required" : "should not be specified");
-	dyn_error(ERRCODE_DYN_VALIDATION, INVALID "If stream is being %s UpdateViewType %s",
+	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "If stream is being %s UpdateViewType %s",
 			  stream->enabled ? "enabled then" : "disabled, then",
 			  stream->enabled ? "is required" : "must not be specified");
 }
@@ -292,9 +290,9 @@ request_check_encryption(const Encryption *encryption)
 		return;
 	if (!encryption->enabled)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "SSEType can not be specified if Enabled is false");
+				  DYN_INVALID_WORDS "SSEType can not be specified if Enabled is false");
 	if (encryption->type == TYPE_AES256)
-		dyn_error(ERRCODE_DYN_VALIDATION, INVALID "SSEType AES256 is not supported");
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "SSEType AES256 is not supported");
 }
 
 /*
@@ -388,8 +386,9 @@ check_defined(List *keys, List *attributes, bool of_table)
 		CHECK_FOR_INTERRUPTS();
 		if (find_attribute(((KeyElement *) lfirst(cell))->attribute, attributes) == NULL)
 			dyn_error(ERRCODE_DYN_VALIDATION,
-					  INVALID "Some index key attributes are not defined in AttributeDefinitions. "
-							  "Keys: %s, AttributeDefinitions: %s",
+					  DYN_INVALID_WORDS
+					  "Some index key attributes are not defined in AttributeDefinitions. "
+					  "Keys: %s, AttributeDefinitions: %s",
 					  names_of_keys(keys), names_of(attributes, false));
 	}
 }
@@ -449,12 +448,13 @@ request_check_used(List *attributes, bool has_indexes)
 		if (((AttributeDefinition *) lfirst(cell))->used)
 			continue;
 		if (!has_indexes)
-			dyn_error(ERRCODE_DYN_VALIDATION,
-					  INVALID "Number of attributes in KeySchema does not exactly match number of "
-							  "attributes defined in AttributeDefinitions");
+			dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
+					  "Number of attributes in KeySchema does not exactly match number of "
+					  "attributes defined in AttributeDefinitions");
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
-						  "used: %s",
+				  DYN_INVALID_WORDS
+				  "Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys "
+				  "used: %s",
 				  names_of(attributes, false), names_of(attributes, true));
 	}
 }
@@ -497,9 +497,9 @@ count_hash(List *keys)
 	for (int i = n; i < list_length(keys); i++)
 	{
 		if (!((KeyElement *) list_nth(keys, i))->range)
-			dyn_error(ERRCODE_DYN_VALIDATION,
-					  INVALID "All HASH key attributes must precede RANGE key attributes in the "
-							  "KeySchema");
+			dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
+					  "All HASH key attributes must precede RANGE key attributes in the "
+					  "KeySchema");
 	}
 	return n;
 }
@@ -529,7 +529,7 @@ check_local_hash(const IndexDefinition *definition, const DynIndexSpec *spec, co
 	if (item_compare_bytes(spec->keys[0], shape->keys[0]) == 0)
 		return;
 	dyn_error(ERRCODE_DYN_VALIDATION,
-			  INVALID
+			  DYN_INVALID_WORDS
 			  "Index KeySchema does not have the same leading hash key as table KeySchema for "
 			  "index: %s. index hash key: %.*s, table hash key: %.*s",
 			  item_quoted_words(definition->name), (int) spec->keys[0].len - 2, spec->keys[0].data,
@@ -541,7 +541,7 @@ set_index_keys(DynIndexSpec *spec, const IndexDefinition *definition, List *attr
 {
 	if (attributes == NIL)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "AttributeDefinitions is not specified for index: %s",
+				  DYN_INVALID_WORDS "AttributeDefinitions is not specified for index: %s",
 				  item_quoted_words(definition->name));
 	check_defined(definition->keys, attributes, false);
 	check_names(definition->keys);
@@ -549,7 +549,8 @@ set_index_keys(DynIndexSpec *spec, const IndexDefinition *definition, List *attr
 	spec->nkeys = list_length(definition->keys);
 	if (spec->npartition > DYN_MAX_KEY_PART || spec->nkeys - spec->npartition > DYN_MAX_KEY_PART)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "The KeySchema exceeds the maximum allowed number of %s key attributes",
+				  DYN_INVALID_WORDS
+				  "The KeySchema exceeds the maximum allowed number of %s key attributes",
 				  spec->npartition > DYN_MAX_KEY_PART ? "HASH" : "RANGE");
 	for (int i = 0; i < spec->nkeys; i++)
 		spec->keys[i] =
@@ -562,7 +563,7 @@ set_projection(DynIndexSpec *spec, const IndexDefinition *definition)
 	List *included = definition->projection.included;
 
 	if (definition->projection.type < 0)
-		dyn_error(ERRCODE_DYN_VALIDATION, INVALID "Unknown ProjectionType: null");
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "Unknown ProjectionType: null");
 	spec->projection = (DynProjection) definition->projection.type;
 	spec->nincluded = list_length(included);
 	spec->included = palloc(spec->nincluded * sizeof(ItemSpan));
@@ -590,7 +591,7 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	request_set_units(&units, &definition->throughputs, &spec->name);
 	if (description->billing == DYN_PROVISIONED && !definition->throughputs.provisioned.read.given)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "ProvisionedThroughput %s specified for index: %s",
+				  DYN_INVALID_WORDS "ProvisionedThroughput %s specified for index: %s",
 				  OidIsValid(shape->relid) ? "must be" : "is not", item_quoted_words(spec->name));
 	description_check_units(description->billing, &units, &spec->name);
 	description_set_index_units(description, spec->name, &units);
@@ -617,7 +618,8 @@ set_maximum(int64 *units, const RequestInteger *given, const char *member, const
 		return;
 	if (given->value < 1 && given->value != -1)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "Requested %s for OnDemandThroughput for %s is outside of valid range",
+				  DYN_INVALID_WORDS
+				  "Requested %s for OnDemandThroughput for %s is outside of valid range",
 				  member,
 				  index == NULL ? "table" : psprintf("index : %s", item_quoted_words(*index)));
 	*units = Max(given->value, 0);

@@ -35,28 +35,13 @@ typedef struct ItemCall
 			.choices = option_return_any, \
 			.set = "ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW" \
 	}
-#define RETURN_CAPACITY \
-	{ \
-		"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details, \
-															   .set = CAPACITY_SET \
-	}
-#define RETURN_METRICS \
-	{ \
-		"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices, \
-																   .set = METRICS_SET \
-	}
-#define RETURN_ON_FAILURE \
-	{ \
-		"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure), \
-			.choices = option_return_old, .set = "ALL_OLD, NONE" \
-	}
 
 static const RequestMember get_members[] = {
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
 	{"Key", MEMBER_ITEM, AT(request.item), true},
 	LEGACY_ATTRIBUTES_TO_GET(ItemCall, legacy),
 	{"ConsistentRead", MEMBER_BOOL, AT(request.consistent)},
-	RETURN_CAPACITY,
+	RETURN_CAPACITY(ItemCall, capacity),
 	{"ProjectionExpression", MEMBER_TEXT, AT(request.projection)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 };
@@ -66,13 +51,13 @@ static const RequestMember put_members[] = {
 	{"Item", MEMBER_ITEM, AT(request.item), true},
 	LEGACY_EXPECTED(ItemCall, legacy),
 	RETURN_VALUES,
-	RETURN_CAPACITY,
-	RETURN_METRICS,
+	RETURN_CAPACITY(ItemCall, capacity),
+	RETURN_METRICS(ItemCall, metrics),
 	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	RETURN_ON_FAILURE,
+	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
 static const RequestMember update_members[] = {
@@ -82,13 +67,13 @@ static const RequestMember update_members[] = {
 	LEGACY_EXPECTED(ItemCall, legacy),
 	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 	RETURN_VALUES,
-	RETURN_CAPACITY,
-	RETURN_METRICS,
+	RETURN_CAPACITY(ItemCall, capacity),
+	RETURN_METRICS(ItemCall, metrics),
 	{"UpdateExpression", MEMBER_TEXT, AT(request.update)},
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	RETURN_ON_FAILURE,
+	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
 static const RequestMember delete_members[] = {
@@ -97,12 +82,12 @@ static const RequestMember delete_members[] = {
 	LEGACY_EXPECTED(ItemCall, legacy),
 	LEGACY_CONDITIONAL_OPERATOR(ItemCall, legacy),
 	RETURN_VALUES,
-	RETURN_CAPACITY,
-	RETURN_METRICS,
+	RETURN_CAPACITY(ItemCall, capacity),
+	RETURN_METRICS(ItemCall, metrics),
 	{"ConditionExpression", MEMBER_TEXT, AT(request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
-	RETURN_ON_FAILURE,
+	RETURN_ON_FAILURE(ItemCall, on_failure),
 };
 
 /* Only an update has attributes that it has changed (docs/semantics.md, R07). */

@@ -199,8 +199,7 @@ check_operator(const LegacyParameters *legacy)
 pg_noreturn static void
 fail(const char *problem, ItemSpan attribute)
 {
-	dyn_error(ERRCODE_DYN_VALIDATION,
-			  "One or more parameter values were invalid: %s for Attribute: %s", problem,
+	dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS "%s for Attribute: %s", problem,
 			  item_quoted_words(attribute));
 }
 

@@ -8,6 +8,13 @@
 #include "actions/several.h"
 #include "request/legacy.h"
 
+/* A member of what has a ConditionExpression. */
+#define RETURN_ON_FAILURE(type, field) \
+	{ \
+		"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, offsetof(type, field), \
+			.choices = option_return_old, .set = "ALL_OLD, NONE" \
+	}
+
 /* An expression that an operation takes. */
 typedef struct ExpressionParameter
 {

@@ -35,11 +35,6 @@ typedef struct ReadCall
 	{ \
 		"Select", MEMBER_CHOICE, AT(select), .choices = option_select, .set = SELECT_SET \
 	}
-#define RETURN_CAPACITY \
-	{ \
-		"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details, \
-															   .set = CAPACITY_SET \
-	}
 
 static const RequestMember query_members[] = {
 	{"TableName", MEMBER_TEXT, AT(table), true, .name_of = NAME_TABLE},
@@ -53,7 +48,7 @@ static const RequestMember query_members[] = {
 	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
 	{"ScanIndexForward", MEMBER_BOOL, AT(query.forward)},
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
-	RETURN_CAPACITY,
+	RETURN_CAPACITY(ReadCall, capacity),
 	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},
 	{"FilterExpression", MEMBER_TEXT, AT(read.filter)},
 	{"KeyConditionExpression", MEMBER_TEXT, AT(query.key_condition)},
@@ -70,7 +65,7 @@ static const RequestMember scan_members[] = {
 	LEGACY_SCAN_FILTER(ReadCall, legacy),
 	LEGACY_CONDITIONAL_OPERATOR(ReadCall, legacy),
 	{"ExclusiveStartKey", MEMBER_ITEM, AT(read.start_key)},
-	RETURN_CAPACITY,
+	RETURN_CAPACITY(ReadCall, capacity),
 	{"TotalSegments", MEMBER_INTEGER, AT(total_segments), .min = 1, .max = DYN_MAX_SEGMENTS},
 	{"Segment", MEMBER_INTEGER, AT(segment), .max = DYN_MAX_SEGMENTS - 1},
 	{"ProjectionExpression", MEMBER_TEXT, AT(read.projection)},

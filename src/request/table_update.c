@@ -21,8 +21,6 @@
 #include "catalog/resource.h"
 #include "stream/stream.h"
 
-#define INVALID "One or more parameter values were invalid: "
-
 /* The Update and Delete of an element of GlobalSecondaryIndexUpdates. */
 typedef struct IndexChange
 {
@@ -83,14 +81,14 @@ check_actions(JsonReader *reader, int n)
 {
 	if (n == 0)
 		request_refuse(reader,
-					   INVALID "One of GlobalSecondaryIndexUpdate.Update, "
-							   "GlobalSecondaryIndexUpdate.Create, "
-							   "GlobalSecondaryIndexUpdate.Delete must not be null",
+					   DYN_INVALID_WORDS "One of GlobalSecondaryIndexUpdate.Update, "
+										 "GlobalSecondaryIndexUpdate.Create, "
+										 "GlobalSecondaryIndexUpdate.Delete must not be null",
 					   "an update of an index has no action");
 	if (n > 1)
 		request_refuse(reader,
-					   INVALID "Only one global secondary index action is allowed per "
-							   "GlobalSecondaryIndexUpdate object",
+					   DYN_INVALID_WORDS "Only one global secondary index action is allowed per "
+										 "GlobalSecondaryIndexUpdate object",
 					   "an update of an index has several actions");
 }
 
@@ -203,8 +201,9 @@ check_names(const UpdateTable *update)
 		{
 			if (item_compare_bytes(update_name(list_nth(update->updates, j)), name) == 0)
 				dyn_error(ERRCODE_DYN_VALIDATION,
-						  INVALID "Only one global secondary "
-								  "index update per index is allowed simultaneously. Index: %.*s",
+						  DYN_INVALID_WORDS
+						  "Only one global secondary "
+						  "index update per index is allowed simultaneously. Index: %.*s",
 						  (int) name.len, name.data);
 		}
 	}
@@ -223,7 +222,7 @@ check_request(const UpdateTable *update)
 				  "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is "
 				  "required");
 	if (update->billing == DYN_PROVISIONED && !update->throughputs.provisioned.read.given)
-		dyn_error(ERRCODE_DYN_VALIDATION, INVALID
+		dyn_error(ERRCODE_DYN_VALIDATION, DYN_INVALID_WORDS
 				  "ProvisionedThroughput must be specified when BillingMode is PROVISIONED");
 	request_check_stream(&update->stream, false);
 	request_check_encryption(&update->encryption);
@@ -302,18 +301,19 @@ check_index_units(DynBilling billing, const IndexChange *change)
 
 	if (billing == DYN_PAY_PER_REQUEST && provisioned)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
-						  "index: %s when BillingMode is PAY_PER_REQUEST",
+				  DYN_INVALID_WORDS
+				  "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for "
+				  "index: %s when BillingMode is PAY_PER_REQUEST",
 				  name);
 	if (request_has_units(&change->throughputs))
 		return;
 	if (billing == DYN_PAY_PER_REQUEST)
 		dyn_error(ERRCODE_DYN_VALIDATION,
-				  INVALID "The only Updates for index: %s when TableThroughputMode is "
-						  "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+				  DYN_INVALID_WORDS "The only Updates for index: %s when TableThroughputMode is "
+									"PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
 				  name);
 	dyn_error(ERRCODE_DYN_VALIDATION,
-			  INVALID
+			  DYN_INVALID_WORDS
 			  "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: %s",
 			  name);
 }

@@ -33,8 +33,7 @@ static const RequestMember put_members[] = {
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
+	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
 static const RequestMember update_members[] = {
@@ -44,8 +43,7 @@ static const RequestMember update_members[] = {
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
+	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
 static const RequestMember delete_members[] = {
@@ -54,8 +52,7 @@ static const RequestMember delete_members[] = {
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition)},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
+	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
 /* A check without a condition would check nothing (docs/semantics.md, X02). */
@@ -65,8 +62,7 @@ static const RequestMember check_members[] = {
 	{"ConditionExpression", MEMBER_TEXT, AT(action.request.condition), true},
 	{"ExpressionAttributeNames", MEMBER_NAMES, AT(action.names)},
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(action.vals)},
-	{"ReturnValuesOnConditionCheckFailure", MEMBER_CHOICE, AT(on_failure),
-	 .choices = option_return_old, .set = "ALL_OLD, NONE"},
+	RETURN_ON_FAILURE(ActionCall, on_failure),
 };
 
 static const RequestMember get_members[] = {
@@ -250,17 +246,14 @@ read_gets(JsonReader *reader, void *to)
 
 static const RequestMember transact_write_members[] = {
 	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_writes},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details,
-	 .set = CAPACITY_SET},
-	{"ReturnItemCollectionMetrics", MEMBER_CHOICE, AT(metrics), .choices = metrics_choices,
-	 .set = METRICS_SET},
+	RETURN_CAPACITY(TransactCall, capacity),
+	RETURN_METRICS(TransactCall, metrics),
 	{"ClientRequestToken", MEMBER_TEXT, AT(request.token), .min = 1, .max = DYN_MAX_TOKEN},
 };
 
 static const RequestMember transact_get_members[] = {
 	{"TransactItems", MEMBER_CUSTOM, AT(request), true, .read = read_gets},
-	{"ReturnConsumedCapacity", MEMBER_CHOICE, AT(capacity), .choices = capacity_details,
-	 .set = CAPACITY_SET},
+	RETURN_CAPACITY(TransactCall, capacity),
 };
 
 static void
