@@ -25,26 +25,18 @@ character_at(const ExprCompiled *compiled, int location)
 void
 expr_fail(const ExprCompiled *compiled, int location, const char *words, const char *format, ...)
 {
-	StringInfoData message;
-	int needed;
+	va_list args;
+	char *message;
 
 	if (compiled->parsing)
 		expr_check_syntax(compiled);
 	/* of any length: a path may be long, and cutting it could cut a character */
-	initStringInfo(&message);
-	do
-	{
-		va_list args;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&message, format, args);
-		va_end(args);
-		if (needed > 0)
-			enlargeStringInfo(&message, needed);
-	} while (needed > 0);
+	va_start(args, format);
+	message = words_format(format, args);
+	va_end(args);
 	ereport(ERROR,
 			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s: %s", compiled->parameter, message.data), errwords("%s", words),
+			 errmsg("invalid %s: %s", compiled->parameter, message), errwords("%s", words),
 			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
 	pg_unreachable();
 }

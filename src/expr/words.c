@@ -6,28 +6,20 @@
  */
 #include "postgres.h"
 
+#include "ground/words.h"
 #include "expr/tree.h"
 
 /* What is wrong with an expression by itself: words behind its name. */
 char *
 expr_words(const ExprCompiled *compiled, const char *format, ...)
 {
-	StringInfoData out;
-	int needed;
+	va_list args;
+	char *words;
 
-	initStringInfo(&out);
-	appendStringInfo(&out, "Invalid %s: ", compiled->parameter);
-	for (;;)
-	{
-		va_list args;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&out, format, args);
-		va_end(args);
-		if (needed == 0)
-			return out.data;
-		enlargeStringInfo(&out, needed);
-	}
+	va_start(args, format);
+	words = words_format(format, args);
+	va_end(args);
+	return psprintf("Invalid %s: %s", compiled->parameter, words);
 }
 
 /*

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #include "ground/errors.h"
@@ -26,23 +25,13 @@ static const ErrorName error_names[] = {DYN_ERROR_LIST(DYN_ERROR_ROW)};
 void
 dyn_error(int sqlstate, const char *format, ...)
 {
-	StringInfoData message;
+	va_list args;
+	char *message;
 
-	initStringInfo(&message);
-	for (;;)
-	{
-		va_list args;
-		int needed;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&message, format, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&message, needed);
-	}
-	ereport(ERROR,
-			(errcode(sqlstate), errmsg_internal("%s", message.data), errwords("%s", message.data)));
+	va_start(args, format);
+	message = words_format(format, args);
+	va_end(args);
+	ereport(ERROR, (errcode(sqlstate), errmsg_internal("%s", message), errwords("%s", message)));
 }
 
 PG_FUNCTION_INFO_V1(dyn_error_name);

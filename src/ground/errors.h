@@ -32,9 +32,6 @@
 	X(ERRCODE_DYN_ACCESS_DENIED, '0', '1', '6', "AccessDeniedException") \
 	X(ERRCODE_DYN_DUPLICATE_ITEM, '0', '1', '7', "DuplicateItemException")
 
-/* What many of DynamoDB's words begin with. */
-#define DYN_INVALID_WORDS "One or more parameter values were invalid: "
-
 #define DYN_ERROR_ENUM(symbol, a, b, c, name) symbol = MAKE_SQLSTATE('Y', 'D', a, b, c),
 enum DynErrorCode
 {

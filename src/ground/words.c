@@ -21,6 +21,27 @@ static struct
 	const char *function; /* has raised the error */
 } last;
 
+/* A text of any length, allocated in the current memory context. */
+char *
+words_format(const char *format, va_list args)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (;;)
+	{
+		va_list copy;
+		int needed;
+
+		va_copy(copy, args);
+		needed = appendStringInfoVA(&text, format, copy);
+		va_end(copy);
+		if (needed == 0)
+			return text.data;
+		enlargeStringInfo(&text, needed);
+	}
+}
+
 static void
 forget_words(void)
 {
@@ -36,27 +57,18 @@ int
 words_set(const char *function, const char *format, ...)
 {
 	MemoryContext old;
-	StringInfoData words;
+	va_list args;
+	char *words;
 
 	forget_words();
 	old = MemoryContextSwitchTo(last.context);
-	initStringInfo(&words);
-	for (;;)
-	{
-		va_list args;
-		int needed;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&words, format, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&words, needed);
-	}
+	va_start(args, format);
+	words = words_format(format, args);
+	va_end(args);
 	/* as far as it is told already */
 	last.error = CopyErrorData();
 	last.function = function;
-	last.words = words.data;
+	last.words = words;
 	MemoryContextSwitchTo(old);
 	return 0; /* as all auxiliary functions of ereport() */
 }

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "ground/words.h"
 #include "item/build.h"
 
 static void

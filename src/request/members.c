@@ -56,28 +56,6 @@ request_is_strict(const JsonReader *reader)
  * What is wrong
  */
 
-static char *format_text(const char *format, va_list original) pg_attribute_printf(1, 0);
-
-static char *
-format_text(const char *format, va_list original)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list args;
-		int needed;
-
-		va_copy(args, original);
-		needed = appendStringInfoVA(&text, format, args);
-		va_end(args);
-		if (needed == 0)
-			return text.data;
-		enlargeStringInfo(&text, needed);
-	}
-}
-
 /* Whether so much is wrong already that more need not be known. */
 static bool
 is_hopeless(const JsonReader *reader)
@@ -108,7 +86,7 @@ request_invalid(JsonReader *reader, const char *value, const char *format, ...)
 	if (is_hopeless(reader))
 		return;
 	va_start(args, format);
-	constraint = format_text(format, args);
+	constraint = words_format(format, args);
 	va_end(args);
 	add_problem(reader,
 				psprintf("Value %s%s%s at '%s' failed to satisfy constraint: %s",
@@ -126,7 +104,7 @@ request_invalid_plain(JsonReader *reader, const char *path, const char *format, 
 	if (is_hopeless(reader))
 		return;
 	va_start(args, format);
-	constraint = format_text(format, args);
+	constraint = words_format(format, args);
 	va_end(args);
 	add_problem(reader,
 				psprintf("Value at '%s' failed to satisfy constraint: %s", path, constraint));
@@ -155,7 +133,7 @@ request_refuse(JsonReader *reader, const char *words, const char *format, ...)
 		return;
 	path = json_reader_path(reader);
 	va_start(args, format);
-	refusal.message = format_text(format, args);
+	refusal.message = words_format(format, args);
 	va_end(args);
 	if (*path != '\0')
 		refusal.detail = psprintf("In \"%s\".", path);
