@@ -16,7 +16,7 @@
 #include "request/definitions.h"
 
 #define SECOND_NOT_RANGE "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
-#define MAX_NAMES_TEXT 8192 /* bytes of a list of names in a message */
+
 #define MAX_ATTRIBUTE 255 /* characters of the name of an attribute that an index has */
 
 static const char *const key_types[] = {"HASH", "RANGE", NULL};
@@ -299,35 +299,21 @@ request_check_encryption(const Encryption *encryption)
  * Attributes
  */
 
-/* Append a name to "a, b"; what is behind many is left out. */
-static void
-append_name(StringInfo names, ItemSpan name)
-{
-	if (names->len > MAX_NAMES_TEXT)
-		return;
-	appendStringInfoString(names, names->len > 0 ? ", " : "");
-	if (names->len > MAX_NAMES_TEXT)
-		appendStringInfoString(names, "...");
-	else
-		item_quote_up_to(names, name, MAX_ATTRIBUTE);
-}
-
 /* As "[a, b]". */
 static char *
 names_of(List *attributes, bool only_used)
 {
-	StringInfoData names;
+	List *names = NIL;
 	ListCell *cell;
 
-	initStringInfo(&names);
 	foreach (cell, attributes)
 	{
-		const AttributeDefinition *attribute = lfirst(cell);
+		AttributeDefinition *attribute = lfirst(cell);
 
-		if (!only_used || attribute->used)
-			append_name(&names, attribute->name);
+		if (attribute->used || !only_used)
+			names = lappend(names, &attribute->name);
 	}
-	return psprintf("[%s]", names.data);
+	return request_strings_text(names);
 }
 
 static AttributeDefinition *
@@ -363,13 +349,12 @@ key_spec(ItemSpan name, List *attributes)
 static char *
 names_of_keys(List *keys)
 {
-	StringInfoData names;
+	List *names = NIL;
 	ListCell *cell;
 
-	initStringInfo(&names);
 	foreach (cell, keys)
-		append_name(&names, ((KeyElement *) lfirst(cell))->attribute);
-	return psprintf("[%s]", names.data);
+		names = lappend(names, &((KeyElement *) lfirst(cell))->attribute);
+	return request_strings_text(names);
 }
 
 /* DynamoDB says less of a table with fewer definitions than keys. */
