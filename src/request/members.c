@@ -408,35 +408,32 @@ fail_member(const JsonReader *reader, ItemSpan name, const char *problem)
 					strcmp(path, quoted) != 0 ? errdetail("In \"%s\".", path) : 0));
 }
 
+/* An object of that path lacks a member. */
+static char *
+missing_problem(const char *path, const char *name)
+{
+	return psprintf(
+		"Value null at '%s%s%c%s' failed to satisfy constraint: Member must not be null", path,
+		*path == '\0' ? "" : ".", pg_tolower((unsigned char) name[0]), name + 1);
+}
+
 /* In an argument, whose members have no paths. */
 pg_noreturn static void
 fail_missing(const JsonReader *reader, const char *name)
 {
 	char *path = json_reader_path(reader);
-	char *message = psprintf("1 validation error detected: Value null at '%c%s' failed to satisfy "
-							 "constraint: Member must not be null",
-							 pg_tolower((unsigned char) name[0]), name + 1);
+	char *message = psprintf("1 validation error detected: %s", missing_problem("", name));
 
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg_internal("%s", message),
 					*path != '\0' ? errdetail("In \"%s\".", path) : 0, errwords("%s", message)));
 }
 
-/*
- * The object that was left lacks a member.  Its path is that of the reader now.
- */
+/* The object that was left lacks a member.  Its path is that of the reader now. */
 void
 request_missing(JsonReader *reader, const char *name)
 {
-	char *path;
-
-	if (is_hopeless(reader))
-		return;
-	path = json_reader_api_path(reader);
-	add_problem(
-		reader,
-		psprintf("Value null at '%s%s%c%s' failed to satisfy constraint: Member must not be "
-				 "null",
-				 path, *path == '\0' ? "" : ".", pg_tolower((unsigned char) name[0]), name + 1));
+	if (!is_hopeless(reader))
+		add_problem(reader, missing_problem(json_reader_api_path(reader), name));
 }
 
 static void
