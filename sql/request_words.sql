@@ -55,6 +55,11 @@ BEGIN
   RETURN NULL;
 END $$;
 SELECT request('PutItem', '{"TableName":"words_t","Item":{"pk":{"S":"b"}}}');
+-- what is made up is not told at any length
+SELECT request(repeat('é', 100000), '{}');
+-- of many tables two that are one
+SELECT operation, request(operation, '{"RequestItems":{' || string_agg(format('"t%s":%s', n % 2999, v), ',') || '}}')
+  FROM (VALUES ('BatchGetItem', '{"Keys":[]}'), ('BatchWriteItem', '[]')) o (operation, v), generate_series(1, 3000) n GROUP BY operation ORDER BY operation;
 DROP FUNCTION request, words_get;
 DROP TABLE words_t;
 DROP FUNCTION words_raise;

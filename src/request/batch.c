@@ -28,20 +28,30 @@ add_item(DynItem ***items, int *n, DynItem *item)
 #define GET_WITHOUT_TABLES "The requestItems parameter is required for BatchGetItem"
 #define WRITE_WITHOUT_TABLES "The requestItems parameter is required for BatchWriteItem"
 
-/* The name of a member of RequestItems, which must not have been there. */
-static text *
-read_table(const List *tables, ItemSpan name)
+/* Tables begin with their names, which are those of the members of RequestItems. */
+static ItemSpan
+name_of(const ListCell *cell)
 {
-	ListCell *cell;
+	return text_span(*(text **) lfirst(cell));
+}
 
-	foreach (cell, tables)
+/* The members have names of their own.  They are sorted: so many may be sent that pairs are too many. */
+static void
+check_twofold(const List *tables)
+{
+	int n = list_length(tables);
+	ItemSpan *names = palloc_extended(n * sizeof(ItemSpan), MCXT_ALLOC_HUGE);
+
+	for (int i = 0; i < n; i++)
+		names[i] = name_of(list_nth_cell(tables, i));
+	qsort(names, n, sizeof(ItemSpan), item_compare_spans);
+	for (int i = 1; i < n; i++)
 	{
-		if (item_compare_bytes(text_span(*(text **) lfirst(cell)), name) != 0)
-			continue;
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" is given twice", item_quoted(name))));
+		if (item_compare_bytes(names[i - 1], names[i]) == 0)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("table \"%s\" is given twice", item_quoted(names[i]))));
 	}
-	return cstring_to_text_with_len(name.data, (int) name.len);
+	pfree(names);
 }
 
 /* A table's name in a message. */
@@ -61,13 +71,12 @@ check_names(JsonReader *reader, const List *tables)
 {
 	ListCell *cell;
 
+	check_twofold(tables);
 	foreach (cell, tables)
 	{
-		text *name = *(text **) lfirst(cell);
-
-		if (request_is_table(text_span(name)))
+		if (request_is_table(name_of(cell)))
 			continue;
-		request_invalid(reader, psprintf("{%s=...}", table_text(name)),
+		request_invalid(reader, psprintf("{%s=...}", table_text(*(text **) lfirst(cell))),
 						"Map keys must satisfy constraint: [Member must have length less than or "
 						"equal to 255, Member must have length greater than or equal to 3, Member "
 						"must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]");
@@ -129,7 +138,7 @@ read_get_tables(JsonReader *reader, void *to)
 	{
 		GetTable *table = palloc0(sizeof(GetTable));
 
-		table->name = read_table(*tables, name);
+		table->name = cstring_to_text_with_len(name.data, (int) name.len);
 		request_read_members(reader, get_table_members, lengthof(get_table_members), table);
 		*tables = lappend(*tables, table);
 	}
@@ -400,7 +409,7 @@ read_write_tables(JsonReader *reader, void *to)
 	{
 		WriteTable *table = palloc0(sizeof(WriteTable));
 
-		table->name = read_table(*tables, name);
+		table->name = cstring_to_text_with_len(name.data, (int) name.len);
 		table->write.table = table->name;
 		read_writes(reader, &table->write);
 		*tables = lappend(*tables, table);

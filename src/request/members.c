@@ -220,7 +220,7 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 {
 	ItemSpan name = of == NAME_TABLE || of == NAME_NEW_TABLE ? dyn_table_name(given) : given;
 
-	if (dyn_is_request_name(name) || may_exist(name, of))
+	if (is_hopeless(reader) || dyn_is_request_name(name) || may_exist(name, of))
 		return;
 	if (!has_name_characters(name))
 		request_invalid(reader, item_quoted_words(given),
@@ -326,8 +326,9 @@ read_choice(JsonReader *reader, const RequestMember *member)
 		if (item_span_is(name, member->choices[i]))
 			return i;
 	}
-	request_invalid(reader, item_quoted_words(name), "Member must satisfy enum value set: [%s]",
-					choice_set(member));
+	if (!is_hopeless(reader))
+		request_invalid(reader, item_quoted_words(name), "Member must satisfy enum value set: [%s]",
+						choice_set(member));
 	return 0;
 }
 

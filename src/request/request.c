@@ -52,8 +52,9 @@ find_operation(const char *name)
 		if (strcmp(operations[i].name, name) == 0)
 			return operations[i].run;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_UNKNOWN_OPERATION), errmsg("unknown operation \"%s\"", name)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_UNKNOWN_OPERATION),
+					errmsg("unknown operation \"%s\"",
+						   item_quoted((ItemSpan){name, (uint32) strlen(name)}))));
 }
 
 /*
