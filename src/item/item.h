@@ -284,7 +284,6 @@ extern DynItem *item_from_value(ItemSpan value);
 /* type.c */
 extern const char *item_type_code(ItemType type);
 extern ItemType item_type_from_code(ItemSpan code);
-extern void item_quote_up_to(StringInfo out, ItemSpan text, uint32 most);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
 #define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */

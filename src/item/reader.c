@@ -70,8 +70,7 @@ json_reader_api_path(const JsonReader *reader)
 		if (path.len > 0)
 			appendStringInfoChar(&path, '.');
 		start = path.len;
-		/* the longest names are those of tables */
-		item_quote_up_to(&path, level->member, 255);
+		item_quote_words(&path, level->member);
 		if (level->kind == JSON_STRUCTURE)
 			path.data[start] = (char) pg_tolower((unsigned char) path.data[start]);
 		else

@@ -54,16 +54,6 @@ quote(StringInfo out, ItemSpan text, uint32 most, bool control)
 }
 
 /*
- * Text of a user in a message, of so many bytes at most, with U+0000 escaped, since a message is a
- * C string.
- */
-void
-item_quote_up_to(StringInfo out, ItemSpan text, uint32 most)
-{
-	quote(out, text, most, true);
-}
-
-/*
  * Append text from an item to a message: at most 64 bytes, and with control characters escaped,
  * since messages are shown on terminals.
  */
@@ -80,7 +70,7 @@ item_quote(StringInfo out, ItemSpan text)
 void
 item_quote_words(StringInfo out, ItemSpan text)
 {
-	item_quote_up_to(out, text, ITEM_WORDS_TEXT);
+	quote(out, text, ITEM_WORDS_TEXT, true);
 }
 
 /* The same as a string of its own. */

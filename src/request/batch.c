@@ -8,7 +8,6 @@
 
 #include "ground/errors.h"
 #include "ground/json_writer.h"
-#include "ground/name.h"
 #include "ground/settings.h"
 #include "request/meter.h"
 #include "request/parameters.h"
@@ -54,17 +53,6 @@ check_twofold(const List *tables)
 	pfree(names);
 }
 
-/* A table's name in a message. */
-static char *
-table_text(const text *name)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	item_quote_up_to(&out, text_span(name), DYN_MAX_TABLE_NAME);
-	return out.data;
-}
-
 /* What is wrong with the names is told of the map, once. */
 static void
 check_names(JsonReader *reader, const List *tables)
@@ -76,7 +64,7 @@ check_names(JsonReader *reader, const List *tables)
 	{
 		if (request_is_table(name_of(cell)))
 			continue;
-		request_invalid(reader, psprintf("{%s=...}", table_text(*(text **) lfirst(cell))),
+		request_invalid(reader, psprintf("{%s=...}", item_quoted_words(name_of(cell))),
 						"Map keys must satisfy constraint: [Member must have length less than or "
 						"equal to 255, Member must have length greater than or equal to 3, Member "
 						"must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]");
@@ -114,10 +102,11 @@ read_keys(JsonReader *reader, void *to)
 	for (json_read_array(reader); json_read_element(reader); n++)
 		add_item(&table->get.keys, &table->get.nkeys, json_read_item(reader, ITEM_SYNTAX_ITEM));
 	if (n == 0 || n > dyn_max_batch_get_keys)
-		request_invalid_plain(reader,
-							  psprintf("RequestItems.%s.member.Keys", table_text(table->name)),
-							  "Member must have length %s than or equal to %d",
-							  n == 0 ? "greater" : "less", n == 0 ? 1 : dyn_max_batch_get_keys);
+		request_invalid_plain(
+			reader,
+			psprintf("RequestItems.%s.member.Keys", item_quoted_words(text_span(table->name))),
+			"Member must have length %s than or equal to %d", n == 0 ? "greater" : "less",
+			n == 0 ? 1 : dyn_max_batch_get_keys);
 }
 
 static const RequestMember get_table_members[] = {
@@ -392,10 +381,12 @@ check_number(JsonReader *reader, const WriteTable *table)
 	int64 n = (int64) table->write.nputs + table->write.ndeletes;
 
 	if (n == 0 || n > dyn_max_batch_writes)
-		request_invalid(reader, psprintf("{%s=[%s]}", table_text(table->name), n == 0 ? "" : "..."),
-						"Map value must satisfy constraint: [Member must have length less than or "
-						"equal to %d, Member must have length greater than or equal to 1]",
-						dyn_max_batch_writes);
+		request_invalid(
+			reader,
+			psprintf("{%s=[%s]}", item_quoted_words(text_span(table->name)), n == 0 ? "" : "..."),
+			"Map value must satisfy constraint: [Member must have length less than or "
+			"equal to %d, Member must have length greater than or equal to 1]",
+			dyn_max_batch_writes);
 }
 
 static void
