@@ -281,6 +281,8 @@ fuzz_expression(const Input *input)
 		CHECK(item_validate(item_root(result)));
 }
 
+extern Datum dyn_request(PG_FUNCTION_ARGS);
+
 /* Requests on tables that are there, with expressions and with legacy
  * parameters: an operation, a request. */
 static void
@@ -289,12 +291,12 @@ fuzz_request(const Input *input)
 	static const char *const operations[] = {
 		"Query",      "Scan",         "GetItem",        "PutItem",          "UpdateItem",
 		"DeleteItem", "BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems"};
-	ItemSpan request = piece(input, 1);
-	JsonWriter response = json_writer(JSON_COMPACT);
+	const char *operation =
+		operations[(unsigned char) *piece(input, 0).data % lengthof(operations)];
+	Datum response =
+		DirectFunctionCall2(dyn_request, CStringGetTextDatum(operation), piece_text(input, 1));
 
-	request_run(operations[(unsigned char) *piece(input, 0).data % lengthof(operations)],
-				request.data, (int) request.len, &response);
-	DirectFunctionCall1(jsonb_in, CStringGetDatum(response.text->data));
+	DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(response)));
 }
 
 /* A template, attributes, and another template. */
@@ -419,11 +421,13 @@ fuzz_migration(const Input *input)
 static void
 fuzz_model(const Input *input)
 {
-	List *tables = read_model((text *) DatumGetPointer(piece_text(input, 0)));
+	text *model = (text *) DatumGetPointer(piece_text(input, 0));
+	List *tables = read_model(model, true);
 	ListCell *cell;
 
 	foreach (cell, tables)
 		create_table(lfirst(cell), ((const ModelTable *) lfirst(cell))->name);
+	(void) read_model(model, false);
 }
 
 /* A condition on a view of an entity, which the planner derives conditions on
