@@ -29,17 +29,6 @@ has_term(const Read *read, const ExprKeyCondition *condition, int key)
 	return false;
 }
 
-static bool
-has_key(const DynTable *table, const DynIndex *index, ItemSpan attribute)
-{
-	for (int i = 0; i < index->nkeys; i++)
-	{
-		if (item_compare_bytes(dyn_index_key(table, index, i)->attribute, attribute) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The keys that there are, and which others have the attribute. */
 static const char *
 no_key_hint(const Read *read, ItemSpan attribute)
@@ -48,13 +37,13 @@ no_key_hint(const Read *read, ItemSpan attribute)
 	StringInfoData others;
 
 	initStringInfo(&others);
-	if (has_key(table, &table->primary, attribute))
+	if (dyn_index_has_key(table, &table->primary, attribute))
 		appendStringInfoString(&others, ", the table");
 	for (int i = 0; i < table->nindexes; i++)
 	{
 		const DynIndex *index = &table->indexes[i];
 
-		if (index->status == DYN_INDEX_ACTIVE && has_key(table, index, attribute))
+		if (index->status == DYN_INDEX_ACTIVE && dyn_index_has_key(table, index, attribute))
 			appendStringInfo(&others, ", index \"%s\"", item_quoted(index->name));
 	}
 	return psprintf("Key attributes are %s. \"%s\" is %s%s.",

@@ -141,6 +141,18 @@ dyn_index_key(const DynTable *table, const DynIndex *index, int i)
 	return &table->keys[index->columns[i]];
 }
 
+/* Whether the attribute is a key of an index, or of the table as its primary index. */
+static inline bool
+dyn_index_has_key(const DynTable *table, const DynIndex *index, ItemSpan attribute)
+{
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		if (item_compare_bytes(dyn_index_key(table, index, i)->attribute, attribute) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* schema.c */
 extern DynTable *dyn_schema(Relation rel);
 extern DynTable *dyn_schema_any(Relation rel);

@@ -24,17 +24,6 @@ static const char *const answer_members[] = {
 /* Of the members around items those that have one. */
 static const char *const wrapping_members[] = {"Item", "Keys", "NewImage"};
 
-static bool
-is_key(const DynTable *table, ItemSpan name)
-{
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		if (item_compare_bytes(name, table->keys[i].attribute) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* What an object has shown so far. */
 typedef struct Look
 {
@@ -73,7 +62,7 @@ static void
 look_at_member(Look *look, ItemSpan name, const JsonLexContext *lex)
 {
 	bool object = token_at(lex, JSON_TOKEN_OBJECT_START);
-	bool key = is_key(look->table, name);
+	bool key = dyn_index_has_key(look->table, &look->table->primary, name);
 
 	look->members++;
 	look->answer &= !key && is_one_of(name, answer_members, lengthof(answer_members));
@@ -157,7 +146,8 @@ is_header(const DynTable *table, RecordText text)
 		field = csv_field(at, end);
 		if (!field.closed || field.fault != NULL)
 			return false;
-		keys += is_key(table, (ItemSpan){field.start, (uint32) (field.end - field.start)});
+		keys += dyn_index_has_key(table, &table->primary,
+								  (ItemSpan){field.start, (uint32) (field.end - field.start)});
 		at = field.behind + 1;
 	} while (field.behind < end && *field.behind == ',');
 	return keys >= table->nkeys;

@@ -302,17 +302,6 @@ transfer_read_sample(ItemSpan json, DynItem **item)
 	return NULL;
 }
 
-static bool
-is_key(const DynTable *table, ItemSpan name)
-{
-	for (int i = 0; i < table->nkeys; i++)
-	{
-		if (item_compare_bytes(name, table->keys[i].attribute) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* "name": value, at most so many bytes of it. */
 static bool
 print_key(JsonLexContext *lex, ItemSpan name, StringInfo out)
@@ -348,7 +337,8 @@ transfer_print_sample_key(ItemSpan json, const DynTable *table, StringInfo out)
 
 		if (!token_next(lex) || !token_next(lex))
 			return;
-		if (!(is_key(table, name) ? print_key(lex, name, out) : token_skip_value(lex)))
+		if (!(dyn_index_has_key(table, &table->primary, name) ? print_key(lex, name, out)
+															  : token_skip_value(lex)))
 			return;
 		if (!token_next(lex) || !token_at(lex, JSON_TOKEN_COMMA))
 			return;
