@@ -19,10 +19,12 @@ MODULE_big = dynamo_table
 DATA = $(EXTENSION)--$(EXTVERSION).sql
 SCRIPTS = bin/dynamo_table
 # The wildcard finds what flex and bison made only after the first build.
-GENERATED = src/expr/gram.c src/expr/scan.c
+GRAMMARS = src/expr src/partiql
+GENERATED = $(foreach folder,$(GRAMMARS),$(folder)/gram.c $(folder)/scan.c)
+GENERATED_HEADERS = $(addsuffix /gram.h,$(GRAMMARS))
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c) $(GENERATED))
 OBJS = $(SOURCES:.c=.o)
-SOURCE_HEADERS = $(filter-out src/expr/gram.h,$(wildcard src/*.h src/*/*.h))
+SOURCE_HEADERS = $(filter-out $(GENERATED_HEADERS),$(wildcard src/*.h src/*/*.h))
 
 PG_CPPFLAGS = -Isrc -include ground/ground.h
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
@@ -30,7 +32,7 @@ PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-co
 
 REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
 REGRESS_OPTS = --load-extension=$(EXTENSION)
-EXTRA_CLEAN = results regression.diffs regression.out $(GENERATED) src/expr/gram.h
+EXTRA_CLEAN = results regression.diffs regression.out $(GENERATED) $(GENERATED_HEADERS)
 
 # Code that the server inlines when it compiles queries finds nothing that is hidden.
 override with_llvm = no
@@ -42,19 +44,21 @@ include $(PGXS)
 $(OBJS): $(SOURCE_HEADERS)
 
 # bison writes gram.h along with gram.c
-MAKE_GRAMMAR = $(or $(BISON),bison) -d -o src/expr/gram.c src/expr/gram.y
+MAKE_GRAMMAR = $(or $(BISON),bison) -d -o $(@D)/gram.c $(@D)/gram.y
 
-src/expr/gram.c: src/expr/gram.y
+%/gram.c: %/gram.y
 	$(MAKE_GRAMMAR)
 
-src/expr/gram.h: src/expr/gram.c
+%/gram.h: %/gram.c
 	@if [ -e $@ ]; then touch $@; else $(MAKE_GRAMMAR); fi
 
-src/expr/scan.c: src/expr/scan.l
+%/scan.c: %/scan.l
 	$(or $(FLEX),flex) -o $@ $<
 
-GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan src/expr/syntax
-$(GRAMMAR_USERS:=.o): src/expr/gram.h
+EXPR_GRAMMAR_USERS = src/expr/compile src/expr/gram src/expr/scan src/expr/syntax
+$(EXPR_GRAMMAR_USERS:=.o): src/expr/gram.h
+PARTIQL_GRAMMAR_USERS = $(addprefix src/partiql/,error gram keyword parse scan)
+$(PARTIQL_GRAMMAR_USERS:=.o): src/partiql/gram.h
 
 # PGXS installs SCRIPTS by their last name, and removes them by their path.
 uninstall: uninstall-scripts

@@ -1,0 +1,195 @@
+/*
+ * tree.h
+ *	  What the parser makes of a statement, for the files of this folder only.
+ *
+ * All memory is that of the context in which the statement was parsed.  After partiql_parse() has
+ * returned nothing of the tree changes, so a cache may share it.
+ */
+#ifndef DYNAMO_TABLE_PARTIQL_TREE_H
+#define DYNAMO_TABLE_PARTIQL_TREE_H
+
+#include "nodes/pg_list.h"
+
+#include "partiql/partiql.h"
+
+#define PARTIQL_MAX_LITERAL_NESTING 31 /* lists and maps inside each other */
+
+/* A stretch of the text, in bytes. */
+typedef struct PartiqlPlace
+{
+	int at;
+	int len;
+} PartiqlPlace;
+
+typedef struct PartiqlToken
+{
+	PartiqlPlace place;
+	ItemSpan text; /* without quotes */
+} PartiqlToken;
+
+typedef enum PartiqlType
+{
+	/* values */
+	PARTIQL_PATH,
+	PARTIQL_PARAMETER,
+	PARTIQL_STRING,
+	PARTIQL_NUMBER,
+	PARTIQL_BOOL,
+	PARTIQL_NULL,
+	PARTIQL_MISSING,
+	PARTIQL_LIST,
+	PARTIQL_BAG,
+	PARTIQL_TUPLE, /* names and values in turn */
+	PARTIQL_FUNCTION,
+	PARTIQL_STAR, /* alone in a select list or in the arguments of a function */
+	/* operators */
+	PARTIQL_NEGATE,
+	PARTIQL_PLUS,
+	PARTIQL_MINUS,
+	PARTIQL_EQ,
+	PARTIQL_NE,
+	PARTIQL_LT,
+	PARTIQL_LE,
+	PARTIQL_GT,
+	PARTIQL_GE,
+	PARTIQL_BETWEEN,
+	PARTIQL_IN, /* the other arguments are what is in the list */
+	PARTIQL_IS, /* the type is the text */
+	PARTIQL_AND,
+	PARTIQL_OR,
+	PARTIQL_NOT
+} PartiqlType;
+
+typedef struct PartiqlNode
+{
+	PartiqlType type;
+	PartiqlPlace place; /* of the token by which it is known */
+	bool parens; /* stands in parentheses of its own */
+	bool negative; /* of a number */
+	bool truth; /* of a BOOL */
+	int parameter; /* counted from 0 */
+	ItemSpan text; /* of a string or number, of a function its name in lower case */
+	List *steps; /* of a path: PartiqlStep */
+	List *args; /* PartiqlNode */
+} PartiqlNode;
+
+/* A name, or a list index if the name has no data. */
+typedef struct PartiqlStep
+{
+	PartiqlPlace place;
+	ItemSpan name;
+	PartiqlNode *expression; /* between the brackets */
+	uint32 index; /* known after the checks */
+} PartiqlStep;
+
+typedef enum PartiqlKind
+{
+	PARTIQL_SELECT,
+	PARTIQL_INSERT,
+	PARTIQL_UPDATE,
+	PARTIQL_DELETE,
+	PARTIQL_EXISTS
+} PartiqlKind;
+
+/* A key of ORDER BY. */
+typedef struct PartiqlOrder
+{
+	PartiqlNode *path;
+	bool descending;
+} PartiqlOrder;
+
+/* SET, or REMOVE if there is no value. */
+typedef struct PartiqlChange
+{
+	PartiqlNode *path;
+	PartiqlNode *value;
+} PartiqlChange;
+
+typedef enum PartiqlReturning
+{
+	PARTIQL_RETURNING_NOTHING,
+	PARTIQL_RETURNING_ALL_OLD,
+	PARTIQL_RETURNING_ALL_NEW,
+	PARTIQL_RETURNING_MODIFIED_OLD,
+	PARTIQL_RETURNING_MODIFIED_NEW
+} PartiqlReturning;
+
+struct PartiqlStatement
+{
+	ItemSpan text;
+	PartiqlKind kind;
+	PartiqlNode *source; /* the path behind FROM, INTO or UPDATE */
+	ItemSpan table; /* known after the checks */
+	ItemSpan index; /* no data: the table itself */
+	bool aliased; /* a table or a column has another name */
+	List *columns; /* NIL: all */
+	PartiqlNode *where; /* NULL: there is none */
+	List *order; /* PartiqlOrder */
+	PartiqlNode *limit; /* of a clause that is refused */
+	PartiqlNode *value; /* of INSERT */
+	List *changes; /* PartiqlChange */
+	PartiqlReturning returning;
+	int nparameters;
+};
+
+/* The state of a parse. */
+typedef struct PartiqlParse
+{
+	PartiqlStatement *statement;
+	void *scanner;
+	int offset; /* of the scanner: behind its last token */
+	bool ahead; /* a token was read too far: */
+	int ahead_type;
+	PartiqlToken ahead_token;
+	/* for errors: types of tokens, 0 for none */
+	int first;
+	int before; /* the last token but one */
+	int last;
+	bool is_not; /* before that stands IS NOT */
+	int clause; /* the last word that began a clause */
+	PartiqlPlace place; /* of the last token */
+} PartiqlParse;
+
+/* keyword.c */
+extern int partiql_keyword(ItemSpan word);
+extern bool partiql_word_is(ItemSpan word, const char *lower);
+
+/* scan.l */
+extern int partiql_scan(PartiqlToken *token, void *scanner);
+extern void *partiql_begin_scan(PartiqlParse *parse);
+extern void partiql_end_scan(void *scanner);
+
+/* error.c */
+extern char *partiql_where(ItemSpan text, PartiqlPlace place);
+pg_noreturn extern void partiql_fail(const PartiqlStatement *statement, PartiqlPlace place,
+									 const char *words, const char *format, ...)
+	pg_attribute_printf(4, 5);
+pg_noreturn extern void partiql_fail_token(const PartiqlStatement *statement, PartiqlPlace place);
+pg_noreturn extern void partiql_fail_syntax(const PartiqlParse *parse, const char *message);
+
+/* node.c, called by the grammar */
+extern PartiqlNode *partiql_node(PartiqlType type, PartiqlToken token, List *args);
+extern PartiqlNode *partiql_parameter(PartiqlParse *parse, PartiqlToken token);
+extern PartiqlNode *partiql_bool(PartiqlToken token, bool truth);
+extern PartiqlNode *partiql_function(PartiqlToken name, List *args);
+extern PartiqlNode *partiql_group(PartiqlToken token, List *args);
+extern PartiqlNode *partiql_sign(PartiqlToken token, PartiqlNode *node, bool negative);
+extern PartiqlNode *partiql_in(PartiqlToken token, PartiqlNode *operand, PartiqlNode *list);
+extern PartiqlNode *partiql_not(PartiqlToken token, PartiqlNode *node);
+extern PartiqlNode *partiql_is(PartiqlToken token, PartiqlNode *operand, PartiqlToken type);
+extern PartiqlNode *partiql_path(PartiqlToken name);
+extern PartiqlNode *partiql_path_name(PartiqlNode *term, PartiqlToken dot, PartiqlToken name);
+extern PartiqlNode *partiql_path_index(PartiqlNode *term, PartiqlToken bracket, PartiqlNode *index);
+extern PartiqlOrder *partiql_order(PartiqlNode *path, bool descending);
+extern PartiqlChange *partiql_change(PartiqlNode *path, PartiqlNode *value);
+
+/* check.c */
+extern char *partiql_column_name(const PartiqlNode *path);
+extern char *partiql_path_text(const PartiqlNode *path);
+extern void partiql_check(PartiqlStatement *statement);
+
+/* literal.c */
+extern bool partiql_is_literal(const PartiqlNode *node);
+extern ItemSpan partiql_literal(const PartiqlStatement *statement, const PartiqlNode *node);
+
+#endif
