@@ -107,9 +107,10 @@ check_attribute_type(const Expr *expr, const ExprNode *node)
 	if (item_type_from_code(code) == 0)
 		expr_fail(expr->compiled, node->args[1]->location,
 				  expr_words(expr->compiled,
-							 "Invalid attribute type name found; type: %s, valid types: "
-							 "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}",
-							 item_quoted_words(code)),
+							 "Invalid attribute type name found; type: %s, valid types: {%s}",
+							 item_quoted_words(code),
+							 expr->compiled->bare ? "N,BS,L,B,NULL,M,S,SS,NS,BOOL"
+												  : "B,NULL,SS,BOOL,L,BS,N,NS,S,M"),
 				  "unknown type \"%s\"", item_quoted(code));
 }
 
@@ -166,9 +167,9 @@ value_size(ItemSpan value, ExprScratch *scratch, ItemSpan *out)
 		size = item_children(value).count;
 	else
 		return false;
-	scratch->number[0] = ITEM_N;
-	out->data = scratch->number;
-	out->len = 1 + item_number_from_count(size, scratch->number + 1);
+	scratch->value[0] = ITEM_N;
+	out->data = scratch->value;
+	out->len = 1 + item_number_from_count(size, scratch->value + 1);
 	return true;
 }
 
@@ -397,6 +398,16 @@ does_not_match(const ExprEval *e, const ExprNode *node)
 	return !matches(e, node->args[0]);
 }
 
+/* A condition as a value. */
+static bool
+find_truth(const ExprEval *e, const ExprNode *node, ExprScratch *scratch, ItemSpan *out)
+{
+	check_stack_depth();
+	scratch->value[0] = ITEM_BOOL | (matches(e, node->args[0]) ? 0x10 : 0);
+	*out = (ItemSpan){scratch->value, 1};
+	return true;
+}
+
 /*
  * All rules, by ExprNodeType
  */
@@ -437,6 +448,7 @@ const ExprRule expr_rules[] = {
 	 .get = expr_get_if_not_exists},
 	{"list_append", {ARG_NESTED, ARG_NESTED}, .in_update = true,
 	 .types = {EXPR_TYPE(ITEM_L), EXPR_TYPE(ITEM_L)}, .write = expr_write_list_append},
+	{"a condition", .joins = true, .find = find_truth},
 };
 /* clang-format on */
 

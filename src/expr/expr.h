@@ -27,6 +27,8 @@
  *		error.c			errors: which expression, what is wrong, and where in the text
  *		words.c			what DynamoDB says of them
  *		compile.c		running the parser, and the cache of what it made
+ *		build.h			the same trees of other languages
+ *		build.c			building these
  *		legacy.c		the same trees of legacy parameters, which have no text
  *		request.c		the names and values of a request, bound to its expressions
  *		key.c			key conditions

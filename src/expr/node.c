@@ -21,9 +21,9 @@ count_operator(ExprParse *parse, int location)
 				  "more than %d operators and functions", EXPR_MAX_OPERATORS);
 }
 
-/* The arguments become an array: evaluation goes through them often. */
-static ExprNode *
-new_node(ExprNodeType type, int location, List *args)
+/* A node without any check.  The arguments become an array: evaluation goes through them often. */
+ExprNode *
+expr_new_node(ExprNodeType type, int location, List *args)
 {
 	ExprNode *node = palloc0(sizeof(ExprNode));
 	ListCell *cell;
@@ -94,7 +94,7 @@ require_operand(ExprParse *parse, const ExprNode *node, const ExprNode *operator
 ExprNode *
 expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args)
 {
-	ExprNode *node = new_node(type, location, args);
+	ExprNode *node = expr_new_node(type, location, args);
 
 	count_operator(parse, location);
 	for (int i = 0; i < node->nargs; i++)
@@ -189,7 +189,7 @@ expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args)
 	static const char *const wanted[] = {NULL, "a document path", "a value placeholder",
 										 "a document path or a value placeholder",
 										 "a document path, a value placeholder or if_not_exists"};
-	ExprNode *node = new_node(find_function(parse, name, location), location, args);
+	ExprNode *node = expr_new_node(find_function(parse, name, location), location, args);
 	const ExprRule *f = node->rule;
 	int nargs = f->args[1] == ARG_NONE ? 1 : 2;
 
@@ -226,7 +226,7 @@ ExprNode *
 expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 {
 	ExprCompiled *c = parse->compiled;
-	ExprNode *node = new_node(NODE_VALUE, location, NIL);
+	ExprNode *node = expr_new_node(NODE_VALUE, location, NIL);
 
 	if (placeholder.len > EXPR_MAX_PLACEHOLDER)
 		expr_fail(c, location, expr_words_undefined(c, placeholder),
@@ -252,7 +252,7 @@ expr_make_value(ExprParse *parse, ItemSpan placeholder, int location)
 ExprNode *
 expr_make_path_node(ExprParse *parse, ExprPath *path)
 {
-	ExprNode *node = new_node(NODE_PATH, path->location, NIL);
+	ExprNode *node = expr_new_node(NODE_PATH, path->location, NIL);
 
 	expr_check_path(parse->compiled, path);
 	node->path = path;

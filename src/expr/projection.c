@@ -58,6 +58,25 @@ build(ItemBuilder *b, const ExprTree *tree, ItemSpan value)
 	(void) item_build_end(b);
 }
 
+/* Columns come in any order, which the builder puts right. */
+static void
+build_columns(ItemBuilder *b, const ExprCompiled *c, ItemSpan root)
+{
+	ItemChildren item = item_children(root);
+
+	item_build_begin(b, ITEM_M);
+	for (int i = 0; i < c->ncolumns; i++)
+	{
+		ItemSpan found;
+
+		if (!expr_path_find(c->columns[i].path, &item, &found))
+			continue;
+		item_build_name(b, c->columns[i].name);
+		item_build_value(b, found);
+	}
+	(void) item_build_end(b);
+}
+
 /* An item that has none of the attributes gives one without attributes. */
 DynItem *
 expr_project(const Expr *projection, const DynItem *item)
@@ -65,6 +84,9 @@ expr_project(const Expr *projection, const DynItem *item)
 	ItemBuilder b;
 
 	item_build_init(&b, VARSIZE_ANY_EXHDR(item));
-	build(&b, projection->compiled->tree, item_root(item));
+	if (projection->compiled->ncolumns > 0)
+		build_columns(&b, projection->compiled, item_root(item));
+	else
+		build(&b, projection->compiled->tree, item_root(item));
 	return item_build_finish(&b);
 }

@@ -213,9 +213,9 @@ use_value(ExprRequest *request, ItemSpan placeholder, ItemSpan *value)
 	return position >= 0;
 }
 
-/* Types that the operators of the expression can never take. */
-static void
-check_values(const Expr *expr)
+/* Raises ERRCODE_DYN_VALIDATION if a value has a type that its operator can never take. */
+void
+expr_check_values(const Expr *expr)
 {
 	const ExprCompiled *c = expr->compiled;
 
@@ -249,7 +249,7 @@ expr_bind(ExprRequest *request, ExprKind kind, ItemSpan text)
 	}
 	for (int i = 0; i < c->nused_names; i++)
 		request->names[c->used_names[i]].used = true;
-	check_values(expr);
+	expr_check_values(expr);
 	MemoryContextSwitchTo(old);
 	return expr;
 }

@@ -12,7 +12,7 @@
 
 #include "nodes/pg_list.h"
 
-#include "expr/expr.h"
+#include "expr/build.h"
 #include "ground/text_cache.h"
 
 #define EXPR_MAX_TEXT 4096 /* bytes of an expression */
@@ -22,54 +22,17 @@
 #define EXPR_MAX_PLACEHOLDER 255 /* bytes of a placeholder, with its sign */
 #define EXPR_MAX_PLACEHOLDERS (2 * 1024 * 1024) /* bytes of all names and values */
 
-/* In the order of expr_rules. */
-typedef enum ExprNodeType
-{
-	NODE_PATH,
-	NODE_VALUE,
-	/* operators */
-	NODE_PLUS,
-	NODE_MINUS,
-	NODE_EQ,
-	NODE_NE,
-	NODE_LT,
-	NODE_LE,
-	NODE_GT,
-	NODE_GE,
-	NODE_BETWEEN,
-	NODE_IN,
-	NODE_AND,
-	NODE_OR,
-	NODE_NOT,
-	/* functions */
-	NODE_ATTRIBUTE_EXISTS,
-	NODE_ATTRIBUTE_NOT_EXISTS,
-	NODE_ATTRIBUTE_TYPE,
-	NODE_BEGINS_WITH,
-	NODE_CONTAINS,
-	NODE_SIZE,
-	NODE_IF_NOT_EXISTS,
-	NODE_LIST_APPEND
-} ExprNodeType;
+#define EXPR_NODE_TYPES (NODE_TRUTH + 1)
 
-#define EXPR_NODE_TYPES (NODE_LIST_APPEND + 1)
-
-/* A name, or a list index if the name has no data. */
-typedef struct ExprStep
-{
-	ItemSpan name;
-	uint32 index;
-} ExprStep;
-
-typedef struct ExprPath
+struct ExprPath
 {
 	int nsteps; /* the first one is a name */
 	int maxsteps;
 	int location; /* byte offset in the text, as everywhere here */
 	ExprStep *steps;
-} ExprPath;
+};
 
-typedef struct ExprNode
+struct ExprNode
 {
 	ExprNodeType type;
 	const struct ExprRule *rule; /* of the type */
@@ -80,7 +43,7 @@ typedef struct ExprNode
 	ExprPath *path; /* of a path */
 	int nargs;
 	struct ExprNode **args;
-} ExprNode;
+};
 
 /*
  * What operators and functions take, and what they do: all that is known of one is its row in
@@ -104,10 +67,10 @@ typedef struct ExprEval
 	ItemChildren item;
 } ExprEval;
 
-/* Room for a number that size() makes. */
+/* Room for a number that size() makes, or for true or false. */
 typedef struct ExprScratch
 {
-	char number[1 + ITEM_NUMBER_SIZE];
+	char value[1 + ITEM_NUMBER_SIZE];
 } ExprScratch;
 
 typedef struct ExprApply ExprApply; /* of an update: see update.c */
@@ -154,14 +117,6 @@ expr_is_function(const ExprRule *rule)
 	return rule->args[0] != ARG_NONE;
 }
 
-typedef enum ExprVerb
-{
-	EXPR_SET,
-	EXPR_REMOVE,
-	EXPR_ADD,
-	EXPR_DELETE
-} ExprVerb;
-
 typedef enum ExprTreeType
 {
 	TREE_LEAF,
@@ -182,6 +137,13 @@ typedef struct ExprTree
 	const ExprNode *value;
 } ExprTree;
 
+/* A column of a flat projection: what is at a path, under a name of its own. */
+typedef struct ExprColumn
+{
+	ItemSpan name;
+	const ExprPath *path;
+} ExprColumn;
+
 /* A value placeholder that occurs in the text. */
 typedef struct ExprSlot
 {
@@ -189,7 +151,7 @@ typedef struct ExprSlot
 	int location; /* of its first use */
 } ExprSlot;
 
-typedef struct ExprCompiled
+struct ExprCompiled
 {
 	TextEntry entry; /* in the cache */
 
@@ -211,7 +173,10 @@ typedef struct ExprCompiled
 	int nattributes;
 	int maxattributes;
 	ItemSpan *attributes; /* for expr_attributes() */
-} ExprCompiled;
+	bool bare; /* DynamoDB's words do not begin with the parameter */
+	int ncolumns; /* of a flat projection, which has no tree */
+	ExprColumn *columns;
+};
 
 struct Expr
 {
@@ -220,8 +185,8 @@ struct Expr
 	const ItemSpan *values; /* by slot */
 };
 
-/* The state of a parse. */
-typedef struct ExprParse
+/* The state of a parse, or of a build. */
+struct ExprParse
 {
 	ExprCompiled *compiled;
 	const ExprRequest *request;
@@ -230,7 +195,7 @@ typedef struct ExprParse
 	int token; /* offset of the last token */
 	int noperators;
 	bool verbs[EXPR_DELETE + 1]; /* clauses seen */
-} ExprParse;
+};
 
 /* A placeholder's grammar after its sign. */
 static inline bool
@@ -288,6 +253,7 @@ extern void expr_find_token(const ExprCompiled *compiled, int location, ItemSpan
 
 /* node.c, called by the grammar */
 extern ExprNode *expr_make_node(ExprParse *parse, ExprNodeType type, int location, List *args);
+extern ExprNode *expr_new_node(ExprNodeType type, int location, List *args);
 extern ExprNode *expr_make_function(ExprParse *parse, ItemSpan name, int location, List *args);
 extern ExprNode *expr_make_value(ExprParse *parse, ItemSpan placeholder, int location);
 extern ExprNode *expr_make_path_node(ExprParse *parse, ExprPath *path);
@@ -327,6 +293,9 @@ extern void expr_check_update_values(const Expr *expr, const ExprTree *tree);
 extern ItemSpan expr_get_if_not_exists(const ExprApply *a, const ExprNode *node);
 extern void expr_write_sum(ExprApply *a, const ExprNode *node);
 extern void expr_write_list_append(ExprApply *a, const ExprNode *node);
+
+/* request.c */
+extern void expr_check_values(const Expr *expr);
 
 /* projection.c */
 extern bool expr_tree_resolves(const ExprTree *tree, ItemSpan value);

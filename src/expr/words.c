@@ -19,6 +19,8 @@ expr_words(const ExprCompiled *compiled, const char *format, ...)
 	va_start(args, format);
 	words = words_format(format, args);
 	va_end(args);
+	if (compiled->bare)
+		return words;
 	return psprintf("Invalid %s: %s", compiled->parameter, words);
 }
 

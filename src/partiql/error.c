@@ -213,12 +213,19 @@ syntax_words(const PartiqlParse *parse)
 	return "Unexpected token after expression";
 }
 
+/* Raises ERRCODE_DYN_VALIDATION: the parser's stack is full. */
+void
+partiql_fail_nesting(const PartiqlParse *parse)
+{
+	partiql_fail(parse->statement, parse->place, NULL, "it is nested too deeply");
+}
+
 /*
  * Raises ERRCODE_DYN_VALIDATION: the parser cannot go on with the last token.  DynamoDB splits the
  * whole text into tokens first.
  */
 void
-partiql_fail_syntax(const PartiqlParse *parse, const char *message)
+partiql_fail_syntax(const PartiqlParse *parse)
 {
 	const PartiqlStatement *statement = parse->statement;
 	const char *words = syntax_words(parse);
@@ -232,6 +239,6 @@ partiql_fail_syntax(const PartiqlParse *parse, const char *message)
 	}
 	if (parse->place.len > 0)
 		where = psprintf("at or near \"%s\"", item_quoted(place_text(statement, parse->place)));
-	partiql_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words), "%s %s", message,
+	partiql_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words), "syntax error %s",
 				 where);
 }

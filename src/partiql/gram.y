@@ -24,7 +24,10 @@ extern int dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse);
 static void
 dyn_partiql_error(PartiqlParse *parse, const char *message)
 {
-	partiql_fail_syntax(parse, message);
+	/* bison has two messages only */
+	if (strcmp(message, "syntax error") != 0)
+		partiql_fail_nesting(parse);
+	partiql_fail_syntax(parse);
 }
 
 #define LIST1(x) list_make1(x)

@@ -106,7 +106,7 @@ partiql_parse(ItemSpan text)
 	statement->text = text;
 	state.scanner = partiql_begin_scan(&state);
 	if (dyn_partiql_parse(&state) != 0)
-		partiql_fail_syntax(&state, "syntax error");
+		partiql_fail_syntax(&state);
 	partiql_end_scan(state.scanner);
 	partiql_check(statement);
 	return statement;

@@ -165,7 +165,8 @@ pg_noreturn extern void partiql_fail(const PartiqlStatement *statement, PartiqlP
 									 const char *words, const char *format, ...)
 	pg_attribute_printf(4, 5);
 pg_noreturn extern void partiql_fail_token(const PartiqlStatement *statement, PartiqlPlace place);
-pg_noreturn extern void partiql_fail_syntax(const PartiqlParse *parse, const char *message);
+pg_noreturn extern void partiql_fail_syntax(const PartiqlParse *parse);
+pg_noreturn extern void partiql_fail_nesting(const PartiqlParse *parse);
 
 /* node.c, called by the grammar */
 extern PartiqlNode *partiql_node(PartiqlType type, PartiqlToken token, List *args);
