@@ -168,14 +168,14 @@ build_bag(Literal *literal, const PartiqlNode *node)
 	partiql_fail(literal->statement, node->place, words, "a set has an element twice");
 }
 
-/* The name of an attribute in a tuple. */
-static ItemSpan
-tuple_name(const Literal *literal, const PartiqlNode *node)
+/* The name of an attribute in a tuple.  Raises ERRCODE_DYN_VALIDATION if it is none. */
+ItemSpan
+partiql_tuple_name(const PartiqlStatement *statement, const PartiqlNode *node)
 {
 	if (node->type != PARTIQL_STRING)
-		partiql_fail(literal->statement, node->place, NULL, "a name in a tuple is no string");
+		partiql_fail(statement, node->place, NULL, "a name in a tuple is no string");
 	if (node->text.len == 0)
-		partiql_fail(literal->statement, node->place, NULL, "a name in a tuple is empty");
+		partiql_fail(statement, node->place, NULL, "a name in a tuple is empty");
 	return node->text;
 }
 
@@ -187,7 +187,7 @@ build_tuple(Literal *literal, const PartiqlNode *node)
 	item_build_begin(&literal->builder, ITEM_M);
 	for (int i = 0; i < list_length(node->args); i += 2)
 	{
-		ItemSpan name = tuple_name(literal, list_nth(node->args, i));
+		ItemSpan name = partiql_tuple_name(literal->statement, list_nth(node->args, i));
 
 		appendStringInfoChar(&literal->path, '.');
 		appendBinaryStringInfo(&literal->path, name.data, (int) name.len);

@@ -2,7 +2,8 @@
  * partiql.h
  *	  PartiQL: statements that select, insert, update and delete items.
  *
- *		statement = partiql_parse(text);
+ *		compiled = partiql_compile(text);
+ *		bound = partiql_bind(compiled, n, parameters);
  *
  * A statement becomes a tree that says what is written, and nothing is looked up for it.  From the
  * tree come the expressions of the expr folder, so that no rule of conditions and updates is written
@@ -18,17 +19,55 @@
  *		node.c			nodes of the tree, called by the grammar
  *		check.c			what a statement must be beyond its syntax
  *		literal.c		the values that literals stand for
+ *		compile.h		a compiled statement, for the files of this folder
+ *		build.c			from the tree to expressions
+ *		compile.c		the cache of compiled statements, and binding their parameters
  */
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
 #define DYNAMO_TABLE_PARTIQL_PARTIQL_H
 
-#include "item/item.h"
+#include "expr/expr.h"
 
 #define PARTIQL_MAX_TEXT 8192 /* characters of a statement */
 
-typedef struct PartiqlStatement PartiqlStatement;
+typedef enum PartiqlKind
+{
+	PARTIQL_SELECT,
+	PARTIQL_INSERT,
+	PARTIQL_UPDATE,
+	PARTIQL_DELETE,
+	PARTIQL_EXISTS
+} PartiqlKind;
 
-/* parse.c */
-extern PartiqlStatement *partiql_parse(ItemSpan text);
+typedef enum PartiqlReturning
+{
+	PARTIQL_RETURNING_NOTHING,
+	PARTIQL_RETURNING_ALL_OLD,
+	PARTIQL_RETURNING_ALL_NEW,
+	PARTIQL_RETURNING_MODIFIED_OLD,
+	PARTIQL_RETURNING_MODIFIED_NEW
+} PartiqlReturning;
+
+typedef struct PartiqlStatement PartiqlStatement;
+typedef struct PartiqlCompiled PartiqlCompiled;
+
+/* A statement with its parameters.  What it does not have is NULL. */
+typedef struct PartiqlBound
+{
+	const PartiqlCompiled *compiled;
+	const ItemSpan *values; /* by slot, see compile.h */
+	Expr *condition; /* of WHERE, all of it */
+	Expr *projection;
+	Expr *update;
+	DynItem *item; /* to insert */
+} PartiqlBound;
+
+/* compile.c */
+extern const PartiqlCompiled *partiql_compile(ItemSpan text);
+extern PartiqlKind partiql_kind(const PartiqlCompiled *compiled);
+extern void partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, ItemSpan *index);
+extern PartiqlReturning partiql_returning(const PartiqlCompiled *compiled);
+extern PartiqlBound *partiql_bind(const PartiqlCompiled *compiled, int n,
+								  const ItemSpan *parameters);
 
 #endif

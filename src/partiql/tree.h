@@ -82,15 +82,6 @@ typedef struct PartiqlStep
 	uint32 index; /* known after the checks */
 } PartiqlStep;
 
-typedef enum PartiqlKind
-{
-	PARTIQL_SELECT,
-	PARTIQL_INSERT,
-	PARTIQL_UPDATE,
-	PARTIQL_DELETE,
-	PARTIQL_EXISTS
-} PartiqlKind;
-
 /* A key of ORDER BY. */
 typedef struct PartiqlOrder
 {
@@ -104,15 +95,6 @@ typedef struct PartiqlChange
 	PartiqlNode *path;
 	PartiqlNode *value;
 } PartiqlChange;
-
-typedef enum PartiqlReturning
-{
-	PARTIQL_RETURNING_NOTHING,
-	PARTIQL_RETURNING_ALL_OLD,
-	PARTIQL_RETURNING_ALL_NEW,
-	PARTIQL_RETURNING_MODIFIED_OLD,
-	PARTIQL_RETURNING_MODIFIED_NEW
-} PartiqlReturning;
 
 struct PartiqlStatement
 {
@@ -149,6 +131,9 @@ typedef struct PartiqlParse
 	int clause; /* the last word that began a clause */
 	PartiqlPlace place; /* of the last token */
 } PartiqlParse;
+
+/* parse.c */
+extern PartiqlStatement *partiql_parse(ItemSpan text);
 
 /* keyword.c */
 extern int partiql_keyword(ItemSpan word);
@@ -191,6 +176,7 @@ extern void partiql_check(PartiqlStatement *statement);
 
 /* literal.c */
 extern bool partiql_is_literal(const PartiqlNode *node);
+extern ItemSpan partiql_tuple_name(const PartiqlStatement *statement, const PartiqlNode *node);
 extern ItemSpan partiql_literal(const PartiqlStatement *statement, const PartiqlNode *node);
 
 #endif
