@@ -34,7 +34,7 @@ add_value(PartiqlCompiled *compiled, ItemSpan value)
 
 /* An upper limit of the values in an expression. */
 static int
-count_values(const PartiqlNode *node)
+count_values(PartiqlNode *node)
 {
 	int n = node->type == PARTIQL_IS;
 	ListCell *cell;
@@ -48,15 +48,15 @@ count_values(const PartiqlNode *node)
 }
 
 static int
-value_slot(Build *b, const PartiqlNode *node)
+value_slot(Build *b, PartiqlNode *node)
 {
-	if (node->type == PARTIQL_PARAMETER)
-		return node->parameter;
-	return add_value(b->compiled, partiql_literal(b->statement, node));
+	if (node->type != PARTIQL_PARAMETER)
+		node->slot = add_value(b->compiled, partiql_literal(b->statement, node));
+	return node->slot;
 }
 
 static ExprNode *
-build_value(Build *b, const PartiqlNode *node)
+build_value(Build *b, PartiqlNode *node)
 {
 	int slot = value_slot(b, node);
 
@@ -68,7 +68,7 @@ build_value(Build *b, const PartiqlNode *node)
 
 /* A text that the statement does not have as a literal. */
 static ExprNode *
-build_text(Build *b, const PartiqlNode *node, const char *text)
+build_text(Build *b, PartiqlNode *node, const char *text)
 {
 	ItemSpan span = {text, (uint32) strlen(text)};
 	PartiqlNode literal = {.type = PARTIQL_STRING, .place = node->place, .text = span};
@@ -77,7 +77,7 @@ build_text(Build *b, const PartiqlNode *node, const char *text)
 }
 
 static ExprPath *
-build_path(Build *b, const PartiqlNode *node)
+build_path(Build *b, PartiqlNode *node)
 {
 	int nsteps = list_length(node->steps);
 	ExprStep *steps = palloc(nsteps * sizeof(ExprStep));
@@ -97,15 +97,15 @@ build_path(Build *b, const PartiqlNode *node)
  */
 
 pg_noreturn static void
-fail(const Build *b, const PartiqlNode *node, const char *problem)
+fail(const Build *b, PartiqlNode *node, const char *problem)
 {
 	partiql_fail(b->statement, node->place, NULL, "%s", problem);
 }
 
-static ExprNode *build_any(Build *b, const PartiqlNode *node);
+static ExprNode *build_any(Build *b, PartiqlNode *node);
 
 static ExprNode *
-build_condition(Build *b, const PartiqlNode *node)
+build_condition(Build *b, PartiqlNode *node)
 {
 	ExprNode *built = build_any(b, node);
 
@@ -116,7 +116,7 @@ build_condition(Build *b, const PartiqlNode *node)
 
 /* A condition is a value, too. */
 static ExprNode *
-build_operand(Build *b, const PartiqlNode *node)
+build_operand(Build *b, PartiqlNode *node)
 {
 	ExprNode *built = build_any(b, node);
 
@@ -124,7 +124,7 @@ build_operand(Build *b, const PartiqlNode *node)
 }
 
 static ExprNode *
-build_joined(Build *b, const PartiqlNode *node, ExprNodeType type)
+build_joined(Build *b, PartiqlNode *node, ExprNodeType type)
 {
 	List *args = NIL;
 	ListCell *cell;
@@ -135,7 +135,7 @@ build_joined(Build *b, const PartiqlNode *node, ExprNodeType type)
 }
 
 static ExprNode *
-build_compared(Build *b, const PartiqlNode *node, ExprNodeType type)
+build_compared(Build *b, PartiqlNode *node, ExprNodeType type)
 {
 	List *args = NIL;
 	ListCell *cell;
@@ -151,7 +151,7 @@ build_compared(Build *b, const PartiqlNode *node, ExprNodeType type)
 
 /* What is added or subtracted is a path or a value. */
 static ExprNode *
-build_sum(Build *b, const PartiqlNode *node, ExprNodeType type)
+build_sum(Build *b, PartiqlNode *node, ExprNodeType type)
 {
 	List *args = NIL;
 	ListCell *cell;
@@ -170,7 +170,7 @@ build_sum(Build *b, const PartiqlNode *node, ExprNodeType type)
 }
 
 static const char *
-function_words(const Build *b, const PartiqlNode *node)
+function_words(const Build *b, PartiqlNode *node)
 {
 	return psprintf("Unrecognized function: %s at %s", item_quoted_words(node->text),
 					partiql_where(b->statement->text, node->place));
@@ -178,7 +178,7 @@ function_words(const Build *b, const PartiqlNode *node)
 
 /* PartiQL has the functions of expressions but for if_not_exists(). */
 static ExprNode *
-build_function(Build *b, const PartiqlNode *node)
+build_function(Build *b, PartiqlNode *node)
 {
 	List *args = NIL;
 	ListCell *cell;
@@ -220,7 +220,7 @@ type_code(ItemSpan name)
 
 /* IS MISSING, and IS with a type: functions of expressions. */
 static ExprNode *
-build_is(Build *b, const PartiqlNode *node)
+build_is(Build *b, PartiqlNode *node)
 {
 	static const ItemSpan missing = {"attribute_not_exists", strlen("attribute_not_exists")};
 	static const ItemSpan type = {"attribute_type", strlen("attribute_type")};
@@ -242,7 +242,7 @@ build_is(Build *b, const PartiqlNode *node)
 }
 
 static ExprNode *
-build_any(Build *b, const PartiqlNode *node)
+build_any(Build *b, PartiqlNode *node)
 {
 	check_stack_depth();
 	switch (node->type)
@@ -331,7 +331,7 @@ build_columns(PartiqlCompiled *compiled)
 	begin(&b, EXPR_PROJECTION);
 	foreach (cell, compiled->statement->columns)
 	{
-		const PartiqlNode *column = lfirst(cell);
+		PartiqlNode *column = lfirst(cell);
 		const char *name = partiql_column_name(column);
 
 		expr_build_column(b.expr, (ItemSpan){name, (uint32) strlen(name)}, build_path(&b, column));
@@ -365,10 +365,9 @@ partiql_fail_set(const PartiqlStatement *statement, const PartiqlNode *function)
 }
 
 static void
-check_set_call(const Build *b, const PartiqlNode *function, const ExprPath *path,
-			   const ExprNode *first)
+check_set_call(const Build *b, PartiqlNode *function, const ExprPath *path, const ExprNode *first)
 {
-	const PartiqlNode *second;
+	PartiqlNode *second;
 
 	if (!expr_is_path_to(first, path))
 		partiql_fail(b->statement, function->place,
@@ -384,10 +383,10 @@ check_set_call(const Build *b, const PartiqlNode *function, const ExprPath *path
 
 /* set_add() and set_delete() are the verbs ADD and DELETE of update expressions. */
 static void
-build_set_call(Build *b, ExprPath *path, const PartiqlNode *function)
+build_set_call(Build *b, ExprPath *path, PartiqlNode *function)
 {
 	bool add = item_span_is(function->text, "set_add");
-	const PartiqlNode *second;
+	PartiqlNode *second;
 	ExprNode *value;
 
 	if (list_length(function->args) != 2)
@@ -403,14 +402,14 @@ build_set_call(Build *b, ExprPath *path, const PartiqlNode *function)
 	{
 		PartiqlSetArgument *argument = palloc(sizeof(PartiqlSetArgument));
 
-		*argument = (PartiqlSetArgument){second->parameter, function};
+		*argument = (PartiqlSetArgument){second->slot, function};
 		b->compiled->sets = lappend(b->compiled->sets, argument);
 	}
 	expr_build_action(b->expr, add ? EXPR_ADD : EXPR_DELETE, path, value);
 }
 
 static bool
-is_set_call(const PartiqlNode *node)
+is_set_call(PartiqlNode *node)
 {
 	return node->type == PARTIQL_FUNCTION &&
 		   (item_span_is(node->text, "set_add") || item_span_is(node->text, "set_delete"));

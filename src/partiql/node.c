@@ -19,13 +19,13 @@ partiql_node(PartiqlType type, PartiqlToken token, List *args)
 	return node;
 }
 
-/* Parameters count from the left. */
+/* Parameters count from the left, and have the first slots. */
 PartiqlNode *
 partiql_parameter(PartiqlParse *parse, PartiqlToken token)
 {
 	PartiqlNode *node = partiql_node(PARTIQL_PARAMETER, token, NIL);
 
-	node->parameter = parse->statement->nparameters++;
+	node->slot = parse->statement->nparameters++;
 	return node;
 }
 

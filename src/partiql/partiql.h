@@ -22,6 +22,11 @@
  *		compile.h		a compiled statement, for the files of this folder
  *		build.c			from the tree to expressions
  *		compile.c		the cache of compiled statements, and binding their parameters
+ *		plan.h			the keys that a statement reads or writes
+ *		term.h			conditions on keys, for the files of this folder
+ *		term.c			finding these
+ *		plan.c			the reads of a SELECT
+ *		key.c			the key of a write
  */
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
 #define DYNAMO_TABLE_PARTIQL_PARTIQL_H

@@ -2,8 +2,8 @@
  * tree.h
  *	  What the parser makes of a statement, for the files of this folder only.
  *
- * All memory is that of the context in which the statement was parsed.  After partiql_parse() has
- * returned nothing of the tree changes, so a cache may share it.
+ * All memory is that of the context in which the statement was parsed.  After the statement was
+ * compiled nothing of the tree changes, so a cache may share it.
  */
 #ifndef DYNAMO_TABLE_PARTIQL_TREE_H
 #define DYNAMO_TABLE_PARTIQL_TREE_H
@@ -67,7 +67,7 @@ typedef struct PartiqlNode
 	bool parens; /* stands in parentheses of its own */
 	bool negative; /* of a number */
 	bool truth; /* of a BOOL */
-	int parameter; /* counted from 0 */
+	int slot; /* of a parameter, or of a literal after it was built: see compile.h */
 	ItemSpan text; /* of a string or number, of a function its name in lower case */
 	List *steps; /* of a path: PartiqlStep */
 	List *args; /* PartiqlNode */
