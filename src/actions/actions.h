@@ -13,6 +13,7 @@
  *							last keys
  *		query.c				Query: from a key condition to a range
  *		scan.c				Scan, and its segments
+ *		ranges.c			reads of several stretches
  *		several.h			requests for several items: batches and transactions
  *		target.c			the items of such a request in their tables, and the order in which they
  *							are locked
@@ -79,6 +80,14 @@ typedef struct ItemForm
 	void *arg;
 } ItemForm;
 
+/* How a condition judges that there is no item. */
+typedef enum ItemAbsence
+{
+	ABSENT_JUDGED, /* as an item without attributes */
+	ABSENT_FAILS, /* also if there is no condition */
+	ABSENT_PASSES
+} ItemAbsence;
+
 /* A request for one item.  What is not given is NULL. */
 typedef struct ItemRequest
 {
@@ -91,6 +100,8 @@ typedef struct ItemRequest
 	text *update;
 	ReturnValues return_values;
 	bool old_on_failure; /* a failed condition tells the item */
+	ItemAbsence absent; /* of an update or a deletion */
+	bool insert; /* a put replaces nothing */
 	BuiltExpressions built;
 	ItemMeasure *measure;
 	const ItemForm *form; /* NULL: as they are stored */
@@ -146,6 +157,16 @@ typedef struct ScanRequest
 	int64 total_segments;
 } ScanRequest;
 
+/* Stretches that are read one after the other. */
+typedef struct RangesRequest
+{
+	ReadRequest read; /* the start key is one of the first stretch that is read */
+	int nranges;
+	StoreRange *ranges; /* whose index is set by the action */
+	int first; /* the stretches before it were read */
+	bool parts; /* the filter sees only what a local index projects, too */
+} RangesRequest;
+
 #define DYN_MAX_SEGMENTS 1000000
 
 typedef struct ReadResult
@@ -174,6 +195,10 @@ extern void action_scan(const ScanRequest *request, ResultCallback callback, voi
 						ReadResult *result);
 extern void action_check_scan(const ScanRequest *request);
 extern void action_set_segment(ScanRequest *request, const int64 *segment, const int64 *total);
+
+/* ranges.c: the number of the stretch in which a page ended */
+extern int action_ranges(const RangesRequest *request, ResultCallback callback, void *arg,
+						 ReadResult *result);
 
 /* read.c */
 extern const char *const option_select[]; /* from SELECT_ALL_ATTRIBUTES on; NULL at the end */

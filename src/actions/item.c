@@ -10,6 +10,7 @@
 
 #include "actions/write.h"
 #include "catalog/expiry.h"
+#include "ground/errors.h"
 
 /* The table of the request in its measure, if there is one: a failed condition counts too. */
 static void
@@ -77,6 +78,9 @@ put_item(DynItem *old, void *arg)
 {
 	const Judged *put = arg;
 
+	if (put->request->insert && old != NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_DUPLICATE_ITEM), errmsg("an item with this key exists"),
+						errwords("Duplicate primary key exists in table")));
 	action_check_condition(put->request, put->condition, old);
 	return put->request->item;
 }
@@ -96,7 +100,7 @@ action_put(const ItemRequest *request)
 	write_open(&writer, rel, table);
 	write_prepare(&writer, request->item, &write);
 	begin_measure(request, table);
-	if (put.condition != NULL && expr_matches(put.condition, NULL))
+	if (request->insert || (put.condition != NULL && expr_matches(put.condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, &put);
 	else if (put.condition != NULL || request->return_values != RETURN_NONE ||
 			 request->measure != NULL)

@@ -70,6 +70,14 @@ action_condition(const ItemRequest *request)
 	return expr_condition(request->expressions, EXPR_CONDITION, text_span(request->condition));
 }
 
+static bool
+passes(const ItemRequest *request, const Expr *condition, const DynItem *item)
+{
+	if (item == NULL && request->absent != ABSENT_JUDGED)
+		return request->absent == ABSENT_PASSES;
+	return condition == NULL || expr_matches(condition, action_shown(request, item));
+}
+
 /*
  * Raise ConditionalCheckFailedException unless the item, NULL if there is none, meets the
  * condition.  DETAIL is the item alone, for programs to read.
@@ -79,7 +87,7 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 {
 	StringInfoData old;
 
-	if (condition == NULL || expr_matches(condition, action_shown(request, item)))
+	if (passes(request, condition, item))
 		return;
 	initStringInfo(&old);
 	if (request->measure != NULL)

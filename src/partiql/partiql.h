@@ -27,11 +27,12 @@
  *		term.c			finding these
  *		plan.c			the reads of a SELECT
  *		key.c			the key of a write
+ *		execute.c		running a statement
  */
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
 #define DYNAMO_TABLE_PARTIQL_PARTIQL_H
 
-#include "expr/expr.h"
+#include "actions/actions.h"
 
 #define PARTIQL_MAX_TEXT 8192 /* characters of a statement */
 
@@ -67,6 +68,20 @@ typedef struct PartiqlBound
 	DynItem *item; /* to insert */
 } PartiqlBound;
 
+/* How a statement is to be run.  What is not given is NULL or 0. */
+typedef struct PartiqlCall
+{
+	const PartiqlBound *bound;
+	bool consistent;
+	bool paged; /* as of ReadRequest, which has the others of a SELECT, too */
+	int64 page_size;
+	int64 max_items;
+	int first_read; /* the reads before it were done */
+	DynItem *start_key; /* in that one */
+	bool old_on_failure;
+	ItemMeasure *measure;
+} PartiqlCall;
+
 /* compile.c */
 extern const PartiqlCompiled *partiql_compile(ItemSpan text);
 extern PartiqlKind partiql_kind(const PartiqlCompiled *compiled);
@@ -74,5 +89,10 @@ extern void partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, Ite
 extern PartiqlReturning partiql_returning(const PartiqlCompiled *compiled);
 extern PartiqlBound *partiql_bind(const PartiqlCompiled *compiled, int n,
 								  const ItemSpan *parameters);
+
+/* execute.c */
+extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg,
+						  ReadResult *result);
+extern DynItem *partiql_write(const PartiqlCall *call);
 
 #endif

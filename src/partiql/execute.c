@@ -1,0 +1,209 @@
+/*
+ * execute.c
+ *	  Statements by the actions.
+ *
+ * Whatever can be wrong with a statement by itself was told when it was compiled and bound.  Then
+ * come the table, the index, the keys, and what the index projects.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "utils/builtins.h"
+
+#include "ground/errors.h"
+#include "partiql/compile.h"
+#include "partiql/plan.h"
+
+static text *
+span_text(ItemSpan span)
+{
+	return cstring_to_text_with_len(span.data, (int) span.len);
+}
+
+/*
+ * Reads
+ */
+
+static const DynIndex *
+find_index(const PartiqlStatement *statement, const DynTable *table)
+{
+	if (statement->index.data == NULL)
+		return &table->primary;
+	if (dyn_find_index(table, statement->index) == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" has no index \"%s\"", table->name,
+							   item_quoted(statement->index)),
+						errwords("The table does not have the specified index")));
+	return dyn_active_index(table, statement->index);
+}
+
+/* DynamoDB's PartiQL knows no keys of several attributes (multi-attribute keys of indexes). */
+static void
+check_keys(const DynIndex *index)
+{
+	if (index->npartition > 1 || index->nkeys > 2)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("index \"%s\" has keys of several attributes, which PartiQL cannot "
+							   "read",
+							   item_quoted(index->name)),
+						errwords("PartiQL statements cannot be executed on tables with "
+								 "multi-attribute HASH keys or multi-attribute RANGE keys.")));
+}
+
+static void
+check_consistent(const PartiqlCall *call, const DynIndex *index)
+{
+	if (call->consistent && !dyn_index_is_table(index) && !index->local)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("consistent reads are not supported on global index \"%s\"",
+							   item_quoted(index->name)),
+						errwords("Strongly consistent read is not supported on Global Secondary "
+								 "Indexes")));
+}
+
+/* A keyed read of an index refuses conditions on what the index does not project. */
+static void
+check_projected(const PartiqlPlan *plan)
+{
+	List *attributes = partiql_unprojected(plan);
+	StringInfoData names;
+	ListCell *cell;
+
+	if (attributes == NIL)
+		return;
+	initStringInfo(&names);
+	foreach (cell, attributes)
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+						 item_quoted_words(*(const ItemSpan *) lfirst(cell)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("index \"%s\" does not project attributes of the condition",
+						   item_quoted(plan->index->name)),
+					errwords(DYN_INVALID_WORDS "Secondary index %s does not project one or more "
+											   "filter attributes: [%s]",
+							 item_quoted_words(plan->index->name), names.data)));
+}
+
+/* The stretches that a plan reads; a scan is one of all. */
+static void
+set_ranges(const PartiqlPlan *plan, RangesRequest *request)
+{
+	request->nranges = plan->scan ? 1 : plan->nreads;
+	request->ranges = palloc0(Max(request->nranges, 1) * sizeof(StoreRange));
+	for (int i = 0; i < request->nranges; i++)
+	{
+		StoreRange *range = &request->ranges[i];
+
+		range->forward = plan->forward;
+		if (plan->scan)
+			continue;
+		range->equal[range->nequal++] = plan->reads[i].partition;
+		range->lower = plan->reads[i].lower;
+		range->upper = plan->reads[i].upper;
+	}
+}
+
+/*
+ * Runs a SELECT: calls callback for each item that it returns, and fills in *result, whose last key is
+ * allocated in the current memory context.  Returns the number of the read in which a page ended.
+ */
+int
+partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, ReadResult *result)
+{
+	const PartiqlBound *bound = call->bound;
+	const PartiqlStatement *statement = bound->compiled->statement;
+	RangesRequest request = {0};
+	const DynIndex *index;
+	PartiqlPlan *plan;
+	DynTable *table;
+	Relation rel;
+
+	request.read.table = span_text(statement->table);
+	rel = dyn_table_open(request.read.table, AccessShareLock, &table);
+	index = find_index(statement, table);
+	check_keys(index);
+	check_consistent(call, index);
+	plan = partiql_plan(bound, table, index);
+	check_projected(plan);
+	request.read.index = statement->index.data == NULL ? NULL : span_text(statement->index);
+	request.read.expressions = expr_request(NULL, NULL);
+	request.read.consistent = call->consistent;
+	request.read.paged = call->paged;
+	request.read.page_size = call->page_size;
+	request.read.max_items = call->max_items;
+	request.read.start_key = call->start_key;
+	request.read.built.condition = plan->exact ? NULL : bound->condition;
+	request.read.built.projection = bound->projection;
+	request.first = call->first_read;
+	request.parts = plan->scan && index->projection != DYN_PROJECT_ALL;
+	set_ranges(plan, &request);
+	relation_close(rel, NoLock);
+	return action_ranges(&request, callback, arg, result);
+}
+
+/*
+ * Writes
+ */
+
+static ReturnValues
+return_values(PartiqlReturning returning)
+{
+	switch (returning)
+	{
+		case PARTIQL_RETURNING_NOTHING:
+			break;
+		case PARTIQL_RETURNING_ALL_OLD:
+			return RETURN_ALL_OLD;
+		case PARTIQL_RETURNING_ALL_NEW:
+			return RETURN_ALL_NEW;
+		case PARTIQL_RETURNING_MODIFIED_OLD:
+			return RETURN_UPDATED_OLD;
+		case PARTIQL_RETURNING_MODIFIED_NEW:
+			return RETURN_UPDATED_NEW;
+	}
+	return RETURN_NONE;
+}
+
+/* What is more than the key in the condition has to hold for the item. */
+static void
+set_key(const PartiqlBound *bound, ItemRequest *request)
+{
+	DynTable *table;
+	Relation rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	bool alone;
+
+	request->item = partiql_key(bound, table, &alone);
+	if (!alone)
+		request->built.condition = bound->condition;
+	relation_close(rel, NoLock);
+}
+
+/* Runs INSERT, UPDATE or DELETE.  Returns what RETURNING asks for, or NULL if that is nothing. */
+DynItem *
+partiql_write(const PartiqlCall *call)
+{
+	const PartiqlBound *bound = call->bound;
+	const PartiqlStatement *statement = bound->compiled->statement;
+	ItemRequest request = {0};
+
+	request.table = span_text(statement->table);
+	request.expressions = expr_request(NULL, NULL);
+	request.return_values = return_values(statement->returning);
+	request.old_on_failure = call->old_on_failure;
+	request.measure = call->measure;
+	if (statement->kind == PARTIQL_INSERT)
+	{
+		request.item = bound->item;
+		request.insert = true;
+		return action_put(&request);
+	}
+	set_key(bound, &request);
+	if (statement->kind == PARTIQL_DELETE)
+	{
+		request.absent = ABSENT_PASSES;
+		return action_delete(&request);
+	}
+	Assert(statement->kind == PARTIQL_UPDATE);
+	request.absent = ABSENT_FAILS;
+	request.built.update = bound->update;
+	return action_update(&request);
+}
