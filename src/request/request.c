@@ -25,6 +25,7 @@ static const struct
 	{"DescribeStream", request_describe_stream},
 	{"DescribeTable", request_describe_table},
 	{"DescribeTimeToLive", request_describe_time_to_live},
+	{"ExecuteStatement", request_execute_statement},
 	{"GetItem", request_get_item},
 	{"GetRecords", request_get_records},
 	{"GetShardIterator", request_get_shard_iterator},

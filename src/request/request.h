@@ -10,6 +10,7 @@
  *		read.c			Query, Scan
  *		batch.c			BatchGetItem, BatchWriteItem
  *		transact.c		TransactWriteItems, TransactGetItems; their actions, for dyn_transact() too
+ *		statement.c		ExecuteStatement
  *		parameters.c	what parameters go together in all operations
  *		legacy.c		legacy parameters: what they may be, and what goes together
  *		capacity.c		ConsumedCapacity: the arithmetic of units
@@ -65,6 +66,9 @@ extern void request_transact_write_items(JsonReader *reader, JsonWriter *respons
 /* read.c */
 extern void request_query(JsonReader *reader, JsonWriter *response);
 extern void request_scan(JsonReader *reader, JsonWriter *response);
+
+/* statement.c */
+extern void request_execute_statement(JsonReader *reader, JsonWriter *response);
 
 /* tables.c */
 extern void request_create_table(JsonReader *reader, JsonWriter *response);

@@ -1,0 +1,134 @@
+/*
+ * statement.c
+ *	  ExecuteStatement.
+ */
+#include "postgres.h"
+
+#include "ground/errors.h"
+#include "partiql/partiql.h"
+#include "request/capacity.h"
+#include "request/parameters.h"
+#include "request/request.h"
+
+typedef struct StatementCall
+{
+	ItemSpan statement;
+	List *parameters; /* DynItem */
+	bool consistent;
+	int on_failure;
+	int capacity;
+	ItemMeasure measure;
+} StatementCall;
+
+#define AT(field) offsetof(StatementCall, field)
+
+static void
+read_parameters(JsonReader *reader, void *to)
+{
+	List **parameters = to;
+
+	for (json_read_array(reader); json_read_element(reader);)
+		*parameters = lappend(*parameters, json_read_item(reader, ITEM_SYNTAX_VALUE));
+	request_check_length(reader, list_length(*parameters), 1, 0, "...");
+}
+
+static const RequestMember members[] = {
+	{"Statement", MEMBER_STRING, AT(statement), true, .min = 1, .max = PARTIQL_MAX_TEXT},
+	{"Parameters", MEMBER_CUSTOM, AT(parameters), .read = read_parameters},
+	{"ConsistentRead", MEMBER_BOOL, AT(consistent)},
+	{"NextToken", MEMBER_REFUSED},
+	{"Limit", MEMBER_REFUSED},
+	RETURN_CAPACITY(StatementCall, capacity),
+	RETURN_ON_FAILURE(StatementCall, on_failure),
+};
+
+static PartiqlBound *
+bind_statement(const StatementCall *call)
+{
+	ItemSpan *parameters = palloc(list_length(call->parameters) * sizeof(ItemSpan));
+	ListCell *cell;
+
+	foreach (cell, call->parameters)
+		parameters[foreach_current_index(cell)] = item_root(lfirst(cell));
+	return partiql_bind(partiql_compile(call->statement), list_length(call->parameters),
+						parameters);
+}
+
+static void
+print_item(Datum item, void *arg)
+{
+	json_write_item(arg, NULL, DatumGetDynItem(item));
+}
+
+static void
+print_capacity(JsonWriter *response, const StatementCall *call, ItemSpan table, Capacity *capacity)
+{
+	if (call->capacity != CAPACITY_NONE)
+		capacity_print(response, "ConsumedCapacity", table, call->capacity, capacity);
+}
+
+static void
+run_select(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *response)
+{
+	CapacityKind kind = call->consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
+	ReadResult result;
+	Capacity capacity;
+	ItemSpan table;
+	ItemSpan index;
+
+	json_write_begin_array(response, "Items");
+	partiql_select(partiql, print_item, response, &result);
+	json_write_end_array(response);
+	partiql_source(partiql->bound->compiled, &table, &index);
+	capacity_init(&capacity, result.table);
+	capacity_add_read(&capacity, result.index, capacity_read_blocks((Size) result.bytes), kind);
+	print_capacity(response, call, table, &capacity);
+}
+
+static void
+run_write(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *response)
+{
+	DynItem *item = partiql_write(partiql);
+	ItemSpan table;
+	ItemSpan index;
+	Capacity capacity;
+
+	json_write_begin_array(response, "Items");
+	if (item != NULL)
+		json_write_item(response, NULL, item);
+	json_write_end_array(response);
+	if (call->capacity == CAPACITY_NONE)
+		return;
+	partiql_source(partiql->bound->compiled, &table, &index);
+	capacity_init(&capacity, call->measure.table);
+	capacity_add_item(&capacity, call->measure.old, call->measure.new, CAPACITY_WRITE);
+	print_capacity(response, call, table, &capacity);
+}
+
+/* Run ExecuteStatement, and append the response. */
+void
+request_execute_statement(JsonReader *reader, JsonWriter *response)
+{
+	StatementCall call = {0};
+	PartiqlCall partiql = {0};
+	ItemSpan table;
+	ItemSpan index;
+
+	request_read(reader, members, lengthof(members), &call, NULL);
+	partiql.bound = bind_statement(&call);
+	partiql_source(partiql.bound->compiled, &table, &index);
+	request_names(reader, table);
+	partiql.consistent = call.consistent;
+	partiql.old_on_failure = call.on_failure == RETURN_ALL_OLD;
+	if (call.capacity != CAPACITY_NONE)
+		partiql.measure = &call.measure;
+	if (partiql_kind(partiql.bound->compiled) == PARTIQL_EXISTS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("EXISTS stands alone"),
+						errwords("EXISTS can only be used in ExecuteTransaction write requests.")));
+	json_write_begin(response, NULL);
+	if (partiql_kind(partiql.bound->compiled) == PARTIQL_SELECT)
+		run_select(&call, &partiql, response);
+	else
+		run_write(&call, &partiql, response);
+	json_write_end(response);
+}
