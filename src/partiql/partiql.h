@@ -28,6 +28,7 @@
  *		plan.c			the reads of a SELECT
  *		key.c			the key of a write
  *		execute.c		running a statement
+ *		token.c			NextToken
  */
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
 #define DYNAMO_TABLE_PARTIQL_PARTIQL_H
@@ -94,5 +95,10 @@ extern PartiqlBound *partiql_bind(const PartiqlCompiled *compiled, int n,
 extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg,
 						  ReadResult *result);
 extern DynItem *partiql_write(const PartiqlCall *call);
+
+/* token.c */
+#define PARTIQL_MAX_TOKEN 32768
+extern char *partiql_print_token(const PartiqlBound *bound, int read, const DynItem *key);
+extern DynItem *partiql_parse_token(const PartiqlBound *bound, ItemSpan text, int *read);
 
 #endif

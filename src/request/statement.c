@@ -15,6 +15,8 @@ typedef struct StatementCall
 	ItemSpan statement;
 	List *parameters; /* DynItem */
 	bool consistent;
+	ItemSpan token; /* no data: none */
+	RequestInteger limit;
 	int on_failure;
 	int capacity;
 	ItemMeasure measure;
@@ -36,8 +38,8 @@ static const RequestMember members[] = {
 	{"Statement", MEMBER_STRING, AT(statement), true, .min = 1, .max = PARTIQL_MAX_TEXT},
 	{"Parameters", MEMBER_CUSTOM, AT(parameters), .read = read_parameters},
 	{"ConsistentRead", MEMBER_BOOL, AT(consistent)},
-	{"NextToken", MEMBER_REFUSED},
-	{"Limit", MEMBER_REFUSED},
+	{"NextToken", MEMBER_STRING, AT(token), .min = 1, .max = PARTIQL_MAX_TOKEN},
+	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1},
 	RETURN_CAPACITY(StatementCall, capacity),
 	RETURN_ON_FAILURE(StatementCall, on_failure),
 };
@@ -68,17 +70,26 @@ print_capacity(JsonWriter *response, const StatementCall *call, ItemSpan table, 
 }
 
 static void
-run_select(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *response)
+run_select(const StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 {
 	CapacityKind kind = call->consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
 	ReadResult result;
 	Capacity capacity;
 	ItemSpan table;
 	ItemSpan index;
+	int read;
 
+	partiql->consistent = call->consistent;
+	partiql->paged = true;
+	partiql->page_size = call->limit.value;
+	if (call->token.data != NULL)
+		partiql->start_key = partiql_parse_token(partiql->bound, call->token, &partiql->first_read);
 	json_write_begin_array(response, "Items");
-	partiql_select(partiql, print_item, response, &result);
+	read = partiql_select(partiql, print_item, response, &result);
 	json_write_end_array(response);
+	if (result.last_key != NULL)
+		json_write_string(response, "NextToken",
+						  partiql_print_token(partiql->bound, read, result.last_key));
 	partiql_source(partiql->bound->compiled, &table, &index);
 	capacity_init(&capacity, result.table);
 	capacity_add_read(&capacity, result.index, capacity_read_blocks((Size) result.bytes), kind);
@@ -88,11 +99,15 @@ run_select(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *re
 static void
 run_write(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *response)
 {
-	DynItem *item = partiql_write(partiql);
+	DynItem *item;
 	ItemSpan table;
 	ItemSpan index;
 	Capacity capacity;
 
+	if (call->token.data != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a write has no pages to continue with")));
+	item = partiql_write(partiql);
 	json_write_begin_array(response, "Items");
 	if (item != NULL)
 		json_write_item(response, NULL, item);
@@ -118,7 +133,6 @@ request_execute_statement(JsonReader *reader, JsonWriter *response)
 	partiql.bound = bind_statement(&call);
 	partiql_source(partiql.bound->compiled, &table, &index);
 	request_names(reader, table);
-	partiql.consistent = call.consistent;
 	partiql.old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	if (call.capacity != CAPACITY_NONE)
 		partiql.measure = &call.measure;
