@@ -68,13 +68,6 @@ partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, ItemSpan *index
 	*index = compiled->statement->index;
 }
 
-/* What a write returns. */
-PartiqlReturning
-partiql_returning(const PartiqlCompiled *compiled)
-{
-	return compiled->statement->returning;
-}
-
 static const ItemSpan *
 bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 {

@@ -87,7 +87,6 @@ typedef struct PartiqlCall
 extern const PartiqlCompiled *partiql_compile(ItemSpan text);
 extern PartiqlKind partiql_kind(const PartiqlCompiled *compiled);
 extern void partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, ItemSpan *index);
-extern PartiqlReturning partiql_returning(const PartiqlCompiled *compiled);
 extern PartiqlBound *partiql_bind(const PartiqlCompiled *compiled, int n,
 								  const ItemSpan *parameters);
 
