@@ -20,6 +20,7 @@
 #include "ground/progress.h"
 #include "ground/settings.h"
 #include "index/index.h"
+#include "partiql/partiql.h"
 #include "store/store.h"
 #include "stream/service.h"
 #include "stream/stream.h"
@@ -45,6 +46,7 @@ _PG_init(void)
 	dyn_arn_init();
 	dyn_derive_init();
 	store_init();
+	partiql_init();
 	entity_enforce_init();
 	place_settings_init();
 	dyn_stream_init();

@@ -9,15 +9,39 @@
 
 #include "access/relation.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "ground/errors.h"
 #include "partiql/compile.h"
 #include "partiql/plan.h"
 
+/* dynamo_table.partiql_scans */
+static bool scans = true;
+
+/* Defines the setting dynamo_table.partiql_scans.  Called once by _PG_init(). */
+void
+partiql_init(void)
+{
+	/* whoever limits a role by ALTER ROLE does not want the role to set it back */
+	DefineCustomBoolVariable("dynamo_table.partiql_scans",
+							 "Lets PartiQL statements read all of a table or an index.",
+							 "Off: SELECT has to require the partition key to equal values.",
+							 &scans, true, PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
 static text *
 span_text(ItemSpan span)
 {
 	return cstring_to_text_with_len(span.data, (int) span.len);
+}
+
+/* Raises ERRCODE_DYN_VALIDATION for EXISTS(), which is no statement outside of a transaction. */
+void
+partiql_forbid_exists(const PartiqlCompiled *compiled)
+{
+	if (compiled->statement->kind == PARTIQL_EXISTS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("EXISTS stands alone"),
+						errwords("EXISTS can only be used in ExecuteTransaction write requests.")));
 }
 
 /*
@@ -83,6 +107,26 @@ check_projected(const PartiqlPlan *plan)
 							 item_quoted_words(plan->index->name), names.data)));
 }
 
+/* Raises ERRCODE_INSUFFICIENT_PRIVILEGE if all is read, and may not be. */
+static void
+check_scan(const PartiqlPlan *plan)
+{
+	if (scans || !plan->scan)
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+		 errmsg("PartiQL statements that scan are not allowed"),
+		 dyn_index_is_table(plan->index)
+			 ? errdetail("The statement would read all of table \"%s\".", plan->table->name)
+			 : errdetail("The statement would read all of index \"%s\" of table \"%s\".",
+						 item_quoted(plan->index->name), plan->table->name),
+		 errhint("Require the partition key to equal a value in each branch of the condition; see "
+				 "the setting \"dynamo_table.partiql_scans\"."),
+		 errwords("Statements that scan are not allowed. The partition key must equal a value "
+				  "(= or IN) in each branch of the WHERE clause.")));
+}
+
 /* The stretches that a plan reads; a scan is one of all. */
 static void
 set_ranges(const PartiqlPlan *plan, RangesRequest *request)
@@ -124,6 +168,7 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	check_consistent(call, index);
 	plan = partiql_plan(bound, table, index);
 	check_projected(plan);
+	check_scan(plan);
 	request.read.index = statement->index.data == NULL ? NULL : span_text(statement->index);
 	request.read.expressions = expr_request(NULL, NULL);
 	request.read.consistent = call->consistent;

@@ -22,6 +22,7 @@
  *		compile.h		a compiled statement, for the files of this folder
  *		build.c			from the tree to expressions
  *		compile.c		the cache of compiled statements, and binding their parameters
+ *		parameters.c	reading these
  *		plan.h			the keys that a statement reads or writes
  *		term.h			conditions on keys, for the files of this folder
  *		term.c			finding these
@@ -33,7 +34,10 @@
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
 #define DYNAMO_TABLE_PARTIQL_PARTIQL_H
 
+#include "nodes/pg_list.h"
+
 #include "actions/actions.h"
+#include "item/reader.h"
 
 #define PARTIQL_MAX_TEXT 8192 /* characters of a statement */
 
@@ -90,7 +94,13 @@ extern void partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, Ite
 extern PartiqlBound *partiql_bind(const PartiqlCompiled *compiled, int n,
 								  const ItemSpan *parameters);
 
+/* parameters.c */
+extern List *partiql_read_parameters(JsonReader *reader);
+extern PartiqlBound *partiql_bind_list(const PartiqlCompiled *compiled, const List *parameters);
+
 /* execute.c */
+extern void partiql_init(void);
+extern void partiql_forbid_exists(const PartiqlCompiled *compiled);
 extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg,
 						  ReadResult *result);
 extern DynItem *partiql_write(const PartiqlCall *call);

@@ -110,6 +110,13 @@ is_token(const char *token, int size)
 	return differ == 0;
 }
 
+pg_noreturn static void
+fail_token(const char *message, const char *words)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("%s", message), errwords("%s", words)));
+	pg_unreachable();
+}
+
 /*
  * Reads a token: sets the number of the read and returns the key in it, in the current memory context.
  * Raises ERRCODE_DYN_VALIDATION if it is none, or one of another statement or other parameters.
@@ -117,18 +124,25 @@ is_token(const char *token, int size)
 DynItem *
 partiql_parse_token(const PartiqlBound *bound, ItemSpan text, int *read)
 {
-	int room = pg_b64_dec_len((int) text.len);
+	int room = pg_b64_dec_len((int) Min(text.len, PARTIQL_MAX_TOKEN));
 	char *token = palloc(room + sizeof(TokenHead));
-	int size = pg_b64_decode(text.data, (int) text.len, (void *) token, room);
 	const TokenHead *head = (const TokenHead *) token;
 	uint8 request[PG_SHA256_DIGEST_LENGTH];
 	DynItem *key;
+	int size;
 
+	if (bound->compiled->statement->kind != PARTIQL_SELECT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a write has no pages to continue with")));
+	size = text.len > PARTIQL_MAX_TOKEN
+			   ? -1
+			   : pg_b64_decode(text.data, (int) text.len, (void *) token, room);
 	if (!is_token(token, size))
-		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid NextToken");
+		fail_token("invalid next_token", "Invalid NextToken");
 	hash_request(bound, request);
 	if (memcmp(request, head->request, PG_SHA256_DIGEST_LENGTH) != 0)
-		dyn_error(ERRCODE_DYN_VALIDATION, "NextToken does not match request");
+		fail_token("next_token is of another statement or of other parameters",
+				   "NextToken does not match request");
 	*read = head->read;
 	size -= (int) sizeof(TokenHead);
 	key = palloc(VARHDRSZ + size);

@@ -93,7 +93,9 @@ request_rethrow(MemoryContext context, const Denial *denial)
 	if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
 	{
 		error->sqlerrcode = ERRCODE_DYN_ACCESS_DENIED;
-		words = denial_words(denial);
+		/* a privilege that is missing has no words where that is found */
+		if (words == NULL)
+			words = denial_words(denial);
 	}
 	if (error->sqlerrcode == ERRCODE_DYN_RESOURCE_NOT_FOUND)
 		words = missing_words(error, words);

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "ground/errors.h"
 #include "partiql/partiql.h"
 #include "request/capacity.h"
 #include "request/parameters.h"
@@ -29,8 +28,7 @@ read_parameters(JsonReader *reader, void *to)
 {
 	List **parameters = to;
 
-	for (json_read_array(reader); json_read_element(reader);)
-		*parameters = lappend(*parameters, json_read_item(reader, ITEM_SYNTAX_VALUE));
+	*parameters = partiql_read_parameters(reader);
 	request_check_length(reader, list_length(*parameters), 1, 0, "...");
 }
 
@@ -43,18 +41,6 @@ static const RequestMember members[] = {
 	RETURN_CAPACITY(StatementCall, capacity),
 	RETURN_ON_FAILURE(StatementCall, on_failure),
 };
-
-static PartiqlBound *
-bind_statement(const StatementCall *call)
-{
-	ItemSpan *parameters = palloc(list_length(call->parameters) * sizeof(ItemSpan));
-	ListCell *cell;
-
-	foreach (cell, call->parameters)
-		parameters[foreach_current_index(cell)] = item_root(lfirst(cell));
-	return partiql_bind(partiql_compile(call->statement), list_length(call->parameters),
-						parameters);
-}
 
 static void
 print_item(Datum item, void *arg)
@@ -82,8 +68,6 @@ run_select(const StatementCall *call, PartiqlCall *partiql, JsonWriter *response
 	partiql->consistent = call->consistent;
 	partiql->paged = true;
 	partiql->page_size = call->limit.value;
-	if (call->token.data != NULL)
-		partiql->start_key = partiql_parse_token(partiql->bound, call->token, &partiql->first_read);
 	json_write_begin_array(response, "Items");
 	read = partiql_select(partiql, print_item, response, &result);
 	json_write_end_array(response);
@@ -104,9 +88,6 @@ run_write(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *res
 	ItemSpan index;
 	Capacity capacity;
 
-	if (call->token.data != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DYN_VALIDATION), errmsg("a write has no pages to continue with")));
 	item = partiql_write(partiql);
 	json_write_begin_array(response, "Items");
 	if (item != NULL)
@@ -130,15 +111,15 @@ request_execute_statement(JsonReader *reader, JsonWriter *response)
 	ItemSpan index;
 
 	request_read(reader, members, lengthof(members), &call, NULL);
-	partiql.bound = bind_statement(&call);
+	partiql.bound = partiql_bind_list(partiql_compile(call.statement), call.parameters);
 	partiql_source(partiql.bound->compiled, &table, &index);
 	request_names(reader, table);
 	partiql.old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	if (call.capacity != CAPACITY_NONE)
 		partiql.measure = &call.measure;
-	if (partiql_kind(partiql.bound->compiled) == PARTIQL_EXISTS)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("EXISTS stands alone"),
-						errwords("EXISTS can only be used in ExecuteTransaction write requests.")));
+	partiql_forbid_exists(partiql.bound->compiled);
+	if (call.token.data != NULL)
+		partiql.start_key = partiql_parse_token(partiql.bound, call.token, &partiql.first_read);
 	json_write_begin(response, NULL);
 	if (partiql_kind(partiql.bound->compiled) == PARTIQL_SELECT)
 		run_select(&call, &partiql, response);
