@@ -5,6 +5,7 @@
  * Actions validate everything before they read anything.  The front ends hand over arguments
  * and take results; no rule is in them.
  *
+ *		table.c				the table of a request, which a caller may have open
  *		item.c				GetItem, PutItem, UpdateItem, DeleteItem
  *		write.h				the one way by which items are written
  *		item_request.c		what their requests may say: return values, conditions, attributes that
@@ -80,6 +81,13 @@ typedef struct ItemForm
 	void *arg;
 } ItemForm;
 
+/* A table that the caller has opened and locked, and will close. */
+typedef struct OpenTable
+{
+	Relation rel;
+	DynTable *table;
+} OpenTable;
+
 /* How a condition judges that there is no item. */
 typedef enum ItemAbsence
 {
@@ -92,6 +100,7 @@ typedef enum ItemAbsence
 typedef struct ItemRequest
 {
 	text *table;
+	const OpenTable *open; /* the same, open for what is done; or NULL */
 	DynItem *item; /* the item to put, or the key */
 	ExprRequest *expressions; /* names and values, where there is an expression */
 	text *projection;
@@ -126,6 +135,7 @@ typedef void (*FetchCallback)(Size size, void *arg);
 typedef struct ReadRequest
 {
 	text *table;
+	const OpenTable *open; /* the same, or NULL */
 	text *index; /* NULL: the table itself */
 	ExprRequest *expressions;
 	text *filter;
@@ -178,6 +188,9 @@ typedef struct ReadResult
 	int64 bytes; /* of these, as the index projects them; only where pages or explanations are */
 	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
 } ReadResult;
+
+/* table.c */
+extern Relation action_open(const OpenTable *open, text *name, LOCKMODE lockmode, DynTable **table);
 
 /* item.c: what is returned is an item or NULL */
 extern DynItem *action_get(const ItemRequest *request);

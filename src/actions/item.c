@@ -45,7 +45,7 @@ action_get(const ItemRequest *request)
 	if (request->projection != NULL)
 		projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
-	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	rel = action_open(request->open, request->table, AccessShareLock, &table);
 	if (request->consistent)
 		action_check_consistent(&table->primary);
 	dyn_key_exact(table, &table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
@@ -96,7 +96,7 @@ action_put(const ItemRequest *request)
 	Relation rel;
 
 	expr_request_done(request->expressions);
-	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
 	write_prepare(&writer, request->item, &write);
 	begin_measure(request, table);
@@ -219,7 +219,7 @@ action_update(const ItemRequest *request)
 	if (request->update != NULL)
 		u.update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
-	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	triggers = has_triggers(rel);
 	write_open(&writer, rel, table);
 	write_prepare_key(&writer, request->item, &write);
@@ -262,7 +262,7 @@ action_delete(const ItemRequest *request)
 	Relation rel;
 
 	expr_request_done(request->expressions);
-	rel = dyn_table_open(request->table, RowExclusiveLock, &table);
+	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
 	write_prepare_key(&writer, request->item, &write);
 	begin_measure(request, table);

@@ -153,7 +153,7 @@ action_check(TransactKind kind, const ItemRequest *request)
 	if (request->update != NULL)
 		update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
-	rel = dyn_table_open(request->table, AccessShareLock, &table);
+	rel = action_open(request->open, request->table, AccessShareLock, &table);
 	write_open(&writer, rel, table);
 	if (kind == TRANSACT_PUT)
 		write_prepare(&writer, request->item, &write);

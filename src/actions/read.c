@@ -274,7 +274,7 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	if (request->projection != NULL)
 		read->projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
-	read->rel = dyn_table_open(request->table, AccessShareLock, &read->table);
+	read->rel = action_open(request->open, request->table, AccessShareLock, &read->table);
 	choose_index(read);
 	if (request->consistent)
 		action_check_consistent(read->index);

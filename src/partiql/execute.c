@@ -127,6 +127,21 @@ check_scan(const PartiqlPlan *plan)
 				  "(= or IN) in each branch of the WHERE clause.")));
 }
 
+/* A sort key that equals a value is no range. */
+static void
+set_bounds(const PartiqlPlan *plan, const PartiqlRead *read, StoreRange *range)
+{
+	if (read->lower.given && read->lower.inclusive && read->upper.given && read->upper.inclusive &&
+		store_column_compare(dyn_index_key(plan->table, plan->index, 1)->type, read->lower.value,
+							 read->upper.value) == 0)
+	{
+		range->equal[range->nequal++] = read->lower.value;
+		return;
+	}
+	range->lower = read->lower;
+	range->upper = read->upper;
+}
+
 /* The stretches that a plan reads; a scan is one of all. */
 static void
 set_ranges(const PartiqlPlan *plan, RangesRequest *request)
@@ -141,8 +156,7 @@ set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 		if (plan->scan)
 			continue;
 		range->equal[range->nequal++] = plan->reads[i].partition;
-		range->lower = plan->reads[i].lower;
-		range->upper = plan->reads[i].upper;
+		set_bounds(plan, &plan->reads[i], range);
 	}
 }
 
@@ -158,15 +172,16 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	RangesRequest request = {0};
 	const DynIndex *index;
 	PartiqlPlan *plan;
-	DynTable *table;
-	Relation rel;
+	OpenTable open;
+	int read;
 
 	request.read.table = span_text(statement->table);
-	rel = dyn_table_open(request.read.table, AccessShareLock, &table);
-	index = find_index(statement, table);
+	request.read.open = &open;
+	open.rel = dyn_table_open(request.read.table, AccessShareLock, &open.table);
+	index = find_index(statement, open.table);
 	check_keys(index);
 	check_consistent(call, index);
-	plan = partiql_plan(bound, table, index);
+	plan = partiql_plan(bound, open.table, index);
 	check_projected(plan);
 	check_scan(plan);
 	request.read.index = statement->index.data == NULL ? NULL : span_text(statement->index);
@@ -181,8 +196,9 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	request.first = call->first_read;
 	request.parts = plan->scan && index->projection != DYN_PROJECT_ALL;
 	set_ranges(plan, &request);
-	relation_close(rel, NoLock);
-	return action_ranges(&request, callback, arg, result);
+	read = action_ranges(&request, callback, arg, result);
+	relation_close(open.rel, NoLock);
+	return read;
 }
 
 /*
@@ -212,14 +228,28 @@ return_values(PartiqlReturning returning)
 static void
 set_key(const PartiqlBound *bound, ItemRequest *request)
 {
-	DynTable *table;
-	Relation rel = dyn_table_open(request->table, RowExclusiveLock, &table);
 	bool alone;
 
-	request->item = partiql_key(bound, table, &alone);
+	request->item = partiql_key(bound, request->open->table, &alone);
 	if (!alone)
 		request->built.condition = bound->condition;
-	relation_close(rel, NoLock);
+}
+
+static DynItem *
+update_item(const PartiqlBound *bound, ItemRequest *request)
+{
+	set_key(bound, request);
+	request->absent = ABSENT_FAILS;
+	request->built.update = bound->update;
+	return action_update(request);
+}
+
+static DynItem *
+delete_item(const PartiqlBound *bound, ItemRequest *request)
+{
+	set_key(bound, request);
+	request->absent = ABSENT_PASSES;
+	return action_delete(request);
 }
 
 /* Runs INSERT, UPDATE or DELETE.  Returns what RETURNING asks for, or NULL if that is nothing. */
@@ -229,6 +259,8 @@ partiql_write(const PartiqlCall *call)
 	const PartiqlBound *bound = call->bound;
 	const PartiqlStatement *statement = bound->compiled->statement;
 	ItemRequest request = {0};
+	OpenTable open;
+	DynItem *item;
 
 	request.table = span_text(statement->table);
 	request.expressions = expr_request(NULL, NULL);
@@ -241,14 +273,12 @@ partiql_write(const PartiqlCall *call)
 		request.insert = true;
 		return action_put(&request);
 	}
-	set_key(bound, &request);
-	if (statement->kind == PARTIQL_DELETE)
-	{
-		request.absent = ABSENT_PASSES;
-		return action_delete(&request);
-	}
-	Assert(statement->kind == PARTIQL_UPDATE);
-	request.absent = ABSENT_FAILS;
-	request.built.update = bound->update;
-	return action_update(&request);
+	request.open = &open;
+	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
+	if (statement->kind == PARTIQL_UPDATE)
+		item = update_item(bound, &request);
+	else
+		item = delete_item(bound, &request);
+	relation_close(open.rel, NoLock);
+	return item;
 }

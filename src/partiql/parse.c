@@ -74,22 +74,29 @@ dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse)
 	return token;
 }
 
+/* Whether a text has more characters than a statement may have. */
+static bool
+is_too_long(ItemSpan text)
+{
+	return text.len > PARTIQL_MAX_TEXT &&
+		   pg_mbstrlen_with_len(text.data, (int) text.len) > PARTIQL_MAX_TEXT;
+}
+
 static void
 check_text(ItemSpan text)
 {
-	int length = pg_mbstrlen_with_len(text.data, (int) text.len);
+	bool empty = text.len == 0;
 
-	if (length > 0 && length <= PARTIQL_MAX_TEXT)
+	if (!empty && !is_too_long(text))
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 length == 0 ? errmsg("invalid PartiQL statement: it is empty")
-						 : errmsg("invalid PartiQL statement: it is longer than %d characters",
-								  PARTIQL_MAX_TEXT),
-			 errwords("1 validation error detected: Value '%s' at 'statement' failed to "
-					  "satisfy constraint: Member must have length %s than or equal to %d",
-					  item_quoted_words(text), length == 0 ? "greater" : "less",
-					  length == 0 ? 1 : PARTIQL_MAX_TEXT)));
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					empty ? errmsg("invalid PartiQL statement: it is empty")
+						  : errmsg("invalid PartiQL statement: it is longer than %d characters",
+								   PARTIQL_MAX_TEXT),
+					errwords("1 validation error detected: Value '%s' at 'statement' failed to "
+							 "satisfy constraint: Member must have length %s than or equal to %d",
+							 item_quoted_words(text), empty ? "greater" : "less",
+							 empty ? 1 : PARTIQL_MAX_TEXT)));
 }
 
 /*

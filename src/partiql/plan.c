@@ -81,13 +81,28 @@ joined_branch(const Branch *a, const Branch *b)
 	return branch;
 }
 
+/* Adds the conditions of a branch, which is not used otherwise, to another one. */
+static void
+add_branch(Branch *branch, const Branch *other)
+{
+	branch->choices = list_concat(branch->choices, other->choices);
+	branch->others = list_concat(branch->others, other->others);
+	branch->negated = branch->negated || other->negated;
+}
+
 static List *
-joined_branches(const List *left, const List *right)
+joined_branches(List *left, const List *right)
 {
 	List *branches = NIL;
 	ListCell *a;
 	ListCell *b;
 
+	if (list_length(right) == 1)
+	{
+		foreach (a, left)
+			add_branch(lfirst(a), linitial(right));
+		return left;
+	}
 	foreach (a, left)
 	{
 		foreach (b, right)

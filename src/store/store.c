@@ -86,13 +86,40 @@ store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback call
 		spi_range(table, range, callback, arg);
 }
 
+/* Whether a narrowed range gives the whole key of an item, so that it needs no scan. */
+static bool
+is_one_item(const DynTable *table, const StoreRange *range)
+{
+	return dyn_index_is_table(range->index) && range->nequal == table->nkeys &&
+		   range->want == STORE_WANT_ITEM;
+}
+
+static void
+range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+{
+	DynKeyValues key = {range->nequal};
+	StoreRow row;
+	DynItem *item;
+
+	memcpy(key.values, range->equal, range->nequal * sizeof(Datum));
+	item = store_get(table, &key);
+	if (item == NULL)
+		return;
+	row.item = PointerGetDatum(item);
+	(void) callback(&row, arg);
+}
+
 /* Call back for each entry of the range, in order. */
 void
 store_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
 	StoreRange narrowed = *range;
 
-	if (store_range_narrow(table, &narrowed))
+	if (!store_range_narrow(table, &narrowed))
+		return;
+	if (is_one_item(table, &narrowed))
+		range_of_one(table, &narrowed, callback, arg);
+	else
 		store_range_read(table, &narrowed, callback, arg);
 }
 
