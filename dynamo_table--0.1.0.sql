@@ -342,17 +342,18 @@ CREATE FUNCTION dynamo_internal.store_change(bigint, dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_store_change' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
--- Tokens of dyn_transact: what was done, remembered for ten minutes.  The functions reach it with the rights of its
+-- Tokens of transactions, those of PartiQL statements by themselves: what was done, remembered for ten minutes.  The functions reach it with the rights of its
 -- owner; no other role has any, whatever default privileges are set.  It is not dumped: a restored database has done nothing yet.
 CREATE TABLE dynamo_internal.transact_tokens (
 	role oid NOT NULL,
+	statements boolean NOT NULL,
 	token text COLLATE "C" NOT NULL,
 	request bytea NOT NULL,
 	expires timestamptz NOT NULL,
-	PRIMARY KEY (role, token)
+	PRIMARY KEY (role, statements, token)
 );
 CREATE INDEX ON dynamo_internal.transact_tokens (expires);
-COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of dyn_transact: which requests were done in the last minutes';
+COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of transactions: which requests were done in the last minutes';
 
 -- actions
 

@@ -193,6 +193,8 @@ typedef struct ReadResult
 extern Relation action_open(const OpenTable *open, text *name, LOCKMODE lockmode, DynTable **table);
 
 /* item.c: what is returned is an item or NULL */
+#define DUPLICATE "an item with this key exists"
+#define DUPLICATE_WORDS "Duplicate primary key exists in table"
 extern DynItem *action_get(const ItemRequest *request);
 extern DynItem *action_put(const ItemRequest *request);
 extern DynItem *action_update(const ItemRequest *request);
@@ -225,6 +227,7 @@ extern const char *const option_return_any[]; /* and of UpdateItem */
 extern void action_write_arguments(FunctionCallInfo fcinfo, int i, const char *const *choices,
 								   ItemRequest *request);
 extern const Expr *action_condition(const ItemRequest *request);
+extern bool action_passes(const ItemRequest *request, const Expr *condition, const DynItem *item);
 extern void action_check_condition(const ItemRequest *request, const Expr *condition,
 								   const DynItem *item);
 

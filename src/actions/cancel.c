@@ -103,15 +103,51 @@ action_cancel(const TransactRequest *request, const CancelReason *reasons)
 	pg_unreachable();
 }
 
+typedef struct Examination
+{
+	const TransactRequest *request;
+	int number;
+	ActionCheck check;
+	void *arg;
+} Examination;
+
+static void
+examine(void *arg)
+{
+	const Examination *e = arg;
+
+	e->check(e->request, e->number, e->arg);
+}
+
+static CancelReason
+examined(Examination *e)
+{
+	CancelReason reason = e->request->actions[e->number].invalid;
+	ErrorData *error;
+
+	if (reason.code != NULL)
+		return reason;
+	error = action_try(examine, e);
+	return error == NULL ? reason : action_invalid(error);
+}
+
 /*
- * One action does not fit its table, so it alone has a reason (docs/semantics.md, X14): the error,
- * which has just been caught.
+ * Check each action against its table, and cancel the transaction if one does not fit.  Then the
+ * first one that does not has a reason (docs/semantics.md, X14); of statements each has its own.
  */
 void
-action_cancel_invalid(const TransactRequest *request, int number, const ErrorData *error)
+action_examine(const TransactRequest *request, ActionCheck check, void *arg)
 {
 	CancelReason *reasons = palloc0(request->nactions * sizeof(CancelReason));
+	Examination e = {request, 0, check, arg};
+	bool failed = false;
 
-	reasons[number] = action_invalid(error);
-	action_cancel(request, reasons);
+	for (; e.number < request->nactions && (!failed || request->statements); e.number++)
+	{
+		reasons[e.number] = examined(&e);
+		failed |= reasons[e.number].code != NULL;
+	}
+	if (failed)
+		action_cancel(request, reasons);
+	pfree(reasons);
 }

@@ -70,8 +70,9 @@ action_condition(const ItemRequest *request)
 	return expr_condition(request->expressions, EXPR_CONDITION, text_span(request->condition));
 }
 
-static bool
-passes(const ItemRequest *request, const Expr *condition, const DynItem *item)
+/* Whether an item, NULL if there is none, meets the condition of a request. */
+bool
+action_passes(const ItemRequest *request, const Expr *condition, const DynItem *item)
 {
 	if (item == NULL && request->absent != ABSENT_JUDGED)
 		return request->absent == ABSENT_PASSES;
@@ -87,7 +88,7 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 {
 	StringInfoData old;
 
-	if (passes(request, condition, item))
+	if (action_passes(request, condition, item))
 		return;
 	initStringInfo(&old);
 	if (request->measure != NULL)

@@ -95,9 +95,19 @@ typedef enum TransactKind
 	TRANSACT_GET
 } TransactKind;
 
+/* Why a transaction was cancelled, as far as one action is to blame. */
+typedef struct CancelReason
+{
+	const char *code; /* NULL: not at all */
+	const char *message; /* the extension's own */
+	const char *detail; /* or NULL */
+	const char *words; /* NULL: the message, see ground/words.h */
+	const DynItem *item;
+} CancelReason;
+
 /*
- * An action: a request for one item of its own.  Its names and values as they were given are
- * what the size and the identity of the whole are made of.
+ * An action: a request for one item of its own.  Its names and values, or the content, as they were
+ * given are what the size and the identity of the whole are made of.
  */
 typedef struct TransactAction
 {
@@ -105,6 +115,8 @@ typedef struct TransactAction
 	ItemRequest request;
 	Jsonb *names;
 	DynItem *vals;
+	const bytea *content; /* what built expressions were built of, or NULL */
+	CancelReason invalid; /* found by the front end: then there need be no table, and no item */
 } TransactAction;
 
 typedef struct TransactRequest
@@ -115,6 +127,7 @@ typedef struct TransactRequest
 	const ItemMeter *meter; /* or NULL */
 	int *part; /* as of BatchGetRequest */
 	bool in_words; /* reasons have DynamoDB's messages */
+	bool statements; /* of PartiQL: they have tokens of their own, and all are examined */
 } TransactRequest;
 
 /* Called for each action of a read, in order; NULL for an item that is not there. */
@@ -144,22 +157,12 @@ extern void distinct_check(DistinctItem *items, int n, const char *what, const c
 extern void transact_check_arguments(const TransactRequest *request);
 extern void transact_check_request(const TransactRequest *request);
 
-/* Why a transaction was cancelled, as far as one action is to blame. */
-typedef struct CancelReason
-{
-	const char *code; /* NULL: not at all */
-	const char *message; /* the extension's own */
-	const char *detail; /* or NULL */
-	const char *words; /* NULL: the message, see ground/words.h */
-	const DynItem *item;
-} CancelReason;
-
 /* cancel.c */
 extern ErrorData *action_try(void (*step)(void *arg), void *arg);
 extern CancelReason action_invalid(const ErrorData *error);
 pg_noreturn extern void action_cancel(const TransactRequest *request, const CancelReason *reasons);
-pg_noreturn extern void action_cancel_invalid(const TransactRequest *request, int number,
-											  const ErrorData *error);
+typedef void (*ActionCheck)(const TransactRequest *request, int number, void *arg);
+extern void action_examine(const TransactRequest *request, ActionCheck check, void *arg);
 
 /*
  * The items of a request in their tables

@@ -60,19 +60,19 @@ parse_expressions(Step *step)
 	const ItemRequest *request = &step->action->request;
 
 	step->condition = action_condition(request);
+	step->update = request->built.update;
 	if (request->update != NULL)
 		step->update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 }
 
-/* What does not fit the action's table cancels the transaction (docs/semantics.md, X14). */
 static void
-check_target(void *arg)
+check_target(const TransactRequest *request, int number, void *arg)
 {
-	Step *step = arg;
+	Step *step = &((Transact *) arg)->steps[number];
 	ItemTarget *target = step->target;
 	DynTable *table = target->table;
-	const DynItem *item = step->action->request.item;
+	const DynItem *item = request->actions[number].request.item;
 	Size size;
 
 	if (step->action->kind == TRANSACT_PUT)
@@ -115,21 +115,12 @@ prepare(const TransactRequest *request)
 		parse_expressions(step);
 	}
 	for (number = 0; number < n; number++)
-		target_open(t->tables, request->actions[number].request.table, &t->targets[number]);
+	{
+		if (request->actions[number].invalid.code == NULL)
+			target_open(t->tables, request->actions[number].request.table, &t->targets[number]);
+	}
 	error_context_stack = callback.previous;
 	return t;
-}
-
-static void
-check_targets(Transact *t)
-{
-	for (int i = 0; i < t->request->nactions; i++)
-	{
-		ErrorData *error = action_try(check_target, &t->steps[i]);
-
-		if (error != NULL)
-			action_cancel_invalid(t->request, i, error);
-	}
 }
 
 /*
@@ -204,6 +195,20 @@ compute_new(void *arg)
 	}
 }
 
+/* False if the item, or that there is none, fails the step. */
+static bool
+may_write(Step *step, const DynItem *old)
+{
+	const ItemRequest *request = &step->action->request;
+
+	if (request->insert && old != NULL)
+		fail(step, (CancelReason){
+					   .code = "DuplicateItem", .message = DUPLICATE, .words = DUPLICATE_WORDS});
+	else if (!action_passes(request, step->condition, old))
+		fail_condition(step);
+	return !failed(step);
+}
+
 /* The last judgement counts. */
 static void
 judge(Step *step, DynItem *old)
@@ -213,11 +218,8 @@ judge(Step *step, DynItem *old)
 	*step->reason = (CancelReason){0};
 	step->write->old = old;
 	step->write->new = old;
-	if (step->condition != NULL && !expr_matches(step->condition, old))
-	{
-		fail_condition(step);
+	if (!may_write(step, old))
 		return;
-	}
 	error = action_try(compute_new, step);
 	if (error == NULL)
 		return;
@@ -246,6 +248,16 @@ needs_old(const Step *step)
 	return write_looks(step->target->writer, step->write) || step->transact->request->meter != NULL;
 }
 
+/* What nothing can be said against need not be looked at any more. */
+static bool
+cannot_fail(const Step *step)
+{
+	const ItemRequest *request = &step->action->request;
+
+	return step->condition == NULL && step->update == NULL && !request->insert &&
+		   request->absent != ABSENT_FAILS;
+}
+
 /* The ways of one statement.  False if none of them did: then the item has to be locked first. */
 static bool
 write_at_once(Step *step)
@@ -253,13 +265,13 @@ write_at_once(Step *step)
 	ItemWriter *writer = step->target->writer;
 	bool put = step->action->kind == TRANSACT_PUT;
 
-	if (put && step->condition == NULL && !needs_old(step))
+	if (put && cannot_fail(step) && !needs_old(step))
 	{
 		write_put(writer, step->write);
 		return true;
 	}
 	/* probably a create */
-	if (put && step->condition != NULL && expr_matches(step->condition, NULL))
+	if (put && !cannot_fail(step) && action_passes(&step->action->request, step->condition, NULL))
 		return write_insert(writer, step->write);
 	if (put || step->action->kind == TRANSACT_UPDATE)
 		return write_change_present(writer, step->write, judged_item, step);
@@ -322,13 +334,6 @@ write_locked(Step *step)
 		write_delete_locked(writer, write);
 	else if (write->new != write->old)
 		write_replace(writer, write);
-}
-
-/* What nothing can be said against need not be looked at any more. */
-static bool
-cannot_fail(const Step *step)
-{
-	return step->condition == NULL && step->update == NULL;
 }
 
 static void
@@ -508,10 +513,11 @@ action_transact(const TransactRequest *request)
 
 	transact_check_request(request);
 	t = prepare(request);
-	check_targets(t);
+	action_examine(request, check_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
-	fresh = request->token == NULL || token_claim(t->targets[0].table, request->token,
-												  transact_request_hash(request, t->targets));
+	fresh = request->token == NULL ||
+			token_claim(t->targets[0].table, request->statements, request->token,
+						transact_request_hash(request, t->targets));
 	if (fresh)
 	{
 		perform_all(t, order);

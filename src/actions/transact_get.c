@@ -15,14 +15,12 @@
 #include "ground/settings.h"
 
 static void
-check_key(void *arg)
+check_key(const TransactRequest *request, int number, void *arg)
 {
-	ItemTarget *target = ((ItemTarget **) arg)[0];
-	const TransactRequest *request = ((const TransactRequest **) arg)[1];
+	ItemTarget *target = (ItemTarget *) arg + number;
 
-	dyn_key_exact(target->table, &target->table->primary,
-				  request->actions[target->number].request.item, DYN_KEY_OF_REQUEST,
-				  &target->write.key);
+	dyn_key_exact(target->table, &target->table->primary, request->actions[number].request.item,
+				  DYN_KEY_OF_REQUEST, &target->write.key);
 }
 
 static ItemTarget *
@@ -33,28 +31,23 @@ find_targets(const TransactRequest *request, TargetTables *tables)
 	for (int i = 0; i < request->nactions; i++)
 	{
 		targets[i].number = targets[i].part = i;
-		target_open(tables, request->actions[i].request.table, &targets[i]);
+		if (request->actions[i].invalid.code == NULL)
+			target_open(tables, request->actions[i].request.table, &targets[i]);
 	}
-	for (int i = 0; i < request->nactions; i++)
-	{
-		const void *arg[] = {&targets[i], request};
-		ErrorData *error = action_try(check_key, arg);
-
-		if (error != NULL)
-			action_cancel_invalid(request, i, error);
-	}
+	action_examine(request, check_key, targets);
 	return targets;
 }
 
-static Expr **
+static const Expr **
 parse_projections(const TransactRequest *request)
 {
-	Expr **projections = palloc0(request->nactions * sizeof(Expr *));
+	const Expr **projections = palloc0(request->nactions * sizeof(Expr *));
 
 	for (int i = 0; i < request->nactions; i++)
 	{
 		const ItemRequest *get = &request->actions[i].request;
 
+		projections[i] = get->built.projection;
 		if (get->projection != NULL)
 			projections[i] = expr_projection(get->expressions, text_span(get->projection));
 		expr_request_done(get->expressions);
@@ -93,7 +86,7 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
-	Expr **projections;
+	const Expr **projections;
 	ItemTarget *targets;
 	Size bytes = 0;
 

@@ -24,7 +24,7 @@ static Size
 action_size(const TransactAction *action)
 {
 	const ItemRequest *request = &action->request;
-	Size size = item_size(item_root(request->item));
+	Size size = request->item == NULL ? 0 : item_size(item_root(request->item));
 
 	size += text_size(request->condition) + text_size(request->update);
 	size += text_size(request->projection);
@@ -32,6 +32,8 @@ action_size(const TransactAction *action)
 		size += VARSIZE_ANY_EXHDR(action->names);
 	if (action->vals != NULL)
 		size += item_size(item_root(action->vals));
+	if (action->content != NULL)
+		size += VARSIZE_ANY_EXHDR(action->content);
 	return size;
 }
 
@@ -83,7 +85,9 @@ transact_check_request(const TransactRequest *request)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("a transaction must not exceed %d bytes", dyn_max_transaction_size),
 						errdetail("It has %zu bytes.", size)));
-	check_distinct(request);
+	/* of statements the tables are looked at first */
+	if (!request->statements)
+		check_distinct(request);
 }
 
 /*
@@ -137,6 +141,7 @@ hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action, const ItemTarg
 	hash_part(ctx, request->update);
 	hash_part(ctx, action->names);
 	hash_part(ctx, action->vals);
+	hash_part(ctx, action->content);
 }
 
 /*

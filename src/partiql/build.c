@@ -17,6 +17,7 @@ typedef struct Build
 	const PartiqlStatement *statement;
 	ExprKind kind;
 	ExprParse *expr;
+	bool again; /* values have their slots */
 } Build;
 
 /*
@@ -50,7 +51,7 @@ count_values(PartiqlNode *node)
 static int
 value_slot(Build *b, PartiqlNode *node)
 {
-	if (node->type != PARTIQL_PARAMETER)
+	if (node->type != PARTIQL_PARAMETER && !b->again)
 		node->slot = add_value(b->compiled, partiql_literal(b->statement, node));
 	return node->slot;
 }
@@ -71,9 +72,12 @@ static ExprNode *
 build_text(Build *b, PartiqlNode *node, const char *text)
 {
 	ItemSpan span = {text, (uint32) strlen(text)};
-	PartiqlNode literal = {.type = PARTIQL_STRING, .place = node->place, .text = span};
+	PartiqlNode literal = {
+		.type = PARTIQL_STRING, .place = node->place, .text = span, .slot = node->slot};
+	ExprNode *built = build_value(b, &literal);
 
-	return build_value(b, &literal);
+	node->slot = literal.slot;
+	return built;
 }
 
 static ExprPath *
@@ -307,6 +311,7 @@ begin(Build *b, ExprKind kind)
 {
 	const PartiqlStatement *statement = b->compiled->statement;
 
+	b->again = b->compiled->built;
 	b->statement = statement;
 	b->kind = kind;
 	b->expr = expr_build(kind, "PartiQL statement", statement->text, b->compiled->nslots);
@@ -496,4 +501,30 @@ partiql_build(PartiqlCompiled *compiled)
 		compiled->update = build_changes(compiled);
 	if (statement->where != NULL)
 		compiled->condition = build_where(compiled);
+	compiled->built = true;
+}
+
+/*
+ * Returns the condition that AND joins of some conditions of the statement, with the same values, in
+ * the current memory context.
+ */
+Expr *
+partiql_build_joined(const PartiqlBound *bound, const List *conditions)
+{
+	Build b = {.compiled = unconstify(PartiqlCompiled *, bound->compiled)};
+	ExprNode *root = NULL;
+	ListCell *cell;
+
+	begin(&b, EXPR_CONDITION);
+	foreach (cell, conditions)
+	{
+		PartiqlNode *node = lfirst(cell);
+		ExprNode *condition = build_condition(&b, node);
+
+		root = root == NULL ? condition
+							: expr_build_operator(b.expr, NODE_AND, node->place.at,
+												  list_make2(root, condition));
+	}
+	expr_build_condition(b.expr, root);
+	return expr_bind_values(expr_built(b.expr), bound->values);
 }

@@ -33,6 +33,7 @@ struct PartiqlCompiled
 	const PartiqlStatement *statement;
 	int nslots;
 	int nused;
+	bool built; /* nothing changes any more */
 	ItemSpan *literals; /* by slot; those of parameters have no data */
 	const ExprCompiled *condition; /* NULL: there is no WHERE */
 	const ExprCompiled *projection; /* NULL: all attributes */
@@ -43,6 +44,7 @@ struct PartiqlCompiled
 
 /* build.c */
 extern void partiql_build(PartiqlCompiled *compiled);
+extern Expr *partiql_build_joined(const PartiqlBound *bound, const List *conditions);
 pg_noreturn extern void partiql_fail_set(const PartiqlStatement *statement,
 										 const PartiqlNode *function);
 

@@ -224,32 +224,35 @@ return_values(PartiqlReturning returning)
 	return RETURN_NONE;
 }
 
+/* What a statement for one item asks for, but for its key and its condition. */
+void
+partiql_begin_request(const PartiqlBound *bound, ItemRequest *request)
+{
+	const PartiqlStatement *statement = bound->compiled->statement;
+
+	*request = (ItemRequest){0};
+	request->table = span_text(statement->table);
+	request->expressions = expr_request(NULL, NULL);
+	request->return_values = return_values(statement->returning);
+	request->item = bound->item;
+	request->insert = statement->kind == PARTIQL_INSERT;
+	if (statement->kind == PARTIQL_UPDATE)
+		request->absent = ABSENT_FAILS;
+	if (statement->kind == PARTIQL_DELETE)
+		request->absent = ABSENT_PASSES;
+	request->built.update = bound->update;
+	request->built.projection = bound->projection;
+}
+
 /* What is more than the key in the condition has to hold for the item. */
 static void
 set_key(const PartiqlBound *bound, ItemRequest *request)
 {
-	bool alone;
+	PartiqlKey key = partiql_whole_key(bound, request->open->table);
 
-	request->item = partiql_key(bound, request->open->table, &alone);
-	if (!alone)
+	request->item = key.item;
+	if (key.others != NIL)
 		request->built.condition = bound->condition;
-}
-
-static DynItem *
-update_item(const PartiqlBound *bound, ItemRequest *request)
-{
-	set_key(bound, request);
-	request->absent = ABSENT_FAILS;
-	request->built.update = bound->update;
-	return action_update(request);
-}
-
-static DynItem *
-delete_item(const PartiqlBound *bound, ItemRequest *request)
-{
-	set_key(bound, request);
-	request->absent = ABSENT_PASSES;
-	return action_delete(request);
 }
 
 /* Runs INSERT, UPDATE or DELETE.  Returns what RETURNING asks for, or NULL if that is nothing. */
@@ -257,28 +260,22 @@ DynItem *
 partiql_write(const PartiqlCall *call)
 {
 	const PartiqlBound *bound = call->bound;
-	const PartiqlStatement *statement = bound->compiled->statement;
-	ItemRequest request = {0};
+	ItemRequest request;
 	OpenTable open;
 	DynItem *item;
 
-	request.table = span_text(statement->table);
-	request.expressions = expr_request(NULL, NULL);
-	request.return_values = return_values(statement->returning);
+	partiql_begin_request(bound, &request);
 	request.old_on_failure = call->old_on_failure;
 	request.measure = call->measure;
-	if (statement->kind == PARTIQL_INSERT)
-	{
-		request.item = bound->item;
-		request.insert = true;
+	if (request.insert)
 		return action_put(&request);
-	}
 	request.open = &open;
 	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
-	if (statement->kind == PARTIQL_UPDATE)
-		item = update_item(bound, &request);
+	set_key(bound, &request);
+	if (bound->compiled->statement->kind == PARTIQL_UPDATE)
+		item = action_update(&request);
 	else
-		item = delete_item(bound, &request);
+		item = action_delete(&request);
 	relation_close(open.rel, NoLock);
 	return item;
 }

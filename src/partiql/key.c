@@ -1,6 +1,6 @@
 /*
  * key.c
- *	  The key of the item that a statement writes.
+ *	  The key of the one item that a statement names.
  */
 #include "postgres.h"
 
@@ -12,25 +12,19 @@
 #include "partiql/term.h"
 
 /* The values of the key, as they are found. */
-typedef struct KeyValues
+typedef struct KeySearch
 {
 	PartiqlKeys keys;
+	PartiqlKeyUse use;
 	ItemSpan values[DYN_MAX_INDEX_KEYS]; /* no data: not found */
-	bool alone; /* there is no other condition */
-} KeyValues;
+	List *others;
+} KeySearch;
 
-static void
-take_value(KeyValues *found, int number, ItemSpan value)
+pg_noreturn static void
+fail_twofold(const KeySearch *search, int number)
 {
-	ItemSpan *known = &found->values[number];
-	ItemSpan attribute;
+	ItemSpan attribute = dyn_index_key(search->keys.table, search->keys.index, number)->attribute;
 
-	if (known->data == NULL || item_compare_bytes(*known, value) == 0)
-	{
-		*known = value;
-		return;
-	}
-	attribute = dyn_index_key(found->keys.table, found->keys.index, number)->attribute;
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("the PartiQL statement requires two values of key \"%s\"",
 						   item_quoted(attribute)),
@@ -39,54 +33,95 @@ take_value(KeyValues *found, int number, ItemSpan value)
 							 item_quoted_words(attribute))));
 }
 
+/* False if the value is another one than is known: then it is not part of the key. */
+static bool
+take_value(KeySearch *search, const PartiqlTerm *term)
+{
+	ItemSpan value = partiql_term_value(&search->keys, term, 0);
+	ItemSpan *known = &search->values[term->key];
+
+	if (known->data == NULL)
+	{
+		*known = value;
+		return true;
+	}
+	if (item_compare_bytes(*known, value) == 0)
+		return true;
+	if (search->use == PARTIQL_KEY_WRITTEN)
+		fail_twofold(search, term->key);
+	return false;
+}
+
+/* Whether a condition requires a key to equal one value. */
+static bool
+is_equality(const KeySearch *search, const PartiqlNode *node, PartiqlTerm *term)
+{
+	if (node->type != PARTIQL_EQ && (node->type != PARTIQL_IN || search->use != PARTIQL_KEY_READ))
+		return false;
+	return partiql_find_term(&search->keys, node, term) && term->nvalues == 1;
+}
+
 /* Equalities that AND joins. */
 static void
-find_values(KeyValues *found, const PartiqlNode *node)
+find_values(KeySearch *search, PartiqlNode *node)
 {
 	PartiqlTerm term;
 
 	check_stack_depth();
 	if (node->type == PARTIQL_AND)
 	{
-		find_values(found, linitial(node->args));
-		find_values(found, lsecond(node->args));
+		find_values(search, linitial(node->args));
+		find_values(search, lsecond(node->args));
 	}
-	else if (node->type == PARTIQL_EQ && partiql_find_term(&found->keys, node, &term))
-		take_value(found, term.key, partiql_term_value(&found->keys, &term, 0));
-	else
-		found->alone = false;
+	else if (!is_equality(search, node, &term) || !take_value(search, &term))
+		search->others = lappend(search->others, node);
 }
 
 /*
- * Returns the key of the item that the condition of a statement names, in the current memory context.
- * Sets *alone to whether it requires nothing else.  Raises ERRCODE_DYN_VALIDATION if it names none.
+ * Finds the key that the condition of a statement names: the attributes that it has, in the current
+ * memory context.  Raises ERRCODE_DYN_VALIDATION if it is the key of an item to be written, and names
+ * two.
  */
-DynItem *
-partiql_key(const PartiqlBound *bound, const DynTable *table, bool *alone)
+PartiqlKey
+partiql_find_key(const PartiqlBound *bound, const DynTable *table, PartiqlKeyUse use)
 {
 	const PartiqlStatement *statement = bound->compiled->statement;
-	KeyValues found = {.keys = {statement, bound->values, table, &table->primary}, .alone = true};
+	KeySearch search = {{statement, bound->values, table, &table->primary}, use};
+	PartiqlKey key = {.missing = -1};
 	ItemBuilder b;
 
 	if (statement->where != NULL)
-		find_values(&found, statement->where);
+		find_values(&search, statement->where);
 	item_build_init(&b, 64);
 	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < table->primary.nkeys; i++)
 	{
-		ItemSpan attribute = dyn_index_key(table, &table->primary, i)->attribute;
-
-		if (found.values[i].data == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("the PartiQL statement does not require key \"%s\" to equal a value",
-							item_quoted(attribute)),
-					 errwords("Where clause does not contain a mandatory equality on all key "
-							  "attributes")));
-		item_build_name(&b, attribute);
-		item_build_value(&b, found.values[i]);
+		if (search.values[i].data == NULL)
+		{
+			key.missing = i;
+			continue;
+		}
+		item_build_name(&b, dyn_index_key(table, &table->primary, i)->attribute);
+		item_build_value(&b, search.values[i]);
 	}
 	(void) item_build_end(&b);
-	*alone = found.alone;
-	return item_build_finish(&b);
+	key.item = item_build_finish(&b);
+	key.others = search.others;
+	return key;
+}
+
+/* The same; raises ERRCODE_DYN_VALIDATION unless it is the whole key. */
+PartiqlKey
+partiql_whole_key(const PartiqlBound *bound, const DynTable *table)
+{
+	PartiqlKey key = partiql_find_key(bound, table, PARTIQL_KEY_WRITTEN);
+
+	if (key.missing >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the PartiQL statement does not require key \"%s\" to equal a value",
+						item_quoted(dyn_index_key(table, &table->primary, key.missing)->attribute)),
+				 errwords("Where clause does not contain a mandatory equality on all key "
+						  "attributes")));
+	return key;
 }

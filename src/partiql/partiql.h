@@ -29,6 +29,9 @@
  *		plan.c			the reads of a SELECT
  *		key.c			the key of a write
  *		execute.c		running a statement
+ *		several.h		requests of several statements
+ *		transact.c		statements as the actions of a transaction
+ *		batch.c			batches of statements
  *		token.c			NextToken
  */
 #ifndef DYNAMO_TABLE_PARTIQL_PARTIQL_H
@@ -104,6 +107,7 @@ extern void partiql_forbid_exists(const PartiqlCompiled *compiled);
 extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg,
 						  ReadResult *result);
 extern DynItem *partiql_write(const PartiqlCall *call);
+extern void partiql_begin_request(const PartiqlBound *bound, ItemRequest *request);
 
 /* token.c */
 #define PARTIQL_MAX_TOKEN 32768

@@ -39,7 +39,24 @@ extern PartiqlPlan *partiql_plan(const PartiqlBound *bound, const DynTable *tabl
 								 const DynIndex *index);
 extern List *partiql_unprojected(const PartiqlPlan *plan);
 
+/* What the item is named for. */
+typedef enum PartiqlKeyUse
+{
+	PARTIQL_KEY_READ, /* IN with one value is an equality, too */
+	PARTIQL_KEY_WRITTEN, /* two values are an error */
+	PARTIQL_KEY_CHECKED
+} PartiqlKeyUse;
+
+typedef struct PartiqlKey
+{
+	DynItem *item; /* of the attributes that are named */
+	int missing; /* number of one that is not, or -1 */
+	List *others; /* PartiqlNode: conditions that AND joins to the key */
+} PartiqlKey;
+
 /* key.c */
-extern DynItem *partiql_key(const PartiqlBound *bound, const DynTable *table, bool *alone);
+extern PartiqlKey partiql_find_key(const PartiqlBound *bound, const DynTable *table,
+								   PartiqlKeyUse use);
+extern PartiqlKey partiql_whole_key(const PartiqlBound *bound, const DynTable *table);
 
 #endif

@@ -14,6 +14,7 @@ static const struct
 	const char *name;
 	RequestOperation run;
 } operations[] = {
+	{"BatchExecuteStatement", request_batch_execute_statement},
 	{"BatchGetItem", request_batch_get_item},
 	{"BatchWriteItem", request_batch_write_item},
 	{"CreateTable", request_create_table},
@@ -26,6 +27,7 @@ static const struct
 	{"DescribeTable", request_describe_table},
 	{"DescribeTimeToLive", request_describe_time_to_live},
 	{"ExecuteStatement", request_execute_statement},
+	{"ExecuteTransaction", request_execute_transaction},
 	{"GetItem", request_get_item},
 	{"GetRecords", request_get_records},
 	{"GetShardIterator", request_get_shard_iterator},

@@ -11,6 +11,7 @@
  *		batch.c			BatchGetItem, BatchWriteItem
  *		transact.c		TransactWriteItems, TransactGetItems; their actions, for dyn_transact() too
  *		statement.c		ExecuteStatement
+ *		statements.c	BatchExecuteStatement, ExecuteTransaction
  *		parameters.c	what parameters go together in all operations
  *		legacy.c		legacy parameters: what they may be, and what goes together
  *		capacity.c		ConsumedCapacity: the arithmetic of units
@@ -69,6 +70,10 @@ extern void request_scan(JsonReader *reader, JsonWriter *response);
 
 /* statement.c */
 extern void request_execute_statement(JsonReader *reader, JsonWriter *response);
+
+/* statements.c */
+extern void request_batch_execute_statement(JsonReader *reader, JsonWriter *response);
+extern void request_execute_transaction(JsonReader *reader, JsonWriter *response);
 
 /* tables.c */
 extern void request_create_table(JsonReader *reader, JsonWriter *response);

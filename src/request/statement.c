@@ -4,10 +4,11 @@
  */
 #include "postgres.h"
 
-#include "partiql/partiql.h"
-#include "request/capacity.h"
+#include "utils/builtins.h"
+
 #include "request/parameters.h"
 #include "request/request.h"
+#include "request/statement.h"
 
 typedef struct StatementCall
 {
@@ -23,10 +24,11 @@ typedef struct StatementCall
 
 #define AT(field) offsetof(StatementCall, field)
 
-static void
-read_parameters(JsonReader *reader, void *to)
+/* The values of a member Parameters, as a list of DynItem. */
+void
+statement_read_parameters(JsonReader *reader, void *list)
 {
-	List **parameters = to;
+	List **parameters = list;
 
 	*parameters = partiql_read_parameters(reader);
 	request_check_length(reader, list_length(*parameters), 1, 0, "...");
@@ -34,13 +36,43 @@ read_parameters(JsonReader *reader, void *to)
 
 static const RequestMember members[] = {
 	{"Statement", MEMBER_STRING, AT(statement), true, .min = 1, .max = PARTIQL_MAX_TEXT},
-	{"Parameters", MEMBER_CUSTOM, AT(parameters), .read = read_parameters},
+	{"Parameters", MEMBER_CUSTOM, AT(parameters), .read = statement_read_parameters},
 	{"ConsistentRead", MEMBER_BOOL, AT(consistent)},
 	{"NextToken", MEMBER_STRING, AT(token), .min = 1, .max = PARTIQL_MAX_TOKEN},
 	{"Limit", MEMBER_INTEGER, AT(limit), .min = 1},
 	RETURN_CAPACITY(StatementCall, capacity),
 	RETURN_ON_FAILURE(StatementCall, on_failure),
 };
+
+/* What DynamoDB calls the privilege to run a statement. */
+const char *
+statement_privilege(PartiqlKind kind)
+{
+	switch (kind)
+	{
+		case PARTIQL_SELECT:
+		case PARTIQL_EXISTS:
+			break;
+		case PARTIQL_INSERT:
+			return "PartiQLInsert";
+		case PARTIQL_UPDATE:
+			return "PartiQLUpdate";
+		case PARTIQL_DELETE:
+			return "PartiQLDelete";
+	}
+	return "PartiQLSelect";
+}
+
+/* The table of a statement, as it is named. */
+text *
+statement_table(const PartiqlBound *bound)
+{
+	ItemSpan table;
+	ItemSpan index;
+
+	partiql_source(bound->compiled, &table, &index);
+	return cstring_to_text_with_len(table.data, (int) table.len);
+}
 
 static void
 print_item(Datum item, void *arg)
@@ -107,13 +139,15 @@ request_execute_statement(JsonReader *reader, JsonWriter *response)
 {
 	StatementCall call = {0};
 	PartiqlCall partiql = {0};
-	ItemSpan table;
-	ItemSpan index;
+	MeterPart *part = palloc0(sizeof(MeterPart)); /* it outlives an error */
+	PartiqlKind kind;
 
 	request_read(reader, members, lengthof(members), &call, NULL);
 	partiql.bound = partiql_bind_list(partiql_compile(call.statement), call.parameters);
-	partiql_source(partiql.bound->compiled, &table, &index);
-	request_names(reader, table);
+	kind = partiql_kind(partiql.bound->compiled);
+	part->table = statement_table(partiql.bound);
+	part->operation = statement_privilege(kind);
+	(void) request_names_parts(reader, part, 1);
 	partiql.old_on_failure = call.on_failure == RETURN_ALL_OLD;
 	if (call.capacity != CAPACITY_NONE)
 		partiql.measure = &call.measure;
@@ -121,7 +155,7 @@ request_execute_statement(JsonReader *reader, JsonWriter *response)
 	if (call.token.data != NULL)
 		partiql.start_key = partiql_parse_token(partiql.bound, call.token, &partiql.first_read);
 	json_write_begin(response, NULL);
-	if (partiql_kind(partiql.bound->compiled) == PARTIQL_SELECT)
+	if (kind == PARTIQL_SELECT)
 		run_select(&call, &partiql, response);
 	else
 		run_write(&call, &partiql, response);

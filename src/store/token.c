@@ -41,10 +41,10 @@ static char plans_table[4 * NAMEDATALEN]; /* quoted, with its schema */
 
 typedef struct TokenArguments
 {
-	Datum values[5];
+	Datum values[6];
 } TokenArguments;
 
-static Oid argument_types[] = {OIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+static Oid argument_types[] = {OIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BOOLOID};
 
 static void
 forget_plans(void)
@@ -65,17 +65,21 @@ make_statement(const char *table, Statement statement)
 	switch (statement)
 	{
 		case CLAIM:
-			return psprintf("INSERT INTO %s AS t (role, token, request, expires)"
-							" VALUES ($1, $2, $3, $5)"
-							" ON CONFLICT (role, token) DO UPDATE SET request = EXCLUDED.request,"
-							" expires = EXCLUDED.expires WHERE t.expires <= $4",
+			return psprintf("INSERT INTO %s AS t (role, statements, token, request, expires)"
+							" VALUES ($1, $6, $2, $3, $5)"
+							" ON CONFLICT (role, statements, token) DO UPDATE"
+							" SET request = EXCLUDED.request, expires = EXCLUDED.expires"
+							" WHERE t.expires <= $4",
 							table);
 		case LOOK:
-			return psprintf("SELECT request FROM %s WHERE role = $1 AND token = $2", table);
+			return psprintf("SELECT request FROM %s WHERE role = $1 AND statements = $6"
+							" AND token = $2",
+							table);
 		case CLEAR:
 			break;
 	}
-	return psprintf("DELETE FROM %s WHERE (role, token) IN (SELECT role, token FROM %s"
+	return psprintf("DELETE FROM %s WHERE (role, statements, token) IN"
+					" (SELECT role, statements, token FROM %s"
 					" WHERE expires <= $4 ORDER BY expires LIMIT " CLEAR_AT_ONCE
 					" FOR UPDATE SKIP LOCKED)",
 					table, table);
@@ -167,16 +171,18 @@ claim_as_owner(const char *table, Oid relid, TokenArguments *arguments)
 
 /*
  * Take the caller's token for a request; false if the same request was done with it before.  Raises
- * IdempotentParameterMismatchException if it was another one.
+ * IdempotentParameterMismatchException if it was another one.  Those of statements are tokens of
+ * their own.
  */
 bool
-token_claim(const DynTable *table, text *token, bytea *request)
+token_claim(const DynTable *table, bool statements, text *token, bytea *request)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TokenArguments arguments = {
 		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(request),
 		 TimestampTzGetDatum(now),
-		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC)}};
+		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC),
+		 BoolGetDatum(statements)}};
 	Oid relid = owned_table(TOKEN_TABLE);
 
 	return claim_as_owner(DYN_INTERNAL "." TOKEN_TABLE, relid, &arguments);

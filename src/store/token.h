@@ -9,6 +9,6 @@
 
 #define DYN_TOKEN_MINUTES 10 /* that a token is remembered */
 
-extern bool token_claim(const DynTable *table, text *token, bytea *request);
+extern bool token_claim(const DynTable *table, bool statements, text *token, bytea *request);
 
 #endif
