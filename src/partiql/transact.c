@@ -19,12 +19,13 @@
 void
 partiql_fail_part(int number, const ErrorData *error)
 {
-	const char *words = words_of(error);
+	const char *known = words_of(error);
+	/* the error that is raised has other words in their place */
+	const char *words = pstrdup(known == NULL ? error->message : known);
 
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 					errmsg("statement %d of the transaction: %s", number + 1, error->message),
-					errwords("Validation failed in TransactStatements[%d]: %s", number,
-							 words == NULL ? error->message : words),
+					errwords("Validation failed in TransactStatements[%d]: %s", number, words),
 					error->detail == NULL ? 0 : errdetail_internal("%s", error->detail)));
 	pg_unreachable();
 }
