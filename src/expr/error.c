@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+
 #include "ground/errors.h"
 #include "expr/tree.h"
 
@@ -11,11 +13,7 @@
 static int
 character_at(const ExprCompiled *compiled, int location)
 {
-	int n = 1;
-
-	for (int i = 0; i < location; i++)
-		n += ((unsigned char) compiled->text.data[i] & 0xc0) != 0x80;
-	return n;
+	return pg_mbstrlen_with_len(compiled->text.data, location) + 1;
 }
 
 /*

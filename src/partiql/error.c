@@ -7,13 +7,15 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+
 #include "ground/errors.h"
 #include "partiql/tree.h"
 #include "partiql/gram.h"
 
 #define MALFORMED "Statement wasn't well formed, can't be processed: "
 
-/* A place as line:column:length in characters, the first two from 1. */
+/* A place in words: line:column:length in characters, the first two from 1. */
 char *
 partiql_where(ItemSpan text, PartiqlPlace place)
 {
@@ -54,11 +56,12 @@ partiql_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("invalid PartiQL statement: %s", message), errwords_if(words),
-					place.at < 0 ? 0
-								 : errdetail("At %s (line, column and length).",
-											 partiql_where(statement->text, place))));
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
+			 errwords_if(words),
+			 place.at < 0 ? 0
+						  : errdetail("At character %d.",
+									  pg_mbstrlen_with_len(statement->text.data, place.at) + 1)));
 	pg_unreachable();
 }
 
