@@ -128,8 +128,13 @@ typedef enum ReadSelect
 	SELECT_COUNT
 } ReadSelect;
 
-/* Called for each item that the read of a local index fetches from the table, with its size. */
-typedef void (*FetchCallback)(Size size, void *arg);
+/* Told what a read takes, for front ends that count. */
+typedef struct ReadMeter
+{
+	void (*read)(int64 bytes, void *arg); /* a stretch, of which so much was read at once */
+	void (*fetched)(Size size, void *arg); /* an item that the entry of a local index led to */
+	void *arg;
+} ReadMeter;
 
 /* What Query and Scan have in common.  What is not given is NULL or 0. */
 typedef struct ReadRequest
@@ -148,8 +153,8 @@ typedef struct ReadRequest
 	int64 page_size; /* items evaluated */
 	StoreExplanation *explanation; /* or NULL */
 	BuiltExpressions built;
-	FetchCallback fetched; /* or NULL */
-	void *fetched_arg;
+	const ReadMeter *meter; /* or NULL */
+	bool parts; /* the filter sees only what the index projects, also if that is a local one */
 } ReadRequest;
 
 typedef struct QueryRequest
@@ -174,7 +179,6 @@ typedef struct RangesRequest
 	int nranges;
 	StoreRange *ranges; /* whose index is set by the action */
 	int first; /* the stretches before it were read */
-	bool parts; /* the filter sees only what a local index projects, too */
 } RangesRequest;
 
 #define DYN_MAX_SEGMENTS 1000000

@@ -248,6 +248,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 	set_range(&read, terms, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);
+	read_tell_meter(&read);
 	read_close(&read);
 }
 

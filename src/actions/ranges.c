@@ -31,7 +31,6 @@ action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, 
 
 	read_check(&request->read);
 	read_open(&read, &request->read, callback, arg, result);
-	read.filters_part = read.filters_part || request->parts;
 	for (; i < request->nranges; i++)
 	{
 		StoreRange range = request->ranges[i];
@@ -43,6 +42,7 @@ action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, 
 		if (i == request->first)
 			read_start(&read, &range);
 		read_range(&read, &range);
+		read_tell_meter(&read);
 		if (is_over(&read))
 			break;
 	}

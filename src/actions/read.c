@@ -195,10 +195,12 @@ check_attributes(Read *read)
 		check_projected(read, read->projection);
 		read->filters_part = find_unprojected(read, read->filter) != NULL;
 	}
+	if (read->request->parts && read->index->projection != DYN_PROJECT_ALL)
+		read->filters_part = true;
 	read->whole = read->index->projection == DYN_PROJECT_ALL || select == SELECT_ALL_ATTRIBUTES;
-	if (read->request->fetched != NULL && read->index->projection != DYN_PROJECT_ALL)
+	if (read->request->meter != NULL && read->index->projection != DYN_PROJECT_ALL)
 		read->fetches = read->whole || find_unprojected(read, read->projection) != NULL ||
-						find_unprojected(read, read->filter) != NULL;
+						(!read->filters_part && find_unprojected(read, read->filter) != NULL);
 }
 
 /*
@@ -281,7 +283,7 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	check_attributes(read);
 	result->table = read->table;
 	result->index = read->index;
-	read->sized = request->paged || request->explanation != NULL;
+	read->sized = request->paged || request->explanation != NULL || request->meter != NULL;
 	read->hides = expiry_hides(read->table);
 	read->keys_only = keys_suffice(read);
 }
@@ -353,7 +355,7 @@ read_item(Read *read, Datum datum)
 	if (read->sized)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
-		request->fetched(item_size(item_root(item)), request->fetched_arg);
+		request->meter->fetched(item_size(item_root(item)), request->meter->arg);
 	if (passes(read, item) && !(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;
@@ -379,6 +381,18 @@ int64
 read_likely(const Read *read)
 {
 	return read->request->paged ? read->request->page_size : read->request->max_items;
+}
+
+/* Tell the meter what was read since it was told last. */
+void
+read_tell_meter(Read *read)
+{
+	const ReadMeter *meter = read->request->meter;
+
+	if (meter == NULL)
+		return;
+	meter->read(read->result->bytes - read->told, meter->arg);
+	read->told = read->result->bytes;
 }
 
 /* Read all items of a range, or as many as are wanted. */

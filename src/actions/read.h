@@ -21,6 +21,7 @@ typedef struct Read
 	bool fetches; /* a local index's entries do not suffice, and capacity is counted */
 	bool filters_part; /* the filter sees only what the index projects */
 	bool hides; /* expired items are not returned */
+	int64 told; /* bytes, to the meter */
 	bool keys_only; /* the columns of the index say everything that is wanted */
 	MemoryContext context; /* for the result */
 	ResultCallback callback;
@@ -36,6 +37,7 @@ extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, Datum item);
 extern int64 read_likely(const Read *read);
 extern void read_range(Read *read, const StoreRange *range);
+extern void read_tell_meter(Read *read);
 extern void read_close(Read *read);
 extern void read_start(const Read *read, StoreRange *range);
 extern DynItem *read_position(const Read *read, const DynItem *item);

@@ -242,6 +242,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 						 "Exclusive start key must lie within the segment");
 		read_segment(&segment, &range);
 	}
+	read_tell_meter(&read);
 	read_close(&read);
 }
 

@@ -194,7 +194,8 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	request.read.built.condition = plan->exact ? NULL : bound->condition;
 	request.read.built.projection = bound->projection;
 	request.first = call->first_read;
-	request.parts = plan->scan && index->projection != DYN_PROJECT_ALL;
+	request.read.parts = plan->scan;
+	request.read.meter = call->meter;
 	set_ranges(plan, &request);
 	read = action_ranges(&request, callback, arg, result);
 	relation_close(open.rel, NoLock);

@@ -84,6 +84,7 @@ typedef struct PartiqlCall
 	bool paged; /* as of ReadRequest, which has the others of a SELECT, too */
 	int64 page_size;
 	int64 max_items;
+	const ReadMeter *meter;
 	int first_read; /* the reads before it were done */
 	DynItem *start_key; /* in that one */
 	bool old_on_failure;

@@ -3,8 +3,8 @@
  *	  ConsumedCapacity and ItemCollectionMetrics: the arithmetic of units.
  *
  * A read unit is 4 kB read consistently, half of one 4 kB read otherwise; a write unit is 1 kB
- * written.  Each item and each entry of an index counts for itself, but what a query or a scan
- * reads of one index is counted as one.  Transactions take twice as much.
+ * written.  Each item and each entry of an index counts for itself, but a stretch that a query or a
+ * scan reads is counted as one.  Transactions take twice as much.
  */
 #include "postgres.h"
 
@@ -35,9 +35,8 @@ blocks(Size bytes, Size block)
 	return Max((int64) ((bytes + block - 1) / block), 1);
 }
 
-/* Returns how many blocks of 4 kB a read of so many bytes counts as; at least 1. */
-int64
-capacity_read_blocks(Size bytes)
+static int64
+read_blocks(Size bytes)
 {
 	return blocks(bytes, READ_BLOCK);
 }
@@ -57,8 +56,8 @@ static const char *const directions[] = {[CAPACITY_TRANSACTION_READ] = "ReadCapa
  * A consistent read counts twice what another one does, and one in a transaction four times
  * (docs/semantics.md, R03, R14, X16).
  */
-void
-capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
+static void
+add_read(Capacity *capacity, const DynIndex *index, int64 blocks, CapacityKind kind)
 {
 	int64 *counter = dyn_index_is_table(index)
 						 ? &capacity->of_table
@@ -66,6 +65,56 @@ capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks, Capac
 
 	*counter += blocks * halves[kind];
 }
+
+/*
+ * What a Query, a Scan or a SELECT reads
+ */
+
+static void
+count_read(int64 bytes, void *arg)
+{
+	ReadCapacity *capacity = arg;
+
+	capacity->blocks += read_blocks((Size) bytes);
+}
+
+static void
+count_fetched(Size size, void *arg)
+{
+	ReadCapacity *capacity = arg;
+
+	capacity->fetched += read_blocks(size);
+}
+
+/* Makes the meter for a ReadRequest. */
+void
+read_capacity_begin(ReadCapacity *capacity)
+{
+	*capacity = (ReadCapacity){{count_read, count_fetched, capacity}};
+}
+
+/*
+ * Each stretch that was read counts for itself, and so does each item that a local index has fetched
+ * from the table (docs/semantics.md, I16).  A read of nothing counts as one of the smallest item.
+ */
+void
+read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+					const ReadCapacity *capacity, const ReadResult *result, bool consistent)
+{
+	CapacityKind kind = consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
+	Capacity sum;
+
+	if (detail == CAPACITY_NONE)
+		return;
+	capacity_init(&sum, result->table);
+	add_read(&sum, result->index, Max(capacity->blocks, 1), kind);
+	add_read(&sum, &result->table->primary, capacity->fetched, kind);
+	capacity_print(out, "ConsumedCapacity", table, detail, &sum);
+}
+
+/*
+ * Single items
+ */
 
 static int64
 write_blocks(const DynItem *item)
@@ -146,7 +195,7 @@ capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new, Ca
 	if (kind >= CAPACITY_WRITE)
 		add_write(capacity, old, new, kind);
 	else
-		capacity_add_read(capacity, &capacity->table->primary, capacity_read_blocks(size), kind);
+		add_read(capacity, &capacity->table->primary, read_blocks(size), kind);
 }
 
 static void
@@ -204,6 +253,20 @@ capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail
 		print_indexes(out, "GlobalSecondaryIndexes", false, capacity);
 	}
 	json_write_end(out);
+}
+
+/* What was done with one item. */
+void
+item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+					const ItemMeasure *measure, CapacityKind kind)
+{
+	Capacity capacity;
+
+	if (detail == CAPACITY_NONE)
+		return;
+	capacity_init(&capacity, measure->table);
+	capacity_add_item(&capacity, measure->old, measure->new, kind);
+	capacity_print(out, "ConsumedCapacity", table, detail, &capacity);
 }
 
 const char *const metrics_choices[] = {"NONE", "SIZE", NULL};

@@ -44,10 +44,18 @@ typedef enum CapacityKind
 
 extern void capacity_init(Capacity *capacity, const DynTable *table);
 
-/* Blocks of an index, or of the table, of what is read as one. */
-extern int64 capacity_read_blocks(Size bytes);
-extern void capacity_add_read(Capacity *capacity, const DynIndex *index, int64 blocks,
-							  CapacityKind kind);
+/* What is read of a table or an index, stretch by stretch.  It must not be moved or copied. */
+typedef struct ReadCapacity
+{
+	ReadMeter meter;
+	int64 blocks;
+	int64 fetched; /* blocks of items that a local index's entries led to */
+} ReadCapacity;
+
+extern void read_capacity_begin(ReadCapacity *capacity);
+extern void read_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+								const ReadCapacity *capacity, const ReadResult *result,
+								bool consistent);
 
 /* One item as it was and is now, NULL if there is none; where nothing was written, twice the same. */
 extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynItem *new,
@@ -56,6 +64,10 @@ extern void capacity_add_item(Capacity *capacity, const DynItem *old, const DynI
 /* An object; its name is NULL in an array.  The table is named as the request has it. */
 extern void capacity_print(JsonWriter *out, const char *name, ItemSpan table, CapacityDetail detail,
 						   const Capacity *capacity);
+
+/* The same of a request that does something with one item. */
+extern void item_capacity_print(JsonWriter *out, ItemSpan table, CapacityDetail detail,
+								const ItemMeasure *measure, CapacityKind kind);
 
 /* ReturnItemCollectionMetrics, and what it returns: nothing where collections have no limit. */
 extern const char *const metrics_choices[];

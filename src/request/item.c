@@ -133,14 +133,7 @@ read_call(JsonReader *reader, TransactKind kind, const RequestMember *members, i
 static void
 print_capacity(JsonWriter *response, const ItemCall *call, CapacityKind kind)
 {
-	const ItemMeasure *measure = &call->measure;
-	Capacity capacity;
-
-	if (call->capacity == CAPACITY_NONE)
-		return;
-	capacity_init(&capacity, measure->table);
-	capacity_add_item(&capacity, measure->old, measure->new, kind);
-	capacity_print(response, "ConsumedCapacity", text_span(call->table), call->capacity, &capacity);
+	item_capacity_print(response, text_span(call->table), call->capacity, &call->measure, kind);
 }
 
 /* Run GetItem, and append the response.  With a NULL response, only check the request. */

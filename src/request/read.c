@@ -25,7 +25,7 @@ typedef struct ReadCall
 	int select; /* among its choices, -1 if it is not given */
 	int capacity;
 	LegacyParameters legacy;
-	int64 fetched; /* blocks of items that a local index's entries led to */
+	ReadCapacity taken;
 } ReadCall;
 
 #define AT(field) offsetof(ReadCall, field)
@@ -74,14 +74,6 @@ static const RequestMember scan_members[] = {
 	{"ExpressionAttributeValues", MEMBER_VALUES, AT(values)},
 	{"ConsistentRead", MEMBER_BOOL, AT(read.consistent)},
 };
-
-static void
-count_fetched(Size size, void *arg)
-{
-	ReadCall *call = arg;
-
-	call->fetched += capacity_read_blocks(size);
-}
 
 /* What of Select and the projection goes together. */
 static void
@@ -138,32 +130,15 @@ read_call(JsonReader *reader, const RequestMember *members, int n, RequestCheck 
 	call->read.expressions = expr_request(call->names, call->values);
 	call->read.paged = true;
 	call->read.page_size = call->limit.value;
+	read_capacity_begin(&call->taken);
 	if (call->capacity != CAPACITY_NONE)
-	{
-		call->read.fetched = count_fetched;
-		call->read.fetched_arg = call;
-	}
+		call->read.meter = &call->taken.meter;
 }
 
 static void
 print_item(Datum item, void *arg)
 {
 	json_write_item(arg, NULL, DatumGetDynItem(item));
-}
-
-static void
-print_capacity(JsonWriter *response, const ReadCall *call, const ReadResult *result)
-{
-	CapacityKind kind = call->read.consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
-	Capacity capacity;
-
-	if (call->capacity == CAPACITY_NONE)
-		return;
-	capacity_init(&capacity, result->table);
-	capacity_add_read(&capacity, result->index, capacity_read_blocks((Size) result->bytes), kind);
-	/* what a local index has fetched from the table (docs/semantics.md, I16) */
-	capacity_add_read(&capacity, &result->table->primary, call->fetched, kind);
-	capacity_print(response, "ConsumedCapacity", text_span(call->table), call->capacity, &capacity);
 }
 
 static void
@@ -182,7 +157,8 @@ end_items(JsonWriter *response, const ReadCall *call, const ReadResult *result)
 	json_write_integer(response, "Count", result->count);
 	json_write_integer(response, "ScannedCount", result->scanned);
 	json_write_item(response, "LastEvaluatedKey", result->last_key);
-	print_capacity(response, call, result);
+	read_capacity_print(response, text_span(call->table), call->capacity, &call->taken, result,
+						call->read.consistent);
 	json_write_end(response);
 }
 

@@ -6,6 +6,7 @@
 
 #include "utils/builtins.h"
 
+#include "request/capacity.h"
 #include "request/parameters.h"
 #include "request/request.h"
 #include "request/statement.h"
@@ -19,7 +20,9 @@ typedef struct StatementCall
 	RequestInteger limit;
 	int on_failure;
 	int capacity;
-	ItemMeasure measure;
+	text *table; /* as it is named */
+	ReadCapacity taken; /* by a read */
+	ItemMeasure measure; /* of a write */
 } StatementCall;
 
 #define AT(field) offsetof(StatementCall, field)
@@ -81,56 +84,63 @@ print_item(Datum item, void *arg)
 }
 
 static void
-print_capacity(JsonWriter *response, const StatementCall *call, ItemSpan table, Capacity *capacity)
+run_select(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
 {
-	if (call->capacity != CAPACITY_NONE)
-		capacity_print(response, "ConsumedCapacity", table, call->capacity, capacity);
-}
-
-static void
-run_select(const StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
-{
-	CapacityKind kind = call->consistent ? CAPACITY_CONSISTENT_READ : CAPACITY_READ;
 	ReadResult result;
-	Capacity capacity;
-	ItemSpan table;
-	ItemSpan index;
 	int read;
 
 	partiql->consistent = call->consistent;
 	partiql->paged = true;
 	partiql->page_size = call->limit.value;
+	read_capacity_begin(&call->taken);
+	if (call->capacity != CAPACITY_NONE)
+		partiql->meter = &call->taken.meter;
+	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Items");
 	read = partiql_select(partiql, print_item, response, &result);
 	json_write_end_array(response);
 	if (result.last_key != NULL)
 		json_write_string(response, "NextToken",
 						  partiql_print_token(partiql->bound, read, result.last_key));
-	partiql_source(partiql->bound->compiled, &table, &index);
-	capacity_init(&capacity, result.table);
-	capacity_add_read(&capacity, result.index, capacity_read_blocks((Size) result.bytes), kind);
-	print_capacity(response, call, table, &capacity);
+	read_capacity_print(response, text_span(call->table), call->capacity, &call->taken, &result,
+						call->consistent);
+	json_write_end(response);
 }
 
 static void
-run_write(const StatementCall *call, const PartiqlCall *partiql, JsonWriter *response)
+print_write_capacity(JsonWriter *response, void *arg)
 {
-	DynItem *item;
-	ItemSpan table;
-	ItemSpan index;
-	Capacity capacity;
+	const StatementCall *call = arg;
 
-	item = partiql_write(partiql);
+	item_capacity_print(response, text_span(call->table), call->capacity, &call->measure,
+						CAPACITY_WRITE);
+}
+
+static void
+run_write(StatementCall *call, PartiqlCall *partiql, JsonWriter *response)
+{
+	MemoryContext context = CurrentMemoryContext;
+	DynItem *item = NULL;
+
+	partiql->old_on_failure = call->on_failure == RETURN_ALL_OLD;
+	if (call->capacity != CAPACITY_NONE)
+		partiql->measure = &call->measure;
+	PG_TRY();
+	{
+		item = partiql_write(partiql);
+	}
+	PG_CATCH();
+	{
+		request_rethrow_condition(context, print_write_capacity, call);
+	}
+	PG_END_TRY();
+	json_write_begin(response, NULL);
 	json_write_begin_array(response, "Items");
 	if (item != NULL)
 		json_write_item(response, NULL, item);
 	json_write_end_array(response);
-	if (call->capacity == CAPACITY_NONE)
-		return;
-	partiql_source(partiql->bound->compiled, &table, &index);
-	capacity_init(&capacity, call->measure.table);
-	capacity_add_item(&capacity, call->measure.old, call->measure.new, CAPACITY_WRITE);
-	print_capacity(response, call, table, &capacity);
+	print_write_capacity(response, call);
+	json_write_end(response);
 }
 
 /* Run ExecuteStatement, and append the response. */
@@ -145,19 +155,14 @@ request_execute_statement(JsonReader *reader, JsonWriter *response)
 	request_read(reader, members, lengthof(members), &call, NULL);
 	partiql.bound = partiql_bind_list(partiql_compile(call.statement), call.parameters);
 	kind = partiql_kind(partiql.bound->compiled);
-	part->table = statement_table(partiql.bound);
+	part->table = call.table = statement_table(partiql.bound);
 	part->operation = statement_privilege(kind);
 	(void) request_names_parts(reader, part, 1);
-	partiql.old_on_failure = call.on_failure == RETURN_ALL_OLD;
-	if (call.capacity != CAPACITY_NONE)
-		partiql.measure = &call.measure;
 	partiql_forbid_exists(partiql.bound->compiled);
 	if (call.token.data != NULL)
 		partiql.start_key = partiql_parse_token(partiql.bound, call.token, &partiql.first_read);
-	json_write_begin(response, NULL);
 	if (kind == PARTIQL_SELECT)
 		run_select(&call, &partiql, response);
 	else
 		run_write(&call, &partiql, response);
-	json_write_end(response);
 }
