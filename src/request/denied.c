@@ -126,7 +126,8 @@ request_names(const JsonReader *reader, ItemSpan name)
 }
 
 /*
- * The request names the tables of n parts, which live as long as the request.  Returns where the
+ * The request names the tables of n parts, which live as long as the request; a part without a table
+ * is never under way.  Returns where the
  * action tells which part is under way; NULL: nobody asks.
  */
 int *
@@ -140,7 +141,8 @@ request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
 	{
 		if (denial != NULL)
 			denial->part = i;
-		request_names(reader, text_span(parts[i].table));
+		if (parts[i].table != NULL)
+			request_names(reader, text_span(parts[i].table));
 	}
 	return denial == NULL ? NULL : &denial->part;
 }

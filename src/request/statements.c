@@ -278,24 +278,23 @@ note_error(StatementPart *part, const ErrorData *error, const char *words)
 	part->message = pstrdup(words != NULL ? words : error->message);
 }
 
-/* Statements that are run: a List of StatementPart. */
-typedef struct Runnable
+typedef struct BatchFailures
 {
 	const JsonReader *reader;
-	List *parts;
-} Runnable;
+	const List *parts; /* StatementPart */
+} BatchFailures;
 
 static void
 note_failure(int number, const ErrorData *error, void *arg)
 {
-	const Runnable *runnable = arg;
+	const BatchFailures *failures = arg;
+	const Denial *denial = failures->reader->denial;
 	const char *words = words_of(error);
 
 	/* a privilege that is missing has no words where that is found */
-	if (words == NULL && error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE &&
-		runnable->reader->denial != NULL)
-		words = denial_words(runnable->reader->denial);
-	note_error(list_nth(runnable->parts, number), error, words);
+	if (words == NULL && error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE && denial != NULL)
+		words = denial_words(denial);
+	note_error(list_nth(failures->parts, number), error, words);
 }
 
 static void
@@ -307,11 +306,9 @@ bind_batch_part(void *arg)
 	partiql_forbid_exists(part->bound->compiled);
 }
 
-/* Returns the statements that can be run. */
-static List *
+static void
 bind_batch(const List *parts)
 {
-	List *bound = NIL;
 	ListCell *cell;
 
 	foreach (cell, parts)
@@ -319,17 +316,16 @@ bind_batch(const List *parts)
 		StatementPart *part = lfirst(cell);
 		ErrorData *error = action_try(bind_batch_part, part);
 
-		if (error != NULL)
-			note_error(part, error, words_of(error));
-		else
-			bound = lappend(bound, part);
+		if (error == NULL)
+			continue;
+		part->bound = NULL;
+		note_error(part, error, words_of(error));
 	}
-	if (are_mixed(bound))
+	if (are_mixed(parts))
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("a batch has statements that read and statements that write"),
 				 errwords("Read and write requests together in the same batch is not supported.")));
-	return bound;
 }
 
 static CapacityKind
@@ -358,23 +354,22 @@ print_part(JsonWriter *response, const StatementPart *part, const DynItem *item)
 }
 
 static void
-print_parts(JsonWriter *response, const List *parts, const Runnable *runnable,
-			const PartiqlPart *run)
+set_batch(PartiqlBatch *batch, RequestMeter *meter, const List *parts)
 {
-	int next = 0;
 	ListCell *cell;
 
-	json_write_begin_array(response, "Responses");
+	batch->nparts = list_length(parts);
+	batch->parts = palloc0(batch->nparts * sizeof(PartiqlPart));
 	foreach (cell, parts)
 	{
 		const StatementPart *part = lfirst(cell);
-		const DynItem *item = NULL;
+		int i = foreach_current_index(cell);
 
-		if (next < list_length(runnable->parts) && list_nth(runnable->parts, next) == part)
-			item = run[next++].item;
-		print_part(response, part, item);
+		if (part->bound == NULL)
+			continue;
+		batch->parts[i] = (PartiqlPart){part->bound, part->consistent};
+		set_meter_part(&meter->parts[i], part, batch_capacity(part));
 	}
-	json_write_end_array(response);
 }
 
 /* Run BatchExecuteStatement, and append the response. */
@@ -382,29 +377,24 @@ void
 request_batch_execute_statement(JsonReader *reader, JsonWriter *response)
 {
 	StatementsCall call = {0};
-	Runnable runnable = {.reader = reader};
-	PartiqlBatch batch = {.failed = note_failure, .arg = &runnable};
+	BatchFailures failures = {.reader = reader};
+	PartiqlBatch batch = {.failed = note_failure, .arg = &failures};
 	RequestMeter meter;
 	ListCell *cell;
 
 	request_read(reader, batch_members, lengthof(batch_members), &call, NULL);
-	runnable.parts = bind_batch(call.parts);
-	batch.nparts = list_length(runnable.parts);
-	batch.parts = palloc0(batch.nparts * sizeof(PartiqlPart));
-	meter_init(&meter, call.capacity, 0, batch.nparts);
-	foreach (cell, runnable.parts)
-	{
-		const StatementPart *part = lfirst(cell);
-		int i = foreach_current_index(cell);
-
-		batch.parts[i] = (PartiqlPart){part->bound, part->consistent};
-		set_meter_part(&meter.parts[i], part, batch_capacity(part));
-	}
+	bind_batch(call.parts);
+	failures.parts = call.parts;
+	meter_init(&meter, call.capacity, 0, list_length(call.parts));
+	set_batch(&batch, &meter, call.parts);
 	batch.part = request_names_parts(reader, meter.parts, batch.nparts);
 	batch.meter = meter_wanted(&meter);
 	partiql_batch(&batch);
 	json_write_begin(response, NULL);
-	print_parts(response, call.parts, &runnable, batch.parts);
+	json_write_begin_array(response, "Responses");
+	foreach (cell, call.parts)
+		print_part(response, lfirst(cell), batch.parts[foreach_current_index(cell)].item);
+	json_write_end_array(response);
 	if (meter.capacities != NIL)
 		meter_print(response, &meter);
 	json_write_end(response);
