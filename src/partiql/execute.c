@@ -48,20 +48,7 @@ partiql_forbid_exists(const PartiqlCompiled *compiled)
  * Reads
  */
 
-static const DynIndex *
-find_index(const PartiqlStatement *statement, const DynTable *table)
-{
-	if (statement->index.data == NULL)
-		return &table->primary;
-	if (dyn_find_index(table, statement->index) == NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("table \"%s\" has no index \"%s\"", table->name,
-							   item_quoted(statement->index)),
-						errwords("The table does not have the specified index")));
-	return dyn_active_index(table, statement->index);
-}
-
-/* DynamoDB's PartiQL knows no keys of several attributes (multi-attribute keys of indexes). */
+/* DynamoDB's PartiQL cannot read indexes with such keys, whatever else is wrong. */
 static void
 check_keys(const DynIndex *index)
 {
@@ -72,6 +59,20 @@ check_keys(const DynIndex *index)
 							   item_quoted(index->name)),
 						errwords("PartiQL statements cannot be executed on tables with "
 								 "multi-attribute HASH keys or multi-attribute RANGE keys.")));
+}
+
+static const DynIndex *
+find_index(const PartiqlStatement *statement, const DynTable *table)
+{
+	const DynIndex *index = dyn_find_index(table, statement->index);
+
+	if (index == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" has no index \"%s\"", table->name,
+							   item_quoted(statement->index)),
+						errwords("The table does not have the specified index")));
+	check_keys(index);
+	return dyn_active_index(table, statement->index);
 }
 
 static void
@@ -178,8 +179,8 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	request.read.table = span_text(statement->table);
 	request.read.open = &open;
 	open.rel = dyn_table_open(request.read.table, AccessShareLock, &open.table);
-	index = find_index(statement, open.table);
-	check_keys(index);
+	index =
+		statement->index.data == NULL ? &open.table->primary : find_index(statement, open.table);
 	check_consistent(call, index);
 	plan = partiql_plan(bound, open.table, index);
 	check_projected(plan);
