@@ -30,6 +30,8 @@
 #include "parser/parse_func.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -297,6 +299,52 @@ fuzz_request(const Input *input)
 		DirectFunctionCall2(dyn_request, CStringGetTextDatum(operation), piece_text(input, 1));
 
 	DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(response)));
+}
+
+/* The request of a page of a statement; an empty token is none. */
+static char *
+statement_request(const Input *input, const char *token)
+{
+	StringInfoData request;
+
+	initStringInfo(&request);
+	appendStringInfoString(&request, "{\"Statement\":");
+	escape_json(&request, piece(input, 0).data);
+	if (piece(input, 1).len > 0)
+		appendStringInfo(&request, ",\"Parameters\":%s", piece(input, 1).data);
+	if (*piece(input, 2).data > '0')
+		appendStringInfo(&request, ",\"Limit\":%d", *piece(input, 2).data - '0');
+	if (*token != '\0')
+	{
+		appendStringInfoString(&request, ",\"NextToken\":");
+		escape_json(&request, token);
+	}
+	appendStringInfoChar(&request, '}');
+	return request.data;
+}
+
+/* The token of a response; NULL: it has none. */
+static const char *
+next_token(Datum response)
+{
+	Datum json = DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(response)));
+	JsonbValue key = {.type = jbvString,
+					  .val.string = {.len = strlen("NextToken"), .val = "NextToken"}};
+	JsonbValue *found = findJsonbValueFromContainer(&DatumGetJsonbP(json)->root, JB_FOBJECT, &key);
+
+	return found == NULL ? NULL : pnstrdup(found->val.string.val, found->val.string.len);
+}
+
+/* A statement, its parameters, Limit, and a token that it did not give; the first pages. */
+static void
+fuzz_statement(const Input *input)
+{
+	const char *token = piece(input, 3).data;
+
+	for (int page = 0; page < 4 && token != NULL; page++)
+		token =
+			next_token(DirectFunctionCall2(dyn_request, CStringGetTextDatum("ExecuteStatement"),
+										   CStringGetTextDatum(statement_request(input, token))));
 }
 
 /* A template, attributes, and another template. */
@@ -622,6 +670,7 @@ static const struct
 } targets[] = {
 	{"expression", fuzz_expression, .pure = true},
 	{"request", fuzz_request},
+	{"statement", fuzz_statement},
 	{"template", fuzz_template, .pure = true},
 	{"entity", fuzz_entity},
 	{"member", fuzz_member},

@@ -9,253 +9,14 @@
  */
 #include "postgres.h"
 
-#include <setjmp.h>
-#include <signal.h>
-
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
-#include "utils/elog.h"
 
 #include "check.h"
 #include "ground/attempt.h"
 #include "item/build.h"
 #include "transfer/feed.h"
-
-/*
- * What the server would provide.  Memory is kept in a list and freed after each run,
- * as a memory context would; an error is a longjmp.
- */
-
-typedef struct Chunk
-{
-	struct Chunk *next;
-	struct Chunk *previous;
-	Size size;
-} Chunk;
-
-static Chunk chunks = {&chunks, &chunks, 0};
-static sigjmp_buf error_jump;
-static int encoding = PG_UTF8;
-
-void *
-palloc(Size size)
-{
-	Chunk *c = malloc(sizeof(Chunk) + size);
-
-	c->size = size;
-	c->next = chunks.next;
-	c->previous = &chunks;
-	c->next->previous = c;
-	chunks.next = c;
-	return c + 1;
-}
-
-void *
-palloc0(Size size)
-{
-	return memset(palloc(size), 0, size);
-}
-
-void
-pfree(void *pointer)
-{
-	Chunk *c = (Chunk *) pointer - 1;
-
-	c->previous->next = c->next;
-	c->next->previous = c->previous;
-	free(c);
-}
-
-/* Always moves, so that a stale pointer is found. */
-void *
-repalloc(void *pointer, Size size)
-{
-	void *to = palloc(size);
-
-	memcpy(to, pointer, Min(size, ((Chunk *) pointer - 1)->size));
-	pfree(pointer);
-	return to;
-}
-
-char *
-pstrdup(const char *s)
-{
-	return strcpy(palloc(strlen(s) + 1), s);
-}
-
-static void
-free_chunks(void)
-{
-	while (chunks.next != &chunks)
-		pfree(chunks.next + 1);
-}
-
-bool
-errstart(int elevel, const char *domain)
-{
-	return true;
-}
-
-bool
-errstart_cold(int elevel, const char *domain)
-{
-	return true;
-}
-
-void
-errfinish(const char *filename, int lineno, const char *funcname)
-{
-	siglongjmp(error_jump, 1);
-}
-
-#if PG16_GE
-bool
-errsave_start(struct Node *context, const char *domain)
-{
-	return true;
-}
-
-void
-errsave_finish(struct Node *context, const char *filename, int lineno, const char *funcname)
-{
-	siglongjmp(error_jump, 1);
-}
-#endif
-
-int
-errcode(int sqlerrcode)
-{
-	return 0;
-}
-
-/* Format the message, so that its arguments are read. */
-static int
-format(const char *fmt, va_list args)
-{
-	char buffer[8192];
-
-	vsnprintf(buffer, sizeof(buffer), fmt, args);
-	return (int) strlen(buffer);
-}
-
-#define MESSAGE_FUNCTION(name) \
-	int name(const char *fmt, ...) \
-	{ \
-		va_list args; \
-		va_start(args, fmt); \
-		format(fmt, args); \
-		va_end(args); \
-		return 0; \
-	}
-MESSAGE_FUNCTION(errmsg)
-MESSAGE_FUNCTION(errmsg_internal)
-MESSAGE_FUNCTION(errdetail)
-MESSAGE_FUNCTION(errhint)
-MESSAGE_FUNCTION(words_set)
-
-void
-words_begin(const char *function)
-{
-}
-
-int
-words_set_if(const char *words)
-{
-	return words == NULL ? 0 : (int) strlen(words);
-}
-
-void
-check_stack_depth(void)
-{
-}
-
-volatile sig_atomic_t InterruptPending = false;
-
-void
-ProcessInterrupts(void)
-{
-}
-
-int
-pg_mbcliplen(const char *s, int len, int limit)
-{
-	while (limit > 0 && limit < len && ((unsigned char) s[limit] & 0xc0) == 0x80)
-		limit--;
-	return Min(len, limit);
-}
-
-bool
-item_is_to_blame(const ErrorData *error, bool row_security)
-{
-	return true;
-}
-
-ErrorData *
-attempt_to_compute(void (*step)(void *arg), void *arg, bool (*catches)(const ErrorData *error))
-{
-	sigjmp_buf outer;
-	ErrorData *error = palloc0(sizeof(ErrorData));
-	volatile bool failed = false;
-
-	memcpy(&outer, &error_jump, sizeof(outer));
-	if (sigsetjmp(error_jump, 0) == 0)
-		step(arg);
-	else
-		failed = true;
-	memcpy(&error_jump, &outer, sizeof(outer));
-	error->message = pstrdup("");
-	return failed && catches(error) ? error : NULL;
-}
-
-/* Of servers with asserts. */
-#if PG16_GE
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-#else
-void
-ExceptionalCondition(const char *condition, const char *type, const char *file, int line)
-#endif
-{
-	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
-	abort();
-}
-
-int
-GetDatabaseEncoding(void)
-{
-	return encoding;
-}
-
-const char *
-GetDatabaseEncodingName(void)
-{
-	return "UTF8";
-}
-
-/* Libpgcommon has it from 17 on. */
-#if !PG17_GE
-char *
-json_errdetail(JsonParseErrorType error, JsonLexContext *lex)
-{
-	return pstrdup("detail");
-}
-#endif
-
-int
-pg_mbstrlen_with_len(const char *s, int limit)
-{
-	int n = 0;
-
-	while (limit > 0)
-	{
-		int len = pg_utf_mblen((const unsigned char *) s);
-
-		limit -= len;
-		s += len;
-		n++;
-	}
-	return n;
-}
+#include "standin.h"
 
 /*
  * The properties
@@ -324,7 +85,7 @@ fuzz_request(const char *text, int len, ItemSyntax syntax, const DynItem *typed)
 	const DynItem *volatile item = NULL;
 
 	complaint = (ItemComplaint){NULL};
-	if (sigsetjmp(error_jump, 0) == 0)
+	if (sigsetjmp(standin_error, 0) == 0)
 	{
 		JsonLexContext *lex = make_json_lexer(text, len);
 
@@ -338,7 +99,7 @@ fuzz_request(const char *text, int len, ItemSyntax syntax, const DynItem *typed)
 	}
 	if (item == NULL || complaint.message != NULL)
 		return;
-	if (sigsetjmp(error_jump, 0) != 0)
+	if (sigsetjmp(standin_error, 0) != 0)
 		CHECK(!"a request's item is refused when it came back");
 	check_item((const DynItem *) item, syntax);
 }
@@ -351,13 +112,13 @@ fuzz_text(const char *text, int len, ItemSyntax syntax)
 	/* The server hands over verified UTF-8, ended with a NUL. */
 	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
 		return;
-	if (sigsetjmp(error_jump, 0) == 0)
+	if (sigsetjmp(standin_error, 0) == 0)
 		item = item_parse(text, len, syntax, NULL);
 	if (syntax != ITEM_SYNTAX_PLAIN_ITEM)
 		fuzz_request(text, len, syntax, (const DynItem *) item);
 	if (item == NULL)
 		return;
-	if (sigsetjmp(error_jump, 0) != 0)
+	if (sigsetjmp(standin_error, 0) != 0)
 		CHECK(!"accepted, and refused when it came back");
 	check_item((const DynItem *) item, syntax);
 }
@@ -371,7 +132,7 @@ fuzz_binary(const char *bytes, int len)
 	if (!item_validate(root) || item_size(root) > ITEM_MAX_SIZE)
 		return;
 	item = item_from_value(root);
-	if (sigsetjmp(error_jump, 0) != 0)
+	if (sigsetjmp(standin_error, 0) != 0)
 		CHECK(!"valid bytes whose text is refused");
 	check_item(item, item_type(root) == ITEM_M ? ITEM_SYNTAX_ITEM : ITEM_SYNTAX_VALUE);
 }
@@ -487,7 +248,7 @@ fuzz_raw(const char *bytes, int len)
 
 	for (volatile int use = 0; use < RAW_USES; use++)
 	{
-		if (sigsetjmp(error_jump, 0) == 0)
+		if (sigsetjmp(standin_error, 0) == 0)
 			use_raw((RawUse) use, (ItemSpan){copy, (uint32) len});
 	}
 }
@@ -527,7 +288,7 @@ fuzz_line(const char *text, int len)
 		(void) format_of(text, len);
 	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
 		return;
-	if (sigsetjmp(error_jump, 0) == 0)
+	if (sigsetjmp(standin_error, 0) == 0)
 	{
 		DynItem *found = NULL;
 
@@ -536,7 +297,7 @@ fuzz_line(const char *text, int len)
 	}
 	if (item == NULL)
 		return;
-	if (sigsetjmp(error_jump, 0) != 0)
+	if (sigsetjmp(standin_error, 0) != 0)
 		CHECK(!"an item of a line is refused when it came back");
 	initStringInfo(&printed);
 	item_print_attributes(&printed, item_root(item));
@@ -657,9 +418,9 @@ fuzz_sample(const char *text, int len)
 
 	if (pg_encoding_verifymbstr(PG_UTF8, text, len) != len)
 		return;
-	if (sigsetjmp(error_jump, 0) == 0)
+	if (sigsetjmp(standin_error, 0) == 0)
 		strict = item_parse(text, len, ITEM_SYNTAX_ITEM, NULL);
-	if (sigsetjmp(error_jump, 0) != 0)
+	if (sigsetjmp(standin_error, 0) != 0)
 		CHECK(!"an error is not caught");
 	initStringInfo(&shown);
 	transfer_print_sample_key((ItemSpan){text, (uint32) len}, &table, &shown);
@@ -712,6 +473,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fuzz_sample(input, len);
 			break;
 	}
-	free_chunks();
+	standin_free_chunks();
 	return 0;
 }

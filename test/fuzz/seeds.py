@@ -5,11 +5,13 @@ import random
 import re
 import sys
 
+import partiql_seeds
 from arguments import Corpus, DEFINITIONS, ITEMS, TOP, WORDS
 
 MOST = 400  # seeds for a target
 TOKENS = {
     "expression": "AND OR NOT BETWEEN IN SET REMOVE ADD DELETE size( attribute_exists( attribute_not_exists( attribute_type( begins_with( contains( if_not_exists( list_append( #a :a :b <> <= >= [0] ( ) , . = +".split(),
+    "statement": partiql_seeds.tokens(),
     "template": "< > << : . # :05 :-05 :upper :lower :year :month :day :hour :minute :second <a> <a:3>".split(),
     "plan": '"OrgId" "Name" "UserId" "Number" "Status" "Closed" "Founded" "Mood" "Lines" a. b. = < >= AND OR NOT NULL IS IN ( ) \'1\' 7 ::text ::integer ::numeric ::date ::uuid current_date lower( ANY( ARRAY[ COALESCE( random()'.split(),
     "options": "tables view-type format only-streams true false typed plain KEYS_ONLY NEW_IMAGE NEW_AND_OLD_IMAGES fuzz.app".split(),
@@ -32,7 +34,7 @@ def seeds(corpus, rng):
     texts = lambda name: corpus.by_name.get(name) or [""]
     some = lambda name: rng.choice(texts(name))
     item = lambda: rng.choice(ITEMS + texts("item") + texts("key"))
-    out = {t: [] for t in "expression request template entity member migration model plan options arguments label row".split()}
+    out = {t: [] for t in "expression request statement template entity member migration model plan options arguments label row".split()}
     for kind, names in (("c", ["condition", "filter"]), ("u", ["update"]), ("p", ["projection"]), ("k", ["key_condition"])):
         for call in [c for calls in corpus.calls.values() for c in calls]:
             out["expression"] += [(kind, call[n], call.get("names", ""), call.get("vals", ""), call.get("item", item())) for n in names if n in call]
@@ -40,6 +42,9 @@ def seeds(corpus, rng):
     for i, operation in enumerate(operations):
         for request in corpus.requests.get(operation, []):
             out["request"].append((chr(len(operations) * 7 + i), re.sub(r'"TableName": ?"[^"]*"', '"TableName":"%s"' % rng.choice(["app", "num", "multi"]), request)))
+    for s in partiql_seeds.all_statements():
+        text = re.sub(r'"?\bt\b"?', rng.choice(["app", "app", "num", "solo", "multi"]), s, count=1)
+        out["statement"].append((text.replace(".i", ".GSI1"), '[{"S":"a"},{"N":"1"},{"S":"ORG#1"},{"NS":["1","2"]},{"L":[]}]' if "?" in text else "", rng.choice("0125")))
     for t in texts("template") + [w for w in WORDS if "<" in w]:
         out["template"].append((t, some("vals"), some("template")))
     for keys, attributes in [(c["keys"], c["attributes"]) for calls in corpus.calls.values() for c in calls if "keys" in c and "attributes" in c]:
