@@ -217,11 +217,10 @@ return_values(PartiqlReturning returning)
 		case PARTIQL_RETURNING_ALL_OLD:
 			return RETURN_ALL_OLD;
 		case PARTIQL_RETURNING_ALL_NEW:
+		case PARTIQL_RETURNING_MODIFIED_NEW:
 			return RETURN_ALL_NEW;
 		case PARTIQL_RETURNING_MODIFIED_OLD:
 			return RETURN_UPDATED_OLD;
-		case PARTIQL_RETURNING_MODIFIED_NEW:
-			return RETURN_UPDATED_NEW;
 	}
 	return RETURN_NONE;
 }
@@ -257,6 +256,20 @@ set_key(const PartiqlBound *bound, ItemRequest *request)
 		request->built.condition = bound->condition;
 }
 
+/*
+ * MODIFIED NEW is what is at the paths of the statement after the update.  UPDATED_NEW is what the
+ * update has written, which differs for elements of lists that were removed or appended.
+ */
+static DynItem *
+update(const PartiqlBound *bound, const ItemRequest *request)
+{
+	DynItem *item = action_update(request);
+
+	if (bound->compiled->statement->returning == PARTIQL_RETURNING_MODIFIED_NEW)
+		return expr_updated_old(bound->update, item);
+	return item;
+}
+
 /* Runs INSERT, UPDATE or DELETE.  Returns what RETURNING asks for, or NULL if that is nothing. */
 DynItem *
 partiql_write(const PartiqlCall *call)
@@ -275,7 +288,7 @@ partiql_write(const PartiqlCall *call)
 	open.rel = dyn_table_open(request.table, RowExclusiveLock, &open.table);
 	set_key(bound, &request);
 	if (bound->compiled->statement->kind == PARTIQL_UPDATE)
-		item = action_update(&request);
+		item = update(bound, &request);
 	else
 		item = action_delete(&request);
 	relation_close(open.rel, NoLock);

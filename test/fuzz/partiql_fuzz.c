@@ -90,7 +90,7 @@ dyn_key_prefix_end(ItemType type, ItemSpan prefix, Datum *end)
 	memcpy(bytes, prefix.data, prefix.len);
 	memset(bytes + prefix.len, 0xff, 8);
 	*end = dyn_key_datum(type, (ItemSpan){bytes, prefix.len + 8});
-	return prefix.len % 2 == 0;
+	return true;
 }
 
 void
@@ -335,31 +335,38 @@ check_plan(const PartiqlBound *bound, const DynTable *table)
 	}
 }
 
-/* The key is the only one that the condition can match. */
-static void
-check_key(const PartiqlBound *bound, const DynTable *table)
+/* Whether an item has the attributes of a key. */
+static bool
+has_key(const DynItem *item, const DynItem *key)
 {
-	bool alone;
-	ItemChildren key = item_children(item_root(partiql_key(bound, table, &alone)));
+	ItemChildren attributes = item_children(item_root(item));
+	ItemChildren wanted = item_children(item_root(key));
 
-	for (int i = 0; i < nitems; i++)
+	for (uint32 i = 0; i < wanted.count; i++)
 	{
-		ItemChildren attributes = item_children(item_root(items[i]));
-		bool same = true;
+		ItemSpan name;
+		ItemSpan expected = item_entry(item_child(&wanted, i), &name);
+		ItemSpan value;
 
-		for (uint32 k = 0; k < key.count; k++)
-		{
-			ItemSpan name;
-			ItemSpan wanted = item_entry(item_child(&key, k), &name);
-			ItemSpan value;
+		if (!item_find(&attributes, name, &value) || item_compare_bytes(value, expected) != 0)
+			return false;
+	}
+	return true;
+}
 
-			same = same && item_find(&attributes, name, &value) &&
-				   item_compare_bytes(value, wanted) == 0;
-		}
-		if (expr_matches(bound->condition, items[i]))
-			CHECK(same);
-		else
-			CHECK(!alone || !same);
+/* The key and the conditions beside it are the whole condition. */
+static void
+check_key(const PartiqlBound *bound, const DynTable *table, PartiqlKeyUse use)
+{
+	PartiqlKey key = partiql_find_key(bound, table, use);
+	const Expr *others = key.others == NIL ? NULL : partiql_build_joined(bound, key.others);
+
+	for (int i = 0; i < nitems && bound->condition != NULL; i++)
+	{
+		bool matches =
+			has_key(items[i], key.item) && (others == NULL || expr_matches(others, items[i]));
+
+		CHECK(matches == expr_matches(bound->condition, items[i]));
 	}
 }
 
@@ -397,15 +404,18 @@ check_bound(const PartiqlBound *bound, const DynTable *table)
 	switch (partiql_kind(bound->compiled))
 	{
 		case PARTIQL_SELECT:
+			check_key(bound, table, PARTIQL_KEY_READ);
 			check_plan(bound, table);
 			break;
 		case PARTIQL_INSERT:
 			CHECK(bound->item != NULL);
 			break;
 		case PARTIQL_EXISTS:
+			check_key(bound, table, PARTIQL_KEY_CHECKED);
+			break;
 		case PARTIQL_DELETE:
 		case PARTIQL_UPDATE:
-			check_key(bound, table);
+			check_key(bound, table, PARTIQL_KEY_WRITTEN);
 			break;
 	}
 }

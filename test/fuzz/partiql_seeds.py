@@ -58,9 +58,11 @@ def tokens():
 
 
 def main(folder):
-    for i, seed in enumerate(all_statements()):
+    seeds = [(i % TABLES, seed) for i, seed in enumerate(all_statements())]
+    seeds += [(table, "SELECT * FROM t WHERE " + where) for table in range(TABLES) for where in KEYED]
+    for i, (table, seed) in enumerate(seeds):
         with open(os.path.join(folder, "seed%04d" % i), "wb") as f:
-            f.write(bytes([i % TABLES]) + seed.encode())
+            f.write(bytes([table]) + seed.encode())
     with open(folder + ".dict", "w", encoding="utf-8") as f:
         for token in tokens():
             f.write('"%s"\n' % token.replace('"', '\\"'))
