@@ -26,8 +26,8 @@ SELECT batch($$SELECT * FROM tab WHERE pk = 'a' AND sk = 1$$, $$SELECT nope FROM
   $$SELECT * FROM other WHERE pk = 'a' AND pk = 'b'$$, $$SELECT * FROM other WHERE pk = 'a' OR pk = 'a'$$, $$SELECT * FROM tab.ByG WHERE g = 'x'$$, $$SELECT * FROM tab WHERE pk = 'a' AND sk = '1'$$, $$SELECT * FROM nope WHERE pk = 'a'$$);
 -- what concerns the whole
 SELECT batch($$SELECT * FROM other WHERE pk = 'a'$$, $$SELECT n FROM other WHERE pk = 'b'$$, $$SELECT n FROM "arn:aws:dynamodb:local:000000000000:table/other" WHERE pk = 'a'$$);
-SELECT batch($$SELCT$$, $$INSERT INTO other VALUE {'pk': 'b'}$$, $$DELETE FROM other WHERE pk = 'b'$$);
-SELECT batch($$INSERT INTO other VALUE {'pk': 'b'}$$, $$SELECT * FROM other WHERE pk = 'a'$$), batch($$SELCT$$, $$SELECT n FROM other WHERE pk = 'a'$$);
+SELECT batch($$SLECT$$, $$INSERT INTO other VALUE {'pk': 'b'}$$, $$DELETE FROM other WHERE pk = 'b'$$);
+SELECT batch($$INSERT INTO other VALUE {'pk': 'b'}$$, $$SELECT * FROM other WHERE pk = 'a'$$), batch($$SLECT$$, $$SELECT n FROM other WHERE pk = 'a'$$);
 SELECT n, left(request('BatchExecuteStatement', list('Statements', VARIADIC (SELECT array_agg(format($$SELECT * FROM other WHERE pk = '%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[25, 26]) n;
 SELECT request('BatchExecuteStatement', r) FROM unnest(ARRAY['{}', '{"Statements":null}', '{"Statements":[]}', '{"Statements":[{}]}', '{"Statements":[{"Statement":""}]}', '{"Statements":[{"Statement":5}]}', '{"Statements":{"Statement":"x"}}', '{"Statements":[{"Statement":"x","Parameters":[]}]}',
   '{"Statements":[{"Statement":"SELECT * FROM other WHERE pk = ?","Parameters":[{"N":"x"}]},{"Statement":"SELECT * FROM other WHERE pk = ?"},{"Statement":"SELECT n FROM other WHERE pk = ?","Parameters":[{"S":"a"},{"NULL":true}]}]}', '{"Statements":[{"Statement":"SELECT * FROM other WHERE pk = ?","Parameters":[{"S":5}]}]}']) r;

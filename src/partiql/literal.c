@@ -245,7 +245,26 @@ build_value(Literal *literal, const PartiqlNode *node)
 		case PARTIQL_TUPLE:
 			build_collection(literal, node);
 			break;
-		default:
+		case PARTIQL_PATH:
+		case PARTIQL_PARAMETER:
+		case PARTIQL_MISSING:
+		case PARTIQL_FUNCTION:
+		case PARTIQL_STAR:
+		case PARTIQL_NEGATE:
+		case PARTIQL_PLUS:
+		case PARTIQL_MINUS:
+		case PARTIQL_EQ:
+		case PARTIQL_NE:
+		case PARTIQL_LT:
+		case PARTIQL_LE:
+		case PARTIQL_GT:
+		case PARTIQL_GE:
+		case PARTIQL_BETWEEN:
+		case PARTIQL_IN:
+		case PARTIQL_IS:
+		case PARTIQL_AND:
+		case PARTIQL_OR:
+		case PARTIQL_NOT:
 			fail_value(literal, node);
 	}
 }

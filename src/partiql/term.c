@@ -49,57 +49,32 @@ is_value(const PartiqlNode *node)
 	return node->type == PARTIQL_PARAMETER || partiql_is_literal(node);
 }
 
-/* What an operator requires of a key, and what if the key is on the right. */
-static bool
-key_operator(const PartiqlNode *node, ExprKeyOp *op, ExprKeyOp *turned)
+/* What an operator requires of a key, and of one that is on the right. */
+typedef struct KeyOperator
 {
-	switch (node->type)
-	{
-		case PARTIQL_EQ:
-		case PARTIQL_IN:
-			*op = *turned = EXPR_KEY_EQ;
-			return true;
-		case PARTIQL_LT:
-			*op = EXPR_KEY_LT;
-			*turned = EXPR_KEY_GT;
-			return true;
-		case PARTIQL_LE:
-			*op = EXPR_KEY_LE;
-			*turned = EXPR_KEY_GE;
-			return true;
-		case PARTIQL_GT:
-			*op = EXPR_KEY_GT;
-			*turned = EXPR_KEY_LT;
-			return true;
-		case PARTIQL_GE:
-			*op = EXPR_KEY_GE;
-			*turned = EXPR_KEY_LE;
-			return true;
-		case PARTIQL_BETWEEN:
-			*op = EXPR_KEY_BETWEEN;
-			return true;
-		case PARTIQL_FUNCTION:
-			*op = EXPR_KEY_BEGINS_WITH;
-			return item_span_is(node->text, "begins_with");
-		default:
-			return false;
-	}
-}
+	PartiqlType type;
+	ExprKeyOp op;
+	bool turns; /* the key may be on the right */
+	ExprKeyOp turned;
+} KeyOperator;
 
-static bool
-is_turned(const PartiqlNode *node)
+static const KeyOperator *
+key_operator(const PartiqlNode *node)
 {
-	switch (node->type)
+	static const KeyOperator operators[] = {
+		{PARTIQL_EQ, EXPR_KEY_EQ, true, EXPR_KEY_EQ}, {PARTIQL_LT, EXPR_KEY_LT, true, EXPR_KEY_GT},
+		{PARTIQL_LE, EXPR_KEY_LE, true, EXPR_KEY_GE}, {PARTIQL_GT, EXPR_KEY_GT, true, EXPR_KEY_LT},
+		{PARTIQL_GE, EXPR_KEY_GE, true, EXPR_KEY_LE}, {PARTIQL_IN, EXPR_KEY_EQ},
+		{PARTIQL_BETWEEN, EXPR_KEY_BETWEEN},          {PARTIQL_FUNCTION, EXPR_KEY_BEGINS_WITH}};
+
+	if (node->type == PARTIQL_FUNCTION && !item_span_is(node->text, "begins_with"))
+		return NULL;
+	for (int i = 0; i < lengthof(operators); i++)
 	{
-		case PARTIQL_EQ:
-		case PARTIQL_LT:
-		case PARTIQL_LE:
-		case PARTIQL_GT:
-		case PARTIQL_GE:
-			return is_value(linitial(node->args));
-		default:
-			return false;
+		if (operators[i].type == node->type)
+			return &operators[i];
 	}
+	return NULL;
 }
 
 /*
@@ -109,15 +84,14 @@ is_turned(const PartiqlNode *node)
 bool
 partiql_find_term(const PartiqlKeys *keys, const PartiqlNode *node, PartiqlTerm *term)
 {
-	ExprKeyOp turned = EXPR_KEY_EQ;
+	const KeyOperator *operator= key_operator(node);
 	const PartiqlNode *key;
 	ListCell *cell;
 
-	if (!key_operator(node, &term->op, &turned))
+	if (operator== NULL)
 		return false;
-	term->turned = is_turned(node);
-	if (term->turned)
-		term->op = turned;
+	term->turned = operator->turns && is_value(linitial(node->args));
+	term->op = term->turned ? operator->turned : operator->op;
 	key = term->turned ? lsecond(node->args) : linitial(node->args);
 	term->key = partiql_key_number(keys, key);
 	if (term->key < 0)
