@@ -70,6 +70,10 @@ SELECT request('ExecuteTransaction', r) FROM unnest(ARRAY['{}', '{"TransactState
 SELECT n, left(request('ExecuteTransaction', list('TransactStatements', VARIADIC (SELECT array_agg(format($$DELETE FROM other WHERE pk = 'x%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[100, 101]) n;
 SELECT item FROM tab ORDER BY pk, sk;
 SELECT item FROM other ORDER BY pk;
+-- the size of a transaction is that of its statements and parameters
+SELECT n, left(request('ExecuteTransaction', (SELECT json_build_object('TransactStatements', json_agg(json_build_object('Statement', format($$INSERT INTO other VALUE {'pk': 'big%s', 'x': ?}$$, i), 'Parameters', json_build_array(json_build_object('S', repeat('x', 100000)))))) FROM generate_series(1, n) i)::text), 100) FROM unnest(ARRAY[40, 42]) n;
+SELECT count(*) FROM other WHERE pk LIKE 'big%';
+SELECT n, left(request('ExecuteTransaction', list('TransactStatements', VARIADIC (SELECT array_agg(format($$DELETE FROM other WHERE pk = 'big%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[100]) n;
 
 -- tokens: the statement's text and its parameters are what is done again; those of TransactWriteItems are others
 SELECT request('ExecuteTransaction', format($${"ClientRequestToken":"t","TransactStatements":[{"Statement":"UPDATE other SET n = n + ?%s WHERE pk = 'a'","Parameters":[{"N":"%s"}]}]}$$, s, n)) FROM (VALUES ('', 1), ('', 1), ('', 2), (' ', 1)) v (s, n);

@@ -24,16 +24,18 @@ static Size
 action_size(const TransactAction *action)
 {
 	const ItemRequest *request = &action->request;
-	Size size = request->item == NULL ? 0 : item_size(item_root(request->item));
+	Size size;
 
+	/* the item was made of it */
+	if (action->content != NULL)
+		return VARSIZE_ANY_EXHDR(action->content);
+	size = item_size(item_root(request->item));
 	size += text_size(request->condition) + text_size(request->update);
 	size += text_size(request->projection);
 	if (action->names != NULL)
 		size += VARSIZE_ANY_EXHDR(action->names);
 	if (action->vals != NULL)
 		size += item_size(item_root(action->vals));
-	if (action->content != NULL)
-		size += VARSIZE_ANY_EXHDR(action->content);
 	return size;
 }
 
