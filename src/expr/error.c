@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "ground/errors.h"
 #include "expr/tree.h"
 
@@ -13,7 +11,7 @@
 static int
 character_at(const ExprCompiled *compiled, int location)
 {
-	return pg_mbstrlen_with_len(compiled->text.data, location) + 1;
+	return item_characters((ItemSpan){compiled->text.data, (uint32) location}) + 1;
 }
 
 /*

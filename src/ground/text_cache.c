@@ -68,6 +68,7 @@ drop_last(TextCache *cache)
 	dlist_delete(&entry->bucket_node);
 	dlist_delete(&entry->lru_node);
 	cache->size--;
+	cache->memory -= entry->memory;
 	entry->kept = false;
 	if (entry->pins == 0)
 		MemoryContextDelete(entry->context);
@@ -83,14 +84,17 @@ text_cache_keep(TextCache *cache, TextEntry *entry)
 	entry->hash = hash_key(&entry->key);
 	entry->pins = 1;
 	MemoryContextSetParent(entry->context, cache->context);
-	if (entry->key.text.len + entry->key.names.len > cache->max_key)
+	entry->memory = MemoryContextMemAllocated(entry->context, true);
+	if (entry->key.text.len + entry->key.names.len > cache->max_key ||
+		entry->memory > TEXT_CACHE_MAX_ENTRY)
 		return;
-	if (cache->size == cache->max)
+	while (cache->size == cache->max || cache->memory + entry->memory > TEXT_CACHE_MAX_MEMORY)
 		drop_last(cache);
 	dlist_push_head(&cache->buckets[entry->hash % TEXT_CACHE_BUCKETS], &entry->bucket_node);
 	dlist_push_head(&cache->lru, &entry->lru_node);
 	entry->kept = true;
 	cache->size++;
+	cache->memory += entry->memory;
 }
 
 /* Gives back a pin.  The last one frees an entry that is no longer kept. */

@@ -1,6 +1,6 @@
 /*
  * text_cache.h
- *	  A backend's cache of parsed texts: the entries that were used last, up to a limit.
+ *	  A backend's cache of parsed texts: the entries that were used last, up to a number and a size.
  *
  *		entry = text_cache_find(&cache, &key);
  *		if (entry == NULL)
@@ -21,6 +21,8 @@
 #include "item/item.h"
 
 #define TEXT_CACHE_BUCKETS 128
+#define TEXT_CACHE_MAX_MEMORY (16 * 1024 * 1024) /* bytes of all entries that are kept */
+#define TEXT_CACHE_MAX_ENTRY (TEXT_CACHE_MAX_MEMORY / 16) /* of one: larger ones are not kept */
 
 /* The whole key is compared: two texts may have the same hash. */
 typedef struct TextKey
@@ -35,6 +37,7 @@ typedef struct TextEntry
 	MemoryContext context; /* of all of it */
 	TextKey key;
 	uint32 hash;
+	Size memory; /* of all of it */
 	bool kept;
 	int pins;
 	dlist_node bucket_node;
@@ -49,6 +52,7 @@ typedef struct TextCache
 	                 * cached */
 	MemoryContext context;
 	int size;
+	Size memory;
 	dlist_head buckets[TEXT_CACHE_BUCKETS];
 	dlist_head lru; /* most recent first */
 } TextCache;

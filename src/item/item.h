@@ -284,6 +284,7 @@ extern DynItem *item_from_value(ItemSpan value);
 /* type.c */
 extern const char *item_type_code(ItemType type);
 extern ItemType item_type_from_code(ItemSpan code);
+extern int item_characters(ItemSpan text);
 extern void item_quote(StringInfo out, ItemSpan text);
 extern char *item_quoted(ItemSpan text);
 #define ITEM_WORDS_TEXT 1024 /* bytes of a name or value in DynamoDB's words */

@@ -32,6 +32,17 @@ item_type_from_code(ItemSpan code)
 	return 0;
 }
 
+/* The number of characters in a text.  Unlike pg_mbstrlen_with_len(), U+0000 is one, too. */
+int
+item_characters(ItemSpan text)
+{
+	int n = 0;
+
+	for (uint32 i = 0; i < text.len; i++)
+		n += ((unsigned char) text.data[i] & 0xc0) != 0x80;
+	return n;
+}
+
 static void
 quote(StringInfo out, ItemSpan text, uint32 most, bool control)
 {

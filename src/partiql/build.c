@@ -337,9 +337,8 @@ build_columns(PartiqlCompiled *compiled)
 	foreach (cell, compiled->statement->columns)
 	{
 		PartiqlNode *column = lfirst(cell);
-		const char *name = partiql_column_name(column);
 
-		expr_build_column(b.expr, (ItemSpan){name, (uint32) strlen(name)}, build_path(&b, column));
+		expr_build_column(b.expr, partiql_column_name(column), build_path(&b, column));
 	}
 	return expr_built(b.expr);
 }

@@ -140,7 +140,7 @@ check_source(PartiqlStatement *statement)
  */
 
 /* Returns the name of a column: the last name of its path, and the indexes behind it. */
-char *
+ItemSpan
 partiql_column_name(const PartiqlNode *path)
 {
 	StringInfoData out;
@@ -155,32 +155,31 @@ partiql_column_name(const PartiqlNode *path)
 			resetStringInfo(&out);
 		append_step(&out, step);
 	}
-	return out.data;
+	return (ItemSpan){out.data, (uint32) out.len};
 }
 
 /* Few columns fit into a statement. */
 static void
 check_distinct(const PartiqlStatement *statement)
 {
-	List *names = NIL;
+	ItemSpan *names = palloc(list_length(statement->columns) * sizeof(ItemSpan));
 	ListCell *cell;
 
 	foreach (cell, statement->columns)
 	{
 		const PartiqlNode *path = lfirst(cell);
-		char *name = partiql_column_name(path);
-		ListCell *other;
+		int n = foreach_current_index(cell);
 
-		foreach (other, names)
+		names[n] = partiql_column_name(path);
+		for (int i = 0; i < n; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (strcmp(lfirst(other), name) == 0)
+			if (item_compare_bytes(names[i], names[n]) == 0)
 				partiql_fail(statement, path->place,
 							 psprintf("Duplicate identifiers in select clause: %s",
-									  item_quoted_words((ItemSpan){name, (uint32) strlen(name)})),
+									  item_quoted_words(names[n])),
 							 "two columns have the same name");
 		}
-		names = lappend(names, name);
 	}
 }
 

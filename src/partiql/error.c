@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "ground/errors.h"
 #include "partiql/tree.h"
 #include "partiql/gram.h"
@@ -42,6 +40,12 @@ partiql_where(ItemSpan text, PartiqlPlace place)
 	return psprintf("%d:%d:%d", line, column, length);
 }
 
+static int
+character_at(ItemSpan text, PartiqlPlace place)
+{
+	return item_characters((ItemSpan){text.data, (uint32) place.at}) + 1;
+}
+
 /*
  * Raises ERRCODE_DYN_VALIDATION, with DynamoDB's words if they are known, and a message of our own.
  * A place below zero: the error is not at any one place.
@@ -56,12 +60,11 @@ partiql_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
-			 errwords_if(words),
-			 place.at < 0 ? 0
-						  : errdetail("At character %d.",
-									  pg_mbstrlen_with_len(statement->text.data, place.at) + 1)));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
+		 errwords_if(words),
+		 place.at < 0 ? 0 : errdetail("At character %d.", character_at(statement->text, place))));
 	pg_unreachable();
 }
 

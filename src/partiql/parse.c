@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
 #include "ground/errors.h"
 #include "partiql/tree.h"
 #include "partiql/gram.h"
@@ -78,8 +76,7 @@ dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse)
 static bool
 is_too_long(ItemSpan text)
 {
-	return text.len > PARTIQL_MAX_TEXT &&
-		   pg_mbstrlen_with_len(text.data, (int) text.len) > PARTIQL_MAX_TEXT;
+	return text.len > PARTIQL_MAX_TEXT && item_characters(text) > PARTIQL_MAX_TEXT;
 }
 
 static void

@@ -170,7 +170,7 @@ extern PartiqlOrder *partiql_order(PartiqlNode *path, bool descending);
 extern PartiqlChange *partiql_change(PartiqlNode *path, PartiqlNode *value);
 
 /* check.c */
-extern char *partiql_column_name(const PartiqlNode *path);
+extern ItemSpan partiql_column_name(const PartiqlNode *path);
 extern char *partiql_path_text(const PartiqlNode *path);
 extern void partiql_check(PartiqlStatement *statement);
 

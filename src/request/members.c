@@ -183,17 +183,6 @@ request_check_length(JsonReader *reader, int64 length, int64 min, int64 max, con
 		tell_bounds(reader, &member, "length", length, value);
 }
 
-/* U+0000 is one, too. */
-static int64
-count_characters(ItemSpan text)
-{
-	int64 n = 0;
-
-	for (uint32 i = 0; i < text.len; i++)
-		n += ((unsigned char) text.data[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static bool
 has_name_characters(ItemSpan name)
 {
@@ -225,7 +214,7 @@ check_name(JsonReader *reader, ItemSpan given, MemberName of)
 	if (!has_name_characters(name))
 		request_invalid(reader, item_quoted_words(given),
 						"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
-	request_check_length(reader, count_characters(name),
+	request_check_length(reader, item_characters(name),
 						 of == NAME_NEW_TABLE && name.len == 0 ? 1 : 3, DYN_MAX_TABLE_NAME,
 						 item_quoted_words(given));
 }
@@ -242,7 +231,7 @@ request_is_table(ItemSpan given)
 static void
 check_string(JsonReader *reader, const RequestMember *member, ItemSpan string)
 {
-	int64 length = member->min > 0 || member->max > 0 ? count_characters(string) : 0;
+	int64 length = member->min > 0 || member->max > 0 ? item_characters(string) : 0;
 
 	if (!is_within(member, length))
 		tell_bounds(reader, member, "length", length, item_quoted_words(string));
