@@ -53,6 +53,28 @@ $node->safe_psql('postgres', q{
 	EXCEPTION WHEN SQLSTATE 'YD003' THEN
 		RETURN false;
 	END $$;
+	-- the same moves in PartiQL
+	CREATE FUNCTION statement(text, VARIADIC parameters text[] DEFAULT '{}') RETURNS json LANGUAGE sql IMMUTABLE AS $$
+		SELECT json_strip_nulls(json_build_object('Statement', $1, 'Parameters', (SELECT json_agg(json_build_object(CASE WHEN p ~ '^-?[0-9]+$' THEN 'N' ELSE 'S' END, p)) FROM unnest(parameters) p))) $$;
+	CREATE FUNCTION state(a int, b int, amount int) RETURNS json LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN dyn_request('ExecuteTransaction', json_build_object('TransactStatements', json_build_array(
+			statement('UPDATE bank SET balance = balance - ? WHERE pk = ? AND sk = ? AND balance >= ?', amount::text, 'account', 'a' || a, amount::text),
+			statement('EXISTS(SELECT * FROM bank WHERE pk = ? AND sk = ? AND pk IS MISSING)', 'frozen', 'a' || b),
+			statement('INSERT INTO log VALUE {''pk'': ?, ''from'': ?, ''to'': ?, ''amount'': ?}', gen_random_uuid()::text, 'a' || a, 'a' || b, amount::text),
+			statement('UPDATE bank SET balance = balance + ? WHERE sk = ? AND pk = ?', amount::text, 'a' || b, 'account'),
+			statement('EXISTS(SELECT * FROM bank WHERE pk = ? AND sk = ? AND pk IS MISSING)', 'frozen', 'a' || a))));
+	EXCEPTION WHEN SQLSTATE 'YD003' THEN
+		RETURN NULL;
+	END $$;
+	-- of several that make an item at the same time one does
+	CREATE TABLE made (sk text);
+	CREATE FUNCTION make(sks text[]) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE answer json := dyn_request('BatchExecuteStatement', json_build_object('Statements', (SELECT json_agg(statement('INSERT INTO bank VALUE {''pk'': ?, ''sk'': ?}', 'made', sk)) FROM unnest(sks) sk)));
+	BEGIN
+		INSERT INTO made SELECT sk FROM json_array_elements(answer -> 'Responses') WITH ORDINALITY r (r, i) JOIN unnest(sks) WITH ORDINALITY s (sk, i) USING (i) WHERE r ->> 'Error' IS NULL;
+		IF answer::text ~ 'Error' AND answer::text !~ 'DuplicateItem' THEN RAISE '%', answer; END IF;
+	END $$;
 	CREATE FUNCTION total() RETURNS numeric LANGUAGE sql AS $$
 		SELECT sum((item ->> 'balance')::numeric) FROM dyn_transact_get((SELECT json_agg(jsonb_build_object('Get', jsonb_build_object('TableName', 'bank', 'Key', account(i))) ORDER BY random()) FROM generate_series(1, 20) i)) item $$;
 	CREATE FUNCTION require_total() RETURNS void LANGUAGE plpgsql AS $$
@@ -77,6 +99,17 @@ my $rotate = q{
 \set c 1 + (:a + 12) % 20
 SELECT dyn_transact(json_build_array(add_to(:c, -3), add_to(:a, 1), add_to(:b, 2), note(:c, :a, 1), note(:c, :b, 2)));
 };
+my $statements = q{
+\set direct random(0, 1)
+SET dynamo_table.direct_store = :direct;
+\set a random(1, 20)
+\set b 1 + (:a + random(0, 18)) % 20
+\set n random(1, 100)
+SELECT state(:a, :b, :n);
+\set i random(1, 2000)
+\set j random(1, 2000)
+SELECT make(CASE WHEN :i = :j THEN ARRAY['b' || :i] ELSE ARRAY['b' || :i, 'b' || :j] END);
+};
 my $freeze = q{
 \set a random(1, 20)
 SELECT dyn_put('bank', jsonb_build_object('pk', 'frozen', 'sk', 'a' || :a));
@@ -94,6 +127,7 @@ SELECT dyn_transact(json_build_array(jsonb_build_object('Delete', jsonb_build_ob
 my @load = (
 	[ 'movers', start_load($node, 8, $seconds, $move) ],
 	[ 'rotators', start_load($node, 8, $seconds, $rotate) ],
+	[ 'statements', start_load($node, 6, $seconds, $statements) ],
 	[ 'readers', start_load($node, 2, $seconds, 'SELECT require_total();') ],
 	[ 'freezers', start_load($node, 1, $seconds, $freeze) ],
 	[ 'batches', start_load($node, 4, $seconds, $batch) ]);
@@ -130,6 +164,10 @@ sub triggers_agree
 books_agree('after the stress');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM bank WHERE pk = 'account'}), '20', 'no account more or less');
 
+is($node->safe_psql('postgres', q{
+	SELECT count(*) FROM (SELECT sk, count(*) FROM made GROUP BY sk) m FULL JOIN (SELECT sk FROM bank WHERE pk = 'made') b USING (sk) WHERE count IS DISTINCT FROM 1}), '0', 'each item was inserted by one statement');
+cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM made'), '>', 10, 'and there were some');
+
 # Several calls in one SQL transaction may meet in a deadlock; it has a name that tells what to do.
 my $several = $node->basedir . '/several.sql';
 append_to_file($several, q{
@@ -158,7 +196,7 @@ my $counter = q{SELECT dyn_transact('[{"Update":{"TableName":"log","Key":{"pk":{
 # the balances as a new beginning: the calls above left no notes
 $node->safe_psql('postgres', q{DELETE FROM log; UPDATE bank SET item = dyn_apply(item, 'SET balance = :n', vals => '{":n":{"N":"1000"}}') WHERE pk = 'account'});
 is($node->safe_psql('postgres', $counter), 't', 'a transaction with a token is done');
-my @cut = (start_load($node, 8, 600, $move), start_load($node, 8, 600, $rotate));
+my @cut = (start_load($node, 8, 600, $move), start_load($node, 8, 600, $rotate), start_load($node, 4, 600, $statements));
 $node->poll_query_until('postgres', 'SELECT count(*) > 200 FROM log') or BAIL_OUT('no load');
 crash($node);
 ok(!defined finish_load($_), 'the load was cut off') for @cut;
