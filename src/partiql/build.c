@@ -147,7 +147,7 @@ build_compared(Build *b, PartiqlNode *node, ExprNodeType type)
 	if (b->kind == EXPR_UPDATE)
 		fail(b, node, "a condition stands where a value is needed");
 	if (list_length(node->args) == 1)
-		fail(b, node, "IN takes a list of values");
+		fail(b, node, "what follows IN is no list of values");
 	foreach (cell, node->args)
 		args = lappend(args, build_operand(b, lfirst(cell)));
 	return expr_build_operator(b->expr, type, node->place.at, args);
@@ -235,7 +235,7 @@ build_is(Build *b, PartiqlNode *node)
 		fail(b, node, "a condition stands where a value is needed");
 	operand = build_any(b, linitial(node->args));
 	if (!expr_is_path(operand))
-		fail(b, node, "IS takes a document path");
+		fail(b, node, "what is before IS is no document path");
 	if (partiql_word_is(node->text, "missing"))
 		return expr_build_function(b->expr, missing, node->place.at, list_make1(operand));
 	if (code == NULL)
@@ -263,7 +263,7 @@ build_any(Build *b, PartiqlNode *node)
 		case PARTIQL_TUPLE:
 			return build_value(b, node);
 		case PARTIQL_MISSING:
-			fail(b, node, "MISSING is no value");
+			fail(b, node, "a value cannot be MISSING");
 		case PARTIQL_STAR:
 			fail(b, node, "* is no argument of a function");
 		case PARTIQL_NEGATE:

@@ -266,7 +266,8 @@ def prepare(samples):
     stream = table["LatestStreamArn"]
     shard = call("DescribeStream", {"StreamArn": stream})["StreamDescription"]["Shards"][0]
     iterator = call("GetShardIterator", {"StreamArn": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"})
-    known = {"$table": table["TableArn"], "$stream": stream, "$shard": shard["ShardId"],
+    page = call("ExecuteStatement", {"Statement": "SELECT n FROM model WHERE pk = ?", "Parameters": [{"S": "1"}], "Limit": 1})
+    known = {"$token": page["NextToken"], "$table": table["TableArn"], "$stream": stream, "$shard": shard["ShardId"],
              "$sequence": shard["SequenceNumberRange"]["StartingSequenceNumber"], "$iterator": iterator["ShardIterator"]}
     result = {}
     for operation, requests in samples["requests"].items():
