@@ -95,6 +95,16 @@ CREATE FUNCTION dynamo_internal.items_from_text(text) RETURNS dyn_item[]
 	AS 'MODULE_PATHNAME', 'dyn_items_from_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.items_from_text(text) IS 'items of a JSON array of DynamoDB JSON, or of the text form of an array of items';
 
+CREATE FUNCTION dynamo_internal.values_from_json(json) RETURNS dyn_value[]
+	AS 'MODULE_PATHNAME', 'dyn_values_from_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (json AS dyn_value[]) WITH FUNCTION dynamo_internal.values_from_json(json) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.values_from_json(json) IS 'values of an array of plain JSON';
+
+CREATE FUNCTION dynamo_internal.values_from_jsonb(jsonb) RETURNS dyn_value[]
+	AS 'MODULE_PATHNAME', 'dyn_values_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE CAST (jsonb AS dyn_value[]) WITH FUNCTION dynamo_internal.values_from_jsonb(jsonb) AS IMPLICIT;
+COMMENT ON FUNCTION dynamo_internal.values_from_jsonb(jsonb) IS 'values of an array of plain JSON';
+
 CREATE FUNCTION dynamo_internal.item_to_json(dyn_item) RETURNS json
 	AS 'MODULE_PATHNAME', 'dyn_value_to_json' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE CAST (dyn_item AS json) WITH FUNCTION dynamo_internal.item_to_json(dyn_item);
@@ -486,6 +496,58 @@ END;
 COMMENT ON FUNCTION dyn_transact_get(text) IS 'items of up to 100 keys in order, NULL for one that is not there';
 COMMENT ON FUNCTION dyn_transact_get(json) IS 'items of up to 100 keys in order, NULL for one that is not there';
 COMMENT ON FUNCTION dyn_transact_get(jsonb) IS 'items of up to 100 keys in order, NULL for one that is not there';
+
+-- PartiQL.  The parameters are an array of DynamoDB JSON, as text, or values; json and jsonb are cast to these.
+
+CREATE FUNCTION dyn_execute(statement text, parameters text DEFAULT NULL,
+		return_values_on_condition_check_failure text DEFAULT 'NONE', max_items bigint DEFAULT NULL,
+		consistent_read boolean DEFAULT false)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_execute_text' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_execute(text, text, text, bigint, boolean) IS
+	'run a PartiQL statement, with parameters that are DynamoDB JSON in a JSON array';
+
+CREATE FUNCTION dyn_execute(statement text, parameters dyn_value[],
+		return_values_on_condition_check_failure text DEFAULT 'NONE', max_items bigint DEFAULT NULL,
+		consistent_read boolean DEFAULT false)
+	RETURNS SETOF dyn_item
+	AS 'MODULE_PATHNAME', 'dyn_execute_values' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+COMMENT ON FUNCTION dyn_execute(text, dyn_value[], text, bigint, boolean) IS
+	'run a PartiQL statement, with parameters that are values, or plain JSON';
+
+CREATE FUNCTION dyn_execute_page(statement text, parameters text DEFAULT NULL,
+		return_values_on_condition_check_failure text DEFAULT 'NONE', page_size bigint DEFAULT NULL,
+		consistent_read boolean DEFAULT false, next_token text DEFAULT NULL,
+		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT next_token text)
+	AS 'MODULE_PATHNAME', 'dyn_execute_page_text' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_execute_page(text, text, text, bigint, boolean, text) IS
+	'run a PartiQL statement for one page of its items, with parameters that are DynamoDB JSON in a JSON array';
+
+CREATE FUNCTION dyn_execute_page(statement text, parameters dyn_value[],
+		return_values_on_condition_check_failure text DEFAULT 'NONE', page_size bigint DEFAULT NULL,
+		consistent_read boolean DEFAULT false, next_token text DEFAULT NULL,
+		OUT items dyn_item[], OUT item_count bigint, OUT scanned_count bigint, OUT next_token text)
+	AS 'MODULE_PATHNAME', 'dyn_execute_page_values' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_execute_page(text, dyn_value[], text, bigint, boolean, text) IS
+	'run a PartiQL statement for one page of its items, with parameters that are values, or plain JSON';
+
+CREATE FUNCTION dyn_explain_statement(statement text, parameters text DEFAULT NULL,
+		max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL, next_token text DEFAULT NULL)
+	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
+		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
+		store_reason text)
+	AS 'MODULE_PATHNAME', 'dyn_explain_statement_text' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
+COMMENT ON FUNCTION dyn_explain_statement(text, text, bigint, bigint, text) IS
+	'what a PartiQL statement reads, or the write that it would do, with parameters that are DynamoDB JSON in a JSON array';
+
+CREATE FUNCTION dyn_explain_statement(statement text, parameters dyn_value[],
+		max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL, next_token text DEFAULT NULL)
+	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
+		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
+		store_reason text)
+	AS 'MODULE_PATHNAME', 'dyn_explain_statement_values' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
+COMMENT ON FUNCTION dyn_explain_statement(text, dyn_value[], bigint, bigint, text) IS
+	'what a PartiQL statement reads, or the write that it would do, with parameters that are values, or plain JSON';
 
 CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns bigint DEFAULT 8,
 		max_width bigint DEFAULT 32, format text DEFAULT 'text')
@@ -1156,6 +1218,7 @@ GRANT EXECUTE ON FUNCTION
 	-- casts, operators and what sorts and hashes by them
 	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
 	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,
+	dynamo_internal.values_from_json, dynamo_internal.values_from_jsonb,
 	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.item_eq, dynamo_internal.item_ne,
 	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,
 	dynamo_internal.value_hash, dynamo_internal.value_hash_extended

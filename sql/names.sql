@@ -16,11 +16,11 @@ SELECT routine FROM ours o WHERE o.pronamespace = (SELECT typnamespace FROM pg_t
 
 -- Names.  Bare verbs are DynamoDB's operations, and those whose object is no object of a schema.  With an object: verb_object.
 CREATE TEMP TABLE bare (verb text PRIMARY KEY);
-INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,explain,matches,project,apply,render,
+INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,scan_page,batch_get,batch_write,transact,transact_get,request,execute,execute_page,explain,matches,project,apply,render,
 	migrate,import,export,backfill,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
 INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,preview,propose,verify,follow,unfollow,refresh,
-	run,import,export}'::text[]);
+	run,import,export,explain}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);
 INSERT INTO refused SELECT unnest('{set,add,remove,show,list,make,new,declare,define,start,stop,begin,end,resume,finish,status,progress,state,init,configure,change,modify,destroy,kill,clear,purge,do,call,exec}'::text[]);
@@ -52,15 +52,15 @@ INSERT INTO words (place, name, types) VALUES
 	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
 	(1, 'element', '{integer}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
 	(1, 'key_condition', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'), (1, 'model', '{text,json,jsonb}'),
-	(1, 'operation', '{text}'), (1, 'parameters', '{dyn_item}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'request', '{text,json,jsonb}'),
-	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'start_position', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
+	(1, 'operation', '{text}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'request', '{text,json,jsonb}'),
+	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
 	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'), (1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
 	(2, 'filter', '{text}'), (3, 'condition', '{text}'), (4, 'names', '{jsonb}'), (5, 'vals', '{dyn_item}'), (6, 'projection', '{text}'),
 	(7, 'return_values', '{text}'), (7, 'return_values_on_condition_check_failure', '{text}'),
 	(8, 'batch_size', '{bigint}'), (8, 'max_columns', '{bigint}'), (8, 'max_items', '{bigint}'), (8, 'max_problems', '{bigint}'), (8, 'max_rate', '{bigint}'), (8, 'max_records', '{bigint}'),
 	(8, 'max_wait', '{interval}'), (8, 'max_width', '{bigint}'), (8, 'page_size', '{bigint}'), (8, 'samples', '{bigint}'), (8, 'segment', '{bigint}'), (8, 'time_budget', '{interval}'), (8, 'total_segments', '{bigint}'),
 	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'data', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
-	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
+	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
 	(9, 'on_conflict', '{text}'), (9, 'on_error', '{text}'), (9, 'prefix', '{text}'), (9, 'restart', '{boolean}'), (9, 'select_mode', '{text}'), (9, 'shards', '{bigint}'), (9, 'sqlstate', '{text}'),
 	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
 CREATE TEMP VIEW arguments AS SELECT p.oid, p.routine, a.n, a.name, format_type(a.type, NULL) AS type, a.n > p.pronargs - p.pronargdefaults AS optional, coalesce(p.proargmodes[a.n], 'i') = 'b' AS result
@@ -98,16 +98,16 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|enforce|follow|unfollow|run|import|read|preview|verify|batch_write|transact$|request|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
-	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value') THEN 's' ELSE 'i' END;
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|enforce|follow|unfollow|run|import|read|preview|verify|batch_write|transact$|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's' ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
-SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames));
+SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' = ANY (proargnames));
 DO $$
 DECLARE
 	called record;
 BEGIN
 	FOR called IN SELECT routine, proname, (SELECT string_agg('NULL::' || format_type(t, NULL), ', ' ORDER BY n) FROM unnest(proargtypes::oid[]) WITH ORDINALITY a (t, n)) AS nulls
-			FROM public_functions WHERE prokind = 'f' AND proargnames[1] IN ('table_name', 'migration') LOOP
+			FROM public_functions WHERE prokind = 'f' AND proargnames[1] IN ('table_name', 'migration', 'statement') LOOP
 		BEGIN
 			EXECUTE format('SELECT %I(%s)', called.proname, called.nulls);
 			RAISE NOTICE '% does nothing', called.routine;

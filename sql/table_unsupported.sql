@@ -6,7 +6,8 @@ DECLARE
   statements text[] := ARRAY[
     'dyn_get(%1$L, %2$L)', 'dyn_put(%1$L, %2$L)', 'dyn_update(%1$L, %2$L, ''SET v = pk'')', 'dyn_delete(%1$L, %2$L)',
     'dyn_query(%1$L, ''pk = :a'', vals => ''{":a":{"S":"a"}}'')', 'dyn_query_page(%1$L, ''pk = :a'', vals => ''{":a":{"S":"a"}}'')',
-    'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_table_chart(%1$L)', 'dyn_collection_pages(%1$L)', 'dyn_export(%1$L)',
+    'dyn_scan(%1$L)', 'dyn_scan_page(%1$L)', 'dyn_explain(%1$L)', 'dyn_execute(format(''SELECT * FROM %%I'', %1$L))', 'dyn_execute_page(format(''SELECT * FROM %%I WHERE pk = ?'', %1$L), ''[{"S":"a"}]'')',
+    'dyn_execute(format(''INSERT INTO %%I VALUE {''''pk'''': ''''a'''', ''''sk'''': 1}'', %1$L))', 'dyn_explain_statement(format(''DELETE FROM %%I WHERE pk = ''''a'''' AND sk = 1'', %1$L))', 'dyn_table_chart(%1$L)', 'dyn_collection_pages(%1$L)', 'dyn_export(%1$L)',
     'dyn_batch_get(%1$L, ARRAY[%2$L]::dyn_item[])', 'dyn_batch_write(%1$L, ARRAY[%2$L]::dyn_item[])',
     'dyn_transact(''[{"Put":{"TableName":"%1$s","Item":%2$s}}]'')', 'dyn_transact_get(''[{"Get":{"TableName":"%1$s","Key":%2$s}}]'')',
     'dyn_import_lines(%1$L, %2$L)', 'dyn_describe_table(%1$L)', 'dyn_alter_table(%1$L, ''{"placement": false}'')', 'dyn_drop_table(%1$L)', 'dyn_index_violations(%1$L)',

@@ -172,17 +172,6 @@ typedef struct ScanRequest
 	int64 total_segments;
 } ScanRequest;
 
-/* Stretches that are read one after the other. */
-typedef struct RangesRequest
-{
-	ReadRequest read; /* the start key is one of the first stretch that is read */
-	int nranges;
-	StoreRange *ranges; /* whose index is set by the action */
-	int first; /* the stretches before it were read */
-} RangesRequest;
-
-#define DYN_MAX_SEGMENTS 1000000
-
 typedef struct ReadResult
 {
 	const DynTable *table;
@@ -192,6 +181,22 @@ typedef struct ReadResult
 	int64 bytes; /* of these, as the index projects them; only where pages or explanations are */
 	DynItem *last_key; /* where a page ended, NULL if that was the end of all */
 } ReadResult;
+
+/* The explanation of the request is that of a stretch, the result that of all up to its end. */
+typedef void (*ExplainCallback)(const ReadResult *result, void *arg);
+
+/* Stretches that are read one after the other. */
+typedef struct RangesRequest
+{
+	ReadRequest read; /* the start key is one of the first stretch that is read */
+	int nranges;
+	StoreRange *ranges; /* whose index is set by the action */
+	int first; /* the stretches before it were read */
+	ExplainCallback explained; /* behind each stretch, also those that are not reached; or NULL */
+	void *explained_arg;
+} RangesRequest;
+
+#define DYN_MAX_SEGMENTS 1000000
 
 /* table.c */
 extern Relation action_open(const OpenTable *open, text *name, LOCKMODE lockmode, DynTable **table);

@@ -18,6 +18,30 @@ is_over(const Read *read)
 		   (request->max_items > 0 && read->result->count == request->max_items);
 }
 
+/* A stretch of the request, as far as it does not depend on those before it. */
+static StoreRange
+stretch(const Read *read, const RangesRequest *request, int i)
+{
+	StoreRange range = request->ranges[i];
+
+	range.index = read->index;
+	range.want = read->keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
+	range.likely = read_likely(read);
+	return range;
+}
+
+static void
+explain_unread(const Read *read, const RangesRequest *request, int from)
+{
+	for (int i = from; i < request->nranges; i++)
+	{
+		StoreRange range = stretch(read, request, i);
+
+		store_explain_unread(read->table, &range, request->read.explanation);
+		request->explained(read->result, request->explained_arg);
+	}
+}
+
 /*
  * Reads stretches: calls callback for each item that it returns and fills in *result, whose last key
  * is allocated in the current memory context.  Returns the number of the stretch in which it ended.
@@ -33,19 +57,20 @@ action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, 
 	read_open(&read, &request->read, callback, arg, result);
 	for (; i < request->nranges; i++)
 	{
-		StoreRange range = request->ranges[i];
+		StoreRange range = stretch(&read, request, i);
 
 		CHECK_FOR_INTERRUPTS();
-		range.index = read.index;
-		range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
-		range.likely = read_likely(&read);
 		if (i == request->first)
 			read_start(&read, &range);
 		read_range(&read, &range);
 		read_tell_meter(&read);
+		if (request->explained != NULL)
+			request->explained(result, request->explained_arg);
 		if (is_over(&read))
 			break;
 	}
+	if (request->explained != NULL)
+		explain_unread(&read, request, i + 1);
 	read_close(&read);
 	return i;
 }

@@ -4,7 +4,9 @@
  *
  *		item.c				dyn_get(), dyn_put(), dyn_update(), dyn_delete()
  *		read.c				dyn_query(), dyn_scan(), and their pages
+ *		page.c				the items of a page
  *		several.c			batches and transactions
+ *		statement.c			dyn_execute(), dyn_execute_page(), dyn_explain_statement(): PartiQL
  *		alter_table.c		dyn_alter_table(): settings of a table
  *		table_chart.c		dyn_table_chart(): item collections, as people draw them
  *		collection_pages.c	dyn_collection_pages(): on how many pages collections are
@@ -13,6 +15,7 @@
 #define DYNAMO_TABLE_FUNCTIONS_FUNCTIONS_H
 
 #include "funcapi.h"
+#include "utils/array.h"
 
 /* Add a row of one column to the result of a set-returning function. */
 static inline void
@@ -20,5 +23,19 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 {
 	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
 }
+
+/* page.c */
+typedef struct ResultPage
+{
+	TupleDesc desc;
+	Oid item_type;
+	MemoryContext context;
+	ArrayBuildState *items;
+	bool empty;
+} ResultPage;
+
+extern void page_begin(FunctionCallInfo fcinfo, ResultPage *page);
+extern void page_add(Datum item, void *page);
+extern Datum page_items(const ResultPage *page);
 
 #endif

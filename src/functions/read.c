@@ -8,9 +8,7 @@
  */
 #include "postgres.h"
 
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 #include "actions/actions.h"
 #include "functions/functions.h"
@@ -152,35 +150,8 @@ dyn_scan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Pages: items, item_count, scanned_count, last_evaluated_key
+ * Pages
  */
-
-typedef struct ResultPage
-{
-	TupleDesc desc;
-	Oid item_type;
-	MemoryContext context;
-	ArrayBuildState *items;
-} ResultPage;
-
-static void
-init_page(FunctionCallInfo fcinfo, ResultPage *page)
-{
-	if (get_call_result_type(fcinfo, NULL, &page->desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	page->desc = BlessTupleDesc(page->desc);
-	page->item_type = TupleDescAttr(page->desc, 3)->atttypid;
-	page->context = CurrentMemoryContext;
-	page->items = initArrayResult(page->item_type, page->context, false);
-}
-
-static void
-append_item(Datum item, void *arg)
-{
-	ResultPage *page = arg;
-
-	(void) accumArrayResult(page->items, item, false, page->item_type, page->context);
-}
 
 static Datum
 make_page(const ReadRequest *request, const ReadResult *result, ResultPage *page)
@@ -190,8 +161,7 @@ make_page(const ReadRequest *request, const ReadResult *result, ResultPage *page
 
 	nulls[0] = request->select == SELECT_COUNT;
 	if (!nulls[0])
-		values[0] = result->count == 0 ? PointerGetDatum(construct_empty_array(page->item_type))
-									   : makeArrayResult(page->items, page->context);
+		values[0] = page_items(page);
 	values[1] = Int64GetDatum(result->count);
 	values[2] = Int64GetDatum(result->scanned);
 	nulls[3] = result->last_key == NULL;
@@ -208,8 +178,8 @@ dyn_query_page(PG_FUNCTION_ARGS)
 	ResultPage page;
 
 	get_query(fcinfo, true, &request);
-	init_page(fcinfo, &page);
-	action_query(&request, append_item, &page, &result);
+	page_begin(fcinfo, &page);
+	action_query(&request, page_add, &page, &result);
 	return make_page(&request.read, &result, &page);
 }
 
@@ -222,8 +192,8 @@ dyn_scan_page(PG_FUNCTION_ARGS)
 	ResultPage page;
 
 	get_scan(fcinfo, true, &request);
-	init_page(fcinfo, &page);
-	action_scan(&request, append_item, &page, &result);
+	page_begin(fcinfo, &page);
+	action_scan(&request, page_add, &page, &result);
 	return make_page(&request.read, &result, &page);
 }
 

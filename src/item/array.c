@@ -1,6 +1,6 @@
 /*
  * array.c
- *	  Arrays of items, made of JSON arrays.
+ *	  Arrays of items and of values, made of JSON arrays.
  */
 #include "postgres.h"
 
@@ -11,15 +11,19 @@
 
 #include "item/reader.h"
 
+/* for messages */
+#define ITEMS "array of items"
+#define VALUES "array of values"
+
 /* The array type is what the function returns: the extension may be in any schema. */
 static Datum
-read_array(FunctionCallInfo fcinfo, const text *json, ItemSyntax syntax)
+read_array(FunctionCallInfo fcinfo, const text *json, const char *what, ItemSyntax syntax)
 {
 	Oid type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
 	ArrayBuildState *items = initArrayResult(type, CurrentMemoryContext, false);
 	JsonReader reader;
 
-	json_reader_init_argument(&reader, json, "array of items");
+	json_reader_init_argument(&reader, json, what);
 	for (json_read_array(&reader); json_read_element(&reader);)
 	{
 		DynItem *item = json_read_item(&reader, syntax);
@@ -27,6 +31,8 @@ read_array(FunctionCallInfo fcinfo, const text *json, ItemSyntax syntax)
 		CHECK_FOR_INTERRUPTS();
 		if (syntax == ITEM_SYNTAX_PLAIN_ITEM)
 			item = item_refuse_typed(item);
+		else if (syntax == ITEM_SYNTAX_PLAIN_VALUE)
+			item = item_refuse_typed_value(item);
 		(void) accumArrayResult(items, PointerGetDatum(item), false, type, CurrentMemoryContext);
 		pfree(item);
 	}
@@ -39,7 +45,13 @@ PG_FUNCTION_INFO_V1(dyn_items_from_json);
 Datum
 dyn_items_from_json(PG_FUNCTION_ARGS)
 {
-	return read_array(fcinfo, PG_GETARG_TEXT_PP(0), ITEM_SYNTAX_PLAIN_ITEM);
+	return read_array(fcinfo, PG_GETARG_TEXT_PP(0), ITEMS, ITEM_SYNTAX_PLAIN_ITEM);
+}
+
+static text *
+jsonb_text(Jsonb *jsonb)
+{
+	return cstring_to_text(JsonbToCString(NULL, &jsonb->root, VARSIZE(jsonb)));
 }
 
 /* A jsonb array of plain JSON objects */
@@ -47,10 +59,23 @@ PG_FUNCTION_INFO_V1(dyn_items_from_jsonb);
 Datum
 dyn_items_from_jsonb(PG_FUNCTION_ARGS)
 {
-	Jsonb *jsonb = PG_GETARG_JSONB_P(0);
-	char *json = JsonbToCString(NULL, &jsonb->root, VARSIZE(jsonb));
+	return read_array(fcinfo, jsonb_text(PG_GETARG_JSONB_P(0)), ITEMS, ITEM_SYNTAX_PLAIN_ITEM);
+}
 
-	return read_array(fcinfo, cstring_to_text(json), ITEM_SYNTAX_PLAIN_ITEM);
+/* A json array of plain JSON */
+PG_FUNCTION_INFO_V1(dyn_values_from_json);
+Datum
+dyn_values_from_json(PG_FUNCTION_ARGS)
+{
+	return read_array(fcinfo, PG_GETARG_TEXT_PP(0), VALUES, ITEM_SYNTAX_PLAIN_VALUE);
+}
+
+/* A jsonb array of plain JSON */
+PG_FUNCTION_INFO_V1(dyn_values_from_jsonb);
+Datum
+dyn_values_from_jsonb(PG_FUNCTION_ARGS)
+{
+	return read_array(fcinfo, jsonb_text(PG_GETARG_JSONB_P(0)), VALUES, ITEM_SYNTAX_PLAIN_VALUE);
 }
 
 /*
@@ -67,7 +92,7 @@ dyn_items_from_text(PG_FUNCTION_ARGS)
 	Oid element;
 
 	if (array[strspn(array, " \t\n\r")] == '[')
-		return read_array(fcinfo, items, ITEM_SYNTAX_ITEM);
+		return read_array(fcinfo, items, ITEMS, ITEM_SYNTAX_ITEM);
 	getTypeInputInfo(get_func_rettype(fcinfo->flinfo->fn_oid), &input, &element);
 	return OidInputFunctionCall(input, array, element, -1);
 }

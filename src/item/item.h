@@ -336,7 +336,8 @@ typedef enum ItemSyntax
 	ITEM_SYNTAX_ITEM, /* DynamoDB JSON of an item */
 	ITEM_SYNTAX_VALUES, /* the same of an expression's values, which may be larger */
 	ITEM_SYNTAX_VALUE, /* DynamoDB JSON of one value */
-	ITEM_SYNTAX_PLAIN_ITEM /* any JSON object */
+	ITEM_SYNTAX_PLAIN_ITEM, /* any JSON object */
+	ITEM_SYNTAX_PLAIN_VALUE /* any JSON */
 } ItemSyntax;
 
 /*
@@ -358,6 +359,7 @@ extern DynItem *item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax
 								   ItemComplaint *complaint);
 extern void item_complain(const ItemComplaint *complaint);
 extern DynItem *item_refuse_typed(DynItem *item);
+extern DynItem *item_refuse_typed_value(DynItem *value);
 extern ItemSpan item_parse_string(struct JsonLexContext *lex);
 extern void item_forbid_nul(ItemSpan s);
 

@@ -25,7 +25,20 @@ item_forbid_nul(ItemSpan s)
 						errhint("Read it as dyn_item or dyn_value.")));
 }
 
-/* Whether each attribute of a map looks like a value of DynamoDB JSON: {"S": ...}. */
+/* Whether a map looks like a value of DynamoDB JSON: {"S": ...}. */
+static bool
+is_typed(ItemSpan map)
+{
+	ItemChildren c = item_children(map);
+	ItemSpan name;
+
+	if (c.count != 1)
+		return false;
+	item_entry(item_child(&c, 0), &name);
+	return item_type_from_code(name) != 0;
+}
+
+/* Whether each attribute of a map does. */
 static bool
 looks_typed(ItemSpan root)
 {
@@ -35,15 +48,8 @@ looks_typed(ItemSpan root)
 	{
 		ItemSpan name;
 		ItemSpan value = item_entry(item_child(&c, i), &name);
-		ItemChildren inner;
 
-		if (item_type(value) != ITEM_M)
-			return false;
-		inner = item_children(value);
-		if (inner.count != 1)
-			return false;
-		item_entry(item_child(&inner, 0), &name);
-		if (item_type_from_code(name) == 0)
+		if (item_type(value) != ITEM_M || !is_typed(value))
 			return false;
 	}
 	return c.count > 0;
@@ -63,6 +69,22 @@ item_refuse_typed(DynItem *item)
 						errdetail("Values of these types are read as plain JSON."),
 						errhint("Pass the text as dyn_item: $1::dyn_item or $1::text::dyn_item.")));
 	return item;
+}
+
+/* The same of one value: {"S": ...} is a typed one, and not a map. */
+DynItem *
+item_refuse_typed_value(DynItem *value)
+{
+	ItemSpan root = item_root(value);
+
+	if (item_type(root) == ITEM_M && is_typed(root))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid value: DynamoDB JSON in a json or jsonb value"),
+			 errdetail("Values of these types are read as plain JSON."),
+			 errhint("Pass the text, without a type or as text; there a map is {\"M\": ...}.")));
+	return value;
 }
 
 PG_FUNCTION_INFO_V1(dyn_item_from_json);

@@ -39,6 +39,19 @@ typedef struct ItemParser
 static bool parse_typed(ItemParser *p);
 static bool parse_plain(ItemParser *p);
 
+/* Whether one value is read. */
+static bool
+is_value(const ItemParser *p)
+{
+	return p->syntax == ITEM_SYNTAX_VALUE || p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
+}
+
+static bool
+is_plain(const ItemParser *p)
+{
+	return p->syntax == ITEM_SYNTAX_PLAIN_ITEM || p->syntax == ITEM_SYNTAX_PLAIN_VALUE;
+}
+
 /*
  * Reporting.  All of these return whether to go on, so that callers end with "return fail(…)": under
  * a soft error context the error has only been noted, and they return false.  They return true of a
@@ -115,7 +128,7 @@ fail_at(ItemParser *p, Trouble trouble, const char *at, int depth, const char *m
 		return true;
 	initStringInfo(&path);
 	item_build_path(&p->b, depth, &path);
-	c.message = psprintf("invalid item: %s", message);
+	c.message = psprintf("invalid %s: %s", is_value(p) ? "value" : "item", message);
 	c.detail = path.len > 0 ? psprintf("At character %d, in attribute \"%s\".", character_at(p, at),
 									   path.data)
 							: psprintf("At character %d.", character_at(p, at));
@@ -134,7 +147,8 @@ fail_syntax(ItemParser *p, JsonParseErrorType error)
 		error = JSON_EXPECTED_MORE;
 	detail = json_errdetail(error, p->lex);
 	return report(p, TROUBLE_JSON,
-				  &(ItemComplaint){"invalid item: malformed JSON",
+				  &(ItemComplaint){is_value(p) ? "invalid value: malformed JSON"
+											   : "invalid item: malformed JSON",
 								   psprintf("At character %d: %s", character_at(p, at), detail)});
 }
 
@@ -488,6 +502,13 @@ check_name(ItemParser *p, ItemSpan name)
 	return true;
 }
 
+/* In the way in which all values of the text are written. */
+static bool
+parse_value(ItemParser *p)
+{
+	return is_plain(p) ? parse_plain(p) : parse_typed(p);
+}
+
 static bool
 parse_name(ItemParser *p)
 {
@@ -520,7 +541,7 @@ parse_attributes(ItemParser *p)
 			return fail_syntax(p, JSON_EXPECTED_STRING);
 		if (!parse_name(p))
 			return false;
-		if (!(p->syntax == ITEM_SYNTAX_PLAIN_ITEM ? parse_plain(p) : parse_typed(p)) || !next(p))
+		if (!parse_value(p) || !next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_OBJECT_END))
 			return end(p);
@@ -563,7 +584,7 @@ parse_elements(ItemParser *p, ItemType type)
 		if (type != ITEM_L)
 			ok = parse_set_element(p, type);
 		else
-			ok = p->syntax == ITEM_SYNTAX_PLAIN_ITEM ? parse_plain(p) : parse_typed(p);
+			ok = parse_value(p);
 		if (!ok || !next(p))
 			return false;
 		if (at_token(p, JSON_TOKEN_ARRAY_END))
@@ -765,8 +786,8 @@ require_utf8(void)
 static bool
 parse_root(ItemParser *p)
 {
-	if (p->syntax == ITEM_SYNTAX_VALUE)
-		return parse_typed(p);
+	if (is_value(p))
+		return parse_value(p);
 	if (at_token(p, JSON_TOKEN_END))
 		return fail_syntax(p, JSON_EXPECTED_JSON);
 	if (!at_token(p, JSON_TOKEN_OBJECT_START))

@@ -367,7 +367,10 @@ json_read_item(JsonReader *reader, ItemSyntax syntax)
 {
 	DynItem *item;
 
-	expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader), "expected an object");
+	/* of what is no request, the parser of values says more */
+	if (is_request(reader) || (syntax != ITEM_SYNTAX_VALUE && syntax != ITEM_SYNTAX_PLAIN_VALUE))
+		expect_value(reader, JSON_TOKEN_OBJECT_START, expected_object(reader),
+					 "expected an object");
 	if (is_request(reader))
 		item = item_parse_request(reader->lex, syntax, &reader->complaint);
 	else

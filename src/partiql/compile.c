@@ -76,8 +76,8 @@ bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 
 	if (n < wanted)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the PartiQL statement has %d parameters, and %d values are given",
-							   wanted, n),
+						errmsg("too few values for the parameters of the PartiQL statement"),
+						errdetail("Parameters: %d, values: %d.", wanted, n),
 						errwords("Number of parameters in request and statement don't match.")));
 	if (wanted == 0)
 		return compiled->literals;

@@ -46,6 +46,19 @@ character_at(ItemSpan text, PartiqlPlace place)
 	return item_characters((ItemSpan){text.data, (uint32) place.at}) + 1;
 }
 
+/* The words and the hint may be NULL. */
+pg_noreturn static void
+fail(const PartiqlStatement *statement, PartiqlPlace place, const char *words, const char *message,
+	 const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
+			 errwords_if(words),
+			 place.at < 0 ? 0 : errdetail("At character %d.", character_at(statement->text, place)),
+			 hint == NULL ? 0 : errhint("%s", hint)));
+	pg_unreachable();
+}
+
 /*
  * Raises ERRCODE_DYN_VALIDATION, with DynamoDB's words if they are known, and a message of our own.
  * A place below zero: the error is not at any one place.
@@ -60,12 +73,7 @@ partiql_fail(const PartiqlStatement *statement, PartiqlPlace place, const char *
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_DYN_VALIDATION), errmsg("invalid PartiQL statement: %s", message),
-		 errwords_if(words),
-		 place.at < 0 ? 0 : errdetail("At character %d.", character_at(statement->text, place))));
-	pg_unreachable();
+	fail(statement, place, words, message, NULL);
 }
 
 static ItemSpan
@@ -245,6 +253,7 @@ partiql_fail_syntax(const PartiqlParse *parse)
 	}
 	if (parse->place.len > 0)
 		where = psprintf("at or near \"%s\"", item_quoted(place_text(statement, parse->place)));
-	partiql_fail(statement, parse->place, psprintf("%s%s", MALFORMED, words), "syntax error %s",
-				 where);
+	fail(statement, parse->place, psprintf("%s%s", MALFORMED, words),
+		 psprintf("syntax error %s", where),
+		 is_word(parse) ? "A name that is a keyword has to stand in double quotes." : NULL);
 }

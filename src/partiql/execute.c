@@ -40,7 +40,8 @@ void
 partiql_forbid_exists(const PartiqlCompiled *compiled)
 {
 	if (compiled->statement->kind == PARTIQL_EXISTS)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("EXISTS stands alone"),
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("EXISTS is only for the writes of ExecuteTransaction"),
 						errwords("EXISTS can only be used in ExecuteTransaction write requests.")));
 }
 
@@ -117,7 +118,7 @@ check_scan(const PartiqlPlan *plan)
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-		 errmsg("PartiQL statements that scan are not allowed"),
+		 errmsg("scans by PartiQL statements are not allowed"),
 		 dyn_index_is_table(plan->index)
 			 ? errdetail("The statement would read all of table \"%s\".", plan->table->name)
 			 : errdetail("The statement would read all of index \"%s\" of table \"%s\".",
@@ -198,6 +199,8 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	request.read.parts = plan->scan;
 	request.read.meter = call->meter;
 	set_ranges(plan, &request);
+	if (call->explainer != NULL)
+		partiql_explain_plan(call->explainer, bound, plan, &request);
 	read = action_ranges(&request, callback, arg, result);
 	relation_close(open.rel, NoLock);
 	return read;

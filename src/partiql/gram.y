@@ -115,7 +115,10 @@ alias:
 
 where:
 	%empty							{ $$ = NULL; }
-	| WHERE or						{ $$ = $2; }
+	| WHERE or						{
+										$$ = $2;
+										partiql_set_where(parse, $1);
+									}
 	;
 
 order:

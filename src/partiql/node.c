@@ -181,3 +181,12 @@ partiql_change(PartiqlNode *path, PartiqlNode *value)
 	change->value = value;
 	return change;
 }
+
+/* A condition ends before the last token, which is the first one that is not in it. */
+void
+partiql_set_where(PartiqlParse *parse, PartiqlToken where)
+{
+	int at = where.place.at + where.place.len;
+
+	parse->statement->where_place = (PartiqlPlace){at, parse->end - at};
+}

@@ -67,6 +67,7 @@ dyn_partiql_lex(DYN_PARTIQL_STYPE *value, PartiqlParse *parse)
 		parse->clause = parse->last;
 	parse->is_not = parse->before == IS && parse->last == NOT;
 	parse->before = parse->last;
+	parse->end = parse->place.at + parse->place.len;
 	parse->last = token;
 	parse->place = value->token.place;
 	return token;

@@ -29,6 +29,7 @@
  *		plan.c			the reads of a SELECT
  *		key.c			the key of a write
  *		execute.c		running a statement
+ *		explain.c		what that takes
  *		several.h		requests of several statements
  *		transact.c		statements as the actions of a transaction
  *		batch.c			batches of statements
@@ -89,7 +90,23 @@ typedef struct PartiqlCall
 	DynItem *start_key; /* in that one */
 	bool old_on_failure;
 	ItemMeasure *measure;
+	struct PartiqlExplainer *explainer; /* of explain.c */
 } PartiqlCall;
+
+/* A read of a SELECT, or a write. */
+typedef struct PartiqlAccess
+{
+	PartiqlKind kind;
+	bool scan; /* a read of all */
+	bool forward;
+	ItemSpan condition; /* that is evaluated on each item, no data: none */
+	int64 items_read;
+	int64 items_returned;
+	int64 bytes_read;
+	StoreExplanation store;
+} PartiqlAccess;
+
+typedef void (*PartiqlAccessCallback)(const PartiqlAccess *step, void *arg);
 
 /* compile.c */
 extern const PartiqlCompiled *partiql_compile(ItemSpan text);
@@ -109,6 +126,9 @@ extern int partiql_select(const PartiqlCall *call, ResultCallback callback, void
 						  ReadResult *result);
 extern DynItem *partiql_write(const PartiqlCall *call);
 extern void partiql_begin_request(const PartiqlBound *bound, ItemRequest *request);
+
+/* explain.c */
+extern void partiql_explain(PartiqlCall *call, PartiqlAccessCallback callback, void *arg);
 
 /* token.c */
 #define PARTIQL_MAX_TOKEN 32768

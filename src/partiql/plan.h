@@ -39,6 +39,10 @@ extern PartiqlPlan *partiql_plan(const PartiqlBound *bound, const DynTable *tabl
 								 const DynIndex *index);
 extern List *partiql_unprojected(const PartiqlPlan *plan);
 
+/* explain.c */
+extern void partiql_explain_plan(struct PartiqlExplainer *explainer, const PartiqlBound *bound,
+								 const PartiqlPlan *plan, RangesRequest *request);
+
 /* What the item is named for. */
 typedef enum PartiqlKeyUse
 {

@@ -106,6 +106,7 @@ struct PartiqlStatement
 	bool aliased; /* a table or a column has another name */
 	List *columns; /* NIL: all */
 	PartiqlNode *where; /* NULL: there is none */
+	PartiqlPlace where_place; /* of its text */
 	List *order; /* PartiqlOrder */
 	PartiqlNode *limit; /* of a clause that is refused */
 	PartiqlNode *value; /* of INSERT */
@@ -130,6 +131,7 @@ typedef struct PartiqlParse
 	bool is_not; /* before that stands IS NOT */
 	int clause; /* the last word that began a clause */
 	PartiqlPlace place; /* of the last token */
+	int end; /* of the last token but one */
 } PartiqlParse;
 
 /* parse.c */
@@ -168,6 +170,7 @@ extern PartiqlNode *partiql_path_name(PartiqlNode *term, PartiqlToken dot, Parti
 extern PartiqlNode *partiql_path_index(PartiqlNode *term, PartiqlToken bracket, PartiqlNode *index);
 extern PartiqlOrder *partiql_order(PartiqlNode *path, bool descending);
 extern PartiqlChange *partiql_change(PartiqlNode *path, PartiqlNode *value);
+extern void partiql_set_where(PartiqlParse *parse, PartiqlToken where);
 
 /* check.c */
 extern ItemSpan partiql_column_name(const PartiqlNode *path);

@@ -115,6 +115,52 @@ stop_at_once(const StoreRow *row, void *arg)
 	return false;
 }
 
+/* What is known before a range is read, which is narrowed.  False if there is nothing to read. */
+static bool
+plan_range(DynTable *table, StoreRange *range, StoreExplanation *explanation)
+{
+	memset(explanation, 0, sizeof(*explanation));
+	explanation->refusal = direct_index_refusal(table, range->index);
+	explanation->write_refusal = direct_write_refusal(table, ACL_INSERT | ACL_UPDATE);
+	if (!store_range_narrow(table, range))
+	{
+		explanation->words = "nothing, since the start key is at the end";
+		return false;
+	}
+	explanation->words = range_words(table, range);
+	if (explanation->refusal == NULL)
+	{
+		explanation->index = range->index->relid;
+		explanation->index_only = !store_wants_item(range->want);
+	}
+	else
+		spi_range_plan(table, range, explanation);
+	return true;
+}
+
+/* What a range would take, as far as that is known without reading it. */
+void
+store_explain_unread(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
+{
+	StoreRange narrowed = *range;
+
+	(void) plan_range(table, &narrowed, explanation);
+}
+
+/* What a write of the item of a key would take that needs the privileges. */
+void
+store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode privileges,
+					StoreExplanation *explanation)
+{
+	StoreRange range = {.index = &table->primary, .nequal = table->primary.nkeys};
+
+	memset(explanation, 0, sizeof(*explanation));
+	memcpy(range.equal, key->values, range.nequal * sizeof(Datum));
+	explanation->words = range_words(table, &range);
+	explanation->index = table->primary.relid;
+	explanation->write_refusal = direct_write_refusal(table, privileges);
+}
+
 /*
  * store_range(), and what it took.  A first run that stops at once has the caches filled, so that
  * no visits of catalogs are counted.
@@ -125,22 +171,8 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 {
 	StoreRange narrowed = *range;
 
-	memset(explanation, 0, sizeof(*explanation));
-	explanation->refusal = direct_index_refusal(table, range->index);
-	explanation->write_refusal = direct_write_refusal(table, ACL_INSERT | ACL_UPDATE);
-	if (!store_range_narrow(table, &narrowed))
-	{
-		explanation->words = "nothing, since the start key is at the end";
+	if (!plan_range(table, &narrowed, explanation))
 		return;
-	}
-	explanation->words = range_words(table, &narrowed);
-	if (explanation->refusal == NULL)
-	{
-		explanation->index = narrowed.index->relid;
-		explanation->index_only = !store_wants_item(narrowed.want);
-	}
-	else
-		spi_range_plan(table, &narrowed, explanation);
 	store_range_read(table, &narrowed, stop_at_once, NULL);
 	explanation->pages = -pages_visited();
 	store_range_read(table, &narrowed, callback, arg);

@@ -33,6 +33,8 @@
 #ifndef DYNAMO_TABLE_STORE_STORE_H
 #define DYNAMO_TABLE_STORE_STORE_H
 
+#include "nodes/parsenodes.h"
+
 #include "catalog/derive.h"
 
 /* One end of a range of values. */
@@ -89,7 +91,8 @@ typedef struct StoreExplanation
 	Oid index; /* what the plan scans, if that is one index */
 	bool index_only;
 	const char *refusal; /* why it was read by a statement; NULL: it was read directly */
-	const char *write_refusal; /* the same of a call that puts or updates an item */
+	const char
+		*write_refusal; /* the same of a call that puts or updates an item, or of the write */
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
 } StoreExplanation;
 
@@ -131,6 +134,10 @@ extern void store_range(DynTable *table, const StoreRange *range, StoreRowCallba
 						void *arg);
 extern void store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 								void *arg, StoreExplanation *explanation);
+extern void store_explain_unread(DynTable *table, const StoreRange *range,
+								 StoreExplanation *explanation);
+extern void store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode privileges,
+								StoreExplanation *explanation);
 extern int store_column_compare(ItemType type, Datum a, Datum b);
 extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const DynKeyValues *b);
 
