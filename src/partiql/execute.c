@@ -49,7 +49,7 @@ partiql_forbid_exists(const PartiqlCompiled *compiled)
  * Reads
  */
 
-/* DynamoDB's PartiQL cannot read indexes with such keys, whatever else is wrong. */
+/* DynamoDB's PartiQL cannot read such indexes, whatever else is wrong (docs/semantics.md, PQ1A). */
 static void
 check_keys(const DynIndex *index)
 {
