@@ -26,6 +26,14 @@ async function main() {
   await run('object with DynamoDB JSON', JSON.parse(spec.typed), '$1', spec.item);
   await run('plain object', JSON.parse(spec.plain), '$1', 'hint');
   await run('plain object as jsonb', JSON.parse(spec.plain), '$1::jsonb', spec.item);
+  const statement = async (what, parameters, expected) => {
+    const result = await client.query('SELECT dyn_execute($1, $2) AS item', [what, parameters]);
+    const got = result.rows.map((row) => row.item).join('');
+    report(got === expected, `${what} ${JSON.stringify(parameters)}`, got);
+  };
+  for (const [what, parameters, expected] of spec.statements) await statement(what, parameters, expected);
+  // an array of objects, of which it makes the text form of an array
+  for (const [what, parameters, expected] of spec.statements) await statement(what, JSON.parse(parameters), expected);
   await client.end();
   process.exitCode = failures ? 1 : 0;
 }

@@ -36,4 +36,17 @@ for type_, text, expression, expected in spec["cases"]:
 run("Json(plain dict)", Json({"pk": "a", "n": 5.0}), "%s::jsonb", spec["item"])
 run("Json(DynamoDB JSON)", Json(json.loads(spec["typed"])), "%s", spec["item"])
 run("Json(DynamoDB JSON) as jsonb", Json(json.loads(spec["typed"])), "%s::jsonb", "hint")
+
+
+def run_statement(statement, parameters, expected):
+    with conn.cursor() as cur:
+        cur.execute("SELECT dyn_execute(%s, %s)", (statement, parameters))
+        got = "".join(item for (item,) in cur.fetchall())
+        report(got == expected, "%s %s" % (statement, parameters), got)
+
+
+for statement, parameters, expected in spec["statements"]:
+    run_statement(statement, parameters, expected)
+run_statement("SELECT * FROM orders WHERE id = ?", json.dumps([{"S": "a"}]), "")
+run_statement("SELECT * FROM orders WHERE id = ?", Json([{"S": "a"}]), "")
 sys.exit(failures != 0)

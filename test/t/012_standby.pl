@@ -65,7 +65,8 @@ my @reads = (
 	q{dyn_get('app', '{"pk":{"S":"a"},"sk":{"S":"b"}}'},
 	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}'},
 	q{dyn_query('app', 'pk = :a', vals => '{":a":{"S":"a"}}', index_name => 'Local'},
-	q{dyn_scan('app'}, q{dyn_scan('app', segment => 0, total_segments => 1});
+	q{dyn_scan('app'}, q{dyn_scan('app', segment => 0, total_segments => 1},
+	q{dyn_execute('SELECT sk FROM app WHERE pk = ?', '[{"S":"a"}]'}, q{dyn_execute_page('SELECT * FROM app."Local" WHERE pk = ''a''', page_size => 1});
 for my $read (@reads)
 {
 	is($standby->safe_psql('postgres', "SELECT count(*) FROM $read)"), '1', "$read) on the standby");
