@@ -345,7 +345,7 @@ compare_branches(const void *a, const void *b, void *keys)
 	return compare_reads(keys, &(*(Branch *const *) a)->read, &(*(Branch *const *) b)->read);
 }
 
-/* Branches in the order of keys, without those that are empty. */
+/* Branches in the order of keys. */
 static List *
 sorted_branches(const PartiqlKeys *keys, const List *branches)
 {
@@ -359,8 +359,7 @@ sorted_branches(const PartiqlKeys *keys, const List *branches)
 		Branch *branch = lfirst(cell);
 
 		set_read(keys, branch);
-		if (!branch->empty)
-			sorted[n++] = branch;
+		sorted[n++] = branch;
 	}
 	qsort_arg(sorted, n, sizeof(Branch *), compare_branches, (void *) keys);
 	for (int i = 0; i < n; i++)
@@ -387,7 +386,7 @@ extend(const PartiqlKeys *keys, PartiqlRead *read, const PartiqlRead *next)
 
 /*
  * Raises ERRCODE_DYN_VALIDATION if two branches read the same.  Those with a negated condition on the
- * sort key do not count.
+ * sort key do not count, nor those that read nothing.
  */
 static void
 check_overlap(const PartiqlKeys *keys, const List *branches)
@@ -399,7 +398,7 @@ check_overlap(const PartiqlKeys *keys, const List *branches)
 	{
 		const Branch *branch = lfirst(cell);
 
-		if (branch->negated)
+		if (branch->negated || branch->empty)
 			continue;
 		if (last != NULL && reads_meet(keys, &last->read, &branch->read))
 			ereport(ERROR,
@@ -424,6 +423,8 @@ set_reads(const PartiqlKeys *keys, PartiqlPlan *plan)
 		const Branch *branch = lfirst(cell);
 		PartiqlRead *last = plan->nreads == 0 ? NULL : &plan->reads[plan->nreads - 1];
 
+		if (branch->empty)
+			continue;
 		if (branch->others != NIL)
 			plan->exact = false;
 		if (last != NULL && reads_meet(keys, last, &branch->read))
