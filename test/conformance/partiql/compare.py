@@ -35,12 +35,12 @@ failures = 0
 class Refused(Exception):
     """By dyn_request(), or by what stands for it here."""
 
-    def __init__(self, name, message=None):
+    def __init__(self, name, message=None, detail=None):
         super().__init__("%s: %s" % (name, message))
-        self.name, self.message = name, message
+        self.name, self.message, self.detail = name, message, detail
 
 
-INVALID, FAILED, DUPLICATE = "ValidationException", "ConditionalCheckFailedException", "DuplicateItemException"
+INVALID, FAILED, DUPLICATE, CANCELLED = "ValidationException", "ConditionalCheckFailedException", "DuplicateItemException", "TransactionCanceledException"
 
 
 def count(what):
@@ -67,7 +67,8 @@ def ask(sql, *values):
         return cur.fetchone()[0]
     except psycopg2.Error as e:
         cur.execute("SELECT dyn_error_name(%s)", (e.pgcode,))
-        raise Refused(cur.fetchone()[0] or e.pgcode, e.diag.message_primary)
+        name = cur.fetchone()[0]
+        raise Refused(name or e.pgcode, e.diag.message_primary, json.loads(e.diag.message_detail) if name == CANCELLED else None)
 
 
 def send(operation, request):
@@ -166,6 +167,7 @@ def conflict(p, q):
 class Text:
     def __init__(self):
         self.parts, self.parameters = [], []
+        self.share = rng.choice([0, 0.3, 0.3, 1])  # of values that are parameters
 
     def word(self, *words):
         for w in words:
@@ -207,7 +209,7 @@ class Text:
         return "<<%s>>" % ", ".join(self.literal({kind[0]: e}) for e in p)
 
     def value(self, v):
-        if has_bytes(v) or chance(0.3):
+        if has_bytes(v) or chance(self.share):
             self.parameters.append(v)
             self.parts.append("?")
         else:
@@ -508,6 +510,10 @@ class Table:
     def key_of(self, item):
         return {k: item[k] for k, _ in self.keys}
 
+    def rank_of(self, item):
+        """Of its key, which numbers can be written in several ways in."""
+        return tuple(rank(item[k]) for k, _ in self.keys)
+
     def some_key(self):
         return self.key_of(rng.choice(self.drawn)) if self.drawn and chance(0.9) else self.key_of(self.item())
 
@@ -524,7 +530,63 @@ def matching(items, c):
     return [i for i in items if ask(sql, i, *arguments)]
 
 
+# --- capacity, of statements and of requests
+
+class Capacity:
+    """What is asked for, and what the requests say."""
+
+    def __init__(self, asked):
+        self.asked = asked if chance(0.3) else None
+        self.known = []  # ConsumedCapacity of requests; None: not the same as that of the statement
+
+    def add_to(self, request):
+        if self.asked:
+            request["ReturnConsumedCapacity"] = self.asked
+        return request
+
+    def take(self, answer):
+        """An answer of a request to the twin, which is what is left of it."""
+        consumed = answer.pop("ConsumedCapacity", None)
+        if self.known is not None and consumed is not None:
+            self.known += consumed if isinstance(consumed, list) else [consumed]
+        return answer
+
+    def forget(self):
+        self.known = None
+
+    def compare(self, both, consumed):
+        """What the statement says."""
+        if not self.asked:
+            if consumed is not None:
+                both.fail("nobody asked for capacity: %s" % text_of(consumed))
+            return
+        if self.known is None:
+            return
+        count("compared by capacity")
+        ours = summed(consumed if isinstance(consumed, list) else [consumed] if consumed else [])
+        if ours != summed(self.known):
+            both.fail("the capacity is %s, not %s" % (text_of(ours), text_of(summed(self.known))))
+
+
+def summed(some):
+    """The units by table, index and kind."""
+    units = {}
+
+    def add(place, part):
+        for name, v in part.items():
+            if isinstance(v, dict):
+                add(place + (name,), v)
+            elif name != "TableName":
+                units["/".join(place + (name,))] = units.get("/".join(place + (name,)), 0) + v
+    for one in some:
+        add((), one)
+    return units
+
+
 # --- reads: a list of ranges with a filter for all of them
+
+ANY = "any"  # another limit for each page
+
 
 class Read:
     def __init__(self, table):
@@ -541,7 +603,10 @@ class Read:
         self.consistent = chance(0.03 if table.is_global(self.index) else 0.2)
         if self.ranges is not None and chance(0.85) and not all(table.projects(self.index, n) for n in self.filter_names()):
             self.filter = None
-        self.limit = rng.choice([None, None, 1, 2, 7, 1000])
+        self.limit = rng.choice([None, None, 1, 2, 7, 1000, ANY])
+        self.capacity = Capacity(rng.choice(["TOTAL", "INDEXES"]) if self.limit is None else None)
+        if self.ranges is not None and any(len(c) > 1 for _, c in self.ranges):
+            self.capacity.forget()  # a statement reads less
         if self.message:
             self.have_one_mistake()
 
@@ -596,8 +661,8 @@ class Read:
         return distinct[:n]
 
     def choose(self):
-        shape = rng.choice(["one"] * 5 + ["in"] * 2 + ["or"] * 2 + ["disjoint"] * 2 + ["overlap", "scan", "scan", "scan"])
-        if self.sort is None and shape in ("disjoint", "overlap"):
+        shape = rng.choice(["one"] * 5 + ["in"] * 2 + ["or"] * 2 + ["disjoint"] * 2 + ["both"] * 2 + ["branches"] * 2 + ["overlap", "scan", "scan", "scan"] + (["many"] if chance(0.2) else []))
+        if self.sort is None and shape in ("disjoint", "overlap", "both", "many") or shape == "many" and "B" in (self.partition[1], self.sort[1]):
             shape = "one"
         self.shape = shape
         if chance(0.6):
@@ -616,6 +681,17 @@ class Read:
             self.ranges = [(v, conditions) for v in self.partition_values(rng.choice([1, 2, 4]))]
         elif shape == "or":
             self.ranges = [(v, self.range()) for v in self.partition_values(rng.choice([2, 3]))]
+        elif shape in ("both", "many"):
+            # all combinations of their values
+            partitions = self.partition_values(8 if shape == "many" else rng.choice([1, 2, 3]))
+            self.sorts = rng.sample(KEYS[self.sort[1]], 8 if shape == "many" else rng.choice([1, 2, 4]))
+            self.ranges = [(v, [self.in_sort("=", s)]) for v in partitions for s in self.sorts]
+            if shape == "many":
+                self.message = "Too many decomposed read operations for a given query."
+        elif shape == "branches":
+            # each with some partitions that have the same range, or with one that has several
+            self.branches = [self.branch(some) for some in parts_of(self.partition_values(rng.choice([2, 3, 4])))]
+            self.ranges = [r for branch in self.branches for r in branch]
         else:
             value = self.partition_values(1)[0]
             self.ranges = [(value, c) for c in (self.disjoint() if shape == "disjoint" else self.overlapping())]
@@ -627,6 +703,12 @@ class Read:
             self.ranges = [(value_of_other(self.partition[1]), c) for _, c in self.ranges[:1]]
             self.shape, self.order = "one", []
             self.message = "Key attribute's data type should match its data type in table's schema: Key " + self.partition[0]
+
+    def branch(self, values):
+        if len(values) == 1 and self.sort and chance(0.6):
+            return [(values[0], c) for c in self.disjoint()]
+        conditions = self.range()
+        return [(v, conditions) for v in values]
 
     def choose_scan(self):
         """Without `=` and IN on the partition key."""
@@ -643,7 +725,7 @@ class Read:
             return
         directions = [None, "ASC", "DESC"]
         partition, sort = (self.partition[0], rng.choice(directions)), self.sort and (self.sort[0], rng.choice(directions))
-        several = len(self.ranges) > 1 and self.shape in ("in", "or")
+        several = any(v != self.ranges[0][0] for v, _ in self.ranges)
         self.order = rng.choice(([[sort]] if sort and not several else []) + ([[partition, sort]] if sort else []) + [[partition]])
 
     def choose_columns(self):
@@ -665,7 +747,12 @@ class Read:
         own = [self.filter] if self.filter is not None else []
         if self.ranges is None:
             return self.filter
-        if self.shape == "in":
+        if self.shape in ("both", "many"):
+            partitions = [v for i, (v, _) in enumerate(self.ranges) if i % len(self.sorts) == 0]
+            keyed = [one_of((self.partition[0],), partitions), one_of((self.sort[0],), self.sorts)]
+        elif self.shape == "branches":
+            keyed = [disjunction([self.where_of_branch(b) for b in shuffled(self.branches)])]
+        elif self.shape == "in":
             keyed = [("in", ("path", (self.partition[0],)), [("value", v) for v, _ in self.ranges])] + self.ranges[0][1]
         elif self.shape == "or":
             keyed = [disjunction([conjunction(shuffled([key(v)] + c)) for v, c in self.ranges])]
@@ -678,6 +765,16 @@ class Read:
         else:
             keyed = [disjunction([conjunction(shuffled([key(v)] + c)) for v, c in self.ranges])]
         return conjunction(shuffled(keyed + own))
+
+    def where_of_branch(self, branch):
+        values = [v for i, (v, _) in enumerate(branch) if v not in [w for w, _ in branch[:i]]]
+        ranges = [c for v, c in branch if v == values[0]]
+        keyed = [one_of((self.partition[0],), values)]
+        if len(ranges) == 1:
+            keyed += ranges[0]
+        elif len(ranges) > 1:
+            keyed.append(disjunction([conjunction(c) for c in ranges]))
+        return conjunction(shuffled(keyed))
 
     def statement(self):
         t = Text().word("select")
@@ -696,9 +793,7 @@ class Read:
         request = t.request()
         if self.consistent:
             request["ConsistentRead"] = True
-        if self.limit:
-            request["Limit"] = self.limit
-        return request
+        return self.capacity.add_to(request)
 
     # as requests
 
@@ -717,10 +812,25 @@ class Read:
         request["KeyConditionExpression"] = " AND ".join(expression_of(e, one) for one in (c[1:] if c[0] == "and" else (c,)))
         if self.filter_is_expression():
             request["FilterExpression"] = expression_of(e, self.filter)
-        request.update(e.members())
         if self.index:
             request["IndexName"] = self.index
-        return request
+        return self.measured(request, e)
+
+    def fetches(self):
+        """Whether a local index lacks columns, which come from the table."""
+        return self.index is not None and self.columns is not None and not all(self.table.projects(self.index, p[0]) for p in self.columns)
+
+    def measured(self, request, e):
+        """With the names and values; its capacity is that of the statement."""
+        whole = dict(request, **e.members())
+        if self.capacity.asked and self.fetches():
+            projection = ", ".join(e.path(p) for p in self.columns)
+            if self.filter is None or self.filter_is_expression():
+                self.capacity.take(send("Scan" if self.ranges is None else "Query", self.capacity.add_to(dict(request, ProjectionExpression=projection, **e.members()))))
+            else:
+                self.capacity.forget()
+            return whole
+        return self.capacity.add_to(whole)
 
     def filter_names(self):
         return {p[0] for p in paths_of(("and", self.filter))} if self.filter is not None else set()
@@ -734,7 +844,7 @@ class Read:
         """The pages of a range, as they are, and whether one follows each."""
         pages = []
         while True:
-            answer = send("Query", request)
+            answer = self.capacity.take(send("Query", request))
             pages.append((answer["Items"], "LastEvaluatedKey" in answer))
             if not pages[-1][1]:
                 return pages
@@ -770,8 +880,8 @@ class Read:
             if self.filter is not None and all(self.table.projects(self.index, n) for n in self.filter_names()):
                 e = Expression()
                 request["FilterExpression"] = expression_of(e, self.filter)
-                return send("Scan", dict(request, **e.members()))["Items"], False
-            return matching(send("Scan", request)["Items"], self.filter), False
+                return self.capacity.take(send("Scan", self.measured(request, e)))["Items"], False
+            return matching(self.capacity.take(send("Scan", self.measured(request, Expression())))["Items"], self.filter), False
         found = [(v, self.entries(v, c)) for v, c in self.ranges]
         found = [(v, entries) for v, entries in found if entries]
         if self.order:
@@ -786,7 +896,7 @@ class Read:
 
     def whole(self, entry):
         """A local index fetches the item of an entry where a column is not projected."""
-        if self.index is None or self.columns is None or all(self.table.projects(self.index, p[0]) for p in self.columns):
+        if not self.fetches():
             return entry
         return send("GetItem", {"TableName": self.table.twin, "Key": self.table.key_of(entry)})["Item"]
 
@@ -818,22 +928,36 @@ class Read:
         got = [i for items, _ in pages for i in items]
         if (got if ordered else sorted(got)) != (rows if ordered else sorted(rows)):
             both.fail("the items are %s, not %s" % (text_of(got), text_of(rows)))
-        elif self.limit and self.ranges is not None and len(self.ranges) == 1 and len(self.ranges[0][1]) < 2 and (self.filter is None or self.filter_is_expression()) and ordered:
+        elif self.filter is None and not self.are_full(pages):
+            both.fail("the pages have %s items, with limit %s" % ([len(items) for items, _ in pages], self.limit))
+        elif self.limit not in (None, ANY) and self.ranges is not None and len(self.ranges) == 1 and len(self.ranges[0][1]) < 2 and (self.filter is None or self.filter_is_expression()) and ordered:
             count("compared by page")
             try:
                 self.compare_pages(pages)
             except AssertionError as e:
                 both.fail(str(e))
+        self.capacity.compare(both, self.consumed)
         count("items" if got else "reads without items")
 
     def rows_of_requests(self):
         items, ordered = self.wanted()
         return each(map(self.row, items)), ordered
 
+    def are_full(self, pages):
+        """Without a filter each page but the last one has as many items as it may have."""
+        return all(len(items) == limit or not more and (limit is None or len(items) < limit) for (items, more), limit in zip(pages, self.limits))
+
     def pages_of_statement(self, request):
         pages = []
+        self.limits = []
         while len(pages) < 1000:
+            self.limits.append(rng.choice([None, 1, 2, 3, 7]) if self.limit == ANY else self.limit)
+            if self.limits[-1] is None:
+                request.pop("Limit", None)
+            else:
+                request["Limit"] = self.limits[-1]
             answer = execute(request)
+            self.consumed = answer.get("ConsumedCapacity")
             pages.append((each(answer["Items"]), "NextToken" in answer))
             if not pages[-1][1]:
                 return pages
@@ -845,6 +969,22 @@ def label(steps):
     """The name of a column: the last name with the indexes that follow it."""
     last = max(i for i, s in enumerate(steps) if isinstance(s, str))
     return steps[last] + "".join("[%d]" % s for s in steps[last + 1:])
+
+
+def one_of(steps, values):
+    """That something has one of some values."""
+    equal = [("compare", "=", ("path", steps), ("value", v)) for v in values]
+    return disjunction(equal) if chance(0.3) else ("in", ("path", steps), [e[3] for e in equal])
+
+
+def parts_of(values):
+    """In groups of one or two."""
+    parts = []
+    while values:
+        n = rng.choice([1, 2])
+        parts.append(values[:n])
+        values = values[n:]
+    return parts
 
 
 def shuffled(parts):
@@ -862,15 +1002,11 @@ def execute(request):
 OF_BATCHES = {"ConditionalCheckFailed": FAILED, "DuplicateItem": DUPLICATE, "ValidationError": INVALID}
 
 
-def execute_write(request):
-    """By itself, or as the only statement of a batch, which answers and refuses in another shape."""
-    if chance(0.8):
-        return execute(request)
-    count("by batch")
-    (response,) = send("BatchExecuteStatement", {"Statements": [request]})["Responses"]
+def response_of(response):
+    """One of a batch."""
     if "Error" in response:
         raise Refused(OF_BATCHES.get(response["Error"]["Code"], response["Error"]["Code"]), response["Error"].get("Message"))
-    return {"Items": [response["Item"]] if "Item" in response else []}
+    return [response["Item"]] if "Item" in response else []
 
 
 class Both:
@@ -907,6 +1043,11 @@ class Both:
         elif self.message is not None and self.our_refusal.message != self.message:
             self.fail("the statement says %s, not %s" % (self.our_refusal, self.message))
 
+    def fail_parts(self, got):
+        """What differs in a list of responses."""
+        parts = [(i, one, other) for i, (one, other) in enumerate(zip(got, self.wanted)) if one != other]
+        self.fail("%d responses, not %d; %s" % (len(got), len(self.wanted), ", ".join("[%d] is %s, not %s" % (i, text_of(one), text_of(other)) for i, one, other in parts)))
+
     def fail(self, what):
         global failures
         failures += 1
@@ -922,18 +1063,25 @@ def key_condition(key, other):
 
 
 class Write:
-    """Common to UPDATE and DELETE."""
+    """Common to UPDATE, DELETE and EXISTS; in a transaction none has an error of its own that others lack, nor RETURNING."""
 
-    def __init__(self, table):
+    def __init__(self, table, alone=True):
         self.table = table
         self.key = table.some_key()
         self.message = None
         self.condition = condition() if chance(0.3) else None
+        self.capacity = Capacity(rng.choice(["TOTAL", "INDEXES"]) if alone else None)
+        if not alone:
+            return
         if chance(0.03) and len(self.key) == 2:
             del self.key["sk"]
             self.message = "Where clause does not contain a mandatory equality on all key attributes"
         elif chance(0.02):
             self.key["pk"] = value_of_other(table.keys[0][1])
+
+    def refuses(self, code):
+        """The code of a statement for one of the request's reasons."""
+        return code
 
     def twin(self):
         return send("GetItem", {"TableName": self.table.twin, "Key": self.key}).get("Item")
@@ -943,13 +1091,14 @@ class Write:
         write_condition(t, key_condition(self.key, self.condition))
 
     def compare(self):
-        statement = self.statement()
+        statement = self.capacity.add_to(self.statement())
         with Both(statement) as both:
             both.theirs(self.request)
-            both.ours(lambda: execute_write(statement))
+            both.ours(lambda: execute(statement))
         if not both.refused:
             if "NextToken" in both.got or each(both.got["Items"]) != each(both.wanted):
                 both.fail("the answer is %s, not %s" % (text_of(both.got), text_of(both.wanted)))
+            self.capacity.compare(both, both.got.get("ConsumedCapacity"))
         elif self.message and both.our_refusal and both.our_refusal.name == INVALID and self.condition is None and both.our_refusal.message != self.message:
             both.fail("the statement says %s, not %s" % (both.our_refusal, self.message))
         compare_item(self.table, self.key, both)
@@ -965,9 +1114,9 @@ def compare_item(table, key, both):
 
 
 class Delete(Write):
-    def __init__(self, table):
-        super().__init__(table)
-        self.returning = chance(0.4)
+    def __init__(self, table, alone=True):
+        super().__init__(table, alone)
+        self.returning = alone and chance(0.4)
 
     def statement(self):
         t = Text().word("delete", "from")
@@ -977,17 +1126,25 @@ class Delete(Write):
             t.word("returning", "all", "old", "*")
         return t.request()
 
+    def as_action(self):
+        """Of a transaction: to delete what is not there succeeds, whatever else the statement says."""
+        e = Expression()
+        request = {"TableName": self.table.twin, "Key": self.key}
+        if self.condition is not None:
+            request["ConditionExpression"] = expression_of(e, ("or", self.condition, ("attribute_not_exists", (self.table.keys[0][0],))))
+        return {"Delete": dict(request, **e.members())}
+
     def request(self):
         e = Expression()
-        request = {"TableName": self.table.twin, "Key": self.key, "ReturnValues": "ALL_OLD"}
+        request = self.capacity.add_to({"TableName": self.table.twin, "Key": self.key, "ReturnValues": "ALL_OLD"})
         if self.condition is not None:
             request["ConditionExpression"] = expression_of(e, self.condition)
         try:
-            old = send("DeleteItem", dict(request, **e.members())).get("Attributes")
+            old = self.capacity.take(send("DeleteItem", dict(request, **e.members()))).get("Attributes")
         except Refused as refused:
-            # to delete what is not there succeeds, whatever else the statement says
             if refused.name != FAILED or self.twin() is not None:
                 raise
+            self.capacity.forget()
             old = None
         count("deletes" if old else "deletes of nothing")
         if chance(0.8):
@@ -998,12 +1155,12 @@ class Delete(Write):
 class Update(Write):
     RETURNING = [None, None, "ALL OLD", "ALL NEW", "MODIFIED OLD", "MODIFIED NEW"]
 
-    def __init__(self, table):
-        super().__init__(table)
+    def __init__(self, table, alone=True):
+        super().__init__(table, alone)
         names = list(table.types) if chance(0.1) else [n for n in table.types if n not in dict(table.keys)]
         paths = apart([path() for _ in range(rng.choice([1, 1, 1, 2, 3]))] + ([(rng.choice(names),)] if names and chance(0.2) else []))
         self.actions = [self.action(p) for p in paths]
-        self.returning = rng.choice(self.RETURNING)
+        self.returning = rng.choice(self.RETURNING) if alone else None
         if len(self.key) < len(table.keys) and self.condition is None:
             self.actions = [("set", ("a",), ("value", value()))]  # so that nothing else is wrong
 
@@ -1083,21 +1240,25 @@ class Update(Write):
             return "list_append(%s, %s)" % (expression_operand(e, v[1]), expression_operand(e, v[2]))
         return expression_operand(e, v)
 
-    def request(self):
+    def as_action(self):
         e = Expression()
         clauses = {}
         for kind, p, v in self.actions:
             clause, text = {"set": ("SET", "%s = "), "remove": ("REMOVE", "%s"), "set_add": ("ADD", "%s "), "set_delete": ("DELETE", "%s ")}[kind]
             clauses.setdefault(clause, []).append(text % e.path(p) + (self.expression_value(e, v) if v else ""))
         exists = ("attribute_exists", (self.table.keys[0][0],))
-        request = {"TableName": self.table.twin, "Key": self.key, "ReturnValues": "ALL_NEW"}
+        request = {"TableName": self.table.twin, "Key": self.key}
         request["UpdateExpression"] = " ".join("%s %s" % (clause, ", ".join(texts)) for clause, texts in clauses.items())
         request["ConditionExpression"] = expression_of(e, exists if self.condition is None else ("and", exists, self.condition))
+        return {"Update": dict(request, **e.members())}
+
+    def request(self):
         try:
             old = self.twin()
         except Refused:
             old = None  # the update tells what is wrong with the key
-        new = send("UpdateItem", dict(request, **e.members()))["Attributes"]
+        request = self.capacity.add_to(dict(self.as_action()["Update"], ReturnValues="ALL_NEW"))
+        new = self.capacity.take(send("UpdateItem", request))["Attributes"]
         count("updates")
         if not self.returning:
             return []
@@ -1126,11 +1287,15 @@ def picked(item, paths):
 
 
 class Insert:
-    def __init__(self, table):
+    def __init__(self, table, alone=True):
         self.table = table
+        self.capacity = Capacity(rng.choice(["TOTAL", "INDEXES"]) if alone else None)
         self.item = table.item()
         self.item.update({k: v for k, v in table.some_key().items() if chance(0.3)})
+        self.key = table.key_of(self.item)
         table.drawn.append(dict(self.item))
+        if not alone:
+            return
         if chance(0.05):
             self.item.pop(rng.choice([k for k, _ in table.keys]))
         if chance(0.05):
@@ -1148,9 +1313,15 @@ class Insert:
         t.comma([lambda name=name, v=v: write(name, v) for name, v in shuffled(list(self.item.items()))])
         return t.word("}").request()
 
+    def refuses(self, code):
+        return "DuplicateItem" if code == "ConditionalCheckFailed" else code
+
+    def as_action(self):
+        return {"Put": {"TableName": self.table.twin, "Item": self.item, "ConditionExpression": "attribute_not_exists(#k)", "ExpressionAttributeNames": {"#k": self.table.keys[0][0]}}}
+
     def request(self):
         try:
-            send("PutItem", {"TableName": self.table.twin, "Item": self.item, "ConditionExpression": "attribute_not_exists(#k)", "ExpressionAttributeNames": {"#k": self.table.keys[0][0]}})
+            self.capacity.take(send("PutItem", self.capacity.add_to(self.as_action()["Put"])))
         except Refused as e:
             if e.name == FAILED:
                 raise Refused(DUPLICATE)
@@ -1159,16 +1330,235 @@ class Insert:
         return []
 
     def compare(self):
-        statement = self.statement()
+        statement = self.capacity.add_to(self.statement())
         with Both(statement, None) as both:
             both.theirs(self.request)
-            both.ours(lambda: execute_write(statement))
-        if not both.refused and both.got != {"Items": []}:
-            both.fail("the answer is %s" % text_of(both.got))
+            both.ours(lambda: execute(statement))
+        if not both.refused:
+            self.capacity.compare(both, both.got.pop("ConsumedCapacity", None))
+            if both.got != {"Items": []}:
+                both.fail("the answer is %s" % text_of(both.got))
         if both.our_refusal and both.our_refusal.name == DUPLICATE and both.our_refusal.message != "Duplicate primary key exists in table":
             both.fail("the statement says %s" % both.our_refusal)
         if all(k in self.item for k, _ in self.table.keys):
             compare_item(self.table, self.table.key_of(self.item), both)
+
+
+class Exists(Write):
+    """Of transactions only: that the item is there or not, and has something."""
+
+    def __init__(self, table, alone=False):
+        super().__init__(table, alone)
+        self.condition = rng.choice([("attribute_exists", (table.keys[0][0],)), ("attribute_not_exists", (table.keys[0][0],)), condition()])
+
+    def statement(self):
+        t = Text().word("exists", "(", "select", "*", "from")
+        t.parts.append('"%s"' % self.table.name)
+        self.where(t)
+        return t.word(")").request()
+
+    def as_action(self):
+        e = Expression()
+        request = {"TableName": self.table.twin, "Key": self.key, "ConditionExpression": expression_of(e, self.condition)}
+        return {"ConditionCheck": dict(request, **e.members())}
+
+
+class Get:
+    """Of several statements: a SELECT of one item."""
+
+    def __init__(self, table, alone=False):
+        self.table, self.key = table, table.some_key()
+        columns = [path() for _ in range(rng.randint(1, 3))] + [(k,) for k in rng.sample(sorted(table.types), rng.randint(0, 1))] if chance(0.6) else []
+        labels = [label(p) for p in columns]
+        self.columns = apart([p for i, p in enumerate(columns) if labels[i] not in labels[:i]])
+
+    def statement(self):
+        t = Text().word("select")
+        if self.columns:
+            t.comma([lambda p=p: t.path(p) for p in self.columns])
+        else:
+            t.word("*")
+        t.word("from")
+        t.parts.append('"%s"' % self.table.name)
+        t.word("where")
+        equal = [one_of((name,), [v]) for name, v in self.key.items()]
+        write_condition(t, conjunction(shuffled(equal + ([rng.choice(equal)] if chance(0.1) else []))))
+        return t.request()
+
+    def response(self, item):
+        """Of a statement that has found an item, or None."""
+        if item is None:
+            return {}
+        values = {label(p): resolve(item, p) for p in self.columns}
+        return {"Item": normal({name: v for name, v in values.items() if v is not None} if self.columns else item)}
+
+
+# --- several statements
+
+def distinct(statements):
+    """Those that are of another item than all before."""
+    kept = []
+    for one in statements:
+        if all(one.key != other.key for other in kept):
+            kept.append(one)
+    return kept
+
+
+TWICE_IN_BATCH = "Provided list of item keys contains duplicates"
+TWICE = "Transaction request cannot include multiple operations on one item"
+
+
+class Several:
+    """A batch or a transaction of statements of one kind, for different items, but for some that are refused."""
+
+    def __init__(self, table):
+        self.table = table
+        self.capacity = Capacity(rng.choice(["TOTAL", "INDEXES"]))
+        n = rng.choice([1, 2, 2, 3, 5, 8])
+        if chance(0.4):
+            self.parts, self.reads = distinct([Get(table) for _ in range(n)]), True
+        else:
+            self.parts, self.reads = distinct([rng.choice(self.WRITES)(table, False) for _ in range(n)]), False
+        self.message = None
+        if chance(0.04) and self.reads:
+            self.parts.append(rng.choice(self.parts))
+            self.message = self.TWICE
+        elif chance(0.03):
+            self.parts, self.reads = distinct([Get(table), Insert(table, False)]), False
+            self.message = self.MIXED if len(self.parts) == 2 else None
+            self.reads = not self.message
+
+    def ours(self, request):
+        answer = send(self.OPERATION, self.capacity.add_to(request))
+        self.consumed = answer.get("ConsumedCapacity")
+        return answer["Responses"]
+
+    def compare_items(self, both):
+        for part in self.parts:
+            if not self.reads:
+                compare_item(self.table, part.key, both)
+
+    def refuse(self):
+        """What only several statements are refused for."""
+        if self.message:
+            raise Refused(INVALID)
+
+
+class Batch(Several):
+    OPERATION, WRITES, TWICE, MIXED = "BatchExecuteStatement", [Update, Update, Delete, Insert], TWICE_IN_BATCH, "Read and write requests together in the same batch is not supported."
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.consistent = self.reads and chance(0.3)
+        self.broken = rng.choice(self.parts) if self.reads and len(table.keys) == 2 and not self.message and chance(0.05) else None
+        if self.broken:
+            del self.broken.key["sk"]
+            self.capacity.forget()
+
+    def request(self):
+        statements = [part.statement() for part in self.parts]
+        for one in statements if self.consistent else []:
+            one["ConsistentRead"] = True
+        return {"Statements": statements}
+
+    def theirs(self):
+        self.refuse()
+        return self.their_reads() if self.reads else self.their_writes()
+
+    def their_reads(self):
+        keys = {"Keys": [part.key for part in self.parts if part is not self.broken], "ConsistentRead": self.consistent}
+        answer = self.capacity.take(send("BatchGetItem", self.capacity.add_to({"RequestItems": {self.table.twin: keys}}))) if keys["Keys"] else {"Responses": {}}
+        found = {self.table.rank_of(i): i for i in answer["Responses"].get(self.table.twin, [])}
+        return [part.response(found.get(self.table.rank_of(part.key))) if part is not self.broken else INVALID for part in self.parts]
+
+    def their_writes(self):
+        """One by one."""
+        responses = []
+        for part in self.parts:
+            part.capacity = self.capacity
+            try:
+                responses.append({"Item": normal(i) for i in part.request()})
+            except Refused as e:
+                self.capacity.forget()
+                responses.append(e.name)
+        return responses
+
+    def compare(self):
+        request = self.request()
+        with Both(request, self.message) as both:
+            both.theirs(self.theirs)
+            both.ours(lambda: self.ours(request))
+        if not both.refused:
+            got = [self.plain(r) for r in both.got]
+            if got != both.wanted:
+                both.fail_parts(got)
+            self.capacity.compare(both, self.consumed)
+        self.compare_items(both)
+
+    def plain(self, response):
+        try:
+            items = response_of(response)
+        except Refused as e:
+            return e.name
+        if response.get("TableName") != self.table.name:
+            raise Refused("none", "the table is %s" % response.get("TableName"))
+        return {"Item": normal(i) for i in items}
+
+
+class Transaction(Several):
+    OPERATION, WRITES, TWICE, MIXED = "ExecuteTransaction", [Update, Update, Delete, Insert, Exists], TWICE, "ExecuteTransaction API does not support both read and write operations in the same request."
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.token = "".join(rng.choice("abcdef") for _ in range(20)) if not self.reads and chance(0.2) else None
+
+    def request(self):
+        request = {"TransactStatements": [part.statement() for part in self.parts]}
+        return dict(request, ClientRequestToken=self.token) if self.token else request
+
+    def theirs(self):
+        self.refuse()
+        if self.reads:
+            answer = send("TransactGetItems", self.capacity.add_to({"TransactItems": [{"Get": {"TableName": self.table.twin, "Key": part.key}} for part in self.parts]}))
+            # of an item without the attributes nothing is returned, as by TransactGetItems
+            responses = [part.response(r.get("Item")) for part, r in zip(self.parts, self.capacity.take(answer)["Responses"])]
+            return [r if r.get("Item") else {} for r in responses]
+        try:
+            self.capacity.take(send("TransactWriteItems", self.capacity.add_to({"TransactItems": [part.as_action() for part in self.parts]})))
+        except Refused as e:
+            if e.name == CANCELLED:
+                e.message = cancelled([part.refuses(r["Code"]) for part, r in zip(self.parts, e.detail["CancellationReasons"])])
+            raise
+        return []
+
+    def compare(self):
+        request = self.request()
+        with Both(request, self.message) as both:
+            both.theirs(self.theirs)
+            both.ours(lambda: self.ours(request))
+        if not both.refused:
+            got = [normal(r) for r in both.got]
+            if got != both.wanted:
+                both.fail_parts(got)
+            self.capacity.compare(both, self.consumed)
+            if self.token:
+                self.repeat(request, both)
+        elif both.refusal and both.our_refusal and both.refusal.name == CANCELLED and both.our_refusal.message != both.refusal.message:
+            both.fail("the statement says %s, not %s" % (both.our_refusal, both.refusal))
+        self.compare_items(both)
+
+    def repeat(self, request, both):
+        """With its token it is not done again."""
+        count("repeated")
+        try:
+            if self.ours(request) != []:
+                both.fail("the repeated transaction has responses")
+        except Refused as e:
+            both.fail("the repeated transaction says %s" % e)
+
+
+def cancelled(codes):
+    return "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]" % ", ".join(codes)
 
 
 class Nowhere:
@@ -1197,11 +1587,11 @@ def compare_tables(table):
         with Both({"Statement": "all of %s, %s" % (table.name, index)}) as both:
             pass
         if one != other:
-            both.fail("the table has %s, its twin %s" % (one, other))
+            both.fail("the table alone has %s, its twin %s" % ([i for i in one if i not in other], [i for i in other if i not in one]))
 
 
 def one_statement(table):
-    kind = rng.choice([Read] * 6 + [Update] * 3 + [Delete, Insert, Insert])
+    kind = rng.choice([Read] * 8 + [Update] * 3 + [Delete, Insert, Insert, Batch, Batch, Transaction, Transaction])
     if chance(0.01):
         kind = Nowhere
     before = failures
