@@ -162,6 +162,43 @@ set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 	}
 }
 
+/* The condition, unless the stretches say all of it, and the rest of what a SELECT asks for. */
+static void
+set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
+{
+	const PartiqlStatement *statement = call->bound->compiled->statement;
+
+	if (statement->index.data != NULL)
+		request->index = span_text(statement->index);
+	request->expressions = expr_request(NULL, NULL);
+	request->consistent = call->consistent;
+	request->paged = call->paged;
+	request->page_size = call->page_size;
+	request->max_items = call->max_items;
+	request->start_key = call->start_key;
+	request->meter = call->meter;
+	request->parts = plan->scan;
+	if (!plan->exact)
+		request->built.condition = call->bound->condition;
+	request->built.projection = call->bound->projection;
+}
+
+/* What a SELECT reads of the table that is open. */
+static PartiqlPlan *
+make_plan(const PartiqlCall *call, const DynTable *table)
+{
+	const PartiqlStatement *statement = call->bound->compiled->statement;
+	const DynIndex *index =
+		statement->index.data == NULL ? &table->primary : find_index(statement, table);
+	PartiqlPlan *plan;
+
+	check_consistent(call, index);
+	plan = partiql_plan(call->bound, table, index);
+	check_projected(plan);
+	check_scan(plan);
+	return plan;
+}
+
 /*
  * Runs a SELECT: calls callback for each item that it returns, and fills in *result, whose last key is
  * allocated in the current memory context.  Returns the number of the read in which a page ended.
@@ -169,38 +206,19 @@ set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 int
 partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, ReadResult *result)
 {
-	const PartiqlBound *bound = call->bound;
-	const PartiqlStatement *statement = bound->compiled->statement;
-	RangesRequest request = {0};
-	const DynIndex *index;
+	RangesRequest request = {.first = call->first_read};
 	PartiqlPlan *plan;
 	OpenTable open;
 	int read;
 
-	request.read.table = span_text(statement->table);
+	request.read.table = span_text(call->bound->compiled->statement->table);
 	request.read.open = &open;
 	open.rel = dyn_table_open(request.read.table, AccessShareLock, &open.table);
-	index =
-		statement->index.data == NULL ? &open.table->primary : find_index(statement, open.table);
-	check_consistent(call, index);
-	plan = partiql_plan(bound, open.table, index);
-	check_projected(plan);
-	check_scan(plan);
-	request.read.index = statement->index.data == NULL ? NULL : span_text(statement->index);
-	request.read.expressions = expr_request(NULL, NULL);
-	request.read.consistent = call->consistent;
-	request.read.paged = call->paged;
-	request.read.page_size = call->page_size;
-	request.read.max_items = call->max_items;
-	request.read.start_key = call->start_key;
-	request.read.built.condition = plan->exact ? NULL : bound->condition;
-	request.read.built.projection = bound->projection;
-	request.first = call->first_read;
-	request.read.parts = plan->scan;
-	request.read.meter = call->meter;
+	plan = make_plan(call, open.table);
+	set_read(call, plan, &request.read);
 	set_ranges(plan, &request);
 	if (call->explainer != NULL)
-		partiql_explain_plan(call->explainer, bound, plan, &request);
+		partiql_explain_plan(call->explainer, call->bound, plan, &request);
 	read = action_ranges(&request, callback, arg, result);
 	relation_close(open.rel, NoLock);
 	return read;
