@@ -24,6 +24,9 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 	tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
 }
 
+/* read.c */
+extern void set_store(const char *refusal, Datum *values, bool *nulls);
+
 /* page.c */
 typedef struct ResultPage
 {

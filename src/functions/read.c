@@ -240,7 +240,8 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 						errmsg("a scan has no direction: forward goes with a key condition")));
 }
 
-static void
+/* Sets the columns store and store_reason, or those of a write. */
+void
 set_store(const char *refusal, Datum *values, bool *nulls)
 {
 	values[0] = CStringGetTextDatum(refusal == NULL ? "direct" : "sql");

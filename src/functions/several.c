@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "utils/array.h"
-
 #include "ground/arguments.h"
 #include "actions/several.h"
 #include "functions/functions.h"
@@ -20,24 +18,16 @@
 static DynItem **
 argument_items(FunctionCallInfo fcinfo, int i, const char *name, int *n)
 {
-	ArrayType *array;
 	DynItem **items;
 	Datum *elements;
-	bool *nulls;
 
 	*n = 0;
 	if (PG_ARGISNULL(i))
 		return NULL;
-	array = PG_GETARG_ARRAYTYPE_P(i);
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &elements, &nulls, n);
+	elements = argument_elements(PG_GETARG_ARRAYTYPE_P(i), name, n);
 	items = palloc(*n * sizeof(DynItem *));
 	for (int k = 0; k < *n; k++)
-	{
-		if (nulls[k])
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("element %d of %s must not be null", k + 1, name)));
 		items[k] = DatumGetDynItem(elements[k]);
-	}
 	return items;
 }
 

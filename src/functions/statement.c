@@ -24,30 +24,17 @@
  * Parameters
  */
 
-static void
-forbid_null(bool isnull, int i)
-{
-	if (isnull)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("element %d of parameters must not be null", i + 1),
-						errhint("DynamoDB's NULL is a value: {\"NULL\": true}.")));
-}
+#define PARAMETERS "parameters"
 
 static List *
 array_parameters(ArrayType *array)
 {
 	List *parameters = NIL;
-	Datum *elements;
-	bool *nulls;
 	int n;
+	Datum *elements = argument_elements(array, PARAMETERS, &n);
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &elements, &nulls, &n);
 	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		forbid_null(nulls[i], i);
 		parameters = lappend(parameters, DatumGetDynItem(elements[i]));
-	}
 	return parameters;
 }
 
@@ -57,18 +44,14 @@ array_text_parameters(char *written)
 {
 	ArrayType *array = DatumGetArrayTypeP(OidInputFunctionCall(F_ARRAY_IN, written, TEXTOID, -1));
 	List *parameters = NIL;
-	Datum *elements;
-	bool *nulls;
 	int n;
+	Datum *elements = argument_elements(array, PARAMETERS, &n);
 
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
 	for (int i = 0; i < n; i++)
 	{
-		ItemSpan json;
+		ItemSpan json = text_span(DatumGetTextPP(elements[i]));
 
 		CHECK_FOR_INTERRUPTS();
-		forbid_null(nulls[i], i);
-		json = text_span(DatumGetTextPP(elements[i]));
 		parameters =
 			lappend(parameters, item_parse(json.data, (int) json.len, ITEM_SYNTAX_VALUE, NULL));
 	}
@@ -84,7 +67,7 @@ text_parameters(const text *json)
 
 	if (written[strspn(written, " \t\n\r")] == '{')
 		return array_text_parameters(written);
-	json_reader_init_argument(&reader, json, "parameters");
+	json_reader_init_argument(&reader, json, PARAMETERS);
 	parameters = partiql_read_parameters(&reader);
 	json_reader_done(&reader);
 	return parameters;
@@ -290,7 +273,6 @@ return_access(const PartiqlAccess *access, void *arg)
 	const Explanation *explanation = arg;
 	const StoreExplanation *store = &access->store;
 	bool read = access->kind == PARTIQL_SELECT;
-	const char *refusal = read ? store->refusal : store->write_refusal;
 	Datum values[13] = {0};
 	bool nulls[13] = {false};
 	ItemSpan table;
@@ -316,10 +298,7 @@ return_access(const PartiqlAccess *access, void *arg)
 	values[8] = Int64GetDatum(access->bytes_read);
 	values[9] = Int64GetDatum(store->pages);
 	values[10] = BoolGetDatum(store->index_only);
-	values[11] = CStringGetTextDatum(refusal == NULL ? "direct" : "sql");
-	nulls[12] = refusal == NULL;
-	if (refusal != NULL)
-		values[12] = CStringGetTextDatum(refusal);
+	set_store(read ? store->refusal : store->write_refusal, &values[11], &nulls[11]);
 	tuplestore_putvalues(explanation->result->setResult, explanation->result->setDesc, values,
 						 nulls);
 }

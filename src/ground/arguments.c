@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+
 #include "ground/arguments.h"
 #include "ground/errors.h"
 
@@ -75,6 +77,26 @@ DynItem *
 argument_item(FunctionCallInfo fcinfo, int i)
 {
 	return PG_ARGISNULL(i) ? NULL : PG_GETARG_DYN_ITEM(i);
+}
+
+/*
+ * Returns the elements of an array that is an argument, which are of one of our types, or text.  Raises
+ * ERRCODE_DYN_VALIDATION if one is null.
+ */
+Datum *
+argument_elements(ArrayType *array, const char *name, int *n)
+{
+	Datum *elements;
+	bool *nulls;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &elements, &nulls, n);
+	for (int i = 0; i < *n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("element %d of %s must not be null", i + 1, name)));
+	}
+	return elements;
 }
 
 /* 0 for none. */

@@ -6,6 +6,8 @@
 #ifndef DYNAMO_TABLE_GROUND_ARGUMENTS_H
 #define DYNAMO_TABLE_GROUND_ARGUMENTS_H
 
+#include "utils/array.h"
+
 #include "item/item.h"
 
 /*
@@ -18,6 +20,7 @@ extern void argument_require(FunctionCallInfo fcinfo, int i, const char *name);
 extern text *argument_text(FunctionCallInfo fcinfo, int i);
 extern text *argument_required_text(FunctionCallInfo fcinfo, int i, const char *name);
 extern DynItem *argument_item(FunctionCallInfo fcinfo, int i);
+extern Datum *argument_elements(ArrayType *array, const char *name, int *n);
 extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name);
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 						   const char *const *choices);

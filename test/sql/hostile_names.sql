@@ -54,6 +54,11 @@ SELECT dyn_transact(json_build_array(json_build_object('Put', json_build_object(
 	json_build_object('ConditionCheck', json_build_object('TableName', :'n', 'Key', key_of(1, :'n')::dyn_item::text::json, 'ConditionExpression', 'attribute_exists(#a)', 'ExpressionAttributeNames', json_build_object('#a', :'n')))), :'n') AS transacted;
 SELECT count(*) AS transact_get FROM dyn_transact_get(json_build_array(json_build_object('Get', json_build_object('TableName', :'n', 'Key', key_of(3, :'n')::dyn_item::text::json))));
 SELECT dyn_request('GetItem', json_build_object('TableName', :'n', 'Key', key_of(3, :'n')::dyn_item::text::json)) -> 'Item' IS NOT NULL AS request;
+CREATE FUNCTION quoted(name text) RETURNS text LANGUAGE sql AS $$ SELECT '"' || replace(name, '"', '""') || '"' $$;
+SELECT count(*) AS partiql FROM dyn_execute(format('SELECT %1$s, %2$s FROM %1$s."LSI" WHERE %1$s = ? AND %2$s = ?', quoted(:'n'), quoted(:'v')), '["ROW#2", "w2"]'::jsonb);
+SELECT dyn_execute(format('UPDATE %1$s SET %2$s = ? WHERE %1$s = ? AND %3$s = ? AND %2$s = ? RETURNING MODIFIED NEW *', quoted(:'n'), quoted('a' || :'n'), quoted('s' || :'n')), jsonb_build_array(:'n', 'ROW#1', '#', :'n')) ->> ('a' || :'n') = :'n' AS partiql;
+SELECT item_count AS page FROM dyn_execute_page(format('SELECT * FROM %s."GSI"', quoted(:'n')), page_size => 2);
+SELECT action, range LIKE '% = ''ROW#2''' AS range, condition = quoted(:'n') || ' = ? AND NOT Id = 9' AS condition, items_returned FROM dyn_explain_statement(format('SELECT * FROM %1$s WHERE %1$s = ? AND NOT Id = 9', quoted(:'n')), '["ROW#2"]'::jsonb);
 SELECT dyn_delete(:'n', key_of(3, :'n'), return_values => 'ALL_OLD') IS NOT NULL AS deleted;
 SELECT count(*) AS rows FROM :"n" WHERE :"n" LIKE 'ROW#%' AND item ->> ('a' || :'n') = :'n';
 
