@@ -126,23 +126,33 @@ request_names(const JsonReader *reader, ItemSpan name)
 }
 
 /*
- * The request names the tables of n parts, which live as long as the request; a part without a table
- * is never under way.  Returns where the
- * action tells which part is under way; NULL: nobody asks.
+ * The request has parts, which live as long as it does; a part without a table is never under way.
+ * Returns where the action tells which part is under way; NULL: nobody asks.
  */
 int *
-request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
+request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {
 	Denial *denial = reader->denial;
 
-	if (denial != NULL && n > 0)
+	if (denial == NULL)
+		return NULL;
+	if (n > 0)
 		denial->parts = parts;
+	return &denial->part;
+}
+
+/* The same, and it names the tables of all parts. */
+int *
+request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
+{
+	int *part = request_has_parts(reader, parts, n);
+
 	for (int i = 0; i < n; i++)
 	{
-		if (denial != NULL)
-			denial->part = i;
+		if (part != NULL)
+			*part = i;
 		if (parts[i].table != NULL)
 			request_names(reader, text_span(parts[i].table));
 	}
-	return denial == NULL ? NULL : &denial->part;
+	return part;
 }

@@ -27,6 +27,7 @@ extern char *denial_words(const Denial *denial);
 
 /* For operations: what the request names. */
 extern void request_names(const JsonReader *reader, ItemSpan name);
+extern int *request_has_parts(const JsonReader *reader, const MeterPart *parts, int n);
 extern int *request_names_parts(const JsonReader *reader, const MeterPart *parts, int n);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "ground/attempt.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
 #include "partiql/several.h"
@@ -328,6 +329,49 @@ bind_batch(const List *parts)
 				 errwords("Read and write requests together in the same batch is not supported.")));
 }
 
+typedef struct NamedPart
+{
+	const JsonReader *reader;
+	ItemSpan table;
+} NamedPart;
+
+static void
+name_part(void *arg)
+{
+	const NamedPart *named = arg;
+
+	request_names(named->reader, named->table);
+}
+
+static bool
+is_denied(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE;
+}
+
+/* A table of another region or account is denied to its statement alone. */
+static void
+name_parts(BatchFailures *failures, PartiqlBatch *batch)
+{
+	for (int i = 0; i < batch->nparts; i++)
+	{
+		StatementPart *part = list_nth(failures->parts, i);
+		NamedPart named = {failures->reader};
+		ErrorData *error;
+
+		if (part->bound == NULL)
+			continue;
+		if (batch->part != NULL)
+			*batch->part = i;
+		named.table = text_span(part->table);
+		error = attempt_to_compute(name_part, &named, is_denied);
+		if (error == NULL)
+			continue;
+		note_failure(i, error, failures);
+		batch->parts[i].bound = NULL;
+	}
+}
+
 static CapacityKind
 batch_capacity(const StatementPart *part)
 {
@@ -387,7 +431,8 @@ request_batch_execute_statement(JsonReader *reader, JsonWriter *response)
 	failures.parts = call.parts;
 	meter_init(&meter, call.capacity, 0, list_length(call.parts));
 	set_batch(&batch, &meter, call.parts);
-	batch.part = request_names_parts(reader, meter.parts, batch.nparts);
+	batch.part = request_has_parts(reader, meter.parts, batch.nparts);
+	name_parts(&failures, &batch);
 	batch.meter = meter_wanted(&meter);
 	partiql_batch(&batch);
 	json_write_begin(response, NULL);
