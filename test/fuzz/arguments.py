@@ -9,6 +9,8 @@ import json
 import os
 import re
 
+import partiql_seeds
+
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 TABLES = ["app", "app", "app", "num", "solo", "multi", "target", "sup", "granted", "secured", "triggered", "forged", "renamed", "parent", "child", "parted", "part",
@@ -102,6 +104,8 @@ class Corpus:
                 self.read(f.read(), routines)
         with open(os.path.join(TOP, "test", "conformance", "strategies.json"), encoding="utf-8") as f:
             self.read_requests(json.load(f))
+        for operation, request in partiql_seeds.requests("app"):
+            self.requests.setdefault(operation, []).append(json.dumps(request))
         self.by_name["definition"] = DEFINITIONS
         with open(os.path.join(TOP, "src", "request", "request.c"), encoding="utf-8") as f:
             operations = re.findall(r'\{"(\w+)", request_', f.read())

@@ -290,9 +290,18 @@ extern Datum dyn_request(PG_FUNCTION_ARGS);
 static void
 fuzz_request(const Input *input)
 {
-	static const char *const operations[] = {
-		"Query",      "Scan",         "GetItem",        "PutItem",          "UpdateItem",
-		"DeleteItem", "BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems"};
+	static const char *const operations[] = {"Query",
+											 "Scan",
+											 "GetItem",
+											 "PutItem",
+											 "UpdateItem",
+											 "DeleteItem",
+											 "BatchGetItem",
+											 "BatchWriteItem",
+											 "TransactGetItems",
+											 "TransactWriteItems",
+											 "BatchExecuteStatement",
+											 "ExecuteTransaction"};
 	const char *operation =
 		operations[(unsigned char) *piece(input, 0).data % lengthof(operations)];
 	Datum response =

@@ -31,20 +31,31 @@ def names_of(model):
     return names
 
 
-def statements(model):
-    names = names_of(model)
-    for operation in model["operations"]:
-        request = operation["request"]
-        for one in [request] + request.get("Statements", []) + request.get("TransactStatements", []):
-            if isinstance(one, dict) and isinstance(one.get("Statement"), str):
-                yield re.sub(r"\w+", lambda m: names.get(m.group(), m.group()), one["Statement"].replace("$TABLE", "t"))
+def renamed(value, names, table):
+    """With these names, and this table, in the statements."""
+    if isinstance(value, list):
+        return [renamed(v, names, table) for v in value]
+    if not isinstance(value, dict):
+        return value
+    value = {k: renamed(v, names, table) for k, v in value.items()}
+    if isinstance(value.get("Statement"), str):
+        value["Statement"] = re.sub(r"\w+", lambda m: names.get(m.group(), m.group()), value["Statement"].replace("$TABLE", table))
+    return value
+
+
+def requests(table):
+    """Operations and requests."""
+    with open(os.path.join(TOP, "test/conformance/partiql/partiql.json"), encoding="utf-8") as f:
+        for model in json.load(f):
+            names = names_of(model)
+            for operation in model["operations"]:
+                if "Execute" in operation["op"]:
+                    yield operation["op"], renamed(operation["request"], names, table)
 
 
 def all_statements():
     """Of the table t."""
-    with open(os.path.join(TOP, "test/conformance/partiql/partiql.json"), encoding="utf-8") as f:
-        models = json.load(f)
-    seeds = [s for model in models for s in statements(model)]
+    seeds = [one["Statement"] for _, request in requests("t") for one in [request] + request.get("Statements", []) + request.get("TransactStatements", []) if isinstance(one.get("Statement"), str)]
     seeds += ["%s %s" % (verb, where) for where in KEYED for verb in ("SELECT * FROM t WHERE", "SELECT a, m.k FROM t.i WHERE", "DELETE FROM t WHERE", "UPDATE t SET a = 1 WHERE")]
     seeds += ["SELECT * FROM t WHERE %s ORDER BY %s" % (where, order) for where in KEYED for order in ("pk", "sk DESC", "pk DESC, sk", "n")]
     seeds += ["UPDATE t %s WHERE pk = 'a' AND sk = 'a' RETURNING %s" % (change, which) for change in CHANGES for which in ("MODIFIED OLD *", "ALL NEW *")]

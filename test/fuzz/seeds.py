@@ -38,7 +38,7 @@ def seeds(corpus, rng):
     for kind, names in (("c", ["condition", "filter"]), ("u", ["update"]), ("p", ["projection"]), ("k", ["key_condition"])):
         for call in [c for calls in corpus.calls.values() for c in calls]:
             out["expression"] += [(kind, call[n], call.get("names", ""), call.get("vals", ""), call.get("item", item())) for n in names if n in call]
-    operations = "Query Scan GetItem PutItem UpdateItem DeleteItem BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems".split()
+    operations = "Query Scan GetItem PutItem UpdateItem DeleteItem BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems BatchExecuteStatement ExecuteTransaction".split()
     for i, operation in enumerate(operations):
         for request in corpus.requests.get(operation, []):
             out["request"].append((chr(len(operations) * 7 + i), re.sub(r'"TableName": ?"[^"]*"', '"TableName":"%s"' % rng.choice(["app", "num", "multi"]), request)))
