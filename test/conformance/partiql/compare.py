@@ -1,5 +1,6 @@
 """Random PartiQL statements, each of which is made together with the requests that do the same: Query,
-Scan, PutItem, UpdateItem and DeleteItem with expressions.
+Scan, PutItem, UpdateItem and DeleteItem with expressions.  Several statements are compared with
+BatchGetItem, with single writes, and with TransactGetItems and TransactWriteItems.
 
 There are two tables that are alike.  Statements go to the one, requests to the other one; their answers
 must be the same, and so must the item after a write, and at the end all of both tables and their indexes.
@@ -7,6 +8,9 @@ must be the same, and so must the item after a write, and at the end all of both
 A statement is made as what it does (reads of collections with ranges, a filter, actions of an update),
 then written as text in one of its many spellings: keywords in any case, names quoted or not, values as
 literals or parameters, comments.  The requests are made of the same things by other code.
+
+Pages must be those of Query, or as full as they may be, and together have what is there.  Where somebody
+asks for the capacity, both sides count the same.
 
 Both sides must also refuse the same: by the exception's name, or for what only PartiQL has (overlapping
 ranges, its own words for a missing index and others) by the whole message.
