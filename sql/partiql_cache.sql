@@ -37,6 +37,9 @@ SELECT count(*) FROM (SELECT dyn_put('app', format('{"pk":{"S":"a"},"sk":{"S":"%
 SELECT run('SELECT sk FROM app WHERE pk = ''a''', '{"Limit": 2}')::json ->> 'NextToken' AS token \gset
 SELECT run('SELECT sk FROM app WHERE pk = ''a''', json_build_object('NextToken', :'token')::text);
 SELECT run('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', '{"Limit": 4}')::json ->> 'NextToken' AS later \gset
+SELECT run('INSERT INTO app VALUE {''pk'': ''b'', ''sk'': ''1''}'), run('INSERT INTO app VALUE {''pk'': ''b'', ''sk'': ''2''}');
+SELECT run('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', '{"Limit": 5}')::json ->> 'NextToken' AS second \gset
+SELECT run('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', json_build_object('NextToken', :'second')::text);
 DROP TABLE app;
 SELECT run('SELECT sk FROM app WHERE pk = ''a''');
 SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"i": {"partition_key": "g S"}}');
@@ -48,6 +51,8 @@ SELECT dyn_create_table('app', 'sk S', 'pk S');
 SELECT run('INSERT INTO app VALUE {''pk'': ''a'', ''sk'': ''1'', ''g'': ''a''}');
 -- now it is a scan
 SELECT run('SELECT sk FROM app WHERE pk = ''a'''), run('SELECT sk FROM app WHERE pk = ''a''', json_build_object('NextToken', :'token')::text), run('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', json_build_object('NextToken', :'later')::text);
+-- a token of the second read, where there is one only
+SELECT run('SELECT sk FROM app WHERE pk IN [''a'', ''b'']', json_build_object('NextToken', :'second')::text);
 SELECT dyn_drop_table('app');
 
 -- an index with other keys under the same name

@@ -162,6 +162,19 @@ set_ranges(const PartiqlPlan *plan, RangesRequest *request)
 	}
 }
 
+/* A token may be of a table that had other keys under the same name: then it begins in no stretch. */
+static void
+check_start(const PartiqlCall *call, const RangesRequest *request)
+{
+	if (call->start_key == NULL || request->first < request->nranges)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("next_token continues a read that the statement does not have"),
+					errdetail("The table or the index had other keys when the token was made."),
+					errwords("The provided starting key is outside query boundaries based on "
+							 "provided conditions")));
+}
+
 /* The condition, unless the stretches say all of it, and the rest of what a SELECT asks for. */
 static void
 set_read(const PartiqlCall *call, const PartiqlPlan *plan, ReadRequest *request)
@@ -217,6 +230,7 @@ partiql_select(const PartiqlCall *call, ResultCallback callback, void *arg, Read
 	plan = make_plan(call, open.table);
 	set_read(call, plan, &request.read);
 	set_ranges(plan, &request);
+	check_start(call, &request);
 	if (call->explainer != NULL)
 		partiql_explain_plan(call->explainer, call->bound, plan, &request);
 	read = action_ranges(&request, callback, arg, result);
