@@ -44,6 +44,12 @@ DROP TRIGGER refuse ON other;
 SELECT request('BatchExecuteStatement', r) FROM unnest(ARRAY[$${"ReturnConsumedCapacity":"INDEXES","Statements":[{"Statement":"UPDATE tab SET g = 'y' WHERE pk = 'a' AND sk = 1"},{"Statement":"INSERT INTO other VALUE {'pk': 'a'}"},{"Statement":"DELETE FROM tab WHERE pk = 'none' AND sk = 1"}]}$$,
   $${"ReturnConsumedCapacity":"TOTAL","Statements":[{"Statement":"SELECT * FROM tab WHERE pk = 'a' AND sk = 1","ConsistentRead":true},{"Statement":"SELECT * FROM other WHERE pk = 'a'"},{"Statement":"SELECT * FROM other WHERE pk = 'none'"}]}$$,
   $${"ReturnConsumedCapacity":"TOTAL","Statements":[{"Statement":"INSERT INTO other VALUE {'pk': 'a'}"}]}$$, $${"ReturnConsumedCapacity":"SOME","Statements":[{"Statement":"INSERT INTO other VALUE {'pk': 'a'}"}]}$$]) r;
+-- a table is there once, also if its schema is read again in between
+CREATE FUNCTION invalidate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('GRANT SELECT ON %I TO CURRENT_USER', TG_TABLE_NAME); RETURN NULL; END $$;
+CREATE TRIGGER invalidate AFTER UPDATE ON tab FOR EACH ROW EXECUTE FUNCTION invalidate();
+SELECT request('BatchExecuteStatement', $${"ReturnConsumedCapacity":"INDEXES","Statements":[{"Statement":"UPDATE tab SET g = 'z' WHERE pk = 'a' AND sk = 1"},{"Statement":"UPDATE tab SET g = 'z' WHERE pk = 'a' AND sk = 2"}]}$$);
+SELECT batch($$UPDATE tab SET g = 'y' WHERE pk = 'a' AND sk = 1$$, $$UPDATE tab REMOVE g WHERE pk = 'a' AND sk = 2$$);
+DROP TRIGGER invalidate ON tab;
 SELECT request('ExecuteTransaction', r) FROM unnest(ARRAY[$${"ReturnConsumedCapacity":"INDEXES","TransactStatements":[{"Statement":"UPDATE tab SET g = 'x' WHERE pk = 'a' AND sk = 1"},{"Statement":"EXISTS(SELECT * FROM other WHERE pk = 'a' AND n = 1)"}]}$$,
   $${"ReturnConsumedCapacity":"TOTAL","TransactStatements":[{"Statement":"SELECT * FROM tab WHERE pk = 'a' AND sk = 1"},{"Statement":"SELECT * FROM other WHERE pk = 'none'"}]}$$]) r;
 

@@ -156,7 +156,7 @@ target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *
 static bool
 same_collection(const ItemTarget *a, const ItemTarget *b)
 {
-	if (a->table != b->table)
+	if (a->table->relid != b->table->relid)
 		return false;
 	for (int i = 0; i < a->table->primary.npartition; i++)
 	{

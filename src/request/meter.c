@@ -6,7 +6,10 @@
 
 #include "request/meter.h"
 
-/* The counter of a table; name is how the request names it first. */
+/*
+ * The counter of a table; name is how the request names it first.  The schema may have been read
+ * again since then.
+ */
 static Capacity *
 find_capacity(RequestMeter *meter, const DynTable *table, text *name)
 {
@@ -17,7 +20,7 @@ find_capacity(RequestMeter *meter, const DynTable *table, text *name)
 	foreach (cell, meter->capacities)
 	{
 		capacity = lfirst(cell);
-		if (capacity->table == table)
+		if (capacity->table->relid == table->relid)
 			return capacity;
 	}
 	old = MemoryContextSwitchTo(meter->context);
@@ -47,7 +50,7 @@ add_collection(int part, const ItemMeasure *measure, void *arg)
 	RequestMeter *meter = arg;
 	JsonWriter *out = &meter->collections;
 
-	if (meter->collected != measure->table)
+	if (meter->collected == NULL || meter->collected->relid != measure->table->relid)
 	{
 		if (meter->collected != NULL)
 			json_write_end_array(out);
