@@ -29,10 +29,15 @@ typedef struct Chunk
 	struct Chunk *next;
 	struct Chunk *previous;
 	Size size;
+	MemoryContext context; /* where GetMemoryChunkContext() of 15 looks */
 } Chunk;
 
-static Chunk chunks = {&chunks, &chunks, 0};
-static Chunk kept = {&kept, &kept, 0};
+static Chunk chunks = {&chunks, &chunks};
+static Chunk kept = {&kept, &kept};
+
+/* There is one context, which is that list. */
+static MemoryContextData the_context;
+MemoryContext CurrentMemoryContext = &the_context;
 
 static void
 link_chunk(Chunk *list, Chunk *c)
@@ -56,6 +61,7 @@ palloc(Size size)
 	Chunk *c = malloc(sizeof(Chunk) + size);
 
 	c->size = size;
+	c->context = &the_context;
 	link_chunk(&chunks, c);
 	return c + 1;
 }
@@ -123,9 +129,13 @@ standin_free_chunks(void)
 		pfree(chunks.next + 1);
 }
 
-/* There is one context, which is that list. */
-static MemoryContextData the_context;
-MemoryContext CurrentMemoryContext = &the_context;
+#if PG16_GE
+MemoryContext
+GetMemoryChunkContext(void *pointer)
+{
+	return &the_context;
+}
+#endif
 
 MemoryContext
 AllocSetContextCreateInternal(MemoryContext parent, const char *name, Size min, Size initial,
