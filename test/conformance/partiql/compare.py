@@ -79,6 +79,14 @@ def send(operation, request):
     return json.loads(ask("SELECT dyn_request(%s, %s)::text", operation, request))
 
 
+def get_items(requests):
+    """Of GetItem; all by one statement, since each takes a while where the machine has other things to do."""
+    if not requests:
+        return []
+    sql = "SELECT json_agg(dyn_request('GetItem', r::text) ORDER BY i) FROM json_array_elements(%s) WITH ORDINALITY e(r, i)"
+    return [answer.get("Item") for answer in ask(sql, json.dumps(requests))]
+
+
 # --- values: few of each type, so that they meet
 
 STRINGS = ["a", "b", "ab", "abc", "it's", "''", "-- no", "/*", "?", "é", "\ue000", "\U0010ffff", "SELECT"]
@@ -528,10 +536,10 @@ def matching(items, c):
         return items
     e = Expression()
     text = expression_of(e, c)
-    arguments = [text, e.members().get("ExpressionAttributeNames"), e.members().get("ExpressionAttributeValues")]
-    sql = "SELECT dyn_matches(%s, %s, %s, %s)"
-    ask(sql, {}, *arguments)
-    return [i for i in items if ask(sql, i, *arguments)]
+    members = e.members()
+    found = ask("""SELECT json_agg(i ORDER BY i) FROM json_array_elements(%s) WITH ORDINALITY e(item, i)
+                   WHERE dyn_matches(item::text::dyn_item, %s, %s, %s)""", json.dumps([{}] + items), text, members.get("ExpressionAttributeNames"), members.get("ExpressionAttributeValues"))
+    return [items[i - 2] for i in found or [] if i > 1]
 
 
 # --- capacity, of statements and of requests
@@ -898,18 +906,13 @@ class Read:
             ordered = False  # nothing says in which order entries with the same keys are
         return [i for _, entries in found for i in entries], ordered
 
-    def whole(self, entry):
+    def rows(self, entries):
         """A local index fetches the item of an entry where a column is not projected."""
-        if not self.fetches():
-            return entry
-        return send("GetItem", {"TableName": self.table.twin, "Key": self.table.key_of(entry)})["Item"]
-
-    def row(self, entry):
         if self.columns is None:
-            return entry
-        item = self.whole(entry)
-        values = {label(p): resolve(item, p) for p in self.columns}
-        return {name: v for name, v in values.items() if v is not None}
+            return entries
+        items = get_items([{"TableName": self.table.twin, "Key": self.table.key_of(e)} for e in entries]) if self.fetches() else entries
+        rows = [{label(p): resolve(item, p) for p in self.columns} for item in items]
+        return [{name: v for name, v in row.items() if v is not None} for row in rows]
 
     # both
 
@@ -917,7 +920,7 @@ class Read:
         """Of one range each page is one of Query's."""
         value, conditions = self.ranges[0]
         theirs = self.pages(dict(self.query(value, conditions), Limit=self.limit))
-        theirs = [(each(map(self.row, items)), more) for items, more in theirs]
+        theirs = [(each(self.rows(items)), more) for items, more in theirs]
         if pages != theirs:
             raise AssertionError("the pages are %s, those of Query %s" % (text_of(pages), text_of(theirs)))
 
@@ -945,7 +948,7 @@ class Read:
 
     def rows_of_requests(self):
         items, ordered = self.wanted()
-        return each(map(self.row, items)), ordered
+        return each(self.rows(items)), ordered
 
     def are_full(self, pages):
         """Without a filter each page but the last one has as many items as it may have."""
@@ -1110,7 +1113,7 @@ class Write:
 
 def compare_item(table, key, both):
     try:
-        one, other = (send("GetItem", {"TableName": name, "Key": key}).get("Item") for name in (table.name, table.twin))
+        one, other = get_items([{"TableName": name, "Key": key} for name in (table.name, table.twin)])
     except Refused:
         return  # the key is none
     if normal(one) != normal(other):
