@@ -869,6 +869,8 @@ item_parse_request(struct JsonLexContext *lex, ItemSyntax syntax, ItemComplaint 
 	init_parser(&p, lex, syntax, 512, NULL);
 	p.complaint = complaint;
 	p.broken = has_complaint(&p);
+	/* a value of a request is one of an attribute, and not a whole item */
+	p.depth = syntax == ITEM_SYNTAX_VALUE;
 	(void) parse_root(&p);
 	item = finish_item(&p);
 	pfree(p.scratch.data);

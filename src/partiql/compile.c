@@ -68,6 +68,23 @@ partiql_source(const PartiqlCompiled *compiled, ItemSpan *table, ItemSpan *index
 	*index = compiled->statement->index;
 }
 
+/* A value of SQL may be a whole item, which has a level more than the value of an attribute. */
+static void
+check_nesting(int n, const ItemSpan *parameters)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (item_nesting(parameters[i]) > ITEM_MAX_NESTING)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("parameter %d of the PartiQL statement has more than %d levels "
+								   "of nesting",
+								   i + 1, ITEM_MAX_NESTING),
+							errwords("Nesting Levels have exceeded supported limits: "
+									 "Attributes in the item have nested levels beyond "
+									 "supported limit")));
+	}
+}
+
 static const ItemSpan *
 bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 {
@@ -81,6 +98,7 @@ bind_values(const PartiqlCompiled *compiled, int n, const ItemSpan *parameters)
 						errwords("Number of parameters in request and statement don't match.")));
 	if (wanted == 0)
 		return compiled->literals;
+	check_nesting(wanted, parameters);
 	values = palloc(compiled->nslots * sizeof(ItemSpan));
 	memcpy(values, compiled->literals, compiled->nslots * sizeof(ItemSpan));
 	memcpy(values, parameters, wanted * sizeof(ItemSpan));
