@@ -1534,7 +1534,7 @@ class Transaction(Several):
             self.capacity.take(send("TransactWriteItems", self.capacity.add_to({"TransactItems": [part.as_action() for part in self.parts]})))
         except Refused as e:
             if e.name == CANCELLED:
-                e.message = cancelled([part.refuses(r["Code"]) for part, r in zip(self.parts, e.detail["CancellationReasons"])])
+                self.codes = [part.refuses(r["Code"]) for part, r in zip(self.parts, e.detail["CancellationReasons"])]
             raise
         return []
 
@@ -1550,9 +1550,18 @@ class Transaction(Several):
             self.capacity.compare(both, self.consumed)
             if self.token:
                 self.repeat(request, both)
-        elif both.refusal and both.our_refusal and both.refusal.name == CANCELLED and both.our_refusal.message != both.refusal.message:
-            both.fail("the statement says %s, not %s" % (both.our_refusal, both.refusal))
+        elif both.refusal and both.our_refusal and both.refusal.name == both.our_refusal.name == CANCELLED:
+            self.compare_reasons(both, [r["Code"] for r in both.our_refusal.detail["CancellationReasons"]])
         self.compare_items(both)
+
+    def compare_reasons(self, both, codes):
+        """Of statements that do not fit the table each has a reason, of actions the first one."""
+        if both.our_refusal.message != cancelled(codes):
+            both.fail("the reasons of %s are %s" % (both.our_refusal, codes))
+        some = [c for c in self.codes if c != "None"]
+        n = self.codes.index("ValidationError") + 1 if some == ["ValidationError"] else len(codes)
+        if len(codes) != len(self.codes) or codes[:n] != self.codes[:n] or not set(codes[n:]) <= {"None", "ValidationError"}:
+            both.fail("the reasons are %s, not %s" % (codes, self.codes))
 
     def repeat(self, request, both):
         """With its token it is not done again."""
