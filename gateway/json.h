@@ -1,0 +1,19 @@
+/*
+ * json.h
+ *	  Whether a text is JSON.
+ */
+#ifndef DYNAMO_GATEWAY_JSON_H
+#define DYNAMO_GATEWAY_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define JSON_MAX_DEPTH 1024 /* objects and arrays within each other */
+
+/*
+ * Whether the text is one JSON value by RFC 8259, in UTF-8, and not nested deeper than
+ * JSON_MAX_DEPTH.  Reads the text once, and takes no memory.
+ */
+extern bool json_valid(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * signature.h
+ *	  Whether a request is signed by one of the access keys: AWS's Signature Version 4.
+ *
+ * The refusals, their order and their words are the service's, see GW30 to GW43 in the
+ * specification.
+ */
+#ifndef DYNAMO_GATEWAY_SIGNATURE_H
+#define DYNAMO_GATEWAY_SIGNATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "canonical.h"
+#include "keys.h"
+
+typedef struct SignatureSettings
+{
+	const char *region; /* the only one that keys may be scoped to; NULL or "": any */
+	bool debug; /* a mismatch shows the strings that should have been signed */
+} SignatureSettings;
+
+/* Why a request is refused.  All refusals have HTTP status 400. */
+typedef struct Refusal
+{
+	const char *type; /* "com.amazon.coral.service#InvalidSignatureException" ... */
+	const char *reason; /* a word for metrics: "missing", "incomplete", "expired_signature" ... */
+	char *message; /* UTF-8, to be freed; NULL: no memory, the answer is status 500 */
+} Refusal;
+
+typedef struct Signatures Signatures;
+
+/* What checks signatures by these keys, with a cache of derived keys.  NULL without memory. */
+extern Signatures *signatures_new(Keys *keys, const SignatureSettings *settings);
+
+/*
+ * Whether the request is signed at this time: true and who signed it, or false and the refusal.  May
+ * be called by any thread.  Takes a copy of the secret while it works, and hashes the whole body.
+ */
+extern bool signature_verify(Signatures *signatures, const SignedRequest *request, time_t now,
+							 Caller *caller, Refusal *refusal);
+
+/* Cleanse and free; the keys stay. */
+extern void signatures_free(Signatures *signatures);
+
+#endif
