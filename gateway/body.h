@@ -2,8 +2,8 @@
  * body.h
  *	  The body of a request: collected piece by piece and inflated, up to a limit.
  */
-#ifndef DYNAMO_GATEWAY_BODY_H
-#define DYNAMO_GATEWAY_BODY_H
+#ifndef GATEWAY_BODY_H
+#define GATEWAY_BODY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * create_key.h
  *	  The program's modes that make keys.
  */
-#ifndef DYNAMO_GATEWAY_CREATE_KEY_H
-#define DYNAMO_GATEWAY_CREATE_KEY_H
+#ifndef GATEWAY_CREATE_KEY_H
+#define GATEWAY_CREATE_KEY_H
 
 /*
  * dynamo_gateway --create-key ROLE: make an access key of this role, store it by

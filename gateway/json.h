@@ -2,8 +2,8 @@
  * json.h
  *	  Whether a text is JSON.
  */
-#ifndef DYNAMO_GATEWAY_JSON_H
-#define DYNAMO_GATEWAY_JSON_H
+#ifndef GATEWAY_JSON_H
+#define GATEWAY_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * connection pooler in between loses notifications), and when the configuration is read again.  All
  * functions may be called by any thread.
  */
-#ifndef DYNAMO_GATEWAY_KEYS_H
-#define DYNAMO_GATEWAY_KEYS_H
+#ifndef GATEWAY_KEYS_H
+#define GATEWAY_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  *		then            as many bytes as the secret has
  *		last 16 bytes   tag, of the ciphertext and of version and key id
  */
-#ifndef DYNAMO_GATEWAY_SECRET_H
-#define DYNAMO_GATEWAY_SECRET_H
+#ifndef GATEWAY_SECRET_H
+#define GATEWAY_SECRET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * The refusals, their order and their words are the service's, see GW30 to GW43 in the
  * specification.
  */
-#ifndef DYNAMO_GATEWAY_SIGNATURE_H
-#define DYNAMO_GATEWAY_SIGNATURE_H
+#ifndef GATEWAY_SIGNATURE_H
+#define GATEWAY_SIGNATURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,12 +21,12 @@ typedef struct SignatureSettings
 	bool debug; /* a mismatch shows the strings that should have been signed */
 } SignatureSettings;
 
-/* Why a request is refused.  All refusals have HTTP status 400. */
+/* Why a request is refused.  The HTTP status is 400, and 500 if there is no message. */
 typedef struct Refusal
 {
 	const char *type; /* "com.amazon.coral.service#InvalidSignatureException" ... */
-	const char *reason; /* a word for metrics: "missing", "incomplete", "expired_signature" ... */
-	char *message; /* UTF-8, to be freed; NULL: no memory, the answer is status 500 */
+	const char *reason; /* a word for metrics: "missing", "incomplete", "clock", "signature" ... */
+	char *message; /* UTF-8, to be freed; NULL: memory or OpenSSL failed */
 } Refusal;
 
 typedef struct Signatures Signatures;

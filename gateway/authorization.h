@@ -1,0 +1,49 @@
+/*
+ * authorization.h
+ *	  The Authorization header of Signature Version 4, taken apart.
+ */
+#ifndef GATEWAY_AUTHORIZATION_H
+#define GATEWAY_AUTHORIZATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A part of the header: not terminated.  "data" is NULL if it is not there. */
+typedef struct Part
+{
+	const char *data;
+	size_t length;
+} Part;
+
+/* The parts point into the header. */
+typedef struct Authorization
+{
+	Part algorithm;
+	Part credential;
+	Part signed_headers;
+	Part signature;
+} Authorization;
+
+/* What Credential holds between its slashes. */
+typedef struct Credential
+{
+	Part key_id;
+	Part day;
+	Part region;
+	Part service;
+	Part terminator;
+} Credential;
+
+/* Whether the header is of a signature of AWS, version 4, at all. */
+extern bool authorization_is_ours(const char *header);
+
+/* Take the header apart.  A parameter that is there more than once counts as missing. */
+extern void authorization_parse(const char *header, Authorization *authorization);
+
+/* Take Credential apart.  Slashes at its end do not count.  False if it has not 5 elements. */
+extern bool credential_parse(Part text, Credential *credential);
+
+/* Whether the part is this string. */
+extern bool part_is(Part part, const char *string);
+
+#endif
