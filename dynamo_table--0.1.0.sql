@@ -1200,6 +1200,76 @@ COMMENT ON FUNCTION dyn_request(text, text) IS 'an operation of DynamoDB''s low-
 COMMENT ON FUNCTION dyn_request(text, json) IS 'an operation of DynamoDB''s low-level API, word for word';
 COMMENT ON FUNCTION dyn_request(text, jsonb) IS 'an operation of DynamoDB''s low-level API, word for word';
 
+-- gateways
+
+-- A request of a gateway is one statement: SELECT dynamo_internal.request_as($1, $2, $3).  A role becomes a gateway's login by
+-- GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO ...
+CREATE FUNCTION dynamo_internal.request_as(key_role regrole, operation text, request text) RETURNS json
+	AS 'MODULE_PATHNAME', 'dyn_request_as' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.request_as(regrole, text, text) IS
+	'dyn_request with the rights of a role that the session user may set, for gateways; leaves nothing of the role in the session';
+
+-- access keys of gateways
+
+-- Whose key it is, and its secret, encrypted by the gateway's program.  A key is usable as long as a role has both the name and
+-- the OID.  The functions reach the table with the rights of its owner; no other role has any, whatever default privileges are set.
+CREATE TABLE dynamo_internal.access_key (
+	key_id text COLLATE "C" PRIMARY KEY CHECK (key_id ~ '^[A-Za-z0-9_]{1,128}$'),
+	role name NOT NULL,
+	role_oid oid,
+	encrypted_secret bytea NOT NULL CHECK (length(encrypted_secret) BETWEEN 1 AND 1024),
+	enabled boolean NOT NULL DEFAULT true,
+	valid_until timestamptz NOT NULL DEFAULT 'infinity',
+	created_at timestamptz NOT NULL DEFAULT pg_catalog.now()
+);
+COMMENT ON TABLE dynamo_internal.access_key IS 'access keys of gateways, and the roles that they stand for';
+
+CREATE FUNCTION dynamo_internal.access_key_role() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_access_key_role' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.access_key_role() IS 'binds an access key to the role that has the name now';
+CREATE TRIGGER access_key_role BEFORE INSERT OR UPDATE OF role ON dynamo_internal.access_key
+	FOR EACH ROW EXECUTE FUNCTION dynamo_internal.access_key_role();
+
+CREATE FUNCTION dynamo_internal.access_key_changed() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'dyn_access_key_changed' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.access_key_changed() IS 'tells gateways that access keys have changed: NOTIFY dynamo_access_key';
+CREATE TRIGGER access_key_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON dynamo_internal.access_key
+	FOR EACH STATEMENT EXECUTE FUNCTION dynamo_internal.access_key_changed();
+
+-- In a dump roles have their names, so a key whose role is gone would become that of a new one.
+SELECT pg_catalog.pg_extension_config_dump('dynamo_internal.access_key',
+	'WHERE EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.oid = role_oid AND r.rolname = role)');
+
+-- What gateways read.
+CREATE FUNCTION dynamo_internal.gateway_keys(OUT key_id text, OUT role oid, OUT role_name name, OUT encrypted_secret bytea, OUT enabled boolean,
+		OUT valid_until timestamptz) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'dyn_gateway_keys' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.gateway_keys() IS 'access keys that can be used, with their encrypted secrets, for gateways';
+
+CREATE FUNCTION dyn_create_access_key(key_id text, role regrole, encrypted_secret bytea) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_create_access_key(text, regrole, bytea) IS
+	'create an access key, with which a gateway''s callers act as a role; its secret is encrypted by the gateway''s program';
+
+CREATE FUNCTION dyn_alter_access_key(key_id text, enabled boolean DEFAULT NULL, valid_until timestamptz DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_alter_access_key(text, boolean, timestamptz) IS 'enable or disable an access key, or set until when it is valid';
+
+CREATE FUNCTION dyn_drop_access_key(key_id text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_drop_access_key(text) IS 'drop an access key';
+
+-- A barrier: keys of others are not for functions in a query's conditions.
+CREATE VIEW dyn_access_keys WITH (security_barrier) AS
+	SELECT k.key_id, k.role,
+		CASE WHEN r.oid IS NULL THEN 'role missing' WHEN r.rolsuper THEN 'role is superuser' WHEN NOT k.enabled THEN 'disabled'
+			WHEN k.valid_until <= pg_catalog.now() THEN 'expired' ELSE 'active' END AS state,
+		k.enabled, k.valid_until, k.created_at
+	FROM dynamo_internal.access_key k LEFT JOIN pg_catalog.pg_roles r ON r.oid = k.role_oid AND r.rolname = k.role
+	WHERE pg_catalog.pg_has_role(r.oid, 'MEMBER') OR EXISTS (SELECT FROM pg_catalog.pg_roles u WHERE u.rolname = current_user AND u.rolsuper);
+COMMENT ON VIEW dyn_access_keys IS 'access keys of the roles that the caller is a member of, or of all for superusers';
+GRANT SELECT ON dyn_access_keys TO PUBLIC;
+
 -- rights
 
 -- Of what is internal PUBLIC may execute what is executed with the privileges of whoever uses a table, or makes one: functions of

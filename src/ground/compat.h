@@ -46,6 +46,13 @@ struct Node;
 #define schema_ownercheck(object, role) object_ownercheck(NamespaceRelationId, (object), (role))
 #endif
 
+/* 16 lets a role be granted without the right to set it. */
+#if PG16_GE
+#define may_set_role(member, role) member_can_set_role((member), (role))
+#else
+#define may_set_role(member, role) is_member_of_role((member), (role))
+#endif
+
 /* 17 lets a background worker connect as a role that may not log in. */
 #if PG17_GE
 #define WORKER_CONNECTION_FLAGS BGWORKER_BYPASS_ROLELOGINCHECK

@@ -78,21 +78,21 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 	find_operation(operation)(&reader, response);
 }
 
-/* dyn_request(operation, request) */
-PG_FUNCTION_INFO_V1(dyn_request);
-Datum
-dyn_request(PG_FUNCTION_ARGS)
+/*
+ * Carries out a request as dyn_request() does: errors are told as DynamoDB's clients expect them.
+ * Returns the response.
+ */
+text *
+request_carry_out(text *operation, text *request)
 {
-	char *operation = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	text *request = PG_GETARG_TEXT_PP(1);
 	MemoryContext context = CurrentMemoryContext;
 	JsonWriter response = json_writer(JSON_COMPACT);
 	Denial denial;
 
-	denial_begin(&denial, operation);
+	denial_begin(&denial, text_to_cstring(operation));
 	PG_TRY();
 	{
-		request_run(operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
+		request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
 					&denial);
 	}
 	PG_CATCH();
@@ -101,5 +101,13 @@ dyn_request(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 	denial_end(&denial);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(response.text->data, response.text->len));
+	return cstring_to_text_with_len(response.text->data, response.text->len);
+}
+
+/* dyn_request(operation, request) */
+PG_FUNCTION_INFO_V1(dyn_request);
+Datum
+dyn_request(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(request_carry_out(PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1)));
 }

@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -56,21 +57,47 @@ relation_owner(Oid relid)
 	return owner;
 }
 
+/* The functions of the extension's own triggers; no other role may create triggers with them. */
+static const char *const own_functions[] = {"access_key_role", "access_key_changed"};
+
+static bool
+is_own_trigger(const Trigger *trigger)
+{
+	const char *name = get_func_name(trigger->tgfoid);
+
+	if (name == NULL ||
+		get_func_namespace(trigger->tgfoid) != get_namespace_oid(DYN_INTERNAL, true))
+		return false;
+	for (int i = 0; i < lengthof(own_functions); i++)
+	{
+		if (strcmp(name, own_functions[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Raises an error if a table has a trigger.  The lock, which is held until the transaction ends,
- * keeps sessions from creating one.
+ * Raises an error if a table has a trigger that is not the extension's own.  The lock, which is held
+ * until the transaction ends, keeps sessions from creating one.
  */
 void
 owned_refuse_triggers(Oid relid)
 {
 	Relation rel = table_open(relid, RowExclusiveLock);
+	/* a copy, since the look-up of functions may rebuild rel */
+	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
 
-	if (rel->trigdesc != NULL)
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		if (is_own_trigger(&triggers->triggers[i]))
+			continue;
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s.%s\" of the extension has trigger \"%s\"", DYN_INTERNAL,
-							   RelationGetRelationName(rel), rel->trigdesc->triggers[0].tgname),
+							   RelationGetRelationName(rel), triggers->triggers[i].tgname),
 						errdetail("It would run with the rights of the table's owner."),
 						errhint("Drop it, and revoke what others have on the table.")));
+	}
+	FreeTriggerDesc(triggers);
 	table_close(rel, NoLock);
 }
 

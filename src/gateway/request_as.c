@@ -1,0 +1,183 @@
+/*
+ * request_as.c
+ *	  dynamo_internal.request_as(): operations with the rights of a role, for gateways.
+ *
+ * A gateway has one login role and many callers, each of which is a role.  It executes one prepared
+ * statement a request, as a transaction of its own:
+ *
+ *		SELECT dynamo_internal.request_as($1, $2, $3)
+ *
+ * $1 is the role (regrole: an OID, or a name), $2 the operation, $3 the JSON (text).  The parameters
+ * have no type names in the statement, so that they are looked up on no search_path.
+ *
+ * A request runs code of the owners of tables: triggers, policies, defaults, expressions.  It must
+ * not get from one role to another, and must leave nothing behind in the session, whose next request
+ * may be another role's.  SET ROLE would do neither: such code can set a role, too.  So the user is
+ * changed as for maintenance commands, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION:
+ * - Role and session authorization cannot be set.
+ * - PREPARE, DEALLOCATE, LISTEN, UNLISTEN, DISCARD, CLOSE, cursors WITH HOLD and temporary tables are
+ *   refused.
+ * - Triggers cannot be deferred until COMMIT, when the user is the gateway's login role again.
+ *   Therefore all constraints are checked by the statement.
+ *
+ * PostgreSQL does not care for the rest:
+ * - Settings are restored, and advisory locks of the session are released, also after an error.
+ * - A type or a function can be made in the schema of temporary objects, and types there are found
+ *   before those of pg_catalog.  So there must be no such schema, before and after a request.
+ * - Cursors live until the transaction ends, so a transaction has only one request.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "ground/compat.h"
+#include "request/request.h"
+
+/* What the session has been before the request. */
+typedef struct Session
+{
+	Oid user;
+	int context;
+	int settings; /* nest level of those that are set from now on */
+	int transaction; /* nest level */
+} Session;
+
+/*
+ * Whether there may be a request
+ */
+
+static bool
+has_temporary_schema(void)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	return OidIsValid(namespace);
+}
+
+static void
+check_session(void)
+{
+	if (InLocalUserIdChange() || InSecurityRestrictedOperation())
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("a function that has the rights of another role cannot make "
+							   "requests of gateways")));
+	if (IsTransactionBlock())
+		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+						errmsg("a request of a gateway cannot run inside a transaction block")));
+	if (has_temporary_schema())
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("a session with temporary objects cannot make requests of gateways"),
+						errdetail("Types and tables among them are found before all others.")));
+}
+
+/* What SET ROLE asks for, and no superuser. */
+static void
+check_role(Oid role)
+{
+	const char *name = GetUserNameFromId(role, true);
+
+	if (name == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("role with OID %u does not exist", role)));
+	if (superuser_arg(role))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("role \"%s\" is a superuser", name),
+						errdetail("Requests of gateways have no superuser's rights.")));
+	if (!may_set_role(GetSessionUserId(), role))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("permission denied to set role \"%s\"", name),
+						errdetail("The session user \"%s\" has not been granted this role.",
+								  GetUserNameFromId(GetSessionUserId(), false))));
+}
+
+/*
+ * The rights of the role, and back
+ */
+
+static void
+check_constraints_at_once(void)
+{
+	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
+
+	AfterTriggerSetState(&all);
+}
+
+static void
+take_role(Oid role, Session *before)
+{
+	GetUserIdAndSecContext(&before->user, &before->context);
+	before->transaction = GetCurrentTransactionNestLevel();
+	before->settings = NewGUCNestLevel();
+	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
+									 SECURITY_RESTRICTED_OPERATION);
+}
+
+/* Advisory locks of the session have no owner that could tell which the request has taken. */
+static void
+drop_role(const Session *before)
+{
+	LockReleaseSession(USER_LOCKMETHOD);
+	AtEOXact_GUC(false, before->settings);
+	SetUserIdAndSecContext(before->user, before->context);
+}
+
+/*
+ * In PG_CATCH().  The end of the transaction restores user and settings by itself, but the error is
+ * told to the client before that, in the encoding that is set.  It releases no lock of the session.
+ */
+static void
+drop_role_after_error(const Session *before)
+{
+	LWLockReleaseAll();
+	if (GetCurrentTransactionNestLevel() == before->transaction)
+		drop_role(before);
+	else
+		LockReleaseSession(USER_LOCKMETHOD);
+}
+
+/* The schema goes when the error ends the transaction. */
+static void
+check_left_behind(void)
+{
+	if (has_temporary_schema())
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("cannot create temporary objects in a request of a gateway")));
+}
+
+/* dynamo_internal.request_as(key_role, operation, request) */
+PG_FUNCTION_INFO_V1(dyn_request_as);
+Datum
+dyn_request_as(PG_FUNCTION_ARGS)
+{
+	Oid role = PG_GETARG_OID(0);
+	Session before;
+	text *response;
+
+	check_session();
+	check_role(role);
+	check_constraints_at_once();
+	take_role(role, &before);
+	PG_TRY();
+	{
+		response = request_carry_out(PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2));
+		check_left_behind();
+	}
+	PG_CATCH();
+	{
+		drop_role_after_error(&before);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	drop_role(&before);
+	PG_RETURN_TEXT_P(response);
+}
