@@ -10,6 +10,10 @@ check demo:
 bench:
 	@bench/all
 
+else ifneq ($(filter %gateway,$(MAKECMDGOALS)),)
+
+include gateway/gateway.mk
+
 else
 
 EXTENSION = dynamo_table

@@ -1,0 +1,137 @@
+/*
+ * connections.c
+ *	  Connections of clients: what they wait for, and for how long they may.
+ *
+ * A connection that has had its time is shut down here and closed by the library, which reads its
+ * end.  The socket's number is another's only after connection_close(), which waits for the lock.
+ */
+#include "connections.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "config.h"
+
+struct Connection
+{
+	Connection *next;
+	Connection **link; /* what points to this one */
+	int socket;
+	_Atomic Phase phase;
+	_Atomic int64_t since;
+};
+
+static struct
+{
+	pthread_mutex_t lock;
+	Connection *first;
+	int count;
+} connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A client has connected.  NULL without memory. */
+Connection *
+connection_open(int socket)
+{
+	Connection *connection = calloc(1, sizeof(*connection));
+
+	if (connection == NULL)
+		return NULL;
+	connection->socket = socket;
+	connection_enter(connection, PHASE_NEW);
+	pthread_mutex_lock(&connections.lock);
+	connection->next = connections.first;
+	connection->link = &connections.first;
+	if (connection->next != NULL)
+		connection->next->link = &connection->next;
+	connections.first = connection;
+	connections.count++;
+	pthread_mutex_unlock(&connections.lock);
+	return connection;
+}
+
+/* The connection is about to be closed. */
+void
+connection_close(Connection *connection)
+{
+	pthread_mutex_lock(&connections.lock);
+	*connection->link = connection->next;
+	if (connection->next != NULL)
+		connection->next->link = connection->link;
+	connections.count--;
+	pthread_mutex_unlock(&connections.lock);
+	free(connection);
+}
+
+/* What happens on it from now on. */
+void
+connection_enter(Connection *connection, Phase phase)
+{
+	atomic_store(&connection->since, clock_now());
+	atomic_store(&connection->phase, phase);
+}
+
+/* How long a phase may take, in milliseconds. */
+static int64_t
+limit_of(Phase phase, const Config *config)
+{
+	switch (phase)
+	{
+		case PHASE_NEW:
+		case PHASE_HEADER:
+			return config->header_time;
+		case PHASE_IDLE:
+			/* the first line of a request may begin at the last moment */
+			return config->idle_time + config->header_time;
+		case PHASE_BODY:
+		case PHASE_ANSWER:
+			return config->body_time;
+		case PHASE_RUNNING:
+			break;
+	}
+	return INT64_MAX / 1000;
+}
+
+/* End the connections that have had their time.  Called often. */
+void
+connections_check(void)
+{
+	const Config *config = config_now();
+	int64_t now = clock_now();
+
+	pthread_mutex_lock(&connections.lock);
+	for (Connection *c = connections.first; c != NULL; c = c->next)
+	{
+		if (now - c->since > clock_of_ms(limit_of(c->phase, config)))
+			shutdown(c->socket, SHUT_RDWR);
+	}
+	pthread_mutex_unlock(&connections.lock);
+}
+
+/* End those on which no request has begun. */
+void
+connections_end_idle(void)
+{
+	pthread_mutex_lock(&connections.lock);
+	for (Connection *c = connections.first; c != NULL; c = c->next)
+	{
+		if (c->phase == PHASE_NEW || c->phase == PHASE_IDLE)
+			shutdown(c->socket, SHUT_RDWR);
+	}
+	pthread_mutex_unlock(&connections.lock);
+}
+
+/* How many clients are connected. */
+int
+connections_count(void)
+{
+	int count;
+
+	pthread_mutex_lock(&connections.lock);
+	count = connections.count;
+	pthread_mutex_unlock(&connections.lock);
+	return count;
+}

@@ -1,0 +1,32 @@
+/*
+ * connections.h
+ *	  Connections of clients: what they wait for, and for how long they may.
+ *
+ * The library ends connections on which nothing moves.  A client that sends a byte now and then
+ * would keep one for ever, so this watches how long a header, a body and an answer take as a whole.
+ */
+#ifndef GATEWAY_CONNECTIONS_H
+#define GATEWAY_CONNECTIONS_H
+
+#include <stdbool.h>
+
+typedef enum Phase
+{
+	PHASE_NEW, /* nothing has come yet, or the first line is not whole */
+	PHASE_IDLE, /* the same, behind a request */
+	PHASE_HEADER,
+	PHASE_BODY,
+	PHASE_RUNNING, /* it is our turn */
+	PHASE_ANSWER
+} Phase;
+
+typedef struct Connection Connection;
+
+extern Connection *connection_open(int socket);
+extern void connection_close(Connection *connection);
+extern void connection_enter(Connection *connection, Phase phase);
+extern void connections_check(void);
+extern void connections_end_idle(void);
+extern int connections_count(void);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * errors.c
+ *	  Errors as clients are told of them, and what becomes of SQLSTATEs.
+ */
+#include "errors.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define ERROR_ROW(symbol, sqlstate, prefix, name, status) \
+	[symbol] = {sqlstate, prefix name, name, status},
+
+static const struct
+{
+	const char *sqlstate;
+	const char *type;
+	const char *name;
+	int status;
+} errors[ERROR_COUNT] = {[ERROR_NONE] = {NULL, "", "", 200}, ERROR_LIST(ERROR_ROW)};
+
+/* The name of the exception, as SDKs have it; empty for ERROR_NONE. */
+const char *
+error_name(ErrorKind error)
+{
+	return errors[error].name;
+}
+
+/* The same with its prefix, as __type of an answer. */
+const char *
+error_type(ErrorKind error)
+{
+	return errors[error].type;
+}
+
+/* The HTTP status that it is answered with. */
+int
+error_status(ErrorKind error)
+{
+	return errors[error].status;
+}
+
+/* The error of a __type; ERROR_INTERNAL if there is none. */
+ErrorKind
+error_of_type(const char *type)
+{
+	for (ErrorKind error = ERROR_NONE + 1; error < ERROR_COUNT; error++)
+	{
+		if (strcmp(errors[error].type, type) == 0)
+			return error;
+	}
+	return ERROR_INTERNAL;
+}
+
+/* Whether DETAIL of the error is a JSON object, whose members belong into the answer. */
+bool
+error_has_members(ErrorKind error)
+{
+	return error == ERROR_CONDITIONAL_CHECK_FAILED || error == ERROR_TRANSACTION_CANCELED;
+}
+
+/* The error of an SQLSTATE of the extension's; ERROR_NONE if it is another's. */
+static ErrorKind
+own_error(const char *sqlstate)
+{
+	for (ErrorKind error = ERROR_NONE + 1; error < ERROR_COUNT; error++)
+	{
+		if (errors[error].sqlstate != NULL && strcmp(errors[error].sqlstate, sqlstate) == 0)
+			return error;
+	}
+	return ERROR_NONE;
+}
+
+static bool
+is(const char *sqlstate, const char *const *codes)
+{
+	for (; *codes != NULL; codes++)
+	{
+		/* a class is two characters */
+		if (strncmp(sqlstate, *codes, strlen(*codes)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* serialization_failure, deadlock_detected, and the extension's own word for the latter */
+static const char *const conflicts[] = {"40001", "40P01", "YD004", NULL};
+
+/* lock_not_available */
+static const char *const locks[] = {"55P03", NULL};
+
+/* too_many_connections, admin_shutdown, cannot_connect_now, idle_session_timeout */
+static const char *const unavailable[] = {"53300", "57P01", "57P03", "57P05", NULL};
+
+/* read_only_sql_transaction: a standby, or a primary that became one */
+static const char *const read_only[] = {"25006", NULL};
+
+/* invalid_sql_statement_name: a pooler in between lost the prepared statement */
+static const char *const lost_statement[] = {"26000", NULL};
+
+/* connection exceptions, crash_shutdown, protocol_violation (of poolers) */
+static const char *const broken[] = {"08", "57P02", NULL};
+
+static Remedy
+conflict_remedy(const Failure *failure)
+{
+	switch (failure->kind)
+	{
+		case OPERATION_READ:
+			return (Remedy){.error = ERROR_INTERNAL, .repeat = true, .pause = true};
+		case OPERATION_WRITE:
+			return (Remedy){.error = ERROR_TRANSACTION_CONFLICT, .repeat = true, .pause = true};
+		case OPERATION_TRANSACTION:
+			return (Remedy){.error = ERROR_TRANSACTION_CANCELED, .conflict = true};
+		case OPERATION_DEFINITION:
+			break;
+	}
+	return (Remedy){.error = ERROR_INTERNAL};
+}
+
+/* A lock that was not to be had in lock_timeout: to try again would take as long. */
+static Remedy
+lock_remedy(const Failure *failure)
+{
+	Remedy remedy = conflict_remedy(failure);
+
+	remedy.repeat = remedy.pause = false;
+	return remedy;
+}
+
+/* The outcome of what was sent is not known, so only what changes nothing is sent again. */
+static Remedy
+broken_remedy(const Failure *failure)
+{
+	if (!failure->sent)
+		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
+	return (Remedy){
+		.error = ERROR_INTERNAL, .repeat = failure->kind == OPERATION_READ, .reconnect = true};
+}
+
+/* What is done about a statement that failed (GW60 to GW68). */
+Remedy
+error_remedy(const Failure *failure)
+{
+	const char *sqlstate = failure->sqlstate;
+	ErrorKind own;
+
+	if (sqlstate == NULL || is(sqlstate, broken))
+		return broken_remedy(failure);
+	if (is(sqlstate, conflicts))
+		return conflict_remedy(failure);
+	if (is(sqlstate, locks))
+		return lock_remedy(failure);
+	if (is(sqlstate, unavailable))
+		return (Remedy){.error = ERROR_UNAVAILABLE,
+						.repeat = failure->kind == OPERATION_READ,
+						.reconnect = true};
+	if (is(sqlstate, read_only))
+		return (Remedy){.error = ERROR_UNAVAILABLE, .reconnect = true};
+	if (is(sqlstate, lost_statement))
+		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
+	own = own_error(sqlstate);
+	if (own != ERROR_NONE)
+		return (Remedy){.error = own, .tells = true};
+	return (Remedy){.error = ERROR_INTERNAL};
+}

@@ -1,0 +1,47 @@
+/*
+ * gateway.h
+ *	  dynamo_gateway: DynamoDB's protocol over HTTP, in front of the extension.
+ *
+ * A request comes in by a thread of HTTP, which reads it, checks its signature and puts it into the
+ * queue of the pool; a thread of the pool sends it to Postgres as one statement, and the thread of
+ * HTTP sends the answer.  What an operation does is the extension's: nothing here knows items.
+ *
+ *		main.c			what the program is told to do
+ *		config.c		settings: a file, the environment, flags
+ *		serve.c			the program at work: start, signals, reload, drain
+ *		listen.c		sockets that clients connect to
+ *		notify.c		what systemd is told
+ *		check.c			whether a gateway answers, for those who watch over it
+ *
+ *		http.c			libmicrohttpd: framing, paths, the header of every answer
+ *		connections.c	how long clients may take
+ *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
+ *		operation.c		the operations that there are
+ *		body.c			bodies: collected up to a limit, and inflated
+ *		json.c			whether a text is JSON
+ *		member.c		members of a JSON object, found without reading what they hold
+ *
+ *		auth.c			who sends a request, and whether he may have one more
+ *		limit.c			how many requests one key may have
+ *		signature.c		whether a request is signed by one of the keys
+ *		authorization.c	the parts of the header Authorization
+ *		canonical.c		the strings that are signed
+ *		derived.c		keys of days and regions, kept
+ *		date.c			dates of requests
+ *		keys.c			access keys in memory
+ *		key_loader.c	the thread that loads them
+ *		secret.c		secrets, encrypted with the key file
+ *		create_key.c	keys and key files are made
+ *
+ *		pool.c			threads with a connection to Postgres each, and their queue
+ *		statement.c		one connection, and the statement that is sent over it
+ *		errors.c		what becomes of SQLSTATEs
+ *		answer.c		what a request is answered
+ *
+ *		metrics.c		what is counted, for Prometheus
+ *		log.c			one line an event
+ *		text.c			text that grows
+ *		utf8.c			characters of UTF-8
+ *
+ * request.h is a request on its way, and clock.h the time.
+ */

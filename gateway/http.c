@@ -1,0 +1,868 @@
+/*
+ * http.c
+ *	  HTTP, by libmicrohttpd: framing, the paths that there are, and the header of every answer.
+ *
+ * The library's threads read requests and send answers.  A request for Postgres leaves them: its
+ * connection is suspended until the pool has the answer, so that no statement, however slow, holds
+ * other clients.
+ */
+#include "http.h"
+
+#include <ctype.h>
+#include <microhttpd.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#include "auth.h"
+#include "clock.h"
+#include "connections.h"
+#include "log.h"
+#include "member.h"
+#include "metrics.h"
+#include "pool.h"
+#include "protocol.h"
+
+#define SERVER_NAME "dynamo_gateway"
+#define MAX_HEADERS 128
+#define MAX_HEADER_SIZE (32 * 1024)
+
+/* Of one connection, for the header, what the library makes of it, and what it reads at once. */
+#define CONNECTION_MEMORY (64 * 1024)
+
+/* A body that is too large is read to its end if it is not larger than that, so that the client
+ * gets the answer and no broken connection. */
+#define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
+
+struct Server
+{
+	struct MHD_Daemon *daemon;
+	ServerRole role;
+	bool tls;
+	bool local;
+	char *certificate;
+	char *key;
+	_Atomic bool draining;
+	_Atomic int connections;
+};
+
+/* A request and its answer, in HTTP. */
+typedef struct Exchange
+{
+	Request request; /* the first member: the pool knows only this */
+	Server *server;
+	Connection *connection;
+	struct MHD_Connection *mhd;
+	enum
+	{
+		STAGE_HEADER,
+		STAGE_BODY,
+		STAGE_RUNNING
+	} stage;
+	char *target; /* as in the first line */
+	SignedRequest message;
+	Header headers[MAX_HEADERS];
+	size_t header_size;
+	bool broken_header;
+	uint64_t body_size; /* that came, also what is ignored */
+	int64_t memory; /* of the body, counted in body_memory */
+	bool wants_continue;
+	bool old_version; /* of HTTP: its connections end with each answer */
+	bool compress;
+	bool counted; /* among those that run */
+} Exchange;
+
+static _Atomic bool ready = true;
+static _Atomic int64_t body_memory;
+
+/* /readyz says so. */
+void
+servers_set_ready(bool is)
+{
+	ready = is;
+}
+
+/* Ids tell one request from all others, and nobody can guess them. */
+static void
+make_id(char id[REQUEST_ID_SIZE])
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
+	static _Thread_local unsigned char bytes[(REQUEST_ID_SIZE - 1) * 16];
+	static _Thread_local size_t used = sizeof(bytes);
+
+	if (used == sizeof(bytes))
+	{
+		/* without random bytes ids would be told apart by nothing */
+		if (RAND_bytes(bytes, sizeof(bytes)) != 1)
+			abort();
+		used = 0;
+	}
+	for (size_t i = 0; i < REQUEST_ID_SIZE - 1; i++)
+		id[i] = digits[bytes[used++] % 32];
+	id[REQUEST_ID_SIZE - 1] = '\0';
+}
+
+/* The first line has come. */
+static void *
+begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
+{
+	Exchange *exchange = calloc(1, sizeof(*exchange));
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (exchange == NULL)
+		return NULL;
+	exchange->server = cls;
+	exchange->mhd = mhd;
+	exchange->connection = info == NULL ? NULL : info->socket_context;
+	exchange->target = strdup(target);
+	exchange->request.begun = clock_now();
+	make_id(exchange->request.id);
+	if (exchange->connection != NULL)
+		connection_enter(exchange->connection, PHASE_HEADER);
+	return exchange;
+}
+
+static void
+enter(Exchange *exchange, Phase phase)
+{
+	connection_enter(exchange->connection, phase);
+}
+
+static enum MHD_Result
+take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_size,
+			const char *value, size_t value_size)
+{
+	Exchange *exchange = cls;
+	size_t n = exchange->message.header_count;
+
+	(void) kind;
+	if (value == NULL)
+		value = "";
+	/* with what is around them: ": " and the end of the line */
+	exchange->header_size += name_size + value_size + 4;
+	if (n == MAX_HEADERS)
+	{
+		exchange->header_size += MAX_HEADER_SIZE;
+		return MHD_NO;
+	}
+	if (strlen(name) != name_size || strlen(value) != value_size)
+		exchange->broken_header = true;
+	exchange->headers[n] = (Header){name, value};
+	exchange->message.header_count = n + 1;
+	return MHD_YES;
+}
+
+/* What is between the method and the version, in its two parts. */
+static void
+split_target(Exchange *exchange)
+{
+	char *query = strchr(exchange->target, '?');
+
+	exchange->message.path = exchange->target;
+	exchange->message.query = "";
+	if (query == NULL)
+		return;
+	*query = '\0';
+	exchange->message.query = query + 1;
+}
+
+static size_t
+count_headers(const SignedRequest *message, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < message->header_count; i++)
+		n += strcasecmp(message->headers[i].name, name) == 0;
+	return n;
+}
+
+/*
+ * Whether it is certain where the body ends, and for whom it is: others on the way to us may have
+ * understood it otherwise.
+ */
+static bool
+is_framed(const Exchange *exchange)
+{
+	static const char *const single[] = {"content-length", "transfer-encoding", "host",
+										 "content-type",   "content-encoding",  "x-amz-target",
+										 "authorization"};
+	const SignedRequest *message = &exchange->message;
+	const char *coding = protocol_header(message, "transfer-encoding");
+
+	if (exchange->broken_header)
+		return false;
+	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+	{
+		if (count_headers(message, single[i]) > 1)
+			return false;
+	}
+	if (coding == NULL)
+		return true;
+	return strcasecmp(coding, "chunked") == 0 && protocol_header(message, "content-length") == NULL;
+}
+
+/* The size that the header tells of the body; 0 if it tells none. */
+static uint64_t
+told_size(const SignedRequest *message)
+{
+	const char *length = protocol_header(message, "content-length");
+
+	return length == NULL ? 0 : strtoull(length, NULL, 10);
+}
+
+static const char *
+allowed_origins(const Exchange *exchange)
+{
+	const char *origins = config_now()->origins;
+
+	if (*origins != '\0')
+		return origins;
+	return exchange->server->local && !exchange->server->tls ? "*" : "";
+}
+
+/* The origin to let in, as the answer names it; NULL if the request comes from none of them. */
+static const char *
+let_in(const Exchange *exchange)
+{
+	const char *origin = protocol_header(&exchange->message, "origin");
+	const char *allowed = allowed_origins(exchange);
+
+	if (origin == NULL || *origin == '\0')
+		return NULL;
+	if (strcmp(allowed, "*") == 0)
+		return "*";
+	while (*allowed != '\0')
+	{
+		size_t length = strcspn(allowed, " ");
+
+		if (length == strlen(origin) && strncasecmp(allowed, origin, length) == 0)
+			return origin;
+		allowed += length;
+		allowed += strspn(allowed, " ");
+	}
+	return NULL;
+}
+
+static void
+answer_health(Request *request)
+{
+	char text[256];
+	const char *region = config_now()->region;
+	int n = snprintf(text, sizeof(text), "healthy: dynamodb.%s.amazonaws.com ",
+					 *region == '\0' ? "us-east-1" : region);
+	char *copy = n < 0 || (size_t) n >= sizeof(text) ? NULL : strdup(text);
+
+	if (copy == NULL)
+		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	else
+		answer_owned(&request->answer, 200, copy, (size_t) n, copy, free);
+	request->answer.content_type = "text/plain";
+}
+
+static void
+answer_metrics(Request *request)
+{
+	Text text = {0};
+
+	metrics_write(&text);
+	if (text.failed)
+	{
+		text_free(&text);
+		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+		return;
+	}
+	answer_owned(&request->answer, 200, text.data, text.length, text.data, free);
+	request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+}
+
+/* GET: what needs no operation.  /readyz has its answer only from the pool. */
+static void
+answer_get(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+	const char *path = exchange->message.path;
+	bool health = exchange->server->role != SERVER_REQUESTS;
+
+	if (strcmp(path, "/") == 0)
+		answer_health(request);
+	else if (health && strcmp(path, "/healthz") == 0)
+		answer_constant(&request->answer, 200, "text/plain", "alive\n");
+	else if (health && strcmp(path, "/metrics") == 0)
+		answer_metrics(request);
+	else if (health && strcmp(path, "/readyz") == 0)
+	{
+		if (!ready || !auth_is_ready())
+			answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	}
+	else
+		answer_not_found(&request->answer);
+}
+
+/* A protocol that SDKs may speak one day.  It is logged once. */
+static void
+answer_cbor(Request *request)
+{
+	static atomic_flag logged = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&logged))
+		log_message(LEVEL_WARNING,
+					"a client speaks Smithy RPC v2 CBOR, which this gateway does not");
+	answer_error(&request->answer, ERROR_UNSUPPORTED_TYPE,
+				 "This endpoint speaks application/x-amz-json-1.0 only.", NULL);
+}
+
+/* Whether the method is one that has the operations' path; otherwise there is an answer. */
+static void
+answer_by_method(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+	const SignedRequest *message = &exchange->message;
+
+	if (strcmp(message->method, "GET") == 0)
+		answer_get(exchange);
+	else if (strcmp(message->method, "OPTIONS") == 0 && let_in(exchange) != NULL)
+		answer_constant(&request->answer, 200, NULL, "");
+	else if (strcmp(message->method, "POST") != 0 || exchange->server->role == SERVER_HEALTH)
+		answer_not_found(&request->answer);
+	else if (protocol_is_cbor(message))
+		answer_cbor(request);
+	else if (strcmp(message->path, "/") != 0)
+		answer_not_found(&request->answer);
+}
+
+static void
+refuse_framing(Exchange *exchange, ErrorKind error)
+{
+	answer_error(&exchange->request.answer, error, NULL, NULL);
+	exchange->request.answer.close = true;
+}
+
+/*
+ * What the header alone decides.  An answer that ends the connection is sent without reading the
+ * body.
+ */
+static void
+read_header(Exchange *exchange, const char *method, const char *version)
+{
+	SignedRequest *message = &exchange->message;
+	uint64_t size;
+
+	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
+	message->method = method;
+	message->headers = exchange->headers;
+	split_target(exchange);
+	exchange->header_size += strlen(method) + strlen(exchange->target);
+	exchange->wants_continue = protocol_header(message, "expect") != NULL;
+	if (exchange->header_size > MAX_HEADER_SIZE)
+	{
+		refuse_framing(exchange, ERROR_HEADER_TOO_LARGE);
+		return;
+	}
+	if (!is_framed(exchange))
+	{
+		refuse_framing(exchange, ERROR_FRAMING);
+		return;
+	}
+	size = told_size(message);
+	if (size > MAX_IGNORED || (size > BODY_LIMIT && exchange->wants_continue))
+		answer_too_large(&exchange->request.answer);
+	else
+		answer_by_method(exchange);
+	if (strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
+		exchange->old_version = true;
+}
+
+static void
+add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+	MHD_add_response_header(response, name, value);
+}
+
+/* What a preflight request asks for is allowed. */
+static void
+add_preflight(struct MHD_Response *response, const SignedRequest *message)
+{
+	const char *headers = protocol_header(message, "access-control-request-headers");
+	const char *method = protocol_header(message, "access-control-request-method");
+
+	if (headers != NULL)
+		add_header(response, "Access-Control-Allow-Headers", headers);
+	if (method != NULL)
+		add_header(response, "Access-Control-Allow-Methods", method);
+	add_header(response, "Access-Control-Max-Age", "172800");
+}
+
+static void
+add_origin(struct MHD_Response *response, const Exchange *exchange)
+{
+	const char *origin = let_in(exchange);
+
+	if (origin == NULL)
+		return;
+	add_header(response, "Access-Control-Allow-Origin", origin);
+	if (strcmp(origin, "*") != 0)
+		add_header(response, "Vary", "Origin");
+	if (strcmp(exchange->message.method, "OPTIONS") == 0)
+		add_preflight(response, &exchange->message);
+	else
+		add_header(response, "Access-Control-Expose-Headers",
+				   "x-amzn-RequestId, x-amz-crc32, Date");
+}
+
+static void
+add_headers(struct MHD_Response *response, const Exchange *exchange)
+{
+	const Answer *answer = &exchange->request.answer;
+	const char *type = answer->content_type != NULL             ? answer->content_type
+					   : exchange->request.content_type != NULL ? exchange->request.content_type
+																: "application/x-amz-json-1.0";
+	char crc[16];
+
+	snprintf(crc, sizeof(crc), "%lu",
+			 crc32_z(0, (const unsigned char *) answer->data, answer->length));
+	add_header(response, "Server", SERVER_NAME);
+	add_header(response, "x-amzn-RequestId", exchange->request.id);
+	add_header(response, "x-amz-crc32", crc);
+	add_header(response, "Content-Type", type);
+	if (answer->compressed)
+		add_header(response, "Content-Encoding", "gzip");
+	if (answer->close || exchange->old_version || exchange->server->draining)
+		add_header(response, "Connection", "close");
+	add_origin(response, exchange);
+}
+
+/* The table that a request names, for the log. */
+static void
+log_table(LogLine *line, const Request *request)
+{
+	char name[256 + 1];
+	Member table;
+
+	if (request->operation == NULL || request->body.size == 0)
+		return;
+	table = member_find(request->body.data, request->body.size, "TableName");
+	if (table.length < 3 || table.length > sizeof(name) || table.text[0] != '"')
+		return;
+	memcpy(name, table.text + 1, table.length - 2);
+	name[table.length - 2] = '\0';
+	log_text(line, "table", name);
+}
+
+static void
+log_request(const Request *request, int64_t duration)
+{
+	int64_t slow = config_now()->slow_request;
+	bool is_slow = slow > 0 && duration > clock_of_ms(slow);
+	LogLevel level = request->answer.status >= 500 || is_slow ? LEVEL_WARNING : LEVEL_INFO;
+	LogLine line;
+
+	if (!log_wants(level))
+		return;
+	log_begin(&line, level, is_slow ? "slow_request" : "request");
+	log_text(&line, "id", request->id);
+	if (*request->caller.key_id != '\0')
+		log_text(&line, "key", request->caller.key_id);
+	if (*request->caller.role_name != '\0')
+		log_text(&line, "role", request->caller.role_name);
+	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
+	if (request->answer.error != ERROR_FRAMING)
+		log_table(&line, request);
+	log_integer(&line, "status", request->answer.status);
+	if (request->answer.error != ERROR_NONE)
+		log_text(&line, "error", error_name(request->answer.error));
+	log_milliseconds(&line, "ms", duration);
+	log_integer(&line, "received", (int64_t) request->received);
+	log_integer(&line, "sent", (int64_t) request->answer.length);
+	log_end(&line);
+}
+
+/* Count and log a request that has its answer. */
+static void
+account(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+	Measured measured = {
+		.operation = request->operation,
+		.error = request->answer.error,
+		.duration = clock_now() - request->begun,
+		.received = request->received,
+		.sent = request->answer.length,
+	};
+
+	/* probes come often, and tell nobody anything */
+	if (strcmp(exchange->message.method, "GET") == 0 && request->answer.status == 200)
+		return;
+	metrics_request(&measured);
+	log_request(request, measured.duration);
+}
+
+static enum MHD_Result
+send_answer(Exchange *exchange)
+{
+	Answer *answer = &exchange->request.answer;
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (answer->release == NULL)
+		response = MHD_create_response_from_buffer(
+			answer->length, (void *) (uintptr_t) answer->data, MHD_RESPMEM_PERSISTENT);
+	else
+		response = MHD_create_response_from_buffer_with_free_callback_cls(
+			answer->length, (void *) (uintptr_t) answer->data, answer->release, answer->owner);
+	if (response == NULL)
+		return MHD_NO;
+	add_headers(response, exchange);
+	account(exchange);
+	/* it is the response's now */
+	answer->release = NULL;
+	enter(exchange, PHASE_ANSWER);
+	result = MHD_queue_response(exchange->mhd, (unsigned) answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* Called by the pool: the request has its answer. */
+static void
+resume(Request *request)
+{
+	Exchange *exchange = (Exchange *) request;
+
+	if (exchange->compress)
+		answer_compress(&request->answer, (size_t) config_now()->compress_responses_above);
+	MHD_resume_connection(exchange->mhd);
+}
+
+static bool
+wants_compression(const SignedRequest *message)
+{
+	const char *accepted = protocol_header(message, "accept-encoding");
+
+	return config_now()->compress_responses_above > 0 && accepted != NULL &&
+		   strcasestr(accepted, "gzip") != NULL && strcasestr(accepted, "gzip;q=0") == NULL;
+}
+
+/* Have the pool answer.  The exchange is not ours until it has. */
+static enum MHD_Result
+suspend(Exchange *exchange)
+{
+	exchange->compress = wants_compression(&exchange->message);
+	exchange->stage = STAGE_RUNNING;
+	exchange->request.done = resume;
+	enter(exchange, PHASE_RUNNING);
+	MHD_suspend_connection(exchange->mhd);
+	pool_submit(&exchange->request);
+	return MHD_YES;
+}
+
+/* The request is whole. */
+static enum MHD_Result
+run(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+	SignedRequest *message = &exchange->message;
+
+	message->body = request->body.data;
+	message->body_size = request->body.size;
+	request->received = request->body.size;
+	if (request->answer.status != 0)
+		return send_answer(exchange);
+	/* what the header left open is an operation, or /readyz */
+	if (strcmp(message->method, "GET") == 0)
+		return suspend(exchange);
+	if (!protocol_read(message, request))
+		return send_answer(exchange);
+	if (operation_is_local(request->operation))
+	{
+		const char *host = protocol_header(message, "host");
+
+		answer_endpoint(&request->answer, host == NULL ? "" : host);
+		return send_answer(exchange);
+	}
+	return suspend(exchange);
+}
+
+static void
+free_body(Exchange *exchange)
+{
+	atomic_fetch_sub(&body_memory, exchange->memory);
+	exchange->memory = 0;
+	body_free(&exchange->request.body);
+}
+
+/* Keep a piece, if there is memory for it. */
+static bool
+keep(Exchange *exchange, const char *data, size_t size)
+{
+	exchange->memory += (int64_t) size;
+	return atomic_fetch_add(&body_memory, (int64_t) size) + (int64_t) size <=
+			   config_now()->body_memory &&
+		   body_add(&exchange->request.body, data, size) == BODY_OK;
+}
+
+/* Keep a piece of the body, unless there is an answer already, or it is too large. */
+static enum MHD_Result
+take_body(Exchange *exchange, const char *data, size_t size)
+{
+	Request *request = &exchange->request;
+
+	exchange->body_size += size;
+	if (exchange->body_size > MAX_IGNORED)
+		return MHD_NO;
+	if (request->answer.status != 0)
+		return MHD_YES;
+	if (exchange->body_size > BODY_LIMIT)
+	{
+		free_body(exchange);
+		answer_too_large(&request->answer);
+		return MHD_YES;
+	}
+	if (!keep(exchange, data, size))
+	{
+		free_body(exchange);
+		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	}
+	return MHD_YES;
+}
+
+/* What the library calls: when the header has come, for each piece of the body, and at its end. */
+static enum MHD_Result
+handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *method,
+	   const char *version, const char *data, size_t *size, void **context)
+{
+	Exchange *exchange = *context;
+
+	(void) cls;
+	(void) mhd;
+	(void) path;
+	if (exchange == NULL || exchange->connection == NULL || exchange->target == NULL)
+		return MHD_NO;
+	switch (exchange->stage)
+	{
+		case STAGE_HEADER:
+			exchange->stage = STAGE_BODY;
+			exchange->counted = true;
+			metrics_in_flight(1);
+			enter(exchange, PHASE_BODY);
+			read_header(exchange, method, version);
+			return exchange->request.answer.close ? send_answer(exchange) : MHD_YES;
+		case STAGE_BODY:
+			if (*size > 0)
+			{
+				enum MHD_Result result = take_body(exchange, data, *size);
+
+				*size = 0;
+				return result;
+			}
+			return run(exchange);
+		case STAGE_RUNNING:
+			return send_answer(exchange);
+	}
+	return MHD_NO;
+}
+
+/* The answer was sent, or the client went away. */
+static void
+end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
+			 enum MHD_RequestTerminationCode code)
+{
+	Exchange *exchange = *context;
+
+	(void) cls;
+	(void) mhd;
+	(void) code;
+	if (exchange == NULL)
+		return;
+	*context = NULL;
+	if (exchange->counted)
+		metrics_in_flight(-1);
+	if (exchange->connection != NULL)
+		enter(exchange, PHASE_IDLE);
+	auth_leave(&exchange->request);
+	answer_release(&exchange->request.answer);
+	free_body(exchange);
+	free(exchange->target);
+	free(exchange);
+}
+
+static void
+note_connection(void *cls, struct MHD_Connection *mhd, void **context,
+				enum MHD_ConnectionNotificationCode code)
+{
+	Server *server = cls;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+	{
+		const union MHD_ConnectionInfo *info =
+			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+		*context = info == NULL ? NULL : connection_open(info->connect_fd);
+		atomic_fetch_add(&server->connections, 1);
+	}
+	else
+	{
+		if (*context != NULL)
+			connection_close(*context);
+		*context = NULL;
+		atomic_fetch_sub(&server->connections, 1);
+	}
+}
+
+/* Targets are left as they are written: what is signed are their bytes. */
+static size_t
+leave_escaped(void *cls, struct MHD_Connection *mhd, char *text)
+{
+	(void) cls;
+	(void) mhd;
+	return strlen(text);
+}
+
+__attribute__((format(printf, 2, 0))) static void
+log_library(void *cls, const char *format, va_list args)
+{
+	char text[512];
+	size_t length;
+
+	(void) cls;
+	if (!log_wants(LEVEL_DEBUG))
+		return;
+	vsnprintf(text, sizeof(text), format, args);
+	length = strlen(text);
+	while (length > 0 && isspace((unsigned char) text[length - 1]))
+		text[--length] = '\0';
+	log_message(LEVEL_DEBUG, "libmicrohttpd: %s", text);
+}
+
+/* The whole of a file, with a NUL at its end; NULL, and a line in the log, if that fails. */
+static char *
+read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	Text text = {0};
+	char piece[4096];
+	size_t n;
+
+	while (file != NULL && (n = fread(piece, 1, sizeof(piece), file)) > 0)
+		text_add(&text, piece, n);
+	if (file == NULL || ferror(file))
+	{
+		log_message(LEVEL_ERROR, "could not read \"%s\": %m", path);
+		text_free(&text);
+	}
+	if (file != NULL)
+		fclose(file);
+	return file == NULL ? NULL : text_take(&text);
+}
+
+static bool
+load_tls(Server *server, const Config *config)
+{
+	server->tls = *config->tls_certificate != '\0' && server->role != SERVER_HEALTH;
+	if (!server->tls)
+		return true;
+	if (MHD_is_feature_supported(MHD_FEATURE_SSL) != MHD_YES)
+	{
+		log_message(LEVEL_ERROR, "libmicrohttpd was built without TLS");
+		return false;
+	}
+	server->certificate = read_file(config->tls_certificate);
+	server->key = read_file(config->tls_key);
+	return server->certificate != NULL && server->key != NULL;
+}
+
+static void
+free_server(Server *server)
+{
+	if (server->key != NULL)
+		OPENSSL_cleanse(server->key, strlen(server->key));
+	free(server->key);
+	free(server->certificate);
+	free(server);
+}
+
+static void
+start_daemon(Server *server, const Config *config, const Listener *listener)
+{
+	unsigned flags = MHD_USE_ERROR_LOG | MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD |
+					 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | (server->tls ? MHD_USE_TLS : 0);
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0,
+		 (void *) (uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	struct MHD_OptionItem pool[] = {
+		/* the library knows a pool by two threads and more */
+		{MHD_OPTION_THREAD_POOL_SIZE, config->http_threads, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	bool several = server->role != SERVER_HEALTH && config->http_threads > 1;
+
+	server->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, handle, server,
+		/* the first, so that it hears of what is wrong with the others */
+		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, listener->socket,
+		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3, MHD_OPTION_ARRAY, several ? pool : pool + 1,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connections,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned) config->connections_per_address,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) ((config->idle_time + 999) / 1000),
+		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server, MHD_OPTION_UNESCAPE_CALLBACK,
+		leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
+}
+
+/*
+ * Serve those who connect to the listener, which stays the caller's.  Returns NULL, and says why, if
+ * that cannot be.
+ */
+Server *
+server_start(const Config *config, const Listener *listener, ServerRole role)
+{
+	Server *server = calloc(1, sizeof(*server));
+
+	if (server == NULL)
+		return NULL;
+	server->role = role;
+	server->local = listener->local;
+	if (load_tls(server, config))
+	{
+		start_daemon(server, config, listener);
+		if (server->daemon != NULL)
+			return server;
+		log_message(LEVEL_ERROR, "could not start to serve HTTP%s",
+					server->tls ? ": is the certificate that of the key?" : "");
+	}
+	free_server(server);
+	return NULL;
+}
+
+/* Take no more connections, and end each with the answer to what runs on it. */
+void
+server_drain(Server *server)
+{
+	server->draining = true;
+	MHD_quiesce_daemon(server->daemon);
+}
+
+/* Whether nobody is connected any more. */
+bool
+server_is_quiet(Server *server)
+{
+	return server->connections == 0;
+}
+
+/* End all connections.  It drains already, and no request runs. */
+void
+server_stop(Server *server)
+{
+	MHD_stop_daemon(server->daemon);
+	free_server(server);
+}

@@ -1,0 +1,125 @@
+/*
+ * limit.c
+ *	  How many requests one key may have: in a second, and at once.
+ *
+ * Only keys that signed a request come here, so there are not more than keys.  A key may save up
+ * the requests of one second.
+ */
+#include "limit.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "config.h"
+
+#define BUCKETS 1024
+
+typedef struct Account
+{
+	struct Account *next;
+	int64_t at; /* when credit was right */
+	double credit; /* requests that may come at once */
+	int running;
+	char key_id[];
+} Account;
+
+static struct
+{
+	pthread_mutex_t lock;
+	Account *accounts[BUCKETS];
+} limits = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static Account **
+bucket_of(const char *key_id)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *key_id != '\0'; key_id++)
+		hash = (hash ^ (unsigned char) *key_id) * 16777619u;
+	return &limits.accounts[hash % BUCKETS];
+}
+
+static Account *
+find(const char *key_id)
+{
+	Account *account = *bucket_of(key_id);
+
+	while (account != NULL && strcmp(account->key_id, key_id) != 0)
+		account = account->next;
+	return account;
+}
+
+static Account *
+find_or_add(const char *key_id)
+{
+	Account *account = find(key_id);
+	Account **bucket = bucket_of(key_id);
+
+	if (account != NULL)
+		return account;
+	account = calloc(1, sizeof(*account) + strlen(key_id) + 1);
+	if (account == NULL)
+		return NULL;
+	strcpy(account->key_id, key_id);
+	account->at = clock_now();
+	account->credit = config_now()->requests_per_second;
+	account->next = *bucket;
+	*bucket = account;
+	return account;
+}
+
+/* Whether the rate allows one more, which is then counted. */
+static bool
+take_credit(Account *account, int rate)
+{
+	int64_t now = clock_now();
+
+	if (rate == 0)
+		return true;
+	account->credit += (double) (now - account->at) * rate / 1e6;
+	if (account->credit > rate)
+		account->credit = rate;
+	account->at = now;
+	if (account->credit < 1)
+		return false;
+	account->credit -= 1;
+	return true;
+}
+
+/* Whether the key may have one more request.  Then limit_leave() follows. */
+bool
+limit_enter(const char *key_id)
+{
+	const Config *config = config_now();
+	Account *account;
+	bool allowed;
+
+	if (config->requests_per_second == 0 && config->requests_at_once == 0)
+		return true;
+	pthread_mutex_lock(&limits.lock);
+	account = find_or_add(key_id);
+	allowed = account != NULL &&
+			  (config->requests_at_once == 0 || account->running < config->requests_at_once) &&
+			  take_credit(account, config->requests_per_second);
+	if (allowed)
+		account->running++;
+	pthread_mutex_unlock(&limits.lock);
+	return allowed;
+}
+
+/* A request of the key has its answer. */
+void
+limit_leave(const char *key_id)
+{
+	Account *account;
+
+	pthread_mutex_lock(&limits.lock);
+	account = find(key_id);
+	/* limits may have been set meanwhile */
+	if (account != NULL && account->running > 0)
+		account->running--;
+	pthread_mutex_unlock(&limits.lock);
+}

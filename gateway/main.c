@@ -1,0 +1,93 @@
+/*
+ * main.c
+ *	  What the program is told to do.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "config.h"
+#include "create_key.h"
+#include "serve.h"
+
+#define VERSION "0.1.0"
+
+static void
+help(void)
+{
+	printf(
+		"dynamo_gateway speaks DynamoDB's protocol in front of PostgreSQL with dynamo_table.\n\n"
+		"Usage:\n"
+		"  dynamo_gateway [SETTING]...          serve\n"
+		"  dynamo_gateway --check               whether a gateway with these settings answers\n"
+		"  dynamo_gateway --create-key-file F   make the file that secrets are encrypted with\n"
+		"  dynamo_gateway --create-key ROLE     make an access key of a role, and print it\n"
+		"\n"
+		"Settings, as flags, as \"name = value\" in the file of --config, or in the environment,\n"
+		"as DYNAMO_GATEWAY_NAME.  Flags win over the environment, which wins over the file.\n\n");
+	config_help();
+}
+
+/* Be the user that the settings name.  Only root can. */
+static bool
+become_user(const char *name)
+{
+	struct passwd *user;
+
+	if (*name == '\0' || geteuid() != 0)
+		return true;
+	user = getpwnam(name);
+	if (user != NULL && initgroups(name, user->pw_gid) == 0 && setgid(user->pw_gid) == 0 &&
+		setuid(user->pw_uid) == 0)
+		return true;
+	fprintf(stderr, "dynamo_gateway: could not become the user \"%s\": %s\n", name,
+			user == NULL ? "there is none" : strerror(errno));
+	return false;
+}
+
+static int
+run(const Command *command, const Config *config, const Arguments *arguments)
+{
+	switch (command->what)
+	{
+		case COMMAND_HELP:
+			help();
+			return 0;
+		case COMMAND_VERSION:
+			printf("dynamo_gateway %s\n", VERSION);
+			return 0;
+		case COMMAND_CHECK:
+			return check(config);
+		case COMMAND_CREATE_KEY:
+			return create_key(config->database, config->key_file, command->argument);
+		case COMMAND_CREATE_KEY_FILE:
+			return create_key_file(command->argument);
+		case COMMAND_SERVE:
+			return serve(config, arguments);
+	}
+	return 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	Arguments arguments = {argc, argv};
+	Config *config = config_new();
+	char problem[1024];
+	Command command;
+
+	if (!config_load(argc, argv, config, &command, problem, sizeof(problem)))
+	{
+		fprintf(stderr, "dynamo_gateway: %s\n", problem);
+		return 2;
+	}
+	if (!become_user(config->user))
+		return 1;
+	config_set(config);
+	serve_block_signals();
+	return run(&command, config, &arguments);
+}

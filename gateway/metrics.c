@@ -1,0 +1,299 @@
+/*
+ * metrics.c
+ *	  What is counted, as text for Prometheus.
+ */
+#include "metrics.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pool.h"
+
+#define MAX_OPERATIONS 128
+#define MAX_REASONS 32
+
+/* Upper bounds of times, in microseconds, from 0.5 ms to 10 s. */
+static const int64_t bounds[] = {500,    1000,   2500,   5000,    10000,   25000,   50000,
+								 100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000};
+
+#define BOUND_COUNT (sizeof(bounds) / sizeof(bounds[0]))
+
+typedef _Atomic uint64_t Counter;
+
+typedef struct Histogram
+{
+	Counter buckets[BOUND_COUNT + 1]; /* the last: beyond all bounds */
+	Counter sum; /* in microseconds */
+} Histogram;
+
+/* Of one operation. */
+typedef struct Totals
+{
+	Counter errors[ERROR_COUNT]; /* ERROR_NONE: none */
+	Histogram duration;
+	Counter received;
+	Counter sent;
+} Totals;
+
+static Totals totals[MAX_OPERATIONS]; /* the first: of requests that named no operation */
+static Histogram waited;
+static Counter repeated;
+static Counter throttled;
+static _Atomic int in_flight;
+
+/* Reasons are constant texts; one that is set stays. */
+static struct
+{
+	_Atomic(const char *) reason;
+	Counter count;
+} auth_failures[MAX_REASONS];
+
+static void
+add(Counter *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t
+get(Counter *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void
+observe(Histogram *histogram, int64_t microseconds)
+{
+	size_t i = 0;
+
+	while (i < BOUND_COUNT && microseconds > bounds[i])
+		i++;
+	add(&histogram->buckets[i], 1);
+	add(&histogram->sum, (uint64_t) microseconds);
+}
+
+/* A request was answered. */
+void
+metrics_request(const Measured *measured)
+{
+	Totals *of =
+		&totals[measured->operation == NULL ? 0 : operation_number(measured->operation) + 1];
+
+	add(&of->errors[measured->error], 1);
+	observe(&of->duration, measured->duration);
+	add(&of->received, measured->received);
+	add(&of->sent, measured->sent);
+}
+
+/* More or fewer requests are running. */
+void
+metrics_in_flight(int change)
+{
+	atomic_fetch_add(&in_flight, change);
+}
+
+/* How many requests are running. */
+int
+metrics_running(void)
+{
+	return atomic_load(&in_flight);
+}
+
+/* A request waited for a connection to Postgres. */
+void
+metrics_waited(int64_t microseconds)
+{
+	observe(&waited, microseconds);
+}
+
+/* A statement was sent again. */
+void
+metrics_repeated(void)
+{
+	add(&repeated, 1);
+}
+
+/* A request was refused because its key has too many. */
+void
+metrics_throttled(void)
+{
+	add(&throttled, 1);
+}
+
+/* A request was not authenticated; the reason is a constant text, and one of few. */
+void
+metrics_auth_failure(const char *reason)
+{
+	for (size_t i = 0; i < MAX_REASONS; i++)
+	{
+		const char *none = NULL;
+
+		if (atomic_compare_exchange_strong(&auth_failures[i].reason, &none, reason) ||
+			strcmp(none, reason) == 0)
+		{
+			add(&auth_failures[i].count, 1);
+			return;
+		}
+	}
+}
+
+__attribute__((format(printf, 2, 3))) static void
+write_line(Text *text, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	text_add_strings(text, line, "\n", NULL);
+}
+
+static void
+write_family(Text *text, const char *name, const char *type, const char *help)
+{
+	write_line(text, "# HELP %s %s", name, help);
+	write_line(text, "# TYPE %s %s", name, type);
+}
+
+static const char *
+operation_label(size_t i)
+{
+	return i == 0 ? "none" : operation_at(i - 1)->name;
+}
+
+static void
+write_requests(Text *text)
+{
+	write_family(text, "dynamo_requests_total", "counter", "Requests that were answered.");
+	for (size_t i = 0; i <= operation_count(); i++)
+	{
+		for (ErrorKind error = ERROR_NONE; error < ERROR_COUNT; error++)
+		{
+			uint64_t n = get(&totals[i].errors[error]);
+
+			if (n > 0)
+				write_line(text,
+						   "dynamo_requests_total{operation=\"%s\",status=\"%d\",error=\"%s\"} "
+						   "%" PRIu64,
+						   operation_label(i), error_status(error), error_name(error), n);
+		}
+	}
+}
+
+/* The label is that of an operation, or empty. */
+static void
+write_histogram(Text *text, const char *name, const char *label, Histogram *histogram)
+{
+	const char *comma = *label == '\0' ? "" : ",";
+	const char *opening = *label == '\0' ? "" : "{";
+	const char *closing = *label == '\0' ? "" : "}";
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < BOUND_COUNT; i++)
+	{
+		n += get(&histogram->buckets[i]);
+		write_line(text, "%s_bucket{%s%sle=\"%g\"} %" PRIu64, name, label, comma,
+				   (double) bounds[i] / 1e6, n);
+	}
+	n += get(&histogram->buckets[BOUND_COUNT]);
+	write_line(text, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64, name, label, comma, n);
+	write_line(text, "%s_sum%s%s%s %g", name, opening, label, closing,
+			   (double) get(&histogram->sum) / 1e6);
+	write_line(text, "%s_count%s%s%s %" PRIu64, name, opening, label, closing, n);
+}
+
+static uint64_t
+answered(size_t i)
+{
+	uint64_t n = 0;
+
+	for (ErrorKind error = ERROR_NONE; error < ERROR_COUNT; error++)
+		n += get(&totals[i].errors[error]);
+	return n;
+}
+
+static void
+write_durations(Text *text)
+{
+	write_family(text, "dynamo_request_seconds", "histogram", "From the header to the answer.");
+	for (size_t i = 0; i <= operation_count(); i++)
+	{
+		char label[96];
+
+		if (answered(i) == 0)
+			continue;
+		snprintf(label, sizeof(label), "operation=\"%s\"", operation_label(i));
+		write_histogram(text, "dynamo_request_seconds", label, &totals[i].duration);
+	}
+}
+
+static void
+write_bytes(Text *text, const char *name, const char *help, size_t offset)
+{
+	write_family(text, name, "summary", help);
+	for (size_t i = 0; i <= operation_count(); i++)
+	{
+		uint64_t n = answered(i);
+
+		if (n == 0)
+			continue;
+		write_line(text, "%s_sum{operation=\"%s\"} %" PRIu64, name, operation_label(i),
+				   get((Counter *) ((char *) &totals[i] + offset)));
+		write_line(text, "%s_count{operation=\"%s\"} %" PRIu64, name, operation_label(i), n);
+	}
+}
+
+static void
+write_auth_failures(Text *text)
+{
+	write_family(text, "dynamo_auth_failures_total", "counter",
+				 "Requests that were not authenticated.");
+	for (size_t i = 0; i < MAX_REASONS; i++)
+	{
+		const char *reason = atomic_load(&auth_failures[i].reason);
+
+		if (reason != NULL)
+			write_line(text, "dynamo_auth_failures_total{reason=\"%s\"} %" PRIu64, reason,
+					   get(&auth_failures[i].count));
+	}
+}
+
+static void
+write_pool(Text *text)
+{
+	PoolState state = pool_state();
+
+	write_family(text, "dynamo_pool_connections", "gauge", "Connections to Postgres.");
+	write_line(text, "dynamo_pool_connections{state=\"idle\"} %d", state.idle);
+	write_line(text, "dynamo_pool_connections{state=\"busy\"} %d", state.busy);
+	write_line(text, "dynamo_pool_connections{state=\"down\"} %d", state.down);
+	write_family(text, "dynamo_pool_waiting", "gauge", "Requests that wait for a connection.");
+	write_line(text, "dynamo_pool_waiting %d", state.waiting);
+	write_family(text, "dynamo_pool_wait_seconds", "histogram",
+				 "How long requests waited for a connection.");
+	write_histogram(text, "dynamo_pool_wait_seconds", "", &waited);
+}
+
+/* All that was counted. */
+void
+metrics_write(Text *text)
+{
+	write_requests(text);
+	write_durations(text);
+	write_bytes(text, "dynamo_request_bytes", "Bodies of requests, as received.",
+				offsetof(Totals, received));
+	write_bytes(text, "dynamo_response_bytes", "Bodies of answers, as sent.",
+				offsetof(Totals, sent));
+	write_pool(text);
+	write_auth_failures(text);
+	write_family(text, "dynamo_throttled_total", "counter",
+				 "Requests beyond the limits of their key.");
+	write_line(text, "dynamo_throttled_total %" PRIu64, get(&throttled));
+	write_family(text, "dynamo_inflight", "gauge", "Requests that are running.");
+	write_line(text, "dynamo_inflight %d", atomic_load(&in_flight));
+	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
+	write_line(text, "dynamo_sql_retries_total %" PRIu64, get(&repeated));
+}

@@ -1,0 +1,551 @@
+/*
+ * pool.c
+ *	  Threads with a connection to Postgres each, and the queue of requests that they serve.
+ *
+ * The first request in the queue is the one that waits longest, also one that was put back, since
+ * it keeps the moment from which it waits.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "config.h"
+#include "json.h"
+#include "log.h"
+#include "member.h"
+#include "metrics.h"
+#include "statement.h"
+#include "text.h"
+
+/* How often a statement is sent again, and the pauses, in milliseconds. */
+#define MAX_REPEATS 3
+#define MIN_PAUSE 5
+#define MAX_PAUSE 50
+#define MIN_BACK_OFF 50
+#define MAX_BACK_OFF 5000
+
+#define CONFLICT_MESSAGE "Transaction is ongoing for the item"
+#define INTERNAL_MESSAGE "Internal server error"
+
+static struct
+{
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* there is a request, or the pool stops */
+	pthread_cond_t stop; /* the pool stops */
+	Request *first;
+	Request **last; /* where the next one is linked */
+	PoolState state;
+	unsigned generation; /* connections of an earlier one are not used again */
+	bool stopping;
+	bool unreachable; /* the last attempt to connect failed */
+	int size;
+	pthread_t *threads;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+		  .work = PTHREAD_COND_INITIALIZER,
+		  .stop = PTHREAD_COND_INITIALIZER,
+		  .last = &pool.first};
+
+/* A thread. */
+typedef struct Worker
+{
+	PGconn *connection;
+	unsigned generation;
+	unsigned seed;
+} Worker;
+
+static void
+append(Request *request)
+{
+	request->next = NULL;
+	*pool.last = request;
+	pool.last = &request->next;
+	pool.state.waiting++;
+}
+
+static void
+prepend(Request *request)
+{
+	request->next = pool.first;
+	if (pool.first == NULL)
+		pool.last = &request->next;
+	pool.first = request;
+	pool.state.waiting++;
+}
+
+static Request *
+take_first(void)
+{
+	Request *request = pool.first;
+
+	pool.first = request->next;
+	if (pool.first == NULL)
+		pool.last = &pool.first;
+	pool.state.waiting--;
+	return request;
+}
+
+/* Give the request to a thread.  When it has an answer, or has waited too long, it is done(). */
+void
+pool_submit(Request *request)
+{
+	bool stopping;
+
+	request->queued = clock_now();
+	pthread_mutex_lock(&pool.lock);
+	stopping = pool.stopping;
+	if (!stopping)
+	{
+		append(request);
+		pthread_cond_signal(&pool.work);
+	}
+	pthread_mutex_unlock(&pool.lock);
+	if (!stopping)
+		return;
+	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	request->done(request);
+}
+
+/* Let go of a request that no thread took in time. */
+static void
+refuse(Request *request)
+{
+	metrics_waited(clock_now() - request->queued);
+	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	request->done(request);
+}
+
+/* Refuse the requests that have waited too long.  Called often. */
+void
+pool_expire(void)
+{
+	int64_t limit = clock_now() - clock_of_ms(config_now()->queue_time);
+	Request *request;
+
+	do
+	{
+		request = NULL;
+		pthread_mutex_lock(&pool.lock);
+		if (pool.first != NULL && pool.first->queued < limit)
+			request = take_first();
+		pthread_mutex_unlock(&pool.lock);
+		if (request != NULL)
+			refuse(request);
+	} while (request != NULL);
+}
+
+/* Have all threads connect anew before their next request. */
+void
+pool_reconnect(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.generation++;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* What the threads do now. */
+PoolState
+pool_state(void)
+{
+	PoolState state;
+
+	pthread_mutex_lock(&pool.lock);
+	state = pool.state;
+	pthread_mutex_unlock(&pool.lock);
+	return state;
+}
+
+/* A thread is in another state; with the lock held. */
+static void
+move(int *from, int *to)
+{
+	(*from)--;
+	(*to)++;
+}
+
+/* The next request; NULL when the pool stops. */
+static Request *
+take(void)
+{
+	Request *request = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	while (pool.first == NULL && !pool.stopping)
+		pthread_cond_wait(&pool.work, &pool.lock);
+	if (pool.first != NULL)
+	{
+		request = take_first();
+		move(&pool.state.idle, &pool.state.busy);
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return request;
+}
+
+static void
+finish(Request *request)
+{
+	pthread_mutex_lock(&pool.lock);
+	move(&pool.state.busy, &pool.state.idle);
+	pthread_mutex_unlock(&pool.lock);
+	request->done(request);
+}
+
+/*
+ * Another thread may have a connection; if none has, the request waits until its time is over.  A
+ * statement that failed waits anew.
+ */
+static void
+put_back(Request *request, bool anew)
+{
+	pthread_mutex_lock(&pool.lock);
+	move(&pool.state.busy, &pool.state.idle);
+	if (anew)
+	{
+		request->queued = clock_now();
+		append(request);
+	}
+	else
+		prepend(request);
+	pthread_cond_signal(&pool.work);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Wait, unless the pool stops. */
+static void
+pause_for(int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000)
+	{
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&pool.lock);
+	while (!pool.stopping && pthread_cond_timedwait(&pool.stop, &pool.lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Say once that Postgres cannot be reached, and why, and once that it can. */
+static void
+report(const char *problem)
+{
+	bool changed;
+
+	pthread_mutex_lock(&pool.lock);
+	changed = pool.unreachable != (problem != NULL);
+	pool.unreachable = problem != NULL;
+	pthread_mutex_unlock(&pool.lock);
+	if (changed && problem != NULL)
+		log_message(LEVEL_WARNING, "could not connect to Postgres: %s", problem);
+	else if (changed)
+		log_message(LEVEL_INFO, "connected to Postgres");
+}
+
+static bool
+try_connect(Worker *worker)
+{
+	char *problem;
+
+	worker->connection = statement_connect(&problem);
+	report(worker->connection != NULL || problem != NULL ? problem : "out of memory");
+	free(problem);
+	return worker->connection != NULL;
+}
+
+/* Whether the pool does not stop, and which connections are of use. */
+static bool
+goes_on(unsigned *generation)
+{
+	bool on;
+
+	pthread_mutex_lock(&pool.lock);
+	on = !pool.stopping;
+	*generation = pool.generation;
+	pthread_mutex_unlock(&pool.lock);
+	return on;
+}
+
+static void
+disconnect(Worker *worker)
+{
+	PQfinish(worker->connection);
+	worker->connection = NULL;
+}
+
+static void
+count_down(bool down)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (down)
+		move(&pool.state.idle, &pool.state.down);
+	else
+		move(&pool.state.down, &pool.state.idle);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Have a connection.  False if the pool stops before there is one. */
+static bool
+connect_worker(Worker *worker)
+{
+	int64_t back_off = MIN_BACK_OFF;
+	unsigned generation;
+	bool on = goes_on(&generation);
+
+	if (worker->connection != NULL && worker->generation == generation)
+		return on;
+	disconnect(worker);
+	count_down(true);
+	while (on)
+	{
+		worker->generation = generation;
+		if (try_connect(worker))
+			break;
+		pause_for(back_off / 2 + rand_r(&worker->seed) % back_off / 2);
+		back_off = back_off * 2 > MAX_BACK_OFF ? MAX_BACK_OFF : back_off * 2;
+		on = goes_on(&generation);
+	}
+	count_down(false);
+	return on;
+}
+
+static void
+clear_result(void *result)
+{
+	PQclear(result);
+}
+
+/* The one row that there is. */
+static void
+answer_result(Request *request, PGresult *result)
+{
+	if (request->operation == NULL)
+	{
+		PQclear(result);
+		answer_constant(&request->answer, 200, "text/plain", "ready\n");
+	}
+	else if (PQntuples(result) == 1 && PQnfields(result) == 1 && !PQgetisnull(result, 0, 0))
+		answer_owned(&request->answer, 200, PQgetvalue(result, 0, 0),
+					 (size_t) PQgetlength(result, 0, 0), result, clear_result);
+	else
+	{
+		PQclear(result);
+		answer_error(&request->answer, ERROR_INTERNAL, INTERNAL_MESSAGE, NULL);
+	}
+}
+
+/* All actions of a transaction met another: which one did, Postgres does not say. */
+static void
+answer_conflict(Request *request)
+{
+	const char *items = request->operation->items;
+	size_t n = member_elements(member_find(request->body.data, request->body.size, items));
+	Text message = {0};
+	Text members = {0};
+
+	text_add_strings(&message,
+					 "Transaction cancelled, please refer cancellation reasons for specific "
+					 "reasons [",
+					 NULL);
+	text_add_strings(&members, "\"CancellationReasons\":[", NULL);
+	for (size_t i = 0; i < n || i == 0; i++)
+	{
+		text_add_strings(&message, i == 0 ? "" : ", ", "TransactionConflict", NULL);
+		text_add_strings(&members, i == 0 ? "" : ",",
+						 "{\"Code\":\"TransactionConflict\",\"Message\":\"" CONFLICT_MESSAGE "\"}",
+						 NULL);
+	}
+	text_add_strings(&message, "]", NULL);
+	text_add_strings(&members, "]", NULL);
+	if (message.failed || members.failed)
+		answer_error(&request->answer, ERROR_INTERNAL, INTERNAL_MESSAGE, NULL);
+	else
+		answer_error(&request->answer, ERROR_TRANSACTION_CANCELED, message.data, members.data);
+	text_free(&message);
+	text_free(&members);
+}
+
+/*
+ * An error of the extension's, in its own words.  DETAIL with data is a JSON object.  Code of a
+ * table's owner may raise the same error with anything in it, so it is looked at.
+ */
+static void
+answer_told(Request *request, ErrorKind error, const PGresult *result)
+{
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	size_t length = detail == NULL ? 0 : strlen(detail);
+	char *members = NULL;
+
+	if (error_has_members(error) && length > 2 && detail[0] == '{' && detail[length - 1] == '}' &&
+		json_valid(detail, length))
+		members = strndup(detail + 1, length - 2);
+	answer_error(&request->answer, error, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+				 members);
+	free(members);
+}
+
+static void
+answer_failure(Request *request, const Remedy *remedy, const PGresult *result)
+{
+	if (remedy->tells)
+		answer_told(request, remedy->error, result);
+	else if (remedy->conflict)
+		answer_conflict(request);
+	else if (remedy->error == ERROR_TRANSACTION_CONFLICT)
+		answer_error(&request->answer, remedy->error, CONFLICT_MESSAGE, NULL);
+	else if (remedy->error == ERROR_INTERNAL)
+		answer_error(&request->answer, remedy->error, INTERNAL_MESSAGE, NULL);
+	else
+		answer_error(&request->answer, remedy->error, NULL, NULL);
+}
+
+/* What the client is not told.  Details and hints may hold data, so they are not logged. */
+static void
+log_failure(const Request *request, const Outcome *outcome, PGconn *connection)
+{
+	const char *message = outcome->result == NULL
+							  ? NULL
+							  : PQresultErrorField(outcome->result, PG_DIAG_MESSAGE_PRIMARY);
+	LogLine line;
+
+	if (!log_wants(LEVEL_WARNING))
+		return;
+	log_begin(&line, LEVEL_WARNING, "statement_failed");
+	log_text(&line, "id", request->id);
+	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
+	log_text(&line, "sqlstate",
+			 outcome->result == NULL ? NULL
+									 : PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
+	log_text(&line, "message",
+			 outcome->late        ? "no answer in time"
+			 : message != NULL    ? message
+			 : connection == NULL ? "no connection"
+								  : PQerrorMessage(connection));
+	log_end(&line);
+	log_flush();
+}
+
+static Remedy
+remedy_of(const Request *request, const Outcome *outcome)
+{
+	Failure failure = {
+		.sqlstate =
+			outcome->result == NULL ? NULL : PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE),
+		.sent = outcome->sent,
+		.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind,
+	};
+	Remedy remedy;
+
+	remedy = error_remedy(&failure);
+	if (outcome->late)
+		remedy = (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
+	return remedy;
+}
+
+/* Run the statement once.  Whether the request has its answer, or is back in the queue. */
+static bool
+try_request(Worker *worker, Request *request)
+{
+	Outcome outcome = statement_run(worker->connection, request);
+	Remedy remedy;
+	bool again;
+
+	if (outcome.done)
+	{
+		answer_result(request, outcome.result);
+		finish(request);
+		return true;
+	}
+	remedy = remedy_of(request, &outcome);
+	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
+	if (!remedy.tells)
+		log_failure(request, &outcome, worker->connection);
+	if (!again)
+		answer_failure(request, &remedy, outcome.result);
+	PQclear(outcome.result);
+	if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
+		disconnect(worker);
+	if (!again)
+	{
+		finish(request);
+		return true;
+	}
+	metrics_repeated();
+	if (remedy.pause)
+		pause_for(MIN_PAUSE + rand_r(&worker->seed) % (MAX_PAUSE - MIN_PAUSE));
+	if (worker->connection != NULL)
+		return false;
+	put_back(request, true);
+	return true;
+}
+
+static void
+serve(Worker *worker, Request *request)
+{
+	if (!statement_is_alive(worker->connection))
+	{
+		disconnect(worker);
+		put_back(request, false);
+		return;
+	}
+	if (request->attempts == 0)
+		metrics_waited(clock_now() - request->queued);
+	while (!try_request(worker, request))
+		;
+}
+
+static void *
+run_worker(void *arg)
+{
+	Worker worker = {.seed = (unsigned) (uintptr_t) &worker ^ (unsigned) clock_now()};
+	Request *request;
+
+	(void) arg;
+	while (connect_worker(&worker) && (request = take()) != NULL)
+		serve(&worker, request);
+	disconnect(&worker);
+	return NULL;
+}
+
+/* Start the threads, without waiting for Postgres.  False if the system refuses one. */
+bool
+pool_start(int size)
+{
+	pool.threads = calloc((size_t) size, sizeof(pthread_t));
+	if (pool.threads == NULL)
+		return false;
+	for (pool.size = 0; pool.size < size; pool.size++)
+	{
+		pthread_mutex_lock(&pool.lock);
+		pool.state.idle++;
+		pthread_mutex_unlock(&pool.lock);
+		if (pthread_create(&pool.threads[pool.size], NULL, run_worker, NULL) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Refuse what waits, and end the threads when they have done what they do now. */
+void
+pool_stop(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.stopping = true;
+	pthread_cond_broadcast(&pool.work);
+	pthread_cond_broadcast(&pool.stop);
+	pthread_mutex_unlock(&pool.lock);
+	for (int i = 0; i < pool.size; i++)
+		pthread_join(pool.threads[i], NULL);
+	free(pool.threads);
+	pool.size = 0;
+	while (pool.first != NULL)
+		refuse(take_first());
+}

@@ -1,0 +1,42 @@
+/*
+ * request.h
+ *	  A request on its way from the client to Postgres and back.
+ *
+ * It belongs to the thread of HTTP that reads it; from pool_submit() to request_done() to the pool.
+ */
+#ifndef GATEWAY_REQUEST_H
+#define GATEWAY_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "answer.h"
+#include "body.h"
+#include "keys.h"
+#include "operation.h"
+
+#define REQUEST_ID_SIZE 53 /* with the NUL */
+
+typedef struct Request
+{
+	char id[REQUEST_ID_SIZE];
+	int64_t begun; /* by clock_now() */
+
+	/* what it asks for */
+	const Operation *operation; /* NULL: whether Postgres answers */
+	Caller caller;
+	const char *content_type; /* of the answer; NULL: the request had none */
+	Body body; /* JSON */
+	size_t received; /* bytes of the body as received */
+	bool counted; /* among those of its key */
+
+	/* in the pool */
+	struct Request *next;
+	int64_t queued; /* when it began to wait */
+	int attempts; /* how often the statement failed */
+	void (*done)(struct Request *request); /* the pool has the answer */
+
+	Answer answer;
+} Request;
+
+#endif

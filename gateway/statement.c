@@ -1,0 +1,214 @@
+/*
+ * statement.c
+ *	  One connection to Postgres, and the one statement that is sent over it.
+ */
+#include "statement.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "config.h"
+
+#define STATEMENT_NAME "dynamo_gateway_request"
+#define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
+#define PARAMETER_COUNT 3
+
+/* What libpq has to say, in one line. */
+static char *
+problem_of(const PGconn *connection, const PGresult *result)
+{
+	char *text = strdup(result == NULL ? PQerrorMessage(connection) : PQresultErrorMessage(result));
+	size_t length = text == NULL ? 0 : strlen(text);
+
+	while (length > 0 && text[length - 1] == '\n')
+		text[--length] = '\0';
+	return text;
+}
+
+/* Notices may hold data, and nobody reads them. */
+static void
+ignore_notice(void *arg, const PGresult *result)
+{
+	(void) arg;
+	(void) result;
+}
+
+static bool
+prepare(PGconn *connection, char **problem)
+{
+	PGresult *result = PQprepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL);
+	bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
+
+	if (!good)
+		*problem = problem_of(connection, result);
+	PQclear(result);
+	return good;
+}
+
+/*
+ * Connect by the settings as they are now.  Returns NULL and the problem, to be freed.  What the
+ * connection string says wins over what is said here.
+ */
+PGconn *
+statement_connect(char **problem)
+{
+	const Config *config = config_now();
+	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
+						   "client_encoding",           "dbname",          NULL};
+	const char *values[] = {"dynamo_gateway", "5", "30000", "UTF8", config->database, NULL};
+	PGconn *connection = PQconnectdbParams(names, values, 1);
+
+	*problem = NULL;
+	PQsetNoticeReceiver(connection, ignore_notice, NULL);
+	if (PQstatus(connection) != CONNECTION_OK)
+		*problem = problem_of(connection, NULL);
+	else if (!config->prepared || prepare(connection, problem))
+		return connection;
+	PQfinish(connection);
+	return NULL;
+}
+
+/* Whether a connection that was idle is there still: a server that went away has told so. */
+bool
+statement_is_alive(PGconn *connection)
+{
+	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
+
+	if (PQstatus(connection) != CONNECTION_OK)
+		return false;
+	if (poll(&wait, 1, 0) <= 0)
+		return true;
+	/* what came may be the value of a setting */
+	return PQconsumeInput(connection) && PQstatus(connection) == CONNECTION_OK &&
+		   !PQisBusy(connection);
+}
+
+/*
+ * A role as regrole's input has it: an OID, or a name in quotes.  The name is a setting.
+ */
+static void
+write_role(const Caller *caller, char *out, size_t size)
+{
+	size_t length = 0;
+
+	if (caller->role != 0)
+	{
+		snprintf(out, size, "%u", caller->role);
+		return;
+	}
+	out[length++] = '"';
+	for (const char *c = caller->role_name; *c != '\0' && length + 4 < size; c++)
+	{
+		if (*c == '"')
+			out[length++] = '"';
+		out[length++] = *c;
+	}
+	out[length++] = '"';
+	out[length] = '\0';
+}
+
+static bool
+send_request(PGconn *connection, const Request *request)
+{
+	char role[2 * ROLE_NAME_SIZE + 4];
+	const char *values[] = {role, NULL, NULL};
+
+	/* whether the server answers, and nothing else */
+	if (request->operation == NULL)
+		return PQsendQuery(connection, "");
+	write_role(&request->caller, role, sizeof(role));
+	values[1] = request->operation->name;
+	values[2] = request->body.data;
+	if (config_now()->prepared)
+		return PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL, NULL,
+								   0);
+	return PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
+}
+
+/* Wait for something to read.  False if nothing comes until then. */
+static bool
+wait_for_input(PGconn *connection, int64_t until)
+{
+	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
+
+	for (;;)
+	{
+		int64_t left = until - clock_now();
+		int ready;
+
+		if (left <= 0)
+			return false;
+		ready = poll(&wait, 1, (int) (left / 1000) + 1);
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+	}
+}
+
+static bool
+is_error(const PGresult *result)
+{
+	switch (PQresultStatus(result))
+	{
+		case PGRES_TUPLES_OK:
+		case PGRES_EMPTY_QUERY:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/*
+ * Read until the server is ready for the next statement.  Only then is the transaction committed:
+ * an error that comes after the rows is the outcome.
+ */
+static void
+read_results(PGconn *connection, int64_t until, Outcome *outcome)
+{
+	for (;;)
+	{
+		PGresult *result;
+
+		while (PQisBusy(connection))
+		{
+			if (!wait_for_input(connection, until))
+			{
+				outcome->late = true;
+				return;
+			}
+			/* of a broken connection PQgetResult() tells what it knows */
+			if (!PQconsumeInput(connection))
+				break;
+		}
+		result = PQgetResult(connection);
+		if (result == NULL)
+			break;
+		if (outcome->result != NULL && is_error(outcome->result))
+			PQclear(result);
+		else
+		{
+			PQclear(outcome->result);
+			outcome->result = result;
+		}
+	}
+	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
+					PQstatus(connection) == CONNECTION_OK;
+}
+
+/* Send the statement of a request, and wait for what becomes of it. */
+Outcome
+statement_run(PGconn *connection, const Request *request)
+{
+	int64_t until = clock_now() + clock_of_ms(config_now()->request_time);
+	Outcome outcome = {0};
+
+	outcome.sent = send_request(connection, request);
+	if (outcome.sent)
+		read_results(connection, until, &outcome);
+	return outcome;
+}
