@@ -39,6 +39,7 @@
 #include "utils/guc.h"
 
 #include "ground/compat.h"
+#include "ground/errors.h"
 #include "request/request.h"
 
 /* What the session has been before the request. */
@@ -150,7 +151,7 @@ static void
 check_left_behind(void)
 {
 	if (has_temporary_schema())
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+		ereport(ERROR, (errcode(ERRCODE_DYN_ACCESS_DENIED),
 						errmsg("cannot create temporary objects in a request of a gateway")));
 }
 

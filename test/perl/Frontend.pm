@@ -1,0 +1,100 @@
+# A client of the frontend/backend protocol: one connection, statements of the extended protocol by their names.
+package Frontend;
+
+use strict;
+use warnings;
+
+use IO::Socket::UNIX;
+
+# A connection to a node as a role, which need not say who it is.
+sub new
+{
+	my ($class, $node, $user, $dbname) = @_;
+	my $socket = IO::Socket::UNIX->new(Peer => $node->host . '/.s.PGSQL.' . $node->port) or die "connect: $!";
+	my $self = bless { socket => $socket, notifications => [] }, $class;
+	my $startup = pack('N', 196608) . join('', map { "$_\0" } user => $user, database => $dbname // 'postgres', client_encoding => 'UTF8') . "\0";
+	print $socket pack('N', length($startup) + 4) . $startup;
+	$socket->flush;
+	$self->_answer;
+	return $self;
+}
+
+sub close { $_[0]{socket}->close }
+
+sub _send
+{
+	my ($self, @messages) = @_;
+	print { $self->{socket} } $_->[0] . pack('N', length($_->[1]) + 4) . $_->[1] foreach @messages;
+	$self->{socket}->flush;
+}
+
+sub _read
+{
+	my ($self, $length) = @_;
+	my $bytes = '';
+	while (length($bytes) < $length)
+	{
+		read($self->{socket}, $bytes, $length - length($bytes), length($bytes)) or die "the connection is closed\n";
+	}
+	return $bytes;
+}
+
+# All up to ReadyForQuery: rows of columns, and the fields of the last error by their letters.
+sub _answer
+{
+	my ($self) = @_;
+	my %answer = (rows => []);
+	while (1)
+	{
+		my $type = $self->_read(1);
+		my $body = $self->_read(unpack('N', $self->_read(4)) - 4);
+		if ($type eq 'D')
+		{
+			my ($n, $at, @row) = (unpack('n', $body), 2);
+			for (1 .. $n)
+			{
+				my $length = unpack('l>', substr($body, $at, 4));
+				push @row, $length < 0 ? undef : substr($body, $at + 4, $length);
+				$at += 4 + ($length < 0 ? 0 : $length);
+			}
+			push @{ $answer{rows} }, \@row;
+		}
+		elsif ($type eq 'E')
+		{
+			$answer{error} = { map { /^(.)(.*)$/s } split /\0/, $body };
+			die "$answer{error}{M}\n" if $answer{error}{S} =~ /FATAL|PANIC/;
+		}
+		elsif ($type eq 'S') { my ($name, $value) = split /\0/, $body; $self->{status}{$name} = $value }
+		elsif ($type eq 'A') { push @{ $self->{notifications} }, (split /\0/, substr($body, 4))[0] }
+		elsif ($type eq 'Z') { $answer{state} = $body; return \%answer }
+	}
+}
+
+# Statements of the simple protocol: the rows of all of them, columns and rows joined; or the message of the error.
+sub query
+{
+	my ($self, $sql) = @_;
+	$self->_send([ 'Q', "$sql\0" ]);
+	my $answer = $self->_answer;
+	return "ERROR: $answer->{error}{M}" if $answer->{error};
+	return join("\n", map { join('|', map { $_ // '' } @$_) } @{ $answer->{rows} });
+}
+
+sub prepare
+{
+	my ($self, $name, $sql) = @_;
+	$self->_send([ 'P', "$name\0$sql\0" . pack('n', 0) ], [ 'S', '' ]);
+	my $answer = $self->_answer;
+	die $answer->{error}{M} if $answer->{error};
+}
+
+# Run a prepared statement with parameters as text; returns what _answer() does.
+sub execute
+{
+	my ($self, $name, @values) = @_;
+	my $parameters = pack('n', scalar @values) . join('', map { defined $_ ? pack('N', length) . $_ : pack('l>', -1) } @values);
+	$self->_send([ 'B', "\0$name\0" . pack('n', 0) . $parameters . pack('n', 0) ], [ 'E', "\0" . pack('N', 0) ], [ 'S', '' ]);
+	return $self->_answer;
+}
+
+1;
