@@ -48,7 +48,6 @@ typedef struct Session
 	Oid user;
 	int context;
 	int settings; /* nest level of those that are set from now on */
-	int transaction; /* nest level */
 } Session;
 
 /*
@@ -97,7 +96,7 @@ check_role(Oid role)
 	if (!may_set_role(GetSessionUserId(), role))
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("permission denied to set role \"%s\"", name),
-						errdetail("The session user \"%s\" has not been granted this role.",
+						errdetail("The session user, \"%s\", must have been granted this role.",
 								  GetUserNameFromId(GetSessionUserId(), false))));
 }
 
@@ -117,7 +116,6 @@ static void
 take_role(Oid role, Session *before)
 {
 	GetUserIdAndSecContext(&before->user, &before->context);
-	before->transaction = GetCurrentTransactionNestLevel();
 	before->settings = NewGUCNestLevel();
 	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
 									 SECURITY_RESTRICTED_OPERATION);
@@ -135,15 +133,16 @@ drop_role(const Session *before)
 /*
  * In PG_CATCH().  The end of the transaction restores user and settings by itself, but the error is
  * told to the client before that, in the encoding that is set.  It releases no lock of the session.
+ * A subtransaction that the error has left open has settings of its own, which it restores.
  */
 static void
 drop_role_after_error(const Session *before)
 {
 	LWLockReleaseAll();
-	if (GetCurrentTransactionNestLevel() == before->transaction)
-		drop_role(before);
-	else
+	if (IsSubTransaction())
 		LockReleaseSession(USER_LOCKMETHOD);
+	else
+		drop_role(before);
 }
 
 /* The schema goes when the error ends the transaction. */
