@@ -94,12 +94,17 @@ date_parse_http(const char *text, time_t *time)
 	return date.tm_mon >= 0 && time_of(&date, time);
 }
 
-/* Write a date in the basic format. */
+/* Write a date in the basic format; years have four digits. */
 void
 date_print_basic(time_t time, char text[DATE_SIZE])
 {
 	struct tm date;
 
-	if (gmtime_r(&time, &date) == NULL || strftime(text, DATE_SIZE, "%Y%m%dT%H%M%SZ", &date) == 0)
-		snprintf(text, DATE_SIZE, "?");
+	if (gmtime_r(&time, &date) == NULL || date.tm_year < -1900 || date.tm_year > 9999 - 1900)
+	{
+		strcpy(text, "?");
+		return;
+	}
+	snprintf(text, 5, "%04u", (unsigned) (date.tm_year + 1900) % 10000);
+	strftime(text + 4, DATE_SIZE - 4, "%m%dT%H%M%SZ", &date);
 }

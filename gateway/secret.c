@@ -195,6 +195,7 @@ secret_decrypt(const MasterKey *key, const char *key_id, const unsigned char *ci
 	int size = 0;
 	bool done;
 
+	*secret_length = 0;
 	if (ciphertext_size <= CIPHERTEXT_OVERHEAD || ciphertext_size > MAX_CIPHERTEXT_SIZE ||
 		ciphertext[0] != FORMAT)
 		return false;
@@ -206,8 +207,9 @@ secret_decrypt(const MasterKey *key, const char *key_id, const unsigned char *ci
 		   EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_SIZE, tag) == 1 &&
 		   EVP_CipherFinal_ex(context, secret + size, &size) == 1;
 	EVP_CIPHER_CTX_free(context);
-	if (!done)
+	if (done)
+		*secret_length = length;
+	else
 		OPENSSL_cleanse(secret, MAX_SECRET_SIZE);
-	*secret_length = done ? length : 0;
 	return done;
 }
