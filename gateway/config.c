@@ -434,9 +434,12 @@ is_file_flag(const Flag *flag)
 static const char *
 flag_value(const Setting *setting, const Flag *flag, const char *next, int *used)
 {
+	bool ignored;
+
 	if (flag->value != NULL)
 		return flag->value;
-	if (setting != NULL && setting->type == TYPE_SWITCH)
+	if (setting != NULL && setting->type == TYPE_SWITCH &&
+		(next == NULL || !read_switch(next, &ignored)))
 		return "on";
 	(*used)++;
 	return next;

@@ -91,6 +91,7 @@ apt_arguments()
 # What the parts of the tests need.
 tap_packages=(perl libipc-run-perl)
 python_packages=(python3 python3-psycopg2)
+gateway_packages=(pkg-config libmicrohttpd-dev libpq-dev libssl-dev zlib1g-dev)
 fuzz_packages=(clang libclang-rt-dev python3)
 client_packages=(libpq-dev libpostgresql-jdbc-java "${python_packages[@]}")
 command -v javac >/dev/null || client_packages+=(default-jdk-headless)

@@ -1,0 +1,111 @@
+"""What becomes of errors of Postgres (GW20 to GW24, GW60 to GW68)."""
+from gateway import DATABASE, Gateway, done, is_, ok, psql, until
+
+DYNAMODB = 'com.amazonaws.dynamodb.v20120810#'
+INTERNAL = (500, DYNAMODB + 'InternalServerError', 'Internal server error')
+CONFLICT = (400, DYNAMODB + 'TransactionConflictException', 'Transaction is ongoing for the item')
+
+
+def item(**attributes):
+    return {'pk': {'S': 'a'}, **{name: {'S': value} if isinstance(value, str) else {'N': str(value)} for name, value in attributes.items()}}
+
+
+def put(gateway, **attributes):
+    return gateway.call('PutItem', {'TableName': 'raising', 'Item': item(**attributes)})
+
+
+def told(answer):
+    return answer.status, answer.type, answer.json.get('message')
+
+
+def repeated(gateway):
+    """How often statements were sent again, since it was asked."""
+    global repeats
+    psql("SELECT setval('raised', 1, false)")
+    before, repeats = repeats, gateway.metric('dynamo_sql_retries_total')
+    return repeats - before
+
+
+repeats = 0
+
+
+with Gateway() as g:
+    is_(put(g).status, 200, 'nothing is raised')
+
+    # the extension's own
+    for code, prefix, name in (('YD001', 'com.amazon.coral.validate#', 'ValidationException'), ('YD002', DYNAMODB, 'ConditionalCheckFailedException'),
+                               ('YD003', DYNAMODB, 'TransactionCanceledException'), ('YD005', DYNAMODB, 'TransactionInProgressException'),
+                               ('YD006', DYNAMODB, 'IdempotentParameterMismatchException'), ('YD007', DYNAMODB, 'ItemCollectionSizeLimitExceededException'),
+                               ('YD009', DYNAMODB, 'ResourceInUseException'), ('YD010', DYNAMODB, 'LimitExceededException'),
+                               ('YD011', DYNAMODB, 'TrimmedDataAccessException'), ('YD012', DYNAMODB, 'ExpiredIteratorException'),
+                               ('YD014', 'com.amazon.coral.service#', 'UnknownOperationException'), ('YD015', DYNAMODB, 'TableNotFoundException'),
+                               ('YD016', DYNAMODB, 'AccessDeniedException'), ('YD017', DYNAMODB, 'DuplicateItemException')):
+        a = put(g, **{'raise': code})
+        ok(told(a)[:2] == (400, prefix + name) and a.json['message'].lower().startswith('secret words'), name, a)
+    a = put(g, **{'raise': 'YD013'})
+    ok(a.status == 400 and a.type == 'com.amazon.coral.service#SerializationException' and 'message' not in a.json, 'SerializationException has a Message', a)
+    a = g.call('PutItem', {'TableName': 'nothing', 'Item': item()})
+    is_((a.status, a.type), (400, DYNAMODB + 'ResourceNotFoundException'), 'a table that is not there')
+    a = g.call('RestoreTableToPointInTime', {'TargetTableName': 'new'})
+    is_((a.status, a.type), (400, 'com.amazon.coral.service#UnknownOperationException'), 'an operation that the extension lacks')
+
+    # details that are data
+    g.call('PutItem', {'TableName': 'items', 'Item': item(v='old')})
+    a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)', 'ReturnValuesOnConditionCheckFailure': 'ALL_OLD'})
+    is_(a.json, {'__type': DYNAMODB + 'ConditionalCheckFailedException', 'message': 'The conditional request failed', 'Item': item(v='old')}, 'the item that was there')
+    a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)'})
+    is_(a.json, {'__type': DYNAMODB + 'ConditionalCheckFailedException', 'message': 'The conditional request failed'}, 'nobody asked for it')
+    a = g.call('TransactWriteItems', {'TransactItems': [
+        {'Put': {'TableName': 'items', 'Item': {'pk': {'S': 'b'}}}},
+        {'Put': {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)', 'ReturnValuesOnConditionCheckFailure': 'ALL_OLD'}}]})
+    is_([r['Code'] for r in a.json['CancellationReasons']], ['None', 'ConditionalCheckFailed'], 'the reasons of a transaction')
+    is_(a.json['CancellationReasons'][1]['Item'], item(v='old'), 'and its item')
+    for detail in '{"Item":', '"text"', '{}', 'x', '{"a":1}}', '[]':
+        a = put(g, **{'raise': 'YD003', 'detail': detail})
+        ok(a.status == 400 and set(a.json) == {'__type', 'message'}, f'a detail that is no object: {detail}', a)
+
+    # conflicts: the trigger fails the first two times
+    for code in '40001', '40P01':
+        repeated(g)
+        is_(put(g, **{'raise': code, 'times': 2}).status, 200, f'{code} is tried again')
+        is_(repeated(g), 2, 'as often as it takes')
+        is_(told(put(g, **{'raise': code})), CONFLICT, f'{code} to the end')
+        is_(repeated(g), 3, 'is tried three times more')
+    is_(told(put(g, **{'raise': '55P03'})), CONFLICT, 'a lock that is not to be had')
+    is_(repeated(g), 0, 'is waited for once')
+    for n, code in (1, '40001'), (3, '40P01'), (2, '55P03'), (2, 'YD004'):
+        a = g.call('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'raising', 'Item': {**item(**{'raise': code, 'q': '"]},[{'}), 'pk': {'S': str(i)}}}} for i in range(n)]})
+        is_((a.status, a.json), (400, {
+            '__type': DYNAMODB + 'TransactionCanceledException',
+            'message': f"Transaction cancelled, please refer cancellation reasons for specific reasons [{', '.join(['TransactionConflict'] * n)}]",
+            'CancellationReasons': [{'Code': 'TransactionConflict', 'Message': 'Transaction is ongoing for the item'}] * n}), f'{code} in a transaction of {n}')
+        is_(repeated(g), 0, 'is the client\'s to try again')
+
+    # what nobody is told
+    for code in '53100', '53200', '57014', 'XX000', '58030', '42501', '22012', 'P0001', '23505':
+        a = put(g, **{'raise': code, 'detail': 'secret data'})
+        if code == '42501':
+            is_(a.type, DYNAMODB + 'AccessDeniedException', 'a missing privilege')
+            ok('secret' not in a.text, 'without details', a)
+            continue
+        is_(told(a), INTERNAL, code)
+        ok('secret' not in a.text and list(a.json) == ['__type', 'message'], 'nothing of the error is told', a)
+    log = until(lambda: g.log() if g.log().count('sqlstate=23505') else None)
+    ok('sqlstate=53100 message="secret words"' in log and 'secret data' not in log, 'the log has the error without its details')
+    a = put(g, **{'raise': 'XX000'})
+    until(lambda: g.log().count(a.headers['x-amzn-requestid']) == 2)
+    ok(True, 'and the id of the request')
+    is_(put(g, **{'raise': '25006'}).status, 503, 'a primary that is one no longer')
+    is_(put(g).status, 200, 'and it goes on')
+
+with Gateway(database='host=/nonexistent user=gateway') as g:
+    a = g.call('ListTables', {})
+    is_((a.status, a.json), (503, {'__type': DYNAMODB + 'ServiceUnavailable'}), 'no Postgres')
+
+# the login may do nothing
+psql('CREATE ROLE stranger LOGIN')
+with Gateway(database=DATABASE.replace('user=gateway', 'user=stranger')) as g:
+    is_(told(g.call('ListTables', {})), INTERNAL, 'a login that may not run requests')
+    ok('permission denied' in g.log(), 'the log says why', g.log())
+
+done()

@@ -1,0 +1,241 @@
+"""HTTP: what is read, what is refused, and how every answer looks (GW01 to GW16)."""
+import gzip
+import json
+import re
+import zlib
+
+from gateway import Gateway, crc, done, head, is_, ok, post, until
+
+LIST = post('ListTables', b'{}')
+MAX_BODY = 16 * 1024 * 1024
+NOT_FOUND = b'<UnknownOperationException/>\n'
+SERIALIZATION = {'__type': 'com.amazon.coral.service#SerializationException'}
+UNKNOWN = {'__type': 'com.amazon.coral.service#UnknownOperationException'}
+
+
+def chunked(*pieces, trailer=b''):
+    return b''.join(b'%x\r\n%s\r\n' % (len(p), p) for p in pieces) + b'0\r\n' + trailer + b'\r\n'
+
+
+def json_of_size(size):
+    """A request of ListTables of just that size."""
+    return b'{' + b' ' * (size - 2) + b'}'
+
+
+with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug') as g:
+    # every answer
+    a = g.send(LIST)
+    is_(a.status, 200, 'an operation')
+    ok(re.fullmatch('[A-Z0-9]{52}', a.headers['x-amzn-requestid']), 'the id of a request', a)
+    is_(a.headers['x-amz-crc32'], crc(a.body), 'the checksum of an answer')
+    is_(a.headers['content-type'], 'application/x-amz-json-1.0', 'the type of an answer')
+    is_(a.headers['server'], 'dynamo_gateway', 'the name of the server')
+    ok(re.fullmatch(r'\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT', a.headers['date']), 'the date of an answer', a)
+    ok(g.send(LIST).headers['x-amzn-requestid'] != a.headers['x-amzn-requestid'], 'ids differ')
+    a = g.send(post('GetItem', b'{}'))
+    ok(a.status == 400 and a.headers['x-amz-crc32'] == crc(a.body) and len(a.headers['x-amzn-requestid']) == 52, 'an error has the same header', a)
+
+    # types and targets
+    a = g.send(post('ListTables', b'{}', {'Content-Type': 'application/json; charset=utf-8'}))
+    is_((a.status, a.headers['content-type']), (200, 'application/json'), 'the other type, with a parameter')
+    a = g.send(post('ListTables', b'{}', {'Content-Type': 'text/plain'}))
+    is_((a.status, a.body), (404, NOT_FOUND), 'another type')
+    a = g.send(post('ListTables', b'{}', {'Content-Type': None}))
+    is_((a.status, a.body), (404, NOT_FOUND), 'a body without a type')
+    a = g.send(post('ListTables', b'', {'Content-Type': None, 'X-Amz-Target': None}))
+    is_((a.status, a.json), (400, UNKNOWN), 'neither a body nor a type')
+    a = g.send(post('ListTables', b''))
+    is_((a.status, a.json), (400, SERIALIZATION), 'an empty body')
+    for body in b'{', b'{"a"}', b'{}{}', b'\x00', b'{"a":"\xff"}', b'[' * 100000:
+        a = g.send(post('ListTables', body))
+        is_((a.status, a.json), (400, SERIALIZATION), f'what is no JSON: {body[:20]}')
+    for target in ('', 'ListTables', 'DynamoDB_20120810.', 'DynamoDB_20120810.Nothing', 'dynamodb_20120810.ListTables', 'DynamoDBStreams_20120810.ListTables',
+                   'DynamoDB_20120810.ListStreams'):
+        a = g.send(post('', b'{}', {'X-Amz-Target': target}))
+        is_((a.status, a.json), (400, UNKNOWN), f'an unknown target: "{target}"')
+    a = g.send(post('Nothing', b'{'))
+    is_(a.json, SERIALIZATION, 'JSON is looked at before the target')
+    a = g.send(post('', b'{}', {'X-Amz-Target': 'DynamoDBStreams_20120810.ListStreams'}))
+    is_((a.status, a.json), (200, {'Streams': []}), 'streams, at the same port')
+    a = g.call('DescribeEndpoints', {}, {'Host': 'dynamo.example.org:8000'})
+    is_(a.json, {'Endpoints': [{'Address': 'dynamo.example.org:8000', 'CachePeriodInMinutes': 1440}]}, 'the endpoint is where the client is')
+    a = g.call('DescribeEndpoints', {}, {'Host': 'a"\\b\xe9'})
+    is_(a.json['Endpoints'][0]['Address'], 'a"\\b\ufffd', 'a hostile host')
+
+    # paths and methods
+    for line in 'POST /x', 'POST //', 'POST /%2F', 'GET /x', 'HEAD /', 'PUT /', 'DELETE /', 'PATCH /', 'OPTIONS /', 'GET /healthz/':
+        with g.connect() as c:
+            c.send(head([f'{line} HTTP/1.1', 'Host: x', 'Content-Type: application/json'], b'{}') + b'{}')
+            a = c.read(line.split()[0])
+            is_((a.status, a.body), (404, b'' if line == 'HEAD /' else NOT_FOUND), line)
+    is_(g.send(post('ListTables', b'{}', target='/?a=b')).status, 200, 'a query does not matter')
+    a = g.send(head(['GET / HTTP/1.1', 'Host: x']))
+    is_((a.status, a.body, len(a.body)), (200, b'healthy: dynamodb.us-east-1.amazonaws.com ', 42), 'GET /')
+    is_(a.headers['x-amz-crc32'], '3128867991', 'its checksum')
+
+    # connections
+    with g.connect() as c:
+        for _ in range(3):
+            c.send(LIST)
+            is_(c.read().status, 200, 'one more request on a connection')
+        c.send(LIST + post('GetItem', b'{}') + LIST)
+        is_([c.read().status for _ in range(3)], [200, 400, 200], 'three requests in one segment')
+        c.send(post('ListTables', b'{}', {'Connection': 'close'}))
+        a = c.read()
+        ok(a.status == 200 and c.at_end(), 'a client wants the connection to end', a)
+    with g.connect() as c:
+        c.send(LIST.replace(b'HTTP/1.1', b'HTTP/1.0'))
+        a = c.read()
+        ok(a.status == 200 and c.at_end(), 'HTTP/1.0', a)
+    with g.connect() as c:
+        for byte in LIST:
+            c.send(bytes([byte]))
+        is_(c.read().status, 200, 'a request byte by byte')
+
+    # bodies
+    def framed(*fields):
+        return head(['POST / HTTP/1.1', 'Host: x', 'Content-Type: application/x-amz-json-1.0', 'X-Amz-Target: DynamoDB_20120810.ListTables', *fields])
+
+    with g.connect() as c:
+        c.send(framed('Transfer-Encoding: chunked') + chunked(b'{', b'"Limit":', b'3}') + LIST)
+        is_([c.read().status for _ in range(2)], [200, 200], 'pieces, and a request behind')
+        c.send(framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=b'X-Amz-Target: DynamoDB_20120810.Nothing\r\n') + LIST)
+        is_([c.read().status for _ in range(2)], [200, 200], 'a trailer changes nothing')
+    for name, fields in {'both lengths': ['Transfer-Encoding: chunked', 'Content-Length: 2'], 'two lengths': ['Content-Length: 2', 'Content-Length: 3'],
+                         'an unknown coding': ['Transfer-Encoding: gzip'], 'two codings': ['Transfer-Encoding: gzip, chunked'],
+                         'two targets': ['Content-Length: 2', 'X-Amz-Target: DynamoDB_20120810.Scan'], 'two hosts': ['Content-Length: 2', 'Host: y'],
+                         'two encodings': ['Content-Length: 2', 'Content-Encoding: gzip', 'Content-Encoding: gzip']}.items():
+        with g.connect() as c:
+            c.send(framed(*fields) + b'{}' + LIST)
+            a = c.read()
+            ok(a.status == 400 and c.at_end(), name, a)
+    for length in '2x', '-1', '', '0x2', '2, 2':
+        with g.connect() as c:
+            c.send(framed(f'Content-Length: {length}') + b'{}' + LIST)
+            # the library's own answer, which it may begin twice
+            ok(c.read().status == 400 and c.ends(), f'a length that is none: "{length}"')
+    with g.connect() as c:
+        c.send(framed('Content-Length: 2', 'Expect: 100-continue'))
+        is_(c.read().status, 100, 'a client waits for our consent')
+        c.send(b'{}')
+        is_(c.read().status, 200, 'and gets its answer')
+        c.send(framed(f'Content-Length: {MAX_BODY + 1}', 'Expect: 100-continue'))
+        a = c.read()
+        ok(a.status == 413 and a.body == b'' and c.at_end(), 'we do not consent', a)
+    is_(g.send(post('ListTables', json_of_size(MAX_BODY))).status, 200, '16 MB')
+    with g.connect() as c:
+        c.send(post('ListTables', json_of_size(MAX_BODY + 1)))
+        a = c.read()
+        ok(a.status == 413 and a.body == b'' and c.at_end(), '16 MB and a byte', a)
+    with g.connect() as c:
+        c.send(framed('Transfer-Encoding: chunked') + chunked(json_of_size(MAX_BODY), b' '))
+        a = c.read()
+        ok(a.status == 413 and a.body == b'' and c.at_end(), '16 MB and a byte in pieces', a)
+    with g.connect() as c:
+        c.send(framed('Content-Length: 99999999999'))
+        a = c.read()
+        ok(a.status == 413 and c.at_end(), 'a length beyond all bounds', a)
+    with g.connect() as c:
+        c.send(framed('Transfer-Encoding: chunked'))
+        try:
+            for _ in range(40):
+                c.send(b'100000\r\n' + b' ' * 0x100000 + b'\r\n')
+            ended = c.at_end()
+        except (BrokenPipeError, ConnectionResetError):
+            ended = True
+        ok(ended, 'a body without end is cut')
+
+    # headers
+    a = g.send(post('ListTables', b'{}', {'X-Long': 'x' * 20000}))
+    is_(a.status, 200, 'a long header')
+    a = g.send(post('ListTables', b'{}', {'X-Long': 'x' * 33000}))
+    is_(a.status, 431, 'a header above 32 KB')
+    a = g.send(post('ListTables', b'{}', {'X-Long': 'x' * 200000}))
+    is_(a.status, 431, 'a header beyond all bounds')
+    a = g.send(post('ListTables', b'{}', {f'X-{i}': 'x' for i in range(200)}))
+    is_(a.status, 431, 'two hundred fields')
+    a = g.send(LIST.replace(b'Host', b'X-\0'))
+    ok(a is None or a.status == 400, 'a NUL in the header', a)
+    for garbage in b'\0' * 100 + b'\r\n\r\n', b'POST\r\n\r\n', b'\r\n' * 10 + b'x\r\n\r\n', b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', b'\x16\x03\x01\x02\0':
+        with g.connect() as c:
+            c.send(garbage)
+            c.socket.shutdown(1)
+            a = c.read()
+            ok(a is None or a.status in (400, 404, 505), f'what is no HTTP: {garbage[:12]}', a)
+    is_(g.send(LIST).status, 200, 'and it goes on')
+
+    # compressed bodies
+    def zipped(data, encoding):
+        return post('ListTables', data, {'Content-Encoding': encoding})
+
+    is_(g.send(zipped(gzip.compress(b'{}'), 'gzip')).status, 200, 'gzip')
+    is_(g.send(zipped(zlib.compress(b'{}'), 'deflate')).status, 200, 'deflate')
+    is_(g.send(zipped(gzip.compress(json_of_size(MAX_BODY)), 'gzip')).status, 200, '16 MB out of a few')
+    is_(g.send(zipped(gzip.compress(b'{}')[:-9], 'gzip')).json, SERIALIZATION, 'gzip that is cut')
+    is_(g.send(zipped(b'{}', 'gzip')).json, SERIALIZATION, 'gzip that is none')
+    is_(g.send(zipped(gzip.compress(b'{'), 'gzip')).json, SERIALIZATION, 'what is no JSON, compressed')
+    is_(g.send(zipped(b'', 'gzip')).json, SERIALIZATION, 'nothing, compressed')
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    bomb = b''.join([bomb.compress(b' ' * MAX_BODY) for _ in range(64)] + [bomb.flush()])
+    with g.connect() as c:
+        c.send(zipped(bomb, 'gzip'))
+        a = c.read()
+        ok(a.status == 413 and c.at_end(), 'a bomb', a)
+    is_(g.send(zipped(b'{}', 'br')).status, 415, 'an encoding that we do not know')
+    a = g.send(post('ListTables', b'{}', {'Accept-Encoding': 'gzip'}))
+    ok('content-encoding' not in a.headers, 'answers are not compressed unasked', a)
+
+    # browsers
+    a = g.send(post('ListTables', b'{}', {'Origin': 'http://example.org'}))
+    is_((a.status, a.headers.get('access-control-allow-origin')), (200, '*'), 'a page of any origin, at home')
+    a = g.send(head(['OPTIONS / HTTP/1.1', 'Host: x', 'Origin: http://example.org', 'Access-Control-Request-Method: POST',
+                     'Access-Control-Request-Headers: x-amz-target, content-type']))
+    is_((a.status, a.body, *(a.headers.get('access-control-' + n) for n in ('allow-origin', 'allow-methods', 'allow-headers', 'max-age'))),
+        (200, b'', '*', 'POST', 'x-amz-target, content-type', '172800'), 'a browser asks first')
+    a = g.send(post('GetItem', b'{}', {'Origin': 'null'}))
+    is_((a.status, a.headers.get('access-control-allow-origin')), (400, '*'), 'an error for a page')
+    ok('access-control-allow-origin' not in g.send(LIST).headers, 'none for others')
+
+    # CBOR
+    a = g.send(head(['POST /service/DynamoDB_20120810/operation/ListTables HTTP/1.1', 'Host: x', 'Smithy-Protocol: rpc-v2-cbor', 'Content-Type: application/cbor'], b'\xa0') + b'\xa0')
+    ok(a.status == 415 and 'application/x-amz-json-1.0' in a.json['message'], 'CBOR', a)
+    g.send(post('ListTables', b'\xa0', {'Content-Type': 'application/cbor'}))
+    until(lambda: 'CBOR' in g.log())
+    is_(g.log().count('CBOR'), 1, 'it is logged once')
+
+    # slow clients
+    slow = {'nothing': b'', 'half a line': b'POST / HT', 'half a header': LIST[:60], 'half a body': LIST[:-1]}
+    for name, data in slow.items():
+        with g.connect() as c:
+            c.send(data)
+            ok(c.at_end(), f'a client that sends {name} is sent away')
+    with g.connect() as c:
+        c.send(LIST[:20])
+        try:
+            for byte in LIST[20:]:
+                c.socket.settimeout(0.2)
+                try:
+                    if c.socket.recv(1) == b'':
+                        ended = True
+                        break
+                except TimeoutError:
+                    c.send(bytes([byte]))
+            else:
+                ended = False
+        except (BrokenPipeError, ConnectionResetError):
+            ended = True
+        ok(ended, 'a client that sends a byte now and then is sent away')
+    is_(g.send(LIST).status, 200, 'and others are served')
+
+with Gateway('--compress-responses-above', '10', '--origins', 'https://a.example https://b.example') as g:
+    a = g.send(post('GetItem', b'{}', {'Accept-Encoding': 'deflate, gzip'}))
+    is_((a.status, a.headers.get('content-encoding'), a.headers['x-amz-crc32']), (400, 'gzip', crc(a.body)), 'an answer is compressed, and so is its checksum')
+    is_(json.loads(gzip.decompress(a.body))['__type'], 'com.amazon.coral.validate#ValidationException', 'it can be inflated')
+    ok('content-encoding' not in g.send(post('GetItem', b'{}')).headers, 'nobody asked for it')
+    ok('content-encoding' not in g.send(post('GetItem', b'{}', {'Accept-Encoding': 'gzip;q=0'})).headers, 'somebody asked for none of it')
+    a = g.send(post('ListTables', b'{}', {'Origin': 'https://b.example'}))
+    is_((a.headers.get('access-control-allow-origin'), a.headers.get('vary')), ('https://b.example', 'Origin'), 'one of the origins')
+    ok('access-control-allow-origin' not in g.send(post('ListTables', b'{}', {'Origin': 'https://c.example'})).headers, 'another origin')
+    is_(g.send(head(['OPTIONS / HTTP/1.1', 'Host: x', 'Origin: https://c.example'])).status, 404, 'another origin asks first')
+
+done()

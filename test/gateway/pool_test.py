@@ -1,0 +1,148 @@
+"""Connections to Postgres: those that die, servers that restart, and requests that wait (GW50 to GW55)."""
+import os
+import subprocess
+import threading
+
+from gateway import Gateway, Hold, done, get, in_thread, is_, ok, pg_ctl, psql, put, until, waiting_backends
+
+UNAVAILABLE = (503, 'com.amazonaws.dynamodb.v20120810#ServiceUnavailable')
+INTERNAL = (500, 'com.amazonaws.dynamodb.v20120810#InternalServerError')
+
+
+def told(answer):
+    return answer.status, answer.json.get('__type')
+
+
+def backends():
+    return [int(pid) for pid in psql("SELECT pid FROM pg_stat_activity WHERE usename = 'gateway'").split()]
+
+
+def try_backends():
+    """None while the server restarts."""
+    try:
+        return backends()
+    except subprocess.CalledProcessError:
+        return []
+
+
+with Gateway('--queue-time', '2s') as g:
+    until(lambda: len(backends()) == 4, 'four connections')
+    is_(g.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n').status, 200, 'it is ready')
+
+    # a slow statement holds nobody but its client
+    with Hold() as hold:
+        slow = in_thread(put, g, pk='slow', hold=1)
+        hold.held()
+        is_([get(g, str(n)).status for n in range(50)], [200] * 50, 'others are served beside a slow statement')
+        is_(len(waiting_backends()), 1, 'which is under way still')
+    is_(slow().status, 200, 'it has its answer in the end')
+
+    # all connections are taken
+    with Hold() as hold:
+        slow = [in_thread(put, g, pk=f'slow{n}', hold=1) for n in range(4)]
+        hold.held(4)
+        is_(told(get(g, 'a')), UNAVAILABLE, 'a request waits for a while, and no longer')
+        is_(g.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n').status, 503, 'it is not ready')
+        is_(g.send(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').status, 200, 'it is alive')
+    is_([s().status for s in slow], [200] * 4, 'those that were there first have their answers')
+
+    # backends that are killed while they are idle are found out before they are used
+    for how in 'pg_terminate_backend(pid)', None:
+        pids = backends()
+        if how:
+            psql(f"SELECT {how} FROM pg_stat_activity WHERE usename = 'gateway'")
+        else:
+            # kill -9 of one restarts the server, which takes its time
+            os.kill(pids[0], 9)
+            until(lambda: not set(pids) & set(try_backends()), 'the end of all')
+        until(lambda: get(g, 'a').status == 200, 'a connection')
+        is_([get(g, str(n)).status for n in range(8)], [200] * 8, 'killed backends are replaced')
+
+    # and while they work: the outcome of a write is not known
+    with Hold() as hold:
+        write = in_thread(put, g, pk='killed', hold=1)
+        hold.held()
+        psql(f'SELECT pg_terminate_backend({waiting_backends()[0]})')
+        is_(told(write()), UNAVAILABLE, 'a write whose backend was ended')
+        is_('Item' in get(g, 'killed', 'raising').json, False, 'it was not done')
+        write = in_thread(put, g, pk='killed', hold=1)
+        hold.held()
+        os.kill(waiting_backends()[0], 9)
+        is_(told(write()), INTERNAL, 'a write whose backend was killed')
+        until(lambda: get(g, 'a').status == 200, 'a connection')
+
+    # a read is sent again, to another connection
+    before = g.metric('dynamo_sql_retries_total')
+    psql("CREATE FUNCTION hold() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END'")
+    psql("CREATE POLICY slow ON items USING (hold())")
+    psql("ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+    put(g, 'there', 'items')
+    with Hold() as hold:
+        read = in_thread(get, g, 'there')
+        hold.held()
+        pid = waiting_backends()[0]
+        psql(f'SELECT pg_terminate_backend({pid})')
+        until(lambda: waiting_backends() not in ([], [pid]), 'the read on another connection')
+    is_((read().status, 'Item' in read().json), (200, True), 'a read whose backend was ended')
+    ok(g.metric('dynamo_sql_retries_total') > before, 'it was sent again')
+    psql("ALTER TABLE items DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY")
+    psql("DROP POLICY slow ON items")
+
+with Gateway('--queue-time', '20s') as g:
+    # a restart under requests: what was acknowledged is there, and requests wait for the server
+    acknowledged, refused, stop = [], [], threading.Event()
+
+    def write(worker):
+        n = 0
+        while not stop.is_set():
+            n += 1
+            answer = put(g, f'{worker}-{n}', 'items')
+            (acknowledged if answer.status == 200 else refused).append((f'{worker}-{n}', answer.status))
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(6)]
+    for t in threads:
+        t.start()
+    for mode in 'fast', 'immediate':
+        before = len(acknowledged)
+        until(lambda: len(acknowledged) > before + 50)
+        pg_ctl('-m', mode, 'restart')
+        before = len(acknowledged)
+        until(lambda: len(acknowledged) > before + 50, f'writes after a restart ({mode})')
+    stop.set()
+    for t in threads:
+        t.join()
+    there = set(psql('SELECT pk FROM items').split())
+    is_([pk for pk, _ in acknowledged if pk not in there], [], f'all of {len(acknowledged)} acknowledged writes are there')
+    ok({status for _, status in refused} <= {500, 503} and len(refused) < 100, 'the others were told to come again', refused[:5])
+
+    # requests wait for a server that is away
+    pg_ctl('-m', 'fast', 'stop')
+    waiting = in_thread(get, g, 'a')
+    until(lambda: g.metric('dynamo_pool_waiting') == 1 and g.metric('dynamo_pool_connections{state="down"}') == 4)
+    pg_ctl('start')
+    is_(waiting().status, 200, 'a request waits for a server that comes back')
+    log = g.log()
+    ok(log.count('connected to Postgres') < 20, 'the log says once that it is away, and once that it is back', log[-3000:])
+
+# poolers that lose prepared statements
+with Gateway('--prepared', 'off') as g:
+    is_([put(g, 'x', 'items').status, get(g, 'x').status], [200, 200], 'without a prepared statement')
+
+# several hosts: the first is read-only, as a standby is
+with Gateway(database=f"host=/nonexistent,{os.environ['PGHOST']} user=gateway dbname=postgres target_session_attrs=read-write") as g:
+    is_(put(g, 'y', 'items').status, 200, 'the first of several hosts is away')
+    psql('ALTER SYSTEM SET default_transaction_read_only = on')
+    psql('SELECT pg_reload_conf()')
+    until(lambda: put(g, 'z', 'items').status == 503, 'a primary that takes no writes')
+    ok(True, 'a primary that takes no writes')
+    psql('ALTER SYSTEM RESET default_transaction_read_only')
+    psql('SELECT pg_reload_conf()')
+    until(lambda: put(g, 'z', 'items').status == 200, 'a primary that takes writes again')
+    ok(True, 'the pool comes back by itself')
+
+# a statement without end
+with Gateway('--request-time', '500ms') as g, Hold():
+    is_(told(put(g, pk='late', hold=1)), INTERNAL, 'an answer that does not come')
+    is_(get(g, 'a').status, 200, 'the connection is replaced')
+
+done()

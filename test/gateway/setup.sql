@@ -1,0 +1,30 @@
+-- What the tests of the gateway use: its login, two roles, and a table whose trigger raises what an item asks for.
+CREATE EXTENSION dynamo_table;
+CREATE ROLE gateway LOGIN;
+CREATE ROLE app;
+CREATE ROLE other;
+GRANT app, other TO gateway;
+GRANT USAGE ON SCHEMA dynamo_internal TO gateway;
+GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO gateway;
+GRANT CREATE ON SCHEMA public TO app;
+
+SET ROLE app;
+\o /dev/null
+SELECT dyn_create_table('raising', 'pk S');
+SELECT dyn_create_table('items', 'pk S');
+CREATE SEQUENCE raised;
+
+-- The item {"pk": …, "raise": "40001", "detail": …, "times": n}: the first n writes fail.  Sequences are not rolled back.
+-- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
+CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF NEW.item ? 'hold' THEN
+		PERFORM pg_advisory_xact_lock_shared(42);
+	END IF;
+	IF NEW.item ? 'raise' AND nextval('raised') <= coalesce((NEW.item ->> 'times')::int, 1000000) THEN
+		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words', DETAIL = coalesce(NEW.item ->> 'detail', '');
+	END IF;
+	RETURN NEW;
+END
+$$;
+CREATE TRIGGER raise_it BEFORE INSERT OR UPDATE ON raising FOR EACH ROW EXECUTE FUNCTION raise_it();
