@@ -109,7 +109,7 @@ auth_reload(void)
 {
 	char *failure = NULL;
 
-	if (keys != NULL && !keys_reload(keys, &failure))
+	if (keys != NULL && !keys_reload(keys, config_now()->database, &failure))
 		log_message(LEVEL_ERROR, "%s", failure == NULL ? "out of memory" : failure);
 	free(failure);
 }

@@ -2,8 +2,9 @@
  * key_loader.c
  *	  The thread that loads access keys from the server.
  *
- * It has a connection of its own, and waits for the server only in wait_for(), which
- * key_loader_stop() ends.  The set of keys stays as it is while the server cannot be reached.
+ * It has a connection of its own, and waits for the server in wait_for(), which
+ * key_loader_stop() ends; libpq's time limit ends attempts to connect.  The set of keys stays as it
+ * is while the server cannot be reached.
  */
 #include "key_loader.h"
 
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,26 +28,27 @@
 #define LONGEST_PAUSE 5000
 #define ANSWER_TIME 10000 /* in ms: a server that is silent for so long is given up */
 
-/* Keys of roles that are gone stay out. */
+/* Keys of roles that are gone, and of superusers, are not told. */
 #define LOAD_QUERY \
-	"SELECT k.key_id, k.role::pg_catalog.oid, r.rolname, k.enabled," \
-	" CASE WHEN pg_catalog.isfinite(k.valid_until) THEN pg_catalog.floor(" \
-	"pg_catalog.date_part('epoch', k.valid_until))::pg_catalog.int8 END," \
-	" k.valid_until = '-infinity', k.encrypted_secret" \
-	" FROM dynamo_internal.access_key AS k JOIN pg_catalog.pg_roles AS r ON r.oid = k.role"
+	"SELECT key_id, role, role_name, enabled," \
+	" CASE WHEN pg_catalog.isfinite(valid_until) THEN pg_catalog.floor(" \
+	"pg_catalog.date_part('epoch', valid_until))::pg_catalog.int8 END," \
+	" valid_until = '-infinity', encrypted_secret" \
+	" FROM dynamo_internal.gateway_keys()"
 
 struct KeyLoader
 {
 	Keys *keys;
-	char *connection;
 	int refresh;
 	void (*report)(bool failed, const char *message);
 	pthread_t thread;
 	char *key_file;
 	int stop; /* eventfd: the thread ends */
 	int again; /* eventfd: the keys are loaded again without waiting for a change */
-	pthread_mutex_t lock; /* of the master key */
+	pthread_mutex_t lock; /* of the master key and the connection string */
 	MasterKey master_key;
+	char *connection;
+	atomic_bool moved; /* the connection string is another than the connection's */
 	PGconn *server;
 	bool failing; /* and has told so */
 	size_t unusable; /* keys that could not be decrypted the last time */
@@ -60,7 +63,7 @@ report_failure(KeyLoader *loader, const char *what, const char *why)
 	if (loader->failing)
 		return;
 	loader->failing = true;
-	snprintf(message, sizeof(message), "%s: %s", what, why);
+	snprintf(message, sizeof(message), "%s: %.*s", what, (int) strcspn(why, "\n"), why);
 	loader->report(true, message);
 }
 
@@ -118,30 +121,35 @@ disconnect(KeyLoader *loader)
 	loader->server = NULL;
 }
 
-/* Connect.  False: there is no connection. */
+/* The connection string as it is now. */
+static char *
+take_connection(KeyLoader *loader)
+{
+	char *connection;
+
+	pthread_mutex_lock(&loader->lock);
+	connection = strdup(loader->connection);
+	atomic_store(&loader->moved, false);
+	pthread_mutex_unlock(&loader->lock);
+	return connection;
+}
+
+/* Connect, to any of several hosts.  What the connection string says wins over what is said here. */
 static bool
 connect_server(KeyLoader *loader)
 {
-	int64_t until = milliseconds() + ANSWER_TIME;
-	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
+						   "client_encoding",           "dbname",          NULL};
+	char *connection = take_connection(loader);
+	const char *values[] = {"dynamo_gateway keys", "5", "30000", "UTF8", connection, NULL};
 
-	loader->server = PQconnectStart(loader->connection);
-	if (loader->server == NULL)
+	if (connection == NULL)
 		return false;
-	while (PQstatus(loader->server) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
-		   status != PGRES_POLLING_FAILED)
-	{
-		short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-
-		if (wait_for(loader, PQsocket(loader->server), events, -1, until) != SEEN_SOCKET)
-			break;
-		status = PQconnectPoll(loader->server);
-	}
-	if (status == PGRES_POLLING_OK)
+	loader->server = PQconnectdbParams(names, values, 1);
+	free(connection);
+	if (PQstatus(loader->server) == CONNECTION_OK)
 		return true;
-	report_failure(loader, "could not connect to load access keys",
-				   PQstatus(loader->server) == CONNECTION_BAD ? PQerrorMessage(loader->server)
-															  : "no answer in time");
+	report_failure(loader, "could not connect to load access keys", PQerrorMessage(loader->server));
 	disconnect(loader);
 	return false;
 }
@@ -347,7 +355,7 @@ serve_connection(KeyLoader *loader)
 			if (!load(loader))
 				break;
 			loaded = true;
-		} while (wait_for_change(loader));
+		} while (wait_for_change(loader) && !atomic_load(&loader->moved));
 	}
 	disconnect(loader);
 	return loaded;
@@ -454,11 +462,32 @@ key_loader_start(Keys *keys, const KeysSource *source, char **failure)
 	return NULL;
 }
 
+/* Take another connection string if it is another. */
+static void
+set_connection(KeyLoader *loader, const char *connection)
+{
+	char *copy = strdup(connection);
+
+	pthread_mutex_lock(&loader->lock);
+	if (copy != NULL && strcmp(copy, loader->connection) != 0)
+	{
+		char *before = loader->connection;
+
+		loader->connection = copy;
+		copy = before;
+		atomic_store(&loader->moved, true);
+	}
+	pthread_mutex_unlock(&loader->lock);
+	free(copy);
+}
+
 /* Read the key file again, and have the keys loaded soon. */
 bool
-key_loader_reload(KeyLoader *loader, char **failure)
+key_loader_reload(KeyLoader *loader, const char *connection, char **failure)
 {
 	bool done = read_key_file(loader, failure);
+
+	set_connection(loader, connection);
 
 	eventfd_write(loader->again, 1);
 	return done;

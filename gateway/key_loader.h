@@ -13,8 +13,8 @@ typedef struct KeyLoader KeyLoader;
  * not usable or no thread can be started. */
 extern KeyLoader *key_loader_start(Keys *keys, const KeysSource *source, char **failure);
 
-/* Read the key file again, and have the keys loaded soon. */
-extern bool key_loader_reload(KeyLoader *loader, char **failure);
+/* Read the key file again, and have the keys loaded soon, over this connection from now on. */
+extern bool key_loader_reload(KeyLoader *loader, const char *connection, char **failure);
 
 /* End the thread. */
 extern void key_loader_stop(KeyLoader *loader);

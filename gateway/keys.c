@@ -45,9 +45,9 @@ keys_start(Keys *keys, const KeysSource *source, char **failure)
 
 /* Have them loaded again. */
 bool
-keys_reload(Keys *keys, char **failure)
+keys_reload(Keys *keys, const char *connection, char **failure)
 {
-	return keys->loader == NULL || key_loader_reload(keys->loader, failure);
+	return keys->loader == NULL || key_loader_reload(keys->loader, connection, failure);
 }
 
 /* Whether keys have been loaded since the start. */

@@ -62,9 +62,9 @@ extern bool keys_start(Keys *keys, const KeysSource *source, char **failure);
 /* Whether keys have been loaded since the start: before that every key is unknown. */
 extern bool keys_loaded(Keys *keys);
 
-/* Read the key file again, and have the keys loaded soon.  On failure as keys_start(), and the key
- * that was in use stays in use. */
-extern bool keys_reload(Keys *keys, char **failure);
+/* Read the key file again, and have the keys loaded soon, over this connection from now on.  On
+ * failure as keys_start(), and what was in the key file stays in use. */
+extern bool keys_reload(Keys *keys, const char *connection, char **failure);
 
 /* Copy the key with this id; false if there is none.  The caller cleanses the copy. */
 extern bool keys_find(Keys *keys, const char *key_id, AccessKey *key);

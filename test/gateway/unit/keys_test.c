@@ -158,8 +158,9 @@ test_start(void)
 	ok(write(file, "0123456789abcdef0123456789abcdef", 32) == 32 &&
 		   keys_start(loaded, &source, &failure),
 	   "a server that is not there is no failure");
-	ok(keys_reload(loaded, &failure), "reload");
-	ok(truncate(path, 5) == 0 && !keys_reload(loaded, &failure), "reload with a broken key file");
+	ok(keys_reload(loaded, "host=/elsewhere", &failure), "reload");
+	ok(truncate(path, 5) == 0 && !keys_reload(loaded, "host=/elsewhere", &failure),
+	   "reload with a broken key file");
 	free(failure);
 	ok(!keys_loaded(loaded), "nothing is loaded");
 	keys_free(loaded);
