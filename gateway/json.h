@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define JSON_MAX_DEPTH 1024 /* objects and arrays within each other */
+/* Objects and arrays within each other, as dyn_request() has it. */
+#define JSON_MAX_DEPTH 1000
 
 /*
  * Whether the text is one JSON value by RFC 8259, in UTF-8, and not nested deeper than

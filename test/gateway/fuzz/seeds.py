@@ -10,7 +10,7 @@ AUTHORIZATION = (f"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{SCOPE}, SignedHeader
                  "Signature=" + "0" * 64)
 HEADERS = "Host:localhost:8000\nX-Amz-Target:DynamoDB_20120810.GetItem\n"
 JSON = ['{"TableName": "t", "Key": {"k": {"S": "\\u00e4\\ud83d\\ude00"}}, "n": [1, -2.5e+10, true, false, null]}',
-        "[" * 1024 + "]" * 1024, "[" * 1025 + "]" * 1025, '{"a":' * 30 + "1" + "}" * 30, '"ä€😀\\u0000\\n\\""', " [ ] ", "0.1E-1"]
+        "[" * 1000 + "]" * 1000, "[" * 1001 + "]" * 1001, '{"a":' * 30 + "1" + "}" * 30, '"ä€😀\\u0000\\n\\""', " [ ] ", "0.1E-1"]
 
 
 def raw(data):
