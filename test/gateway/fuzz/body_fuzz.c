@@ -32,7 +32,7 @@ deflate_part(Body *body, const uint8_t *data, size_t size, int format)
 	static unsigned char piece[65536];
 	z_stream stream = {0};
 
-	CHECK(deflateInit2(&stream, 1, Z_DEFLATED, format, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+	CHECK(deflateInit2(&stream, 1, Z_DEFLATED, format, 1, Z_DEFAULT_STRATEGY) == Z_OK);
 	stream.next_in = (Bytef *) data;
 	stream.avail_in = (uInt) size;
 	stream.next_out = piece;
@@ -46,7 +46,7 @@ deflate_part(Body *body, const uint8_t *data, size_t size, int format)
 static void
 test_round_trip(const uint8_t *data, size_t size, int format)
 {
-	BodyEncoding encoding = format > 15 ? BODY_GZIP : BODY_DEFLATE;
+	BodyEncoding encoding = format > 16 ? BODY_GZIP : BODY_DEFLATE;
 	size_t first = encoding == BODY_GZIP ? size / 2 : size;
 	Body received = {0};
 	Body body = {0};
@@ -63,7 +63,7 @@ test_round_trip(const uint8_t *data, size_t size, int format)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const int formats[] = {31, 15, -15};
+	static const int formats[] = {25, 9, -9};
 	Body received = {0};
 	uint8_t choice;
 
