@@ -95,8 +95,11 @@ gateway_packages=(pkg-config libmicrohttpd-dev libpq-dev libssl-dev zlib1g-dev)
 fuzz_packages=(clang libclang-rt-dev python3)
 client_packages=(libpq-dev libpostgresql-jdbc-java "${python_packages[@]}")
 command -v javac >/dev/null || client_packages+=(default-jdk-headless)
-command -v node >/dev/null || client_packages+=(nodejs)
-command -v npm >/dev/null || client_packages+=(npm)
+node_packages=()
+command -v node >/dev/null || node_packages+=(nodejs)
+command -v npm >/dev/null || node_packages+=(npm)
+client_packages+=("${node_packages[@]}")
+gateway_client_packages=(python3-boto3 awscli chromium "${node_packages[@]}")
 
 # Whether as_root works without more than a password.
 may_be_root()

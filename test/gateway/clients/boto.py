@@ -1,0 +1,228 @@
+"""boto3: the client with waiters and paginators, the resource with its tables, batch_writer and conditions."""
+
+import os
+import sys
+import threading
+import time
+import traceback
+from decimal import Decimal
+
+import boto3
+from boto3.dynamodb.conditions import Attr, Key
+from boto3.dynamodb.types import Binary
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+# versions before 1.28 do not know the variable
+ENDPOINT = os.environ["AWS_ENDPOINT_URL"]
+client = boto3.client("dynamodb", endpoint_url=ENDPOINT)
+resource = boto3.resource("dynamodb", endpoint_url=ENDPOINT)
+WAIT = {"Delay": 1, "MaxAttempts": 120}
+failures = 0
+
+
+def test(what):
+    """Decorator that runs a test at once and reports it."""
+    def run(function):
+        global failures
+        try:
+            function()
+            print("ok - boto: %s" % what)
+        except Exception:
+            failures += 1
+            print("not ok - boto: %s\n    %s" % (what, traceback.format_exc().replace("\n", "\n    ")))
+    return run
+
+
+def failure(call, **arguments):
+    """The error that a call ends with."""
+    try:
+        answer = call(**arguments)
+    except ClientError as e:
+        return e
+    raise AssertionError("no error, but %s" % answer)
+
+
+def equal(got, expected):
+    assert got == expected, "got %r, expected %r" % (got, expected)
+
+
+@test("create_table and its waiter")
+def _():
+    table = resource.create_table(
+        TableName="boto_table", BillingMode="PROVISIONED", ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 6},
+        AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in (("artist", "S"), ("song", "S"), ("year", "N"))],
+        KeySchema=[{"AttributeName": "artist", "KeyType": "HASH"}, {"AttributeName": "song", "KeyType": "RANGE"}],
+        GlobalSecondaryIndexes=[{"IndexName": "by-year", "KeySchema": [{"AttributeName": "year", "KeyType": "HASH"}],
+                                 "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}])
+    table.wait_until_exists()
+    equal(table.table_status, "ACTIVE")
+    equal(table.provisioned_throughput["WriteCapacityUnits"], 6)
+    client.get_waiter("table_exists").wait(TableName="boto_table", WaiterConfig=WAIT)
+
+
+table = resource.Table("boto_table")
+
+
+@test("values of all types")
+def _():
+    item = {"artist": "a", "song": "types", "text": "", "number": Decimal("1.0000000000000000000000000000000000001"), "negative": Decimal("-1E-130"),
+            "binary": Binary(b"\x00\xff"), "empty": Binary(b""), "yes": True, "no": False, "nothing": None, "strings": {"x", "y"},
+            "numbers": {Decimal(1), Decimal("2.5")}, "binaries": {Binary(b"1"), Binary(b"2")}, "list": [1, "a", [None]], "map": {"deep": {"er": [True]}}}
+    table.put_item(Item=item)
+    got = table.get_item(Key={"artist": "a", "song": "types"}, ConsistentRead=True)["Item"]
+    equal(got, item)
+
+
+@test("conditional failure with the item")
+def _():
+    e = failure(table.put_item, Item={"artist": "a", "song": "types"}, ConditionExpression=Attr("artist").not_exists())
+    equal(e.response["Error"], {"Code": "ConditionalCheckFailedException", "Message": "The conditional request failed"})
+    equal(e.response["ResponseMetadata"]["HTTPStatusCode"], 400)
+    equal(e.response["ResponseMetadata"]["RetryAttempts"], 0)
+    equal(len(e.response["ResponseMetadata"]["RequestId"]), 52)
+    assert isinstance(e, table.meta.client.exceptions.ConditionalCheckFailedException)
+
+
+@test("update_item with condition objects")
+def _():
+    got = table.update_item(
+        Key={"artist": "a", "song": "types"}, UpdateExpression="SET #m.deep.more = :v, #l[0] = :n REMOVE #b",
+        ConditionExpression=Attr("strings").contains("x") & Attr("list").size().eq(3),
+        ExpressionAttributeNames={"#m": "map", "#l": "list", "#b": "binary"}, ExpressionAttributeValues={":v": "new", ":n": Decimal(7)},
+        ReturnValues="ALL_NEW")["Attributes"]
+    equal(got["map"], {"deep": {"er": [True], "more": "new"}})
+    equal(got["list"][0], 7)
+    assert "binary" not in got
+    got = table.delete_item(Key={"artist": "a", "song": "types"}, ReturnValues="ALL_OLD")["Attributes"]
+    equal(got["map"]["deep"]["more"], "new")
+
+
+@test("batch_writer: more than a batch, duplicates, deletes")
+def _():
+    with table.batch_writer(overwrite_by_pkeys=["artist", "song"]) as batch:
+        for n in range(130):
+            batch.put_item(Item={"artist": "b", "song": "s%03d" % (n % 120), "year": 2000 + n % 4, "n": n})
+        batch.delete_item(Key={"artist": "b", "song": "s119"})
+    equal(table.query(KeyConditionExpression=Key("artist").eq("b"), Select="COUNT")["Count"], 119)
+    equal(table.get_item(Key={"artist": "b", "song": "s005"})["Item"]["n"], 125)
+
+
+@test("query and scan with conditions, index, filter, projection")
+def _():
+    got = table.query(KeyConditionExpression=Key("artist").eq("b") & Key("song").between("s010", "s020"), ScanIndexForward=False, Limit=3,
+                      FilterExpression=Attr("n").gt(0), ProjectionExpression="song")
+    equal(got["Items"], [{"song": "s0%d" % n} for n in (20, 19, 18)])
+    equal(got["LastEvaluatedKey"], {"artist": "b", "song": "s018"})
+    got = table.query(IndexName="by-year", KeyConditionExpression=Key("year").eq(2001))
+    equal(got["Count"], len([n for n in list(range(10, 119)) + list(range(120, 130)) if n % 4 == 1]))
+    equal(table.scan(FilterExpression=Attr("n").is_in([125, 17]))["Count"], 2)
+
+
+@test("paginators")
+def _():
+    pages = list(client.get_paginator("query").paginate(TableName="boto_table", KeyConditionExpression="artist = :a",
+                                                        ExpressionAttributeValues={":a": {"S": "b"}}, PaginationConfig={"PageSize": 50}))
+    equal([p["Count"] for p in pages], [50, 50, 19])
+    total = client.get_paginator("scan").paginate(TableName="boto_table", PaginationConfig={"PageSize": 33}).build_full_result()
+    equal(len(total["Items"]), 119)
+    assert "boto_table" in client.get_paginator("list_tables").paginate().build_full_result()["TableNames"]
+
+
+@test("batch_get_item of the resource")
+def _():
+    keys = [{"artist": "b", "song": "s%03d" % n} for n in range(100)]
+    got = resource.batch_get_item(RequestItems={"boto_table": {"Keys": keys, "ProjectionExpression": "song"}})
+    equal(sorted(i["song"] for i in got["Responses"]["boto_table"]), [k["song"] for k in keys])
+
+
+@test("transactions and the reasons of their cancellation")
+def _():
+    def key(song):
+        return {"artist": {"S": "t"}, "song": {"S": song}}
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "boto_table", "Item": key("1")}}, {"Put": {"TableName": "boto_table", "Item": key("2")}}])
+    got = client.transact_get_items(TransactItems=[{"Get": {"TableName": "boto_table", "Key": key(s)}} for s in "13"])["Responses"]
+    equal(got, [{"Item": key("1")}, {}])
+    e = failure(client.transact_write_items, TransactItems=[
+        {"Delete": {"TableName": "boto_table", "Key": key("2")}},
+        {"Put": {"TableName": "boto_table", "Item": key("1"), "ConditionExpression": "attribute_not_exists(artist)",
+                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}])
+    equal(e.response["Error"]["Code"], "TransactionCanceledException")
+    equal(e.response["Error"]["Message"], "Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed]")
+    reasons = e.response["CancellationReasons"]
+    equal([r["Code"] for r in reasons], ["None", "ConditionalCheckFailed"])
+    equal(reasons[1]["Item"], key("1"))
+
+
+@test("errors of what is missing or wrong")
+def _():
+    e = failure(client.get_item, TableName="nowhere", Key={"a": {"S": "b"}})
+    assert isinstance(e, client.exceptions.ResourceNotFoundException)
+    e = failure(client.get_item, TableName="boto_table", Key={"artist": {"S": "b"}})
+    equal(e.response["Error"], {"Code": "ValidationException", "Message": "The provided key element does not match the schema"})
+
+
+@test("PartiQL")
+def _():
+    client.execute_statement(Statement="INSERT INTO boto_table VALUE {'artist': ?, 'song': ?, 'n': ?}", Parameters=[{"S": "p"}, {"S": "1"}, {"N": "5"}])
+    got = client.execute_statement(Statement="SELECT n FROM boto_table WHERE artist = 'p'")
+    equal(got["Items"], [{"n": {"N": "5"}}])
+
+
+@test("tags, time to live, a description")
+def _():
+    arn = table.table_arn
+    client.tag_resource(ResourceArn=arn, Tags=[{"Key": "k", "Value": "v"}])
+    equal(client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn).build_full_result()["Tags"], [{"Key": "k", "Value": "v"}])
+    client.update_time_to_live(TableName="boto_table", TimeToLiveSpecification={"AttributeName": "ends", "Enabled": True})
+    equal(client.describe_time_to_live(TableName="boto_table")["TimeToLiveDescription"]["AttributeName"], "ends")
+    assert abs(time.time() - table.creation_date_time.timestamp()) < 3600
+
+
+@test("32 threads with a client of each retry mode")
+def _():
+    clients = [boto3.client("dynamodb", endpoint_url=ENDPOINT, config=Config(retries={"mode": mode}, max_pool_connections=32))
+               for mode in ("legacy", "standard", "adaptive")]
+    errors = []
+
+    def count(n):
+        try:
+            for _ in range(10):
+                clients[n % 3].update_item(TableName="boto_table", Key={"artist": {"S": "c"}, "song": {"S": "1"}}, UpdateExpression="ADD hits :one",
+                                           ExpressionAttributeValues={":one": {"N": "1"}})
+        except Exception as e:
+            errors.append(e)
+    threads = [threading.Thread(target=count, args=(n,)) for n in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(errors, [])
+    equal(table.get_item(Key={"artist": "c", "song": "1"}, ConsistentRead=True)["Item"]["hits"], 320)
+
+
+@test("streams")
+def _():
+    client.update_table(TableName="boto_table", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    streams = boto3.client("dynamodbstreams", endpoint_url=ENDPOINT)
+    arn = streams.list_streams(TableName="boto_table")["Streams"][0]["StreamArn"]
+    table.put_item(Item={"artist": "stream", "song": "1", "data": Binary(b"\x01")})
+    iterators = [streams.get_shard_iterator(StreamArn=arn, ShardId=s["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+                 for s in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]]
+    found, end = [], time.time() + 120
+    while not found and time.time() < end:
+        for n, iterator in enumerate(iterators):
+            page = streams.get_records(ShardIterator=iterator)
+            found += page["Records"]
+            iterators[n] = page["NextShardIterator"]
+    equal([(r["eventName"], r["dynamodb"]["NewImage"]["data"]["B"]) for r in found], [("INSERT", b"\x01")])
+
+
+@test("delete and its waiter")
+def _():
+    table.delete()
+    table.wait_until_not_exists()
+    client.get_waiter("table_not_exists").wait(TableName="boto_table", WaiterConfig=WAIT)
+
+
+sys.exit(failures != 0)
