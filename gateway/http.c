@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "auth.h"
@@ -48,6 +49,7 @@ struct Server
 	bool local;
 	char *certificate;
 	char *key;
+	int listener; /* while it drains: the library listens no longer */
 	_Atomic bool draining;
 	_Atomic int connections;
 };
@@ -786,6 +788,7 @@ free_server(Server *server)
 	free(server);
 }
 
+/* The library closes the socket that it has, also if it does not start. */
 static void
 start_daemon(Server *server, const Config *config, const Listener *listener)
 {
@@ -808,7 +811,7 @@ start_daemon(Server *server, const Config *config, const Listener *listener)
 	server->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, handle, server,
 		/* the first, so that it hears of what is wrong with the others */
-		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, listener->socket,
+		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, dup(listener->socket),
 		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3, MHD_OPTION_ARRAY, several ? pool : pool + 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connections,
@@ -849,7 +852,7 @@ void
 server_drain(Server *server)
 {
 	server->draining = true;
-	MHD_quiesce_daemon(server->daemon);
+	server->listener = MHD_quiesce_daemon(server->daemon);
 }
 
 /* Whether nobody is connected any more. */
@@ -864,5 +867,6 @@ void
 server_stop(Server *server)
 {
 	MHD_stop_daemon(server->daemon);
+	close(server->listener);
 	free_server(server);
 }

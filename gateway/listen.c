@@ -77,6 +77,14 @@ typedef struct Address
 	socklen_t length;
 } Address;
 
+static bool
+is_port(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits >= 1 && digits <= 5 && text[digits] == '\0' && atoi(text) <= 65535;
+}
+
 /* The two parts of address:port; brackets around the address are left out. */
 static bool
 split(const char *address, char *host, size_t size, const char **port)
@@ -84,7 +92,7 @@ split(const char *address, char *host, size_t size, const char **port)
 	const char *colon = strrchr(address, ':');
 	size_t length;
 
-	if (colon == NULL || colon[1] == '\0')
+	if (colon == NULL || !is_port(colon + 1))
 		return false;
 	length = (size_t) (colon - address);
 	if (length >= 2 && address[0] == '[' && colon[-1] == ']')
@@ -223,15 +231,19 @@ listen_inherited(Listener *listener)
 
 	if (pid == NULL || count == NULL || atol(pid) != (long) getpid() || atoi(count) < 1)
 		return false;
-	*listener = (Listener){.socket = FIRST_INHERITED};
+	*listener = (Listener){.socket = FIRST_INHERITED, .inherited = true};
 	return describe(listener);
 }
 
-/* Listen no longer. */
+/* Listen no longer, also where the socket has other numbers.  systemd's own stays as it is. */
 void
 listen_close(Listener *listener)
 {
 	if (listener->socket >= 0)
+	{
+		if (!listener->inherited)
+			shutdown(listener->socket, SHUT_RDWR);
 		close(listener->socket);
+	}
 	listener->socket = -1;
 }

@@ -134,11 +134,11 @@ class Gateway:
     def listening(self):
         if self.process.poll() is not None:
             raise RuntimeError('the gateway ended: ' + self.log())
-        found = re.search(r'event"?[=:]"?listening"?[ ,]"?address"?[=:]"?([^ "]+)', self.log())
+        found = re.search(r'event"?[=:]"?listening"?[ ,]"?address"?[=:]"?([^\s"]+)', self.log())
         return found and found.group(1)
 
     def health_address(self):
-        return re.search(r'health_address=([^ ]+)', self.log()).group(1).strip()
+        return re.search(r'health_address=(\S+)', self.log()).group(1)
 
     def connect(self, address=None):
         return Connection(address or self.address)

@@ -1,0 +1,304 @@
+"""The gateway's life: settings, health, reload, drain, limits, log (GW70 to GW74, GW80 to GW82)."""
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import warnings
+
+from gateway import DATABASE, PROGRAM, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, until, waiting_backends
+
+HEALTH = head(['GET /healthz HTTP/1.1', 'Host: x'])
+READY = head(['GET /readyz HTTP/1.1', 'Host: x'])
+LIST = post('ListTables', b'{}')
+warnings.simplefilter('ignore', DeprecationWarning)
+folder = tempfile.TemporaryDirectory()
+
+
+def file(name, text):
+    path = os.path.join(folder.name, name)
+    with open(path, 'w') as f:
+        f.write(text)
+    return path
+
+
+def run(*flags, **environment):
+    """A gateway that should end by itself."""
+    done = subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    return done.returncode, done.stdout + done.stderr
+
+
+# settings
+config = file('settings', '# a comment\n\n  region = eu-west-1\norigins = https://file.example\nlog_level=debug\n')
+for flags, environment, region in (([], {}, 'eu-west-1'), ([], {'DYNAMO_GATEWAY_REGION': 'eu-west-2'}, 'eu-west-2'),
+                                   (['--region=eu-west-3'], {'DYNAMO_GATEWAY_REGION': 'eu-west-2'}, 'eu-west-3')):
+    with Gateway('--config', config, *flags, environment=environment) as g:
+        is_(g.send(head(['GET / HTTP/1.1', 'Host: x'])).text, f'healthy: dynamodb.{region}.amazonaws.com ', f'the region of {region}')
+for flags, words in ((['--nothing'], 'no flag'), (['x'], 'no flag'), (['--region'], 'needs a value'), (['--pool-size', 'x'], 'invalid value'), (['--pool-size=-1'], 'invalid value'),
+                     (['--pool-size', '99999999999999999999'], 'invalid value'), (['--idle-time', '1 year'], 'invalid value'), (['--auth', 'maybe'], 'invalid value'),
+                     (['--auth', ''], 'invalid value'), (['--auth', 'keys none'], 'invalid value'), (['--prepared=perhaps'], 'invalid value'),
+                     (['--auth', 'none'], 'needs auth_role'), (['--auth-role', 'app'], 'is for auth = none'), (['--tls-key', 'x'], 'go together'),
+                     (['--config', '/nonexistent'], 'could not open'), (['--config', file('wrong', 'region\n')], 'wrong:1: a line is'),
+                     (['--config', file('unknown', '\nregoin = x\n')], 'unknown:2: there is no setting "regoin"'),
+                     (['--create-key'], 'needs a value')):
+    status, output = run(*flags)
+    ok(status == 2 and words in output, f'settings are refused: {flags}', status, output)
+status, output = run('--pool-size', 'hunter2', DYNAMO_GATEWAY_DATABASE='password=secret')
+ok(status == 2 and 'hunter2' not in output and 'secret' not in output, 'no value is shown')
+status, output = run('--help')
+ok(status == 0 and '--compress-responses-above' in output and '127.0.0.1:8000' in output, 'help')
+is_(run('--version')[0], 0, 'version')
+
+# where it may listen
+none = ['--auth', 'none', '--auth-role', 'app', '--database', DATABASE]
+for address in '0.0.0.0:0', '[::]:0', ':0':
+    status, output = run('--listen', address, *none)
+    ok(status == 1 and 'this machine only' in output, f'without keys on {address}', status, output)
+    status, output = run('--listen', address, '--key-file', '/dev/null', '--database', DATABASE)
+    ok(status == 1 and 'insecure_http' in output, f'without TLS on {address}', status, output)
+for address in 'x', '1.2.3.4', '::1:80', '127.0.0.1:http', '[::1', 'unix:' + 'x' * 200, '127.0.0.1:99999999', 'unix:/nonexistent/x':
+    ok(run('--listen', address, *none)[0] == 1, f'what is no address: {address[:20]}')
+path = 'unix:' + os.path.join(folder.name, 'socket')
+with Gateway(listen=path) as g:
+    is_(g.send(LIST).status, 200, 'a Unix socket')
+    ok(run('--listen', path, *none)[0] == 1, 'which is taken')
+    g.process.kill()
+    g.process.wait()
+    with Gateway(listen=path) as again:
+        is_(again.send(LIST).status, 200, 'and is used again after a death')
+    g.process.returncode = 0
+with Gateway(listen='[::1]:0') as g:
+    is_(g.send(LIST).status, 200, 'IPv6')
+
+# health
+with Gateway('--health-listen', '127.0.0.1:0') as g:
+    is_([g.send(q).status for q in (HEALTH, READY, head(['GET /metrics HTTP/1.1', 'Host: x']))], [404] * 3, 'health is elsewhere')
+    with g.connect(g.health_address()) as c:
+        c.send(HEALTH + READY)
+        is_([c.read().text for _ in range(2)], ['alive\n', 'ready\n'], 'there it is')
+        c.send(LIST)
+        is_(c.read().status, 404, 'and nothing else')
+    is_(run('--check', '--listen', g.address, '--health-listen', g.health_address()), (0, ''), '--check')
+    ok(run('--check', '--listen', g.address)[0] == 1, '--check of what answers otherwise')
+    address = g.address
+status, output = run('--check', '--listen', address)
+ok(status == 1 and 'could not connect' in output, '--check of nobody', output)
+with Gateway(database='host=/nonexistent') as g:
+    is_([g.send(q).status for q in (HEALTH, READY)], [200, 503], 'alive, but not ready')
+    is_(run('--check', '--listen', g.address)[0], 0, '--check asks whether it is alive')
+
+# metrics
+with Gateway() as g:
+    g.send(LIST)
+    g.call('GetItem', {})
+    g.call('Nothing', {})
+    put(g, 'metric', 'items')
+    a = g.send(head(['GET /metrics HTTP/1.1', 'Host: x']))
+    ok(a.headers['content-type'].startswith('text/plain; version=0.0.4'), 'metrics')
+    bad = [line for line in a.text.splitlines() if not re.fullmatch(r'# (HELP|TYPE) \w+ .*|\w+(\{(\w+="[^"]*",?)*\})? -?[0-9.e+-]+', line)]
+    is_(bad, [], 'each line has a name and a number')
+    for line in ('dynamo_requests_total{operation="ListTables",status="200",error=""} 1',
+                 'dynamo_requests_total{operation="GetItem",status="400",error="ValidationException"} 1',
+                 'dynamo_requests_total{operation="none",status="400",error="UnknownOperationException"} 1',
+                 'dynamo_request_seconds_count{operation="PutItem"} 1', 'dynamo_request_seconds_bucket{operation="PutItem",le="+Inf"} 1',
+                 'dynamo_request_bytes_sum{operation="ListTables"} 2', 'dynamo_pool_connections{state="down"} 0', 'dynamo_inflight 1'):
+        ok(line in a.text.splitlines(), line, a.text)
+    with Hold() as hold:
+        slow = in_thread(put, g, hold=1)
+        hold.held()
+        is_([g.metric('dynamo_inflight'), g.metric('dynamo_pool_connections{state="busy"}')], [2, 1], 'what runs')
+    slow()
+    before = g.send(head(['GET /metrics HTTP/1.1', 'Host: x'])).text
+    g.send(HEALTH)
+    is_(re.findall('dynamo_requests_total.*', g.send(head(['GET /metrics HTTP/1.1', 'Host: x'])).text), re.findall('dynamo_requests_total.*', before), 'probes are not counted')
+
+# the log
+for form in 'logfmt', 'json':
+    with Gateway('--log-format', form, '--slow-request', '1min') as g:
+        g.call('PutItem', {'TableName': 'items', 'Item': {'pk': {'S': 'a secret item'}}}, {'Authorization': 'a secret signature'})
+        a = g.call('GetItem', {'TableName': 'a\nlevel=forged "\\ \x7f', 'Key': {'pk': {'S': 'a secret key'}}})
+        g.call('GetItem', {'TableName': 'x' * 100000})
+        g.call('GetItem', {'TableName': 7})
+        until(lambda: g.log().count('ms') >= 4)
+        log = g.log()
+        ok('secret' not in log, f'{form}: no data, no signature', log)
+        ok(a.headers['x-amzn-requestid'] in log, f'{form}: the id')
+        lines = [line for line in log.splitlines() if 'GetItem' in line or 'PutItem' in line]
+        is_(len(lines), 4, f'{form}: a line each')
+        ok(max(map(len, lines)) < 1000, f'{form}: lines are not long')
+        if form == 'json':
+            fields = [json.loads(line) for line in log.splitlines()]
+            put_line = [f for f in fields if f.get('operation') == 'PutItem'][0]
+            is_({name: put_line[name] for name in ('level', 'event', 'role', 'table', 'status')},
+                {'level': 'info', 'event': 'request', 'role': 'app', 'table': 'items', 'status': 200}, 'what a line has')
+        else:
+            ok(re.search(r'operation=PutItem table=items status=200 ms=[0-9.]+ received=\d+ sent=2$', log, re.M), 'what a line has', log)
+with Gateway('--log-level', 'warning', '--slow-request', '1ms') as g:
+    with Hold() as hold:
+        slow = in_thread(put, g, hold=1)
+        hold.held()
+    slow()
+    until(lambda: 'slow_request' in g.log())
+    ok(True, 'a slow request')
+
+# the end
+system = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+system.bind(os.path.join(folder.name, 'notify'))
+system.settimeout(60)
+with Gateway('--health-listen', '127.0.0.1:0', environment={'NOTIFY_SOCKET': os.path.join(folder.name, 'notify')}) as g:
+    is_(system.recv(100), b'READY=1', 'systemd hears that it is ready')
+    g.signal(signal.SIGHUP)
+    ok(system.recv(100).startswith(b'RELOADING=1\nMONOTONIC_USEC='), 'that it reloads')
+    is_(system.recv(100), b'READY=1', 'that it is ready again')
+    with g.connect() as idle, g.connect() as busy, Hold() as hold:
+        idle.send(LIST)
+        idle.read()
+        busy.send(post('PutItem', json.dumps({'TableName': 'raising', 'Item': {'pk': {'S': 'drained'}, 'hold': {'N': '1'}}}).encode()))
+        hold.held()
+        g.signal(signal.SIGTERM)
+        is_(system.recv(100), b'STOPPING=1', 'that it stops')
+        ok(idle.at_end(), 'an idle connection ends')
+        with g.connect(g.health_address()) as c:
+            c.send(READY)
+            is_(c.read().status, 503, 'it is ready no longer')
+        try:
+            g.connect()
+            refused = False
+        except ConnectionRefusedError:
+            refused = True
+        ok(refused, 'nobody else gets in')
+        ok(g.process.poll() is None, 'it waits for the request')
+        hold.__exit__()
+        a = busy.read()
+        ok(a.status == 200 and a.headers['connection'] == 'close' and busy.at_end(), 'which has its answer', a)
+    is_(g.wait(), 0, 'then it ends')
+with Gateway() as g, Hold() as hold:
+    in_thread(put, g, hold=1)
+    hold.held()
+    g.signal(signal.SIGTERM)
+    until(lambda: 'stopping' in g.log())
+    g.signal(signal.SIGTERM)
+    is_(g.wait(), 1, 'a second signal ends it at once')
+with Gateway('--drain-time', '200ms') as g, Hold() as hold:
+    in_thread(put, g, hold=1)
+    hold.held()
+    g.signal(signal.SIGINT)
+    is_(g.wait(), 1, 'it does not wait for ever')
+
+# reload
+config = file('reload', 'log_level = info\n')
+with Gateway('--config', config) as g, g.connect() as old:
+    old.send(LIST)
+    old.read()
+    file('reload', 'log_level = nonsense\n')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'the settings stay as they were' in g.log())
+    file('reload', f'log_level = debug\nregion = x\ncompress_responses_above = 1\nconnections = 900\n')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'have been read again' in g.log())
+    ok('region' in g.log(), 'what needs a restart is told')
+    is_(g.send(post('ListTables', b'{}', {'Accept-Encoding': 'gzip'})).status, 200, 'new clients')
+    old.send(LIST)
+    a = old.read()
+    ok(a.status == 200 and a.headers.get('connection') == 'close' and old.at_end(), 'a client of before is asked to come again', a)
+
+
+# TLS
+def certificate(name):
+    key, certificate = (os.path.join(folder.name, f'{name}.{end}') for end in ('key', 'pem'))
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+                    '-subj', f'/CN={name}', '-addext', f'subjectAltName=DNS:{name}'], check=True, capture_output=True)
+    return key, certificate
+
+
+def tls_list(gateway, name, version=None):
+    """The answer to a request by TLS, from whom has this name."""
+    context = ssl.create_default_context(cafile=os.path.join(folder.name, name + '.pem'))
+    if version:
+        context.minimum_version = context.maximum_version = version
+    with gateway.connect() as c:
+        c.socket = context.wrap_socket(c.socket, server_hostname=name)
+        c.send(LIST)
+        return c.read()
+
+
+for name in 'first', 'second':
+    certificate(name)
+for end in 'key', 'pem':
+    os.link(os.path.join(folder.name, f'first.{end}'), os.path.join(folder.name, f'used.{end}'))
+with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder.name + '/used.pem') as g:
+    is_([tls_list(g, 'first', v).status for v in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)], [200, 200], 'TLS 1.2 and 1.3')
+    try:
+        tls_list(g, 'first', ssl.TLSVersion.TLSv1_1)
+        refused = False
+    except (ssl.SSLError, OSError):
+        refused = True
+    ok(refused, 'no older TLS')
+    is_(run('--check', '--listen', g.address, '--tls-key', 'x', '--tls-certificate', 'x')[0], 0, '--check by TLS')
+    ok(run('--check', '--listen', g.address)[0] == 1, '--check without')
+    with g.connect() as c:
+        c.send(LIST)
+        ok(c.ends(), 'HTTP where TLS is spoken')
+    os.replace(folder.name + '/second.key', folder.name + '/used.key')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'certificate that of the key' in g.log())
+    is_(tls_list(g, 'first').status, 200, 'a key without its certificate is not taken')
+    os.link(folder.name + '/second.pem', folder.name + '/new.pem')
+    os.replace(folder.name + '/new.pem', folder.name + '/used.pem')
+    g.signal(signal.SIGHUP)
+    until(lambda: g.log().count('have been read again') == 2)
+    is_(tls_list(g, 'second').status, 200, 'another certificate without a restart')
+
+# limits
+with Gateway('--connections-per-address', '3', '--http-threads', '1') as g:
+    some = [g.connect() for _ in range(3)]
+    for c in some:
+        c.send(LIST)
+        c.read()
+    with g.connect() as c:
+        ok(c.at_end(), 'one connection too many of an address')
+    for c in some:
+        c.socket.close()
+
+    def is_let_in():
+        try:
+            return g.send(LIST) is not None
+        except ConnectionResetError:
+            return False
+
+    until(is_let_in, 'another connection')
+    ok(True, 'those that ended count no longer')
+with Gateway('--idle-time', '1s', '--header-time', '30s') as g, g.connect() as c:
+    c.send(LIST)
+    c.read()
+    ok(c.at_end(), 'an idle connection ends')
+with Gateway('--body-memory', '16MB') as g, g.connect() as c:
+    c.send(post('ListTables', b' ' * 10000000)[:-1])
+    until(lambda: g.metric('dynamo_inflight') == 2)
+    until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 503)
+    ok(True, 'the bodies of all have a limit')
+    c.socket.close()
+    until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 200)
+    ok(True, 'what they had is free again')
+
+# a socket of systemd's
+with socket.socket() as s:
+    s.bind(('127.0.0.1', 0))
+    s.listen()
+    os.dup2(s.fileno(), 3)
+    os.set_inheritable(3, True)
+    command = ['sh', '-c', 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"', 'sh', PROGRAM, '--listen', '/nowhere', *none]
+    output = tempfile.NamedTemporaryFile('w+')
+    process = subprocess.Popen(command, pass_fds=[3], stderr=output)
+    with socket.create_connection(s.getsockname()) as c:
+        c.sendall(LIST)
+        ok(c.recv(100).startswith(b'HTTP/1.1 200'), 'a socket that systemd opened')
+    process.terminate()
+    is_(process.wait(60), 0, 'ends, too')
+    with socket.create_connection(s.getsockname()):
+        ok(True, 'and stays open for the next one')
+
+done()
