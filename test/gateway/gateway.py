@@ -16,7 +16,7 @@ import zlib
 
 PROGRAM = os.environ['GATEWAY']
 DATABASE = f"host={os.environ['PGHOST']} user=gateway dbname=postgres"
-WAIT = 60
+WAIT = int(os.environ.get('WAIT', 60))
 
 failures = 0
 
@@ -187,6 +187,7 @@ class Gateway:
                 if status != 0:
                     ok(False, f'the gateway ends well, not with {status}', self.log()[-4000:])
             else:
+                print(self.log()[-4000:])
                 self.process.kill()
                 self.process.wait()
         self.output.close()

@@ -1,0 +1,123 @@
+"""Signed requests through the whole gateway: keys of roles, their changes, and their limits (GW12, GW30 to GW45, GW69)."""
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import zlib
+
+from gateway import PROGRAM, Gateway, Hold, done, head, in_thread, is_, ok, post, psql, sign, until
+
+SERVICE = 'com.amazon.coral.service#'
+ADMINISTRATOR = f"host={os.environ['PGHOST']} user=postgres dbname=postgres"
+folder = tempfile.TemporaryDirectory()
+key_file = os.path.join(folder.name, 'key')
+
+
+def run(*flags):
+    done = subprocess.run([PROGRAM, '--database', ADMINISTRATOR, '--key-file', key_file, *flags], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def new_key(role):
+    status, output, errors = run('--create-key', role)
+    if not is_((status, errors), (0, ''), f'a key for {role}'):
+        done()
+    return re.search(r'\bAKIA[A-Z2-7]{16}\b', output).group(0), re.search(r'(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])', output).group(0)
+
+
+is_(run('--create-key-file', key_file)[0], 0, 'a key file')
+app, other = new_key('app'), new_key('other')
+stored = psql("SELECT encode(encrypted_secret, 'escape') FROM dynamo_internal.access_key")
+ok(app[1] not in stored and other[1] not in stored, 'the server has no secret')
+
+with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen', '127.0.0.1:0', auth='keys') as g:
+    def call(key, operation, request, **signed):
+        return g.send(sign(*key, operation, request if isinstance(request, bytes) else json.dumps(request).encode(), **signed))
+
+    def status(key):
+        a = call(key, 'ListTables', {})
+        return a.status, a.json.get('__type')
+
+    until(lambda: status(app)[0] == 200, 'keys')
+    with g.connect(g.health_address()) as c:
+        c.send(head(['GET /readyz HTTP/1.1', 'Host: x']))
+        is_(c.read().status, 200, 'it is ready')
+
+    # one role and another
+    is_(call(app, 'PutItem', {'TableName': 'items', 'Item': {'pk': {'S': 'mine'}}}).status, 200, 'a key of a role')
+    a = call(other, 'GetItem', {'TableName': 'items', 'Key': {'pk': {'S': 'mine'}}})
+    is_((a.status, a.type), (400, 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'), 'a key of another role')
+    is_(sum(call(key, 'GetItem', {'TableName': 'items', 'Key': {'pk': {'S': 'mine'}}}).status for key in (app, other) * 20), 20 * 600, 'in turn')
+
+    # what is not signed, or wrongly
+    for name, data, type_ in (('no signature', post('ListTables', b'{}'), 'MissingAuthenticationTokenException'),
+                              ('another secret', sign(app[0], other[1], 'ListTables', b'{}'), 'InvalidSignatureException'),
+                              ('an unknown key', sign('AKIAAAAAAAAAAAAAAAAA', app[1], 'ListTables', b'{}'), 'UnrecognizedClientException'),
+                              ('another body', sign(*app, 'ListTables', b'{}').replace(b'{}', b'[]'), 'InvalidSignatureException'),
+                              ('another operation', sign(*app, 'ListTables', b'{}').replace(b'ListTables', b'Scan'), 'InvalidSignatureException'),
+                              ('an old request', sign(*app, 'ListTables', b'{}', date='20150830T123600Z'), 'InvalidSignatureException')):
+        a = g.send(data)
+        is_((a.status, a.type), (400, SERVICE + type_), name)
+    until(lambda: 'error=InvalidSignatureException' in g.log())
+    with g.connect(g.health_address()) as c:
+        c.send(head(['GET /metrics HTTP/1.1', 'Host: x']))
+        ok(re.search(r'^dynamo_auth_failures_total\{reason="\w+"\} [1-9]', c.read().text, re.M), 'they are counted')
+
+    # what comes first
+    is_(g.send(post('ListTables', b'{')).type, SERVICE + 'SerializationException', 'JSON comes before the signature')
+    is_(g.send(post('Nothing', b'{}')).type, SERVICE + 'UnknownOperationException', 'so does the target')
+    is_(g.send(post('ListTables', b'')).type, SERVICE + 'MissingAuthenticationTokenException', 'an empty body comes behind it')
+    is_(call(app, 'ListTables', b'').type, SERVICE + 'SerializationException', 'also where it is signed')
+    packed = gzip.compress(b'{}')
+    is_(call(app, 'ListTables', packed, headers={'content-encoding': 'gzip'}).status, 200, 'what is signed is compressed')
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    bomb = b''.join([bomb.compress(b' ' * 2 ** 24) for _ in range(16)] + [bomb.flush()])
+    is_(g.send(post('ListTables', bomb, {'Content-Encoding': 'gzip'})).type, SERVICE + 'MissingAuthenticationTokenException', 'a stranger\'s bomb is not inflated')
+    is_(call(app, 'ListTables', bomb, headers={'content-encoding': 'gzip'}).status, 413, 'a friend\'s is, up to the limit')
+
+    # keys change while the gateway runs
+    psql(f"SELECT dyn_alter_access_key('{other[0]}', enabled => false)")
+    until(lambda: status(other) == (400, SERVICE + 'UnrecognizedClientException'), 'a key that is disabled')
+    psql(f"SELECT dyn_alter_access_key('{other[0]}', enabled => true)")
+    until(lambda: status(other)[0] == 200, 'and enabled')
+    third = new_key('other')
+    until(lambda: status(third)[0] == 200, 'a new key')
+    psql(f"SELECT dyn_drop_access_key('{third[0]}')")
+    until(lambda: status(third) == (400, SERVICE + 'UnrecognizedClientException'), 'a key that is dropped')
+    ok(True, 'keys change while the gateway runs')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'have been read again' in g.log())
+    is_([status(app)[0], status(other)[0]], [200, 200], 'keys are there after a reload')
+
+    # how many requests at once
+    with Hold() as hold:
+        slow = [in_thread(call, app, 'PutItem', {'TableName': 'raising', 'Item': {'pk': {'S': str(n)}, 'hold': {'N': '1'}}}) for n in range(2)]
+        hold.held(2)
+        a = call(app, 'ListTables', {})
+        is_((a.status, a.type, a.json['message']), (400, SERVICE + 'ThrottlingException', 'Rate exceeded'), 'too many requests at once')
+        is_(status(other)[0], 200, 'of one key')
+    is_([s().status for s in slow], [200, 200], 'those before are served')
+    until(lambda: status(app)[0] == 200, 'the next one')
+
+    log = g.log()
+    ok(app[1] not in log and other[1] not in log and 'Credential' not in log, 'the log has no secret')
+    ok(f'key={app[0]} role=app' in log, 'it has the key and its role')
+
+with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') as g:
+    until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')
+    answers = [g.send(sign(*app, 'ListTables', b'{}')) for _ in range(40)]
+    refused = [a.type for a in answers if a.status != 200]
+    ok(refused and set(refused) == {SERVICE + 'ThrottlingException'}, 'too many requests in a second', answers[-1])
+    is_(g.metric('dynamo_throttled_total'), len(refused), 'they are counted')
+    is_(g.send(sign(*other, 'ListTables', b'{}')).status, 200, 'another key has its own')
+    until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'the next second')
+
+status, _, errors = run('--create-key', 'nobody')
+ok(status != 0 and 'nobody' in errors, 'a key for nobody', errors)
+result = subprocess.run([PROGRAM, '--listen', '127.0.0.1:0', '--database', ADMINISTRATOR], capture_output=True, text=True, timeout=60)
+ok(result.returncode == 1 and result.stderr, 'keys need a key file', result)
+
+done()
