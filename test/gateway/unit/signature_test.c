@@ -557,6 +557,35 @@ test_mismatch(void)
 	signatures_free(debugging);
 }
 
+/* A key of zeros stands for a derived key that is not in the cache: it must open nothing. */
+static void
+test_zero_key(void)
+{
+	static const unsigned char zeros[HASH_SIZE];
+	static const char scope[] = "20130609/never-used/dynamodb/aws4_request";
+	HeaderNames names;
+	Text canonical = {0};
+	Text to_sign = {0};
+	char hash[HASH_HEX_SIZE];
+	char signature[HASH_HEX_SIZE];
+	Trial trial;
+
+	begin(&trial);
+	header_names_parse(SIGNED, strlen(SIGNED), &names);
+	hash_hex(trial.request.body, trial.request.body_size, hash);
+	canonical_request(&trial.request, &names, hash, &canonical);
+	string_to_sign(DATE, scope, &canonical, &to_sign);
+	sign(zeros, &to_sign, signature);
+	snprintf(trial.authorization, sizeof(trial.authorization),
+			 "AWS4-HMAC-SHA256 Credential=" KEY "/%s, SignedHeaders=" SIGNED ", Signature=%s",
+			 scope, signature);
+	add_header(&trial, "Authorization", trial.authorization);
+	is(verify(&trial), MISMATCH, "a key of zeros");
+	header_names_free(&names);
+	text_free(&canonical);
+	text_free(&to_sign);
+}
+
 /* Every prefix of the header is refused, and none is read beyond its end. */
 static void
 test_truncated(void)
@@ -725,6 +754,7 @@ main(void)
 	test_scope();
 	test_keys();
 	test_mismatch();
+	test_zero_key();
 	test_truncated();
 	test_body_hash();
 	test_forms();
