@@ -407,30 +407,21 @@ answer_failure(Request *request, const Remedy *remedy, const PGresult *result)
 		answer_error(&request->answer, remedy->error, NULL, NULL);
 }
 
-/* What the client is not told.  Details and hints may hold data, so they are not logged. */
+/* What the client is not told. */
 static void
-log_failure(const Request *request, const Outcome *outcome, PGconn *connection)
+log_failure(const Request *request, const Outcome *outcome, const PGconn *connection)
 {
-	const char *message = outcome->result == NULL
-							  ? NULL
-							  : PQresultErrorField(outcome->result, PG_DIAG_MESSAGE_PRIMARY);
+	char *problem = outcome->late ? strdup("no answer in time")
+								  : statement_problem(connection, outcome->result);
 	LogLine line;
 
-	if (!log_wants(LEVEL_WARNING))
-		return;
 	log_begin(&line, LEVEL_WARNING, "statement_failed");
 	log_text(&line, "id", request->id);
 	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
-	log_text(&line, "sqlstate",
-			 outcome->result == NULL ? NULL
-									 : PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
-	log_text(&line, "message",
-			 outcome->late        ? "no answer in time"
-			 : message != NULL    ? message
-			 : connection == NULL ? "no connection"
-								  : PQerrorMessage(connection));
+	log_text(&line, "sqlstate", PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
+	log_text(&line, "message", problem);
 	log_end(&line);
-	log_flush();
+	free(problem);
 }
 
 static Remedy
@@ -466,7 +457,7 @@ try_request(Worker *worker, Request *request)
 	}
 	remedy = remedy_of(request, &outcome);
 	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
-	if (!remedy.tells)
+	if (!remedy.tells && log_wants(LEVEL_WARNING))
 		log_failure(request, &outcome, worker->connection);
 	if (!again)
 		answer_failure(request, &remedy, outcome.result);

@@ -17,16 +17,18 @@
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
 #define PARAMETER_COUNT 3
 
-/* What libpq has to say, in one line. */
-static char *
-problem_of(const PGconn *connection, const PGresult *result)
+/*
+ * What went wrong, in one line, to be freed: without details and hints, which may hold data.  NULL
+ * without memory.
+ */
+char *
+statement_problem(const PGconn *connection, const PGresult *result)
 {
-	char *text = strdup(result == NULL ? PQerrorMessage(connection) : PQresultErrorMessage(result));
-	size_t length = text == NULL ? 0 : strlen(text);
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
-	while (length > 0 && text[length - 1] == '\n')
-		text[--length] = '\0';
-	return text;
+	if (message == NULL)
+		message = result == NULL ? PQerrorMessage(connection) : PQresultErrorMessage(result);
+	return strndup(message, strcspn(message, "\n"));
 }
 
 /* Notices may hold data, and nobody reads them. */
@@ -44,7 +46,7 @@ prepare(PGconn *connection, char **problem)
 	bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
 
 	if (!good)
-		*problem = problem_of(connection, result);
+		*problem = statement_problem(connection, result);
 	PQclear(result);
 	return good;
 }
@@ -65,26 +67,28 @@ statement_connect(char **problem)
 	*problem = NULL;
 	PQsetNoticeReceiver(connection, ignore_notice, NULL);
 	if (PQstatus(connection) != CONNECTION_OK)
-		*problem = problem_of(connection, NULL);
+		*problem = statement_problem(connection, NULL);
 	else if (!config->prepared || prepare(connection, problem))
 		return connection;
 	PQfinish(connection);
 	return NULL;
 }
 
-/* Whether a connection that was idle is there still: a server that went away has told so. */
+/*
+ * Whether a connection that was idle is there still.  What has come may be the value of a setting; a
+ * server that goes away says so first, and behind that is the end.
+ */
 bool
 statement_is_alive(PGconn *connection)
 {
 	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
 
-	if (PQstatus(connection) != CONNECTION_OK)
-		return false;
-	if (poll(&wait, 1, 0) <= 0)
-		return true;
-	/* what came may be the value of a setting */
-	return PQconsumeInput(connection) && PQstatus(connection) == CONNECTION_OK &&
-		   !PQisBusy(connection);
+	while (PQstatus(connection) == CONNECTION_OK && poll(&wait, 1, 0) > 0)
+	{
+		if (!PQconsumeInput(connection) || PQisBusy(connection))
+			return false;
+	}
+	return PQstatus(connection) == CONNECTION_OK;
 }
 
 /*

@@ -21,6 +21,7 @@ typedef struct Outcome
 
 extern PGconn *statement_connect(char **problem);
 extern bool statement_is_alive(PGconn *connection);
+extern char *statement_problem(const PGconn *connection, const PGresult *result);
 extern Outcome statement_run(PGconn *connection, const Request *request);
 
 #endif
