@@ -20,6 +20,13 @@ typedef struct ItemMeter
 	void *arg;
 } ItemMeter;
 
+/* The part of a request that is under way, for whoever tells of an error. */
+typedef struct PartUnderWay
+{
+	int number;
+	bool others; /* or others, too */
+} PartUnderWay;
+
 /*
  * Batches
  */
@@ -42,7 +49,7 @@ typedef struct BatchGetRequest
 	BatchGetTable *tables;
 	Size max_bytes; /* of items, after which keys are left; 0: all are read */
 	const ItemMeter *meter; /* or NULL */
-	int *part; /* set to the one that is under way, for whoever tells of an error; or NULL */
+	PartUnderWay *part; /* set to the one that is under way; or NULL */
 } BatchGetRequest;
 
 /* The first key that was left, if any was; all after it were. */
@@ -70,7 +77,7 @@ typedef struct BatchWriteRequest
 	int ntables;
 	BatchWriteTable *tables;
 	const ItemMeter *meter; /* or NULL */
-	int *part; /* as of BatchGetRequest */
+	PartUnderWay *part; /* as of BatchGetRequest */
 } BatchWriteRequest;
 
 /* batch_get.c, batch_write.c */
@@ -125,7 +132,7 @@ typedef struct TransactRequest
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
 	const ItemMeter *meter; /* or NULL */
-	int *part; /* as of BatchGetRequest */
+	PartUnderWay *part; /* as of BatchGetRequest */
 	bool in_words; /* reasons have DynamoDB's messages */
 	bool statements; /* of PartiQL: they have tokens of their own, and all are examined */
 } TransactRequest;
@@ -191,9 +198,10 @@ extern bytea *transact_request_hash(const TransactRequest *request, const ItemTa
 extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
 						   const DynItem *new);
 extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n);
-extern TargetTables *target_tables(LOCKMODE lockmode, int *part);
+extern TargetTables *target_tables(LOCKMODE lockmode, PartUnderWay *part);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
 extern void target_begin(const TargetTables *tables, const ItemTarget *target);
+extern void target_begin_several(const TargetTables *tables, const ItemTarget *first);
 extern void target_close(TargetTables *tables);
 extern ItemTarget **target_sort(ItemTarget *targets, int n, const char *what, const char *words);
 

@@ -20,7 +20,7 @@ typedef struct TargetTable
 struct TargetTables
 {
 	LOCKMODE lockmode;
-	int *part; /* of the request, see BatchGetRequest */
+	PartUnderWay *part; /* of the request, see BatchGetRequest */
 	List *tables; /* of TargetTable */
 };
 
@@ -29,7 +29,7 @@ struct TargetTables
  * the current memory context.  part is the request's, or NULL.
  */
 TargetTables *
-target_tables(LOCKMODE lockmode, int *part)
+target_tables(LOCKMODE lockmode, PartUnderWay *part)
 {
 	TargetTables *tables = palloc0(sizeof(TargetTables));
 
@@ -79,7 +79,15 @@ void
 target_begin(const TargetTables *tables, const ItemTarget *target)
 {
 	if (tables->part != NULL)
-		*tables->part = target->part;
+		*tables->part = (PartUnderWay){.number = target->part};
+}
+
+/* What follows is done to several targets, of which this is the first. */
+void
+target_begin_several(const TargetTables *tables, const ItemTarget *first)
+{
+	if (tables->part != NULL)
+		*tables->part = (PartUnderWay){.number = first->part, .others = true};
 }
 
 /* Locks stay. */

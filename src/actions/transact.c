@@ -407,7 +407,7 @@ put_together(const Transact *t, ItemTarget *const *order, int n)
 
 	for (int i = 0; i < n; i++)
 		writes[i] = &order[i]->write;
-	target_begin(t->tables, order[0]);
+	target_begin_several(t->tables, order[0]);
 	write_put_many(order[0]->writer, n, writes);
 }
 
@@ -515,6 +515,7 @@ action_transact(const TransactRequest *request)
 	t = prepare(request);
 	action_examine(request, check_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
+	target_begin_several(t->tables, &t->targets[0]);
 	fresh = request->token == NULL ||
 			token_claim(t->targets[0].table, request->statements, request->token,
 						transact_request_hash(request, t->targets));

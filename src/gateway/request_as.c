@@ -169,7 +169,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	take_role(role, &before);
 	PG_TRY();
 	{
-		response = request_carry_out(PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2));
+		response = request_carry_out(PG_GETARG_TEXT_PP(1), PG_GETARG_TEXT_PP(2), true);
 		check_left_behind();
 	}
 	PG_CATCH();

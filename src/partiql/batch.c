@@ -137,7 +137,7 @@ try(const PartiqlBatch *batch, int number, void (*step)(void *arg), Run *run)
 	ErrorData *error;
 
 	if (batch->part != NULL)
-		*batch->part = number;
+		*batch->part = (PartUnderWay){.number = number};
 	error = attempt(step, run);
 	if (error == NULL)
 		return true;

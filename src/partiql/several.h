@@ -25,7 +25,7 @@ typedef struct PartiqlBatch
 	int nparts;
 	PartiqlPart *parts;
 	const ItemMeter *meter; /* or NULL */
-	int *part; /* as of BatchGetRequest */
+	PartUnderWay *part; /* as of BatchGetRequest */
 	/* a statement has failed: its error, which has just been caught */
 	void (*failed)(int part, const ErrorData *error, void *arg);
 	void *arg;

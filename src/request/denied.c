@@ -41,13 +41,14 @@ note_depth(void *arg)
  * looked up.  The role of a session may have been dropped.
  */
 void
-denial_begin(Denial *denial, const char *operation)
+denial_begin(Denial *denial, const char *operation, bool alone)
 {
 	const char *user = GetUserNameFromId(GetUserId(), true);
 
 	*denial = (Denial){.operation = operation,
 					   .user = user != NULL ? user : psprintf("unknown (OID=%u)", GetUserId()),
-					   .depth = trigger_depth()};
+					   .depth = trigger_depth(),
+					   .alone = alone};
 	denial->callback = (ErrorContextCallback){error_context_stack, note_depth, denial};
 	error_context_stack = &denial->callback;
 }
@@ -64,16 +65,24 @@ named_resource(const Denial *denial)
 {
 	if (denial->parts == NULL)
 		return denial->resource;
-	return text_span(denial->parts[denial->part].table);
+	return text_span(denial->parts[denial->part.number].table);
 }
 
-/* A transaction has no privilege of its own: its actions are asked for theirs. */
+/* Whether the request is a transaction, as far as it was read: its parts are actions then. */
+bool
+denial_is_of_transaction(const Denial *denial)
+{
+	return denial->parts != NULL && (denial->parts[0].kind == CAPACITY_TRANSACTION_READ ||
+									 denial->parts[0].kind == CAPACITY_TRANSACTION_WRITE);
+}
+
+/* A transaction has no privilege of its own: its actions are asked for theirs, as statements are. */
 static const char *
 wanted_operation(const Denial *denial)
 {
-	if (denial->parts == NULL || denial->parts[denial->part].operation == NULL)
+	if (denial->parts == NULL || denial->parts[denial->part.number].operation == NULL)
 		return denial->operation;
-	return denial->parts[denial->part].operation;
+	return denial->parts[denial->part.number].operation;
 }
 
 /*
@@ -129,7 +138,7 @@ request_names(const JsonReader *reader, ItemSpan name)
  * The request has parts, which live as long as it does; a part without a table is never under way.
  * Returns where the action tells which part is under way; NULL: nobody asks.
  */
-int *
+PartUnderWay *
 request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {
 	Denial *denial = reader->denial;
@@ -137,20 +146,23 @@ request_has_parts(const JsonReader *reader, const MeterPart *parts, int n)
 	if (denial == NULL)
 		return NULL;
 	if (n > 0)
+	{
 		denial->parts = parts;
+		denial->nparts = n;
+	}
 	return &denial->part;
 }
 
 /* The same, and it names the tables of all parts. */
-int *
+PartUnderWay *
 request_names_parts(const JsonReader *reader, const MeterPart *parts, int n)
 {
-	int *part = request_has_parts(reader, parts, n);
+	PartUnderWay *part = request_has_parts(reader, parts, n);
 
 	for (int i = 0; i < n; i++)
 	{
 		if (part != NULL)
-			*part = i;
+			*part = (PartUnderWay){.number = i};
 		if (parts[i].table != NULL)
 			request_names(reader, text_span(parts[i].table));
 	}

@@ -21,6 +21,49 @@ is_told(int code)
 		   code == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
+/*
+ * Whether another transaction was in the way of a request that is one itself.  What has run into
+ * others in a longer transaction of the caller's is told as PostgreSQL tells it: the caller begins
+ * that transaction again.
+ */
+static bool
+is_conflict(int code, const Denial *denial)
+{
+	switch (code)
+	{
+		case ERRCODE_DYN_TRANSACTION_CONFLICT:
+			break;
+		case ERRCODE_T_R_SERIALIZATION_FAILURE:
+		case ERRCODE_T_R_DEADLOCK_DETECTED:
+		case ERRCODE_LOCK_NOT_AVAILABLE:
+			if (!denial->alone)
+				return false;
+			break;
+		default:
+			return false;
+	}
+	return denial_is_of_transaction(denial);
+}
+
+/* The transaction is cancelled for the action that has met the other one, or for all if one of several has. */
+pg_noreturn static void
+cancel_for_conflict(const ErrorData *error, const Denial *denial)
+{
+	TransactRequest request = {.nactions = denial->nparts, .in_words = true};
+	CancelReason *reasons = palloc0(request.nactions * sizeof(CancelReason));
+	CancelReason reason = {.code = "TransactionConflict",
+						   .message = error->message,
+						   .detail = error->detail,
+						   .words = "Transaction is ongoing for the item"};
+
+	for (int i = 0; i < request.nactions; i++)
+	{
+		if (denial->part.others || i == denial->part.number)
+			reasons[i] = reason;
+	}
+	action_cancel(&request, reasons);
+}
+
 /* In PG_CATCH(): the error, copied into the context that the request is carried out in. */
 static ErrorData *
 take_error(MemoryContext context)
@@ -86,6 +129,8 @@ request_rethrow(MemoryContext context, const Denial *denial)
 	ErrorData *error;
 	const char *words;
 
+	if (is_conflict(geterrcode(), denial))
+		cancel_for_conflict(take_error(context), denial);
 	if (!is_told(geterrcode()))
 		PG_RE_THROW();
 	error = take_error(context);

@@ -80,16 +80,16 @@ request_run(const char *operation, const char *request, int len, JsonWriter *res
 
 /*
  * Carries out a request as dyn_request() does: errors are told as DynamoDB's clients expect them.
- * Returns the response.
+ * Returns the response.  It is alone if it is the whole of a transaction.
  */
 text *
-request_carry_out(text *operation, text *request)
+request_carry_out(text *operation, text *request, bool alone)
 {
 	MemoryContext context = CurrentMemoryContext;
 	JsonWriter response = json_writer(JSON_COMPACT);
 	Denial denial;
 
-	denial_begin(&denial, text_to_cstring(operation));
+	denial_begin(&denial, text_to_cstring(operation), alone);
 	PG_TRY();
 	{
 		request_run(denial.operation, VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request), &response,
@@ -109,5 +109,5 @@ PG_FUNCTION_INFO_V1(dyn_request);
 Datum
 dyn_request(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(request_carry_out(PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1)));
+	PG_RETURN_TEXT_P(request_carry_out(PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1), false));
 }

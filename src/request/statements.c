@@ -194,7 +194,7 @@ set_actions(const List *parts, TransactRequest *request)
 		int i = foreach_current_index(cell);
 
 		if (request->part != NULL)
-			*request->part = i;
+			*request->part = (PartUnderWay){.number = i};
 		partiql_set_action(part->bound, i, &request->actions[i]);
 		request->actions[i].request.old_on_failure = part->on_failure == RETURN_ALL_OLD;
 	}
@@ -362,7 +362,7 @@ name_parts(BatchFailures *failures, PartiqlBatch *batch)
 		if (part->bound == NULL)
 			continue;
 		if (batch->part != NULL)
-			*batch->part = i;
+			*batch->part = (PartUnderWay){.number = i};
 		named.table = text_span(part->table);
 		error = attempt_to_compute(name_part, &named, is_denied);
 		if (error == NULL)

@@ -15,13 +15,13 @@ sub new
 	my $startup = pack('N', 196608) . join('', map { "$_\0" } user => $user, database => $dbname // 'postgres', client_encoding => 'UTF8') . "\0";
 	print $socket pack('N', length($startup) + 4) . $startup;
 	$socket->flush;
-	$self->_answer;
+	$self->answer;
 	return $self;
 }
 
 sub close { $_[0]{socket}->close }
 
-sub _send
+sub _messages
 {
 	my ($self, @messages) = @_;
 	print { $self->{socket} } $_->[0] . pack('N', length($_->[1]) + 4) . $_->[1] foreach @messages;
@@ -40,7 +40,7 @@ sub _read
 }
 
 # All up to ReadyForQuery: rows of columns, and the fields of the last error by their letters.
-sub _answer
+sub answer
 {
 	my ($self) = @_;
 	my %answer = (rows => []);
@@ -74,8 +74,8 @@ sub _answer
 sub query
 {
 	my ($self, $sql) = @_;
-	$self->_send([ 'Q', "$sql\0" ]);
-	my $answer = $self->_answer;
+	$self->_messages([ 'Q', "$sql\0" ]);
+	my $answer = $self->answer;
 	return "ERROR: $answer->{error}{M}" if $answer->{error};
 	return join("\n", map { join('|', map { $_ // '' } @$_) } @{ $answer->{rows} });
 }
@@ -83,18 +83,25 @@ sub query
 sub prepare
 {
 	my ($self, $name, $sql) = @_;
-	$self->_send([ 'P', "$name\0$sql\0" . pack('n', 0) ], [ 'S', '' ]);
-	my $answer = $self->_answer;
+	$self->_messages([ 'P', "$name\0$sql\0" . pack('n', 0) ], [ 'S', '' ]);
+	my $answer = $self->answer;
 	die $answer->{error}{M} if $answer->{error};
 }
 
-# Run a prepared statement with parameters as text; returns what _answer() does.
-sub execute
+# Send a prepared statement with parameters as text, for answer() to wait for.
+sub send
 {
 	my ($self, $name, @values) = @_;
 	my $parameters = pack('n', scalar @values) . join('', map { defined $_ ? pack('N', length) . $_ : pack('l>', -1) } @values);
-	$self->_send([ 'B', "\0$name\0" . pack('n', 0) . $parameters . pack('n', 0) ], [ 'E', "\0" . pack('N', 0) ], [ 'S', '' ]);
-	return $self->_answer;
+	$self->_messages([ 'B', "\0$name\0" . pack('n', 0) . $parameters . pack('n', 0) ], [ 'E', "\0" . pack('N', 0) ], [ 'S', '' ]);
+}
+
+# Run a prepared statement.
+sub execute
+{
+	my ($self, @statement) = @_;
+	$self->send(@statement);
+	return $self->answer;
 }
 
 1;
