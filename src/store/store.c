@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "utils/rls.h"
+
 #include "ground/errors.h"
 #include "store/direct.h"
 #include "store/plan.h"
@@ -227,6 +229,21 @@ may_suppress(const DynTable *table)
 }
 
 /*
+ * There is no item to be seen, and none can be inserted.  Where row-level security applies, one that
+ * a policy hides has the key: the caller may not write it, in the words of ON CONFLICT.
+ */
+static void
+forbid_hidden_write(const DynTable *table)
+{
+	if (table->row_security && check_enable_rls(table->relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("new row violates row-level security policy (USING expression) for "
+							   "table \"%s\"",
+							   table->name)));
+	store_require_writes(table, 0, 1);
+}
+
+/*
  * Inserts an item where store_lock() has found none.  Returns false if by now there is an item of
  * its key: that one is then locked for a replacement, so that the next store_lock() finds it, and
  * no call begins again twice.
@@ -239,7 +256,7 @@ store_insert(StoreWriter *writer, const DynRow *row)
 
 	if (!inserted && may_suppress(writer->table) &&
 		store_lock(writer, &row->key, STORE_LOCK_REPLACE) == NULL)
-		store_require_writes(writer->table, 0, 1);
+		forbid_hidden_write(writer->table);
 	return inserted;
 }
 

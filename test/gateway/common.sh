@@ -70,3 +70,27 @@ install_clients()
 		cp "$clients/package-lock.json" "$clients/node_modules/.installed"
 	fi
 }
+
+# The generator of load, in $load.
+build_load()
+{
+	load=$top/build/gateway_load
+	gcc -O2 -Wall -Wextra -Werror -o "$load" "$top/test/gateway/load.c" -lcrypto -lz
+}
+
+# What the gateway has in memory, in kB.
+gateway_memory()
+{
+	sed -nE 's/^VmRSS:[^0-9]*([0-9]+).*/\1/p' "/proc/$gateway_pid/status"
+}
+
+# The clients stop and start the server that the gateway is in front of by a script, $clients/server.
+write_server_script()
+{
+	{
+		echo '#!/usr/bin/env bash'
+		declare -f as_server server_user
+		echo "cd / && as_server '$PG_BIN/pg_ctl' -w -D '$cluster/data' -l '$cluster/server.log' \"\$@\""
+	} >"$clients/server"
+	chmod +x "$clients/server"
+}

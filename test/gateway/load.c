@@ -5,13 +5,13 @@
  *		load [-c CONNECTIONS] [-n REQUESTS | -t SECONDS] [-i IDLE] HOST PORT <requests
  *
  * Each line of the input is a request: key id, secret, operation and body, and optionally a text
- * that the answer has to have, and one that it must not have, with tabs in between.  Requests are
+ * that the answer has to have, one that it must not have, and its status, with tabs in between.  Requests are
  * chosen at random; they are signed before the clock starts, and again only when the signature gets
  * old, so that next to nothing of the time is the generator's own.  Each connection sends one request
  * after the other, as an SDK does; IDLE more connections are opened and send nothing.
  *
  * The last line of the output has figures.  The exit status is 1 if an answer was wrong: another
- * status than 200, another checksum than its header says, or another text than the line wants.
+ * status than the line's or 200, another checksum than its header says, or another text than the line wants.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +46,7 @@ typedef struct Request
 	char *body;
 	char *wanted; /* NULL: anything */
 	char *forbidden; /* NULL: nothing */
+	char *status;
 	char *message;
 	size_t length;
 	time_t signed_at;
@@ -196,12 +197,12 @@ read_requests(void)
 
 	while ((length = getline(&line, &size, stdin)) >= 0)
 	{
-		char *fields[6] = {NULL}, *rest = line;
+		char *fields[7] = {NULL}, *rest = line;
 		int n = 0;
 
 		if (length > 0 && line[length - 1] == '\n')
 			line[length - 1] = '\0';
-		while (n < 6 && (fields[n] = strsep(&rest, "\t")) != NULL)
+		while (n < 7 && (fields[n] = strsep(&rest, "\t")) != NULL)
 			n++;
 		if (n < 4)
 		{
@@ -217,6 +218,7 @@ read_requests(void)
 			.body = strdup(fields[3]),
 			.wanted = fields[4] != NULL && *fields[4] != '\0' ? strdup(fields[4]) : NULL,
 			.forbidden = fields[5] != NULL && *fields[5] != '\0' ? strdup(fields[5]) : NULL,
+			.status = strdup(fields[6] != NULL ? fields[6] : "200"),
 		};
 	}
 	free(line);
@@ -337,7 +339,7 @@ judge(const Request *request, const char *answer, const char *body, size_t lengt
 {
 	const char *sum = header(answer, "x-amz-crc32");
 
-	if (strncmp(answer, "HTTP/1.1 200 ", 13) != 0)
+	if (strncmp(answer, "HTTP/1.1 ", 9) != 0 || strncmp(answer + 9, request->status, 3) != 0)
 		complain("status", request, answer);
 	else if (sum != NULL && strtoul(sum, NULL, 10) != crc32(0, (const Bytef *) body, length))
 		complain("checksum", request, answer);
