@@ -54,6 +54,11 @@ SELECT dyn_put('open', '{"pk":{"S":"theirs"},"who":{"S":"regress_denied_owner"}}
 SET ROLE regress_denied_user;
 SELECT request('PutItem', '{"TableName":"open","Item":{"pk":{"S":"a"},"who":{"S":"regress_denied_user"}}}'), request('PutItem', '{"TableName":"open","Item":{"pk":{"S":"b"},"who":{"S":"regress_denied_owner"}}}'), request('GetItem', '{"TableName":"open","Key":{"pk":{"S":"theirs"}}}');
 SELECT request('BatchWriteItem', '{"RequestItems":{"open":[{"PutRequest":{"Item":{"pk":{"S":"c"}}}}],"read":[{"DeleteRequest":{"Key":{"pk":{"S":"c"}}}}]}}'), request('TransactWriteItems', '{"TransactItems":[{"Delete":{"TableName":"read","Key":{"pk":{"S":"c"}}}},{"Put":{"TableName":"open","Item":{"pk":{"S":"c"}}}}]}');
+-- the key of an item that a policy hides: it is taken, and nothing of the item is told
+SELECT s, request(operation, r) FROM (VALUES ('on'), ('off')) stores (s), LATERAL set_config('dynamo_table.direct_store', s, false),
+  (VALUES ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}'), ('PutItem', '{"TableName":"open","Item":{"pk":{"S":"theirs"},"who":{"S":"regress_denied_user"}},"ConditionExpression":"attribute_not_exists(pk)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}'),
+    ('UpdateItem', '{"TableName":"open","Key":{"pk":{"S":"theirs"}},"UpdateExpression":"SET who = :w","ExpressionAttributeValues":{":w":{"S":"regress_denied_user"}},"ReturnValues":"ALL_OLD"}')) v (operation, r);
+RESET dynamo_table.direct_store;
 -- triggers do what they want: nothing is claimed of the table then, or of any other
 SET ROLE regress_denied_owner;
 ALTER TABLE open DISABLE ROW LEVEL SECURITY;
