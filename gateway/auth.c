@@ -84,6 +84,12 @@ auth_check(const SignedRequest *message, Request *request)
 		request->caller = everybody;
 		return true;
 	}
+	/* an unknown key is not asked for again */
+	if (!keys_loaded(keys))
+	{
+		answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+		return false;
+	}
 	if (!signature_verify(signatures, message, time(NULL), &request->caller, &refusal))
 		return refuse(request, &refusal);
 	request->counted = limit_enter(request->caller.key_id);
