@@ -13,7 +13,7 @@ start_database()
 	[ -n "${GATEWAY:-}" ] || make -s gateway >&2
 	test/install
 	cluster=$(private_dir)
-	trap 'stop_gateway; test/cluster stop "$cluster"' EXIT
+	trap 'stop_gateway; "$top/test/cluster" stop "$cluster"' EXIT
 	eval "$(test/cluster start --pg-config "$PG_CONFIG" --preload --set wal_level=logical --set max_connections=200 "${cluster_settings[@]}" "$cluster")"
 	psql=("$PG_BIN/psql" -qX -v ON_ERROR_STOP=1)
 	"${psql[@]}" -c 'CREATE EXTENSION dynamo_table' -c 'CALL dyn_setup_streams()' -c 'CREATE ROLE gateway LOGIN' \
