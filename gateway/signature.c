@@ -95,6 +95,16 @@ signatures_free(Signatures *signatures)
 	free(signatures);
 }
 
+/* Refuse the request with this message, which is taken.  Returns false. */
+static bool
+refuse_text(Check *check, const char *type, const char *reason, Text *message)
+{
+	if (message->data != NULL)
+		utf8_repair(message->data, message->length);
+	*check->refusal = (Refusal){type, reason, text_take(message)};
+	return false;
+}
+
 /* Refuse the request: the strings, up to a NULL, are the message.  Returns false. */
 static bool __attribute__((sentinel))
 refuse(Check *check, const char *type, const char *reason, ...)
@@ -107,12 +117,7 @@ refuse(Check *check, const char *type, const char *reason, ...)
 	while ((string = va_arg(strings, const char *)) != NULL)
 		text_add(&message, string, strlen(string));
 	va_end(strings);
-	if (message.data != NULL)
-		utf8_repair(message.data, message.length);
-	check->refusal->type = type;
-	check->refusal->reason = reason;
-	check->refusal->message = text_take(&message);
-	return false;
+	return refuse_text(check, type, reason, &message);
 }
 
 /* Memory is lacking, or OpenSSL fails.  Returns false. */
@@ -276,62 +281,53 @@ check_signed_headers(Check *check)
 	return true;
 }
 
-/* A copy of a part, for a message. */
-static char *
-part_copy(Check *check, Part part, Text *copy)
+/* Add a part between quotation marks. */
+static void
+add_quoted(Text *message, const char *before, Part part, const char *after)
 {
-	text_add(copy, part.data, part.length);
-	check->failed |= copy->failed;
-	return copy->failed ? "" : copy->data;
+	text_add_strings(message, before, "'", NULL);
+	text_add(message, part.data, part.length);
+	text_add_strings(message, "'", after, NULL);
 }
 
 /* Is it the algorithm that there is?  GW36. */
 static bool
 check_algorithm(Check *check)
 {
-	Text name = {0};
+	Part algorithm = check->authorization.algorithm;
+	Text message = {0};
 
-	if (part_is(check->authorization.algorithm, ALGORITHM))
+	if (part_is(algorithm, ALGORITHM))
 		return true;
-	refuse(check, INCOMPLETE, "incomplete", "Unsupported AWS 'algorithm': '",
-		   part_copy(check, check->authorization.algorithm, &name),
-		   "' (only " ALGORITHM " for now). ", NULL);
-	text_free(&name);
-	return check->failed ? fail(check) : false;
+	add_quoted(&message, "Unsupported AWS 'algorithm': ", algorithm,
+			   " (only " ALGORITHM " for now). ");
+	return refuse_text(check, INCOMPLETE, "incomplete", &message);
 }
 
 /* What is wrong with the scope, sentence by sentence. */
 static void
-add_scope_errors(const Signatures *signatures, Check *check, Text *errors)
+add_scope_errors(const Signatures *signatures, const Check *check, Text *errors)
 {
 	const Credential *credential = &check->credential;
+
 	if (credential->region.length == 0 ||
 		(signatures->region != NULL && !part_is(credential->region, signatures->region)))
-	{
-		text_add_strings(errors, "Credential should be scoped to a valid region, not '", NULL);
-		text_add(errors, credential->region.data, credential->region.length);
-		text_add_strings(errors, "'. ", NULL);
-	}
+		add_quoted(errors, "Credential should be scoped to a valid region, not ",
+				   credential->region, ". ");
 	if (!part_is(credential->service, SERVICE))
 		text_add_strings(errors, "Credential should be scoped to correct service: '" SERVICE "'. ",
 						 NULL);
 	if (!part_is(credential->terminator, TERMINATOR))
-	{
-		text_add_strings(
-			errors, "Credential should be scoped with a valid terminator: '" TERMINATOR "', not '",
-			NULL);
-		text_add(errors, credential->terminator.data, credential->terminator.length);
-		text_add_strings(errors, "'. ", NULL);
-	}
+		add_quoted(errors,
+				   "Credential should be scoped with a valid terminator: '" TERMINATOR "', not ",
+				   credential->terminator, ". ");
 	if (!part_is(credential->day, check->day))
 	{
-		text_add_strings(
-			errors,
-			"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of "
-			"date from HTTP: '",
-			NULL);
-		text_add(errors, credential->day.data, credential->day.length);
-		text_add_strings(errors, "' != '", check->day, "', from '", check->date, "'.", NULL);
+		add_quoted(errors,
+				   "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
+				   "from HTTP: ",
+				   credential->day, " != '");
+		text_add_strings(errors, check->day, "', from '", check->date, "'.", NULL);
 	}
 }
 
@@ -340,32 +336,21 @@ static bool
 check_scope(const Signatures *signatures, Check *check)
 {
 	Part credential = check->authorization.credential;
-	Text text = {0};
+	Text message = {0};
 
 	if (!credential_parse(credential, &check->credential))
 	{
-		refuse(check, INCOMPLETE, "incomplete",
-			   "Credential must have exactly 5 slash-delimited elements, e.g. "
-			   "keyid/date/region/service/term, got '",
-			   part_copy(check, credential, &text), "'", NULL);
-		text_free(&text);
-		return check->failed ? fail(check) : false;
+		add_quoted(&message,
+				   "Credential must have exactly 5 slash-delimited elements, e.g. "
+				   "keyid/date/region/service/term, got ",
+				   credential, "");
+		return refuse_text(check, INCOMPLETE, "incomplete", &message);
 	}
-	add_scope_errors(signatures, check, &text);
-	check->failed |= text.failed;
-	if (text.length > 0)
-		refuse(check, INVALID, "scope", text.data, NULL);
+	add_scope_errors(signatures, check, &message);
+	if (message.failed || message.length > 0)
+		return refuse_text(check, INVALID, "scope", &message);
 	text_add(&check->region, check->credential.region.data, check->credential.region.length);
-	check->failed |= check->region.failed;
-	if (check->failed)
-		fail(check);
-	else if (text.length == 0)
-	{
-		text_free(&text);
-		return true;
-	}
-	text_free(&text);
-	return false;
+	return !check->region.failed || fail(check);
 }
 
 /* What the client should have signed.  GW39. */
@@ -468,23 +453,33 @@ refuse_mismatch(const Signatures *signatures, Check *check)
 				  check->to_sign.data, "'\n", NULL);
 }
 
+/* Whether there is a session token, which no key of ours has. */
+static bool
+has_token(Check *check)
+{
+	Text token = {0};
+	bool there;
+
+	join_headers(check->request, "X-Amz-Security-Token", &token);
+	check->failed |= token.failed;
+	there = token.length > 0;
+	text_free(&token);
+	return there;
+}
+
 /* Is it signed by a key that is valid?  GW38 to GW43. */
 static bool
 check_signature(Signatures *signatures, Check *check, time_t now)
 {
 	char body_hash[HASH_HEX_SIZE];
-	Text token = {0};
 	bool known;
 	bool right;
-	bool has_token;
+	bool token;
 
 	if (!hash_hex(check->request->body, check->request->body_size, body_hash) ||
 		!make_strings(check, body_hash))
 		return fail(check);
-	join_headers(check->request, "X-Amz-Security-Token", &token);
-	check->failed |= token.failed;
-	has_token = token.length > 0;
-	text_free(&token);
+	token = has_token(check);
 	known = find_key(signatures, check);
 	right = signed_by_key(signatures, check);
 	right &= told_hash_is_right(check, body_hash);
@@ -495,7 +490,7 @@ check_signature(Signatures *signatures, Check *check, time_t now)
 					  "The security token included in the request is invalid.", NULL);
 	if (!right)
 		return refuse_mismatch(signatures, check);
-	if (has_token)
+	if (token)
 		return refuse(check, UNRECOGNIZED, "token",
 					  "The security token included in the request is invalid", NULL);
 	if (check->key.valid_until <= now)
