@@ -35,6 +35,15 @@ def body_seeds():
                 yield bytes([choice]) + packed
 
 
+def request_seeds():
+    for target in ("DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords", "DynamoDB_20120810.TransactWriteItems", "-", "x.y"):
+        for content_type in ("application/x-amz-json-1.0", "application/json; charset=utf-8", "text/xml", "-"):
+            for text in JSON[:1] + ['{"TransactItems": [{"Put": {}}, {"a": "]\\"}"}], "TableName":"t"}', "", "{"]:
+                head = f"{target}\n{content_type}\n".encode()
+                yield head + b"-\n" + text.encode()
+                yield head + b"gzip\n" + gzip.compress(text.encode())
+
+
 def write(folder, seeds):
     os.makedirs(folder, exist_ok=True)
     for number, seed in enumerate(seeds):
@@ -45,3 +54,4 @@ def write(folder, seeds):
 write(os.path.join(sys.argv[1], "signature"), signature_seeds())
 write(os.path.join(sys.argv[1], "body"), body_seeds())
 write(os.path.join(sys.argv[1], "json"), (text.encode() for text in JSON))
+write(os.path.join(sys.argv[1], "request"), request_seeds())
