@@ -105,6 +105,8 @@ static const Setting settings[] = {
 	{"slow_request", TYPE_TIME, AT(slow_request), "1s", 0, 3600000, false,
 	 "requests that take longer are logged as warnings; 0: none is", NULL},
 	{"user", TYPE_TEXT, AT(user), "", 0, 0, true, "the user to become, if started as root", NULL},
+	{"postgres", TYPE_TEXT, AT(postgres), "", 0, 0, true,
+	 "folder with initdb and postgres, for --embedded; empty: where they usually are", NULL},
 };
 
 #define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
@@ -381,6 +383,7 @@ static const struct
 	{"check", COMMAND_CHECK, false},
 	{"create-key", COMMAND_CREATE_KEY, true},
 	{"create-key-file", COMMAND_CREATE_KEY_FILE, true},
+	{"embedded", COMMAND_EMBEDDED, true},
 	{"help", COMMAND_HELP, false},
 	{"version", COMMAND_VERSION, false},
 };

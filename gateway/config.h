@@ -60,6 +60,7 @@ typedef struct Config
 
 	/* how the program is run */
 	const char *user;
+	const char *postgres;
 } Config;
 
 /* What the program was told to do. */
@@ -71,6 +72,7 @@ typedef struct Command
 		COMMAND_CHECK,
 		COMMAND_CREATE_KEY,
 		COMMAND_CREATE_KEY_FILE,
+		COMMAND_EMBEDDED,
 		COMMAND_HELP,
 		COMMAND_VERSION
 	} what;

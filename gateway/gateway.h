@@ -11,6 +11,8 @@
  *		serve.c			the program at work: start, signals, reload, drain
  *		listen.c		sockets that clients connect to
  *		notify.c		what systemd is told
+ *		embedded.c		a gateway with a Postgres of its own
+ *		postgres.c		a Postgres that lives as long as the program
  *		check.c			whether a gateway answers, for those who watch over it
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer

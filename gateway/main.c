@@ -12,6 +12,7 @@
 #include "check.h"
 #include "config.h"
 #include "create_key.h"
+#include "embedded.h"
 #include "serve.h"
 
 #define VERSION "0.1.0"
@@ -66,6 +67,8 @@ run(const Command *command, const Config *config, const Arguments *arguments)
 			return create_key(config->database, config->key_file, command->argument);
 		case COMMAND_CREATE_KEY_FILE:
 			return create_key_file(command->argument);
+		case COMMAND_EMBEDDED:
+			return embedded(config, command->argument, arguments);
 		case COMMAND_SERVE:
 			return serve(config, arguments);
 	}
@@ -75,7 +78,7 @@ run(const Command *command, const Config *config, const Arguments *arguments)
 int
 main(int argc, char **argv)
 {
-	Arguments arguments = {argc, argv};
+	Arguments arguments = {argc, argv, NULL};
 	Config *config = config_new();
 	char problem[1024];
 	Command command;

@@ -184,6 +184,8 @@ start(Program *program, const Config *config)
 	if (!start_servers(program, config))
 		return false;
 	tell_address(program, config);
+	if (program->arguments->started != NULL)
+		program->arguments->started(program->listener.name);
 	notify_system("READY=1");
 	return true;
 }

@@ -14,6 +14,7 @@ typedef struct Arguments
 {
 	int count;
 	char **values;
+	void (*started)(const char *address); /* it listens; or NULL */
 } Arguments;
 
 extern void serve_block_signals(void);

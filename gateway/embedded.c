@@ -1,0 +1,261 @@
+/*
+ * embedded.c
+ *	  A gateway with a Postgres of its own, for development and tests.
+ *
+ * All is in one folder: the cluster, its socket, the key file, and the access key of a role that
+ * owns the tables.  The folder is its owner's alone, and so is the server, which has no password.
+ */
+#include "embedded.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "create_key.h"
+#include "postgres.h"
+
+#define ROLE "dynamo"
+#define LOGIN "dynamo_gateway"
+#define SOCKET_NAME "/.s.PGSQL.5432"
+
+/* What the cluster has from the start. */
+static const char *const setup[] = {
+	"CREATE EXTENSION dynamo_table",
+	"CREATE ROLE " LOGIN " LOGIN NOINHERIT",
+	"CREATE ROLE " ROLE,
+	"GRANT " ROLE " TO " LOGIN,
+	"GRANT CREATE ON SCHEMA public TO " ROLE,
+	"GRANT USAGE ON SCHEMA dynamo_internal TO " LOGIN,
+	"GRANT EXECUTE ON FUNCTION dynamo_internal.request_as, dynamo_internal.gateway_keys TO " LOGIN,
+	"CALL dyn_setup_streams()",
+	NULL,
+};
+
+/* Files of the folder. */
+typedef struct Paths
+{
+	char folder[PATH_MAX];
+	char key_file[PATH_MAX + 16];
+	char keys[PATH_MAX + 16]; /* the access key, as a shell has it; made when all else is there */
+	char new_keys[PATH_MAX + 16];
+} Paths;
+
+static bool
+fail(const char *what, const char *name)
+{
+	fprintf(stderr, "dynamo_gateway: could not %s \"%s\": %s\n", what, name, strerror(errno));
+	return false;
+}
+
+static bool
+exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* Nothing that is there is written to, or removed. */
+static bool
+is_empty(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	struct dirent *entry;
+	bool empty = entries != NULL;
+
+	while (empty && (entry = readdir(entries)) != NULL)
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (entries != NULL)
+		closedir(entries);
+	return empty;
+}
+
+/* The path is part of settings and of connection strings, where these would not stand for themselves. */
+static bool
+is_plain(const char *path)
+{
+	for (; *path != '\0'; path++)
+	{
+		if (strchr("'\\,", *path) != NULL || (unsigned char) *path < ' ')
+			return false;
+	}
+	return true;
+}
+
+static bool
+name_files(const char *folder, Paths *paths)
+{
+	if (realpath(folder, paths->folder) == NULL)
+		return fail("find", folder);
+	if (strlen(paths->folder) + strlen(SOCKET_NAME) >=
+		sizeof(((struct sockaddr_un *) NULL)->sun_path))
+		errno = ENAMETOOLONG;
+	else if (!is_plain(paths->folder))
+		errno = EINVAL;
+	else
+		errno = 0;
+	if (errno != 0)
+		return fail("have a socket in", paths->folder);
+	snprintf(paths->key_file, sizeof(paths->key_file), "%s/key_file", paths->folder);
+	snprintf(paths->keys, sizeof(paths->keys), "%s/keys", paths->folder);
+	snprintf(paths->new_keys, sizeof(paths->new_keys), "%s/keys.new", paths->folder);
+	return true;
+}
+
+static bool
+find_folder(const char *name, Paths *paths)
+{
+	if (mkdir(name, 0700) != 0 && errno != EEXIST)
+		return fail("make", name);
+	if (!name_files(name, paths))
+		return false;
+	if (exists(paths->keys))
+		return true;
+	if (is_empty(paths->folder))
+		return chmod(paths->folder, 0700) == 0 || fail("make private", paths->folder);
+	fprintf(stderr,
+			"dynamo_gateway: \"%s\" is neither empty nor complete: name another folder, or remove "
+			"it\n",
+			name);
+	return false;
+}
+
+/* The cluster, for which nobody waits at a commit: what was acknowledged survives us, not a crash
+ * of the machine. */
+static bool
+initialize(const Postgres *postgres, const Paths *paths)
+{
+	char settings[2 * PATH_MAX];
+
+	snprintf(settings, sizeof(settings),
+			 "\nlisten_addresses = ''\n"
+			 "unix_socket_directories = '%s'\n"
+			 "unix_socket_permissions = 0700\n"
+			 "shared_preload_libraries = 'dynamo_table'\n"
+			 "wal_level = logical\n"
+			 "synchronous_commit = off\n",
+			 paths->folder);
+	if (!postgres_initialize(postgres) || !postgres_configure(postgres, settings))
+		return false;
+	/* newer minors ask who may be an output plugin, older ones do not know the setting */
+	return !postgres_knows(postgres, "output_plugin_libraries") ||
+		   postgres_configure(postgres, "output_plugin_libraries = 'pgoutput, dynamo_table'\n");
+}
+
+/* Write an access key of the role into a file. */
+static bool
+make_key(const Paths *paths)
+{
+	char connection[PATH_MAX + 64];
+	int status;
+	pid_t pid;
+
+	snprintf(connection, sizeof(connection), "host='%s' user=postgres dbname=postgres",
+			 paths->folder);
+	/* create_key() writes to standard output */
+	pid = fork();
+	if (pid == 0)
+	{
+		int fd = open(paths->new_keys, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+			_exit(1);
+		_exit(create_key(connection, paths->key_file, ROLE));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		return false;
+	return rename(paths->new_keys, paths->keys) == 0 || fail("write", paths->keys);
+}
+
+/* What is made once. */
+static bool
+set_up(Postgres *postgres, const Paths *paths)
+{
+	return initialize(postgres, paths) && postgres_start(postgres) &&
+		   postgres_execute(postgres, setup) && create_key_file(paths->key_file) == 0 &&
+		   make_key(paths);
+}
+
+/* Show how the gateway is used: what a shell may have as it is. */
+static void
+tell(const char *address)
+{
+	printf("AWS_ENDPOINT_URL=http://%s\nAWS_REGION=us-east-1\n", address);
+	fflush(stdout);
+}
+
+static void
+show_keys(const Paths *paths)
+{
+	FILE *file = fopen(paths->keys, "r");
+	int c;
+
+	while (file != NULL && (c = getc(file)) != EOF)
+		putchar(c);
+	if (file != NULL)
+		fclose(file);
+}
+
+/* Serve with the settings that lead to this Postgres.  Those of the command line win. */
+static int
+serve_folder(const Paths *paths, const Arguments *arguments)
+{
+	char database[PATH_MAX + 64];
+	char key_file[PATH_MAX + 64];
+	char **values = calloc((size_t) arguments->count + 3, sizeof(char *));
+	Arguments ours = {arguments->count + 2, values, tell};
+	Config *config = config_new();
+	char problem[1024];
+	Command command;
+	int status = 2;
+
+	snprintf(database, sizeof(database), "--database=host='%s' user=" LOGIN " dbname=postgres",
+			 paths->folder);
+	snprintf(key_file, sizeof(key_file), "--key-file=%s", paths->key_file);
+	if (values == NULL)
+		return 1;
+	values[0] = arguments->values[0];
+	values[1] = database;
+	values[2] = key_file;
+	memcpy(values + 3, arguments->values + 1, (size_t) (arguments->count - 1) * sizeof(char *));
+	if (config_load(ours.count, values, config, &command, problem, sizeof(problem)))
+	{
+		config_set(config);
+		show_keys(paths);
+		status = serve(config, &ours);
+	}
+	else
+		fprintf(stderr, "dynamo_gateway: %s\n", problem);
+	free(values);
+	return status;
+}
+
+/* Serve with a Postgres in this folder, until a signal ends both.  Returns the status to exit with. */
+int
+embedded(const Config *config, const char *folder, const Arguments *arguments)
+{
+	Postgres postgres = {0};
+	Paths paths = {0};
+	bool started;
+	int status;
+
+	if (geteuid() == 0)
+	{
+		fprintf(stderr, "dynamo_gateway: Postgres does not run as root: be another user, or set "
+						"\"user\" to one\n");
+		return 1;
+	}
+	if (!find_folder(folder, &paths) || !postgres_find(config->postgres, &postgres))
+		return 1;
+	postgres.folder = paths.folder;
+	started = exists(paths.keys) ? postgres_start(&postgres) : set_up(&postgres, &paths);
+	status = started ? serve_folder(&paths, arguments) : 1;
+	postgres_stop(&postgres);
+	return status;
+}

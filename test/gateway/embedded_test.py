@@ -1,0 +1,89 @@
+"""A gateway with a Postgres of its own: dynamo_gateway --embedded DIR."""
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+from gateway import PROGRAM, Gateway, done, is_, ok, sign, until
+
+USER = pwd.getpwuid(os.stat(os.environ['PGHOST'] + '/data').st_uid).pw_name
+FLAGS = ['--postgres', os.environ['PG_BIN'], '--listen', '127.0.0.1:0'] + (['--user', USER] if os.geteuid() == 0 else [])
+folder = tempfile.mkdtemp()
+os.chmod(folder, 0o755)
+
+
+def prepared(name):
+    path = os.path.join(folder, name)
+    os.mkdir(path)
+    if os.geteuid() == 0:
+        shutil.chown(path, USER)
+    return path
+
+
+def run(*flags):
+    done = subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stderr
+
+
+class Embedded(Gateway):
+    def __init__(self, path):
+        self.path = path
+        self.shown = tempfile.NamedTemporaryFile('w+')
+        super().__init__(program=['sh', '-c', 'out=$1; shift; exec "$@" >"$out"', 'sh', self.shown.name, PROGRAM, '--embedded', path, *FLAGS])
+        self.lines = dict(line.split('=', 1) for line in until(lambda: (self.shown.seek(0), self.shown.read())[1]).splitlines())
+
+    def call(self, operation, request):
+        key = self.lines['AWS_ACCESS_KEY_ID'], self.lines['AWS_SECRET_ACCESS_KEY']
+        return self.send(sign(*key, operation, json.dumps(request).encode()))
+
+    def is_over(self):
+        return not os.path.exists(self.path + '/data/postmaster.pid')
+
+
+try:
+    path = prepared('new')
+    with Embedded(path) as g:
+        is_(sorted(g.lines), ['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY'], 'what a client needs is shown')
+        is_(g.lines['AWS_ENDPOINT_URL'], 'http://' + g.address, 'the endpoint')
+        until(lambda: g.call('ListTables', {}).status == 200, 'keys')
+        a = g.call('CreateTable', {'TableName': 'Music', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'BillingMode': 'PAY_PER_REQUEST',
+                                   'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}],
+                                   'StreamSpecification': {'StreamEnabled': True, 'StreamViewType': 'NEW_IMAGE'}})
+        is_(a.status, 200, 'a table with a stream')
+        is_(g.call('PutItem', {'TableName': 'Music', 'Item': {'pk': {'S': 'a'}}}).status, 200, 'an item')
+        first = g.lines
+        status, output = run('--embedded', path, *FLAGS)
+        ok(status == 1 and 'did not start' in output, 'one at a time', output)
+        is_(g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).status, 200, 'the first goes on')
+    ok(g.is_over(), 'Postgres ends with the gateway')
+    ok(os.stat(path).st_mode & 0o777 == 0o700 and os.stat(path + '/keys').st_mode & 0o777 == 0o600, 'the folder is its owner\'s alone')
+    with Embedded(path) as g:
+        is_({n: g.lines[n] for n in g.lines if 'KEY' in n}, {n: first[n] for n in first if 'KEY' in n}, 'the second time the key is the same')
+        until(lambda: g.call('ListTables', {}).status == 200, 'keys')
+        is_(g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).json, {'Item': {'pk': {'S': 'a'}}}, 'and the item is there')
+        g.process.kill()
+        g.process.wait()
+        until(g.is_over, 'the end of Postgres')
+        ok(True, 'Postgres ends with a gateway that is killed')
+        g.process.returncode = 0
+
+    other = prepared('other')
+    with open(other + '/file', 'w'):
+        pass
+    status, output = run('--embedded', other, *FLAGS)
+    ok(status == 1 and 'neither empty nor complete' in output and os.listdir(other) == ['file'], 'a folder of somebody else\'s', output)
+    status, output = run('--embedded', prepared("it's"), *FLAGS)
+    ok(status == 1 and 'Invalid argument' in output, 'a path with a quote', output)
+    status, output = run('--embedded', prepared('x' * 100), *FLAGS)
+    ok(status == 1 and 'too long' in output, 'a path that is too long', output)
+    status, output = run('--embedded', prepared('wrong'), *FLAGS, '--postgres', folder)
+    ok(status == 1 and 'has no programs' in output, 'no Postgres', output)
+    if os.geteuid() == 0:
+        status, output = run('--embedded', prepared('root'), '--postgres', os.environ['PG_BIN'])
+        ok(status == 1 and 'does not run as root' in output, 'root', output)
+finally:
+    shutil.rmtree(folder)
+
+done()
