@@ -29,7 +29,6 @@ static struct
 {
 	pthread_mutex_t lock;
 	Connection *first;
-	int count;
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A client has connected.  NULL without memory. */
@@ -48,7 +47,6 @@ connection_open(int socket)
 	if (connection->next != NULL)
 		connection->next->link = &connection->next;
 	connections.first = connection;
-	connections.count++;
 	pthread_mutex_unlock(&connections.lock);
 	return connection;
 }
@@ -61,7 +59,6 @@ connection_close(Connection *connection)
 	*connection->link = connection->next;
 	if (connection->next != NULL)
 		connection->next->link = connection->link;
-	connections.count--;
 	pthread_mutex_unlock(&connections.lock);
 	free(connection);
 }
@@ -122,16 +119,4 @@ connections_end_idle(void)
 			shutdown(c->socket, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&connections.lock);
-}
-
-/* How many clients are connected. */
-int
-connections_count(void)
-{
-	int count;
-
-	pthread_mutex_lock(&connections.lock);
-	count = connections.count;
-	pthread_mutex_unlock(&connections.lock);
-	return count;
 }

@@ -27,6 +27,5 @@ extern void connection_close(Connection *connection);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);
-extern int connections_count(void);
 
 #endif

@@ -45,5 +45,6 @@
  *		text.c			text that grows
  *		utf8.c			characters of UTF-8
  *
- * request.h is a request on its way, and clock.h the time.
+ *		request.h		a request on its way
+ *		clock.h			the time that passes
  */

@@ -1,12 +1,13 @@
 # The gateway: a program of its own, built without the server and without the extension.
 #
 #	make gateway                      build/gateway/dynamo_gateway
-#	make install-gateway [PREFIX=…]   into $(PREFIX)/bin, below $(DESTDIR)
+#	make install-gateway [PREFIX=…]   into $(PREFIX)/bin, below $(DESTDIR), with systemd's unit
 #
 # GATEWAY_BUILD is the folder that it is built in, CC and CFLAGS are the compiler and its options.
 
 GATEWAY_BUILD ?= build/gateway
 PREFIX ?= /usr/local
+GATEWAY_UNITS = $(PREFIX)/lib/systemd/system
 CFLAGS ?= -O2 -g
 GATEWAY_LIBRARIES = libmicrohttpd libpq libssl libcrypto zlib
 
@@ -31,9 +32,11 @@ $(GATEWAY_BUILD):
 
 install-gateway: gateway
 	install -D -m 755 $(GATEWAY_BUILD)/dynamo_gateway '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway'
+	install -d '$(DESTDIR)$(GATEWAY_UNITS)'
+	sed 's|/usr/local/|$(PREFIX)/|' gateway/dynamo_gateway.service >'$(DESTDIR)$(GATEWAY_UNITS)/dynamo_gateway.service'
 
 uninstall-gateway:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway' '$(DESTDIR)$(GATEWAY_UNITS)/dynamo_gateway.service'
 
 clean-gateway:
 	rm -rf $(GATEWAY_BUILD)

@@ -808,19 +808,25 @@ start_daemon(Server *server, const Config *config, const Listener *listener)
 	};
 	bool several = server->role != SERVER_HEALTH && config->http_threads > 1;
 
+	/* clang-format off */
 	server->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, handle, server,
 		/* the first, so that it hears of what is wrong with the others */
-		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET,
-		dup(listener->socket), MHD_OPTION_ARRAY, server->tls ? tls : tls + 3, MHD_OPTION_ARRAY,
-		several ? pool : pool + 1, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned) config->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		(unsigned) config->connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned) ((config->idle_time + 999) / 1000), MHD_OPTION_URI_LOG_CALLBACK, begin_exchange,
-		server, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED,
-		end_exchange, server, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
+		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
+		MHD_OPTION_LISTEN_SOCKET, dup(listener->socket),
+		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3,
+		MHD_OPTION_ARRAY, several ? pool : pool + 1,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connections,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned) config->connections_per_address,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) ((config->idle_time + 999) / 1000),
+		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server,
+		MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 		MHD_OPTION_END);
+	/* clang-format on */
 }
 
 /*
