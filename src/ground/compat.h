@@ -56,8 +56,10 @@ struct Node;
 /* 17 lets a background worker connect as a role that may not log in. */
 #if PG17_GE
 #define WORKER_CONNECTION_FLAGS BGWORKER_BYPASS_ROLELOGINCHECK
+#define WORKER_NEEDS_LOGIN false
 #else
 #define WORKER_CONNECTION_FLAGS 0
+#define WORKER_NEEDS_LOGIN true
 #endif
 
 /* 18 runs every portal once. */

@@ -11,8 +11,10 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
@@ -20,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "ground/extension.h"
 #include "index/index.h"
@@ -103,6 +106,27 @@ call_for_people(const GsiWork *work, Oid relid)
 	return call;
 }
 
+/* A request that no worker can connect for would stay at its beginning. */
+static void
+check_may_log_in(Oid session_user)
+{
+	HeapTuple tuple = SearchSysCache1(AUTHOID, ObjectIdGetDatum(session_user));
+	bool may_log_in;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	may_log_in = ((Form_pg_authid) GETSTRUCT(tuple))->rolcanlogin;
+	ReleaseSysCache(tuple);
+	if (!may_log_in && WORKER_NEEDS_LOGIN)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("role \"%s\" is not permitted to log in",
+					GetUserNameFromId(session_user, false)),
+			 errdetail("Before PostgreSQL 17 a background worker cannot connect as such a role."),
+			 errhint("Give the role the LOGIN attribute.")));
+}
+
 /* After the transaction's commit go on with an index that it has declared or disowned.  Connected to SPI. */
 void
 gsi_resume_later(const GsiWork *work, const DynTable *table)
@@ -116,6 +140,7 @@ gsi_resume_later(const GsiWork *work, const DynTable *table)
 	registered = true;
 	what->request.database = MyDatabaseId;
 	statement_user(&what->request.session_user, &what->request.role);
+	check_may_log_in(what->request.session_user);
 	what->request.relid = table->relid;
 	what->table = pstrdup(work->procedure.table);
 	what->what = work->ttl ? "time to live" : "the index";

@@ -79,7 +79,7 @@ my $tenant = $node->safe_psql('postgres', q{SELECT oid FROM pg_roles WHERE rolna
 $elsewhere->safe_psql('postgres', q{CREATE ROLE gateway LOGIN; CREATE ROLE dropped; CREATE ROLE renamed; CREATE ROLE other_name; CREATE ROLE first; CREATE ROLE second; CREATE ROLE third; CREATE ROLE tenant});
 $elsewhere->command_ok([ 'pg_restore', '-d', 'postgres', "$dir/custom" ], 'restored elsewhere');
 is($elsewhere->safe_psql('postgres', $keys), 'TENANT|tenant|t|secret|f|f', 'keys of roles that are there');
-isnt($elsewhere->safe_psql('postgres', q{SELECT role FROM dynamo_internal.gateway_keys()}), $tenant, 'by other OIDs');
+ok($elsewhere->safe_psql('postgres', q{SELECT role FROM dynamo_internal.gateway_keys()}) ne $tenant, 'by other OIDs');
 is($elsewhere->safe_psql('postgres', $states), 'OTHER: role missing, TENANT: disabled', 'the other is kept');
 $elsewhere->safe_psql('postgres', q{CREATE ROLE "the ""other"""});
 is($elsewhere->safe_psql('postgres', $states), 'OTHER: role missing, TENANT: disabled', 'and is not that of a role to come');
