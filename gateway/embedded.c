@@ -30,7 +30,7 @@
 static const char *const setup[] = {
 	"CREATE EXTENSION dynamo_table",
 	"CREATE ROLE " LOGIN " LOGIN NOINHERIT",
-	"CREATE ROLE " ROLE,
+	"CREATE ROLE " ROLE " LOGIN", /* as workers do before 17 that go on with its requests */
 	"GRANT " ROLE " TO " LOGIN,
 	"GRANT CREATE ON SCHEMA public TO " ROLE,
 	"GRANT USAGE ON SCHEMA dynamo_internal TO " LOGIN,
