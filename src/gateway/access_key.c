@@ -203,6 +203,15 @@ dyn_gateway_keys(PG_FUNCTION_ARGS)
  * Triggers
  */
 
+/* The functions are internal, so nothing but the install script creates triggers with them. */
+static bool
+is_trigger_of_keys(FunctionCallInfo fcinfo)
+{
+	return CALLED_AS_TRIGGER(fcinfo) &&
+		   RelationGetRelid(((TriggerData *) fcinfo->context)->tg_relation) ==
+			   owned_table(KEY_TABLE);
+}
+
 /* BEFORE INSERT OR UPDATE OF role: the role is the one that has this name now, or none. */
 PG_FUNCTION_INFO_V1(dyn_access_key_role);
 Datum
@@ -216,8 +225,9 @@ dyn_access_key_role(PG_FUNCTION_ARGS)
 	bool isnull;
 	int column;
 
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		elog(ERROR, "access_key_role() was not called as a trigger");
+	if (!is_trigger_of_keys(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+		elog(ERROR, "access_key_role() was not called as its trigger");
 	desc = RelationGetDescr(trigger->tg_relation);
 	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 	name = heap_getattr(row, SPI_fnumber(desc, "role"), desc, &isnull);
@@ -232,8 +242,8 @@ PG_FUNCTION_INFO_V1(dyn_access_key_changed);
 Datum
 dyn_access_key_changed(PG_FUNCTION_ARGS)
 {
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		elog(ERROR, "access_key_changed() was not called as a trigger");
+	if (!is_trigger_of_keys(fcinfo))
+		elog(ERROR, "access_key_changed() was not called as its trigger");
 	Async_Notify("dynamo_access_key", NULL);
 	return PointerGetDatum(NULL);
 }

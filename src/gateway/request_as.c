@@ -24,7 +24,7 @@
  * - Settings are restored, and advisory locks of the session are released, also after an error.
  * - A type or a function can be made in the schema of temporary objects, and types there are found
  *   before those of pg_catalog.  So there must be no such schema, before and after a request.
- * - Cursors live until the transaction ends, so a transaction has only one request.
+ * - Cursors live until the transaction ends, so there is no request in a transaction block.
  */
 #include "postgres.h"
 
