@@ -20,16 +20,23 @@ skip_blanks(Scan *scan)
 		scan->at++;
 }
 
+static void
+step(Scan *scan)
+{
+	if (scan->at < scan->end)
+		scan->at++;
+}
+
 /* Behind the string that begins here. */
 static void
 skip_string(Scan *scan)
 {
-	for (scan->at++; scan->at < scan->end && *scan->at != '"'; scan->at++)
+	for (step(scan); scan->at < scan->end && *scan->at != '"'; step(scan))
 	{
 		if (*scan->at == '\\')
-			scan->at++;
+			step(scan);
 	}
-	scan->at++;
+	step(scan);
 }
 
 /* Behind the value that begins here, whatever is in it. */
@@ -38,7 +45,7 @@ skip_value(Scan *scan)
 {
 	size_t depth = 0;
 
-	do
+	while (scan->at < scan->end && (depth > 0 || strchr(",]} \t\r\n", *scan->at) == NULL))
 	{
 		if (*scan->at == '"')
 		{
@@ -50,7 +57,7 @@ skip_value(Scan *scan)
 		else if (*scan->at == '}' || *scan->at == ']')
 			depth--;
 		scan->at++;
-	} while (scan->at < scan->end && (depth > 0 || strchr(",]} \t\r\n", *scan->at) == NULL));
+	}
 }
 
 /* Whether the scan is inside of what opens so. */
@@ -94,14 +101,16 @@ member_find(const char *json, size_t length, const char *name)
 		return (Member){NULL, 0};
 	do
 	{
-		const char *key = scan.at + 1;
+		const char *key = scan.at;
 		const char *value;
 		bool found;
 
 		skip_string(&scan);
-		found = (size_t) (scan.at - 1 - key) == name_length && memcmp(key, name, name_length) == 0;
+		/* with its quotes */
+		found =
+			(size_t) (scan.at - key) == name_length + 2 && memcmp(key + 1, name, name_length) == 0;
 		skip_blanks(&scan);
-		scan.at++;
+		step(&scan);
 		skip_blanks(&scan);
 		value = scan.at;
 		skip_value(&scan);

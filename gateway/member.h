@@ -2,7 +2,7 @@
  * member.h
  *	  Members of a JSON object, found without reading what they hold.
  *
- * The text is well-formed: json_valid() has seen it.
+ * In a text that is no JSON something is found, or nothing, within the text.
  */
 #ifndef GATEWAY_MEMBER_H
 #define GATEWAY_MEMBER_H
