@@ -789,12 +789,22 @@ free_server(Server *server)
 	free(server);
 }
 
+/* The library shares out the connections among its threads.  It knows a pool by two and more. */
+static int
+thread_count(const Server *server, const Config *config)
+{
+	if (server->role == SERVER_HEALTH)
+		return 1;
+	return config->http_threads < config->connections ? config->http_threads : config->connections;
+}
+
 /* The library closes the socket that it has, also if it does not start. */
 static void
 start_daemon(Server *server, const Config *config, const Listener *listener)
 {
 	unsigned flags = MHD_USE_ERROR_LOG | MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD |
 					 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | (server->tls ? MHD_USE_TLS : 0);
+	int threads = thread_count(server, config);
 	struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
@@ -803,11 +813,9 @@ start_daemon(Server *server, const Config *config, const Listener *listener)
 		{MHD_OPTION_END, 0, NULL},
 	};
 	struct MHD_OptionItem pool[] = {
-		/* the library knows a pool by two threads and more */
-		{MHD_OPTION_THREAD_POOL_SIZE, config->http_threads, NULL},
+		{MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	bool several = server->role != SERVER_HEALTH && config->http_threads > 1;
 
 	/* clang-format off */
 	server->daemon = MHD_start_daemon(
@@ -816,7 +824,7 @@ start_daemon(Server *server, const Config *config, const Listener *listener)
 		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
 		MHD_OPTION_LISTEN_SOCKET, dup(listener->socket),
 		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3,
-		MHD_OPTION_ARRAY, several ? pool : pool + 1,
+		MHD_OPTION_ARRAY, threads > 1 ? pool : pool + 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connections,

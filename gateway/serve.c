@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -171,9 +172,22 @@ tell_address(const Program *program, const Config *config)
 	log_flush();
 }
 
+/* Have as many files as the system allows: shells allow few. */
+static void
+raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static bool
 start(Program *program, const Config *config)
 {
+	raise_limits();
 	if (!open_listeners(program, config) || !auth_start(config))
 		return false;
 	if (!pool_start(pool_size(config)))

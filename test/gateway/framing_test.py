@@ -227,6 +227,19 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
         ok(ended, 'a client that sends a byte now and then is sent away')
     is_(g.send(LIST).status, 200, 'and others are served')
 
+    # a client that does not read its answer, which is larger than what the system keeps for it
+    for n in range(40):
+        g.call('PutItem', {'TableName': 'items', 'Item': {'pk': {'S': f'large{n}'}, 'v': {'S': 'x' * 390000}}})
+    with g.connect() as c:
+        c.send(post('BatchGetItem', json.dumps({'RequestItems': {'items': {'Keys': [{'pk': {'S': f'large{n}'}} for n in range(40)]}}}).encode()))
+        until(lambda: g.metric('dynamo_response_bytes_sum{operation="BatchGetItem"}') > 15000000)
+        until(lambda: g.metric('dynamo_inflight') == 1)
+        try:
+            cut = c.read() is None
+        except (EOFError, ConnectionResetError):
+            cut = True
+        ok(cut, 'a client that does not read is sent away')
+
 with Gateway('--compress-responses-above', '10', '--origins', 'https://a.example https://b.example') as g:
     a = g.send(post('GetItem', b'{}', {'Accept-Encoding': 'deflate, gzip'}))
     is_((a.status, a.headers.get('content-encoding'), a.headers['x-amz-crc32']), (400, 'gzip', crc(a.body)), 'an answer is compressed, and so is its checksum')

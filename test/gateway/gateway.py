@@ -160,7 +160,7 @@ class Gateway:
         return answer
 
     def metric(self, pattern):
-        return sum(float(n) for n in re.findall(f'^{pattern} (.*)$', self.send(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n').text, re.M))
+        return sum(float(n) for n in re.findall(f'^{re.escape(pattern)} (.*)$', self.send(b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n').text, re.M))
 
     def signal(self, number):
         self.process.send_signal(number)

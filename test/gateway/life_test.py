@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -271,6 +272,17 @@ with Gateway('--connections-per-address', '3', '--http-threads', '1') as g:
 
     until(is_let_in, 'another connection')
     ok(True, 'those that ended count no longer')
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '60s') as g:
+    many = [g.connect() for _ in range(1000)]
+    is_(g.send(LIST).status, 200, 'one more beside a thousand that are idle')
+    for c in many:
+        c.send(LIST)
+    is_({c.read().status for c in many}, {200}, 'a thousand connections')
+    for c in many:
+        c.socket.close()
+with Gateway('--connections', '1') as g:
+    is_([g.send(LIST).status for _ in range(3)], [200] * 3, 'one connection after another')
 with Gateway('--idle-time', '1s', '--header-time', '30s') as g, g.connect() as c:
     c.send(LIST)
     c.read()
