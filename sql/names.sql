@@ -50,9 +50,9 @@ CREATE TEMP TABLE words (place int, name text PRIMARY KEY, types text[]);
 INSERT INTO words (place, name, types) VALUES
 	(0, 'table_name', '{text}'),
 	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
-	(1, 'element', '{integer}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
-	(1, 'key_condition', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'), (1, 'model', '{text,json,jsonb}'),
-	(1, 'operation', '{text}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'request', '{text,json,jsonb}'),
+	(1, 'element', '{integer}'), (1, 'encrypted_secret', '{bytea}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
+	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'), (1, 'model', '{text,json,jsonb}'),
+	(1, 'operation', '{text}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
 	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
 	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'), (1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
 	(2, 'filter', '{text}'), (3, 'condition', '{text}'), (4, 'names', '{jsonb}'), (5, 'vals', '{dyn_item}'), (6, 'projection', '{text}'),
@@ -62,7 +62,7 @@ INSERT INTO words (place, name, types) VALUES
 	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'data', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
 	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
 	(9, 'on_conflict', '{text}'), (9, 'on_error', '{text}'), (9, 'prefix', '{text}'), (9, 'restart', '{boolean}'), (9, 'select_mode', '{text}'), (9, 'shards', '{bigint}'), (9, 'sqlstate', '{text}'),
-	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
+	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'valid_until', '{timestamp with time zone}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
 CREATE TEMP VIEW arguments AS SELECT p.oid, p.routine, a.n, a.name, format_type(a.type, NULL) AS type, a.n > p.pronargs - p.pronargdefaults AS optional, coalesce(p.proargmodes[a.n], 'i') = 'b' AS result
 	FROM public_functions p, LATERAL unnest(p.proargnames[:p.pronargs], p.proargtypes::oid[]) WITH ORDINALITY a (name, type, n);
 -- INOUT arguments of procedures are results, and so come last
