@@ -11,7 +11,7 @@ sub new_node
 {
 	my ($name) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', 'client_min_messages = warning');
 	$node->start;
 	return $node;
@@ -102,5 +102,18 @@ is($elsewhere->safe_psql('data', $states), 'OTHER: role missing, TENANT: role mi
 $node->safe_psql('postgres', q{CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper});
 $node->command_fails([ 'pg_dump', '-U', 'dumper', '-f', "$dir/denied", 'postgres' ], 'a dump by another role');
 $node->command_ok([ 'pg_dump', '-U', 'dumper', '--exclude-table-data=dynamo_internal.access_key', '-f', "$dir/without", 'postgres' ], 'without keys');
+$gateway->close;
+
+# A gateway in front of a standby has the keys, and can read.
+$node->safe_psql('postgres', q{GRANT tenant TO gateway; SELECT dyn_create_table('app', 'pk S'); SELECT dyn_put('app', '{"pk":{"S":"1"}}'); GRANT SELECT, INSERT ON app TO tenant});
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+$gateway = Frontend->new($standby, 'gateway');
+is($gateway->query($keys), $usable, 'keys on a standby');
+is($gateway->query(q{SELECT dynamo_internal.request_as('tenant', 'GetItem', '{"TableName":"app","Key":{"pk":{"S":"1"}}}')}), '{"Item":{"pk":{"S":"1"}}}', 'a read on a standby');
+$gateway->prepare('request', 'SELECT dynamo_internal.request_as($1, $2, $3)');
+is($gateway->execute('request', 'tenant', 'PutItem', '{"TableName":"app","Item":{"pk":{"S":"2"}}}')->{error}{C}, '25006', 'no write');
 $gateway->close;
 done_testing();
