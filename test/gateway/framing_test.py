@@ -122,6 +122,10 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
         c.send(framed(f'Content-Length: {MAX_BODY + 1}', 'Expect: 100-continue'))
         a = c.read()
         ok(a.status == 413 and a.body == b'' and c.at_end(), 'we do not consent', a)
+    with g.connect() as c:
+        c.send(framed('Content-Length: 2', 'Expect: 100-continue').replace(b'POST /', b'POST /x'))
+        a = c.read()
+        ok(a.status == 404 and c.at_end(), 'what is wrong with the header is told before', a)
     is_(g.send(post('ListTables', json_of_size(MAX_BODY))).status, 200, '16 MB')
     with g.connect() as c:
         c.send(post('ListTables', json_of_size(MAX_BODY + 1)))
