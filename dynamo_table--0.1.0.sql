@@ -352,8 +352,9 @@ CREATE FUNCTION dynamo_internal.store_change(bigint, dyn_item) RETURNS dyn_item
 	AS 'MODULE_PATHNAME', 'dyn_store_change' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.store_change(bigint, dyn_item) IS 'what an item becomes, in an UPDATE of the store';
 
--- Tokens of transactions, those of PartiQL statements by themselves: what was done, remembered for ten minutes.  The functions reach it with the rights of its
--- owner; no other role has any, whatever default privileges are set.  It is not dumped: a restored database has done nothing yet.
+-- Tokens of transactions, those of PartiQL statements by themselves: what was done, remembered for ten minutes.  The functions
+-- reach it with the rights of its owner; no other role has any, whatever default privileges are set.  It is not dumped: a
+-- restored database has done nothing yet.
 CREATE TABLE dynamo_internal.transact_tokens (
 	role oid NOT NULL,
 	statements boolean NOT NULL,

@@ -132,7 +132,7 @@ is_its_own(const ErrorData *error)
 
 /* False if the statement has failed in a step, which is then undone. */
 static bool
-try(const PartiqlBatch *batch, int number, void (*step)(void *arg), Run *run)
+succeeds(const PartiqlBatch *batch, int number, void (*step)(void *arg), Run *run)
 {
 	ErrorData *error;
 
@@ -150,12 +150,12 @@ try(const PartiqlBatch *batch, int number, void (*step)(void *arg), Run *run)
 static void
 run_one(const PartiqlBatch *batch, int number, Run *run)
 {
-	if (try(batch, number, run_statement, run) && batch->meter != NULL)
+	if (succeeds(batch, number, run_statement, run) && batch->meter != NULL)
 		batch->meter->item(number, &run->measure, batch->meter->arg);
 }
 
 /*
- * Run the statements of a batch, and set the items that they return.  Each is run in a subtransaction.
+ * Runs the statements of a batch, and sets the items that they return.  Each is run in a subtransaction.
  * Raises ERRCODE_DYN_VALIDATION if an item is there twice; what is wrong with one statement is told by
  * batch->failed().
  */
@@ -173,7 +173,7 @@ partiql_batch(const PartiqlBatch *batch)
 
 		*run = (Run){.part = &batch->parts[i], .target = &targets[n]};
 		run->target->number = i;
-		if (run->part->bound != NULL && try(batch, i, find_target, run))
+		if (run->part->bound != NULL && succeeds(batch, i, find_target, run))
 			n++;
 	}
 	order = target_sort(targets, n, "the batch", BATCH_TWICE_WORDS);

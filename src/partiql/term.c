@@ -84,14 +84,14 @@ key_operator(const PartiqlNode *node)
 bool
 partiql_find_term(const PartiqlKeys *keys, const PartiqlNode *node, PartiqlTerm *term)
 {
-	const KeyOperator *operator= key_operator(node);
+	const KeyOperator *known = key_operator(node);
 	const PartiqlNode *key;
 	ListCell *cell;
 
-	if (operator== NULL)
+	if (known == NULL)
 		return false;
-	term->turned = operator->turns && is_value(linitial(node->args));
-	term->op = term->turned ? operator->turned : operator->op;
+	term->turned = known->turns && is_value(linitial(node->args));
+	term->op = term->turned ? known->turned : known->op;
 	key = term->turned ? lsecond(node->args) : linitial(node->args);
 	term->key = partiql_key_number(keys, key);
 	if (term->key < 0)

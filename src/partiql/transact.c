@@ -15,7 +15,7 @@
 #include "partiql/plan.h"
 #include "partiql/several.h"
 
-/* Raise an error that has just been caught again, as one of that statement of a transaction. */
+/* Raises an error that has just been caught once more, as one of that statement of a transaction. */
 void
 partiql_fail_part(int number, const ErrorData *error)
 {
