@@ -81,6 +81,20 @@ SELECT n, left(request('ExecuteTransaction', (SELECT json_build_object('Transact
 SELECT count(*) FROM other WHERE pk LIKE 'big%';
 SELECT n, left(request('ExecuteTransaction', list('TransactStatements', VARIADIC (SELECT array_agg(format($$DELETE FROM other WHERE pk = 'big%s'$$, i)) FROM generate_series(1, n) i))), 100) FROM unnest(ARRAY[100]) n;
 
+-- an item collection that is full: of one statement in a batch, and a reason of a transaction
+SET dynamo_table.item_collection_size_limit = 1;
+SELECT batch(format($$INSERT INTO tab VALUE {'pk': 'full', 'sk': 1, 'l': 1, 'x': '%s'}$$, repeat('x', 700)), $$INSERT INTO other VALUE {'pk': 'room'}$$), batch($$INSERT INTO other VALUE {'pk': 'more'}$$, format($$INSERT INTO tab VALUE {'pk': 'full', 'sk': 2, 'l': 1, 'x': '%s'}$$, repeat('x', 700)));
+SELECT tx($$DELETE FROM other WHERE pk = 'room'$$, format($$INSERT INTO tab VALUE {'pk': 'full', 'sk': 2, 'l': 1, 'x': '%s'}$$, repeat('x', 700)));
+RESET dynamo_table.item_collection_size_limit;
+SELECT batch($$DELETE FROM other WHERE pk = 'room'$$, $$DELETE FROM other WHERE pk = 'more'$$, $$DELETE FROM tab WHERE pk = 'full' AND sk = 1$$);
+
+-- pages: one ends at 1 MB, and the item that was read last may be gone when the next begins
+SELECT count(dyn_put('tab', jsonb_build_object('pk', 'page', 'sk', i, 'x', repeat('x', 300000)))) FROM generate_series(1, 8) i;
+SELECT json_array_length(r -> 'Items') AS items, r ->> 'NextToken' AS token FROM dyn_request('ExecuteStatement', $${"Statement": "SELECT sk FROM tab WHERE pk = 'page'"}$$) r \gset
+SELECT :items, count(dyn_delete('tab', jsonb_build_object('pk', 'page', 'sk', :items)));
+SELECT request('ExecuteStatement', format($${"Statement": "SELECT sk FROM tab WHERE pk = 'page'", "NextToken": "%s"}$$, :'token'))::json -> 'Items';
+SELECT batch(VARIADIC (SELECT array_agg(format($$DELETE FROM tab WHERE pk = 'page' AND sk = %s$$, i)) FROM generate_series(1, 8) i)) ~ 'Error';
+
 -- tokens: the statement's text and its parameters are what is done again; those of TransactWriteItems are others
 SELECT request('ExecuteTransaction', format($${"ClientRequestToken":"t","TransactStatements":[{"Statement":"UPDATE other SET n = n + ?%s WHERE pk = 'a'","Parameters":[{"N":"%s"}]}]}$$, s, n)) FROM (VALUES ('', 1), ('', 1), ('', 2), (' ', 1)) v (s, n);
 SELECT request('TransactWriteItems', $${"ClientRequestToken":"t","TransactItems":[{"Update":{"TableName":"other","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET n = n + :n","ExpressionAttributeValues":{":n":{"N":"10"}}}}]}$$) FROM generate_series(1, 2);
