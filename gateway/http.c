@@ -2,9 +2,9 @@
  * http.c
  *	  HTTP, by libmicrohttpd: framing, the paths that there are, and the header of every answer.
  *
- * The library's threads read requests and send answers.  A request for Postgres leaves them: its
- * connection is suspended until the pool has the answer, so that no statement, however slow, holds
- * other clients.
+ * The library's threads read requests and send answers.  A request for Postgres that has no answer
+ * after a moment leaves them: its connection is suspended until the pool has the answer, so that no
+ * statement, however slow, holds other clients.
  */
 #include "http.h"
 
@@ -554,14 +554,16 @@ wants_compression(const SignedRequest *message)
 		   strcasestr(accepted, "gzip") != NULL && strcasestr(accepted, "gzip;q=0") == NULL;
 }
 
-/* Have the pool answer.  The exchange is not ours until it has. */
+/* Have the pool answer, at once or later.  The exchange is not ours until it has. */
 static enum MHD_Result
-suspend(Exchange *exchange)
+ask_pool(Exchange *exchange)
 {
 	exchange->compress = wants_compression(&exchange->message);
-	exchange->stage = STAGE_RUNNING;
 	exchange->request.done = resume;
 	enter(exchange, PHASE_RUNNING);
+	if (!exchange->compress && pool_try(&exchange->request))
+		return send_answer(exchange);
+	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
 	pool_submit(&exchange->request);
 	return MHD_YES;
@@ -581,7 +583,7 @@ run(Exchange *exchange)
 		return send_answer(exchange);
 	/* what the header left open is an operation, or /readyz */
 	if (strcmp(message->method, "GET") == 0)
-		return suspend(exchange);
+		return ask_pool(exchange);
 	if (!protocol_read(message, request))
 		return send_answer(exchange);
 	if (operation_is_local(request->operation))
@@ -591,7 +593,7 @@ run(Exchange *exchange)
 		answer_endpoint(&request->answer, host == NULL ? "" : host);
 		return send_answer(exchange);
 	}
-	return suspend(exchange);
+	return ask_pool(exchange);
 }
 
 static void
@@ -796,9 +798,12 @@ free_server(Server *server)
 static int
 thread_count(const Server *server, const Config *config)
 {
+	int processors = (int) sysconf(_SC_NPROCESSORS_ONLN);
+	int threads = config->http_threads > 0 ? config->http_threads : processors > 4 ? processors : 4;
+
 	if (server->role == SERVER_HEALTH)
 		return 1;
-	return config->http_threads < config->connections ? config->http_threads : config->connections;
+	return threads < config->connections ? threads : config->connections;
 }
 
 /* The library closes the socket that it has, also if it does not start. */

@@ -8,6 +8,7 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,34 +30,44 @@
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
 
+/* How long a borrower waits, in microseconds, and what he does not write: others wait for him. */
+#define PATIENCE 2000
+#define MAX_SIZE_AT_ONCE 65536
+
 #define CONFLICT_MESSAGE "Transaction is ongoing for the item"
 #define INTERNAL_MESSAGE "Internal server error"
+
+/* A thread.  Its connection is that of whoever has the worker: the thread itself, or a borrower. */
+typedef struct Worker
+{
+	struct Worker *next; /* among those that are idle */
+	pthread_t thread;
+	pthread_cond_t wake; /* it was given a request, or the pool stops */
+	Request *request; /* that it was given */
+	bool borrowed;
+	PGconn *connection;
+	unsigned generation;
+	Outcome outcome; /* of its statement */
+	int64_t until; /* when nobody waits for it any longer */
+	bool begun; /* the statement was sent by a borrower */
+	unsigned seed;
+} Worker;
 
 static struct
 {
 	pthread_mutex_t lock;
-	pthread_cond_t work; /* there is a request, or the pool stops */
 	pthread_cond_t stop; /* the pool stops */
+	Worker *idle; /* threads that have a connection and nothing to do; then no request waits */
 	Request *first;
 	Request **last; /* where the next one is linked */
 	PoolState state;
 	unsigned generation; /* connections of an earlier one are not used again */
 	bool stopping;
 	bool unreachable; /* the last attempt to connect failed */
+	_Atomic int luck; /* of borrowers: 0 if they waited in vain */
 	int size;
-	pthread_t *threads;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-		  .work = PTHREAD_COND_INITIALIZER,
-		  .stop = PTHREAD_COND_INITIALIZER,
-		  .last = &pool.first};
-
-/* A thread. */
-typedef struct Worker
-{
-	PGconn *connection;
-	unsigned generation;
-	unsigned seed;
-} Worker;
+	Worker *workers;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER, .last = &pool.first};
 
 static void
 append(Request *request)
@@ -89,22 +100,91 @@ take_first(void)
 	return request;
 }
 
-/* Give the request to a thread.  When it has an answer, or has waited too long, it is done(). */
+/* A thread is in another state; with the lock held. */
+static void
+move(int *from, int *to)
+{
+	(*from)--;
+	(*to)++;
+}
+
+/* With the lock held: take a thread out of those that are idle.  NULL if none is. */
+static Worker *
+take_idle(void)
+{
+	Worker *worker = pool.idle;
+
+	if (worker == NULL)
+		return NULL;
+	pool.idle = worker->next;
+	move(&pool.state.idle, &pool.state.busy);
+	return worker;
+}
+
+static void
+give(Worker *worker, Request *request)
+{
+	worker->request = request;
+	pthread_cond_signal(&worker->wake);
+}
+
+/* With the lock held: give the request to a thread that is idle, or have it wait for one. */
+static void
+enqueue(Request *request, bool first)
+{
+	Worker *worker = pool.stopping ? NULL : take_idle();
+
+	if (worker != NULL)
+		give(worker, request);
+	else if (first)
+		prepend(request);
+	else
+		append(request);
+}
+
+/* With the lock held: a thread that was busy does what waits, or is idle. */
+static void
+make_idle(Worker *worker)
+{
+	if (pool.first != NULL)
+	{
+		give(worker, take_first());
+		return;
+	}
+	move(&pool.state.busy, &pool.state.idle);
+	worker->next = pool.idle;
+	pool.idle = worker;
+}
+
+static void
+hand_over(Request *request)
+{
+	Worker *worker = request->worker;
+
+	request->worker = NULL;
+	worker->borrowed = false;
+	give(worker, request);
+}
+
+/*
+ * Give the request to a thread.  When it has an answer, or has waited too long, it is done().  It may
+ * be so before this returns.
+ */
 void
 pool_submit(Request *request)
 {
-	bool stopping;
+	bool refused = false;
 
 	request->queued = clock_now();
 	pthread_mutex_lock(&pool.lock);
-	stopping = pool.stopping;
-	if (!stopping)
-	{
-		append(request);
-		pthread_cond_signal(&pool.work);
-	}
+	if (request->worker != NULL)
+		hand_over(request);
+	else if (pool.stopping)
+		refused = true;
+	else
+		enqueue(request, false);
 	pthread_mutex_unlock(&pool.lock);
-	if (!stopping)
+	if (!refused)
 		return;
 	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
 	request->done(request);
@@ -159,39 +239,21 @@ pool_state(void)
 	return state;
 }
 
-/* A thread is in another state; with the lock held. */
-static void
-move(int *from, int *to)
-{
-	(*from)--;
-	(*to)++;
-}
-
-/* The next request; NULL when the pool stops. */
+/* The next request, for which the thread waits; NULL when the pool stops. */
 static Request *
-take(void)
+take(Worker *worker)
 {
-	Request *request = NULL;
+	Request *request;
 
 	pthread_mutex_lock(&pool.lock);
-	while (pool.first == NULL && !pool.stopping)
-		pthread_cond_wait(&pool.work, &pool.lock);
-	if (pool.first != NULL)
-	{
-		request = take_first();
-		move(&pool.state.idle, &pool.state.busy);
-	}
+	if (!pool.stopping)
+		make_idle(worker);
+	while (worker->request == NULL && (worker->borrowed || !pool.stopping))
+		pthread_cond_wait(&worker->wake, &pool.lock);
+	request = worker->request;
+	worker->request = NULL;
 	pthread_mutex_unlock(&pool.lock);
 	return request;
-}
-
-static void
-finish(Request *request)
-{
-	pthread_mutex_lock(&pool.lock);
-	move(&pool.state.busy, &pool.state.idle);
-	pthread_mutex_unlock(&pool.lock);
-	request->done(request);
 }
 
 /*
@@ -202,15 +264,9 @@ static void
 put_back(Request *request, bool anew)
 {
 	pthread_mutex_lock(&pool.lock);
-	move(&pool.state.busy, &pool.state.idle);
 	if (anew)
-	{
 		request->queued = clock_now();
-		append(request);
-	}
-	else
-		prepend(request);
-	pthread_cond_signal(&pool.work);
+	enqueue(request, !anew);
 	pthread_mutex_unlock(&pool.lock);
 }
 
@@ -286,9 +342,9 @@ count_down(bool down)
 {
 	pthread_mutex_lock(&pool.lock);
 	if (down)
-		move(&pool.state.idle, &pool.state.down);
+		move(&pool.state.busy, &pool.state.down);
 	else
-		move(&pool.state.down, &pool.state.idle);
+		move(&pool.state.down, &pool.state.busy);
 	pthread_mutex_unlock(&pool.lock);
 }
 
@@ -441,32 +497,45 @@ remedy_of(const Request *request, const Outcome *outcome)
 	return remedy;
 }
 
-/* Run the statement once.  Whether the request has its answer, or is back in the queue. */
+static void
+begin_statement(Worker *worker, const Request *request)
+{
+	worker->until = clock_now() + clock_of_ms(config_now()->request_time);
+	statement_begin(worker->connection, request, &worker->outcome);
+}
+
+/* Run the statement once, or go on with it.  Whether the request has its answer, or is back in the
+ * queue. */
 static bool
 try_request(Worker *worker, Request *request)
 {
-	Outcome outcome = statement_run(worker->connection, request);
+	Outcome *outcome = &worker->outcome;
 	Remedy remedy;
 	bool again;
 
-	if (outcome.done)
+	if (!worker->begun)
+		begin_statement(worker, request);
+	worker->begun = false;
+	if (outcome->sent)
+		outcome->late = !statement_wait(worker->connection, worker->until, outcome);
+	if (outcome->done)
 	{
-		answer_result(request, outcome.result);
-		finish(request);
+		answer_result(request, outcome->result);
+		request->done(request);
 		return true;
 	}
-	remedy = remedy_of(request, &outcome);
+	remedy = remedy_of(request, outcome);
 	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
 	if (!remedy.tells && log_wants(LEVEL_WARNING))
-		log_failure(request, &outcome, worker->connection);
+		log_failure(request, outcome, worker->connection);
 	if (!again)
-		answer_failure(request, &remedy, outcome.result);
-	PQclear(outcome.result);
+		answer_failure(request, &remedy, outcome->result);
+	PQclear(outcome->result);
 	if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
 		disconnect(worker);
 	if (!again)
 	{
-		finish(request);
+		request->done(request);
 		return true;
 	}
 	metrics_repeated();
@@ -478,47 +547,162 @@ try_request(Worker *worker, Request *request)
 	return true;
 }
 
+static bool
+is_current(const Worker *worker)
+{
+	unsigned generation;
+
+	goes_on(&generation);
+	return worker->generation == generation;
+}
+
 static void
 serve(Worker *worker, Request *request)
 {
-	if (!statement_is_alive(worker->connection))
+	if (!worker->begun && (!is_current(worker) || !statement_is_alive(worker->connection)))
 	{
 		disconnect(worker);
 		put_back(request, false);
 		return;
 	}
-	if (request->attempts == 0)
+	if (request->attempts == 0 && !worker->begun)
 		metrics_waited(clock_now() - request->queued);
 	while (!try_request(worker, request))
 		;
 }
 
+/* Borrow the connection of a thread that is idle.  False if there is none. */
+static bool
+borrow(Request *request)
+{
+	pthread_mutex_lock(&pool.lock);
+	request->worker = pool.stopping ? NULL : take_idle();
+	if (request->worker != NULL)
+		request->worker->borrowed = true;
+	pthread_mutex_unlock(&pool.lock);
+	return request->worker != NULL;
+}
+
+static void
+give_back(Request *request)
+{
+	Worker *worker = request->worker;
+
+	request->worker = NULL;
+	pthread_mutex_lock(&pool.lock);
+	worker->borrowed = false;
+	make_idle(worker);
+	if (pool.stopping)
+		pthread_cond_signal(&worker->wake);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Answer what has come to its end, but for failures: the thread knows what to do about them. */
+static bool
+answer_outcome(Request *request, Worker *worker)
+{
+	Outcome *outcome = &worker->outcome;
+	Remedy remedy;
+
+	if (outcome->done)
+	{
+		answer_result(request, outcome->result);
+		return true;
+	}
+	remedy = remedy_of(request, outcome);
+	if (!remedy.tells || PQstatus(worker->connection) != CONNECTION_OK)
+		return false;
+	answer_told(request, remedy.error, outcome->result);
+	PQclear(outcome->result);
+	return true;
+}
+
+/*
+ * Whether statements are fast at present.  Who waits in vain keeps other clients of his thread
+ * waiting too, so a wait in vain counts as much as eight that were short; while statements are slow
+ * one in sixteen is tried.
+ */
+static bool
+are_fast(void)
+{
+	static _Atomic unsigned tries;
+
+	return pool.luck > 0 || tries++ % 16 == 0;
+}
+
+static void
+count_wait(bool in_vain)
+{
+	int luck = pool.luck;
+
+	if (in_vain)
+		pool.luck = luck > 8 ? luck - 8 : 0;
+	else if (luck < 32)
+		pool.luck = luck + 1;
+}
+
+/*
+ * Have the answer at once, if a thread is idle and the statement is as fast as most are.  Otherwise
+ * pool_submit() follows: the thread goes on where this stopped.
+ */
+bool
+pool_try(Request *request)
+{
+	Worker *worker;
+	Outcome *outcome;
+	bool ended;
+
+	if (request->body.size > MAX_SIZE_AT_ONCE || !are_fast() || !borrow(request))
+		return false;
+	worker = request->worker;
+	outcome = &worker->outcome;
+	if (!is_current(worker) || !statement_is_alive(worker->connection))
+		return false;
+	metrics_waited(0);
+	begin_statement(worker, request);
+	worker->begun = true;
+	ended = outcome->sent && statement_wait(worker->connection, clock_now() + PATIENCE, outcome);
+	count_wait(!ended);
+	if (!ended || !answer_outcome(request, worker))
+		return false;
+	worker->begun = false;
+	give_back(request);
+	return true;
+}
+
 static void *
 run_worker(void *arg)
 {
-	Worker worker = {.seed = (unsigned) (uintptr_t) &worker ^ (unsigned) clock_now()};
+	Worker *worker = arg;
 	Request *request;
 
-	(void) arg;
-	while (connect_worker(&worker) && (request = take()) != NULL)
-		serve(&worker, request);
-	disconnect(&worker);
+	while (connect_worker(worker) && (request = take(worker)) != NULL)
+		serve(worker, request);
+	disconnect(worker);
 	return NULL;
+}
+
+static bool
+start_worker(Worker *worker)
+{
+	pthread_cond_init(&worker->wake, NULL);
+	worker->seed = (unsigned) (uintptr_t) worker ^ (unsigned) clock_now();
+	pthread_mutex_lock(&pool.lock);
+	pool.state.busy++;
+	pthread_mutex_unlock(&pool.lock);
+	return pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
 }
 
 /* Start the threads, without waiting for Postgres.  False if the system refuses one. */
 bool
 pool_start(int size)
 {
-	pool.threads = calloc((size_t) size, sizeof(pthread_t));
-	if (pool.threads == NULL)
+	pool.workers = calloc((size_t) size, sizeof(Worker));
+	if (pool.workers == NULL)
 		return false;
 	for (pool.size = 0; pool.size < size; pool.size++)
 	{
-		pthread_mutex_lock(&pool.lock);
-		pool.state.idle++;
-		pthread_mutex_unlock(&pool.lock);
-		if (pthread_create(&pool.threads[pool.size], NULL, run_worker, NULL) != 0)
+		if (!start_worker(&pool.workers[pool.size]))
 			return false;
 	}
 	return true;
@@ -530,12 +714,13 @@ pool_stop(void)
 {
 	pthread_mutex_lock(&pool.lock);
 	pool.stopping = true;
-	pthread_cond_broadcast(&pool.work);
 	pthread_cond_broadcast(&pool.stop);
+	for (int i = 0; i < pool.size; i++)
+		pthread_cond_signal(&pool.workers[i].wake);
 	pthread_mutex_unlock(&pool.lock);
 	for (int i = 0; i < pool.size; i++)
-		pthread_join(pool.threads[i], NULL);
-	free(pool.threads);
+		pthread_join(pool.workers[i].thread, NULL);
+	free(pool.workers);
 	pool.size = 0;
 	while (pool.first != NULL)
 		refuse(take_first());

@@ -32,6 +32,7 @@ typedef struct Request
 
 	/* in the pool */
 	struct Request *next;
+	struct Worker *worker; /* whose connection it has already; or NULL */
 	int64_t queued; /* when it began to wait */
 	int attempts; /* how often the statement failed */
 	void (*done)(struct Request *request); /* the pool has the answer */

@@ -167,12 +167,20 @@ is_error(const PGresult *result)
 	}
 }
 
+/* Send the statement of a request. */
+void
+statement_begin(PGconn *connection, const Request *request, Outcome *outcome)
+{
+	*outcome = (Outcome){.sent = send_request(connection, request)};
+}
+
 /*
- * Read until the server is ready for the next statement.  Only then is the transaction committed:
- * an error that comes after the rows is the outcome.
+ * Read until the server is ready for the next statement, but not longer than until a time.  Only
+ * then is the transaction committed: an error that comes after the rows is the outcome.  Returns
+ * whether the statement has come to its end; if not, this may be called again.
  */
-static void
-read_results(PGconn *connection, int64_t until, Outcome *outcome)
+bool
+statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 {
 	for (;;)
 	{
@@ -181,10 +189,7 @@ read_results(PGconn *connection, int64_t until, Outcome *outcome)
 		while (PQisBusy(connection))
 		{
 			if (!wait_for_input(connection, until))
-			{
-				outcome->late = true;
-				return;
-			}
+				return false;
 			/* of a broken connection PQgetResult() tells what it knows */
 			if (!PQconsumeInput(connection))
 				break;
@@ -202,17 +207,5 @@ read_results(PGconn *connection, int64_t until, Outcome *outcome)
 	}
 	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
 					PQstatus(connection) == CONNECTION_OK;
-}
-
-/* Send the statement of a request, and wait for what becomes of it. */
-Outcome
-statement_run(PGconn *connection, const Request *request)
-{
-	int64_t until = clock_now() + clock_of_ms(config_now()->request_time);
-	Outcome outcome = {0};
-
-	outcome.sent = send_request(connection, request);
-	if (outcome.sent)
-		read_results(connection, until, &outcome);
-	return outcome;
+	return true;
 }

@@ -10,18 +10,19 @@
 
 #include "request.h"
 
-/* What became of a statement: a result of which the answer is made, or a failure. */
+/* What became of a statement, as far as it is known. */
 typedef struct Outcome
 {
-	PGresult *result; /* NULL: the connection broke, or there was no answer in time */
-	bool done;
+	PGresult *result; /* NULL: none has come yet, or the connection broke */
 	bool sent;
-	bool late;
+	bool done; /* the transaction is committed, and the result is what it returned */
+	bool late; /* nobody waits for it any longer */
 } Outcome;
 
 extern PGconn *statement_connect(char **problem);
 extern bool statement_is_alive(PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
-extern Outcome statement_run(PGconn *connection, const Request *request);
+extern void statement_begin(PGconn *connection, const Request *request, Outcome *outcome);
+extern bool statement_wait(PGconn *connection, int64_t until, Outcome *outcome);
 
 #endif

@@ -274,7 +274,7 @@ with Gateway('--connections-per-address', '3', '--http-threads', '1') as g:
     until(is_let_in, 'another connection')
     ok(True, 'those that ended count no longer')
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '60s') as g:
+with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '60s', '--queue-time', '60s') as g:
     many = [g.connect() for _ in range(1000)]
     is_(g.send(LIST).status, 200, 'one more beside a thousand that are idle')
     for c in many:
