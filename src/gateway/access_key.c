@@ -109,30 +109,35 @@ dyn_create_access_key(PG_FUNCTION_ARGS)
 {
 	Oid types[] = {TEXTOID, NAMEOID, BYTEAOID};
 	Datum values[lengthof(types)];
-	const char *name;
+	NameData name = {0};
 	Oid role;
 
 	values[0] = PointerGetDatum(argument_required_text(fcinfo, 0, "key_id"));
 	argument_require(fcinfo, 1, "role");
 	argument_require(fcinfo, 2, "encrypted_secret");
 	role = PG_GETARG_OID(1);
-	name = GetUserNameFromId(role, false);
+	namestrcpy(&name, GetUserNameFromId(role, false));
 	check_key_id(text_span(DatumGetTextPP(values[0])));
 	check_secret(PG_GETARG_BYTEA_PP(2));
-	check_admin(role, name);
+	check_admin(role, NameStr(name));
 	if (superuser_arg(role))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("role \"%s\" is a superuser", name),
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("role \"%s\" is a superuser", NameStr(name)),
 						errdetail("Requests of gateways have no superuser's rights.")));
-	values[1] = CStringGetDatum(name);
+	values[1] = NameGetDatum(&name);
 	values[2] = PG_GETARG_DATUM(2);
 	SPI_connect();
 	if (owned_execute(KEY_TABLE,
 					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret)"
-					  " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+					  " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING role_oid",
 					  lengthof(types), types, values, NULL) == 0)
 		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
 						errmsg("access key \"%s\" already exists",
 							   item_quoted(text_span(DatumGetTextPP(values[0]))))));
+	/* another role may have got the name since the caller's rights were checked */
+	if (DatumGetObjectId(owned_value(1)) != role)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("role \"%s\" was dropped or renamed", NameStr(name))));
 	SPI_finish();
 	PG_RETURN_VOID();
 }
