@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "ground/errors.h"
 #include "ground/extension.h"
 #include "index/index.h"
 #include "index/queue.h"
@@ -120,7 +121,7 @@ check_may_log_in(Oid session_user)
 	if (!may_log_in && WORKER_NEEDS_LOGIN)
 		ereport(
 			ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			(errcode(ERRCODE_DYN_VALIDATION),
 			 errmsg("role \"%s\" is not permitted to log in",
 					GetUserNameFromId(session_user, false)),
 			 errdetail("Before PostgreSQL 17 a background worker cannot connect as such a role."),

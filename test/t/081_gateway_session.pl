@@ -241,7 +241,7 @@ like($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT who || ': ' || wh
 # before 17 no worker can connect as b, which may not log in
 my $update = request('b', 'UpdateTable', '{"TableName":"app","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":'
 	. '{"IndexName":"byG","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}');
-like($update, $node->pg_version >= 17 ? qr/"IndexStatus":"CREATING"/ : qr/^55000: role "b" is not permitted to log in$/, 'a role that may not log in');
+like($update, $node->pg_version >= 17 ? qr/"IndexStatus":"CREATING"/ : qr/^YD001: Role "b" is not permitted to log in$/, 'a role that may not log in');
 is($node->safe_psql('postgres', q{SELECT dyn_describe_table('b.app') -> 'GlobalSecondaryIndexes' IS NULL}), 't', 'an index that nobody can make is not declared') if $node->pg_version < 17;
 
 done_testing();
