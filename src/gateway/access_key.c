@@ -232,7 +232,8 @@ dyn_access_key_role(PG_FUNCTION_ARGS)
 
 	if (!is_trigger_of_keys(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
 		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
-		elog(ERROR, "access_key_role() was not called as its trigger");
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("access_key_role() was not called as its trigger")));
 	desc = RelationGetDescr(trigger->tg_relation);
 	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 	name = heap_getattr(row, SPI_fnumber(desc, "role"), desc, &isnull);
@@ -248,7 +249,8 @@ Datum
 dyn_access_key_changed(PG_FUNCTION_ARGS)
 {
 	if (!is_trigger_of_keys(fcinfo))
-		elog(ERROR, "access_key_changed() was not called as its trigger");
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("access_key_changed() was not called as its trigger")));
 	Async_Notify("dynamo_access_key", NULL);
 	return PointerGetDatum(NULL);
 }

@@ -153,7 +153,8 @@ foreach my $store (qw(on off))
 		is(request('b', 'GetItem', $theirs), '{"Item":{"of":{"S":"b"},"pk":{"S":"secret"}}}', "$store: b after $code");
 	};
 	$try->($_, $denied) foreach grep { !/pg_temp\.(text|json|f)/ } @refused;
-	$try->($_, qr/^YD016: .*temporary/) foreach grep { /pg_temp\.(text|json|f)/ } @refused;
+	# later releases of PostgreSQL refuse types there by themselves
+	$try->($_, qr/^YD016: .*(temporary|not authorized)/) foreach grep { /pg_temp\.(text|json|f)/ } @refused;
 	$try->($_, qr/^(0A000|2D000|25001):/) foreach @impossible;
 	$try->($_, qr/^\{\}$/) foreach @allowed;
 	$try->($_, qr/^(22012: division by zero|57P01: shut down)$/) foreach @failing;
