@@ -5,6 +5,10 @@
  * It has a connection of its own, and waits for the server in wait_for(), which
  * key_loader_stop() ends; libpq's time limit ends attempts to connect.  The set of keys stays as it
  * is while the server cannot be reached.
+ *
+ * Any role may notify, as often as it likes and with any payload.  So a notification says no more
+ * than that something may have changed, and those that come often are answered by one load a second,
+ * between which the server is asked to send none.
  */
 #include "key_loader.h"
 
@@ -26,6 +30,9 @@
 #define REFRESH_SECONDS 60
 #define FIRST_PAUSE 50 /* in ms, after a failure */
 #define LONGEST_PAUSE 5000
+#define LOADS_AT_ONCE 5 /* of changes that follow each other, before they have to be PERIOD apart */
+#define PERIOD 1000 /* in ms */
+#define SHARE 10 /* of the time, one part at most is spent loading */
 #define ANSWER_TIME 10000 /* in ms: a server that is silent for so long is given up */
 
 /* Keys of roles that are gone, and of superusers, are not told. */
@@ -50,6 +57,8 @@ struct KeyLoader
 	char *connection;
 	atomic_bool moved; /* the connection string is another than the connection's */
 	PGconn *server;
+	bool notified; /* something may have changed since the keys were loaded */
+	int64_t due; /* when a change may be loaded again, if PERIOD lay between all loads */
 	bool failing; /* and has told so */
 	size_t unusable; /* keys that could not be decrypted the last time */
 };
@@ -154,7 +163,20 @@ connect_server(KeyLoader *loader)
 	return false;
 }
 
-/* Run a statement.  NULL: there was no answer. */
+/* Take the notifications that have arrived, and remember that there were some. */
+static void
+take_notifications(KeyLoader *loader)
+{
+	PGnotify *notification;
+
+	while ((notification = PQnotifies(loader->server)) != NULL)
+	{
+		PQfreemem(notification);
+		loader->notified = true;
+	}
+}
+
+/* Run a statement.  Notifications come before its end.  NULL: there was no answer. */
 static PGresult *
 run(KeyLoader *loader, const char *statement)
 {
@@ -174,6 +196,7 @@ run(KeyLoader *loader, const char *statement)
 				PQclear(result);
 				return NULL;
 			}
+			take_notifications(loader);
 		}
 		next = PQgetResult(loader->server);
 		if (next != NULL)
@@ -279,9 +302,12 @@ take_keys(KeyLoader *loader, const PGresult *result)
 static bool
 load(KeyLoader *loader)
 {
-	PGresult *result = run(loader, LOAD_QUERY);
-	bool done = PQresultStatus(result) == PGRES_TUPLES_OK && take_keys(loader, result);
+	PGresult *result;
+	bool done;
 
+	loader->notified = false;
+	result = run(loader, LOAD_QUERY);
+	done = PQresultStatus(result) == PGRES_TUPLES_OK && take_keys(loader, result);
 	if (done)
 		report_success(loader);
 	else
@@ -292,39 +318,32 @@ load(KeyLoader *loader)
 	return done;
 }
 
-/* Have the server tell of changes.  A standby or a pooler may refuse: then the refresh is enough. */
+/* Run a statement that a standby or a pooler may refuse.  False: there was no answer. */
 static bool
-listen_to_server(KeyLoader *loader)
+is_answered(KeyLoader *loader, const char *statement)
 {
-	PGresult *result = run(loader, "LISTEN dynamo_access_key");
+	PGresult *result = run(loader, statement);
 	bool answered = result != NULL;
 
 	PQclear(result);
 	return answered;
 }
 
-/* Take the notifications that have arrived: whether there were any. */
+/* Have the server tell of changes.  If it refuses, the refresh is enough. */
 static bool
-take_notifications(KeyLoader *loader)
+listen_to_server(KeyLoader *loader)
 {
-	bool any = false;
-	PGnotify *notification;
-
-	while ((notification = PQnotifies(loader->server)) != NULL)
-	{
-		PQfreemem(notification);
-		any = true;
-	}
-	return any;
+	return is_answered(loader, "LISTEN dynamo_access_key");
 }
 
-/* Wait until the keys should be loaded again.  False: the connection is broken, or the end. */
+/* Wait until something may have changed, or it is time for a refresh.  False: the connection is broken,
+ * or the end. */
 static bool
 wait_for_change(KeyLoader *loader)
 {
 	int64_t until = milliseconds() + loader->refresh * INT64_C(1000);
 
-	while (!take_notifications(loader))
+	for (take_notifications(loader); !loader->notified; take_notifications(loader))
 	{
 		Seen seen = wait_for(loader, PQsocket(loader->server), POLLIN, loader->again, until);
 
@@ -334,6 +353,33 @@ wait_for_change(KeyLoader *loader)
 			return false;
 	}
 	return true;
+}
+
+/* Wait until a change may be loaded.  The server does not tell of others meanwhile: the keys are
+ * loaded after this.  False as above. */
+static bool
+rest(KeyLoader *loader)
+{
+	if (!loader->notified || loader->due <= milliseconds())
+		return true;
+	return is_answered(loader, "UNLISTEN dynamo_access_key") &&
+		   wait_for(loader, -1, 0, loader->again, loader->due) != SEEN_STOP &&
+		   listen_to_server(loader);
+}
+
+/* Load the keys, and know from when on the next change may be loaded. */
+static bool
+load_timely(KeyLoader *loader)
+{
+	int64_t begun = milliseconds();
+	int64_t earliest = begun - (LOADS_AT_ONCE - 1) * PERIOD;
+	bool loaded = load(loader);
+	int64_t period = (milliseconds() - begun) * SHARE;
+
+	if (loader->due < earliest)
+		loader->due = earliest;
+	loader->due += period < PERIOD ? PERIOD : period;
+	return loaded;
 }
 
 /* Load, and again when something changes, as long as the connection holds.  Returns whether it has
@@ -352,10 +398,10 @@ serve_connection(KeyLoader *loader)
 			eventfd_t times;
 
 			eventfd_read(loader->again, &times);
-			if (!load(loader))
+			if (!load_timely(loader))
 				break;
 			loaded = true;
-		} while (wait_for_change(loader) && !atomic_load(&loader->moved));
+		} while (wait_for_change(loader) && rest(loader) && !atomic_load(&loader->moved));
 	}
 	disconnect(loader);
 	return loaded;

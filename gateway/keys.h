@@ -3,9 +3,9 @@
  *	  Access keys in memory: whom a key stands for, and its secret.
  *
  * A thread with a connection of its own loads the keys from dynamo_internal.access_key: at the
- * start, when the server says that they changed (NOTIFY dynamo_access_key), every 60 seconds (a
- * connection pooler in between loses notifications), and when the configuration is read again.  All
- * functions may be called by any thread.
+ * start, when the server says that they changed (NOTIFY dynamo_access_key; once a second, if it says
+ * so all the time), every 60 seconds (a connection pooler in between loses notifications), and when
+ * the configuration is read again.  All functions may be called by any thread.
  */
 #ifndef GATEWAY_KEYS_H
 #define GATEWAY_KEYS_H

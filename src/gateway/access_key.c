@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "commands/async.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -29,6 +28,7 @@
 #include "gateway/gateway.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/notification.h"
 #include "work/owned.h"
 
 #define KEY_TABLE "access_key"
@@ -251,6 +251,6 @@ dyn_access_key_changed(PG_FUNCTION_ARGS)
 	if (!is_trigger_of_keys(fcinfo))
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("access_key_changed() was not called as its trigger")));
-	Async_Notify("dynamo_access_key", NULL);
+	dyn_notify("dynamo_access_key", NULL);
 	return PointerGetDatum(NULL);
 }

@@ -32,6 +32,7 @@
  *		trigger.c			the triggers that keep these: finding them, and when they fire
  *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures
+ *		notification.c		notifications of the extension's own
  *		description.c		what is said of a table only to be described
  *		label.c				security labels of tables: the provider, reading and writing
  */

@@ -15,23 +15,16 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "commands/async.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
 #include "ground/compat.h"
+#include "ground/notification.h"
 #include "stream/collect.h"
-
-/*
- * No notifications are sent while the queue is fuller than this, so that other users of NOTIFY can
- * go on.
- */
-#define QUEUE_USAGE 0.5
 
 typedef struct Target
 {
@@ -125,21 +118,13 @@ stream_append(Oid partition, StreamDecoder *decoder)
 	end(&target);
 }
 
-/* A listener that is idle in a transaction lets the queue fill up, and a full one fails commits. */
-static bool
-queue_is_full(void)
-{
-	return DatumGetFloat8(DirectFunctionCall1(pg_notification_queue_usage, (Datum) 0)) >
-		   QUEUE_USAGE;
-}
-
 /* Tell listeners, when the transaction commits, which tables have new records. */
 void
 stream_notify(const StreamRound *round)
 {
 	ListCell *cell;
 
-	if (queue_is_full())
+	if (dyn_notification_queue_is_full())
 		return;
 	foreach (cell, round->relations)
 	{
@@ -149,6 +134,6 @@ stream_notify(const StreamRound *round)
 
 		/* without one, the table was dropped meanwhile */
 		if (schema != NULL)
-			Async_Notify(STREAM_CHANNEL, quote_qualified_identifier(schema, name));
+			dyn_notify(STREAM_CHANNEL, quote_qualified_identifier(schema, name));
 	}
 }

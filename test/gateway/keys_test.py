@@ -5,6 +5,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import time
 
 from gateway import DATABASE, PROGRAM, Gateway, done, is_, ok, pg_ctl, psql, sign, until
 
@@ -154,6 +155,59 @@ def test_missing_privilege():
         is_(gateway.log().count('could not load access keys'), 1, 'once each')
 
 
+def flood(payload):
+    """A role without rights notifies all the time, until its backend is ended."""
+    return subprocess.Popen([os.environ['PG_BIN'] + '/psql', '-qX', '-U', 'flooder', '-c', f"""DO $$
+        BEGIN
+            FOR n IN 1..1000000000 LOOP
+                PERFORM pg_notify('dynamo_access_key', left(n || ' {payload}', 7999));
+                COMMIT;
+            END LOOP;
+        END $$"""], stderr=subprocess.DEVNULL)
+
+
+def loads():
+    return int(psql("SELECT coalesce(max(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'gateway_keys'"))
+
+
+def peak(process):
+    with open(f'/proc/{process.pid}/status') as status:
+        return int(re.search(r'VmHWM:\s*(\d+)', status.read()).group(1))
+
+
+def test_flood():
+    psql("CREATE ROLE flooder LOGIN; ALTER ROLE gateway SET track_functions = 'all'")
+    key = create_key()
+    with Gateway('--key-file', key_file, auth='keys') as gateway:
+        becomes(gateway, key, 'accepted', 'before the flood')
+        before, begun = loads(), time.monotonic()
+        floods = [flood('DROP TABLE'), flood('x' * 7990)]
+        for _ in range(2):
+            psql(f"SELECT dyn_alter_access_key('{key[0]}', enabled => false)")
+            becomes(gateway, key, UNKNOWN, 'a change in a flood of notifications')
+            psql(f"SELECT dyn_alter_access_key('{key[0]}', enabled => true)")
+            becomes(gateway, key, 'accepted', 'and another one')
+        until(lambda: time.monotonic() > begun + 5)
+        is_([f.poll() for f in floods], [None, None], 'the flood goes on')
+        psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'flooder'")
+        for f in floods:
+            f.wait()
+        psql(f"SELECT dyn_alter_access_key('{key[0]}', enabled => false)")
+        becomes(gateway, key, UNKNOWN, 'a change after the flood')
+        # the backend tells of its loads when it is idle, at last when it ends
+        elapsed = time.monotonic() - begun
+        psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dynamo_gateway keys'")
+        seen = until(lambda: loads() - before, 'what the server counts')
+        ok(2 <= seen <= elapsed + 6, 'the keys are loaded once a second', seen, elapsed)
+        if b'san.so' not in subprocess.run(['ldd', PROGRAM], capture_output=True).stdout:
+            # all at once: 160 MB
+            psql("SELECT count(pg_notify('dynamo_access_key', n || repeat('x', 7990))) FROM generate_series(1, 20000) n", user='flooder')
+            psql(f"SELECT dyn_alter_access_key('{key[0]}', enabled => true)")
+            becomes(gateway, key, 'accepted', 'a change after many notifications at once')
+            ok(peak(gateway.process) < 100000, 'they are not kept', peak(gateway.process))
+    psql('ALTER ROLE gateway RESET track_functions; DROP ROLE flooder')
+
+
 class Watch:
     """A program that loads keys as the gateway does, with a refresh of its own."""
 
@@ -212,6 +266,7 @@ with Gateway('--key-file', key_file, auth='keys') as running:
     test_broken_connection(running)
     test_key_file_again(running)
 test_missing_privilege()
+test_flood()
 watch_keys = build_watch()
 test_notifications(watch_keys)
 test_refresh(watch_keys)
