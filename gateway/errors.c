@@ -91,14 +91,17 @@ static const char *const locks[] = {"55P03", NULL};
 /* too_many_connections, admin_shutdown, cannot_connect_now, idle_session_timeout */
 static const char *const unavailable[] = {"53300", "57P01", "57P03", "57P05", NULL};
 
+/* connection exceptions, crash_shutdown, protocol_violation (of poolers) */
+static const char *const broken[] = {"08", "57P02", NULL};
+
+/* object_not_in_prerequisite_state: request_as() refuses the session, before it does anything */
+static const char *const refused[] = {"55000", NULL};
+
 /* read_only_sql_transaction: a standby, or a primary that became one */
 static const char *const read_only[] = {"25006", NULL};
 
 /* invalid_sql_statement_name: a pooler in between lost the prepared statement */
 static const char *const lost_statement[] = {"26000", NULL};
-
-/* connection exceptions, crash_shutdown, protocol_violation (of poolers) */
-static const char *const broken[] = {"08", "57P02", NULL};
 
 static Remedy
 conflict_remedy(const Failure *failure)
@@ -137,6 +140,27 @@ broken_remedy(const Failure *failure)
 		.error = ERROR_INTERNAL, .repeat = failure->kind == OPERATION_READ, .reconnect = true};
 }
 
+/* The server, or a pooler, has ended the connection and said why; an SQLSTATE is as good as its word
+ * here. */
+static Remedy
+ended_remedy(const Failure *failure)
+{
+	const char *sqlstate = failure->sqlstate;
+
+	if (sqlstate == NULL || is(sqlstate, broken))
+		return broken_remedy(failure);
+	if (is(sqlstate, unavailable))
+		return (Remedy){.error = ERROR_UNAVAILABLE,
+						.repeat = failure->kind == OPERATION_READ,
+						.reconnect = true};
+	if (failure->outside && is(sqlstate, refused))
+		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
+	if (failure->outside && is(sqlstate, lost_statement))
+		return (Remedy){
+			.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true, .unprepared = true};
+	return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
+}
+
 /* What is done about a statement that failed (GW60 to GW68). */
 Remedy
 error_remedy(const Failure *failure)
@@ -144,20 +168,16 @@ error_remedy(const Failure *failure)
 	const char *sqlstate = failure->sqlstate;
 	ErrorKind own;
 
-	if (sqlstate == NULL || is(sqlstate, broken))
-		return broken_remedy(failure);
+	if (sqlstate == NULL || failure->ended)
+		return ended_remedy(failure);
+	if (failure->outside && is(sqlstate, lost_statement))
+		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .unprepared = true};
 	if (is(sqlstate, conflicts))
 		return conflict_remedy(failure);
 	if (is(sqlstate, locks))
 		return lock_remedy(failure);
-	if (is(sqlstate, unavailable))
-		return (Remedy){.error = ERROR_UNAVAILABLE,
-						.repeat = failure->kind == OPERATION_READ,
-						.reconnect = true};
 	if (is(sqlstate, read_only))
-		return (Remedy){.error = ERROR_UNAVAILABLE, .reconnect = true};
-	if (is(sqlstate, lost_statement))
-		return (Remedy){.error = ERROR_UNAVAILABLE, .repeat = true, .reconnect = true};
+		return (Remedy){.error = ERROR_UNAVAILABLE, .reconnect = failure->read_only};
 	own = own_error(sqlstate);
 	if (own != ERROR_NONE)
 		return (Remedy){.error = own, .tells = true};

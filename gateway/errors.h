@@ -60,11 +60,17 @@ typedef enum ErrorKind
 	ERROR_LIST(ERROR_ENUM) ERROR_COUNT
 } ErrorKind;
 
-/* A statement that failed. */
+/*
+ * A statement that failed.  Code of a table's owner can raise an error with any SQLSTATE, so what
+ * becomes of the connection follows from the other members, which it cannot forge.
+ */
 typedef struct Failure
 {
-	const char *sqlstate; /* NULL: libpq found the error, that is the connection broke */
+	const char *sqlstate; /* NULL: libpq found the error */
 	bool sent; /* the statement was sent, so it may have been carried out */
+	bool ended; /* the connection broke, or the server has ended it */
+	bool outside; /* the error is not of the request, but of the statement around it */
+	bool read_only; /* the session takes no writes */
 	OperationKind kind;
 } Failure;
 
@@ -76,6 +82,7 @@ typedef struct Remedy
 	bool repeat; /* the statement may be sent again at once: nothing was done */
 	bool pause; /* ... after a pause */
 	bool reconnect; /* the connection is of no more use */
+	bool unprepared; /* the connection has lost its prepared statement */
 	bool conflict; /* all actions of the transaction have the reason TransactionConflict */
 } Remedy;
 

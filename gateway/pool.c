@@ -47,6 +47,7 @@ typedef struct Worker
 	bool borrowed;
 	PGconn *connection;
 	unsigned generation;
+	bool prepared; /* the connection has the statement under its name */
 	Outcome outcome; /* of its statement */
 	int64_t until; /* when nobody waits for it any longer */
 	bool begun; /* the statement was sent by a borrower */
@@ -311,7 +312,7 @@ try_connect(Worker *worker)
 {
 	char *problem;
 
-	worker->connection = statement_connect(&problem);
+	worker->connection = statement_connect(&worker->prepared, &problem);
 	report(worker->connection != NULL || problem != NULL ? problem : "out of memory");
 	free(problem);
 	return worker->connection != NULL;
@@ -481,27 +482,33 @@ log_failure(const Request *request, const Outcome *outcome, const PGconn *connec
 }
 
 static Remedy
-remedy_of(const Request *request, const Outcome *outcome)
+remedy_of(const Worker *worker, const Request *request)
 {
-	Failure failure = {
-		.sqlstate =
-			outcome->result == NULL ? NULL : PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE),
-		.sent = outcome->sent,
-		.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind,
-	};
-	Remedy remedy;
+	Failure failure = statement_failure(worker->connection, &worker->outcome);
 
-	remedy = error_remedy(&failure);
-	if (outcome->late)
-		remedy = (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
-	return remedy;
+	if (worker->outcome.late)
+		return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
+	failure.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind;
+	return error_remedy(&failure);
+}
+
+/* The connection goes on without a prepared statement, and so do others when they find out. */
+static void
+forget_prepared(Worker *worker)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	worker->prepared = false;
+	if (!atomic_flag_test_and_set(&told))
+		log_message(LEVEL_WARNING, "a pooler in front of Postgres loses prepared statements: the "
+								   "statement is sent with each request (see \"prepared\")");
 }
 
 static void
 begin_statement(Worker *worker, const Request *request)
 {
 	worker->until = clock_now() + clock_of_ms(config_now()->request_time);
-	statement_begin(worker->connection, request, &worker->outcome);
+	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
 }
 
 /* Run the statement once, or go on with it.  Whether the request has its answer, or is back in the
@@ -524,13 +531,15 @@ try_request(Worker *worker, Request *request)
 		request->done(request);
 		return true;
 	}
-	remedy = remedy_of(request, outcome);
+	remedy = remedy_of(worker, request);
 	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
 	if (!remedy.tells && log_wants(LEVEL_WARNING))
 		log_failure(request, outcome, worker->connection);
 	if (!again)
 		answer_failure(request, &remedy, outcome->result);
 	PQclear(outcome->result);
+	if (remedy.unprepared)
+		forget_prepared(worker);
 	if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
 		disconnect(worker);
 	if (!again)
@@ -609,7 +618,7 @@ answer_outcome(Request *request, Worker *worker)
 		answer_result(request, outcome->result);
 		return true;
 	}
-	remedy = remedy_of(request, outcome);
+	remedy = remedy_of(worker, request);
 	if (!remedy.tells || PQstatus(worker->connection) != CONNECTION_OK)
 		return false;
 	answer_told(request, remedy.error, outcome->result);

@@ -16,6 +16,7 @@
 #define STATEMENT_NAME "dynamo_gateway_request"
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
 #define PARAMETER_COUNT 3
+#define DUPLICATE_STATEMENT "42P05"
 
 /*
  * What went wrong, in one line, to be freed: without details and hints, which may hold data.  NULL
@@ -40,11 +41,23 @@ ignore_notice(void *arg, const PGresult *result)
 }
 
 static bool
-prepare(PGconn *connection, char **problem)
+has_sqlstate(const PGresult *result, const char *sqlstate)
+{
+	const char *field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	return field != NULL && strcmp(field, sqlstate) == 0;
+}
+
+/* A pooler in between may have a session that has such a statement already, of another client: then
+ * it does not keep ours together with us. */
+static bool
+prepare(PGconn *connection, bool *prepared, char **problem)
 {
 	PGresult *result = PQprepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL);
-	bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
+	bool good;
 
+	*prepared = PQresultStatus(result) == PGRES_COMMAND_OK;
+	good = *prepared || has_sqlstate(result, DUPLICATE_STATEMENT);
 	if (!good)
 		*problem = statement_problem(connection, result);
 	PQclear(result);
@@ -56,7 +69,7 @@ prepare(PGconn *connection, char **problem)
  * connection string says wins over what is said here.
  */
 PGconn *
-statement_connect(char **problem)
+statement_connect(bool *prepared, char **problem)
 {
 	const Config *config = config_now();
 	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
@@ -64,11 +77,12 @@ statement_connect(char **problem)
 	const char *values[] = {"dynamo_gateway", "5", "30000", "UTF8", config->database, NULL};
 	PGconn *connection = PQconnectdbParams(names, values, 1);
 
+	*prepared = false;
 	*problem = NULL;
 	PQsetNoticeReceiver(connection, ignore_notice, NULL);
 	if (PQstatus(connection) != CONNECTION_OK)
 		*problem = statement_problem(connection, NULL);
-	else if (!config->prepared || prepare(connection, problem))
+	else if (!config->prepared || prepare(connection, prepared, problem))
 		return connection;
 	PQfinish(connection);
 	return NULL;
@@ -116,7 +130,7 @@ write_role(const Caller *caller, char *out, size_t size)
 }
 
 static bool
-send_request(PGconn *connection, const Request *request)
+send_request(PGconn *connection, bool prepared, const Request *request)
 {
 	char role[2 * ROLE_NAME_SIZE + 4];
 	const char *values[] = {role, NULL, NULL};
@@ -127,7 +141,7 @@ send_request(PGconn *connection, const Request *request)
 	write_role(&request->caller, role, sizeof(role));
 	values[1] = request->operation->name;
 	values[2] = request->body.data;
-	if (config_now()->prepared)
+	if (prepared)
 		return PQsendQueryPrepared(connection, STATEMENT_NAME, PARAMETER_COUNT, values, NULL, NULL,
 								   0);
 	return PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
@@ -167,11 +181,11 @@ is_error(const PGresult *result)
 	}
 }
 
-/* Send the statement of a request. */
+/* Send the statement of a request: by its name, if the connection has prepared it. */
 void
-statement_begin(PGconn *connection, const Request *request, Outcome *outcome)
+statement_begin(PGconn *connection, bool prepared, const Request *request, Outcome *outcome)
 {
-	*outcome = (Outcome){.sent = send_request(connection, request)};
+	*outcome = (Outcome){.sent = send_request(connection, prepared, request)};
 }
 
 /*
@@ -208,4 +222,44 @@ statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
 					PQstatus(connection) == CONNECTION_OK;
 	return true;
+}
+
+/* Whether the server, or a pooler, has ended the connection.  A pooler tells its severity once only:
+ * servers translate that one. */
+static bool
+has_ended(const PGconn *connection, const PGresult *result)
+{
+	const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity == NULL)
+		severity = PQresultErrorField(result, PG_DIAG_SEVERITY);
+	return PQstatus(connection) != CONNECTION_OK ||
+		   (severity != NULL && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0));
+}
+
+static bool
+is_on(const PGconn *connection, const char *parameter)
+{
+	const char *value = PQparameterStatus(connection, parameter);
+
+	return value != NULL && strcmp(value, "on") == 0;
+}
+
+/*
+ * How a statement has failed.  request_as() sees to it that all errors behind it have a context, and
+ * that the settings of the session are not those that code of a table's owner has made.
+ */
+Failure
+statement_failure(const PGconn *connection, const Outcome *outcome)
+{
+	const PGresult *result = outcome->result;
+
+	return (Failure){
+		.sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE),
+		.sent = outcome->sent,
+		.ended = has_ended(connection, result),
+		.outside = PQresultErrorField(result, PG_DIAG_CONTEXT) == NULL,
+		.read_only = is_on(connection, "in_hot_standby") ||
+					 is_on(connection, "default_transaction_read_only"),
+	};
 }

@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 
+#include "errors.h"
 #include "request.h"
 
 /* What became of a statement, as far as it is known. */
@@ -19,10 +20,12 @@ typedef struct Outcome
 	bool late; /* nobody waits for it any longer */
 } Outcome;
 
-extern PGconn *statement_connect(char **problem);
+extern PGconn *statement_connect(bool *prepared, char **problem);
 extern bool statement_is_alive(PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
-extern void statement_begin(PGconn *connection, const Request *request, Outcome *outcome);
+extern void statement_begin(PGconn *connection, bool prepared, const Request *request,
+							Outcome *outcome);
 extern bool statement_wait(PGconn *connection, int64_t until, Outcome *outcome);
+extern Failure statement_failure(const PGconn *connection, const Outcome *outcome);
 
 #endif

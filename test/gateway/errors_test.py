@@ -29,6 +29,10 @@ def repeated(gateway):
 repeats = 0
 
 
+def backends():
+    return sorted(psql("SELECT pid FROM pg_stat_activity WHERE usename = 'gateway'").split())
+
+
 with Gateway() as g:
     is_(put(g).status, 200, 'nothing is raised')
 
@@ -97,6 +101,26 @@ with Gateway() as g:
     ok(True, 'and the id of the request')
     is_(put(g, **{'raise': '25006'}).status, 503, 'a primary that is one no longer')
     is_(put(g).status, 200, 'and it goes on')
+
+    # A trigger can raise every SQLSTATE, but that says nothing about the connection: it is not replaced, nothing is sent again.
+    until(lambda: len(backends()) == 4, 'four connections')
+    pids = backends()
+    repeated(g)
+    for code in ('08000', '08003', '08006', '08P01', '25001', '25006', '25P02', '25P03', '25P04', '26000', '34000', '42P05', '53300', '55000', '57P01', '57P02',
+                 '57P03', '57P04', '57P05', '3D000', '28000', '0A000'):
+        status = 503 if code == '25006' else 500
+        is_(put(g, **{'raise': code}).status, status, f'{code} by a trigger')
+        a = g.call('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'raising', 'Item': item(**{'raise': code})}}]})
+        is_(a.status, status, f'{code} by a trigger in a transaction')
+    psql("CREATE FUNCTION raise_57p01() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE USING ERRCODE = '57P01'; END $$")
+    psql('CREATE POLICY raises ON items USING (raise_57p01())')
+    psql('ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
+    is_(g.call('GetItem', {'TableName': 'items', 'Key': {'pk': {'S': 'a'}}}).status, 500, '57P01 by a policy, for a read')
+    psql('ALTER TABLE items DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY')
+    psql('DROP POLICY raises ON items')
+    is_(repeated(g), 0, 'none of them is sent again')
+    is_(backends(), pids, 'and all connections are there still')
+    is_(put(g).status, 200, 'and serve')
 
 with Gateway(database='host=/nonexistent user=gateway') as g:
     a = g.call('ListTables', {})

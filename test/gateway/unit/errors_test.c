@@ -9,47 +9,86 @@
 
 static const char *const kinds[ALL_KINDS] = {"read", "write", "transaction", "definition"};
 
+/* Where an error comes from. */
+typedef enum From
+{
+	REQUEST, /* any code: the connection is as it was */
+	OUTSIDE, /* the statement around it */
+	STANDBY, /* a session that takes no writes */
+	END, /* the request has ended the connection */
+	END_OUTSIDE, /* the server or a pooler has ended it */
+	UNSENT, /* ... before the statement was sent */
+} From;
+
+static const char *const froms[] = {"",
+									" outside of the request",
+									" on a standby",
+									" that ends the connection",
+									" outside that ends the connection",
+									" before it was sent"};
+
 /* What is expected of an SQLSTATE: for each kind of operation the status, and letters of what is done. */
 typedef struct Row
 {
 	const char *sqlstate; /* NULL: the connection broke */
-	bool sent;
+	From from;
 	const char *expected[ALL_KINDS];
 } Row;
 
-/* r: repeated, p: after a pause, c: with another connection, x: a conflict of all, t: told */
+/* r: repeated, p: after a pause, c: with another connection, u: without the prepared statement, x: a
+ * conflict of all, t: told */
 static const Row rows[] = {
-	{NULL, true, {"500 rc", "500 c", "500 c", "500 c"}},
-	{NULL, false, {"503 rc", "503 rc", "503 rc", "503 rc"}},
-	{"08006", true, {"500 rc", "500 c", "500 c", "500 c"}},
-	{"08P01", true, {"500 rc", "500 c", "500 c", "500 c"}},
-	{"57P02", true, {"500 rc", "500 c", "500 c", "500 c"}},
-	{"57P01", true, {"503 rc", "503 c", "503 c", "503 c"}},
-	{"57P03", true, {"503 rc", "503 c", "503 c", "503 c"}},
-	{"57P05", true, {"503 rc", "503 c", "503 c", "503 c"}},
-	{"53300", true, {"503 rc", "503 c", "503 c", "503 c"}},
-	{"25006", true, {"503 c", "503 c", "503 c", "503 c"}},
-	{"26000", true, {"503 rc", "503 rc", "503 rc", "503 rc"}},
-	{"40001", true, {"500 rp", "400 rp", "400 x", "500 "}},
-	{"40P01", true, {"500 rp", "400 rp", "400 x", "500 "}},
-	{"YD004", true, {"500 rp", "400 rp", "400 x", "500 "}},
-	{"55P03", true, {"500 ", "400 ", "400 x", "500 "}},
-	{"57014", true, {"500 ", "500 ", "500 ", "500 "}},
-	{"53100", true, {"500 ", "500 ", "500 ", "500 "}},
-	{"42501", true, {"500 ", "500 ", "500 ", "500 "}},
-	{"XX000", true, {"500 ", "500 ", "500 ", "500 "}},
-	{"00000", true, {"500 ", "500 ", "500 ", "500 "}},
-	{"YD001", true, {"400 t", "400 t", "400 t", "400 t"}},
-	{"YD016", true, {"400 t", "400 t", "400 t", "400 t"}},
-	{"YD999", true, {"500 ", "500 ", "500 ", "500 "}},
+	{NULL, END, {"500 rc", "500 c", "500 c", "500 c"}},
+	{NULL, UNSENT, {"503 rc", "503 rc", "503 rc", "503 rc"}},
+	{"08006", END, {"500 rc", "500 c", "500 c", "500 c"}},
+	{"08P01", END, {"500 rc", "500 c", "500 c", "500 c"}},
+	{"57P02", END, {"500 rc", "500 c", "500 c", "500 c"}},
+	{"57P01", END, {"503 rc", "503 c", "503 c", "503 c"}},
+	{"57P03", END, {"503 rc", "503 c", "503 c", "503 c"}},
+	{"57P05", END, {"503 rc", "503 c", "503 c", "503 c"}},
+	{"53300", END, {"503 rc", "503 c", "503 c", "503 c"}},
+	{"55000", END, {"500 c", "500 c", "500 c", "500 c"}},
+	{"55000", END_OUTSIDE, {"503 rc", "503 rc", "503 rc", "503 rc"}},
+	{"26000", END, {"500 c", "500 c", "500 c", "500 c"}},
+	{"26000", END_OUTSIDE, {"503 rcu", "503 rcu", "503 rcu", "503 rcu"}},
+	{"25P04", END, {"500 c", "500 c", "500 c", "500 c"}},
+	{"40001", END, {"500 c", "500 c", "500 c", "500 c"}},
+	{"YD001", END, {"500 c", "500 c", "500 c", "500 c"}},
+	/* anybody can raise these */
+	{"08006", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"08P01", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"57P01", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"57P02", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"57P03", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"57P05", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"53300", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"55000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"26000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"25006", REQUEST, {"503 ", "503 ", "503 ", "503 "}},
+	{"25006", STANDBY, {"503 c", "503 c", "503 c", "503 c"}},
+	{"26000", OUTSIDE, {"503 ru", "503 ru", "503 ru", "503 ru"}},
+	{"55000", OUTSIDE, {"500 ", "500 ", "500 ", "500 "}},
+	{"57P01", OUTSIDE, {"500 ", "500 ", "500 ", "500 "}},
+	{"40001", REQUEST, {"500 rp", "400 rp", "400 x", "500 "}},
+	{"40P01", REQUEST, {"500 rp", "400 rp", "400 x", "500 "}},
+	{"YD004", REQUEST, {"500 rp", "400 rp", "400 x", "500 "}},
+	{"55P03", REQUEST, {"500 ", "400 ", "400 x", "500 "}},
+	{"57014", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"53100", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"42501", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"XX000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"00000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
+	{"YD001", REQUEST, {"400 t", "400 t", "400 t", "400 t"}},
+	{"YD016", REQUEST, {"400 t", "400 t", "400 t", "400 t"}},
+	{"YD999", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
 };
 
 static void
 write_remedy(const Remedy *remedy, char *out, size_t size)
 {
-	snprintf(out, size, "%d %s%s%s%s%s", error_status(remedy->error), remedy->repeat ? "r" : "",
-			 remedy->pause ? "p" : "", remedy->reconnect ? "c" : "", remedy->conflict ? "x" : "",
-			 remedy->tells ? "t" : "");
+	snprintf(out, size, "%d %s%s%s%s%s%s", error_status(remedy->error), remedy->repeat ? "r" : "",
+			 remedy->pause ? "p" : "", remedy->reconnect ? "c" : "", remedy->unprepared ? "u" : "",
+			 remedy->conflict ? "x" : "", remedy->tells ? "t" : "");
 }
 
 static void
@@ -59,15 +98,20 @@ test_remedies(void)
 	{
 		for (int kind = 0; kind < ALL_KINDS; kind++)
 		{
-			Failure failure = {rows[i].sqlstate, rows[i].sent, (OperationKind) kind};
+			Failure failure = {.sqlstate = rows[i].sqlstate,
+							   .sent = rows[i].from != UNSENT,
+							   .ended = rows[i].from >= END,
+							   .outside = rows[i].from == OUTSIDE || rows[i].from == END_OUTSIDE,
+							   .read_only = rows[i].from == STANDBY,
+							   .kind = (OperationKind) kind};
 			Remedy remedy = error_remedy(&failure);
 			char got[32];
-			char name[64];
+			char name[96];
 
 			write_remedy(&remedy, got, sizeof(got));
 			snprintf(name, sizeof(name), "%s of a %s%s",
 					 rows[i].sqlstate == NULL ? "the end of the connection" : rows[i].sqlstate,
-					 kinds[kind], rows[i].sent ? "" : " that was not sent");
+					 kinds[kind], froms[rows[i].from]);
 			is(got, rows[i].expected[kind], name);
 		}
 	}
