@@ -25,6 +25,9 @@
  * - A type or a function can be made in the schema of temporary objects, and types there are found
  *   before those of pg_catalog.  So there must be no such schema, before and after a request.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
+ *
+ * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its
+ * connection by that alone.  What such code cannot do is to raise an error without a context.
  */
 #include "postgres.h"
 
@@ -74,14 +77,19 @@ check_session(void)
 	if (IsTransactionBlock())
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("a request of a gateway cannot run inside a transaction block")));
+	/*
+	 * The session will never be of use again, and a pooler may hand it to the next client: so it
+	 * ends.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees it knows
+	 * that nothing was done.
+	 */
 	if (has_temporary_schema())
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		ereport(FATAL, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("a session with temporary objects cannot make requests of gateways"),
 						errdetail("Types and tables among them are found before all others.")));
 }
 
-/* What SET ROLE asks for, and no superuser. */
-static void
+/* What SET ROLE asks for, and no superuser.  Returns the name of the role. */
+static const char *
 check_role(Oid role)
 {
 	const char *name = GetUserNameFromId(role, true);
@@ -98,6 +106,7 @@ check_role(Oid role)
 						errmsg("permission denied to set role \"%s\"", name),
 						errdetail("The session user, \"%s\", must have been granted this role.",
 								  GetUserNameFromId(GetSessionUserId(), false))));
+	return name;
 }
 
 /*
@@ -154,17 +163,29 @@ check_left_behind(void)
 						errmsg("cannot create temporary objects in a request of a gateway")));
 }
 
+/*
+ * Every error from here on has this in its context, whatever code of a table's owner raises it: a
+ * gateway takes errors that have no context for those of its session.
+ */
+static void
+tell_request(void *role_name)
+{
+	errcontext("request of a gateway with the rights of role \"%s\"", (const char *) role_name);
+}
+
 /* dynamo_internal.request_as(key_role, operation, request) */
 PG_FUNCTION_INFO_V1(dyn_request_as);
 Datum
 dyn_request_as(PG_FUNCTION_ARGS)
 {
+	ErrorContextCallback teller = {.previous = error_context_stack, .callback = tell_request};
 	Oid role = PG_GETARG_OID(0);
 	Session before;
 	text *response;
 
 	check_session();
-	check_role(role);
+	teller.arg = unconstify(char *, check_role(role));
+	error_context_stack = &teller;
 	check_constraints_at_once();
 	take_role(role, &before);
 	PG_TRY();
@@ -179,5 +200,6 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 	drop_role(&before);
+	error_context_stack = teller.previous;
 	PG_RETURN_TEXT_P(response);
 }

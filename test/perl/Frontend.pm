@@ -62,7 +62,9 @@ sub answer
 		elsif ($type eq 'E')
 		{
 			$answer{error} = { map { /^(.)(.*)$/s } split /\0/, $body };
-			die "$answer{error}{M}\n" if $answer{error}{S} =~ /FATAL|PANIC/;
+			next unless $answer{error}{S} =~ /FATAL|PANIC/;
+			$self->{fatal} = $answer{error};
+			die "$answer{error}{M}\n";
 		}
 		elsif ($type eq 'S') { my ($name, $value) = split /\0/, $body; $self->{status}{$name} = $value }
 		elsif ($type eq 'A') { push @{ $self->{notifications} }, (split /\0/, substr($body, 4))[0] }

@@ -167,6 +167,44 @@ foreach my $store (qw(on off))
 	$gateway->close;
 }
 
+# A session with temporary objects is of no use any more, and ends.
+{
+	$gateway = Frontend->new($node, 'gateway');
+	$gateway->prepare('gateway', 'SELECT dynamo_internal.request_as($1, $2, $3)');
+	$gateway->query('CREATE TEMP TABLE t ()');
+	eval { request('b', 'GetItem', $theirs) };
+	is($@, "a session with temporary objects cannot make requests of gateways\n", 'a session with temporary objects ends');
+	is($gateway->{fatal}{C}, '55000', 'which is the error that gateways look for');
+	is($gateway->{fatal}{W}, undef, 'it has no context');
+	$gateway->close;
+}
+
+# All other errors of a request have a context, whatever code raises them, so that gateways know them from those of the session.
+{
+	$node->safe_psql('postgres', q{
+		SET SESSION AUTHORIZATION a;
+		CREATE FUNCTION a.rethrow() RETURNS void LANGUAGE plpgsql AS $$
+			BEGIN
+				RAISE EXCEPTION USING ERRCODE = '26000';
+			EXCEPTION WHEN OTHERS THEN
+				RAISE;
+			END $$;
+		CREATE FUNCTION a.in_sql() RETURNS void LANGUAGE sql AS 'EXECUTE nothing'});
+	$gateway = Frontend->new($node, 'gateway');
+	$gateway->prepare('gateway', 'SELECT dynamo_internal.request_as($1, $2, $3)');
+	foreach my $code (q{DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '26000'; END $$}, q{DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '55000'; END $$},
+		'EXECUTE nothing', 'SELECT a.rethrow()', 'SELECT a.in_sql()', q{SELECT query_to_xml('EXECUTE nothing', true, true, '')}, 'SELECT 1 / 0',
+		q{SELECT NULL::public.dyn_item = repeat('x', 10)::public.dyn_item}, 'SELECT * FROM nothing')
+	{
+		my $answer = $gateway->execute('gateway', 'a', 'PutItem', '{"TableName":"app","Item":{"pk":{"S":"' . $n++ . '"},"code":{"S":' . quoted($code) . '}}}');
+		like($answer->{error}{W}, qr/request of a gateway with the rights of role "a"/, "$code: an error with a context");
+	}
+	like($gateway->execute('gateway', 'a', 'PutItem', '{')->{error}{W}, qr/request of a gateway/, 'a request that is no JSON: an error with a context');
+	eval { $gateway->send('nothing', 'a', 'PutItem', '{}') };
+	is_deeply([ @{ $gateway->answer->{error} }{'C', 'W'} ], [ '26000', undef ], 'a statement that is gone: an error without a context');
+	$gateway->close;
+}
+
 # Other code in tables, and what it says of who runs it.
 $node->safe_psql('postgres', q{
 	SET SESSION AUTHORIZATION a;
