@@ -25,6 +25,7 @@ typedef struct Config
 	const char *tls_key;
 	bool insecure_http;
 	const char *origins;
+	const char *hosts;
 
 	/* Postgres */
 	const char *database;

@@ -17,6 +17,7 @@
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
  *		connections.c	how long clients may take
+ *		host.c			the name that a client calls the gateway by
  *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
  *		operation.c		the operations that there are
  *		body.c			bodies: collected up to a limit, and inflated

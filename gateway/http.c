@@ -24,6 +24,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "connections.h"
+#include "host.h"
 #include "log.h"
 #include "member.h"
 #include "metrics.h"
@@ -47,6 +48,7 @@ struct Server
 	ServerRole role;
 	bool tls;
 	bool local;
+	bool open; /* requests need no signature; browsers, which cannot use Unix sockets, send them */
 	char *certificate;
 	char *key;
 	int listener; /* while it drains: the library listens no longer */
@@ -219,6 +221,10 @@ told_size(const SignedRequest *message)
 	return length == NULL ? 0 : strtoull(length, NULL, 10);
 }
 
+/*
+ * Programs that show pages of their own, such as NoSQL Workbench, say that they come from a file; no
+ * page of a site, and no file that a browser shows, does.
+ */
 static const char *
 allowed_origins(const Exchange *exchange)
 {
@@ -226,6 +232,8 @@ allowed_origins(const Exchange *exchange)
 
 	if (*origins != '\0')
 		return origins;
+	if (exchange->server->open)
+		return "file://";
 	return exchange->server->local && !exchange->server->tls ? "*" : "";
 }
 
@@ -320,6 +328,16 @@ answer_cbor(Request *request)
 				 "This endpoint speaks application/x-amz-json-1.0 only.", NULL);
 }
 
+/* It may be a page of a site whose name leads to this machine. */
+static void
+answer_foreign(Request *request)
+{
+	answer_error(&request->answer, ERROR_ACCESS_DENIED,
+				 "Without access keys this gateway is called by an address, as localhost, or by a "
+				 "name of its setting \"hosts\".",
+				 NULL);
+}
+
 /* Whether the method is one that has the operations' path; otherwise there is an answer. */
 static void
 answer_by_method(Exchange *exchange)
@@ -337,6 +355,9 @@ answer_by_method(Exchange *exchange)
 		answer_cbor(request);
 	else if (strcmp(message->path, "/") != 0)
 		answer_not_found(&request->answer);
+	else if (exchange->server->open &&
+			 !host_is_ours(protocol_header(message, "host"), config_now()->hosts))
+		answer_foreign(request);
 }
 
 static void
@@ -859,6 +880,7 @@ server_start(const Config *config, const Listener *listener, ServerRole role)
 		return NULL;
 	server->role = role;
 	server->local = listener->local;
+	server->open = config->auth == AUTH_NONE && !listener->is_unix;
 	if (load_tls(server, config))
 	{
 		start_daemon(server, config, listener);

@@ -58,6 +58,7 @@ describe(Listener *listener)
 	if (getsockname(listener->socket, (struct sockaddr *) &address, &length) != 0)
 		return false;
 	listener->local = is_local(&address);
+	listener->is_unix = address.ss_family == AF_UNIX;
 	if (address.ss_family == AF_UNIX)
 		snprintf(listener->name, sizeof(listener->name), UNIX_PREFIX "%s",
 				 ((struct sockaddr_un *) &address)->sun_path);

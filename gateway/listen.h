@@ -11,6 +11,7 @@ typedef struct Listener
 {
 	int socket;
 	bool local; /* only this machine reaches it */
+	bool is_unix; /* it is a file */
 	bool inherited; /* systemd opened it */
 	char name[256]; /* the address, as the setting has it */
 } Listener;

@@ -2,6 +2,7 @@
 import gzip
 import json
 import re
+import tempfile
 import zlib
 
 from gateway import Gateway, crc, done, head, is_, ok, post, until
@@ -15,6 +16,11 @@ UNKNOWN = {'__type': 'com.amazon.coral.service#UnknownOperationException'}
 
 def chunked(*pieces, trailer=b''):
     return b''.join(b'%x\r\n%s\r\n' % (len(p), p) for p in pieces) + b'0\r\n' + trailer + b'\r\n'
+
+
+def preflight(origin):
+    return head(['OPTIONS / HTTP/1.1', 'Host: localhost', f'Origin: {origin}', 'Access-Control-Request-Method: POST',
+                 'Access-Control-Request-Headers: x-amz-target, content-type'])
 
 
 def json_of_size(size):
@@ -57,10 +63,8 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
     is_(a.json, SERIALIZATION, 'JSON is looked at before the target')
     a = g.send(post('', b'{}', {'X-Amz-Target': 'DynamoDBStreams_20120810.ListStreams'}))
     is_((a.status, a.json), (200, {'Streams': []}), 'streams, at the same port')
-    a = g.call('DescribeEndpoints', {}, {'Host': 'dynamo.example.org:8000'})
-    is_(a.json, {'Endpoints': [{'Address': 'dynamo.example.org:8000', 'CachePeriodInMinutes': 1440}]}, 'the endpoint is where the client is')
-    a = g.call('DescribeEndpoints', {}, {'Host': 'a"\\b\xe9'})
-    is_(a.json['Endpoints'][0]['Address'], 'a"\\b\ufffd', 'a hostile host')
+    a = g.call('DescribeEndpoints', {}, {'Host': 'localhost:8000'})
+    is_(a.json, {'Endpoints': [{'Address': 'localhost:8000', 'CachePeriodInMinutes': 1440}]}, 'the endpoint is where the client is')
 
     # paths and methods
     for line in 'POST /x', 'POST //', 'POST /%2F', 'GET /x', 'HEAD /', 'PUT /', 'DELETE /', 'PATCH /', 'OPTIONS /', 'GET /healthz/':
@@ -94,7 +98,7 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
 
     # bodies
     def framed(*fields):
-        return head(['POST / HTTP/1.1', 'Host: x', 'Content-Type: application/x-amz-json-1.0', 'X-Amz-Target: DynamoDB_20120810.ListTables', *fields])
+        return head(['POST / HTTP/1.1', 'Host: localhost', 'Content-Type: application/x-amz-json-1.0', 'X-Amz-Target: DynamoDB_20120810.ListTables', *fields])
 
     with g.connect() as c:
         c.send(framed('Transfer-Encoding: chunked') + chunked(b'{', b'"Limit":', b'3}') + LIST)
@@ -189,16 +193,24 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
     a = g.send(post('ListTables', b'{}', {'Accept-Encoding': 'gzip'}))
     ok('content-encoding' not in a.headers, 'answers are not compressed unasked', a)
 
-    # browsers
-    a = g.send(post('ListTables', b'{}', {'Origin': 'http://example.org'}))
-    is_((a.status, a.headers.get('access-control-allow-origin')), (200, '*'), 'a page of any origin, at home')
-    a = g.send(head(['OPTIONS / HTTP/1.1', 'Host: x', 'Origin: http://example.org', 'Access-Control-Request-Method: POST',
-                     'Access-Control-Request-Headers: x-amz-target, content-type']))
-    is_((a.status, a.body, *(a.headers.get('access-control-' + n) for n in ('allow-origin', 'allow-methods', 'allow-headers', 'max-age'))),
-        (200, b'', '*', 'POST', 'x-amz-target, content-type', '172800'), 'a browser asks first')
-    a = g.send(post('GetItem', b'{}', {'Origin': 'null'}))
-    is_((a.status, a.headers.get('access-control-allow-origin')), (400, '*'), 'an error for a page')
-    ok('access-control-allow-origin' not in g.send(LIST).headers, 'none for others')
+    # browsers: without keys they get in by no page of a site
+    for origin in 'http://example.org', 'http://localhost:3000', 'null', 'file:///x', 'file:':
+        ok('access-control-allow-origin' not in g.send(post('ListTables', b'{}', {'Origin': origin})).headers, f'without keys no page reads anything: {origin}')
+        is_(g.send(preflight(origin)).status, 404, 'or sends requests of operations')
+    a = g.send(preflight('file://'))
+    is_((a.status, a.headers.get('access-control-allow-origin')), (200, 'file://'), 'but for NoSQL Workbench')
+    for kind in 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain; application/json':
+        is_(g.send(post('ListTables', b'{}', {'Content-Type': kind, 'Origin': 'http://example.org'})).status, 404, f'what pages send unasked: {kind}')
+    is_(g.send(post('', b'{}', {'X-Amz-Target': None, 'Origin': 'http://example.org'})).status, 400, 'without a target')
+
+    # a name of a site that leads to this machine (DNS rebinding)
+    for name in ('localhost', 'LOCALHOST:8000', 'a.localhost:1', '127.0.0.1', '127.0.0.1:8000', '[::1]:8000', '[2001:db8::1]', '192.0.2.1'):
+        is_(g.send(post('ListTables', b'{}', {'Host': name})).status, 200, f'our name: {name}')
+    is_(g.send(post('ListTables', b'{}', {'Host': None}).replace(b'HTTP/1.1', b'HTTP/1.0')).status, 200, 'no name')
+    for name in ('example.org', 'example.org:8000', 'localhost.example.org', 'notlocalhost', '127.0.0.1.example.org', '127.0.0.1x', '[::1', '[::1].example.org', '::1:x',
+                 '[example.org]', 'localhost:8000.example.org', 'localhost, example.org', '.localhost', '', 'x' * 300):
+        a = g.send(post('ListTables', b'{}', {'Host': name}))
+        is_((a.status, a.json.get('__type')), (400, 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'), f'not our name: {name[:40]}')
 
     # CBOR
     a = g.send(head(['POST /service/DynamoDB_20120810/operation/ListTables HTTP/1.1', 'Host: x', 'Smithy-Protocol: rpc-v2-cbor', 'Content-Type: application/cbor'], b'\xa0') + b'\xa0')
@@ -253,6 +265,21 @@ with Gateway('--compress-responses-above', '10', '--origins', 'https://a.example
     a = g.send(post('ListTables', b'{}', {'Origin': 'https://b.example'}))
     is_((a.headers.get('access-control-allow-origin'), a.headers.get('vary')), ('https://b.example', 'Origin'), 'one of the origins')
     ok('access-control-allow-origin' not in g.send(post('ListTables', b'{}', {'Origin': 'https://c.example'})).headers, 'another origin')
-    is_(g.send(head(['OPTIONS / HTTP/1.1', 'Host: x', 'Origin: https://c.example'])).status, 404, 'another origin asks first')
+    is_(g.send(preflight('https://c.example')).status, 404, 'another origin asks first')
+
+with Gateway('--hosts', 'dynamo.example.org Host.docker.internal') as g:
+    is_([g.send(post('ListTables', b'{}', {'Host': name})).status for name in ('dynamo.example.org:8000', 'host.docker.internal', 'localhost', 'example.org')],
+        [200, 200, 200, 400], 'names that the gateway is told')
+with Gateway('--hosts', '*', '--origins', '*') as g:
+    a = g.call('DescribeEndpoints', {}, {'Host': 'a"\\b\xe9'})
+    is_(a.json['Endpoints'][0]['Address'], 'a"\\b\ufffd', 'a hostile host')
+    a = g.send(preflight('http://example.org'))
+    is_((a.status, a.body, *(a.headers.get('access-control-' + n) for n in ('allow-origin', 'allow-methods', 'allow-headers', 'max-age'))),
+        (200, b'', '*', 'POST', 'x-amz-target, content-type', '172800'), 'a browser asks first')
+    a = g.send(post('GetItem', b'{}', {'Origin': 'null'}))
+    is_((a.status, a.headers.get('access-control-allow-origin')), (400, '*'), 'an error for a page')
+    ok('access-control-allow-origin' not in g.send(LIST).headers, 'none for others')
+with Gateway(listen='unix:' + tempfile.mkdtemp() + '/socket') as g:
+    is_(g.send(post('ListTables', b'{}', {'Host': 'any'})).status, 200, 'no page comes by a Unix socket')
 
 done()

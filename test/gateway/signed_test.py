@@ -78,6 +78,11 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     is_(g.send(post('ListTables', bomb, {'Content-Encoding': 'gzip'})).type, SERVICE + 'MissingAuthenticationTokenException', 'a stranger\'s bomb is not inflated')
     is_(call(app, 'ListTables', bomb, headers={'content-encoding': 'gzip'}).status, 413, 'a friend\'s is, up to the limit')
 
+    # signatures are what keeps pages of browsers away, whatever the gateway is called
+    is_(call(app, 'ListTables', b'{}', headers={'host': 'example.org'}).status, 200, 'with keys by any name')
+    a = g.send(head(['OPTIONS / HTTP/1.1', 'Host: x', 'Origin: http://example.org', 'Access-Control-Request-Method: POST']))
+    is_((a.status, a.headers.get('access-control-allow-origin')), (200, '*'), 'a page of any origin, at home')
+
     # keys change while the gateway runs
     psql(f"SELECT dyn_alter_access_key('{other[0]}', enabled => false)")
     until(lambda: status(other) == (400, SERVICE + 'UnrecognizedClientException'), 'a key that is disabled')
