@@ -139,6 +139,20 @@ enter(Exchange *exchange, Phase phase)
 	connection_enter(exchange->connection, phase);
 }
 
+/* Whether this is a name of a field: with a blank before the colon others may read another one. */
+static bool
+is_name(const char *name, size_t size)
+{
+	static const char marks[] = "!#$%&'*+-.^_`|~";
+
+	for (size_t i = 0; i < size; i++)
+	{
+		if (!isalnum((unsigned char) name[i]) && strchr(marks, name[i]) == NULL)
+			return false;
+	}
+	return size > 0 && strlen(name) == size;
+}
+
 static enum MHD_Result
 take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_size,
 			const char *value, size_t value_size)
@@ -156,7 +170,7 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_si
 		exchange->header_size += MAX_HEADER_SIZE;
 		return MHD_NO;
 	}
-	if (strlen(name) != name_size || strlen(value) != value_size)
+	if (!is_name(name, name_size) || strlen(value) != value_size)
 		exchange->broken_header = true;
 	exchange->headers[n] = (Header){name, value};
 	exchange->message.header_count = n + 1;
@@ -209,7 +223,8 @@ is_framed(const Exchange *exchange)
 	}
 	if (coding == NULL)
 		return true;
-	return strcasecmp(coding, "chunked") == 0 && protocol_header(message, "content-length") == NULL;
+	return !exchange->old_version && strcasecmp(coding, "chunked") == 0 &&
+		   protocol_header(message, "content-length") == NULL;
 }
 
 /* The size that the header tells of the body; 0 if it tells none. */
@@ -381,6 +396,7 @@ read_header(Exchange *exchange, const char *method, const char *version)
 	message->method = method;
 	message->headers = exchange->headers;
 	split_target(exchange);
+	exchange->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
 	exchange->wants_continue = protocol_header(message, "expect") != NULL;
 	if (exchange->header_size > MAX_HEADER_SIZE)
@@ -401,8 +417,6 @@ read_header(Exchange *exchange, const char *method, const char *version)
 	/* who asks before he sends the body is told now */
 	if (exchange->request.answer.status != 0 && exchange->wants_continue)
 		exchange->request.answer.close = true;
-	if (strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
-		exchange->old_version = true;
 }
 
 static void
