@@ -304,6 +304,11 @@ CREATE FUNCTION dynamo_internal.keys_match(item dyn_item, keys text[], VARIADIC 
 COMMENT ON FUNCTION dynamo_internal.keys_match(dyn_item, text[], "any") IS
 	'whether the columns are what the keys, each as "name TYPE", derive from the item';
 
+CREATE FUNCTION dynamo_internal.carried(item dyn_item, definition text) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'dyn_carried' LANGUAGE C IMMUTABLE PARALLEL SAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.carried(dyn_item, text) IS
+	'what an entry of a covering index carries of an item: its bytes, or null if the entry would be too long';
+
 CREATE FUNCTION dynamo_internal.keys_missing(table_oid oid, item dyn_item, VARIADIC columns "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'dyn_keys_missing' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
@@ -440,7 +445,7 @@ CREATE FUNCTION dyn_explain(table_name text, key_condition text DEFAULT NULL, in
 		forward boolean DEFAULT true, select_mode text DEFAULT NULL,
 		OUT index_name text, OUT postgres_index regclass, OUT range text, OUT direction text, OUT items_read bigint,
 		OUT items_returned bigint, OUT bytes_read bigint, OUT pages_read bigint, OUT index_only boolean,
-		OUT store text, OUT store_reason text, OUT write_store text, OUT write_store_reason text)
+		OUT store text, OUT store_reason text, OUT write_store text, OUT write_store_reason text, OUT rows_skipped bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dyn_explain(text, text, text, text, jsonb, dyn_item, text, bigint, bigint, dyn_item, boolean, text) IS
 	'what a query, or a scan without a key condition, reads, and which stores serve the table';
@@ -560,15 +565,15 @@ COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text) IS
 -- indexes
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text, sort_key text DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[]) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text, text, text, text[], text) IS
 	'create a global secondary index on a table in use, with keys as "name TYPE"; commits by itself';
 
 CREATE PROCEDURE dyn_create_index(table_name text, index_name text, partition_key text[], sort_key text[] DEFAULT NULL,
-		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL)
+		projection text DEFAULT 'ALL', non_key_attributes text[] DEFAULT NULL, covering text DEFAULT NULL)
 	AS 'MODULE_PATHNAME', 'dyn_create_index_multi' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[]) IS
+COMMENT ON PROCEDURE dyn_create_index(text, text, text[], text[], text, text[], text) IS
 	'create a global secondary index whose keys have up to four attributes each; commits by itself';
 
 CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
@@ -1279,7 +1284,7 @@ GRANT SELECT ON dyn_access_keys TO PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
 	-- constraints and triggers
-	dynamo_internal.keys_match, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.keys_match, dynamo_internal.carried, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.is_entity, dynamo_internal.entity_key, dynamo_internal.ttl_tables,

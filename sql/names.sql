@@ -59,7 +59,7 @@ INSERT INTO words (place, name, types) VALUES
 	(7, 'return_values', '{text}'), (7, 'return_values_on_condition_check_failure', '{text}'),
 	(8, 'batch_size', '{bigint}'), (8, 'max_columns', '{bigint}'), (8, 'max_items', '{bigint}'), (8, 'max_problems', '{bigint}'), (8, 'max_rate', '{bigint}'), (8, 'max_records', '{bigint}'),
 	(8, 'max_wait', '{interval}'), (8, 'max_width', '{bigint}'), (8, 'page_size', '{bigint}'), (8, 'samples', '{bigint}'), (8, 'segment', '{bigint}'), (8, 'time_budget', '{interval}'), (8, 'total_segments', '{bigint}'),
-	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'data', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
+	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{text}'), (9, 'data', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
 	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
 	(9, 'on_conflict', '{text}'), (9, 'on_error', '{text}'), (9, 'prefix', '{text}'), (9, 'restart', '{boolean}'), (9, 'select_mode', '{text}'), (9, 'shards', '{bigint}'), (9, 'sqlstate', '{text}'),
 	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'valid_until', '{timestamp with time zone}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
@@ -85,7 +85,7 @@ DELETE FROM public_functions WHERE proname = 'dyn_foo_create';
 DROP FUNCTION dyn_foo_create;
 -- one index is described alike by dyn_create_index() and by dyn_create_table()
 SELECT array_agg(DISTINCT name ORDER BY name) AS members FROM arguments WHERE routine ~ '^dyn_create_index' AND name NOT IN ('table_name', 'index_name');
-SELECT dyn_create_table('names_of_indexes', 'pk S', 'sk S', global_indexes => '{"i": {"partition_key": "a S", "sort_key": "b S", "projection": "INCLUDE", "non_key_attributes": ["c"]}}');
+SELECT dyn_create_table('names_of_indexes', 'pk S', 'sk S', global_indexes => '{"i": {"partition_key": "a S", "sort_key": "b S", "projection": "INCLUDE", "non_key_attributes": ["c"], "covering": true}}');
 DROP TABLE names_of_indexes;
 
 -- What is called by CALL commits by itself, and says so; a function does not.

@@ -242,7 +242,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 
 	open_query(&read, request, callback, arg, result, terms);
 	range.index = read.index;
-	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
+	range.want = read_want(&read);
 	range.forward = request->forward;
 	range.likely = read_likely(&read);
 	set_range(&read, terms, &range);

@@ -25,7 +25,7 @@ stretch(const Read *read, const RangesRequest *request, int i)
 	StoreRange range = request->ranges[i];
 
 	range.index = read->index;
-	range.want = read->keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
+	range.want = read_want(read);
 	range.likely = read_likely(read);
 	return range;
 }

@@ -254,6 +254,28 @@ keys_suffice(const Read *read)
 }
 
 /*
+ * Whether what the index projects is all that a read looks at, and the index is covering.  An entry
+ * counts by what the index projects in any case.
+ */
+static bool
+part_suffices(const Read *read)
+{
+	if (read->index->carried == NULL)
+		return false;
+	if (read->index->projection == DYN_PROJECT_ALL)
+		return true;
+	return !read->whole && !read->hides && find_unprojected(read, read->projection) == NULL &&
+		   (read->filters_part || find_unprojected(read, read->filter) == NULL);
+}
+
+/* What a range of the read gives of its entries. */
+StoreWant
+read_want(const Read *read)
+{
+	return read->keys_only ? STORE_WANT_KEYS : read->part ? STORE_WANT_PART : STORE_WANT_ITEM;
+}
+
+/*
  * Parse, open and check what Query and Scan share.  read_check() was called before, and Query has
  * parsed its key condition: the expressions' placeholders are all used now.
  */
@@ -286,6 +308,7 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	read->sized = request->paged || request->explanation != NULL || request->meter != NULL;
 	read->hides = expiry_hides(read->table);
 	read->keys_only = keys_suffice(read);
+	read->part = part_suffices(read);
 }
 
 /*

@@ -23,6 +23,7 @@ typedef struct Read
 	bool hides; /* expired items are not returned */
 	int64 told; /* bytes, to the meter */
 	bool keys_only; /* the columns of the index say everything that is wanted */
+	bool part; /* so does what a covering index carries with them */
 	MemoryContext context; /* for the result */
 	ResultCallback callback;
 	void *arg;
@@ -35,6 +36,7 @@ extern void read_open(Read *read, const ReadRequest *request, ResultCallback cal
 					  ReadResult *result);
 extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, Datum item);
+extern StoreWant read_want(const Read *read);
 extern int64 read_likely(const Read *read);
 extern void read_range(Read *read, const StoreRange *range);
 extern void read_tell_meter(Read *read);

@@ -199,6 +199,7 @@ read_segment(Segment *segment, StoreRange *range)
 		segment->again = false;
 		range->want = segment->keys     ? STORE_WANT_PARTITION
 					  : read->keys_only ? STORE_WANT_KEYS_PARTITION
+					  : read->part      ? STORE_WANT_PART_PARTITION
 										: STORE_WANT_ITEM_PARTITION;
 		store_range(read->table, range, receive_row, segment);
 		MemoryContextReset(context);
@@ -228,7 +229,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	read_check(&request->read);
 	read_open(&read, &request->read, callback, arg, result);
 	range.index = read.index;
-	range.want = read.keys_only ? STORE_WANT_KEYS : STORE_WANT_ITEM;
+	range.want = read_want(&read);
 	range.forward = true;
 	range.likely = read_likely(&read);
 	read_start(&read, &range);

@@ -132,6 +132,7 @@ static void
 create_relation(const DynShape *shape, int64 fillfactor)
 {
 	int ncolumns = list_length(dyn_shape_columns(shape));
+	const char *parameters = dyn_covering_parameters(shape, NULL);
 	StringInfoData sql;
 
 	initStringInfo(&sql);
@@ -147,9 +148,17 @@ create_relation(const DynShape *shape, int64 fillfactor)
 
 		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column->column));
 	}
-	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = " INT64_FORMAT ")",
-					 dyn_shape_constraint_sql(shape), fillfactor);
+	appendStringInfo(&sql, "), %s) USING dynamo_table WITH (fillfactor = " INT64_FORMAT "%s%s)",
+					 dyn_shape_constraint_sql(shape), fillfactor, *parameters == '\0' ? "" : ", ",
+					 parameters);
 	dyn_execute(sql.data);
+	for (int i = 0; i < ncolumns; i++)
+	{
+		char *statistics = dyn_shape_statistics_sql(shape, i);
+
+		if (statistics != NULL)
+			dyn_execute(psprintf("ALTER TABLE %s %s", shape->qualified, statistics));
+	}
 }
 
 /* Two indexes with the same keys share a btree. */
@@ -169,6 +178,8 @@ create_indexes(const DynShape *shape, Oid namespace, const char *relation)
 			continue;
 		name = dyn_index_relation_name(namespace, relation, spec->name);
 		dyn_execute(dyn_shape_index_sql(shape, spec, name, false));
+		if (spec->covering == DYN_COVERING_EXPRESSION)
+			dyn_execute(dyn_covering_statistics_sql(get_relname_relid(name, namespace)));
 		done = lappend(done, makeString(keys));
 	}
 }
@@ -213,6 +224,19 @@ keep_long_name(DynShape *shape, ItemSpan name, const char *relation)
 		shape->settings.name = name;
 }
 
+/* Nobody knows which items will be in the indexes of a new table. */
+static void
+settle_covering(const DynShape *shape, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, shape->indexes)
+	{
+		dyn_covering_settle(lfirst(cell), -1);
+		dyn_covering_tell(lfirst(cell), item_quoted(name), -1);
+	}
+}
+
 /* Make a table of items; the shape has no names for its relations yet. */
 void
 dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
@@ -222,6 +246,7 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	char *relation;
 
 	check_keys(shape);
+	settle_covering(shape, name);
 	shape->extension = extension_schema();
 	dyn_shape_check(shape);
 	shape->qualified = creation_name(name, &namespace, &relation);

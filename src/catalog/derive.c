@@ -19,6 +19,7 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
+#include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
@@ -31,6 +32,15 @@ static bool
 same_datum(Datum a, Datum b)
 {
 	return datum_image_eq(a, b, false, -1);
+}
+
+/* What is carried is the same if its bytes are, however they are compressed. */
+static bool
+same_column(const DynKey *key, Datum a, Datum b)
+{
+	if (key->carried == NULL)
+		return same_datum(a, b);
+	return item_compare_bytes(text_span(DatumGetDynItem(a)), text_span(DatumGetDynItem(b))) == 0;
 }
 
 /*
@@ -149,6 +159,12 @@ dyn_derive(Relation rel, const DynTable *table, const DynItem *item)
 		const DynKey *key = &table->keys[i];
 
 		values[i] = (ItemSpan){NULL, 0};
+		if (key->carried != NULL)
+		{
+			row->troubled[i] = false;
+			row->nulls[i] = !dyn_carried_make(key->carried, item, &row->values[i]);
+			continue;
+		}
 		if (i < table->nkeys)
 			values[i] = dyn_key_attribute(table, &table->primary, item, i);
 		else
@@ -306,7 +322,8 @@ set_columns(HeapTuple tuple, TupleDesc desc, const DynTable *table, const DynRow
 		bool isnull;
 		Datum now = heap_getattr(tuple, table->keys[i].attnum, desc, &isnull);
 
-		if (isnull == row->nulls[i] && (isnull || same_datum(now, row->values[i])))
+		if (isnull == row->nulls[i] &&
+			(isnull || same_column(&table->keys[i], now, row->values[i])))
 			continue;
 		attnums[changed] = table->keys[i].attnum;
 		values[changed] = row->values[i];
@@ -469,6 +486,26 @@ typedef struct MatchKeys
 	DynKey keys[FLEXIBLE_ARRAY_MEMBER];
 } MatchKeys;
 
+/* The source of a column, which must have the type for it. */
+static void
+parse_match_key(ItemSpan spec, Oid type, DynKey *key)
+{
+	memset(key, 0, sizeof(*key));
+	if (dyn_carried_is_spec(spec))
+	{
+		key->carried = dyn_carried_parse(spec);
+		if (!dyn_is_item_type(type))
+			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+							errmsg("the column of what an index carries must have type dyn_item")));
+		return;
+	}
+	dyn_parse_key_spec(spec, &key->attribute, &key->type);
+	if (type != dyn_key_column_type(key->type))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("the column of key \"%s\" must have type %s", spec.data,
+							   format_type_be(dyn_key_column_type(key->type)))));
+}
+
 static MatchKeys *
 parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 {
@@ -496,12 +533,8 @@ parse_match_keys(FunctionCallInfo fcinfo, MemoryContext context)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("a key must not be null")));
 		spec = TextDatumGetCString(elements[i]);
-		dyn_parse_key_spec((ItemSpan){spec, (uint32) strlen(spec)}, &match->keys[i].attribute,
-						   &match->keys[i].type);
-		if (get_fn_expr_argtype(fcinfo->flinfo, i + 2) != dyn_key_column_type(match->keys[i].type))
-			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-							errmsg("the column of key \"%s\" must have type %s", spec,
-								   format_type_be(dyn_key_column_type(match->keys[i].type)))));
+		parse_match_key((ItemSpan){spec, (uint32) strlen(spec)},
+						get_fn_expr_argtype(fcinfo->flinfo, i + 2), &match->keys[i]);
 	}
 	MemoryContextSwitchTo(old);
 	return match;
@@ -520,10 +553,20 @@ may_be_left_out(const MatchKeys *match, const ItemChildren *attributes, ItemSpan
 		return true;
 	for (int i = 0; i < match->nkeys; i++)
 	{
-		if (item_find(attributes, match->keys[i].attribute, &value))
+		if (match->keys[i].carried == NULL &&
+			item_find(attributes, match->keys[i].attribute, &value))
 			total += value.len;
 	}
 	return total > DYN_LARGE_KEYS;
+}
+
+/* What an index carries may be absent: then its readers get the row. */
+static bool
+carried_matches(FunctionCallInfo fcinfo, int argument, const DynKey *key, const DynItem *item)
+{
+	return PG_ARGISNULL(argument) ||
+		   same_column(key, PG_GETARG_DATUM(argument),
+					   PointerGetDatum(dyn_carried_part(key->carried, item)));
 }
 
 /*
@@ -550,9 +593,16 @@ dyn_keys_match(PG_FUNCTION_ARGS)
 	{
 		const DynKey *key = &match->keys[i];
 		ItemSpan value = {NULL, 0};
-		bool usable = item_find(&attributes, key->attribute, &value) &&
-					  dyn_key_problem(key, true, value) == NULL;
+		bool usable;
 
+		if (key->carried != NULL)
+		{
+			if (!carried_matches(fcinfo, i + 2, key, item))
+				PG_RETURN_BOOL(false);
+			continue;
+		}
+		usable = item_find(&attributes, key->attribute, &value) &&
+				 dyn_key_problem(key, true, value) == NULL;
 		if (PG_ARGISNULL(i + 2))
 		{
 			if (usable && !may_be_left_out(match, &attributes, value))

@@ -16,6 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 
@@ -45,15 +46,21 @@ is_column(const Node *node, AttrNumber attnum)
 static bool
 spec_fits(const DynTable *table, const char *text, const Node *column)
 {
+	ItemSpan spec = {text, (uint32) strlen(text)};
 	ItemSpan attribute;
 	ItemType type;
 	int place;
 
-	dyn_parse_key_spec((ItemSpan){text, (uint32) strlen(text)}, &attribute, &type);
 	if (!IsA(column, Var))
 		return false;
 	place = column_place(table, ((const Var *) column)->varattno);
-	return place >= 0 && table->keys[place].type == type &&
+	if (place < 0)
+		return false;
+	if (dyn_carried_is_spec(spec))
+		return table->keys[place].carried != NULL &&
+			   dyn_carried_equal(table->keys[place].carried, dyn_carried_parse(spec));
+	dyn_parse_key_spec(spec, &attribute, &type);
+	return table->keys[place].type == type &&
 		   item_compare_bytes(table->keys[place].attribute, attribute) == 0;
 }
 
@@ -229,7 +236,8 @@ index_fits(const DynTable *table, const DynIndex *index)
 {
 	Relation btree = index_open(index->relid, AccessShareLock);
 	List *predicate = RelationGetIndexPredicate(btree);
-	bool fits = !btree->rd_index->indisunique && btree->rd_index->indnatts == index->ncolumns;
+	int nattributes = index->ncolumns + (index->carried != NULL ? 1 : 0);
+	bool fits = !btree->rd_index->indisunique && btree->rd_index->indnatts == nattributes;
 
 	/* find_btree() has seen that each test is of one of the index's columns */
 	for (int i = 0; i < index->ncolumns; i++)

@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/carried.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
@@ -54,25 +55,25 @@ dyn_index_add_table_keys(const DynTable *table, DynIndex *index)
 }
 
 /*
- * The predicate as the catalog has it, as implicit AND.  RelationGetIndexPredicate() is not used:
- * it simplifies the predicate and so calls functions in it, which the table's owner has chosen.  A
- * schema may be read by a superuser's session that did not choose the table.
+ * The predicate or the expressions as the catalog has them.  RelationGetIndexPredicate() and
+ * RelationGetIndexExpressions() are not used: they simplify and so call functions, which the table's
+ * owner has chosen.  A schema may be read by a superuser's session that did not choose the table.
  */
-static List *
-predicate_of(Relation btree)
+static void *
+stored_node(Relation btree, AttrNumber attribute)
 {
 	HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(RelationGetRelid(btree)));
-	List *predicate = NIL;
+	void *node = NULL;
 	bool isnull;
 	Datum stored;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for index %u", RelationGetRelid(btree));
-	stored = SysCacheGetAttr(INDEXRELID, tuple, Anum_pg_index_indpred, &isnull);
+	stored = SysCacheGetAttr(INDEXRELID, tuple, attribute, &isnull);
 	if (!isnull)
-		predicate = make_ands_implicit(stringToNode(TextDatumGetCString(stored)));
+		node = stringToNode(TextDatumGetCString(stored));
 	ReleaseSysCache(tuple);
-	return predicate;
+	return node;
 }
 
 /*
@@ -99,14 +100,54 @@ predicate_fits(const DynTable *table, const DynIndex *index, List *predicate)
 	return true;
 }
 
+/* Whether an expression is what the entries carry, by the one function for it. */
+static bool
+is_carried(const DynTable *table, const DynCarried *carried, const Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+	const Const *spec;
+	const Var *item;
+	FmgrInfo flinfo;
+
+	if (!IsA(node, FuncExpr) || list_length(call->args) != 2)
+		return false;
+	fmgr_info(call->funcid, &flinfo);
+	item = linitial(call->args);
+	spec = lsecond(call->args);
+	return flinfo.fn_addr == dyn_carried && IsA(item, Var) &&
+		   item->varattno == table->item_attnum && IsA(spec, Const) && !spec->constisnull &&
+		   dyn_carried_equal(carried,
+							 dyn_carried_parse(text_span(DatumGetTextPP(spec->constvalue))));
+}
+
+/*
+ * Whether a btree carries what its index says, as its last column: by an expression, or as the only
+ * column that it includes.
+ */
+static bool
+carries(const DynTable *table, const DynIndex *index, Relation btree)
+{
+	const FormData_pg_index *form = btree->rd_index;
+	List *expressions = stored_node(btree, Anum_pg_index_indexprs);
+
+	if (index->carried == NULL || form->indnatts != index->ncolumns + 1)
+		return index->carried == NULL;
+	if (index->carried_column >= 0)
+		return form->indnkeyatts == index->ncolumns &&
+			   form->indkey.values[index->ncolumns] == table->keys[index->carried_column].attnum;
+	return form->indnkeyatts == form->indnatts && list_length(expressions) == 1 &&
+		   is_carried(table, index->carried, linitial(expressions));
+}
+
 /* Whether a btree has the entries of an index, in its order. */
 static bool
 btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 {
 	const FormData_pg_index *form = btree->rd_index;
+	int nkeys = index->ncolumns + (index->carried != NULL && index->carried_column < 0);
 
 	if (btree->rd_rel->relam != BTREE_AM_OID || !form->indisvalid || !form->indisready ||
-		IndexRelationGetNumberOfKeyAttributes(btree) != index->ncolumns)
+		form->indnkeyatts != nkeys || !carries(table, index, btree))
 		return false;
 	for (int i = 0; i < index->ncolumns; i++)
 	{
@@ -118,10 +159,14 @@ btree_fits(const DynTable *table, const DynIndex *index, Relation btree)
 			(key->type == ITEM_S && btree->rd_indcollation[i] != C_COLLATION_OID))
 			return false;
 	}
-	return predicate_fits(table, index, predicate_of(btree));
+	return predicate_fits(table, index,
+						  make_ands_implicit(stored_node(btree, Anum_pg_index_indpred)));
 }
 
-/* The valid btree that serves as the index, or InvalidOid. */
+/*
+ * The valid btree that serves as the index, or InvalidOid.  One that has other columns beside it
+ * serves if there is no better one.
+ */
 static Oid
 find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 {
@@ -132,11 +177,14 @@ find_btree(Relation rel, const DynTable *table, const DynIndex *index)
 	foreach (cell, btrees)
 	{
 		Relation btree = index_open(lfirst_oid(cell), AccessShareLock);
+		bool exact =
+			btree->rd_index->indnatts == index->ncolumns + (index->carried != NULL ? 1 : 0);
 
-		if (btree_fits(table, index, btree))
+		if ((exact || !OidIsValid(found)) && btree_fits(table, index, btree))
 			found = RelationGetRelid(btree);
+		exact = exact && found == RelationGetRelid(btree);
 		index_close(btree, AccessShareLock);
-		if (OidIsValid(found))
+		if (exact)
 			break;
 	}
 	return found;
@@ -156,9 +204,33 @@ dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 		index->status = DYN_INDEX_DELETING;
 }
 
-/* Builds an index from its definition, in a table whose keys are complete. */
+/* What its entries carry; where that is a column, it is among the table's. */
+static void
+read_carried(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+
+	index->covering = spec->covering;
+	index->carried_column = -1;
+	if (spec->covering == DYN_COVERING_NONE)
+		return;
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+		char *text = psprintf("%.*s %s", (int) key->attribute.len, key->attribute.data,
+							  item_type_code(key->type));
+
+		specs[i] = (ItemSpan){text, (uint32) strlen(text)};
+	}
+	index->carried = dyn_carried_of(spec, specs, index->ncolumns);
+}
+
+/*
+ * Builds an index from its definition, in a table whose keys are complete.  Its btree is found by
+ * dyn_index_find_btree().
+ */
 void
-dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
+dyn_index_read(const DynTable *table, const DynIndexSpec *spec, DynIndex *index)
 {
 	index->name = spec->name;
 	index->local = spec->local;
@@ -170,7 +242,7 @@ dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec, Dy
 	for (int i = 0; i < spec->nkeys; i++)
 		index->columns[i] = key_place(table, spec->keys[i]);
 	dyn_index_add_table_keys(table, index);
-	dyn_index_find_btree(rel, table, spec->status, index);
+	read_carried(table, spec, index);
 }
 
 /*

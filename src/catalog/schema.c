@@ -191,6 +191,7 @@ set_key(Relation rel, DynKey *key, ItemSpan spec, AttrNumber attnum)
 
 	dyn_parse_key_spec(spec, &key->attribute, &key->type);
 	key->attnum = attnum;
+	key->carried = NULL;
 	key->column = pstrdup(NameStr(column->attname));
 	if (column->atttypid != dyn_key_column_type(key->type))
 		fail_shape(rel, psprintf("Column \"%s\" must have type %s for a key of type %s.",
@@ -244,8 +245,11 @@ read_table_keys(Relation rel, DynTable *table, List *arguments)
 	relation_close(index, AccessShareLock);
 	table->ncolumns = table->nkeys;
 	check_order(rel, table);
-	table->primary = (DynIndex){
-		.npartition = 1, .nkeys = table->nkeys, .ncolumns = table->nkeys, .columns = {0, 1}};
+	table->primary = (DynIndex){.npartition = 1,
+								.nkeys = table->nkeys,
+								.ncolumns = table->nkeys,
+								.columns = {0, 1},
+								.carried_column = -1};
 	table->primary.relid = relid;
 }
 
@@ -303,10 +307,51 @@ read_arguments(Relation rel, DynTable *table, List *arguments)
 			add_index_key(rel, table, specs[n]->keys[k]);
 		n++;
 	}
+	table->nattributes = table->ncolumns;
 	table->nindexes = n;
 	table->indexes = palloc0(n * sizeof(DynIndex));
 	for (int i = 0; i < n; i++)
-		dyn_index_read(rel, table, specs[i], &table->indexes[i]);
+	{
+		dyn_index_read(table, specs[i], &table->indexes[i]);
+		table->indexes[i].status = specs[i]->status;
+	}
+}
+
+/* The last columns: what covering indexes carry. */
+static void
+read_carried(Relation rel, DynTable *table)
+{
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		DynIndex *index = &table->indexes[i];
+		char *column = dyn_carried_column(index->name);
+		AttrNumber attnum = get_attnum(table->relid, column);
+
+		if (index->covering != DYN_COVERING_COLUMN)
+			continue;
+		if (table->ncolumns == DYN_MAX_COLUMNS)
+			fail_shape(rel, psprintf("It has more than %d keys.", DYN_MAX_COLUMNS));
+		if (attnum <= 0 || get_atttype(table->relid, attnum) != table->item_type)
+			fail_shape(rel, psprintf("It has no column \"%s\" of type dyn_item for what index "
+									 "\"%s\" carries.",
+									 column, item_quoted(index->name)));
+		index->carried_column = table->ncolumns;
+		table->keys[table->ncolumns++] = (DynKey){.attribute = {"", 0},
+												  .type = ITEM_M,
+												  .attnum = attnum,
+												  .column = column,
+												  .carried = index->carried};
+	}
+}
+
+/* Of indexes whose columns are known. */
+static void
+find_btrees(Relation rel, DynTable *table)
+{
+	for (int i = 0; i < table->nindexes; i++)
+		dyn_index_find_btree(rel, table, table->indexes[i].status, &table->indexes[i]);
+	if (table->ttl != NULL)
+		dyn_index_find_btree(rel, table, table->settings.ttl_status, table->ttl);
 }
 
 /*
@@ -328,8 +373,8 @@ read_ttl(Relation rel, DynTable *table)
 					  .npartition = 1,
 					  .nkeys = 1,
 					  .ncolumns = 1,
-					  .columns = {table->nattributes}};
-	dyn_index_find_btree(rel, table, table->settings.ttl_status, ttl);
+					  .columns = {table->nattributes},
+					  .carried_column = -1};
 	table->ttl = ttl;
 }
 
@@ -361,9 +406,10 @@ read_schema(Relation rel)
 	table->keys = palloc(DYN_MAX_COLUMNS * sizeof(DynKey));
 	read_table_keys(rel, table, arguments);
 	read_arguments(rel, table, arguments);
-	table->nattributes = table->ncolumns;
 	if (table->settings.ttl.len > 0)
 		read_ttl(rel, table);
+	read_carried(rel, table);
+	find_btrees(rel, table);
 	table->unsupported = dyn_unsupported(rel) != NULL;
 	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 	dyn_read_plainness(rel, table);

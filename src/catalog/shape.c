@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
@@ -140,26 +141,92 @@ dyn_ttl_spec(ItemSpan attribute)
 	return (ItemSpan){spec, (uint32) strlen(spec)};
 }
 
+/* The key specs of an entry: the index's, and those of the table that are not among them. */
+static int
+entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_MAX_INDEX_COLUMNS])
+{
+	int n = spec->nkeys;
+
+	memcpy(specs, spec->keys, n * sizeof(ItemSpan));
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		int k = 0;
+
+		while (k < spec->nkeys && item_compare_bytes(spec->keys[k], shape->keys[i]) != 0)
+			k++;
+		if (k == spec->nkeys)
+			specs[n++] = shape->keys[i];
+	}
+	return n;
+}
+
+/* What a covering index carries, as text. */
+static char *
+carried_spec(const DynShape *shape, const DynIndexSpec *spec)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+	int n = entry_specs(shape, spec, specs);
+
+	return dyn_carried_print(dyn_carried_of(spec, specs, n));
+}
+
+/* The name of the column of what an index carries: a tilde as in time to live's, which no index is. */
+char *
+dyn_carried_column(ItemSpan index)
+{
+	char *name = psprintf("~%.*s_item", (int) index.len, index.data);
+
+	return dyn_identifier((ItemSpan){name, (uint32) strlen(name)});
+}
+
+static List *
+add_shape_column(List *columns, ItemSpan spec, ItemType type, const char *name)
+{
+	DynShapeColumn *column = palloc(sizeof(DynShapeColumn));
+
+	*column = (DynShapeColumn){spec, type, name};
+	return lappend(columns, column);
+}
+
 /* All derived columns, in the order of the table's keys. */
 List *
 dyn_shape_columns(const DynShape *shape)
 {
 	List *columns = dyn_shape_keys(shape);
-	DynShapeColumn *column;
+	ListCell *cell;
 
-	if (shape->settings.ttl.len == 0)
-		return columns;
-	column = palloc(sizeof(DynShapeColumn));
-	*column = (DynShapeColumn){dyn_ttl_spec(shape->settings.ttl), ITEM_N, DYN_TTL_COLUMN};
-	return lappend(columns, column);
+	if (shape->settings.ttl.len > 0)
+		columns =
+			add_shape_column(columns, dyn_ttl_spec(shape->settings.ttl), ITEM_N, DYN_TTL_COLUMN);
+	foreach (cell, shape->indexes)
+	{
+		const DynIndexSpec *index = lfirst(cell);
+		char *spec;
+
+		if (index->covering != DYN_COVERING_COLUMN)
+			continue;
+		spec = carried_spec(shape, index);
+		columns = add_shape_column(columns, (ItemSpan){spec, (uint32) strlen(spec)}, ITEM_M,
+								   dyn_carried_column(index->name));
+	}
+	return columns;
+}
+
+/* A value that is carried is compressed as the column would be, so that it is not tried again. */
+static const char *
+carried_type(const DynShape *shape, ItemSpan spec)
+{
+	return psprintf("%s.dyn_item COMPRESSION %s", shape->extension,
+					dyn_compression_names[dyn_carried_parse(spec)->compression]);
 }
 
 static const char *
-column_type(ItemType type)
+column_type(const DynShape *shape, const DynShapeColumn *column)
 {
-	return type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
-		   : type == ITEM_N ? "pg_catalog.numeric"
-							: "pg_catalog.bytea";
+	return column->type == ITEM_S   ? "pg_catalog.text COLLATE pg_catalog.\"C\""
+		   : column->type == ITEM_N ? "pg_catalog.numeric"
+		   : column->type == ITEM_B ? "pg_catalog.bytea"
+									: carried_type(shape, column->spec);
 }
 
 /*
@@ -171,7 +238,21 @@ dyn_shape_column_sql(const DynShape *shape, int i)
 {
 	const DynShapeColumn *column = list_nth(dyn_shape_columns(shape), i);
 
-	return psprintf("%s %s", quote_identifier(column->column), column_type(column->type));
+	return psprintf("%s %s", quote_identifier(column->column), column_type(shape, column));
+}
+
+/*
+ * Returns the part of ALTER TABLE that keeps values of the i-th column out of the statistics, where
+ * they are items and tell nothing; NULL for other columns.
+ */
+char *
+dyn_shape_statistics_sql(const DynShape *shape, int i)
+{
+	const DynShapeColumn *column = list_nth(dyn_shape_columns(shape), i);
+
+	if (column->type != ITEM_M)
+		return NULL;
+	return psprintf("ALTER COLUMN %s SET STATISTICS 0", quote_identifier(column->column));
 }
 
 /*
@@ -278,25 +359,6 @@ dyn_shape_write_trigger(const DynShape *shape)
  * Indexes
  */
 
-/* The key specs of an entry: the index's, and those of the table that are not among them. */
-static int
-entry_specs(const DynShape *shape, const DynIndexSpec *spec, ItemSpan specs[DYN_MAX_INDEX_COLUMNS])
-{
-	int n = spec->nkeys;
-
-	memcpy(specs, spec->keys, n * sizeof(ItemSpan));
-	for (int i = 0; i < shape->nkeys; i++)
-	{
-		int k = 0;
-
-		while (k < spec->nkeys && item_compare_bytes(spec->keys[k], shape->keys[i]) != 0)
-			k++;
-		if (k == spec->nkeys)
-			specs[n++] = shape->keys[i];
-	}
-	return n;
-}
-
 static bool
 is_table_key(const DynShape *shape, ItemSpan spec)
 {
@@ -318,6 +380,27 @@ column_of(ItemSpan spec)
 	return dyn_column_identifier(attribute);
 }
 
+/*
+ * Random inserts leave the leaves of any btree some 70 % full.  One whose entries are long would
+ * first split all that it has when it is built fuller.
+ */
+#define COVERING_FILLFACTOR 70
+
+/* Close the list of columns with what a covering index carries. */
+static void
+append_carried(StringInfo sql, const DynShape *shape, const DynIndexSpec *spec)
+{
+	if (spec->covering == DYN_COVERING_EXPRESSION)
+		appendStringInfo(sql, ", " DYN_INTERNAL ".carried(%s, %s)",
+						 quote_identifier(DYN_ITEM_COLUMN),
+						 quote_literal_cstr(carried_spec(shape, spec)));
+	appendStringInfoChar(sql, ')');
+	if (spec->covering == DYN_COVERING_COLUMN)
+		appendStringInfo(sql, " INCLUDE (%s)", quote_identifier(dyn_carried_column(spec->name)));
+	if (spec->covering != DYN_COVERING_NONE)
+		appendStringInfo(sql, " WITH (fillfactor = %d)", COVERING_FILLFACTOR);
+}
+
 /* CREATE INDEX for a secondary index; NULL if the primary key has the same columns. */
 char *
 dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char *relation,
@@ -337,7 +420,7 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		same = same && item_compare_bytes(specs[i], shape->keys[i]) == 0;
 		appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column_of(specs[i])));
 	}
-	appendStringInfoChar(&sql, ')');
+	append_carried(&sql, shape, spec);
 	for (int i = 0; i < n; i++)
 	{
 		if (is_table_key(shape, specs[i]))
@@ -345,7 +428,7 @@ dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec, const char 
 		appendStringInfo(&sql, "%s%s IS NOT NULL", word, quote_identifier(column_of(specs[i])));
 		word = " AND ";
 	}
-	return same ? NULL : sql.data;
+	return same && spec->covering == DYN_COVERING_NONE ? NULL : sql.data;
 }
 
 /* The same for time to live. */
@@ -446,7 +529,13 @@ dyn_shape_check(const DynShape *shape)
 		{
 			const DynShapeColumn *b = list_nth(columns, j);
 
-			if (strcmp(a->column, b->column) == 0)
+			if (strcmp(a->column, b->column) != 0)
+				continue;
+			if (a->type == ITEM_M)
+				fail_limit(psprintf("key \"%s\" needs the column of what an index carries",
+									item_quoted(b->spec)),
+						   NULL);
+			else
 				fail_limit(psprintf("key \"%s\" does not go with key \"%s\"", item_quoted(a->spec),
 									item_quoted(b->spec)),
 						   NULL);

@@ -23,7 +23,7 @@ typedef struct DynShape
 /* A derived column. */
 typedef struct DynShapeColumn
 {
-	ItemSpan spec;
+	ItemSpan spec; /* of a key, or of what a covering index carries */
 	ItemType type;
 	const char *column; /* not quoted */
 } DynShapeColumn;
@@ -31,8 +31,14 @@ typedef struct DynShapeColumn
 /* index.c: the definition of an index from the schema */
 extern void dyn_index_find_btree(Relation rel, const DynTable *table, DynIndexStatus status,
 								 DynIndex *index);
-extern void dyn_index_read(Relation rel, const DynTable *table, const DynIndexSpec *spec,
-						   DynIndex *index);
+extern void dyn_index_read(const DynTable *table, const DynIndexSpec *spec, DynIndex *index);
+
+/* covering.c */
+extern bool dyn_covering_is_open(const DynIndexSpec *spec);
+extern void dyn_covering_settle(DynIndexSpec *spec, double share);
+extern void dyn_covering_tell(const DynIndexSpec *spec, const char *table, double share);
+extern char *dyn_covering_statistics_sql(Oid btree);
+extern const char *dyn_covering_parameters(const DynShape *shape, Relation rel);
 
 /* create.c */
 #define DYN_DEFAULT_FILLFACTOR 90
@@ -45,9 +51,11 @@ extern DynShape *dyn_shape_of(Relation rel, const DynTable *table);
 extern bool dyn_shape_is_filled(const DynShape *shape);
 extern DynIndexSpec *dyn_shape_index(const DynShape *shape, ItemSpan name);
 extern List *dyn_shape_keys(const DynShape *shape); /* DynShapeColumn: table keys first */
-extern List *dyn_shape_columns(const DynShape *shape); /* these, and time to live's */
+extern List *dyn_shape_columns(const DynShape *shape); /* these, time to live's, what is carried */
+extern char *dyn_carried_column(ItemSpan index);
 extern ItemSpan dyn_ttl_spec(ItemSpan attribute);
 extern char *dyn_shape_column_sql(const DynShape *shape, int i); /* "name type", of columns */
+extern char *dyn_shape_statistics_sql(const DynShape *shape, int i); /* of ALTER TABLE, or NULL */
 extern char *dyn_shape_match_sql(const DynShape *shape);
 extern char *dyn_shape_constraint_sql(const DynShape *shape); /* CONSTRAINT … CHECK (…) */
 extern void dyn_shape_write_trigger(const DynShape *shape);

@@ -20,6 +20,8 @@
  *		describe.c		a table as DynamoDB describes it
  *		key.c			rules of key values, and the columns derived from them
  *		derive.c		what the columns of a row are by its item: trigger and constraint
+ *		carried.c		what the entries of covering indexes carry
+ *		covering.c		making covering indexes
  *		unchanged.c		rows that a write would leave as they are
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
@@ -46,13 +48,17 @@
 /* Derived columns of a table: dyn_keys_match() has two arguments beside them. */
 #define DYN_MAX_COLUMNS (FUNC_MAX_ARGS - 2)
 
-/* A key attribute and the column derived from it. */
+/* carried.h */
+typedef struct DynCarried DynCarried;
+
+/* A key attribute and the column derived from it, or the column of what a covering index carries. */
 typedef struct DynKey
 {
-	ItemSpan attribute;
-	ItemType type; /* S, N or B */
+	ItemSpan attribute; /* of what is carried: empty, which no key is */
+	ItemType type; /* S, N or B; of what is carried M */
 	AttrNumber attnum;
 	const char *column;
+	const DynCarried *carried; /* NULL: it is a key */
 } DynKey;
 
 /*
@@ -72,6 +78,9 @@ typedef struct DynIndex
 	int ncolumns;
 	int columns[DYN_MAX_INDEX_COLUMNS]; /* as places in the table's keys */
 	Oid relid; /* the btree, if there is a valid one */
+	DynCovering covering; /* as it is defined */
+	const DynCarried *carried; /* what entries have as their last column; NULL: nothing */
+	int carried_column; /* the place of that in the table's keys; -1: it is an expression */
 } DynIndex;
 
 /*
@@ -116,7 +125,7 @@ typedef struct DynTable
 	DynExtras extras; /* if it can be read so */
 	int nkeys; /* 1: partition key only */
 	int nattributes; /* key attributes: the table's, then those of indexes only */
-	int ncolumns; /* derived columns: of the key attributes, then of time to live */
+	int ncolumns; /* derived columns: of the key attributes, of time to live, then what indexes carry */
 	DynKey *keys;
 	DynIndex primary;
 	int nindexes;

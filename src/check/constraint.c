@@ -58,6 +58,14 @@ check_item_column(TableCheck *check)
 					 alter(check, DYN_ITEM_COLUMN, "SET NOT NULL"));
 }
 
+static bool
+has_type(Form_pg_attribute column, ItemType made)
+{
+	if (made == ITEM_M)
+		return dyn_is_item_type(column->atttypid);
+	return column->atttypid == dyn_key_column_type(made) && column->atttypmod == -1;
+}
+
 /* A column that indexes or time to live need; those of the table's keys are the primary key's. */
 static void
 check_column(TableCheck *check, int i)
@@ -78,11 +86,13 @@ check_column(TableCheck *check, int i)
 		return;
 	}
 	column = TupleDescAttr(RelationGetDescr(check->rel), attnum - 1);
-	if (column->atttypid != dyn_key_column_type(made->type) || column->atttypmod != -1)
+	if (!has_type(column, made->type))
 		check_report(check, object,
 					 psprintf("its type is %s, not %s",
 							  format_type_with_typemod(column->atttypid, column->atttypmod),
-							  format_type_be(dyn_key_column_type(made->type))),
+							  made->type == ITEM_M
+								  ? "dyn_item"
+								  : format_type_be(dyn_key_column_type(made->type))),
 					 replace);
 	else if (made->type == ITEM_S && column->attcollation != C_COLLATION_OID)
 		check_report(check, object, "its collation is not \"C\"", replace);

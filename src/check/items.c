@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "check/check.h"
@@ -191,6 +192,24 @@ check_keys(ItemScan *scan, const ItemChildren *attributes)
 	return true;
 }
 
+/* Without a value readers of the index get the row, so none is no error, but not what it is for. */
+static void
+check_carried(ItemScan *scan, int i, const DynItem *item, bool none)
+{
+	const DynKey *key = &scan->check->table->keys[i];
+	const DynItem *value;
+
+	if (scan->nulls[i])
+	{
+		if (!none && scan->filled[i])
+			report_column(scan, key, "is empty, and its index has room for what the item has");
+		return;
+	}
+	value = DatumGetDynItem(scan->values[i]);
+	if (item_compare_bytes(text_span(value), text_span(dyn_carried_part(key->carried, item))) != 0)
+		report_column(scan, key, "is not what the item has");
+}
+
 /*
  * Checks columns of indexes.  The column of an index that leaves the item out may be NULL or not,
  * but it never has another value than the item's.
@@ -206,7 +225,9 @@ check_derived(ItemScan *scan, const ItemChildren *attributes, const DynItem *ite
 		const DynKey *key = &table->keys[i];
 		ItemSpan value = {NULL, 0};
 
-		if (scan->nulls[i])
+		if (key->carried != NULL)
+			check_carried(scan, i, item, row->nulls[i]);
+		else if (scan->nulls[i])
 		{
 			if (!row->nulls[i] && !row->troubled[i] && scan->filled[i])
 				report_column(scan, key, "is empty, and the item has its attribute");
@@ -259,6 +280,8 @@ find_filled(ItemScan *scan)
 
 		for (int k = 0; k < index->ncolumns; k++)
 			scan->filled[index->columns[k]] |= spec != NULL && spec->status == DYN_INDEX_ACTIVE;
+		if (index->carried_column >= 0)
+			scan->filled[index->carried_column] = spec != NULL && spec->status == DYN_INDEX_ACTIVE;
 	}
 	if (check->table->ttl != NULL)
 		scan->filled[check->table->ttl->columns[0]] =

@@ -258,8 +258,8 @@ dyn_explain(PG_FUNCTION_ARGS)
 	bool forward = PG_ARGISNULL(10) || PG_GETARG_BOOL(10);
 	StoreExplanation explanation;
 	ReadResult result;
-	Datum values[13] = {0};
-	bool nulls[13] = {false};
+	Datum values[14] = {0};
+	bool nulls[14] = {false};
 	TupleDesc desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -278,5 +278,7 @@ dyn_explain(PG_FUNCTION_ARGS)
 	values[8] = BoolGetDatum(explanation.index_only);
 	set_store(explanation.refusal, &values[9], &nulls[9]);
 	set_store(explanation.write_refusal, &values[11], &nulls[11]);
+	nulls[13] = !explanation.index_only || explanation.refusal != NULL;
+	values[13] = Int64GetDatum(explanation.skipped);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }

@@ -17,6 +17,8 @@
 static void check(DynIndexSpec *spec, bool stored);
 
 const char *const dyn_projection_names[] = {"ALL", "KEYS_ONLY", "INCLUDE", NULL};
+const char *const dyn_covering_names[] = {"", "column", "expression", NULL};
+const char *const dyn_compression_names[] = {"", "pglz", "lz4", NULL};
 
 /* What DynamoDB says of it comes behind DYN_INVALID_WORDS; NULL: it says nothing of it. */
 pg_noreturn static void
@@ -171,6 +173,32 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 	print_strings(json, field->name, spec->included, spec->nincluded);
 }
 
+/* true leaves the choice to the extension; a table has it made. */
+static void
+read_covering(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynIndexSpec *spec = target;
+	ItemSpan payload = item_payload(value);
+
+	if (item_type(value) == ITEM_BOOL)
+		spec->covering = item_bool(value) ? DYN_COVERING_WANTED : DYN_COVERING_NONE;
+	else if (item_type(value) == ITEM_S && item_span_is(payload, "column"))
+		spec->covering = DYN_COVERING_COLUMN;
+	else if (item_type(value) == ITEM_S && item_span_is(payload, "expression"))
+		spec->covering = DYN_COVERING_EXPRESSION;
+	else
+		field_fail(reader, field->name, "true, false, \"column\" or \"expression\"");
+}
+
+static void
+print_covering(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynIndexSpec *spec = target;
+
+	if (spec->covering != DYN_COVERING_NONE)
+		json_write_string(json, field->name, dyn_covering_names[spec->covering]);
+}
+
 /*
  * Definitions
  */
@@ -184,8 +212,9 @@ print_included(JsonWriter *json, const Field *field, const void *target)
 	{"sort_key", FIELD_OWN, .read = read_sort_key, .print = print_sort_key}, \
 		{"projection", FIELD_CHOICE, FIELD_AT(DynIndexSpec, projection), .always = true, \
 		 .choices = dyn_projection_names}, \
+		{"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included}, \
 	{ \
-		"non_key_attributes", FIELD_OWN, .read = read_included, .print = print_included \
+		"covering", FIELD_OWN, .read = read_covering, .print = print_covering \
 	}
 
 static const Field global_fields[] = {PARTITION_KEY_FIELD, OTHER_FIELDS, {NULL}};
@@ -196,6 +225,9 @@ static const Field argument_fields[] = {
 	{"type", FIELD_CHOICE, .read = read_type, .missing = fail_type, .print = print_type},
 	PARTITION_KEY_FIELD,
 	OTHER_FIELDS,
+	{"entry_limit", FIELD_COUNT, FIELD_AT(DynIndexSpec, entry_limit)},
+	{"compression", FIELD_CHOICE, FIELD_AT(DynIndexSpec, compression),
+	 .choices = dyn_compression_names},
 	{"status", FIELD_CHOICE, FIELD_AT(DynIndexSpec, status), .choices = dyn_index_status_names},
 	{NULL}};
 
@@ -294,6 +326,24 @@ check_projection(DynIndexSpec *spec, bool stored)
 	}
 }
 
+/* An index of keys only has all that it projects in its columns. */
+static void
+check_covering(DynIndexSpec *spec, bool stored)
+{
+	if (spec->projection == DYN_PROJECT_KEYS_ONLY)
+		spec->covering = DYN_COVERING_NONE;
+	if (spec->projection == DYN_PROJECT_INCLUDE && spec->covering == DYN_COVERING_EXPRESSION)
+		fail(spec, "the projection INCLUDE is carried by a column, not by an expression");
+	if (!stored || spec->covering == DYN_COVERING_NONE)
+		return;
+	if (spec->covering == DYN_COVERING_WANTED)
+		fail(spec, "it does not say how it is covering");
+	if (spec->compression == DYN_COMPRESSION_NONE)
+		fail(spec, "it does not say how it compresses what it carries");
+	if (spec->entry_limit < 1 || spec->entry_limit > DYN_MAX_ENTRY_LIMIT)
+		fail(spec, psprintf("entry_limit must be from 1 to %d", DYN_MAX_ENTRY_LIMIT));
+}
+
 /* Puts the included attributes in order. */
 static void
 check(DynIndexSpec *spec, bool stored)
@@ -321,6 +371,7 @@ check(DynIndexSpec *spec, bool stored)
 		}
 	}
 	check_projection(spec, stored);
+	check_covering(spec, stored);
 }
 
 /* What can be wrong with a new index by itself.  Puts the included attributes in order. */
@@ -341,12 +392,21 @@ same_spans(const ItemSpan *a, int na, const ItemSpan *b, int nb)
 	return na == nb;
 }
 
+/* What is wanted may have been chosen. */
+static bool
+same_covering(DynCovering a, DynCovering b)
+{
+	return a == b || (a == DYN_COVERING_WANTED && b != DYN_COVERING_NONE) ||
+		   (b == DYN_COVERING_WANTED && a != DYN_COVERING_NONE);
+}
+
 /* Whether two definitions say the same, whatever their status. */
 bool
 dyn_index_spec_equal(const DynIndexSpec *a, const DynIndexSpec *b)
 {
 	return item_compare_bytes(a->name, b->name) == 0 && a->local == b->local &&
 		   a->npartition == b->npartition && a->projection == b->projection &&
+		   same_covering(a->covering, b->covering) &&
 		   same_spans(a->keys, a->nkeys, b->keys, b->nkeys) &&
 		   same_spans(a->included, a->nincluded, b->included, b->nincluded);
 }

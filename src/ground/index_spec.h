@@ -7,7 +7,9 @@
  *		{"name": "GSI1", "type": "global", "partition_key": ["GSI1PK S"],
  *		 "sort_key": ["GSI1SK S"], "projection": "INCLUDE", "non_key_attributes": ["Role"]}
  *
- * with "status": "CREATING" or "DELETING" while it is none of which all is there.
+ * with "status": "CREATING" or "DELETING" while it is none of which all is there, and with
+ * "covering": "column" or "expression", "entry_limit" and "compression" if its btree carries what it
+ * projects (see catalog/carried.h).
  */
 #ifndef DYNAMO_TABLE_GROUND_INDEX_SPEC_H
 #define DYNAMO_TABLE_GROUND_INDEX_SPEC_H
@@ -17,6 +19,7 @@
 
 #define DYN_MAX_KEY_PART 4 /* attributes of a partition or sort key of an index */
 #define DYN_MAX_INDEX_KEYS (2 * DYN_MAX_KEY_PART)
+#define DYN_MAX_ENTRY_LIMIT 2704 /* the largest entry that nbtree allows */
 
 typedef enum DynProjection
 {
@@ -24,6 +27,22 @@ typedef enum DynProjection
 	DYN_PROJECT_KEYS_ONLY,
 	DYN_PROJECT_INCLUDE
 } DynProjection;
+
+/* How the btree of an index carries what the index projects. */
+typedef enum DynCovering
+{
+	DYN_COVERING_NONE,
+	DYN_COVERING_COLUMN, /* in a derived column that it includes */
+	DYN_COVERING_EXPRESSION, /* by an expression over the item, which is its last column */
+	DYN_COVERING_WANTED /* in one of these ways; no table has that */
+} DynCovering;
+
+typedef enum DynCompression
+{
+	DYN_COMPRESSION_NONE, /* nothing is carried */
+	DYN_COMPRESSION_PGLZ,
+	DYN_COMPRESSION_LZ4
+} DynCompression;
 
 typedef struct DynIndexSpec
 {
@@ -36,6 +55,9 @@ typedef struct DynIndexSpec
 	DynProjection projection;
 	int nincluded;
 	ItemSpan *included; /* in byte order */
+	DynCovering covering;
+	int64 entry_limit; /* bytes of an entry that carries something; if it is covering */
+	DynCompression compression; /* of what it carries */
 } DynIndexSpec;
 
 /* What people are shown of a definition that they give. */
@@ -43,6 +65,8 @@ typedef struct DynIndexSpec
 #define LOCAL_INDEX_FORM "{\"sort_key\": \"LSI1SK S\"}"
 
 extern const char *const dyn_projection_names[]; /* by DynProjection, then NULL */
+extern const char *const dyn_covering_names[]; /* by DynCovering, then NULL */
+extern const char *const dyn_compression_names[]; /* by DynCompression, then NULL */
 
 extern DynIndexSpec *dyn_index_spec_parse_argument(const char *json);
 extern DynIndexSpec *dyn_index_spec_parse(ItemSpan name, ItemSpan definition, bool local,

@@ -9,6 +9,7 @@
 
 #include "utils/guc.h"
 
+#include "ground/index_spec.h"
 #include "ground/settings.h"
 #include "item/item.h"
 
@@ -25,6 +26,8 @@ int dyn_max_transaction_size;
 int dyn_max_local_indexes;
 int dyn_max_global_indexes;
 int dyn_max_projected_attributes;
+int dyn_covering_entry_limit;
+bool dyn_covering_indexes;
 int dyn_item_collection_size_limit;
 
 static void
@@ -68,6 +71,16 @@ init_table_limits(void)
 		  "Sets how many attributes all indexes of a table can include.",
 		  "An attribute counts once for each index that includes it.",
 		  &dyn_max_projected_attributes, 100, 0, MAX_COUNT, 0);
+	DefineCustomIntVariable(
+		"dynamo_table.covering_entry_limit",
+		"Sets how long an entry of a covering index can be that is created.",
+		"Reads get what does not fit from the table.  An index keeps the limit that it has.",
+		&dyn_covering_entry_limit, 1000, 100, DYN_MAX_ENTRY_LIMIT, PGC_USERSET, GUC_UNIT_BYTE, NULL,
+		NULL, NULL);
+	DefineCustomBoolVariable("dynamo_table.covering_indexes",
+							 "Sets whether indexes that requests create are covering.",
+							 "CreateTable and UpdateTable have no parameter for it.",
+							 &dyn_covering_indexes, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	limit("dynamo_table.item_collection_size_limit",
 		  "Sets the size that an item collection can have in a table with local indexes.",
 		  "It is the size of its items and of their copies in these indexes.",

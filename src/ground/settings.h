@@ -27,6 +27,12 @@ extern int dyn_max_global_indexes;
 /* dynamo_table.max_projected_attributes: of INCLUDE, over all indexes of a table */
 extern int dyn_max_projected_attributes;
 
+/* dynamo_table.covering_entry_limit: bytes of an entry of a covering index that is made */
+extern int dyn_covering_entry_limit;
+
+/* dynamo_table.covering_indexes: indexes that requests create are covering */
+extern bool dyn_covering_indexes;
+
 /* dynamo_table.item_collection_size_limit: kB of a collection of a table with local indexes */
 extern int dyn_item_collection_size_limit;
 

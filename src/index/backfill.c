@@ -62,6 +62,7 @@ typedef struct Backfill
 	const char *match; /* the constraint's condition */
 	const char *lacking; /* condition on rows that need an update */
 	const char *left_out; /* the same on those that the index leaves out once that is done */
+	const char *candidates; /* what may lack something: cheap, and not exact */
 } Backfill;
 
 /*
@@ -115,7 +116,15 @@ write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
 							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
 	}
 	appendStringInfoChar(&sql, ')');
-	fill->left_out = sql.data;
+	fill->left_out = pstrdup(sql.data);
+
+	resetStringInfo(&sql);
+	appendStringInfo(&sql, "(NOT %s OR %s", fill->match, fill->left_out);
+	if (index->carried_column >= 0)
+		appendStringInfo(&sql, " OR %s IS NULL",
+						 quote_identifier(table->keys[index->carried_column].column));
+	appendStringInfoChar(&sql, ')');
+	fill->candidates = sql.data;
 }
 
 /* The beginning, or the beginning again. */
@@ -217,10 +226,10 @@ count_rows(Backfill *fill, BlockRange range)
 	int64 lacking;
 
 	run_tid_scan(psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
-						  " pg_catalog.count(*) FILTER (WHERE NOT lacking)"
-						  " FROM (SELECT %s AS lacking FROM %s WHERE " IN_RANGE
-						  " AND (NOT %s OR %s)) rows",
-						  fill->lacking, fill->qualified, fill->match, fill->left_out),
+						  " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out)"
+						  " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " IN_RANGE
+						  " AND %s) rows",
+						  fill->lacking, fill->left_out, fill->qualified, fill->candidates),
 				 2, TIDOID, bounds);
 	lacking = result(1);
 	fill->work->left_out += result(2);

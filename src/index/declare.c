@@ -44,8 +44,9 @@ has_column(const DynTable *table, const char *column)
 
 /* The statement that gives a table the columns and the constraint of a shape. */
 char *
-gsi_declaration(const DynTable *table, const DynShape *shape, bool validate)
+gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
 {
+	const char *parameters = dyn_covering_parameters(shape, rel);
 	List *columns = dyn_shape_columns(shape);
 	StringInfoData sql;
 
@@ -54,10 +55,16 @@ gsi_declaration(const DynTable *table, const DynShape *shape, bool validate)
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const DynShapeColumn *column = list_nth(columns, i);
+		char *statistics = dyn_shape_statistics_sql(shape, i);
 
-		if (!has_column(table, column->column))
-			appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
+		if (has_column(table, column->column))
+			continue;
+		appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
+		if (statistics != NULL)
+			appendStringInfo(&sql, "%s, ", statistics);
 	}
+	if (*parameters != '\0')
+		appendStringInfo(&sql, "SET (%s), ", parameters);
 	gsi_append_constraint(&sql, shape, validate);
 	return sql.data;
 }
@@ -69,7 +76,7 @@ gsi_declaration(const DynTable *table, const DynShape *shape, bool validate)
 void
 gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
 {
-	char *sql = gsi_declaration(table, shape, validate);
+	char *sql = gsi_declaration(rel, table, shape, validate);
 
 	relation_close(rel, NoLock);
 	dyn_execute(sql);

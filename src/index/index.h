@@ -12,6 +12,7 @@
  *		drop.c			dyn_drop_index()
  *		target.c		what procedures create or remove: an index, or time to live
  *		work.c			where they begin and end
+ *		covering.c		how an index becomes covering
  *		declare.c		the DDL that changes columns, constraint and trigger
  *		backfill.c		columns of rows that are older than the index
  *		btree.c			the btree: found, built, dropped
@@ -98,9 +99,13 @@ extern PGDLLEXPORT void dyn_index_later_main(Datum relid);
 extern char *gsi_call_again(Relation rel, const DynShape *shape, const DynIndexSpec *spec);
 extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 
+/* covering.c */
+extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpec *spec);
+
 /* declare.c */
 extern void gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate);
-extern char *gsi_declaration(const DynTable *table, const DynShape *shape, bool validate);
+extern char *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape,
+							 bool validate);
 extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate);
 extern void gsi_validate(GsiWork *work);
 

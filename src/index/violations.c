@@ -84,6 +84,8 @@ write_query(StringInfo sql, const DynTable *table)
 	{
 		const DynKey *key = &table->keys[i];
 
+		if (key->carried != NULL)
+			continue;
 		appendStringInfo(sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s",
 						 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
 						 table->extension,

@@ -12,6 +12,7 @@
 #include "nodes/pg_list.h"
 
 #include "ground/errors.h"
+#include "ground/settings.h"
 #include "ground/key_spec.h"
 #include "request/definitions.h"
 
@@ -568,6 +569,8 @@ request_index_spec(const IndexDefinition *definition, bool local, const DynShape
 	spec->local = local;
 	set_index_keys(spec, definition, attributes);
 	set_projection(spec, definition);
+	if (dyn_covering_indexes)
+		spec->covering = DYN_COVERING_WANTED;
 	if (local)
 		check_local_hash(definition, spec, shape);
 	dyn_index_spec_check(spec);

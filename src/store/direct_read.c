@@ -288,18 +288,19 @@ is_visible(RangeScan *scan, ItemPointer tid)
 	IndexScanDesc index = scan->scan;
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
+	ExecClearTuple(scan->slot);
 	if (VM_ALL_VISIBLE(index->heapRelation, block, &scan->map))
 	{
 		PredicateLockPage(index->heapRelation, block, index->xs_snapshot);
 		return true;
 	}
-	if (!index_fetch_heap(index, scan->slot))
-		return false;
-	ExecClearTuple(scan->slot);
-	return true;
+	return index_fetch_heap(index, scan->slot);
 }
 
-/* Go to the next entry of the index; false at the end.  What this allocates stays. */
+/*
+ * Go to the next entry of the index; false at the end.  What this allocates stays.  If the row was
+ * looked at, it stays in the slot until the next entry.
+ */
 static bool
 next_entry(RangeScan *scan)
 {
@@ -310,8 +311,29 @@ next_entry(RangeScan *scan)
 	return tid != NULL;
 }
 
+/*
+ * What a covering index projects of the item, or the item of the row.  An entry stays right for all
+ * versions of a row that it leads to: an update that changes what it carries makes another one.
+ * NULL if the row is gone meanwhile, which the snapshot does not allow.
+ */
+static Datum
+get_part(RangeScan *scan, const Datum *values, bool isnull)
+{
+	const DynIndex *index = scan->range->index;
+	Datum item;
+
+	if (!isnull)
+		return PointerGetDatum(
+			store_range_part(scan->table, index, values, values[index->ncolumns]));
+	if (TTS_EMPTY(scan->slot) && !index_fetch_heap(scan->scan, scan->slot))
+		elog(ERROR, "row of an index entry is not there");
+	item = slot_getattr(scan->slot, scan->table->item_attnum, &isnull);
+	store_forbid_null(isnull);
+	return item;
+}
+
 static void
-get_entry(const RangeScan *scan, StoreRow *row)
+get_entry(RangeScan *scan, StoreRow *row)
 {
 	const DynIndex *index = scan->range->index;
 	StoreWant want = scan->range->want;
@@ -321,10 +343,14 @@ get_entry(const RangeScan *scan, StoreRow *row)
 	index_deform_tuple(scan->scan->xs_itup, scan->scan->xs_itupdesc, values, nulls);
 	for (int i = 0; i < index->ncolumns; i++)
 		store_forbid_null(nulls[i]);
-	if (want != STORE_WANT_PARTITION)
+	if (store_wants_part(want))
+		row->item = get_part(scan, values, nulls[index->ncolumns]);
+	else if (store_wants_keys(want))
 		row->item = PointerGetDatum(store_range_item(scan->table, index, values));
-	if (want != STORE_WANT_KEYS)
+	if (store_wants_partition(want))
 		memcpy(row->partition, values, index->npartition * sizeof(Datum));
+	if (scan->range->skipped != NULL)
+		*scan->range->skipped += TTS_EMPTY(scan->slot);
 }
 
 /* The next row, in the current memory context or of the rows ahead; NULL at the end. */

@@ -174,6 +174,7 @@ store_explain_range(DynTable *table, const StoreRange *range, StoreRowCallback c
 	if (!plan_range(table, &narrowed, explanation))
 		return;
 	store_range_read(table, &narrowed, stop_at_once, NULL);
+	narrowed.skipped = &explanation->skipped;
 	explanation->pages = -pages_visited();
 	store_range_read(table, &narrowed, callback, arg);
 	explanation->pages += pages_visited();

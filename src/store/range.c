@@ -18,6 +18,21 @@ store_wants_item(StoreWant want)
 	return want == STORE_WANT_ITEM || want == STORE_WANT_ITEM_PARTITION;
 }
 
+/* Returns whether entries of a range are wanted with what the index projects. */
+bool
+store_wants_part(StoreWant want)
+{
+	return want == STORE_WANT_PART || want == STORE_WANT_PART_PARTITION;
+}
+
+/* Returns whether entries of a range are wanted with the partition key's columns. */
+bool
+store_wants_partition(StoreWant want)
+{
+	return want == STORE_WANT_PARTITION || want == STORE_WANT_ITEM_PARTITION ||
+		   want == STORE_WANT_KEYS_PARTITION || want == STORE_WANT_PART_PARTITION;
+}
+
 /* Returns whether entries of a range are wanted with an item made of the index's columns. */
 bool
 store_wants_keys(StoreWant want)
@@ -114,6 +129,18 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 	return true;
 }
 
+static void
+add_columns(ItemBuilder *b, const DynTable *table, const DynIndex *index, const Datum *columns)
+{
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, i);
+
+		item_build_name(b, key->attribute);
+		dyn_key_build(b, key->type, columns[i]);
+	}
+}
+
 /* The item of an entry's columns. */
 DynItem *
 store_range_item(const DynTable *table, const DynIndex *index, const Datum *columns)
@@ -122,13 +149,39 @@ store_range_item(const DynTable *table, const DynIndex *index, const Datum *colu
 
 	item_build_init(&b, 256);
 	item_build_begin(&b, ITEM_M);
-	for (int i = 0; i < index->ncolumns; i++)
-	{
-		const DynKey *key = dyn_index_key(table, index, i);
+	add_columns(&b, table, index, columns);
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
 
-		item_build_name(&b, key->attribute);
-		dyn_key_build(&b, key->type, columns[i]);
+static void
+add_attributes(ItemBuilder *b, const DynItem *carried)
+{
+	ItemChildren attributes = item_children(item_root(carried));
+
+	for (uint32 i = 0; i < attributes.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(&attributes, i), &name);
+
+		item_build_name(b, name);
+		item_build_value(b, value);
 	}
+}
+
+/* What a covering index projects: an entry's columns, and what it carries. */
+DynItem *
+store_range_part(const DynTable *table, const DynIndex *index, const Datum *columns, Datum carried)
+{
+	DynItem *item = DatumGetDynItem(carried);
+	ItemBuilder b;
+
+	if (index->projection == DYN_PROJECT_ALL)
+		return item;
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	add_columns(&b, table, index, columns);
+	add_attributes(&b, item);
 	(void) item_build_end(&b);
 	return item_build_finish(&b);
 }

@@ -10,6 +10,8 @@
 #include "store/store.h"
 
 extern bool store_wants_item(StoreWant want);
+extern bool store_wants_part(StoreWant want);
+extern bool store_wants_partition(StoreWant want);
 extern bool store_wants_keys(StoreWant want);
 extern void store_scan_key(ScanKey key, int flags, ItemType type, int column,
 						   StrategyNumber strategy, Datum value);
@@ -17,6 +19,8 @@ extern bool store_range_narrow(const DynTable *table, StoreRange *range);
 /* of a range that is narrowed */
 extern void store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 							 void *arg);
+extern DynItem *store_range_part(const DynTable *table, const DynIndex *index, const Datum *columns,
+								 Datum carried);
 extern DynItem *store_range_item(const DynTable *table, const DynIndex *index,
 								 const Datum *columns);
 

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "catalog/carried.h"
 #include "catalog/unchanged.h"
 #include "store/writer.h"
 
@@ -91,9 +92,37 @@ keep_columns(Writer *w, const bool *troubled)
  * Entries of the table's own indexes
  */
 
+/* An entry of a btree; what it carries comes last. */
+typedef struct Entry
+{
+	Datum values[DYN_MAX_INDEX_COLUMNS + 1];
+	bool nulls[DYN_MAX_INDEX_COLUMNS + 1];
+} Entry;
+
+/* What the entry carries: a column, or computed as the btree's expression would. */
+static void
+fill_carried(const Writer *w, const DynIndex *index, Entry *entry)
+{
+	const TupleTableSlot *new = w->new;
+	const DynTable *table = w->at.table;
+	Datum *value = &entry->values[index->ncolumns];
+	bool *isnull = &entry->nulls[index->ncolumns];
+
+	if (index->carried_column >= 0)
+	{
+		AttrNumber attnum = table->keys[index->carried_column].attnum;
+
+		*value = new->tts_values[attnum - 1];
+		*isnull = new->tts_isnull[attnum - 1];
+	}
+	else
+		*isnull = !dyn_carried_make(
+			index->carried, DatumGetDynItem(new->tts_values[table->item_attnum - 1]), value);
+}
+
 /* False if the index is to have no entry. */
 static bool
-fill_entry(const Writer *w, const DynIndex *index, Datum *values)
+fill_entry(const Writer *w, const DynIndex *index, Entry *entry)
 {
 	for (int i = 0; i < index->ncolumns; i++)
 	{
@@ -101,33 +130,40 @@ fill_entry(const Writer *w, const DynIndex *index, Datum *values)
 
 		if (w->new->tts_isnull[attnum - 1])
 			return false;
-		values[i] = w->new->tts_values[attnum - 1];
+		entry->values[i] = w->new->tts_values[attnum - 1];
+		entry->nulls[i] = false;
 	}
+	if (index->carried != NULL)
+		fill_carried(w, index, entry);
 	return true;
 }
 
 static bool
-add_entry(Writer *w, Relation btree, Datum *values, IndexUniqueCheck check, bool unchanged)
+add_entry(Writer *w, Relation btree, Entry *entry, IndexUniqueCheck check, bool unchanged)
 {
-	static bool nulls[DYN_MAX_INDEX_COLUMNS];
-
-	return index_insert(btree, values, nulls, &w->new->tts_tid, w->at.rel, check, unchanged,
-						w->index_info);
+	return index_insert(btree, entry->values, entry->nulls, &w->new->tts_tid, w->at.rel, check,
+						unchanged, w->index_info);
 }
 
 static bool
 add_primary_entry(Writer *w, IndexUniqueCheck check, bool unchanged)
 {
-	Datum values[DYN_MAX_INDEX_COLUMNS];
+	Entry entry;
 
-	fill_entry(w, &w->at.table->primary, values);
-	return add_entry(w, w->at.primary, values, check, unchanged);
+	fill_entry(w, &w->at.table->primary, &entry);
+	return add_entry(w, w->at.primary, &entry, check, unchanged);
 }
 
-/* Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries. */
+/*
+ * Whether the columns of an index, which are all there, are kept: a hint to be rid of old entries.
+ * As in the executor, columns that are only included do not count, and an expression over what has
+ * changed does.
+ */
 static bool
 is_unchanged(const Writer *w, const DynIndex *index)
 {
+	if (index->carried != NULL && index->carried_column < 0)
+		return false;
 	for (int i = 0; i < index->ncolumns; i++)
 	{
 		if (!w->kept[index->columns[i]])
@@ -143,13 +179,13 @@ add_entries(Writer *w, bool update)
 	for (int i = 0; i < w->at.table->nbtrees; i++)
 	{
 		const DynIndex *index = w->at.table->btrees[i];
-		Datum values[DYN_MAX_INDEX_COLUMNS];
+		Entry entry;
 
-		if (!fill_entry(w, index, values))
+		if (!fill_entry(w, index, &entry))
 			continue;
 		if (w->btrees[i] == NULL)
 			w->btrees[i] = index_open(index->relid, RowExclusiveLock);
-		add_entry(w, w->btrees[i], values, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
+		add_entry(w, w->btrees[i], &entry, UNIQUE_CHECK_NO, update && is_unchanged(w, index));
 	}
 }
 

@@ -161,20 +161,46 @@ append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range
 	}
 }
 
-/* The item first, then columns. */
+/*
+ * What an index carries, and the item of the row if that is nothing.  coalesce() of two columns would
+ * be no index-only scan any more.
+ */
+static void
+append_part(StringInfo sql, const DynTable *table, const StoreRange *range)
+{
+	const char *item = quote_identifier(DYN_ITEM_COLUMN);
+	const char *carried = quote_identifier(table->keys[range->index->carried_column].column);
+
+	appendStringInfo(sql, "%s, CASE WHEN %s IS NULL THEN (SELECT row.%s FROM %s row WHERE ",
+					 carried, carried, item, table->qualified);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		const char *column = quote_identifier(table->keys[i].column);
+
+		appendStringInfo(sql, "%srow.%s OPERATOR(pg_catalog.=) entry.%s", i > 0 ? " AND " : "",
+						 column, column);
+	}
+	appendStringInfoString(sql, ") END");
+}
+
+/* The item or the two parts of it first, then columns. */
 static void
 append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
 {
 	StoreWant want = range->want;
-	int columns = store_wants_keys(want)    ? range->index->ncolumns
-				  : want == STORE_WANT_ITEM ? 0
-											: range->index->npartition;
+	int columns = store_wants_keys(want) || store_wants_part(want) ? range->index->ncolumns
+				  : want == STORE_WANT_ITEM                        ? 0
+																   : range->index->npartition;
 
 	appendStringInfoString(sql, "SELECT ");
-	if (store_wants_item(want))
-		appendStringInfo(sql, "%s%s", quote_identifier(DYN_ITEM_COLUMN), columns > 0 ? ", " : "");
+	if (store_wants_part(want))
+		append_part(sql, table, range);
+	else if (store_wants_item(want))
+		appendStringInfoString(sql, quote_identifier(DYN_ITEM_COLUMN));
+	if (columns > 0 && !store_wants_keys(want) && want != STORE_WANT_PARTITION)
+		appendStringInfoString(sql, ", ");
 	append_columns(sql, table, range, 0, columns, "");
-	appendStringInfo(sql, " FROM %s", table->qualified);
+	appendStringInfo(sql, " FROM %s%s", table->qualified, store_wants_part(want) ? " entry" : "");
 	append_conditions(sql, table, range);
 	appendStringInfoString(sql, " ORDER BY ");
 	append_columns(sql, table, range, 0, range->index->ncolumns, range->forward ? "" : " DESC");
@@ -213,20 +239,33 @@ typedef struct RangeReceiver
 	MemoryContext context; /* for one row */
 } RangeReceiver;
 
+/* The place of the columns in what a statement returns. */
+static int
+first_column(StoreWant want)
+{
+	return store_wants_part(want) ? 2 : store_wants_item(want) ? 1 : 0;
+}
+
 static void
 read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
 {
 	StoreWant want = receiver->range->want;
-	int partition = store_wants_item(want) ? 1 : 0;
+	int partition = first_column(want);
 
-	if (store_wants_item(want))
+	if (store_wants_part(want) && !slot->tts_isnull[0])
+		row->item =
+			PointerGetDatum(store_range_part(receiver->table, receiver->range->index,
+											 slot->tts_values + partition, slot->tts_values[0]));
+	else if (store_wants_part(want))
+		row->item = slot->tts_values[1];
+	else if (store_wants_item(want))
 		row->item = slot->tts_values[0];
 	else if (store_wants_keys(want))
 		row->item = PointerGetDatum(
 			store_range_item(receiver->table, receiver->range->index, slot->tts_values));
 	else
 		row->item = (Datum) 0;
-	if (want == STORE_WANT_ITEM || want == STORE_WANT_KEYS)
+	if (!store_wants_partition(want))
 		return;
 	for (int i = 0; i < receiver->range->index->npartition; i++)
 		row->partition[i] = slot->tts_values[partition + i];
@@ -241,7 +280,11 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	bool more;
 
 	slot_getallattrs(slot);
-	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	/* one of the two parts of an item is there */
+	if (store_wants_part(receiver->range->want))
+		store_forbid_null(slot->tts_isnull[0] && slot->tts_isnull[1]);
+	for (int i = store_wants_part(receiver->range->want) ? 2 : 0;
+		 i < slot->tts_tupleDescriptor->natts; i++)
 		store_forbid_null(slot->tts_isnull[i]);
 	read_row(receiver, slot, &row);
 	more = receiver->callback(&row, receiver->arg);
@@ -293,14 +336,26 @@ look_at_plan(const Plan *plan, StoreExplanation *explanation)
 												 : ((const IndexScan *) plan)->indexid;
 }
 
+/* No plan reads an index alone for the value of an expression, so the row is read for that. */
+static StoreRange
+with_rows(const StoreRange *range)
+{
+	StoreRange rows = *range;
+
+	if (store_wants_part(range->want) && range->index->carried_column < 0)
+		rows.want = range->want == STORE_WANT_PART ? STORE_WANT_ITEM : STORE_WANT_ITEM_PARTITION;
+	return rows;
+}
+
 /* How a range is read. */
 void
 spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
+	StoreRange rows = with_rows(range);
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, range, &statement);
+	prepare(table, &rows, &statement);
 	look_at_plan(store_planned(statement.plan)->planTree, explanation);
 	SPI_finish();
 }
@@ -312,10 +367,11 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 void
 spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
+	StoreRange rows = with_rows(range);
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, range, &statement);
-	execute(table, range, &statement, callback, arg);
+	prepare(table, &rows, &statement);
+	execute(table, &rows, &statement, callback, arg);
 	SPI_finish();
 }

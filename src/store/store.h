@@ -52,7 +52,9 @@ typedef enum StoreWant
 	STORE_WANT_KEYS, /* an item made of the index's columns, read from the index alone */
 	STORE_WANT_PARTITION, /* the partition key's columns, read from the index alone */
 	STORE_WANT_ITEM_PARTITION,
-	STORE_WANT_KEYS_PARTITION
+	STORE_WANT_KEYS_PARTITION,
+	STORE_WANT_PART, /* what the index projects at least, from a covering index alone if that has it */
+	STORE_WANT_PART_PARTITION
 } StoreWant;
 
 /*
@@ -72,6 +74,7 @@ typedef struct StoreRange
 	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
 	Datum position[DYN_MAX_INDEX_COLUMNS];
 	int64 likely; /* how many entries will be taken, as far as that is known; 0: all */
+	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
 
 /* An entry, as far as it was wanted. */
@@ -94,6 +97,7 @@ typedef struct StoreExplanation
 	const char
 		*write_refusal; /* the same of a call that puts or updates an item, or of the write */
 	int64 pages; /* visits of pages, of the table, of its index and of TOAST */
+	int64 skipped; /* rows that were not looked at, if it was read directly from the index alone */
 } StoreExplanation;
 
 /* Gets many items, and keeps open in between what the last one was read from. */

@@ -1,0 +1,336 @@
+/*
+ * carried.c
+ *	  What the entries of a covering index carry, see carried.h.
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/itup.h"
+#include "access/toast_internals.h"
+#include "utils/builtins.h"
+
+#include "catalog/carried.h"
+#include "catalog/key.h"
+#include "ground/call_site.h"
+#include "ground/errors.h"
+#include "ground/fields.h"
+
+/*
+ * The constants
+ */
+
+static void
+fail_member(const FieldReader *reader, const char *message, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid definition of what an index carries: %s", message),
+					detail == NULL ? 0 : errdetail("%s", detail)));
+}
+
+/* Reads an array of strings, of which there are at most max. */
+static int
+read_strings(const FieldReader *reader, const Field *field, ItemSpan value, uint32 max,
+			 ItemSpan *strings)
+{
+	ItemChildren elements;
+
+	if (item_type(value) != ITEM_L)
+		field_fail(reader, field->name, "an array of strings");
+	elements = item_children(value);
+	if (elements.count > max)
+		field_fail(reader, field->name, psprintf("an array of at most %u strings", max));
+	for (uint32 i = 0; i < elements.count; i++)
+	{
+		ItemSpan element = item_child(&elements, i);
+
+		if (item_type(element) != ITEM_S)
+			field_fail(reader, field->name, "an array of strings");
+		strings[i] = item_payload(element);
+	}
+	return (int) elements.count;
+}
+
+static void
+read_keys(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	ItemSpan specs[DYN_MAX_INDEX_COLUMNS];
+	DynCarried *carried = target;
+
+	carried->nkeys = read_strings(reader, field, value, DYN_MAX_INDEX_COLUMNS, specs);
+	for (int i = 0; i < carried->nkeys; i++)
+		dyn_parse_key_spec(specs[i], &carried->attributes_of[i], &carried->types[i]);
+}
+
+static void
+print_keys(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynCarried *carried = target;
+
+	json_write_begin_array(json, field->name);
+	for (int i = 0; i < carried->nkeys; i++)
+	{
+		char *spec = psprintf("%.*s %s", (int) carried->attributes_of[i].len,
+							  carried->attributes_of[i].data, item_type_code(carried->types[i]));
+
+		json_write_span(json, NULL, (ItemSpan){spec, (uint32) strlen(spec)});
+	}
+	json_write_end_array(json);
+}
+
+static void
+read_attributes(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynCarried *carried = target;
+	ItemChildren elements;
+
+	if (item_type(value) != ITEM_L)
+		field_fail(reader, field->name, "an array of strings");
+	elements = item_children(value);
+	carried->included = palloc(elements.count * sizeof(ItemSpan));
+	carried->nincluded = read_strings(reader, field, value, elements.count, carried->included);
+	carried->whole = false;
+	qsort(carried->included, carried->nincluded, sizeof(ItemSpan), item_compare_spans);
+}
+
+static void
+print_attributes(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynCarried *carried = target;
+
+	if (carried->whole)
+		return;
+	json_write_begin_array(json, field->name);
+	for (int i = 0; i < carried->nincluded; i++)
+		json_write_span(json, NULL, carried->included[i]);
+	json_write_end_array(json);
+}
+
+static const Field carried_fields[] = {
+	{"keys", FIELD_OWN, .required = true, .read = read_keys, .print = print_keys},
+	{"attributes", FIELD_OWN, .read = read_attributes, .print = print_attributes},
+	{"limit", FIELD_COUNT, FIELD_AT(DynCarried, limit), .required = true},
+	{"compression", FIELD_CHOICE, FIELD_AT(DynCarried, compression), .required = true,
+	 .choices = dyn_compression_names},
+	{NULL}};
+
+/* Whether the text of a derived column's source is such a definition, and not a key. */
+bool
+dyn_carried_is_spec(ItemSpan spec)
+{
+	return spec.len > 0 && spec.data[0] == '{' && spec.data[spec.len - 1] == '}';
+}
+
+/* Returns a definition from its text, which a table's owner may have written. */
+DynCarried *
+dyn_carried_parse(ItemSpan spec)
+{
+	DynCarried *carried = palloc0(sizeof(DynCarried));
+	FieldReader reader = {fail_member, .context = carried};
+
+	carried->whole = true;
+	fields_read(&reader, carried_fields, carried,
+				item_root(item_parse(spec.data, (int) spec.len, ITEM_SYNTAX_PLAIN_ITEM, NULL)));
+	return carried;
+}
+
+static bool
+is_key(const DynCarried *carried, ItemSpan attribute)
+{
+	for (int i = 0; i < carried->nkeys; i++)
+	{
+		if (item_compare_bytes(carried->attributes_of[i], attribute) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns what a covering index carries; keys: the specs of an entry's columns. */
+DynCarried *
+dyn_carried_of(const DynIndexSpec *index, const ItemSpan *keys, int nkeys)
+{
+	DynCarried *carried = palloc0(sizeof(DynCarried));
+
+	carried->nkeys = nkeys;
+	for (int i = 0; i < nkeys; i++)
+		dyn_parse_key_spec(keys[i], &carried->attributes_of[i], &carried->types[i]);
+	carried->whole = index->projection == DYN_PROJECT_ALL;
+	carried->included = palloc(index->nincluded * sizeof(ItemSpan));
+	for (int i = 0; i < index->nincluded; i++)
+	{
+		if (!is_key(carried, index->included[i]))
+			carried->included[carried->nincluded++] = index->included[i];
+	}
+	carried->limit = index->entry_limit;
+	carried->compression = index->compression;
+	return carried;
+}
+
+/* Returns a definition as text. */
+char *
+dyn_carried_print(const DynCarried *carried)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	fields_print_object(&json, NULL, carried_fields, carried);
+	return json.text->data;
+}
+
+static bool
+same_spans(const ItemSpan *a, const ItemSpan *b, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (item_compare_bytes(a[i], b[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Whether two definitions carry the same of every item. */
+bool
+dyn_carried_equal(const DynCarried *a, const DynCarried *b)
+{
+	return a->nkeys == b->nkeys && a->whole == b->whole && a->nincluded == b->nincluded &&
+		   a->limit == b->limit && a->compression == b->compression &&
+		   same_spans(a->attributes_of, b->attributes_of, a->nkeys) &&
+		   memcmp(a->types, b->types, a->nkeys * sizeof(ItemType)) == 0 &&
+		   same_spans(a->included, b->included, a->nincluded);
+}
+
+/*
+ * What is carried
+ */
+
+/* What is so many times as long as the limit is not compressed to see whether it fits. */
+#define WORTH_COMPRESSING 8
+
+/* The part of an item that entries carry, not compressed; the item itself if they carry all of it. */
+const DynItem *
+dyn_carried_part(const DynCarried *carried, const DynItem *item)
+{
+	ItemChildren attributes;
+	ItemBuilder b;
+
+	if (carried->whole)
+		return item;
+	attributes = item_children(item_root(item));
+	item_build_init(&b, 128);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < carried->nincluded; i++)
+	{
+		ItemSpan value;
+
+		if (!item_find(&attributes, carried->included[i], &value))
+			continue;
+		item_build_name(&b, carried->included[i]);
+		item_build_value(&b, value);
+	}
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
+}
+
+/* Where an attribute of so many bytes ends in an entry, as heap_fill_tuple() places it. */
+static Size
+place_bytes(Size at, Size bytes)
+{
+	if (bytes + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+		return at + VARHDRSZ_SHORT + bytes;
+	return INTALIGN(at) + VARHDRSZ + bytes;
+}
+
+static Size
+key_bytes(ItemType type, ItemSpan value)
+{
+	struct varlena *datum =
+		(struct varlena *) DatumGetPointer(dyn_key_datum(type, item_payload(value)));
+	Size bytes = VARSIZE_ANY_EXHDR(datum);
+
+	pfree(datum);
+	return bytes;
+}
+
+/* The bytes of an entry's keys; false if the item lacks one, or has another type for it. */
+static bool
+place_keys(const DynCarried *carried, const DynItem *item, Size *at)
+{
+	ItemChildren attributes = item_children(item_root(item));
+
+	*at = MAXALIGN(sizeof(IndexTupleData));
+	for (int i = 0; i < carried->nkeys; i++)
+	{
+		ItemSpan value;
+
+		if (!item_find(&attributes, carried->attributes_of[i], &value) ||
+			item_type(value) != carried->types[i])
+			return false;
+		*at = place_bytes(*at, key_bytes(carried->types[i], value));
+	}
+	return true;
+}
+
+/*
+ * index_form_tuple() compresses longer values; done here, the value does not depend on a setting of
+ * the session, and is compressed once for row and entry.  Returns NULL if it is not compressed.
+ */
+static struct varlena *
+compress(const DynCarried *carried, const DynItem *part)
+{
+	char method = TOAST_PGLZ_COMPRESSION;
+
+#ifdef USE_LZ4
+	if (carried->compression == DYN_COMPRESSION_LZ4)
+		method = TOAST_LZ4_COMPRESSION;
+#endif
+	if (VARSIZE_ANY(part) <= TOAST_INDEX_TARGET)
+		return NULL;
+	return (struct varlena *) DatumGetPointer(toast_compress_datum(PointerGetDatum(part), method));
+}
+
+/*
+ * Sets *value to what the entry of an item carries, palloc'd or the item itself.  Returns false if
+ * it carries nothing: the item is not in the index, or the entry would be too large.  Keys count
+ * with their bytes as they are.
+ */
+bool
+dyn_carried_make(const DynCarried *carried, const DynItem *item, Datum *value)
+{
+	struct varlena *compressed;
+	const DynItem *part;
+	Size at;
+
+	if (!place_keys(carried, item, &at))
+		return false;
+	part = dyn_carried_part(carried, item);
+	if (VARSIZE_ANY(part) > (Size) carried->limit * WORTH_COMPRESSING)
+		return false;
+	compressed = compress(carried, part);
+	at = compressed == NULL ? place_bytes(at, VARSIZE_ANY_EXHDR(part))
+							: INTALIGN(at) + VARSIZE(compressed);
+	*value = PointerGetDatum(compressed == NULL ? part : compressed);
+	return MAXALIGN(at) <= (Size) carried->limit;
+}
+
+/* carried(item, definition): what the last column of a btree is, where that is an expression */
+PG_FUNCTION_INFO_V1(dyn_carried);
+Datum
+dyn_carried(PG_FUNCTION_ARGS)
+{
+	DynCarried *carried = fcinfo->flinfo->fn_extra;
+	Datum value;
+
+	if (carried == NULL)
+	{
+		bool constant = call_argument_is_constant(fcinfo->flinfo, 1);
+		MemoryContext old =
+			MemoryContextSwitchTo(constant ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
+		text *spec = PG_GETARG_TEXT_P_COPY(1);
+
+		carried = dyn_carried_parse(text_span(spec));
+		MemoryContextSwitchTo(old);
+		if (constant)
+			fcinfo->flinfo->fn_extra = carried;
+	}
+	if (!dyn_carried_make(carried, PG_GETARG_DYN_ITEM(0), &value))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(value);
+}
