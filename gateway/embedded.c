@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -59,6 +60,21 @@ static bool
 exists(const char *path)
 {
 	return access(path, F_OK) == 0;
+}
+
+/* Keep other gateways out of the folder, as long as we live. */
+static bool
+lock(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail("read", folder);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	close(fd);
+	fprintf(stderr, "dynamo_gateway: another gateway has \"%s\"\n", folder);
+	return false;
 }
 
 /* Nothing that is there is written to, or removed. */
@@ -113,7 +129,7 @@ find_folder(const char *name, Paths *paths)
 {
 	if (mkdir(name, 0700) != 0 && errno != EEXIST)
 		return fail("make", name);
-	if (!name_files(name, paths))
+	if (!name_files(name, paths) || !lock(paths->folder))
 		return false;
 	if (exists(paths->keys))
 		return true;
@@ -180,6 +196,15 @@ set_up(Postgres *postgres, const Paths *paths)
 	return initialize(postgres, paths) && postgres_start(postgres) &&
 		   postgres_execute(postgres, setup) && create_key_file(paths->key_file) == 0 &&
 		   make_key(paths);
+}
+
+/* What the cluster of an earlier start is told: the library may be newer than its functions. */
+static const char *const again[] = {"ALTER EXTENSION dynamo_table UPDATE", NULL};
+
+static bool
+start_again(Postgres *postgres)
+{
+	return postgres_start(postgres) && postgres_execute(postgres, again);
 }
 
 /* Show how the gateway is used: what a shell may have as it is. */
@@ -254,7 +279,7 @@ embedded(const Config *config, const char *folder, const Arguments *arguments)
 	if (!find_folder(folder, &paths) || !postgres_find(config->postgres, &postgres))
 		return 1;
 	postgres.folder = paths.folder;
-	started = exists(paths.keys) ? postgres_start(&postgres) : set_up(&postgres, &paths);
+	started = exists(paths.keys) ? start_again(&postgres) : set_up(&postgres, &paths);
 	status = started ? serve_folder(&paths, arguments) : 1;
 	postgres_stop(&postgres);
 	return status;

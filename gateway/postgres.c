@@ -6,9 +6,11 @@
  */
 #include "postgres.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libpq-fe.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -192,19 +194,71 @@ connect_to(const Postgres *postgres)
 	return PQconnectdbParams(names, values, 0);
 }
 
+/* The process that the cluster's file names, or 0.  It may be another program's by now. */
+static long
+process_of_file(const Postgres *postgres)
+{
+	char *path = text("%s/data/postmaster.pid", postgres->folder);
+	FILE *file = fopen(path, "r");
+	long process = 0;
+
+	if (file != NULL)
+	{
+		if (fscanf(file, "%ld", &process) != 1)
+			process = 0;
+		fclose(file);
+	}
+	free(path);
+	return process;
+}
+
 /* Whether the server that has the cluster is ours, and not another, which is about to end perhaps. */
 static bool
 is_ours(const Postgres *postgres)
 {
-	char *path = text("%s/data/postmaster.pid", postgres->folder);
-	FILE *file = fopen(path, "r");
-	long pid = 0;
-	bool ours = file != NULL && fscanf(file, "%ld", &pid) == 1 && pid == (long) postgres->pid;
+	return process_of_file(postgres) == (long) postgres->pid;
+}
 
-	if (file != NULL)
-		fclose(file);
-	free(path);
-	return ours;
+/* Whether a process is in this folder, as those of a server are in that of its data. */
+static bool
+is_in(const char *process, const char *folder)
+{
+	char *link = text("/proc/%s/cwd", process);
+	char found[PATH_MAX];
+	ssize_t length = readlink(link, found, sizeof(found));
+
+	free(link);
+	return length == (ssize_t) strlen(folder) && memcmp(found, folder, strlen(folder)) == 0;
+}
+
+/* Whether a process has ended, and nobody has been told yet.  It is in no folder. */
+static bool
+is_dead(long process)
+{
+	char *link = text("/proc/%ld/cwd", process);
+	char found[1];
+	bool nowhere = readlink(link, found, sizeof(found)) < 0 && errno == ENOENT;
+
+	free(link);
+	return process > 0 && nowhere && kill((pid_t) process, 0) == 0;
+}
+
+/*
+ * Whether processes of a server of before have the cluster.  It is told to stop when its gateway
+ * dies, and takes a moment; so do the others when the first of them dies.
+ */
+static bool
+is_ending(const Postgres *postgres, const char *data)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *process;
+	bool is = is_dead(process_of_file(postgres));
+
+	while (!is && processes != NULL && (process = readdir(processes)) != NULL)
+		is = is_in(process->d_name, data);
+	if (processes != NULL)
+		closedir(processes);
+	return is;
 }
 
 static bool
@@ -226,6 +280,8 @@ postgres_start(Postgres *postgres)
 	int64_t until = clock_now() + (int64_t) START_SECONDS * 1000000;
 	struct timespec pause = {.tv_nsec = 20000000};
 
+	while (is_ending(postgres, data) && clock_now() < until)
+		nanosleep(&pause, NULL);
 	postgres->pid = start(postgres, arguments);
 	free(data);
 	while (postgres->pid > 0 && clock_now() < until)

@@ -3,10 +3,13 @@ import json
 import os
 import pwd
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
+import time
 
-from gateway import PROGRAM, Gateway, done, is_, ok, sign, until
+from gateway import PROGRAM, Gateway, done, in_thread, is_, ok, sign, until
 
 USER = pwd.getpwuid(os.stat(os.environ['PGHOST'] + '/data').st_uid).pw_name
 FLAGS = ['--postgres', os.environ['PG_BIN'], '--listen', '127.0.0.1:0'] + (['--user', USER] if os.geteuid() == 0 else [])
@@ -38,6 +41,10 @@ class Embedded(Gateway):
         key = self.lines['AWS_ACCESS_KEY_ID'], self.lines['AWS_SECRET_ACCESS_KEY']
         return self.send(sign(*key, operation, json.dumps(request).encode()))
 
+    def postmaster(self):
+        with open(self.path + '/data/postmaster.pid') as f:
+            return int(f.readline())
+
     def is_over(self):
         return not os.path.exists(self.path + '/data/postmaster.pid')
 
@@ -53,9 +60,14 @@ try:
                                    'StreamSpecification': {'StreamEnabled': True, 'StreamViewType': 'NEW_IMAGE'}})
         is_(a.status, 200, 'a table with a stream')
         is_(g.call('PutItem', {'TableName': 'Music', 'Item': {'pk': {'S': 'a'}}}).status, 200, 'an item')
+        # workers build indexes, and connect as the role before 17
+        a = g.call('UpdateTable', {'TableName': 'Music', 'AttributeDefinitions': [{'AttributeName': 'g', 'AttributeType': 'S'}], 'GlobalSecondaryIndexUpdates': [
+            {'Create': {'IndexName': 'ByG', 'KeySchema': [{'AttributeName': 'g', 'KeyType': 'HASH'}], 'Projection': {'ProjectionType': 'ALL'}}}]})
+        ok(a.status == 200, 'an index of a table that is there', a)
+        until(lambda: [i['IndexStatus'] for i in g.call('DescribeTable', {'TableName': 'Music'}).json['Table']['GlobalSecondaryIndexes']] == ['ACTIVE'], 'an index')
         first = g.lines
         status, output = run('--embedded', path, *FLAGS)
-        ok(status == 1 and 'did not start' in output, 'one at a time', output)
+        ok(status == 1 and 'another gateway has' in output, 'one at a time', output)
         is_(g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).status, 200, 'the first goes on')
     ok(g.is_over(), 'Postgres ends with the gateway')
     ok(os.stat(path).st_mode & 0o777 == 0o700 and os.stat(path + '/keys').st_mode & 0o777 == 0o600, 'the folder is its owner\'s alone')
@@ -69,7 +81,47 @@ try:
         ok(True, 'Postgres ends with a gateway that is killed')
         g.process.returncode = 0
 
-    other = prepared('other')
+    # the next one starts while the Postgres of the first is about to end
+    with Embedded(path) as g:
+        postmaster = g.postmaster()
+        os.kill(postmaster, signal.SIGSTOP)
+        g.process.kill()
+        g.process.wait()
+        again = in_thread(Embedded, path)
+        time.sleep(1)
+        os.kill(postmaster, signal.SIGCONT)
+        with again() as next_one:
+            until(lambda: next_one.call('ListTables', {}).status == 200, 'keys')
+            ok(next_one.postmaster() != postmaster, 'it waits for the end of a Postgres of before')
+            # and what a crash of all leaves: the file of a process that is gone
+            os.kill(next_one.postmaster(), signal.SIGKILL)
+            next_one.process.kill()
+            next_one.process.wait()
+            next_one.process.returncode = 0
+        g.process.returncode = 0
+    ok(os.path.exists(path + '/data/postmaster.pid'), 'a crash')
+    with Embedded(path) as g:
+        until(lambda: g.call('GetItem', {'TableName': 'Music', 'Key': {'pk': {'S': 'a'}}}).text == '{"Item":{"pk":{"S":"a"}}}', 'the item')
+        ok(True, 'all is there after a crash')
+        with socket.create_connection(tuple(g.address.split(':'))):
+            busy = g.address
+        other = prepared('second')
+        with Embedded(other) as second:
+            until(lambda: second.call('ListTables', {}).json == {'TableNames': []}, 'another one beside it')
+            # as an older version has made it
+            subprocess.run([os.environ['PG_BIN'] + '/psql', '-qX', '-h', other, '-p', '5432', '-U', 'postgres', '-c',
+                            "UPDATE pg_extension SET extversion = '0.0.1' WHERE extname = 'dynamo_table'"], check=True)
+        status, output = run('--embedded', other, *FLAGS)
+        ok(status == 1 and 'has no update path from version "0.0.1"' in output and second.is_over(), 'an extension is brought up to date, or nothing starts', output)
+        # a port that is taken
+        status, output = run('--embedded', prepared('port'), *FLAGS, '--listen', busy)
+        ok(status == 1 and 'Address already in use' in output, 'a port that is taken', output)
+        ok(not os.path.exists(folder + '/port/data/postmaster.pid'), 'ends Postgres, too')
+
+    with Embedded(prepared('a  "b" $x; %s \u00e9')) as g:
+        until(lambda: g.call('ListTables', {}).status == 200, 'keys')
+        ok(True, 'a path with blanks and other characters')
+    other = prepared('somebody')
     with open(other + '/file', 'w'):
         pass
     status, output = run('--embedded', other, *FLAGS)
@@ -83,7 +135,22 @@ try:
     if os.geteuid() == 0:
         status, output = run('--embedded', prepared('root'), '--postgres', os.environ['PG_BIN'])
         ok(status == 1 and 'does not run as root' in output, 'root', output)
+        os.mkdir(folder + '/private', 0o700)
+        for name in 'private', 'private/new':
+            status, output = run('--embedded', f'{folder}/{name}', *FLAGS)
+            ok(status == 1 and 'Permission denied' in output, f'a folder of another user: {name}', output)
+        os.mkdir(folder + '/open')
+        os.chmod(folder + '/open', 0o777)
+        status, output = run('--embedded', folder + '/open', *FLAGS)
+        ok(status == 1 and 'could not make private' in output and os.listdir(folder + '/open') == [], 'one that all may write to', output)
+    status, output = run('--embedded', folder + '/nowhere/new', *FLAGS)
+    ok(status == 1 and 'No such file' in output, 'a folder in one that is not there', output)
+    file = folder + '/file'
+    with open(file, 'w'):
+        pass
+    status, output = run('--embedded', file, *FLAGS)
+    ok(status == 1 and 'Not a directory' in output, 'a file', output)
 finally:
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 done()
