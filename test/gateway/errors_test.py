@@ -85,6 +85,59 @@ with Gateway() as g:
             'CancellationReasons': [{'Code': 'TransactionConflict', 'Message': 'Transaction is ongoing for the item'}] * n}), f'{code} in a transaction of {n}')
         is_(repeated(g), 0, 'is the client\'s to try again')
 
+    # the same in reads, in transactions that read, and in definitions
+    psql("""SET ROLE app;
+        CREATE TABLE to_raise (code text, times int);
+        INSERT INTO to_raise VALUES ('40001', 0);
+        CREATE FUNCTION raise_read() RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE r to_raise;
+        BEGIN
+            SELECT * INTO r FROM to_raise;
+            IF nextval('raised') <= r.times THEN
+                RAISE EXCEPTION USING ERRCODE = r.code, MESSAGE = 'secret words';
+            END IF;
+            RETURN true;
+        END $$;
+        CREATE POLICY raise_read ON items USING (raise_read());
+        ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY""")
+
+    def raising(code, times):
+        repeated(g)
+        psql(f"UPDATE to_raise SET code = '{code}', times = {times}")
+
+    key = {'TableName': 'items', 'Key': {'pk': {'S': 'a'}}}
+    for code, before in ('40001', 2), ('40P01', 2), ('40001', 1000):
+        raising(code, before)
+        a = g.call('GetItem', key)
+        if before == 2:
+            is_((a.status, repeated(g)), (200, 2), f'{code} in a read is tried again')
+        else:
+            is_((*told(a), repeated(g)), (*INTERNAL, 3), 'three times')
+    for code, expected in ('55P03', INTERNAL), ('57014', INTERNAL), ('53100', INTERNAL), ('53200', INTERNAL), ('XX000', INTERNAL), ('25006', (503, DYNAMODB + 'ServiceUnavailable', None)):
+        raising(code, 1000)
+        is_((*told(g.call('GetItem', key)), repeated(g)), (*expected, 0), f'{code} in a read')
+    for code in '40001', '55P03':
+        raising(code, 1000)
+        a = g.call('TransactGetItems', {'TransactItems': [{'Get': key}, {'Get': key | {'Key': {'pk': {'S': 'b'}}}}]})
+        is_((a.status, a.type, [r['Code'] for r in a.json['CancellationReasons']], repeated(g)),
+            (400, DYNAMODB + 'TransactionCanceledException', ['TransactionConflict', 'None'], 0), f'{code} in a transaction that reads, with the item')
+    psql('DROP POLICY raise_read ON items; ALTER TABLE items DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY')
+    psql("""CREATE FUNCTION raise_definition() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = (SELECT code FROM to_raise), MESSAGE = 'secret words'; END $$;
+        CREATE EVENT TRIGGER raise_definition ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION raise_definition()""")
+    for code in '40001', '40P01', '55P03', '57014':
+        raising(code, 1000)
+        a = g.call('CreateTable', {'TableName': 'new', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'BillingMode': 'PAY_PER_REQUEST',
+                                   'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}]})
+        is_((*told(a), repeated(g)), (*INTERNAL, 0), f'{code} in a definition')
+    psql('DROP EVENT TRIGGER raise_definition')
+
+    # codes of a server that goes away, raised by code of a table's owner: the connection is as it was
+    pids = psql("SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE usename = 'gateway'")
+    for code in '53300', '57P01', '57P02', '57P03', '57P05', '08006', '08P01', '26000', '55000', '25P04':
+        repeated(g)
+        is_((*told(put(g, **{'raise': code})), repeated(g)), (*INTERNAL, 0), f'{code} that a trigger raises')
+    is_(psql("SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE usename = 'gateway'"), pids, 'no connection was given up')
+
     # what nobody is told
     for code in '53100', '53200', '57014', 'XX000', '58030', '42501', '22012', 'P0001', '23505':
         a = put(g, **{'raise': code, 'detail': 'secret data'})
