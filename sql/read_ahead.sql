@@ -11,12 +11,12 @@ SELECT count(dyn_update('app', jsonb_build_object('pk', 'a', 'sk', n), 'SET body
 DELETE FROM app WHERE pk = 'a' AND sk % 11 = 3;
 
 -- what comes, by both stores
-CREATE FUNCTION reads(setting text) RETURNS TABLE (what text, n bigint, md5 text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION reads(setting text, depth int DEFAULT 16) RETURNS TABLE (what text, n bigint, md5 text) LANGUAGE plpgsql AS $$
 DECLARE
 	most int;
 	ascending bool;
 BEGIN
-	PERFORM set_config('dynamo_table.direct_store', setting, true);
+	PERFORM set_config('dynamo_table.direct_store', setting, true), set_config('dynamo_table.prefetch', depth::text, true);
 	FOREACH ascending IN ARRAY ARRAY[true, false] LOOP
 		FOREACH most IN ARRAY ARRAY[NULL, 1, 2, 8, 9, 127, 128, 129, 300, 1000] LOOP
 			RETURN QUERY SELECT format('a, forward %s, max_items %s', ascending, most), count(*), md5(string_agg(i::text, '' ORDER BY o))
@@ -31,7 +31,13 @@ BEGIN
 	RETURN QUERY SELECT 'segment ' || s, count(*), md5(string_agg(i::text, '' ORDER BY o)) FROM generate_series(0, 2) s, dyn_scan('app', segment => s, total_segments => 3) WITH ORDINALITY q (i, o) GROUP BY s;
 END $$;
 SELECT count(*) AS reads, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different, sum(a.n) AS items FROM reads('on') a FULL JOIN reads('off') b USING (what);
--- in a serializable transaction nothing is read ahead
+-- however many pages are asked for
+SELECT depth, different FROM unnest(ARRAY[0, 1, 5, 1000]) depth,
+	LATERAL (SELECT count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different FROM reads('on', depth) a FULL JOIN reads('off') b USING (what)) d;
+SET dynamo_table.prefetch = 1001;
+SET dynamo_table.prefetch = -1;
+SHOW dynamo_table.prefetch;
+-- in a serializable transaction the rows that are taken are all that is read
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT i->>'sk' AS sk FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}', max_items => 2) i;
 SELECT count(DISTINCT (page, tuple)) AS rows_read FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'app'::regclass AND locktype = 'tuple';

@@ -136,6 +136,13 @@ struct Node;
 #define bt_search(index, table, key, buffer) _bt_search((index), (key), (buffer), BT_READ, NULL)
 #endif
 
+/* 18 remembers the left sibling of a scan's leaf, as all do the right one. */
+#if PG18_GE
+#define bt_left_sibling(leaf) ((leaf)->prevPage)
+#else
+#define bt_left_sibling(leaf) P_NONE
+#endif
+
 /* 17 removed old_snapshot_threshold; before, reading a page of an index checks for it. */
 #if PG17_GE
 #define OldSnapshotThresholdActive() false

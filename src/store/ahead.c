@@ -5,12 +5,13 @@
  * A collection lies on few pages of the table, but the order of its keys goes back and forth between
  * them.  So the entries that the scan has on its leaf are looked at before it comes to them, and their
  * rows are read page by page: each page is found, pruned and locked once for all of them.  The pages
- * stay pinned until the rows have been taken, which are not copied.
+ * stay pinned until the rows have been taken, which are not copied.  Pages that are not in memory are
+ * asked for before they are read; see prefetch.h.  So is the next leaf.
  *
  * The scan itself goes on as in index_getnext_slot(): what was read ahead is used when the scan comes
  * to its entry, and entries whose rows are dead to all are marked then.  A snapshot shows the same
- * rows whenever they are read.  A serializable transaction reads nothing ahead, since it conflicts
- * with writes of what it has read.
+ * rows whenever they are read.  A serializable transaction conflicts with writes of what it has read,
+ * so it reads each row when the scan comes to it; pages may be asked for all the same.
  */
 #include "postgres.h"
 
@@ -23,20 +24,29 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "ground/compat.h"
 #include "store/ahead.h"
 #include "store/plan.h"
+#include "store/prefetch.h"
 #include "store/range.h"
 
-/* Rows that are looked at ahead, at most and if it is not known how many the caller will take. */
+/* Rows that are looked at ahead, at most, and at first if more are taken than was likely. */
 #define MOST_ROWS 128
 #define FEW_ROWS 8
 
 /* Pages that are pinned at a time. */
 #define MOST_PAGES 64
 
+/* Slots of the table of pages, twice as many as there can be. */
+#define PAGE_SLOTS (2 * MOST_ROWS)
+
+#define NONE (-1)
+
 typedef struct RowAhead
 {
 	ItemPointerData tid;
+	int16 page;
+	int16 next; /* row on that page */
 	bool read; /* there was a page left for it */
 	bool visible;
 	bool dead; /* to all */
@@ -48,12 +58,18 @@ struct RowsAhead
 	IndexScanDesc scan;
 	const DynTable *table;
 	const StoreRange *range;
+	Prefetch prefetch;
 	int64 taken;
-	int npages;
+	int npinned;
+	Buffer pinned[MOST_PAGES];
 	int nrows;
 	int next;
-	Buffer pages[MOST_PAGES];
 	RowAhead rows[MOST_ROWS];
+	/* the pages of the rows, in the order of their first rows */
+	int npages;
+	BlockNumber pages[MOST_ROWS];
+	int16 last_rows[MOST_ROWS];
+	int16 slots[PAGE_SLOTS]; /* by block number: a page, or the next slot tells */
 };
 
 /* Begins to read the rows of a range by a scan of its index, which has its keys. */
@@ -66,24 +82,81 @@ ahead_begin(IndexScanDesc scan, const DynTable *table, const StoreRange *range)
 	ahead->scan = scan;
 	ahead->table = table;
 	ahead->range = range;
+	prefetch_begin(&ahead->prefetch, scan->heapRelation);
 	ahead->taken = 0;
-	ahead->npages = 0;
+	ahead->npinned = 0;
 	ahead->nrows = 0;
 	ahead->next = 0;
 	return ahead;
 }
 
-/* How many rows are worth looking at. */
+/*
+ * How many rows are worth looking at: as many as are likely to be taken, and if more are taken, since
+ * some are filtered out, twice as many each time.
+ */
 static int
 wanted(const RowsAhead *ahead)
 {
 	int64 rest = ahead->range->likely - ahead->taken;
 
-	if (IsolationIsSerializable())
-		return 1;
 	if (ahead->range->likely == 0)
 		return MOST_ROWS;
-	return rest > 0 ? (int) Min(rest, MOST_ROWS) : FEW_ROWS;
+	return (int) Min(rest > 0 ? rest : FEW_ROWS - rest, MOST_ROWS);
+}
+
+/* The page of a block, which is added if there is none. */
+static int
+page_of(RowsAhead *ahead, BlockNumber block)
+{
+	int slot = block % PAGE_SLOTS;
+
+	while (ahead->slots[slot] != NONE && ahead->pages[ahead->slots[slot]] != block)
+		slot = (slot + 1) % PAGE_SLOTS;
+	if (ahead->slots[slot] == NONE)
+	{
+		ahead->slots[slot] = (int16) ahead->npages;
+		ahead->last_rows[ahead->npages] = NONE;
+		ahead->pages[ahead->npages++] = block;
+	}
+	return ahead->slots[slot];
+}
+
+static void
+add_row(RowsAhead *ahead, const ItemPointerData *tid)
+{
+	int16 i = (int16) ahead->nrows++;
+	RowAhead *row = &ahead->rows[i];
+	int16 before;
+
+	row->tid = *tid;
+	row->page = (int16) page_of(ahead, ItemPointerGetBlockNumber(tid));
+	row->next = NONE;
+	before = ahead->last_rows[row->page];
+	if (before != NONE)
+		ahead->rows[before].next = i;
+	ahead->last_rows[row->page] = i;
+}
+
+/* The leaf that the scan goes to next, or P_NONE if it is not known or not needed. */
+static BlockNumber
+next_leaf(const RowsAhead *ahead, const BTScanPosData *leaf)
+{
+	int64 likely = ahead->range->likely;
+
+	if (likely > 0 && ahead->taken + ahead->nrows >= likely)
+		return P_NONE;
+	if (ahead->range->forward)
+		return leaf->moreRight ? leaf->nextPage : P_NONE;
+	return leaf->moreLeft ? bt_left_sibling(leaf) : P_NONE;
+}
+
+static void
+ask_for_leaf(const RowsAhead *ahead, const BTScanPosData *leaf)
+{
+	BlockNumber next = next_leaf(ahead, leaf);
+
+	if (next != P_NONE && ahead->prefetch.depth > 0)
+		(void) PrefetchBuffer(ahead->scan->indexRelation, MAIN_FORKNUM, next);
 }
 
 /* The entry that the scan is at, and those after it on the leaf, which the scan has copied. */
@@ -93,15 +166,19 @@ list_entries(RowsAhead *ahead, const ItemPointerData *tid)
 	const BTScanPosData *leaf = &((BTScanOpaque) ahead->scan->opaque)->currPos;
 	int step = ahead->range->forward ? 1 : -1;
 	int most = wanted(ahead);
+	int i;
 
 	ahead->next = 0;
-	ahead->nrows = 1;
-	ahead->rows[0].tid = *tid;
-	for (int i = leaf->itemIndex + step;
+	ahead->nrows = 0;
+	ahead->npages = 0;
+	memset(ahead->slots, NONE, sizeof(ahead->slots));
+	prefetch_list(&ahead->prefetch);
+	add_row(ahead, tid);
+	for (i = leaf->itemIndex + step;
 		 i >= leaf->firstItem && i <= leaf->lastItem && ahead->nrows < most; i += step)
-		ahead->rows[ahead->nrows++].tid = leaf->items[i].heapTid;
-	for (int i = 0; i < ahead->nrows; i++)
-		ahead->rows[i].read = false;
+		add_row(ahead, &leaf->items[i].heapTid);
+	if (i < leaf->firstItem || i > leaf->lastItem)
+		ask_for_leaf(ahead, leaf);
 }
 
 static Datum
@@ -126,30 +203,35 @@ get_row(const RowsAhead *ahead, HeapTuple tuple, StoreRow *row)
 			get_column(tuple, desc, dyn_index_key(ahead->table, range->index, i)->attnum);
 }
 
-/* The rows on the page of the first one, from that one on. */
+static void
+read_row(const RowsAhead *ahead, Buffer page, RowAhead *row)
+{
+	ItemPointerData tid = row->tid;
+	HeapTupleData tuple;
+
+	row->read = true;
+	row->visible = heap_hot_search_buffer(&tid, ahead->scan->heapRelation, page,
+										  ahead->scan->xs_snapshot, &tuple, &row->dead, true);
+	if (row->visible)
+		get_row(ahead, &tuple, &row->row);
+}
+
+/* Reads a row, and with it those behind it on its page unless it counts which rows are read. */
 static void
 read_page(RowsAhead *ahead, int first)
 {
 	Relation rel = ahead->scan->heapRelation;
-	BlockNumber block = ItemPointerGetBlockNumber(&ahead->rows[first].tid);
-	Buffer page = ReadBuffer(rel, block);
+	PageList pages = {ahead->pages, ahead->npages};
+	Buffer page = prefetch_read(&ahead->prefetch, pages, ahead->rows[first].page);
 
-	ahead->pages[ahead->npages++] = page;
+	ahead->pinned[ahead->npinned++] = page;
 	heap_page_prune_opt(rel, page);
 	LockBuffer(page, BUFFER_LOCK_SHARE);
-	for (int i = first; i < ahead->nrows; i++)
+	read_row(ahead, page, &ahead->rows[first]);
+	if (!IsolationIsSerializable())
 	{
-		RowAhead *row = &ahead->rows[i];
-		ItemPointerData tid = row->tid;
-		HeapTupleData tuple;
-
-		if (ItemPointerGetBlockNumber(&tid) != block)
-			continue;
-		row->read = true;
-		row->visible = heap_hot_search_buffer(&tid, rel, page, ahead->scan->xs_snapshot, &tuple,
-											  &row->dead, true);
-		if (row->visible)
-			get_row(ahead, &tuple, &row->row);
+		for (int i = ahead->rows[first].next; i != NONE; i = ahead->rows[i].next)
+			read_row(ahead, page, &ahead->rows[i]);
 	}
 	LockBuffer(page, BUFFER_LOCK_UNLOCK);
 }
@@ -157,25 +239,29 @@ read_page(RowsAhead *ahead, int first)
 static void
 release_pages(RowsAhead *ahead)
 {
-	while (ahead->npages > 0)
-		ReleaseBuffer(ahead->pages[--ahead->npages]);
+	while (ahead->npinned > 0)
+		ReleaseBuffer(ahead->pinned[--ahead->npinned]);
 }
 
 /* Half of a session's share of the buffers, if that is less. */
 static int
 most_pages(void)
 {
+	if (IsolationIsSerializable())
+		return 1;
 	return Min(MOST_PAGES, 1 + NBuffers / (2 * MaxBackends));
 }
 
+/* Reads as many of the rows that come next as there are pages for. */
 static void
-read_on(RowsAhead *ahead, const ItemPointerData *tid)
+read_on(RowsAhead *ahead)
 {
 	int most = most_pages();
 
 	release_pages(ahead);
-	list_entries(ahead, tid);
-	for (int i = 0; i < ahead->nrows && ahead->npages < most; i++)
+	for (int i = ahead->next; i < ahead->nrows; i++)
+		ahead->rows[i].read = false;
+	for (int i = ahead->next; i < ahead->nrows && ahead->npinned < most; i++)
 	{
 		if (!ahead->rows[i].read)
 			read_page(ahead, i);
@@ -186,11 +272,14 @@ read_on(RowsAhead *ahead, const ItemPointerData *tid)
 static const RowAhead *
 row_of(RowsAhead *ahead, const ItemPointerData *tid)
 {
+	/* the list may end, or the scan have gone to another leaf */
 	const RowAhead *row = &ahead->rows[ahead->next];
+	bool listed = ahead->next < ahead->nrows && memcmp(&row->tid, tid, sizeof(*tid)) == 0;
 
-	/* the scan may have gone to another leaf */
-	if (ahead->next == ahead->nrows || !row->read || memcmp(&row->tid, tid, sizeof(*tid)) != 0)
-		read_on(ahead, tid);
+	if (!listed)
+		list_entries(ahead, tid);
+	if (!listed || !ahead->rows[ahead->next].read)
+		read_on(ahead);
 	return &ahead->rows[ahead->next++];
 }
 

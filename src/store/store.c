@@ -9,6 +9,7 @@
 #include "ground/errors.h"
 #include "store/direct.h"
 #include "store/plan.h"
+#include "store/prefetch.h"
 #include "store/spi_store.h"
 #include "store/statement.h"
 
@@ -331,4 +332,5 @@ void
 store_init(void)
 {
 	direct_init();
+	prefetch_init();
 }

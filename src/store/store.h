@@ -16,6 +16,7 @@
  *		direct.c		the direct store: which calls it may serve
  *		direct_read.c	its reads
  *		ahead.c			rows of a range, read ahead a page at a time
+ *		prefetch.c		pages, asked for before they are read
  *		find.c			the row of a key
  *		direct_write.c	its writes
  *		writer.c		what they have open, and rows found and locked
