@@ -30,6 +30,8 @@ typedef struct Config
 	/* Postgres */
 	const char *database;
 	int pool_size;
+	const char *read_database;
+	int read_pool_size;
 	bool prepared;
 	int64_t queue_time;
 	int64_t request_time;

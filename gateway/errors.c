@@ -100,6 +100,9 @@ static const char *const refused[] = {"55000", NULL};
 /* read_only_sql_transaction: a standby, or a primary that became one */
 static const char *const read_only[] = {"25006", NULL};
 
+/* query_canceled: it would take as long again */
+static const char *const canceled[] = {"57014", NULL};
+
 /* invalid_sql_statement_name: a pooler in between lost the prepared statement */
 static const char *const lost_statement[] = {"26000", NULL};
 
@@ -161,13 +164,14 @@ ended_remedy(const Failure *failure)
 	return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
 }
 
-/* What is done about a statement that failed (GW60 to GW68). */
-Remedy
-error_remedy(const Failure *failure)
+static Remedy
+remedy_of(const Failure *failure)
 {
 	const char *sqlstate = failure->sqlstate;
 	ErrorKind own;
 
+	if (failure->late)
+		return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
 	if (sqlstate == NULL || failure->ended)
 		return ended_remedy(failure);
 	if (failure->outside && is(sqlstate, lost_statement))
@@ -177,9 +181,27 @@ error_remedy(const Failure *failure)
 	if (is(sqlstate, locks))
 		return lock_remedy(failure);
 	if (is(sqlstate, read_only))
-		return (Remedy){.error = ERROR_UNAVAILABLE, .reconnect = failure->read_only};
+		return (Remedy){.error = ERROR_UNAVAILABLE,
+						.reconnect = failure->read_only && !failure->standby};
 	own = own_error(sqlstate);
 	if (own != ERROR_NONE)
 		return (Remedy){.error = own, .tells = true};
 	return (Remedy){.error = ERROR_INTERNAL};
+}
+
+/*
+ * What is done about a statement that failed (GW60 to GW68).  What a standby refuses may be right at
+ * the primary by now: tables and privileges reach it later, too.
+ */
+Remedy
+error_remedy(const Failure *failure)
+{
+	Remedy remedy = remedy_of(failure);
+
+	if (failure->standby && (failure->sqlstate == NULL || !is(failure->sqlstate, canceled)))
+	{
+		remedy.elsewhere = true;
+		remedy.repeat = remedy.pause = false;
+	}
+	return remedy;
 }

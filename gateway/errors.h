@@ -71,6 +71,8 @@ typedef struct Failure
 	bool ended; /* the connection broke, or the server has ended it */
 	bool outside; /* the error is not of the request, but of the statement around it */
 	bool read_only; /* the session takes no writes */
+	bool late; /* no answer has come in time */
+	bool standby; /* the server is asked for reads that the primary can do, too */
 	OperationKind kind;
 } Failure;
 
@@ -81,6 +83,7 @@ typedef struct Remedy
 	bool tells; /* ... in the words of the message */
 	bool repeat; /* the statement may be sent again at once: nothing was done */
 	bool pause; /* ... after a pause */
+	bool elsewhere; /* the primary does it */
 	bool reconnect; /* the connection is of no more use */
 	bool unprepared; /* the connection has lost its prepared statement */
 	bool conflict; /* all actions of the transaction have the reason TransactionConflict */

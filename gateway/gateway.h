@@ -36,6 +36,7 @@
  *		secret.c		secrets, encrypted with the key file
  *		create_key.c	keys and key files are made
  *
+ *		stale.c			whether a standby may answer
  *		pool.c			threads with a connection to Postgres each, and their queue
  *		statement.c		one connection, and the statement that is sent over it
  *		errors.c		what becomes of SQLSTATEs

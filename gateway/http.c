@@ -30,6 +30,7 @@
 #include "metrics.h"
 #include "pool.h"
 #include "protocol.h"
+#include "stale.h"
 
 #define SERVER_NAME "dynamo_gateway"
 #define MAX_HEADERS 128
@@ -515,6 +516,8 @@ log_request(const Request *request, int64_t duration)
 	/* what strangers write is not logged */
 	if (*request->caller.role_name != '\0')
 		log_table(&line, request);
+	if (request->from_standby)
+		log_text(&line, "server", "standby");
 	log_integer(&line, "status", request->answer.status);
 	if (request->answer.error != ERROR_NONE)
 		log_text(&line, "error", error_name(request->answer.error));
@@ -589,18 +592,30 @@ wants_compression(const SignedRequest *message)
 		   strcasestr(accepted, "gzip") != NULL && strcasestr(accepted, "gzip;q=0") == NULL;
 }
 
+/* The server that is to answer. */
+static Pool *
+pool_of(const Request *request)
+{
+	if (*config_now()->read_database != '\0' && request->operation != NULL &&
+		stale_is_enough(request->operation, request->body.data, request->body.size))
+		return pool_for_reads();
+	return pool_primary();
+}
+
 /* Have the pool answer, at once or later.  The exchange is not ours until it has. */
 static enum MHD_Result
 ask_pool(Exchange *exchange)
 {
+	Pool *pool = pool_of(&exchange->request);
+
 	exchange->compress = wants_compression(&exchange->message);
 	exchange->request.done = resume;
 	enter(exchange, PHASE_RUNNING);
-	if (!exchange->compress && pool_try(&exchange->request))
+	if (!exchange->compress && pool_try(pool, &exchange->request))
 		return send_answer(exchange);
 	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
-	pool_submit(&exchange->request);
+	pool_submit(pool, &exchange->request);
 	return MHD_YES;
 }
 

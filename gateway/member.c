@@ -4,14 +4,9 @@
  */
 #include "member.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-typedef struct Scan
-{
-	const char *at;
-	const char *end;
-} Scan;
+typedef MemberScan Scan;
 
 static void
 skip_blanks(Scan *scan)
@@ -90,33 +85,63 @@ at_end(const Scan *scan, char closing)
 	return scan->at >= scan->end || *scan->at == closing;
 }
 
+/* Begin to go through the members of a value; one that is no object has none. */
+MemberScan
+member_scan(Member object)
+{
+	return (Scan){.at = object.text, .end = object.text + object.length};
+}
+
+/*
+ * The next member: its name, without quotes and with its escapes, and its value.  False if there is
+ * none; then the scan is whole if this is the end of an object.
+ */
+bool
+member_next(MemberScan *scan, Member *name, Member *value)
+{
+	if (!scan->begun ? !enter(scan, '{') : !next(scan))
+	{
+		scan->whole = scan->begun && scan->at < scan->end && *scan->at == '}';
+		return false;
+	}
+	scan->begun = true;
+	if (at_end(scan, '}'))
+	{
+		scan->whole = scan->at < scan->end;
+		return false;
+	}
+	name->text = scan->at + 1;
+	skip_string(scan);
+	name->length = scan->at - name->text > 0 ? (size_t) (scan->at - name->text) - 1 : 0;
+	skip_blanks(scan);
+	step(scan);
+	skip_blanks(scan);
+	value->text = scan->at;
+	skip_value(scan);
+	value->length = (size_t) (scan->at - value->text);
+	return true;
+}
+
+/* Whether a name or a value is written so. */
+bool
+member_is(Member member, const char *text)
+{
+	return member.length == strlen(text) && memcmp(member.text, text, member.length) == 0;
+}
+
 /* The value of a member of the object that the text is; a name with escapes is not found. */
 Member
 member_find(const char *json, size_t length, const char *name)
 {
-	Scan scan = {json, json + length};
-	size_t name_length = strlen(name);
+	MemberScan scan = member_scan((Member){json, length});
+	Member found;
+	Member value;
 
-	if (!enter(&scan, '{') || at_end(&scan, '}'))
-		return (Member){NULL, 0};
-	do
+	while (member_next(&scan, &found, &value))
 	{
-		const char *key = scan.at;
-		const char *value;
-		bool found;
-
-		skip_string(&scan);
-		/* with its quotes */
-		found =
-			(size_t) (scan.at - key) == name_length + 2 && memcmp(key + 1, name, name_length) == 0;
-		skip_blanks(&scan);
-		step(&scan);
-		skip_blanks(&scan);
-		value = scan.at;
-		skip_value(&scan);
-		if (found)
-			return (Member){value, (size_t) (scan.at - value)};
-	} while (next(&scan));
+		if (member_is(found, name))
+			return value;
+	}
 	return (Member){NULL, 0};
 }
 
@@ -124,7 +149,7 @@ member_find(const char *json, size_t length, const char *name)
 size_t
 member_elements(Member array)
 {
-	Scan scan = {array.text, array.text + array.length};
+	Scan scan = member_scan(array);
 	size_t n = 0;
 
 	if (array.text == NULL || !enter(&scan, '[') || at_end(&scan, ']'))

@@ -7,6 +7,7 @@
 #ifndef GATEWAY_MEMBER_H
 #define GATEWAY_MEMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A value as it is written. */
@@ -16,6 +17,18 @@ typedef struct Member
 	size_t length;
 } Member;
 
+/* On the way through the members of an object. */
+typedef struct MemberScan
+{
+	const char *at;
+	const char *end;
+	bool begun;
+	bool whole; /* the last one was seen */
+} MemberScan;
+
+extern MemberScan member_scan(Member object);
+extern bool member_next(MemberScan *scan, Member *name, Member *value);
+extern bool member_is(Member member, const char *text);
 extern Member member_find(const char *json, size_t length, const char *name);
 extern size_t member_elements(Member array);
 

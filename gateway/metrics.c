@@ -41,6 +41,7 @@ typedef struct Totals
 static Totals totals[MAX_OPERATIONS]; /* the first: of requests that named no operation */
 static Histogram waited;
 static Counter repeated;
+static Counter standby_reads[2]; /* the first: that the primary had to answer */
 static Counter throttled;
 static _Atomic int in_flight;
 
@@ -113,6 +114,13 @@ void
 metrics_repeated(void)
 {
 	add(&repeated, 1);
+}
+
+/* A read went to the standby, which has answered it, or has not. */
+void
+metrics_standby_read(bool answered)
+{
+	add(&standby_reads[answered], 1);
 }
 
 /* A request was refused because its key has too many. */
@@ -261,17 +269,40 @@ write_auth_failures(Text *text)
 	}
 }
 
+/* The name is that of the pool. */
+static void
+write_pool_state(Text *text, const char *name, Pool *pool)
+{
+	PoolState state = pool_state(pool);
+	char family[64];
+
+	snprintf(family, sizeof(family), "dynamo_%s_connections", name);
+	write_family(text, family, "gauge", "Connections to Postgres.");
+	write_line(text, "%s{state=\"idle\"} %d", family, state.idle);
+	write_line(text, "%s{state=\"busy\"} %d", family, state.busy);
+	write_line(text, "%s{state=\"down\"} %d", family, state.down);
+	snprintf(family, sizeof(family), "dynamo_%s_waiting", name);
+	write_family(text, family, "gauge", "Requests that wait for a connection.");
+	write_line(text, "%s %d", family, state.waiting);
+}
+
+static void
+write_standby(Text *text)
+{
+	write_pool_state(text, "read_pool", pool_standby());
+	write_family(text, "dynamo_standby_reads_total", "counter", "Reads that went to the standby.");
+	write_line(text, "dynamo_standby_reads_total{answered_by=\"standby\"} %" PRIu64,
+			   get(&standby_reads[true]));
+	write_line(text, "dynamo_standby_reads_total{answered_by=\"primary\"} %" PRIu64,
+			   get(&standby_reads[false]));
+}
+
 static void
 write_pool(Text *text)
 {
-	PoolState state = pool_state();
-
-	write_family(text, "dynamo_pool_connections", "gauge", "Connections to Postgres.");
-	write_line(text, "dynamo_pool_connections{state=\"idle\"} %d", state.idle);
-	write_line(text, "dynamo_pool_connections{state=\"busy\"} %d", state.busy);
-	write_line(text, "dynamo_pool_connections{state=\"down\"} %d", state.down);
-	write_family(text, "dynamo_pool_waiting", "gauge", "Requests that wait for a connection.");
-	write_line(text, "dynamo_pool_waiting %d", state.waiting);
+	write_pool_state(text, "pool", pool_primary());
+	if (pool_is_started(pool_standby()))
+		write_standby(text);
 	write_family(text, "dynamo_pool_wait_seconds", "histogram",
 				 "How long requests waited for a connection.");
 	write_histogram(text, "dynamo_pool_wait_seconds", "", &waited);

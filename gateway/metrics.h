@@ -24,6 +24,7 @@ extern void metrics_request(const Measured *measured);
 extern void metrics_in_flight(int change);
 extern void metrics_waited(int64_t microseconds);
 extern void metrics_repeated(void);
+extern void metrics_standby_read(bool answered);
 extern void metrics_throttled(void);
 extern void metrics_auth_failure(const char *reason);
 extern int metrics_running(void);

@@ -4,6 +4,10 @@
  *
  * The first request in the queue is the one that waits longest, also one that was put back, since
  * it keeps the moment from which it waits.
+ *
+ * There are two pools: of the primary, and of a standby, if there is one to read from.  A standby
+ * gives answers, and nothing else: a request that it cannot answer, for whatever reason, is the
+ * primary's, at once.
  */
 #include "pool.h"
 
@@ -40,13 +44,15 @@
 /* A thread.  Its connection is that of whoever has the worker: the thread itself, or a borrower. */
 typedef struct Worker
 {
+	Pool *pool;
 	struct Worker *next; /* among those that are idle */
 	pthread_t thread;
 	pthread_cond_t wake; /* it was given a request, or the pool stops */
 	Request *request; /* that it was given */
-	bool borrowed;
+	bool recalled; /* it is not to wait any longer: its connection is old, or the pool stops */
 	PGconn *connection;
 	unsigned generation;
+	bool in_recovery; /* the server, when it was connected to */
 	bool prepared; /* the connection has the statement under its name */
 	Outcome outcome; /* of its statement */
 	int64_t until; /* when nobody waits for it any longer */
@@ -54,8 +60,10 @@ typedef struct Worker
 	unsigned seed;
 } Worker;
 
-static struct
+struct Pool
 {
+	const char *server; /* for the log */
+	Pool *fallback; /* answers what this one cannot; NULL: then the client is told so */
 	pthread_mutex_t lock;
 	pthread_cond_t stop; /* the pool stops */
 	Worker *idle; /* threads that have a connection and nothing to do; then no request waits */
@@ -68,36 +76,76 @@ static struct
 	_Atomic int luck; /* of borrowers: 0 if they waited in vain */
 	int size;
 	Worker *workers;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER, .last = &pool.first};
+};
 
-static void
-append(Request *request)
+static Pool primary = {
+	.server = "Postgres",
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.stop = PTHREAD_COND_INITIALIZER,
+	.last = &primary.first,
+};
+
+static Pool standby = {
+	.server = "the standby",
+	.fallback = &primary,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.stop = PTHREAD_COND_INITIALIZER,
+	.last = &standby.first,
+};
+
+/*
+ * The cluster and database of the primary.  Roles are told to the standby by their OIDs, which would
+ * be other roles in another cluster.
+ */
+static struct
 {
-	request->next = NULL;
-	*pool.last = request;
-	pool.last = &request->next;
-	pool.state.waiting++;
+	pthread_mutex_t lock;
+	bool asked; /* since its connection string is as it is now */
+	char text[IDENTITY_SIZE]; /* empty: it did not tell */
+} identity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The pool of the primary, which can do everything. */
+Pool *
+pool_primary(void)
+{
+	return &primary;
+}
+
+/* The pool of the standby; there is none before it is started. */
+Pool *
+pool_standby(void)
+{
+	return &standby;
 }
 
 static void
-prepend(Request *request)
+append(Pool *pool, Request *request)
 {
-	request->next = pool.first;
-	if (pool.first == NULL)
-		pool.last = &request->next;
-	pool.first = request;
-	pool.state.waiting++;
+	request->next = NULL;
+	*pool->last = request;
+	pool->last = &request->next;
+	pool->state.waiting++;
+}
+
+static void
+prepend(Pool *pool, Request *request)
+{
+	request->next = pool->first;
+	if (pool->first == NULL)
+		pool->last = &request->next;
+	pool->first = request;
+	pool->state.waiting++;
 }
 
 static Request *
-take_first(void)
+take_first(Pool *pool)
 {
-	Request *request = pool.first;
+	Request *request = pool->first;
 
-	pool.first = request->next;
-	if (pool.first == NULL)
-		pool.last = &pool.first;
-	pool.state.waiting--;
+	pool->first = request->next;
+	if (pool->first == NULL)
+		pool->last = &pool->first;
+	pool->state.waiting--;
 	return request;
 }
 
@@ -111,14 +159,14 @@ move(int *from, int *to)
 
 /* With the lock held: take a thread out of those that are idle.  NULL if none is. */
 static Worker *
-take_idle(void)
+take_idle(Pool *pool)
 {
-	Worker *worker = pool.idle;
+	Worker *worker = pool->idle;
 
 	if (worker == NULL)
 		return NULL;
-	pool.idle = worker->next;
-	move(&pool.state.idle, &pool.state.busy);
+	pool->idle = worker->next;
+	move(&pool->state.idle, &pool->state.busy);
 	return worker;
 }
 
@@ -131,30 +179,32 @@ give(Worker *worker, Request *request)
 
 /* With the lock held: give the request to a thread that is idle, or have it wait for one. */
 static void
-enqueue(Request *request, bool first)
+enqueue(Pool *pool, Request *request, bool first)
 {
-	Worker *worker = pool.stopping ? NULL : take_idle();
+	Worker *worker = pool->stopping ? NULL : take_idle(pool);
 
 	if (worker != NULL)
 		give(worker, request);
 	else if (first)
-		prepend(request);
+		prepend(pool, request);
 	else
-		append(request);
+		append(pool, request);
 }
 
 /* With the lock held: a thread that was busy does what waits, or is idle. */
 static void
 make_idle(Worker *worker)
 {
-	if (pool.first != NULL)
+	Pool *pool = worker->pool;
+
+	if (pool->first != NULL)
 	{
-		give(worker, take_first());
+		give(worker, take_first(pool));
 		return;
 	}
-	move(&pool.state.busy, &pool.state.idle);
-	worker->next = pool.idle;
-	pool.idle = worker;
+	move(&pool->state.busy, &pool->state.idle);
+	worker->next = pool->idle;
+	pool->idle = worker;
 }
 
 static void
@@ -163,8 +213,49 @@ hand_over(Request *request)
 	Worker *worker = request->worker;
 
 	request->worker = NULL;
-	worker->borrowed = false;
 	give(worker, request);
+}
+
+/* With the lock held: whether one of the threads has a connection. */
+static bool
+is_connected(const Pool *pool)
+{
+	return pool->state.idle + pool->state.busy > 0;
+}
+
+/* The pool for a request that a standby may answer. */
+Pool *
+pool_for_reads(void)
+{
+	bool connected;
+
+	pthread_mutex_lock(&standby.lock);
+	connected = is_connected(&standby);
+	pthread_mutex_unlock(&standby.lock);
+	return connected ? &standby : &primary;
+}
+
+/* Have another pool answer. */
+static void
+pass_on(const Pool *pool, Request *request)
+{
+	metrics_standby_read(false);
+	request->attempts = 0;
+	pool_submit(pool->fallback, request);
+}
+
+/* Let go of a request that no thread takes. */
+static void
+refuse(const Pool *pool, Request *request)
+{
+	if (pool->fallback != NULL)
+	{
+		pass_on(pool, request);
+		return;
+	}
+	metrics_waited(clock_now() - request->queued);
+	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	request->done(request);
 }
 
 /*
@@ -172,88 +263,110 @@ hand_over(Request *request)
  * be so before this returns.
  */
 void
-pool_submit(Request *request)
+pool_submit(Pool *pool, Request *request)
 {
 	bool refused = false;
 
 	request->queued = clock_now();
-	pthread_mutex_lock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
 	if (request->worker != NULL)
 		hand_over(request);
-	else if (pool.stopping)
+	else if (pool->stopping || (pool->fallback != NULL && !is_connected(pool)))
 		refused = true;
 	else
-		enqueue(request, false);
-	pthread_mutex_unlock(&pool.lock);
-	if (!refused)
-		return;
-	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
-	request->done(request);
+		enqueue(pool, request, false);
+	pthread_mutex_unlock(&pool->lock);
+	if (refused)
+		refuse(pool, request);
 }
 
-/* Let go of a request that no thread took in time. */
-static void
-refuse(Request *request)
+/* A request that waits, if its time is over, or if it waits for nothing. */
+static Request *
+take_expired(Pool *pool, int64_t limit)
 {
-	metrics_waited(clock_now() - request->queued);
-	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
-	request->done(request);
+	Request *request = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->first != NULL &&
+		(pool->first->queued < limit || (pool->fallback != NULL && !is_connected(pool))))
+		request = take_first(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return request;
 }
 
 /* Refuse the requests that have waited too long.  Called often. */
 void
-pool_expire(void)
+pool_expire(Pool *pool)
 {
 	int64_t limit = clock_now() - clock_of_ms(config_now()->queue_time);
 	Request *request;
 
-	do
-	{
-		request = NULL;
-		pthread_mutex_lock(&pool.lock);
-		if (pool.first != NULL && pool.first->queued < limit)
-			request = take_first();
-		pthread_mutex_unlock(&pool.lock);
-		if (request != NULL)
-			refuse(request);
-	} while (request != NULL);
+	while ((request = take_expired(pool, limit)) != NULL)
+		refuse(pool, request);
 }
 
-/* Have all threads connect anew before their next request. */
-void
-pool_reconnect(void)
+static void
+forget_identity(void)
 {
-	pthread_mutex_lock(&pool.lock);
-	pool.generation++;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_lock(&identity.lock);
+	identity.asked = false;
+	*identity.text = '\0';
+	pthread_mutex_unlock(&identity.lock);
+}
+
+/* Have all threads connect anew, before they serve another request. */
+void
+pool_reconnect(Pool *pool)
+{
+	Worker *worker;
+
+	if (pool == &primary)
+		forget_identity();
+	pthread_mutex_lock(&pool->lock);
+	pool->generation++;
+	while ((worker = take_idle(pool)) != NULL)
+	{
+		worker->recalled = true;
+		pthread_cond_signal(&worker->wake);
+	}
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* What the threads do now. */
 PoolState
-pool_state(void)
+pool_state(Pool *pool)
 {
 	PoolState state;
 
-	pthread_mutex_lock(&pool.lock);
-	state = pool.state;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
+	state = pool->state;
+	pthread_mutex_unlock(&pool->lock);
 	return state;
 }
 
-/* The next request, for which the thread waits; NULL when the pool stops. */
+/* Whether it has threads. */
+bool
+pool_is_started(const Pool *pool)
+{
+	return pool->size > 0;
+}
+
+/* The next request, for which the thread waits; NULL if it should look after its connection. */
 static Request *
 take(Worker *worker)
 {
+	Pool *pool = worker->pool;
 	Request *request;
 
-	pthread_mutex_lock(&pool.lock);
-	if (!pool.stopping)
+	pthread_mutex_lock(&pool->lock);
+	worker->recalled = pool->stopping || worker->generation != pool->generation;
+	if (!worker->recalled)
 		make_idle(worker);
-	while (worker->request == NULL && (worker->borrowed || !pool.stopping))
-		pthread_cond_wait(&worker->wake, &pool.lock);
+	while (worker->request == NULL && !worker->recalled)
+		pthread_cond_wait(&worker->wake, &pool->lock);
 	request = worker->request;
 	worker->request = NULL;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_unlock(&pool->lock);
 	return request;
 }
 
@@ -262,18 +375,23 @@ take(Worker *worker)
  * statement that failed waits anew.
  */
 static void
-put_back(Request *request, bool anew)
+put_back(Pool *pool, Request *request, bool anew)
 {
-	pthread_mutex_lock(&pool.lock);
+	if (pool->fallback != NULL)
+	{
+		pass_on(pool, request);
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
 	if (anew)
 		request->queued = clock_now();
-	enqueue(request, !anew);
-	pthread_mutex_unlock(&pool.lock);
+	enqueue(pool, request, !anew);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Wait, unless the pool stops. */
 static void
-pause_for(int64_t ms)
+pause_for(Pool *pool, int64_t ms)
 {
 	struct timespec until;
 
@@ -285,50 +403,91 @@ pause_for(int64_t ms)
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
 	}
-	pthread_mutex_lock(&pool.lock);
-	while (!pool.stopping && pthread_cond_timedwait(&pool.stop, &pool.lock, &until) == 0)
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->stopping && pthread_cond_timedwait(&pool->stop, &pool->lock, &until) == 0)
 		;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Say once that Postgres cannot be reached, and why, and once that it can. */
+/* Say once that the server cannot be reached, and why, and once that it can. */
 static void
-report(const char *problem)
+report(Pool *pool, const char *problem)
 {
 	bool changed;
 
-	pthread_mutex_lock(&pool.lock);
-	changed = pool.unreachable != (problem != NULL);
-	pool.unreachable = problem != NULL;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
+	changed = pool->unreachable != (problem != NULL);
+	pool->unreachable = problem != NULL;
+	pthread_mutex_unlock(&pool->lock);
 	if (changed && problem != NULL)
-		log_message(LEVEL_WARNING, "could not connect to Postgres: %s", problem);
+		log_message(LEVEL_WARNING, "could not connect to %s: %s", pool->server, problem);
 	else if (changed)
-		log_message(LEVEL_INFO, "connected to Postgres");
+		log_message(LEVEL_INFO, "connected to %s", pool->server);
+}
+
+/* This is the primary: a standby of another cluster is not used any more. */
+static void
+set_identity(const char *text)
+{
+	bool changed;
+
+	pthread_mutex_lock(&identity.lock);
+	changed = identity.asked && strcmp(identity.text, text) != 0;
+	identity.asked = true;
+	strcpy(identity.text, text);
+	pthread_mutex_unlock(&identity.lock);
+	if (changed)
+		pool_reconnect(&standby);
+}
+
+/* What is wrong with a standby; NULL: nothing is. */
+static const char *
+check_identity(const char *text)
+{
+	const char *problem = NULL;
+
+	pthread_mutex_lock(&identity.lock);
+	if (*identity.text == '\0')
+		problem = "the primary does not tell which cluster it is";
+	else if (strcmp(identity.text, text) != 0)
+		problem = "it is not the same database, or not a standby of the same cluster";
+	pthread_mutex_unlock(&identity.lock);
+	return problem;
 }
 
 static bool
-try_connect(Worker *worker)
+is_identity_asked(void)
 {
-	char *problem;
+	bool asked;
 
-	worker->connection = statement_connect(&worker->prepared, &problem);
-	report(worker->connection != NULL || problem != NULL ? problem : "out of memory");
-	free(problem);
-	return worker->connection != NULL;
+	pthread_mutex_lock(&identity.lock);
+	asked = identity.asked;
+	pthread_mutex_unlock(&identity.lock);
+	return asked;
 }
 
-/* Whether the pool does not stop, and which connections are of use. */
+/* Whether the connection is to the right server, and can be used; what is wrong is to be freed. */
 static bool
-goes_on(unsigned *generation)
+set_up(Worker *worker, const Config *config, char **problem)
 {
-	bool on;
+	char text[IDENTITY_SIZE];
+	const char *wrong = NULL;
 
-	pthread_mutex_lock(&pool.lock);
-	on = !pool.stopping;
-	*generation = pool.generation;
-	pthread_mutex_unlock(&pool.lock);
-	return on;
+	/* nobody asks if there is one server only */
+	if (*config->read_database != '\0')
+	{
+		statement_identity(worker->connection, text);
+		if (worker->pool == &primary)
+			set_identity(text);
+		else
+			wrong = check_identity(text);
+	}
+	if (wrong != NULL)
+		*problem = strdup(wrong);
+	worker->in_recovery = statement_in_recovery(worker->connection);
+	worker->prepared = false;
+	return wrong == NULL &&
+		   (!config->prepared || statement_prepare(worker->connection, &worker->prepared, problem));
 }
 
 static void
@@ -338,39 +497,75 @@ disconnect(Worker *worker)
 	worker->connection = NULL;
 }
 
-static void
-count_down(bool down)
+/* Connect to the server, by the settings as they are now. */
+static bool
+try_connect(Worker *worker)
 {
-	pthread_mutex_lock(&pool.lock);
+	Pool *pool = worker->pool;
+	const Config *config = config_now();
+	const char *database = pool == &primary ? config->database : config->read_database;
+	char *problem;
+
+	if (pool == &standby && (*database == '\0' || !is_identity_asked()))
+		return false;
+	worker->connection = statement_connect(database, &problem);
+	if (worker->connection != NULL && !set_up(worker, config, &problem))
+		disconnect(worker);
+	report(pool, worker->connection != NULL || problem != NULL ? problem : "out of memory");
+	free(problem);
+	return worker->connection != NULL;
+}
+
+/* Whether the pool does not stop, and which connections are of use. */
+static bool
+goes_on(Pool *pool, unsigned *generation)
+{
+	bool on;
+
+	pthread_mutex_lock(&pool->lock);
+	on = !pool->stopping;
+	*generation = pool->generation;
+	pthread_mutex_unlock(&pool->lock);
+	return on;
+}
+
+static void
+count_down(Pool *pool, bool down)
+{
+	pthread_mutex_lock(&pool->lock);
 	if (down)
-		move(&pool.state.busy, &pool.state.down);
+		move(&pool->state.busy, &pool->state.down);
 	else
-		move(&pool.state.down, &pool.state.busy);
-	pthread_mutex_unlock(&pool.lock);
+		move(&pool->state.down, &pool->state.busy);
+	pthread_mutex_unlock(&pool->lock);
+	/* if it was the last one, nobody waits for it */
+	if (down && pool->fallback != NULL)
+		pool_expire(pool);
 }
 
 /* Have a connection.  False if the pool stops before there is one. */
 static bool
 connect_worker(Worker *worker)
 {
+	Pool *pool = worker->pool;
 	int64_t back_off = MIN_BACK_OFF;
 	unsigned generation;
-	bool on = goes_on(&generation);
+	bool on = goes_on(pool, &generation);
 
 	if (worker->connection != NULL && worker->generation == generation)
 		return on;
 	disconnect(worker);
-	count_down(true);
+	count_down(pool, true);
 	while (on)
 	{
 		worker->generation = generation;
 		if (try_connect(worker))
 			break;
-		pause_for(back_off / 2 + rand_r(&worker->seed) % back_off / 2);
+		pause_for(pool, back_off / 2 + rand_r(&worker->seed) % back_off / 2);
 		back_off = back_off * 2 > MAX_BACK_OFF ? MAX_BACK_OFF : back_off * 2;
-		on = goes_on(&generation);
+		on = goes_on(pool, &generation);
 	}
-	count_down(false);
+	count_down(pool, false);
 	return on;
 }
 
@@ -466,15 +661,18 @@ answer_failure(Request *request, const Remedy *remedy, const PGresult *result)
 
 /* What the client is not told. */
 static void
-log_failure(const Request *request, const Outcome *outcome, const PGconn *connection)
+log_failure(const Worker *worker, const Request *request)
 {
+	const Outcome *outcome = &worker->outcome;
 	char *problem = outcome->late ? strdup("no answer in time")
-								  : statement_problem(connection, outcome->result);
+								  : statement_problem(worker->connection, outcome->result);
 	LogLine line;
 
 	log_begin(&line, LEVEL_WARNING, "statement_failed");
 	log_text(&line, "id", request->id);
 	log_text(&line, "operation", request->operation == NULL ? NULL : request->operation->name);
+	if (worker->pool == &standby)
+		log_text(&line, "server", "standby");
 	log_text(&line, "sqlstate", PQresultErrorField(outcome->result, PG_DIAG_SQLSTATE));
 	log_text(&line, "message", problem);
 	log_end(&line);
@@ -486,8 +684,7 @@ remedy_of(const Worker *worker, const Request *request)
 {
 	Failure failure = statement_failure(worker->connection, &worker->outcome);
 
-	if (worker->outcome.late)
-		return (Remedy){.error = ERROR_INTERNAL, .reconnect = true};
+	failure.standby = worker->pool == &standby;
 	failure.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind;
 	return error_remedy(&failure);
 }
@@ -507,8 +704,21 @@ forget_prepared(Worker *worker)
 static void
 begin_statement(Worker *worker, const Request *request)
 {
-	worker->until = clock_now() + clock_of_ms(config_now()->request_time);
+	int64_t time = clock_of_ms(config_now()->request_time);
+
+	/* the primary may have to answer after a standby */
+	worker->until = clock_now() + (worker->pool->fallback == NULL ? time : time / 2);
 	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
+}
+
+/* The answer is there. */
+static void
+take_result(Worker *worker, Request *request)
+{
+	request->from_standby = worker->pool == &standby;
+	if (request->from_standby)
+		metrics_standby_read(true);
+	answer_result(request, worker->outcome.result);
 }
 
 /* Run the statement once, or go on with it.  Whether the request has its answer, or is back in the
@@ -527,21 +737,26 @@ try_request(Worker *worker, Request *request)
 		outcome->late = !statement_wait(worker->connection, worker->until, outcome);
 	if (outcome->done)
 	{
-		answer_result(request, outcome->result);
+		take_result(worker, request);
 		request->done(request);
 		return true;
 	}
 	remedy = remedy_of(worker, request);
 	again = remedy.repeat && request->attempts++ < MAX_REPEATS;
 	if (!remedy.tells && log_wants(LEVEL_WARNING))
-		log_failure(request, outcome, worker->connection);
-	if (!again)
+		log_failure(worker, request);
+	if (!again && !remedy.elsewhere)
 		answer_failure(request, &remedy, outcome->result);
 	PQclear(outcome->result);
 	if (remedy.unprepared)
 		forget_prepared(worker);
 	if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
 		disconnect(worker);
+	if (remedy.elsewhere)
+	{
+		pass_on(worker->pool, request);
+		return true;
+	}
 	if (!again)
 	{
 		request->done(request);
@@ -549,29 +764,35 @@ try_request(Worker *worker, Request *request)
 	}
 	metrics_repeated();
 	if (remedy.pause)
-		pause_for(MIN_PAUSE + rand_r(&worker->seed) % (MAX_PAUSE - MIN_PAUSE));
+		pause_for(worker->pool, MIN_PAUSE + rand_r(&worker->seed) % (MAX_PAUSE - MIN_PAUSE));
 	if (worker->connection != NULL)
 		return false;
-	put_back(request, true);
+	put_back(worker->pool, request, true);
 	return true;
 }
 
+/*
+ * Whether the connection is there, and is what the settings say.  A standby that was promoted, or a
+ * primary that became one, is connected to again: libpq knows which of several hosts is meant.
+ */
 static bool
-is_current(const Worker *worker)
+is_usable(const Worker *worker)
 {
 	unsigned generation;
 
-	goes_on(&generation);
-	return worker->generation == generation;
+	goes_on(worker->pool, &generation);
+	return worker->generation == generation && statement_is_alive(worker->connection) &&
+		   (worker->pool->fallback == NULL ||
+			worker->in_recovery == statement_in_recovery(worker->connection));
 }
 
 static void
 serve(Worker *worker, Request *request)
 {
-	if (!worker->begun && (!is_current(worker) || !statement_is_alive(worker->connection)))
+	if (!worker->begun && !is_usable(worker))
 	{
 		disconnect(worker);
-		put_back(request, false);
+		put_back(worker->pool, request, false);
 		return;
 	}
 	if (request->attempts == 0 && !worker->begun)
@@ -582,13 +803,11 @@ serve(Worker *worker, Request *request)
 
 /* Borrow the connection of a thread that is idle.  False if there is none. */
 static bool
-borrow(Request *request)
+borrow(Pool *pool, Request *request)
 {
-	pthread_mutex_lock(&pool.lock);
-	request->worker = pool.stopping ? NULL : take_idle();
-	if (request->worker != NULL)
-		request->worker->borrowed = true;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
+	request->worker = pool->stopping ? NULL : take_idle(pool);
+	pthread_mutex_unlock(&pool->lock);
 	return request->worker != NULL;
 }
 
@@ -596,14 +815,16 @@ static void
 give_back(Request *request)
 {
 	Worker *worker = request->worker;
+	Pool *pool = worker->pool;
 
 	request->worker = NULL;
-	pthread_mutex_lock(&pool.lock);
-	worker->borrowed = false;
-	make_idle(worker);
-	if (pool.stopping)
+	pthread_mutex_lock(&pool->lock);
+	worker->recalled = pool->stopping || worker->generation != pool->generation;
+	if (worker->recalled)
 		pthread_cond_signal(&worker->wake);
-	pthread_mutex_unlock(&pool.lock);
+	else
+		make_idle(worker);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Answer what has come to its end, but for failures: the thread knows what to do about them. */
@@ -615,11 +836,11 @@ answer_outcome(Request *request, Worker *worker)
 
 	if (outcome->done)
 	{
-		answer_result(request, outcome->result);
+		take_result(worker, request);
 		return true;
 	}
 	remedy = remedy_of(worker, request);
-	if (!remedy.tells || PQstatus(worker->connection) != CONNECTION_OK)
+	if (!remedy.tells || remedy.elsewhere || PQstatus(worker->connection) != CONNECTION_OK)
 		return false;
 	answer_told(request, remedy.error, outcome->result);
 	PQclear(outcome->result);
@@ -632,22 +853,22 @@ answer_outcome(Request *request, Worker *worker)
  * one in sixteen is tried.
  */
 static bool
-are_fast(void)
+are_fast(const Pool *pool)
 {
 	static _Atomic unsigned tries;
 
-	return pool.luck > 0 || tries++ % 16 == 0;
+	return pool->luck > 0 || tries++ % 16 == 0;
 }
 
 static void
-count_wait(bool in_vain)
+count_wait(Pool *pool, bool in_vain)
 {
-	int luck = pool.luck;
+	int luck = pool->luck;
 
 	if (in_vain)
-		pool.luck = luck > 8 ? luck - 8 : 0;
+		pool->luck = luck > 8 ? luck - 8 : 0;
 	else if (luck < 32)
-		pool.luck = luck + 1;
+		pool->luck = luck + 1;
 }
 
 /*
@@ -655,23 +876,23 @@ count_wait(bool in_vain)
  * pool_submit() follows: the thread goes on where this stopped.
  */
 bool
-pool_try(Request *request)
+pool_try(Pool *pool, Request *request)
 {
 	Worker *worker;
 	Outcome *outcome;
 	bool ended;
 
-	if (request->body.size > MAX_SIZE_AT_ONCE || !are_fast() || !borrow(request))
+	if (request->body.size > MAX_SIZE_AT_ONCE || !are_fast(pool) || !borrow(pool, request))
 		return false;
 	worker = request->worker;
 	outcome = &worker->outcome;
-	if (!is_current(worker) || !statement_is_alive(worker->connection))
+	if (!is_usable(worker))
 		return false;
 	metrics_waited(0);
 	begin_statement(worker, request);
 	worker->begun = true;
 	ended = outcome->sent && statement_wait(worker->connection, clock_now() + PATIENCE, outcome);
-	count_wait(!ended);
+	count_wait(pool, !ended);
 	if (!ended || !answer_outcome(request, worker))
 		return false;
 	worker->begun = false;
@@ -683,54 +904,75 @@ static void *
 run_worker(void *arg)
 {
 	Worker *worker = arg;
-	Request *request;
 
-	while (connect_worker(worker) && (request = take(worker)) != NULL)
-		serve(worker, request);
+	while (connect_worker(worker))
+	{
+		Request *request = take(worker);
+
+		if (request != NULL)
+			serve(worker, request);
+	}
 	disconnect(worker);
 	return NULL;
 }
 
 static bool
-start_worker(Worker *worker)
+start_worker(Pool *pool, Worker *worker)
 {
+	bool started;
+
+	worker->pool = pool;
 	pthread_cond_init(&worker->wake, NULL);
 	worker->seed = (unsigned) (uintptr_t) worker ^ (unsigned) clock_now();
-	pthread_mutex_lock(&pool.lock);
-	pool.state.busy++;
-	pthread_mutex_unlock(&pool.lock);
-	return pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
+	pthread_mutex_lock(&pool->lock);
+	started = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
+	if (started)
+		pool->state.busy++;
+	pthread_mutex_unlock(&pool->lock);
+	return started;
 }
 
 /* Start the threads, without waiting for Postgres.  False if the system refuses one. */
 bool
-pool_start(int size)
+pool_start(Pool *pool, int size)
 {
-	pool.workers = calloc((size_t) size, sizeof(Worker));
-	if (pool.workers == NULL)
+	pool->workers = calloc((size_t) size, sizeof(Worker));
+	if (pool->workers == NULL)
 		return false;
-	for (pool.size = 0; pool.size < size; pool.size++)
+	for (pool->size = 0; pool->size < size; pool->size++)
 	{
-		if (!start_worker(&pool.workers[pool.size]))
+		if (!start_worker(pool, &pool->workers[pool->size]))
 			return false;
 	}
 	return true;
 }
 
+/* With the lock held: have no thread wait. */
+static void
+stop_waiting(Pool *pool)
+{
+	Worker *worker;
+
+	pool->stopping = true;
+	pthread_cond_broadcast(&pool->stop);
+	while ((worker = take_idle(pool)) != NULL)
+	{
+		worker->recalled = true;
+		pthread_cond_signal(&worker->wake);
+	}
+}
+
 /* Refuse what waits, and end the threads when they have done what they do now. */
 void
-pool_stop(void)
+pool_stop(Pool *pool)
 {
-	pthread_mutex_lock(&pool.lock);
-	pool.stopping = true;
-	pthread_cond_broadcast(&pool.stop);
-	for (int i = 0; i < pool.size; i++)
-		pthread_cond_signal(&pool.workers[i].wake);
-	pthread_mutex_unlock(&pool.lock);
-	for (int i = 0; i < pool.size; i++)
-		pthread_join(pool.workers[i].thread, NULL);
-	free(pool.workers);
-	pool.size = 0;
-	while (pool.first != NULL)
-		refuse(take_first());
+	pthread_mutex_lock(&pool->lock);
+	stop_waiting(pool);
+	pthread_mutex_unlock(&pool->lock);
+	for (int i = 0; i < pool->size; i++)
+		pthread_join(pool->workers[i].thread, NULL);
+	free(pool->workers);
+	pool->size = 0;
+	while (pool->first != NULL)
+		refuse(pool, take_first(pool));
 }

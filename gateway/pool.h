@@ -6,6 +6,8 @@
  * takes no requests and connects again, with pauses that grow.  Most statements take less time than
  * it takes to wake a thread, so who has a request may borrow the connection of a thread that is
  * idle, and wait for a moment himself.
+ *
+ * One pool is that of the primary, the other that of a standby, for reads that may be stale.
  */
 #ifndef GATEWAY_POOL_H
 #define GATEWAY_POOL_H
@@ -23,12 +25,18 @@ typedef struct PoolState
 	int waiting; /* requests */
 } PoolState;
 
-extern bool pool_start(int size);
-extern bool pool_try(Request *request);
-extern void pool_submit(Request *request);
-extern void pool_expire(void);
-extern void pool_reconnect(void);
-extern PoolState pool_state(void);
-extern void pool_stop(void);
+typedef struct Pool Pool;
+
+extern Pool *pool_primary(void);
+extern Pool *pool_standby(void);
+extern Pool *pool_for_reads(void);
+extern bool pool_start(Pool *pool, int size);
+extern bool pool_is_started(const Pool *pool);
+extern bool pool_try(Pool *pool, Request *request);
+extern void pool_submit(Pool *pool, Request *request);
+extern void pool_expire(Pool *pool);
+extern void pool_reconnect(Pool *pool);
+extern PoolState pool_state(Pool *pool);
+extern void pool_stop(Pool *pool);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct Request
 	struct Worker *worker; /* whose connection it has already; or NULL */
 	int64_t queued; /* when it began to wait */
 	int attempts; /* how often the statement failed */
+	bool from_standby; /* the answer */
 	void (*done)(struct Request *request); /* the pool has the answer */
 
 	Answer answer;

@@ -84,7 +84,8 @@ next_signal(Program *program)
 
 	our_signals(&signals);
 	signal = sigtimedwait(&signals, NULL, &wait);
-	pool_expire();
+	pool_expire(pool_primary());
+	pool_expire(pool_standby());
 	connections_check();
 	stop_old(program);
 	log_flush();
@@ -158,6 +159,24 @@ pool_size(const Config *config)
 	return config->pool_size > 0 ? config->pool_size : 2 * (int) sysconf(_SC_NPROCESSORS_ONLN) + 2;
 }
 
+static int
+read_pool_size(const Config *config)
+{
+	return config->read_pool_size > 0 ? config->read_pool_size : pool_size(config);
+}
+
+/* Start what the settings ask for now. */
+static bool
+start_pools(const Config *config)
+{
+	if ((pool_is_started(pool_primary()) || pool_start(pool_primary(), pool_size(config))) &&
+		(*config->read_database == '\0' || pool_is_started(pool_standby()) ||
+		 pool_start(pool_standby(), read_pool_size(config))))
+		return true;
+	log_message(LEVEL_ERROR, "could not start threads");
+	return false;
+}
+
 static void
 tell_address(const Program *program, const Config *config)
 {
@@ -190,12 +209,7 @@ start(Program *program, const Config *config)
 	raise_limits();
 	if (!open_listeners(program, config) || !auth_start(config))
 		return false;
-	if (!pool_start(pool_size(config)))
-	{
-		log_message(LEVEL_ERROR, "could not start threads");
-		return false;
-	}
-	if (!start_servers(program, config))
+	if (!start_pools(config) || !start_servers(program, config))
 		return false;
 	tell_address(program, config);
 	if (program->arguments->started != NULL)
@@ -251,6 +265,14 @@ warn_of_restart(const Config *before, const Config *now)
 					name);
 }
 
+/* The primary first: the standby has to be one of it. */
+static void
+reconnect_pools(void)
+{
+	pool_reconnect(pool_primary());
+	pool_reconnect(pool_standby());
+}
+
 static void
 apply(Program *program, const Config *now)
 {
@@ -259,8 +281,10 @@ apply(Program *program, const Config *now)
 	warn_of_restart(before, now);
 	config_set(now);
 	auth_reload();
-	if (strcmp(before->database, now->database) != 0 || before->prepared != now->prepared)
-		pool_reconnect();
+	if (strcmp(before->database, now->database) != 0 || before->prepared != now->prepared ||
+		strcmp(before->read_database, now->read_database) != 0)
+		reconnect_pools();
+	start_pools(now);
 	if (needs_server(before, now))
 		replace_server(program, now);
 	log_message(LEVEL_INFO, "the settings have been read again");
@@ -330,7 +354,8 @@ drain(Program *program)
 static void
 stop(Program *program)
 {
-	pool_stop();
+	pool_stop(pool_standby());
+	pool_stop(pool_primary());
 	server_stop(program->server);
 	if (program->health != NULL)
 	{

@@ -17,6 +17,10 @@
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
 #define PARAMETER_COUNT 3
 #define DUPLICATE_STATEMENT "42P05"
+#define IDENTITY_QUERY \
+	"SELECT system_identifier || ' ' || oid FROM pg_catalog.pg_control_system(), " \
+	"pg_catalog.pg_database" \
+	" WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 
 /*
  * What went wrong, in one line, to be freed: without details and hints, which may hold data.  NULL
@@ -48,10 +52,34 @@ has_sqlstate(const PGresult *result, const char *sqlstate)
 	return field != NULL && strcmp(field, sqlstate) == 0;
 }
 
-/* A pooler in between may have a session that has such a statement already, of another client: then
- * it does not keep ours together with us. */
-static bool
-prepare(PGconn *connection, bool *prepared, char **problem)
+/*
+ * Connect by a connection string.  Returns NULL and the problem, to be freed.  What the connection
+ * string says wins over what is said here.
+ */
+PGconn *
+statement_connect(const char *database, char **problem)
+{
+	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
+						   "client_encoding",           "dbname",          NULL};
+	const char *values[] = {"dynamo_gateway", "5", "30000", "UTF8", database, NULL};
+	PGconn *connection = PQconnectdbParams(names, values, 1);
+
+	*problem = NULL;
+	PQsetNoticeReceiver(connection, ignore_notice, NULL);
+	if (PQstatus(connection) == CONNECTION_OK)
+		return connection;
+	*problem = statement_problem(connection, NULL);
+	PQfinish(connection);
+	return NULL;
+}
+
+/*
+ * Prepare the statement, if that can be done.  A pooler in between may have a session that has such a
+ * statement already, of another client: then it does not keep ours together with us.  False and the
+ * problem, to be freed, if the statement cannot be run at all.
+ */
+bool
+statement_prepare(PGconn *connection, bool *prepared, char **problem)
 {
 	PGresult *result = PQprepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL);
 	bool good;
@@ -64,28 +92,16 @@ prepare(PGconn *connection, bool *prepared, char **problem)
 	return good;
 }
 
-/*
- * Connect by the settings as they are now.  Returns NULL and the problem, to be freed.  What the
- * connection string says wins over what is said here.
- */
-PGconn *
-statement_connect(bool *prepared, char **problem)
+/* The cluster and the database that the connection is to: standbys have those of their primary.  Empty
+ * if the server does not tell. */
+void
+statement_identity(PGconn *connection, char *identity)
 {
-	const Config *config = config_now();
-	const char *names[] = {"fallback_application_name", "connect_timeout", "tcp_user_timeout",
-						   "client_encoding",           "dbname",          NULL};
-	const char *values[] = {"dynamo_gateway", "5", "30000", "UTF8", config->database, NULL};
-	PGconn *connection = PQconnectdbParams(names, values, 1);
+	PGresult *result = PQexec(connection, IDENTITY_QUERY);
 
-	*prepared = false;
-	*problem = NULL;
-	PQsetNoticeReceiver(connection, ignore_notice, NULL);
-	if (PQstatus(connection) != CONNECTION_OK)
-		*problem = statement_problem(connection, NULL);
-	else if (!config->prepared || prepare(connection, prepared, problem))
-		return connection;
-	PQfinish(connection);
-	return NULL;
+	snprintf(identity, IDENTITY_SIZE, "%s",
+			 PQresultStatus(result) == PGRES_TUPLES_OK ? PQgetvalue(result, 0, 0) : "");
+	PQclear(result);
 }
 
 /*
@@ -245,6 +261,13 @@ is_on(const PGconn *connection, const char *parameter)
 	return value != NULL && strcmp(value, "on") == 0;
 }
 
+/* Whether the server is a standby, as far as it has told. */
+bool
+statement_in_recovery(const PGconn *connection)
+{
+	return is_on(connection, "in_hot_standby");
+}
+
 /*
  * How a statement has failed.  request_as() sees to it that all errors behind it have a context, and
  * that the settings of the session are not those that code of a table's owner has made.
@@ -257,6 +280,7 @@ statement_failure(const PGconn *connection, const Outcome *outcome)
 	return (Failure){
 		.sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE),
 		.sent = outcome->sent,
+		.late = outcome->late,
 		.ended = has_ended(connection, result),
 		.outside = PQresultErrorField(result, PG_DIAG_CONTEXT) == NULL,
 		.read_only = is_on(connection, "in_hot_standby") ||

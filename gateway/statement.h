@@ -11,6 +11,9 @@
 #include "errors.h"
 #include "request.h"
 
+/* The cluster and the database of a connection, as text. */
+#define IDENTITY_SIZE 64
+
 /* What became of a statement, as far as it is known. */
 typedef struct Outcome
 {
@@ -20,7 +23,10 @@ typedef struct Outcome
 	bool late; /* nobody waits for it any longer */
 } Outcome;
 
-extern PGconn *statement_connect(bool *prepared, char **problem);
+extern PGconn *statement_connect(const char *database, char **problem);
+extern bool statement_prepare(PGconn *connection, bool *prepared, char **problem);
+extern void statement_identity(PGconn *connection, char *identity);
+extern bool statement_in_recovery(const PGconn *connection);
 extern bool statement_is_alive(PGconn *connection);
 extern char *statement_problem(const PGconn *connection, const PGresult *result);
 extern void statement_begin(PGconn *connection, bool prepared, const Request *request,

@@ -51,8 +51,8 @@ def until(condition, what='it'):
         time.sleep(0.02)
 
 
-def psql(sql, user='postgres'):
-    return subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-v', 'ON_ERROR_STOP=1', '-U', user, '-c', sql],
+def psql(sql, user='postgres', database='postgres'):
+    return subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-v', 'ON_ERROR_STOP=1', '-U', user, '-d', database, '-c', sql],
                           check=True, capture_output=True, text=True).stdout.strip()
 
 

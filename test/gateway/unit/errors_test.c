@@ -14,7 +14,7 @@ typedef enum From
 {
 	REQUEST, /* any code: the connection is as it was */
 	OUTSIDE, /* the statement around it */
-	STANDBY, /* a session that takes no writes */
+	READ_ONLY, /* a session that takes no writes */
 	END, /* the request has ended the connection */
 	END_OUTSIDE, /* the server or a pooler has ended it */
 	UNSENT, /* ... before the statement was sent */
@@ -22,7 +22,7 @@ typedef enum From
 
 static const char *const froms[] = {"",
 									" outside of the request",
-									" on a standby",
+									" in a session that is read-only",
 									" that ends the connection",
 									" outside that ends the connection",
 									" before it was sent"};
@@ -65,7 +65,7 @@ static const Row rows[] = {
 	{"55000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
 	{"26000", REQUEST, {"500 ", "500 ", "500 ", "500 "}},
 	{"25006", REQUEST, {"503 ", "503 ", "503 ", "503 "}},
-	{"25006", STANDBY, {"503 c", "503 c", "503 c", "503 c"}},
+	{"25006", READ_ONLY, {"503 c", "503 c", "503 c", "503 c"}},
 	{"26000", OUTSIDE, {"503 ru", "503 ru", "503 ru", "503 ru"}},
 	{"55000", OUTSIDE, {"500 ", "500 ", "500 ", "500 "}},
 	{"57P01", OUTSIDE, {"500 ", "500 ", "500 ", "500 "}},
@@ -86,8 +86,9 @@ static const Row rows[] = {
 static void
 write_remedy(const Remedy *remedy, char *out, size_t size)
 {
-	snprintf(out, size, "%d %s%s%s%s%s%s", error_status(remedy->error), remedy->repeat ? "r" : "",
-			 remedy->pause ? "p" : "", remedy->reconnect ? "c" : "", remedy->unprepared ? "u" : "",
+	snprintf(out, size, "%d %s%s%s%s%s%s%s", error_status(remedy->error),
+			 remedy->elsewhere ? "e" : "", remedy->repeat ? "r" : "", remedy->pause ? "p" : "",
+			 remedy->reconnect ? "c" : "", remedy->unprepared ? "u" : "",
 			 remedy->conflict ? "x" : "", remedy->tells ? "t" : "");
 }
 
@@ -102,7 +103,7 @@ test_remedies(void)
 							   .sent = rows[i].from != UNSENT,
 							   .ended = rows[i].from >= END,
 							   .outside = rows[i].from == OUTSIDE || rows[i].from == END_OUTSIDE,
-							   .read_only = rows[i].from == STANDBY,
+							   .read_only = rows[i].from == READ_ONLY,
 							   .kind = (OperationKind) kind};
 			Remedy remedy = error_remedy(&failure);
 			char got[32];
@@ -114,6 +115,47 @@ test_remedies(void)
 					 kinds[kind], froms[rows[i].from]);
 			is(got, rows[i].expected[kind], name);
 		}
+	}
+}
+
+/* A read that a standby was asked for.  e: the primary does it */
+static void
+test_standby(void)
+{
+	static const struct
+	{
+		const char *sqlstate;
+		From from;
+		bool late;
+		const char *expected;
+	} reads[] = {
+		{NULL, END, false, "500 ec"},        {NULL, UNSENT, false, "503 ec"},
+		{"57P01", END, false, "503 ec"},     {"40001", END, false, "500 ec"},
+		{"40001", REQUEST, false, "500 e"},  {"25006", READ_ONLY, false, "503 e"},
+		{"55000", REQUEST, false, "500 e"},  {"26000", OUTSIDE, false, "503 eu"},
+		{"YD001", REQUEST, false, "400 et"}, {"YD008", REQUEST, false, "400 et"},
+		{"XX000", REQUEST, false, "500 e"},  {"57014", REQUEST, false, "500 "},
+		{NULL, REQUEST, true, "500 ec"},
+	};
+
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
+	{
+		Failure failure = {.sqlstate = reads[i].sqlstate,
+						   .sent = reads[i].from != UNSENT,
+						   .ended = reads[i].from >= END,
+						   .outside = reads[i].from == OUTSIDE,
+						   .read_only = reads[i].from == READ_ONLY,
+						   .late = reads[i].late,
+						   .standby = true,
+						   .kind = OPERATION_READ};
+		Remedy remedy = error_remedy(&failure);
+		char got[32];
+		char name[96];
+
+		write_remedy(&remedy, got, sizeof(got));
+		snprintf(name, sizeof(name), "%s of a standby%s",
+				 reads[i].sqlstate == NULL ? "no answer" : reads[i].sqlstate, froms[reads[i].from]);
+		is(got, reads[i].expected, name);
 	}
 }
 
@@ -135,6 +177,7 @@ int
 main(void)
 {
 	test_remedies();
+	test_standby();
 	test_types();
 	return failures > 0;
 }

@@ -74,9 +74,47 @@ test_cut(const Trial *trial)
 	ok(within, "a cut text has no more than it has");
 }
 
+/* Every member, with its name as it is written. */
+static void
+test_scan(void)
+{
+	static const struct
+	{
+		const char *json;
+		const char *expected;
+	} objects[] = {
+		{"{}", "whole"},
+		{" { } ", "whole"},
+		{"{\"a\":1}", "a=1 whole"},
+		{"{\"a\":1,\"a\":{\"b\":[1,2]}, \"\\u0041\\\"\" : \"x,}\" }",
+		 "a=1 a={\"b\":[1,2]} \\u0041\\\"=\"x,}\" whole"},
+		{"{\"\":null}", "=null whole"},
+		{"[1]", ""},
+		{"true", ""},
+		{"{\"a\":1", "a=1 "},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+	{
+		MemberScan scan = member_scan((Member){objects[i].json, strlen(objects[i].json)});
+		char got[256] = "";
+		size_t used = 0;
+		Member name;
+		Member value;
+
+		while (member_next(&scan, &name, &value))
+			used += (size_t) snprintf(got + used, sizeof(got) - used, "%.*s=%.*s ",
+									  (int) name.length, name.text, (int) value.length, value.text);
+		snprintf(got + used, sizeof(got) - used, "%s", scan.whole ? "whole" : "");
+		is(got, objects[i].expected, objects[i].json);
+	}
+}
+
 int
 main(void)
 {
+	test_scan();
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
 	{
 		test_value(&trials[i]);

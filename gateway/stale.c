@@ -1,0 +1,77 @@
+/*
+ * stale.c
+ *	  Whether an answer may be stale, so that a standby may give it.
+ *
+ * It may if nothing in the request asks for consistent reads.  Where the request is not plain about
+ * it, because a name has escapes, or is there twice, or a value is no boolean, the answer may not be
+ * stale: the server reads the request, not this.
+ */
+#include "stale.h"
+
+#include <string.h>
+
+#include "member.h"
+
+/* Whether nothing in the object asks for consistent reads. */
+static bool
+object_is_eventual(Member object)
+{
+	MemberScan scan = member_scan(object);
+	Member name;
+	Member value;
+
+	while (member_next(&scan, &name, &value))
+	{
+		if (memchr(name.text, '\\', name.length) != NULL)
+			return false;
+		if (member_is(name, "ConsistentRead") && !member_is(value, "false"))
+			return false;
+	}
+	return scan.whole;
+}
+
+/* The same of all tables of BatchGetItem. */
+static bool
+tables_are_eventual(Member tables)
+{
+	MemberScan scan = member_scan(tables);
+	Member name;
+	Member value;
+
+	while (member_next(&scan, &name, &value))
+	{
+		if (!object_is_eventual(value))
+			return false;
+	}
+	return scan.whole;
+}
+
+static bool
+batch_is_eventual(Member request)
+{
+	MemberScan scan = member_scan(request);
+	Member name;
+	Member value;
+
+	while (member_next(&scan, &name, &value))
+	{
+		if (memchr(name.text, '\\', name.length) != NULL)
+			return false;
+		if (member_is(name, "RequestItems") && !tables_are_eventual(value))
+			return false;
+	}
+	return scan.whole;
+}
+
+/* Whether the operation is a read of items, and its request does not ask for a consistent one. */
+bool
+stale_is_enough(const Operation *operation, const char *json, size_t length)
+{
+	Member request = {json, length};
+
+	if (strcmp(operation->name, "BatchGetItem") == 0)
+		return batch_is_eventual(request);
+	return (strcmp(operation->name, "GetItem") == 0 || strcmp(operation->name, "Query") == 0 ||
+			strcmp(operation->name, "Scan") == 0) &&
+		   object_is_eventual(request);
+}
