@@ -10,6 +10,7 @@
  *		config.c		settings: a file, the environment, flags
  *		serve.c			the program at work: start, signals, reload, drain
  *		listen.c		sockets that clients connect to
+ *		certificate.c	whether a certificate is valid by now
  *		notify.c		what systemd is told
  *		embedded.c		a gateway with a Postgres of its own
  *		postgres.c		a Postgres that lives as long as the program

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "auth.h"
+#include "certificate.h"
 #include "clock.h"
 #include "connections.h"
 #include "http.h"
@@ -141,9 +142,21 @@ main_role(const Program *program)
 	return program->health_listener.socket < 0 ? SERVER_ALL : SERVER_REQUESTS;
 }
 
+/* Whether clients may take the certificate for valid; if not, the log says what becomes of that. */
+static bool
+is_current(const Config *config, LogLevel level, const char *consequence)
+{
+	if (*config->tls_certificate == '\0' || certificate_is_current(config->tls_certificate))
+		return true;
+	log_message(level, "the certificate \"%s\" has expired or is not valid yet: %s",
+				config->tls_certificate, consequence);
+	return false;
+}
+
 static bool
 start_servers(Program *program, const Config *config)
 {
+	is_current(config, LEVEL_WARNING, "clients will refuse it");
 	program->server = server_start(config, &program->listener, main_role(program));
 	if (program->server == NULL)
 		return false;
@@ -247,6 +260,8 @@ replace_server(Program *program, const Config *config)
 								   "before the last reloads are there still");
 		return;
 	}
+	if (!is_current(config, LEVEL_ERROR, "the one before stays"))
+		return;
 	server = server_start(config, &program->listener, main_role(program));
 	if (server == NULL)
 		return;

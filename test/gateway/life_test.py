@@ -3,11 +3,13 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import warnings
 
 from gateway import DATABASE, PROGRAM, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, until, waiting_backends
@@ -219,6 +221,17 @@ def certificate(name):
     return key, certificate
 
 
+def expired(name):
+    """A certificate of years ago."""
+    key, old, request = (os.path.join(folder.name, f'{name}.{end}') for end in ('key', 'pem', 'csr'))
+    settings = file('ca', f'[ca]\ndefault_ca = it\n[it]\ndatabase = {file("database", "")}\nserial = {file("serial", "01")}\nnew_certs_dir = {folder.name}\ndefault_md = sha256\n'
+                          'policy = all\n[all]\ncommonName = supplied\n')
+    subprocess.run(['openssl', 'req', '-new', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request, '-subj', f'/CN={name}'],
+                   check=True, capture_output=True)
+    subprocess.run(['openssl', 'ca', '-batch', '-notext', '-config', settings, '-selfsign', '-keyfile', key, '-in', request, '-out', old, '-startdate', '200101000000Z',
+                    '-enddate', '200102000000Z'], check=True, capture_output=True)
+
+
 def tls_list(gateway, name, version=None):
     """The answer to a request by TLS, from whom has this name."""
     context = ssl.create_default_context(cafile=os.path.join(folder.name, name + '.pem'))
@@ -230,10 +243,16 @@ def tls_list(gateway, name, version=None):
         return c.read()
 
 
+def use(name, ends=('key', 'pem')):
+    """What the settings name is this certificate from now on."""
+    for end in ends:
+        shutil.copy(os.path.join(folder.name, f'{name}.{end}'), os.path.join(folder.name, f'new.{end}'))
+        os.replace(os.path.join(folder.name, f'new.{end}'), os.path.join(folder.name, f'used.{end}'))
+
+
 for name in 'first', 'second':
     certificate(name)
-for end in 'key', 'pem':
-    os.link(os.path.join(folder.name, f'first.{end}'), os.path.join(folder.name, f'used.{end}'))
+use('first')
 with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder.name + '/used.pem') as g:
     is_([tls_list(g, 'first', v).status for v in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)], [200, 200], 'TLS 1.2 and 1.3')
     try:
@@ -247,15 +266,87 @@ with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder
     with g.connect() as c:
         c.send(LIST)
         ok(c.ends(), 'HTTP where TLS is spoken')
-    os.replace(folder.name + '/second.key', folder.name + '/used.key')
+    use('second', ['key'])
     g.signal(signal.SIGHUP)
     until(lambda: 'certificate that of the key' in g.log())
     is_(tls_list(g, 'first').status, 200, 'a key without its certificate is not taken')
-    os.link(folder.name + '/second.pem', folder.name + '/new.pem')
-    os.replace(folder.name + '/new.pem', folder.name + '/used.pem')
+    use('second')
     g.signal(signal.SIGHUP)
     until(lambda: g.log().count('have been read again') == 2)
     is_(tls_list(g, 'second').status, 200, 'another certificate without a restart')
+
+    # one that has expired
+    expired('third')
+    use('third')
+    g.signal(signal.SIGHUP)
+    until(lambda: 'used.pem\\" has expired or is not valid yet: the one before stays' in g.log(), 'the message')
+    until(lambda: g.log().count('have been read again') == 3)
+    is_(tls_list(g, 'second').status, 200, 'a certificate that has expired is not taken')
+    # what is none, and what is not there
+    for data in b'nonsense', None:
+        os.unlink(folder.name + '/used.pem')
+        if data:
+            file('used.pem', data.decode())
+        before = g.log().count('have been read again')
+        g.signal(signal.SIGHUP)
+        until(lambda: g.log().count('have been read again') > before)
+        is_(tls_list(g, 'second').status, 200, f'nor is one that is none: {data}')
+    ok('could not read' in g.log() and g.log().count('could not start to serve HTTP') == 2, 'which is logged', g.log())
+    use('first')
+
+    # new certificates while clients send: no request is lost
+    trusted = ssl.create_default_context(cafile=folder.name + '/first.pem')
+    trusted.load_verify_locations(folder.name + '/second.pem')
+    trusted.check_hostname = False
+    over = threading.Event()
+    counts, lost = [0] * 4, []
+
+    def send_all(client):
+        try:
+            while not over.is_set():
+                with g.connect() as c:
+                    c.socket = trusted.wrap_socket(c.socket)
+                    answer = None
+                    while not over.is_set() and (answer is None or answer.headers.get('connection') != 'close'):
+                        c.send(LIST)
+                        answer = c.read()
+                        if answer is None or answer.status != 200:
+                            lost.append(answer)
+                            return
+                        counts[client] += 1
+        except Exception as problem:
+            lost.append(problem)
+
+    def all_go_on():
+        before = list(counts)
+        until(lambda: lost or all(now > n + 20 for now, n in zip(counts, before)), 'requests of all')
+
+    clients = [threading.Thread(target=send_all, args=(n,)) for n in range(4)]
+    for c in clients:
+        c.start()
+    all_go_on()
+    for name in ['first', 'second'] * 5:
+        use(name)
+        before = g.log().count('have been read again')
+        g.signal(signal.SIGHUP)
+        until(lambda: g.log().count('have been read again') > before)
+        is_(tls_list(g, name).status, 200, f'a certificate of {name} under load')
+        all_go_on()
+    over.set()
+    for c in clients:
+        c.join()
+    is_(lost, [], f'none of {sum(counts)} requests was lost')
+    ok('certificates and limits stay' not in g.log(), 'and each certificate was taken')
+use('third')
+with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder.name + '/used.pem') as g:
+    ok('clients will refuse it' in g.log(), 'a gateway starts with a certificate that has expired, and warns')
+with open(folder.name + '/key_file', 'wb', opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+    f.write(os.urandom(32))
+with Gateway('--key-file', folder.name + '/key_file', '--insecure-http', 'on', auth='keys', listen='0.0.0.0:0') as g:
+    port = g.address.rsplit(':', 1)[1]
+    with g.connect('127.0.0.1:' + port) as c:
+        c.send(LIST)
+        is_(c.read().json['__type'].split('#')[1], 'MissingAuthenticationTokenException', 'HTTP beyond this machine, if told')
 
 # limits
 with Gateway('--connections-per-address', '3', '--http-threads', '1') as g:
