@@ -466,6 +466,18 @@ is_identity_asked(void)
 	return asked;
 }
 
+/* The connection goes on without a prepared statement, and so do others when they find out. */
+static void
+forget_prepared(Worker *worker)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	worker->prepared = false;
+	if (!atomic_flag_test_and_set(&told))
+		log_message(LEVEL_WARNING, "a pooler in front of Postgres loses prepared statements: the "
+								   "statement is sent with each request (see \"prepared\")");
+}
+
 /* Whether the connection is to the right server, and can be used; what is wrong is to be freed. */
 static bool
 set_up(Worker *worker, const Config *config, char **problem)
@@ -486,8 +498,13 @@ set_up(Worker *worker, const Config *config, char **problem)
 		*problem = strdup(wrong);
 	worker->in_recovery = statement_in_recovery(worker->connection);
 	worker->prepared = false;
-	return wrong == NULL &&
-		   (!config->prepared || statement_prepare(worker->connection, &worker->prepared, problem));
+	if (wrong != NULL || !config->prepared)
+		return wrong == NULL;
+	if (!statement_prepare(worker->connection, &worker->prepared, problem))
+		return false;
+	if (!worker->prepared)
+		forget_prepared(worker);
+	return true;
 }
 
 static void
@@ -687,18 +704,6 @@ remedy_of(const Worker *worker, const Request *request)
 	failure.standby = worker->pool == &standby;
 	failure.kind = request->operation == NULL ? OPERATION_READ : request->operation->kind;
 	return error_remedy(&failure);
-}
-
-/* The connection goes on without a prepared statement, and so do others when they find out. */
-static void
-forget_prepared(Worker *worker)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-
-	worker->prepared = false;
-	if (!atomic_flag_test_and_set(&told))
-		log_message(LEVEL_WARNING, "a pooler in front of Postgres loses prepared statements: the "
-								   "statement is sent with each request (see \"prepared\")");
 }
 
 static void

@@ -104,6 +104,16 @@ statement_identity(PGconn *connection, char *identity)
 	PQclear(result);
 }
 
+/* A pooler may give us those of others who had the session. */
+static void
+ignore_notifications(PGconn *connection)
+{
+	PGnotify *notification;
+
+	while ((notification = PQnotifies(connection)) != NULL)
+		PQfreemem(notification);
+}
+
 /*
  * Whether a connection that was idle is there still.  What has come may be the value of a setting; a
  * server that goes away says so first, and behind that is the end.
@@ -113,6 +123,7 @@ statement_is_alive(PGconn *connection)
 {
 	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
 
+	ignore_notifications(connection);
 	while (PQstatus(connection) == CONNECTION_OK && poll(&wait, 1, 0) > 0)
 	{
 		if (!PQconsumeInput(connection) || PQisBusy(connection))
