@@ -728,14 +728,18 @@ CREATE TABLE dynamo_internal.stream_trimmed (
 );
 COMMENT ON TABLE dynamo_internal.stream_trimmed IS 'up to where streams were trimmed';
 
--- The last commit that may have records of a stream that was disabled: written once, when its disabling is collected.
+-- The last place at which closed shards of a stream may have records: written once, when their closing is collected.  They are
+-- closed with their stream, which is disabled, or get children.
 CREATE TABLE dynamo_internal.stream_ends (
 	relation oid NOT NULL,
 	stream bigint NOT NULL,
+	generation smallint NOT NULL,
 	lsn pg_lsn NOT NULL,
-	PRIMARY KEY (relation, stream)
+	ordinal bigint NOT NULL,
+	collected timestamptz NOT NULL,
+	PRIMARY KEY (relation, stream, generation)
 );
-COMMENT ON TABLE dynamo_internal.stream_ends IS 'where disabled streams have ended';
+COMMENT ON TABLE dynamo_internal.stream_ends IS 'where closed shards of streams have ended';
 
 -- streams: the secret of marks
 
@@ -751,6 +755,10 @@ INSERT INTO dynamo_internal.stream_secret VALUES (pg_catalog.sha256(pg_catalog.u
 CREATE FUNCTION dyn_enable_stream(table_name text, view_type text, shards bigint DEFAULT NULL) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_enable_stream(text, text, bigint) IS 'let changes of a table''s items go to a stream; returns its ARN';
+
+CREATE FUNCTION dyn_alter_stream(table_name text, shards bigint) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_alter_stream(text, bigint) IS 'split the shards of a table''s stream, so that it has a multiple of them';
 
 CREATE FUNCTION dyn_disable_stream(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;

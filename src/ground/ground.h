@@ -26,6 +26,7 @@
  *		name.c				names that tables and indexes may have
  *		arn.c				ARNs of tables, indexes and streams
  *		stream_label.c		labels of streams
+ *		stream_shards.c		the numbers of their shards, and whose children they are
  *		key_spec.c			how a key attribute is declared: "name TYPE"
  *		index_spec.c		how a secondary index is declared
  *		table_settings.c	what a table has beside keys and indexes

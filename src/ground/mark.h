@@ -14,7 +14,8 @@
  *		backfill	the update of rows so that they get columns: the items do not change.
  *					Triggers may make any other change here too.
  *		placeholder	the delete of a placeholder row of an absent item: there was no item.
- *		closing		the disabling of the table's stream, which has no records of later transactions.
+ *		closing		the closing of the shards of the table's stream, which have no records of later
+ *					changes: the stream is disabled, or they get children.
  *
  * Any user can write such a message, so each mark is signed for its transaction with a secret of
  * the database.  A message without a valid signature is ignored.  The secret is a row of a table on

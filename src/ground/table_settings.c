@@ -81,6 +81,39 @@ read_shards(const FieldReader *reader, const Field *field, void *target, ItemSpa
 }
 
 static void
+read_earlier(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	DynStream *stream = target;
+	ItemChildren children;
+	int64 shards;
+
+	if (item_type(value) != ITEM_L)
+		field_fail(reader, field->name, "an array");
+	children = item_children(value);
+	if (children.count > DYN_MAX_SPLITS)
+		field_fail(reader, field->name, psprintf("an array of at most %d numbers", DYN_MAX_SPLITS));
+	for (uint32 i = 0; i < children.count; i++)
+	{
+		if (!field_count(item_child(&children, i), &shards))
+			field_fail(reader, field->name, "an array of counts");
+		stream->earlier[stream->nearlier++] = (int) Min(shards, DYN_MAX_SHARDS);
+	}
+}
+
+static void
+print_earlier(JsonWriter *json, const Field *field, const void *target)
+{
+	const DynStream *stream = target;
+
+	if (stream->nearlier == 0)
+		return;
+	json_write_begin_array(json, field->name);
+	for (int i = 0; i < stream->nearlier; i++)
+		json_write_integer(json, NULL, stream->earlier[i]);
+	json_write_end_array(json);
+}
+
+static void
 print_shards(JsonWriter *json, const Field *field, const void *target)
 {
 	json_write_integer(json, field->name, *FIELD_POINTER(field, const int, target));
@@ -92,8 +125,27 @@ static const Field stream_fields[] = {
 	 .choices = dyn_stream_view_names},
 	{"shards", FIELD_COUNT, FIELD_AT(DynStream, shards), .required = true, .read = read_shards,
 	 .print = print_shards},
+	{"earlier_shards", FIELD_OWN, .read = read_earlier, .print = print_earlier},
 	{"disabled", FIELD_COUNT, FIELD_AT(DynStream, disabled), .read = read_time},
 	{NULL}};
+
+/* Each number of shards has the ones before it as divisors, so that a shard has one parent. */
+static void
+check_stream(const FieldReader *reader, const DynStream *stream)
+{
+	if (stream->label == 0 || stream->shards == 0)
+		fields_fail(reader, "a stream must have a label and shards", NULL);
+	for (int i = 0; i < stream->nearlier; i++)
+	{
+		int next = i + 1 < stream->nearlier ? stream->earlier[i + 1] : stream->shards;
+
+		if (stream->earlier[i] == 0 || next <= stream->earlier[i] || next % stream->earlier[i] != 0)
+			fields_fail(reader,
+						"each number of shards of a stream must be a multiple of the one "
+						"before",
+						NULL);
+	}
+}
 
 static void
 read_streams(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
@@ -112,8 +164,7 @@ read_streams(const FieldReader *reader, const Field *field, void *target, ItemSp
 		DynStream *stream = &settings->streams[i];
 
 		fields_read(&of_stream, stream_fields, stream, item_child(&children, i));
-		if (stream->label == 0 || stream->shards == 0)
-			fields_fail(reader, "a stream must have a label and shards", NULL);
+		check_stream(reader, stream);
 	}
 }
 

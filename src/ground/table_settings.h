@@ -6,7 +6,8 @@
  *
  *		{"settings": {"id": "0b5f…", "ttl_attribute": "expires", "ttl_status": "CREATING",
  *		 "hide_expired": true, "placement": false, "streams": [{"label": 1700000000123,
- *		 "view_type": "NEW_IMAGE", "shards": 4}], "replica_identity": "DEFAULT"}}
+ *		 "view_type": "NEW_IMAGE", "shards": 4, "earlier_shards": [2]}],
+ *		 "replica_identity": "DEFAULT"}}
  *
  * So they are transactional, dumped with the table, and kept when it is renamed.  Settings that
  * rows do not depend on are in the table's label (description.h).
@@ -17,7 +18,8 @@
 #include "item/item.h"
 
 #define DYN_MAX_TTL_ATTRIBUTE 255 /* bytes */
-#define DYN_MAX_SHARDS 64
+#define DYN_MAX_SHARDS 64 /* of a stream, at a time */
+#define DYN_MAX_SPLITS 6 /* of its shards: each time there are at least twice as many */
 #define DYN_MAX_LABEL INT64CONST(253402300799999) /* of a stream: the end of the year 9999 */
 
 /*
@@ -48,8 +50,10 @@ typedef struct DynStream
 	int64 label; /* when it was enabled: milliseconds since 1970; larger than those of earlier
 	              * streams */
 	DynStreamView view;
-	int shards;
-	int64 disabled; /* likewise; 0: it is enabled */
+	int shards; /* that changes go to (stream_shards.h) */
+	int nearlier;
+	int earlier[DYN_MAX_SPLITS]; /* how many shards it had before, the first number first */
+	int64 disabled; /* like the label; 0: it is enabled */
 } DynStream;
 
 /* All zero: nothing is set. */

@@ -51,7 +51,7 @@ request_shard_id(int64 label, int shard)
 int
 request_parse_shard_id(ItemSpan id, const DynStream *stream)
 {
-	for (int i = 0; i < stream->shards; i++)
+	for (int i = 0; i < stream_all_shards(stream); i++)
 	{
 		if (item_span_is(id, request_shard_id(stream->label, i)))
 			return i;
@@ -123,7 +123,7 @@ read_iterator(ItemSpan text, ShardIterator *iterator)
 
 	if (!cut_last(&text, &part) || !read_number(part, &iterator->issued) ||
 		!cut_last(&text, &part) || !read_position(part, &iterator->position) ||
-		!cut_last(&text, &part) || !read_number(part, &shard) || shard >= DYN_MAX_SHARDS)
+		!cut_last(&text, &part) || !read_number(part, &shard) || shard >= DYN_MAX_SHARD_NUMBERS)
 		return false;
 	iterator->shard = (int) shard;
 	iterator->stream = text;

@@ -256,47 +256,77 @@ append_sequence(JsonWriter *response, const char *name, StreamPlace place)
 	json_write_string(response, name, (stream_sequence_print(place, text)));
 }
 
-/* Behind a shard that does not exist there are none; nor has any shard children. */
+/* Behind a shard that does not exist there are none. */
 static int
 first_shard(const DescribeStream *describe, const StreamTarget *target)
 {
 	int after;
 
-	if (describe->parent.data != NULL)
-		return target->stream.shards;
 	if (describe->after.data == NULL)
 		return 0;
 	after = request_parse_shard_id(describe->after, &target->stream);
-	return after < 0 ? target->stream.shards : after + 1;
+	return after < 0 ? stream_all_shards(&target->stream) : after + 1;
 }
 
-/* Records are numbered across shards, so all shards begin and end alike. */
+static void
+append_shard(JsonWriter *response, const DynStream *stream, int shard,
+			 const StreamGeneration *generation)
+{
+	int parent = stream_parent_shard(stream, shard);
+
+	json_write_begin(response, NULL);
+	json_write_string(response, "ShardId", request_shard_id(stream->label, shard));
+	json_write_begin(response, "SequenceNumberRange");
+	append_sequence(response, "StartingSequenceNumber", generation->first);
+	if (generation->ended)
+		append_sequence(response, "EndingSequenceNumber", generation->last);
+	json_write_end(response);
+	if (parent >= 0)
+		json_write_string(response, "ParentShardId", request_shard_id(stream->label, parent));
+	json_write_end(response);
+}
+
+/* The shards of a stream that a description has, by their numbers. */
+static int
+find_shards(const DescribeStream *describe, const StreamTarget *target,
+			const StreamGeneration *generations, int shards[DYN_MAX_SHARD_NUMBERS])
+{
+	const DynStream *stream = &target->stream;
+	int parent =
+		describe->parent.data == NULL ? -1 : request_parse_shard_id(describe->parent, stream);
+	int n = 0;
+
+	for (int i = first_shard(describe, target); i < stream_all_shards(stream); i++)
+	{
+		if (!generations[stream_generation_of(stream, i)].listed ||
+			(describe->parent.data != NULL &&
+			 (parent < 0 || stream_parent_shard(stream, i) != parent)))
+			continue;
+		shards[n++] = i;
+	}
+	return n;
+}
+
 static void
 append_shards(JsonWriter *response, const DescribeStream *describe, const StreamTarget *target)
 {
-	int64 room = get_limit(&describe->limit, MAX_LISTED);
-	int shard = first_shard(describe, target);
-	StreamPlace first;
-	StreamPlace last;
-	bool ended;
+	const DynStream *stream = &target->stream;
+	StreamGeneration generations[DYN_MAX_GENERATIONS];
+	int shards[DYN_MAX_SHARD_NUMBERS];
+	int n;
+	int shown;
 
-	stream_bounds(target, &first, &last, &ended);
+	stream_generations(target, generations);
+	n = find_shards(describe, target, generations, shards);
+	shown = Min(n, (int) get_limit(&describe->limit, MAX_LISTED));
 	json_write_begin_array(response, "Shards");
-	for (; shard < target->stream.shards && room > 0; shard++, room--)
-	{
-		json_write_begin(response, NULL);
-		json_write_string(response, "ShardId", request_shard_id(target->stream.label, shard));
-		json_write_begin(response, "SequenceNumberRange");
-		append_sequence(response, "StartingSequenceNumber", first);
-		if (ended)
-			append_sequence(response, "EndingSequenceNumber", last);
-		json_write_end(response);
-		json_write_end(response);
-	}
+	for (int i = 0; i < shown; i++)
+		append_shard(response, stream, shards[i],
+					 &generations[stream_generation_of(stream, shards[i])]);
 	json_write_end_array(response);
-	if (shard < target->stream.shards)
+	if (shown < n)
 		json_write_string(response, "LastEvaluatedShardId",
-						  request_shard_id(target->stream.label, shard - 1));
+						  request_shard_id(stream->label, shards[shown - 1]));
 }
 
 static void
@@ -454,13 +484,13 @@ find_target(const ShardIterator *iterator, StreamTarget *target)
 	if (!request_parse_stream_arn(iterator->stream, &name, &label))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
 	relation_close(open_stream(iterator->stream, &table, target), AccessShareLock);
-	if (iterator->shard >= target->stream.shards)
+	if (iterator->shard >= stream_all_shards(&target->stream))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
 }
 
 /*
  * Run GetRecords, which does not wait for records.  The response has no NextShardIterator if the
- * stream has ended.
+ * shard has ended.
  */
 void
 request_get_records(JsonReader *reader, JsonWriter *response)

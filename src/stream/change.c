@@ -164,13 +164,16 @@ build_keys(const StreamSubject *subject, const StreamRow *row)
 	return item_build_finish(&builder);
 }
 
-/* The shard of a partition key.  Records are read by shard for as long as they are kept, so this never changes. */
+/*
+ * The shard of a partition key.  Records are read by shard for as long as they are kept, and parents of shards are known
+ * by it, so this never changes.
+ */
 static int
 shard_of(const StreamSubject *subject, ItemSpan partition)
 {
 	uint32 hash = hash_bytes((const unsigned char *) partition.data, (int) partition.len);
 
-	return (int) (hash % (uint32) subject->shards);
+	return subject->first_shard + (int) (hash % (uint32) subject->shards);
 }
 
 /*
@@ -183,9 +186,24 @@ image_size(const DynItem *image)
 	return image == NULL ? 0 : (int) item_size(item_root(image));
 }
 
+/*
+ * A generation of shards has ended before the first record of the next one, even if nobody has decoded
+ * where: the transaction was left out, or the table was restored from a dump.
+ */
 static void
-deliver(StreamPlugin *plugin, StreamRecord *record)
+begin_generation(StreamPlugin *plugin, StreamSubject *subject)
 {
+	if (subject->begun)
+		return;
+	subject->begun = true;
+	if (subject->generation > 0 && plugin->close != NULL)
+		plugin->close(plugin, subject->named, subject->stream, subject->generation - 1);
+}
+
+static void
+deliver(StreamPlugin *plugin, StreamSubject *subject, StreamRecord *record)
+{
+	begin_generation(plugin, subject);
 	plugin->place.ordinal++;
 	record->place = plugin->place;
 	plugin->deliver(plugin, record);
@@ -228,7 +246,7 @@ record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, con
 	record.incomplete = view_old && old == NULL && event != STREAM_INSERT && subject->view_asked;
 	record.size =
 		image_size(record.keys) + image_size(record.new_image) + image_size(record.old_image);
-	deliver(plugin, &record);
+	deliver(plugin, subject, &record);
 }
 
 /* Written once for a table or its partition; the remedy is to change its replica identity. */
@@ -363,14 +381,18 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 	}
 }
 
-/* The table lost all items, or those of a partition; each shard is told. */
+/* The table lost all items, or those of a partition; each open shard is told. */
 void
-stream_truncate(StreamPlugin *plugin, const StreamSubject *subject, bool part)
+stream_truncate(StreamPlugin *plugin, StreamSubject *subject, bool part)
 {
 	StreamRecord record;
 
 	start_record(plugin, subject, STREAM_TRUNCATE, &record);
 	record.incomplete = part;
-	for (record.shard = 0; record.shard < subject->shards; record.shard++)
-		deliver(plugin, &record);
+	for (int i = 0; i < subject->shards; i++)
+	{
+		record.shard = subject->first_shard + i;
+		record.repeated = i > 0;
+		deliver(plugin, subject, &record);
+	}
 }

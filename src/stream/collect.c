@@ -202,7 +202,7 @@ write_gaps(StreamCollector *collector, TimestampTz noticed)
 }
 
 static void
-write_ends(StreamCollector *collector)
+write_ends(StreamCollector *collector, TimestampTz time)
 {
 	ListCell *cell;
 
@@ -210,7 +210,7 @@ write_ends(StreamCollector *collector)
 	{
 		const StreamEnd *end = lfirst(cell);
 
-		stream_end_write(end->relid, end->stream, end->lsn);
+		stream_end_write(end->relid, end->stream, end->generation, end->place, time);
 	}
 }
 
@@ -227,7 +227,7 @@ store_round(StreamCollector *collector, const StreamState *next)
 		stream_append(collector->partition.relid, collector->decoder);
 		stream_notify(round);
 	}
-	write_ends(collector);
+	write_ends(collector, next->records_at);
 	write_gaps(collector, next->records_at);
 	stream_decoder_end_round(collector->decoder);
 	commit_writing(collector);

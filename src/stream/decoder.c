@@ -210,7 +210,7 @@ take_record(StreamPlugin *plugin, const StreamRecord *record)
 }
 
 static void
-take_end(StreamPlugin *plugin, Oid relid, int64 stream)
+take_end(StreamPlugin *plugin, Oid relid, int64 stream, int generation)
 {
 	StreamDecoder *decoder = plugin->deliver_arg;
 	MemoryContext old;
@@ -220,7 +220,7 @@ take_end(StreamPlugin *plugin, Oid relid, int64 stream)
 		return;
 	old = MemoryContextSwitchTo(decoder->round_context);
 	end = palloc(sizeof(StreamEnd));
-	*end = (StreamEnd){relid, stream, plugin->place.lsn};
+	*end = (StreamEnd){relid, stream, generation, plugin->place};
 	decoder->round.ends = lappend(decoder->round.ends, end);
 	MemoryContextSwitchTo(old);
 }

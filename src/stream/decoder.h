@@ -26,12 +26,13 @@ typedef struct StreamRound
 	List *torn; /* those of them that have left records, which are not to be stored */
 } StreamRound;
 
-/* A stream that was disabled in the round. */
+/* A generation of a stream's shards that was closed in the round. */
 typedef struct StreamEnd
 {
 	Oid relid;
 	int64 stream;
-	XLogRecPtr lsn;
+	int generation;
+	StreamPlace place;
 } StreamEnd;
 
 /* More than are written between two looks at an otherwise idle WAL. */

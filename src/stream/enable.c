@@ -1,6 +1,6 @@
 /*
  * enable.c
- *	  dyn_enable_stream() and dyn_disable_stream(): streams of tables.
+ *	  dyn_enable_stream(), dyn_alter_stream() and dyn_disable_stream(): streams of tables.
  *
  * A stream is declared in the table's settings, under a lock that keeps writers out until the
  * transaction ends.  So no transaction has changes on both sides of it in the WAL: what is
@@ -123,7 +123,7 @@ add_stream(DynSettings *settings, int64 label, DynStreamView view, int shards)
 
 	if (settings->nstreams > 0)
 		memcpy(streams, settings->streams, settings->nstreams * sizeof(DynStream));
-	streams[settings->nstreams++] = (DynStream){label, view, shards, 0};
+	streams[settings->nstreams++] = (DynStream){.label = label, .view = view, .shards = shards};
 	settings->streams = streams;
 }
 
@@ -178,6 +178,67 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	return label;
 }
 
+/*
+ * Write a stream whose shards are closed: by the time the mark is decoded, what it finds in the
+ * catalogs is as it was before.  Closes the relation; connected to SPI.
+ */
+static void
+write_closing(Relation rel, const DynShape *shape, const char *identity)
+{
+	DynMarked marked;
+
+	dyn_mark_start(&marked, DYN_MARK_CLOSING, RelationGetRelid(rel));
+	write_stream(rel, shape, identity);
+	dyn_mark_end(&marked);
+}
+
+static void
+check_split(Relation rel, const DynStream *stream, int shards)
+{
+	if (shards <= stream->shards || shards % stream->shards != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the stream of table \"%s\" has %d shards, which cannot become %d",
+						RelationGetRelationName(rel), stream->shards, shards),
+				 errdetail("Shards are split into others, so their number can only be multiplied, "
+						   "up to %d.",
+						   DYN_MAX_SHARDS),
+				 errhint("Disable the stream and enable another one, which may have any number of "
+						 "shards.")));
+}
+
+/*
+ * Split the shards of the enabled stream into a multiple of them (stream_shards.h).  Who reads a shard
+ * comes to its end, and goes on with its children.
+ */
+void
+stream_split(ItemSpan name, int shards)
+{
+	DynTable *table;
+	Relation rel;
+	DynShape *shape;
+	DynSettings *settings;
+	DynStream *stream;
+
+	PreventCommandDuringRecovery("dyn_alter_stream");
+	keep_slot(name);
+	rel = resource_lock(name, ShareRowExclusiveLock, &table);
+	check_table(rel);
+	shape = dyn_shape_of(rel, table);
+	settings = &shape->settings;
+	if (dyn_settings_stream(settings) == NULL)
+		fail_stream(name, "Table has no enabled stream");
+	stream = &settings->streams[settings->nstreams - 1];
+	check_split(rel, stream, shards);
+	/* a multiple of each number before, so there is room for it */
+	stream->earlier[stream->nearlier++] = stream->shards;
+	stream->shards = shards;
+	SPI_connect();
+	stream_require_slot();
+	write_closing(rel, shape, NULL);
+	SPI_finish();
+}
+
 /* Its records can be read as long as they are kept. */
 void
 stream_disable(ItemSpan name)
@@ -189,7 +250,6 @@ stream_disable(ItemSpan name)
 	DynShape *shape;
 	DynSettings *settings;
 	DynStream *last;
-	DynMarked marked;
 
 	PreventCommandDuringRecovery("dyn_disable_stream");
 	keep_slot(name);
@@ -204,10 +264,7 @@ stream_disable(ItemSpan name)
 	settings->identity = (ItemSpan){0};
 	forget_expired(settings);
 	SPI_connect();
-	/* before the catalogs change: decoding the mark must find the stream that ends in them */
-	dyn_mark_start(&marked, DYN_MARK_CLOSING, table->relid);
-	write_stream(rel, shape, identity);
-	dyn_mark_end(&marked);
+	write_closing(rel, shape, identity);
 	SPI_finish();
 }
 
@@ -219,6 +276,15 @@ name_argument(FunctionCallInfo fcinfo)
 	return text_span(PG_GETARG_TEXT_PP(0));
 }
 
+static int
+shards_argument(int64 shards)
+{
+	if (shards < 1 || shards > DYN_MAX_SHARDS)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("shards must be from 1 to %d", DYN_MAX_SHARDS)));
+	return (int) shards;
+}
+
 /* dyn_enable_stream(table_name, view_type, shards) */
 PG_FUNCTION_INFO_V1(dyn_enable_stream);
 Datum
@@ -226,7 +292,7 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 {
 	ItemSpan name = name_argument(fcinfo);
 	DynStreamView view;
-	int64 shards = 0;
+	int shards = 0;
 	int64 label;
 
 	if (PG_ARGISNULL(1))
@@ -234,14 +300,22 @@ dyn_enable_stream(PG_FUNCTION_ARGS)
 	view = (DynStreamView) option_choice("view type", text_span(PG_GETARG_TEXT_PP(1)),
 										 dyn_stream_view_names);
 	if (!PG_ARGISNULL(2))
-	{
-		shards = PG_GETARG_INT64(2);
-		if (shards < 1 || shards > DYN_MAX_SHARDS)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("shards must be from 1 to %d", DYN_MAX_SHARDS)));
-	}
-	label = stream_enable(name, view, (int) shards);
+		shards = shards_argument(PG_GETARG_INT64(2));
+	label = stream_enable(name, view, shards);
 	PG_RETURN_TEXT_P(cstring_to_text(dyn_stream_arn(dyn_table_name(name), label)));
+}
+
+/* dyn_alter_stream(table_name, shards) */
+PG_FUNCTION_INFO_V1(dyn_alter_stream);
+Datum
+dyn_alter_stream(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = name_argument(fcinfo);
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("shards must not be null")));
+	stream_split(name, shards_argument(PG_GETARG_INT64(1)));
+	PG_RETURN_VOID();
 }
 
 /* dyn_disable_stream(table_name) */

@@ -52,27 +52,31 @@ typedef struct Streams
 	int64 newest; /* label, of those that can be believed */
 	int enabled;
 	StringInfoData names; /* of tables with one that is enabled */
-	List *disabled; /* of StreamOfTable */
+	List *closed; /* of ClosedShards */
 } Streams;
 
-typedef struct StreamOfTable
+/* Generations of a stream's shards, up to this one. */
+typedef struct ClosedShards
 {
 	Oid relid;
 	int64 label;
-} StreamOfTable;
+	int generation;
+} ClosedShards;
 
 static void
-add_disabled(Streams *streams, const DynListed *table)
+add_closed(Streams *streams, const DynListed *table)
 {
 	for (int i = 0; i < table->settings.nstreams; i++)
 	{
-		StreamOfTable *stream;
+		const DynStream *stream = &table->settings.streams[i];
+		int last = stream->disabled != 0 ? stream->nearlier : stream->nearlier - 1;
+		ClosedShards *closed;
 
-		if (table->settings.streams[i].disabled == 0)
+		if (last < 0)
 			continue;
-		stream = palloc(sizeof(StreamOfTable));
-		*stream = (StreamOfTable){table->relid, table->settings.streams[i].label};
-		streams->disabled = lappend(streams->disabled, stream);
+		closed = palloc(sizeof(ClosedShards));
+		*closed = (ClosedShards){table->relid, stream->label, last};
+		streams->closed = lappend(streams->closed, closed);
 	}
 }
 
@@ -98,7 +102,7 @@ survey_streams(Streams *streams)
 		if (dyn_settings_stream(&table.settings) != NULL)
 			appendStringInfo(&streams->names, "%s%s", streams->enabled++ > 0 ? ", " : "",
 							 dyn_listed_name(&table));
-		add_disabled(streams, &table);
+		add_closed(streams, &table);
 		dyn_close_listed(&table);
 	}
 }
@@ -170,8 +174,8 @@ clear_tables(const Life *life)
 }
 
 /*
- * What was committed from one place to before another one is lost to all streams that there are, and those that are
- * disabled have no records behind it.
+ * What was committed from one place to before another one is lost to all streams that there are, and closed shards have
+ * no records behind it.
  */
 static void
 write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
@@ -185,15 +189,13 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 	if (streams.newest > 0)
 		noticed = Max(noticed, stream_time(streams.newest + 1));
 	stream_gap_write(after, before, noticed, InvalidOid);
-	/*
-	 * disabling a stream locks the slot's life cycle, so these streams were disabled before the new
-	 * slot begins
-	 */
-	foreach (cell, streams.disabled)
+	/* closing shards locks the slot's life cycle, so these were closed before the new slot begins */
+	foreach (cell, streams.closed)
 	{
-		const StreamOfTable *stream = lfirst(cell);
+		const ClosedShards *closed = lfirst(cell);
 
-		stream_end_write(stream->relid, stream->label, before);
+		stream_end_write(closed->relid, closed->label, closed->generation, (StreamPlace){before, 0},
+						 noticed);
 	}
 }
 

@@ -71,7 +71,11 @@ enum
 enum
 {
 	END_RELATION = 1,
-	END_STREAM
+	END_STREAM,
+	END_GENERATION,
+	END_LSN,
+	END_ORDINAL,
+	END_COLLECTED
 };
 
 enum
@@ -164,22 +168,21 @@ add_key(LogKeys *keys, AttrNumber column, StrategyNumber strategy, RegProcedure 
 	ScanKeyInit(&keys->keys[keys->n++], column, strategy, procedure, value);
 }
 
-/* (lsn, ordinal) > place */
+/* (lsn, ordinal) > place, or another comparison */
 static void
-add_place(LogKeys *keys, StreamPlace place)
+add_place(LogKeys *keys, StrategyNumber strategy, StreamPlace place)
 {
 	ScanKey header = &keys->keys[keys->n++];
 
-	ScanKeyInit(&keys->place[0], INDEX_LSN, BTGreaterStrategyNumber, F_PG_LSN_CMP,
-				LSNGetDatum(place.lsn));
-	ScanKeyInit(&keys->place[1], INDEX_ORDINAL, BTGreaterStrategyNumber, F_BTINT8CMP,
+	ScanKeyInit(&keys->place[0], INDEX_LSN, strategy, F_PG_LSN_CMP, LSNGetDatum(place.lsn));
+	ScanKeyInit(&keys->place[1], INDEX_ORDINAL, strategy, F_BTINT8CMP,
 				Int64GetDatum((int64) place.ordinal));
 	keys->place[0].sk_flags = SK_ROW_MEMBER;
 	keys->place[1].sk_flags = SK_ROW_MEMBER | SK_ROW_END;
 	memset(header, 0, sizeof(*header));
 	header->sk_flags = SK_ROW_HEADER;
 	header->sk_attno = INDEX_LSN;
-	header->sk_strategy = BTGreaterStrategyNumber;
+	header->sk_strategy = strategy;
 	header->sk_argument = PointerGetDatum(keys->place);
 }
 
@@ -196,7 +199,7 @@ static void
 make_keys(LogKeys *keys, const StreamScan *scan)
 {
 	make_stream_keys(keys, scan->relid, scan->stream->label);
-	add_place(keys, scan->after);
+	add_place(keys, BTGreaterStrategyNumber, scan->after);
 	if (scan->before != InvalidXLogRecPtr)
 		add_key(keys, INDEX_LSN, BTLessStrategyNumber, F_PG_LSN_LT, LSNGetDatum(scan->before));
 	if (scan->shard >= 0)
@@ -321,9 +324,10 @@ stream_log_scan(const StreamLog *log, const StreamScan *scan, StreamRecordCallba
 	return more;
 }
 
-/* The place of a stream's last record; false if there is none. */
+/* The place of a stream's last record up to a place; false if there is none. */
 bool
-stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place)
+stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound,
+				StreamPlace *place)
 {
 	bool found = false;
 
@@ -333,6 +337,7 @@ stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace *plac
 		LogKeys keys;
 
 		make_stream_keys(&keys, relid, stream);
+		add_place(&keys, BTLessEqualStrategyNumber, bound);
 		open_partition(log, i, &keys, &partition);
 		found = index_getnext_slot(partition.scan, BackwardScanDirection, partition.slot);
 		if (found)
@@ -470,30 +475,38 @@ stream_log_collected(const StreamLog *log)
 	return collected;
 }
 
-typedef struct StreamEnded
+typedef struct EndList
 {
 	int64 stream;
-	bool found;
-} StreamEnded;
+	StreamClosing *ends;
+} EndList;
 
 static void
 read_end(HeapTuple row, TupleDesc desc, void *arg)
 {
-	StreamEnded *ended = arg;
+	const EndList *list = arg;
 	bool isnull;
+	int generation = DatumGetInt16(heap_getattr(row, END_GENERATION, desc, &isnull));
 
-	if (DatumGetInt64(heap_getattr(row, END_STREAM, desc, &isnull)) == ended->stream)
-		ended->found = true;
+	if (DatumGetInt64(heap_getattr(row, END_STREAM, desc, &isnull)) != list->stream ||
+		generation < 0 || generation >= DYN_MAX_GENERATIONS)
+		return;
+	list->ends[generation] =
+		(StreamClosing){true,
+						{get_lsn(row, desc, END_LSN),
+						 (uint64) DatumGetInt64(heap_getattr(row, END_ORDINAL, desc, &isnull))},
+						DatumGetTimestampTz(heap_getattr(row, END_COLLECTED, desc, &isnull))};
 }
 
-/* Whether all records of a stream that was disabled have been collected, and it says so. */
-bool
-stream_log_ended(const StreamLog *log, Oid relid, int64 stream)
+/* Of which generations of a stream's shards all records have been collected, and it says so. */
+void
+stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
+				StreamClosing ends[DYN_MAX_GENERATIONS])
 {
-	StreamEnded ended = {stream};
+	EndList list = {stream, ends};
 	ScanKeyData key;
 
+	memset(ends, 0, DYN_MAX_GENERATIONS * sizeof(StreamClosing));
 	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	read_rows(log, STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &ended);
-	return ended.found;
+	read_rows(log, STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
 }

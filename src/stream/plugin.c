@@ -29,7 +29,7 @@ print_record(StreamPlugin *plugin, const StreamRecord *record)
 {
 	LogicalDecodingContext *decoding = plugin->decoding;
 
-	if (record->event == STREAM_TRUNCATE && record->shard > 0)
+	if (record->repeated)
 		return;
 	OutputPluginPrepareWrite(decoding, true);
 	stream_record_print(decoding->out, record, plugin->options.format);
@@ -120,11 +120,12 @@ forget_mark(StreamPlugin *plugin, const DynMark *mark)
 }
 
 /*
- * A stream is disabled by what comes next; the catalogs are as they were before.  The end has a place, as records
- * have: readers of the table's next stream begin behind the one after the last record of this one.
+ * The shards of a stream are closed by what comes next; the catalogs are as they were before.  The end has a place, as
+ * records have: readers of the table's next stream, or of the shards' children, begin behind the one after the last
+ * record of these.
  */
 static void
-close_stream(StreamPlugin *plugin, Oid relid)
+close_shards(StreamPlugin *plugin, Oid relid)
 {
 	Relation rel = RelationIdGetRelation(relid);
 	StreamSubject *subject;
@@ -136,7 +137,7 @@ close_stream(StreamPlugin *plugin, Oid relid)
 	{
 		plugin->place.ordinal++;
 		if (plugin->close != NULL)
-			plugin->close(plugin, subject->named, subject->stream);
+			plugin->close(plugin, subject->named, subject->stream, subject->generation);
 	}
 	RelationClose(rel);
 }
@@ -145,7 +146,7 @@ static void
 begin_mark(StreamPlugin *plugin, const DynMark *mark)
 {
 	if (mark->kind == DYN_MARK_CLOSING)
-		close_stream(plugin, mark->relid);
+		close_shards(plugin, mark->relid);
 	else
 		remember_mark(plugin, mark);
 }

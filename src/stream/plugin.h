@@ -31,8 +31,9 @@ struct StreamSubjects;
 typedef struct StreamPlugin
 {
 	void (*deliver)(struct StreamPlugin *plugin, const StreamRecord *record);
-	/* called at the end of a stream, which has no records of later transactions; may be NULL */
-	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream);
+	/* called at the end of a generation of a stream's shards, which has no later records; may be
+	 * NULL, and called again */
+	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream, int generation);
 	void *deliver_arg; /* argument of the functions above */
 	LogicalDecodingContext *decoding;
 	StreamOptions options;

@@ -45,12 +45,57 @@ find_floor(const StreamLog *log, const StreamTarget *target)
 
 	for (int i = 0; i < target->nolder; i++)
 	{
-		if (!stream_log_last(log, target->relid, target->older[i], &place))
+		if (!stream_log_last(log, target->relid, target->older[i], STREAM_PLACE_LAST, &place))
 			continue;
 		place.ordinal++;
 		raise_place(&floor, place);
 	}
 	return floor;
+}
+
+/*
+ * The part of a stream that a read is of: a shard has records only while its generation was the
+ * newest one.
+ */
+typedef struct ReadSpan
+{
+	StreamPlace after;
+	bool ended; /* all of it was collected */
+	StreamPlace end; /* STREAM_PLACE_LAST: it has none, or none that matters */
+} ReadSpan;
+
+/*
+ * What is known of the ends of a stream's shards.  An end was written together with the last records before
+ * it; or all was taken down, and nothing is collected any more.
+ */
+static void
+find_ends(const StreamLog *log, const StreamTarget *target, StreamClosing ends[DYN_MAX_GENERATIONS])
+{
+	bool taken_down = XLogRecPtrIsInvalid(stream_log_collected(log));
+
+	stream_log_ends(log, target->relid, target->stream.label, ends);
+	for (int i = 0; i <= target->stream.nearlier; i++)
+	{
+		if (!stream_is_closed(&target->stream, i))
+			ends[i].known = false;
+		else
+			ends[i].known |= taken_down;
+	}
+}
+
+/* shard: -1: all of the stream, which ends with its newest shards. */
+static ReadSpan
+find_span(const StreamTarget *target, int shard, const StreamClosing ends[DYN_MAX_GENERATIONS])
+{
+	int generation =
+		shard < 0 ? target->stream.nearlier : stream_generation_of(&target->stream, shard);
+	ReadSpan span = {.ended = ends[generation].known, .end = STREAM_PLACE_LAST};
+
+	if (shard >= 0 && generation > 0)
+		span.after = ends[generation - 1].place;
+	if (shard >= 0 && span.ended)
+		span.end = ends[generation].place;
+	return span;
 }
 
 /*
@@ -80,16 +125,17 @@ find_horizon(const StreamTarget *target, StreamPlace floor, const StreamGap *gap
 	return floor;
 }
 
-/* The first gap behind a place, or NULL. */
+/* The first gap behind a place and not behind the end, or NULL. */
 static const StreamGap *
-find_gap(const StreamTarget *target, StreamPlace after, const StreamGap *gaps, int ngaps)
+find_gap(const StreamTarget *target, StreamPlace after, StreamPlace end, const StreamGap *gaps,
+		 int ngaps)
 {
 	const StreamGap *first = NULL;
 
 	for (int i = 0; i < ngaps; i++)
 	{
 		if (gap_concerns(&gaps[i], target) && gaps[i].before > after.lsn &&
-			(first == NULL || gaps[i].after < first->after))
+			gaps[i].after <= end.lsn && (first == NULL || gaps[i].after < first->after))
 			first = &gaps[i];
 	}
 	return first;
@@ -106,18 +152,24 @@ check_future(StreamPlace after)
 						errhint("Begin again, with a copy of the table.")));
 }
 
+/* Outside of what is read there is nothing that a reader could miss. */
 static StreamPlace
 find_start(const StreamLog *log, const StreamTarget *target, const StreamPosition *position,
-		   const StreamGap *gaps, int ngaps)
+		   const ReadSpan *span, const StreamGap *gaps, int ngaps)
 {
 	StreamPlace floor = find_floor(log, target);
+	StreamPlace start = span->after;
 
 	if (position->horizon)
-		return find_horizon(target, floor, gaps, ngaps);
+	{
+		raise_place(&start, find_horizon(target, floor, gaps, ngaps));
+		return start;
+	}
 	check_future(position->after);
-	if (stream_place_compare(position->after, floor) < 0)
+	raise_place(&start, position->after);
+	if (stream_place_compare(start, floor) < 0 && stream_place_compare(start, span->end) < 0)
 		fail_incomplete("the position is before the oldest record of the stream", floor);
-	return position->after;
+	return start;
 }
 
 typedef struct ReadProgress
@@ -152,30 +204,25 @@ take_record(const StreamRecord *record, void *arg)
 	return !progress->full;
 }
 
-/*
- * Whether all of a stream has been collected: its end was written together with its last records, or
- * all was taken down, and nothing is collected for it any more.
- */
-static bool
-has_ended(const StreamLog *log, const StreamTarget *target, XLogRecPtr collected)
-{
-	return target->stream.disabled != 0 &&
-		   (XLogRecPtrIsInvalid(collected) ||
-			stream_log_ended(log, target->relid, target->stream.label));
-}
-
 static void
 read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progress,
 		 StreamReadResult *result)
 {
+	const StreamRead *read = progress->read;
+	StreamClosing ends[DYN_MAX_GENERATIONS];
 	StreamGap *gaps;
 	int ngaps = stream_log_gaps(log, &gaps);
-	XLogRecPtr collected = stream_log_collected(log);
-	StreamPlace after = find_start(log, target, &progress->read->position, gaps, ngaps);
-	const StreamGap *gap = find_gap(target, after, gaps, ngaps);
-	StreamScan scan = {target->relid, &target->stream, after,
-					   gap != NULL ? gap->after : InvalidXLogRecPtr, progress->read->shard};
+	ReadSpan span;
+	StreamPlace after;
+	const StreamGap *gap;
+	StreamScan scan;
 
+	find_ends(log, target, ends);
+	span = find_span(target, read->shard, ends);
+	after = find_start(log, target, &read->position, &span, gaps, ngaps);
+	gap = find_gap(target, after, span.end, gaps, ngaps);
+	scan = (StreamScan){target->relid, &target->stream, after,
+						gap != NULL ? gap->after : InvalidXLogRecPtr, read->shard};
 	progress->last = after;
 	if (gap == NULL || gap->after > 0)
 		(void) stream_log_scan(log, &scan, take_record, progress);
@@ -185,9 +232,9 @@ read_log(const StreamLog *log, const StreamTarget *target, ReadProgress *progres
 	result->count = progress->count;
 	/* a reader of all records is at the place up to which all was collected */
 	if (!progress->full && gap == NULL)
-		raise_place(&progress->last, (StreamPlace){collected, 0});
+		raise_place(&progress->last, (StreamPlace){stream_log_collected(log), 0});
 	result->next = stream_position_after(progress->last);
-	result->ended = !progress->full && gap == NULL && has_ended(log, target, collected);
+	result->ended = !progress->full && gap == NULL && span.ended;
 }
 
 /* At once, whatever there is; the caller's rights were checked. */
@@ -203,19 +250,57 @@ stream_read(const StreamTarget *target, const StreamRead *read, StreamRecordCall
 	stream_log_close(&log);
 }
 
-/* Where the records begin that are left, as the place of the first one at the earliest, and where they end. */
-void
-stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last, bool *ended)
+/*
+ * A closed generation is listed as long as it has a record left, and as long as one that was collected with
+ * its end would be kept.
+ */
+static bool
+has_expired(const StreamGeneration *generation, const StreamClosing *end, StreamPlace floor,
+			bool empty)
 {
+	TimestampTz oldest = GetCurrentTimestamp() - (int64) dyn_stream_retention * USECS_PER_SEC;
+
+	return generation->ended &&
+		   (stream_place_compare(floor, end->place) >= 0 || (empty && end->time < oldest));
+}
+
+static void
+find_generation(const StreamLog *log, const StreamTarget *target, int i, StreamPlace floor,
+				const StreamClosing ends[DYN_MAX_GENERATIONS], StreamGeneration *generation)
+{
+	StreamPlace end = ends[i].known ? ends[i].place : STREAM_PLACE_LAST;
+	StreamPlace start = floor;
+	bool empty;
+
+	*generation = (StreamGeneration){.ended = ends[i].known};
+	if (i > 0)
+		raise_place(&start, ends[i - 1].place);
+	empty = !stream_log_last(log, target->relid, target->stream.label, end, &generation->last) ||
+			stream_place_compare(generation->last, start) <= 0;
+	generation->first = (StreamPlace){start.lsn, start.ordinal + 1};
+	/* without records too, it does not end before it begins */
+	raise_place(&generation->last, generation->first);
+	/* the newest one is described as long as its stream is */
+	generation->listed =
+		i == target->stream.nearlier || !has_expired(generation, &ends[i], floor, empty);
+}
+
+/*
+ * The generations of a stream's shards.  One is there when the end of the one before was collected: from
+ * then on the parents of its shards can be read to their end.
+ */
+void
+stream_generations(const StreamTarget *target, StreamGeneration generations[DYN_MAX_GENERATIONS])
+{
+	StreamClosing ends[DYN_MAX_GENERATIONS];
+	StreamPlace floor;
 	StreamLog log;
 
+	memset(generations, 0, DYN_MAX_GENERATIONS * sizeof(StreamGeneration));
 	stream_log_open(&log);
-	*first = find_floor(&log, target);
-	*last = *first;
-	(void) stream_log_last(&log, target->relid, target->stream.label, last);
-	*ended = has_ended(&log, target, stream_log_collected(&log));
+	floor = find_floor(&log, target);
+	find_ends(&log, target, ends);
+	for (int i = 0; i <= target->stream.nearlier && (i == 0 || ends[i - 1].known); i++)
+		find_generation(&log, target, i, floor, ends, &generations[i]);
 	stream_log_close(&log);
-	first->ordinal++;
-	/* without records too, it does not end before it begins */
-	raise_place(last, *first);
 }

@@ -7,6 +7,7 @@
 
 #include "utils/snapshot.h"
 
+#include "ground/stream_shards.h"
 #include "stream/stream.h"
 
 /* Where a read begins. */
@@ -38,7 +39,8 @@ typedef struct StreamReadResult
 {
 	int64 count;
 	StreamPosition next; /* where to go on */
-	bool ended; /* there will be no more: the stream was disabled, and that is collected */
+	bool
+		ended; /* there will be no more: the shard, or the stream, was closed, and that is collected */
 } StreamReadResult;
 
 /* False: no more.  The record lives until the callback returns. */
@@ -83,6 +85,14 @@ typedef struct StreamGap
 	Oid relid; /* InvalidOid: of any table */
 } StreamGap;
 
+/* The end of a generation of shards, if it was collected. */
+typedef struct StreamClosing
+{
+	bool known;
+	StreamPlace place;
+	TimestampTz time; /* of its collection, as records have it */
+} StreamClosing;
+
 /* Of one relation and stream, from after a place. */
 typedef struct StreamScan
 {
@@ -97,16 +107,28 @@ extern void stream_log_open(StreamLog *log);
 extern void stream_log_close(StreamLog *log);
 extern bool stream_log_scan(const StreamLog *log, const StreamScan *scan,
 							StreamRecordCallback callback, void *arg);
-extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace *place);
+extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound,
+							StreamPlace *place);
 extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
 extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
 extern XLogRecPtr stream_log_collected(const StreamLog *log);
-extern bool stream_log_ended(const StreamLog *log, Oid relid, int64 stream);
+extern void stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
+							StreamClosing ends[DYN_MAX_GENERATIONS]);
 
 /* read.c */
 extern void stream_read(const StreamTarget *target, const StreamRead *read,
 						StreamRecordCallback callback, void *arg, StreamReadResult *result);
-extern void stream_bounds(const StreamTarget *target, StreamPlace *first, StreamPlace *last,
-						  bool *ended);
+
+/* A generation of a stream's shards, which begin and end alike. */
+typedef struct StreamGeneration
+{
+	bool listed; /* it has begun, and not all of it has expired */
+	bool ended;
+	StreamPlace first; /* of their records, at the earliest */
+	StreamPlace last;
+} StreamGeneration;
+
+extern void stream_generations(const StreamTarget *target,
+							   StreamGeneration generations[DYN_MAX_GENERATIONS]);
 
 #endif

@@ -128,9 +128,9 @@ find_target(ReadCall *call, const DynTable *table)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 				 errmsg("table \"%s\" has no %sstream", table->name, label == 0 ? "" : "such ")));
-	if (call->read.shard >= stream->shards)
+	if (call->read.shard >= stream_all_shards(stream))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("shard must be between 0 and %d", stream->shards - 1)));
+						errmsg("shard must be between 0 and %d", stream_all_shards(stream) - 1)));
 	stream_set_target(&call->target, table, stream, dyn_table_name(text_span(call->table)));
 	call->known = true;
 }

@@ -24,7 +24,7 @@ typedef enum StreamEvent
 	STREAM_INSERT = 'I',
 	STREAM_MODIFY = 'M',
 	STREAM_REMOVE = 'R',
-	STREAM_TRUNCATE = 'T' /* of the whole table: it has no keys, and each shard gets one */
+	STREAM_TRUNCATE = 'T' /* of the whole table: it has no keys, and each open shard gets one */
 } StreamEvent;
 
 /* ordinal counts from 1, so (lsn, 0) is just before what was committed there. */
@@ -33,6 +33,9 @@ typedef struct StreamPlace
 	XLogRecPtr lsn;
 	uint64 ordinal;
 } StreamPlace;
+
+/* No record is behind it; its number is one that SQL has, too. */
+#define STREAM_PLACE_LAST ((StreamPlace){PG_UINT64_MAX, PG_INT64_MAX})
 
 typedef struct StreamRecord
 {
@@ -43,6 +46,7 @@ typedef struct StreamRecord
 	int shard;
 	StreamPlace place;
 	StreamEvent event;
+	bool repeated; /* another shard has the same one */
 	bool expired; /* time to live removed it */
 	bool incomplete; /* the WAL does not have an image that the view has */
 	TimestampTz committed;

@@ -2,7 +2,7 @@
  * stream.h
  *	  Change streams: what their files share.
  *
- *		enable.c			dyn_enable_stream() and dyn_disable_stream()
+ *		enable.c			dyn_enable_stream(), dyn_alter_stream() and dyn_disable_stream()
  *		identity.c			the replica identity that a view of a stream needs
  *		settings.c			settings of streams
  *		slot.c				the database's replication slot
@@ -24,7 +24,7 @@
  *		progress.c			collectors, their progress, and waiting sessions, in shared memory
  *		service.c			collectors as background workers
  *		functions.c			dyn_collect_streams(): collecting on demand
- *		end.c				where disabled streams have ended
+ *		end.c				where closed shards have ended
  *		gap.c				where changes were not collected
  *		log.c				the collected records, and whether they are complete, by one snapshot
  *		read.c				reading a stream: from where, as far as it is whole
@@ -123,7 +123,8 @@ extern void stream_require_slot(void);
 extern void stream_require_slot_to_enable(void);
 
 /* end.c, gap.c */
-extern void stream_end_write(Oid relid, int64 label, XLogRecPtr lsn);
+extern void stream_end_write(Oid relid, int64 label, int generation, StreamPlace place,
+							 TimestampTz collected);
 extern void stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid);
 
 /* identity.c */
@@ -135,6 +136,7 @@ extern const char *stream_identity_restore(Relation rel, DynStreamView view,
 /* enable.c: in the caller's transaction */
 extern LOCKMODE stream_lock_mode(ItemSpan name, int view);
 extern int64 stream_enable(ItemSpan name, DynStreamView view, int shards);
+extern void stream_split(ItemSpan name, int shards);
 extern void stream_disable(ItemSpan name);
 
 #endif

@@ -28,6 +28,7 @@
 #include "catalog/key.h"
 #include "ground/compat.h"
 #include "ground/invalidate.h"
+#include "ground/stream_shards.h"
 #include "stream/subject.h"
 
 /* Invalid entries that are kept at most from one transaction to the next. */
@@ -304,7 +305,10 @@ read_stream(StreamSubject *subject, const StreamOptions *options, const DynSetti
 	if (stream == NULL && options->only_streams)
 		return false;
 	subject->stream = stream != NULL ? stream->label : 0;
+	subject->generation = stream != NULL ? stream->nearlier : 0;
+	subject->first_shard = stream != NULL ? stream_first_shard(stream, stream->nearlier) : 0;
 	subject->shards = stream != NULL ? stream->shards : 1;
+	subject->begun = false;
 	subject->view_asked = options->view_given || stream != NULL;
 	subject->view = options->view_given ? options->view
 					: stream != NULL    ? stream->view

@@ -26,7 +26,10 @@ typedef struct StreamSubject
 	int nkeys;
 	DynKey keys[DYN_MAX_KEYS];
 	int64 stream; /* label; 0: none is enabled */
+	int generation; /* of its shards: the newest one, to which changes go */
+	int first_shard;
 	int shards;
+	bool begun; /* the end of the generation before was told */
 	bool view_asked; /* by an option or the stream */
 	DynStreamView view;
 	ItemSpan ttl; /* of length 0: disabled */
@@ -40,7 +43,7 @@ extern StreamSubject *stream_subject(StreamPlugin *plugin, Relation rel);
 /* change.c */
 extern void stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 						  ReorderBufferChange *change);
-extern void stream_truncate(StreamPlugin *plugin, const StreamSubject *subject, bool part);
+extern void stream_truncate(StreamPlugin *plugin, StreamSubject *subject, bool part);
 
 /* plugin.c */
 extern bool stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject,
