@@ -6,9 +6,8 @@
 
 #include "ground/stream_shards.h"
 
-/* How many shards a generation has. */
-int
-stream_generation_shards(const DynStream *stream, int generation)
+static int
+count_shards(const DynStream *stream, int generation)
 {
 	return generation < stream->nearlier ? stream->earlier[generation] : stream->shards;
 }
@@ -20,7 +19,7 @@ stream_first_shard(const DynStream *stream, int generation)
 	int first = 0;
 
 	for (int i = 0; i < generation; i++)
-		first += stream_generation_shards(stream, i);
+		first += count_shards(stream, i);
 	return first;
 }
 
@@ -51,8 +50,7 @@ stream_parent_shard(const DynStream *stream, int shard)
 	if (generation == 0)
 		return -1;
 	return stream_first_shard(stream, generation - 1) +
-		   (shard - stream_first_shard(stream, generation)) %
-			   stream_generation_shards(stream, generation - 1);
+		   (shard - stream_first_shard(stream, generation)) % count_shards(stream, generation - 1);
 }
 
 /* Whether the shards of a generation get no more records, once all is collected. */

@@ -16,7 +16,6 @@
 #define DYN_MAX_GENERATIONS (DYN_MAX_SPLITS + 1)
 #define DYN_MAX_SHARD_NUMBERS (2 * DYN_MAX_SHARDS) /* 1 + 2 + 4 + … + 64, rounded up */
 
-extern int stream_generation_shards(const DynStream *stream, int generation);
 extern int stream_first_shard(const DynStream *stream, int generation);
 extern int stream_all_shards(const DynStream *stream);
 extern int stream_generation_of(const DynStream *stream, int shard);

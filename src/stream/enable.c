@@ -211,8 +211,8 @@ check_split(Relation rel, const DynStream *stream, int shards)
  * Split the shards of the enabled stream into a multiple of them (stream_shards.h).  Who reads a shard
  * comes to its end, and goes on with its children.
  */
-void
-stream_split(ItemSpan name, int shards)
+static void
+split_shards(ItemSpan name, int shards)
 {
 	DynTable *table;
 	Relation rel;
@@ -314,7 +314,7 @@ dyn_alter_stream(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("shards must not be null")));
-	stream_split(name, shards_argument(PG_GETARG_INT64(1)));
+	split_shards(name, shards_argument(PG_GETARG_INT64(1)));
 	PG_RETURN_VOID();
 }
 

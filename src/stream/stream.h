@@ -136,7 +136,6 @@ extern const char *stream_identity_restore(Relation rel, DynStreamView view,
 /* enable.c: in the caller's transaction */
 extern LOCKMODE stream_lock_mode(ItemSpan name, int view);
 extern int64 stream_enable(ItemSpan name, DynStreamView view, int shards);
-extern void stream_split(ItemSpan name, int shards);
 extern void stream_disable(ItemSpan name);
 
 #endif

@@ -1,6 +1,7 @@
 // What the Kinesis Client Library with the adapter for DynamoDB Streams sends, request by request: its tables
 // of leases, metrics and coordination beside the stream that it reads.  The library itself is Java.
 const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
 const ddb = require('@aws-sdk/client-dynamodb');
 const { DynamoDBStreams } = require('@aws-sdk/client-dynamodb-streams');
 const { test, failure, until } = require('./check.js');
@@ -172,25 +173,27 @@ async function coordination() {
   for (const name of [Metrics, State, TableName]) await db.deleteTable({ TableName: name });
 }
 
-// Read a shard to where it ends for now, as a worker does: the number of records, and whether the shard has ended.
-async function consume(StreamArn, ShardId) {
-  let { ShardIterator: iterator } = await streams.getShardIterator({ StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' });
-  let count = 0;
+// Read a shard to where it ends for now, as a worker does: the number of records, whether the shard has ended, and the keys.
+async function consume(StreamArn, ShardId, position = { ShardIteratorType: 'TRIM_HORIZON' }) {
+  let { ShardIterator: iterator } = await streams.getShardIterator({ StreamArn, ShardId, ...position });
+  const keys = [];
   while (iterator) {
     const page = await streams.getRecords({ ShardIterator: iterator, Limit: 1000 });
-    count += page.Records.length;
+    keys.push(...page.Records.map(r => r.dynamodb.Keys.id.N));
     iterator = page.NextShardIterator;
-    if (page.Records.length === 0 && iterator) return [count, false];
+    if (page.Records.length === 0 && iterator) return [keys.length, false, keys];
   }
-  return [count, true];
+  return [keys.length, true, keys];
 }
 
-// A stream that is disabled ends all its shards; one that is enabled after it, for instance to have another
-// number of shards, is a stream of its own.
+// Shards that are split end, and their children go on.  A stream that is disabled ends all its shards; one that is
+// enabled after it is a stream of its own.
 async function shards() {
   const Source = 'kcl-source';
   const enable = StreamEnabled => db.updateTable({ TableName: Source, StreamSpecification: StreamEnabled ? { StreamEnabled, StreamViewType: 'KEYS_ONLY' } : { StreamEnabled } });
-  const write = (from, to) => Promise.all(Array.from({ length: to - from }, (_, n) => db.putItem({ TableName: Source, Item: { id: N(from + n) } })));
+  const write = (from, to, version = 1) => Promise.all(Array.from({ length: to - from }, (_, n) => db.putItem({ TableName: Source, Item: { id: N(from + n), v: N(version) } })));
+  const split = shards => execFileSync(process.env.PSQL, ['-qXAt', '-v', 'ON_ERROR_STOP=1', '-c', `SELECT dyn_alter_stream('${Source}', ${shards})`]);
+  const children = async ShardId => (await streams.describeStream({ StreamArn: first, ShardFilter: { Type: 'CHILD_SHARDS', ShardId } })).StreamDescription.Shards;
   const latest = async () => (await db.describeTable({ TableName: Source })).Table.LatestStreamArn;
   const describe = async StreamArn => (await streams.describeStream({ StreamArn })).StreamDescription;
   let first;
@@ -205,15 +208,50 @@ async function shards() {
     const read = await until(() => Promise.all(open.map(s => consume(first, s.ShardId))), all => all.reduce((sum, [n]) => sum + n, 0) === 40);
     assert.ok(read.every(([, ended]) => !ended));
   });
+  await test('shards that are split have an EndingSequenceNumber, and children behind it', async () => {
+    const { Shards: parents } = await describe(first);
+    const Lease = 'kcl-source-leases';
+    await db.createTable({ TableName: Lease, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'leaseKey', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'leaseKey', AttributeType: 'S' }] });
+    split(2 * parents.length);
+    await write(0, 40, 2);
+    const { Shards: now } = await until(() => describe(first), s => s.Shards.length === 3 * parents.length);
+    const number = shard => shard.SequenceNumberRange.StartingSequenceNumber;
+    const closed = now.slice(0, parents.length);
+    assert.deepEqual(closed.map(s => s.ShardId), parents.map(s => s.ShardId));
+    const read = await until(() => Promise.all(now.map(s => consume(first, s.ShardId))), all => all.reduce((sum, [n]) => sum + n, 0) === 80);
+    const keys = Object.fromEntries(now.map((s, n) => [s.ShardId, read[n][2]]));
+    assert.deepEqual(read.map(([, ended]) => ended), now.map((_, n) => n < parents.length));
+    for (const parent of closed) {
+      // as the library does at the end of a shard: leases of the children, then SHARD_END in its own
+      const born = await children(parent.ShardId);
+      assert.equal(born.length, 2);
+      assert.deepEqual(born, now.filter(s => s.ParentShardId === parent.ShardId));
+      for (const child of born) {
+        assert.ok(number(child) > parent.SequenceNumberRange.EndingSequenceNumber);
+        assert.equal(child.SequenceNumberRange.EndingSequenceNumber, undefined);
+        await db.putItem({ TableName: Lease, Item: { ...key(child.ShardId), leaseCounter: N(0), checkpoint: S('TRIM_HORIZON'), parentShardIds: { SS: [parent.ShardId] } },
+          ConditionExpression: 'attribute_not_exists(leaseKey)' });
+      }
+      await db.putItem({ TableName: Lease, Item: { ...key(parent.ShardId), leaseCounter: N(0), checkpoint: S('SHARD_END'), childShardIds: { SS: born.map(s => s.ShardId) } } });
+      // what a key's parent had is all before what its child has
+      assert.deepEqual(born.flatMap(s => keys[s.ShardId]).sort(), [...keys[parent.ShardId]].sort());
+      assert.deepEqual(await consume(first, parent.ShardId, { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: parent.SequenceNumberRange.EndingSequenceNumber }), [0, true, []]);
+    }
+    assert.equal((await db.scan({ TableName: Lease, ConsistentRead: true })).Items.length, now.length);
+    await db.deleteTable({ TableName: Lease });
+  });
   await test('after a disable each shard has an EndingSequenceNumber and is read to its end', async () => {
     await enable(false);
     await write(40, 50);
     const closed = await until(() => describe(first), s => s.StreamStatus === 'DISABLED' && s.Shards.every(one => one.SequenceNumberRange.EndingSequenceNumber));
     const read = await until(() => Promise.all(closed.Shards.map(s => consume(first, s.ShardId))), all => all.every(([, ended]) => ended));
-    assert.equal(read.reduce((sum, [n]) => sum + n, 0), 40);
-    // no child: the library writes SHARD_END into the lease and is done with the shard
-    for (const { ShardId } of closed.Shards)
-      assert.deepEqual((await streams.describeStream({ StreamArn: first, ShardFilter: { Type: 'CHILD_SHARDS', ShardId } })).StreamDescription.Shards, []);
+    assert.equal(read.reduce((sum, [n]) => sum + n, 0), 80);
+    // no child of the last ones: the library writes SHARD_END into the lease and is done with the shard
+    const last = closed.Shards.filter(s => s.ParentShardId);
+    assert.equal(last.length, 2 * closed.Shards.length / 3);
+    for (const { ShardId } of last)
+      assert.deepEqual(await children(ShardId), []);
   });
   await test('a stream that is enabled again has shards of its own', async () => {
     await enable(true);
