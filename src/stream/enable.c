@@ -227,7 +227,9 @@ split_shards(ItemSpan name, int shards)
 	shape = dyn_shape_of(rel, table);
 	settings = &shape->settings;
 	if (dyn_settings_stream(settings) == NULL)
-		fail_stream(name, "Table has no enabled stream");
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" has no enabled stream", RelationGetRelationName(rel)),
+						errhint("Enable one by dyn_enable_stream.")));
 	stream = &settings->streams[settings->nstreams - 1];
 	check_split(rel, stream, shards);
 	/* a multiple of each number before, so there is room for it */
