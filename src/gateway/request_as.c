@@ -24,10 +24,12 @@
  * - Settings are restored, and advisory locks of the session are released, also after an error.
  * - A type or a function can be made in the schema of temporary objects, and types there are found
  *   before those of pg_catalog.  So there must be no such schema, before and after a request.
+ * - Settings by which everybody can end a session need a superuser's rights meanwhile.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
  *
  * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its
- * connection by that alone.  What such code cannot do is to raise an error without a context.
+ * connection by that alone.  What such code cannot do is to raise such an SQLSTATE as FATAL, or an
+ * error without a context.
  */
 #include "postgres.h"
 
@@ -40,6 +42,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -121,6 +124,47 @@ check_constraints_at_once(void)
 	AfterTriggerSetState(&all);
 }
 
+static struct config_generic *
+find_setting(const char *name)
+{
+#if PG16_GE
+	return find_option(name, false, true, DEBUG1);
+#else
+	struct config_generic **settings = get_guc_variables();
+
+	for (int i = 0; i < GetNumConfigOptions(); i++)
+	{
+		if (strcmp(settings[i]->name, name) == 0)
+			return settings[i];
+	}
+	return NULL;
+#endif
+}
+
+/*
+ * Who may set what ends the session: exit_on_error makes any error FATAL, and transaction_timeout
+ * (of 17) raises one.
+ */
+static void
+restrict_settings(GucContext context)
+{
+	static const char *const names[] = {
+		"exit_on_error",
+#if PG17_GE
+		"transaction_timeout",
+#endif
+	};
+	static struct config_generic *settings[lengthof(names)];
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		if (settings[i] == NULL)
+			settings[i] = find_setting(names[i]);
+		if (settings[i] != NULL)
+			settings[i]->context = context;
+	}
+}
+
 static void
 take_role(Oid role, Session *before)
 {
@@ -128,12 +172,14 @@ take_role(Oid role, Session *before)
 	before->settings = NewGUCNestLevel();
 	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
 									 SECURITY_RESTRICTED_OPERATION);
+	restrict_settings(PGC_SUSET);
 }
 
 /* Advisory locks of the session have no owner that could tell which the request has taken. */
 static void
 drop_role(const Session *before)
 {
+	restrict_settings(PGC_USERSET);
 	LockReleaseSession(USER_LOCKMETHOD);
 	AtEOXact_GUC(false, before->settings);
 	SetUserIdAndSecContext(before->user, before->context);
@@ -148,6 +194,7 @@ static void
 drop_role_after_error(const Session *before)
 {
 	LWLockReleaseAll();
+	restrict_settings(PGC_USERSET);
 	if (IsSubTransaction())
 		LockReleaseSession(USER_LOCKMETHOD);
 	else

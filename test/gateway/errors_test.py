@@ -165,6 +165,7 @@ with Gateway() as g:
         is_(put(g, **{'raise': code}).status, status, f'{code} by a trigger')
         a = g.call('TransactWriteItems', {'TransactItems': [{'Put': {'TableName': 'raising', 'Item': item(**{'raise': code})}}]})
         is_(a.status, status, f'{code} by a trigger in a transaction')
+        is_(put(g, **{'raise': code, 'exit': 1}).type, DYNAMODB + 'AccessDeniedException', f'{code} as FATAL')
     psql("CREATE FUNCTION raise_57p01() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE USING ERRCODE = '57P01'; END $$")
     psql('CREATE POLICY raises ON items USING (raise_57p01())')
     psql('ALTER TABLE items ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')

@@ -15,11 +15,15 @@ SELECT dyn_create_table('items', 'pk S');
 CREATE SEQUENCE raised;
 
 -- The item {"pk": …, "raise": "40001", "detail": …, "times": n}: the first n writes fail.  Sequences are not rolled back.
+-- With "exit" the error would be FATAL, if that could be.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF NEW.item ? 'hold' THEN
 		PERFORM pg_advisory_xact_lock_shared(42);
+	END IF;
+	IF NEW.item ? 'exit' THEN
+		PERFORM set_config('exit_on_error', 'on', true);
 	END IF;
 	IF NEW.item ? 'raise' AND nextval('raised') <= coalesce((NEW.item ->> 'times')::int, 1000000) THEN
 		RAISE EXCEPTION USING ERRCODE = NEW.item ->> 'raise', MESSAGE = 'secret words', DETAIL = coalesce(NEW.item ->> 'detail', '');

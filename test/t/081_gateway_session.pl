@@ -47,6 +47,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION steal() RETURNS pg_catalog.text LANGUAGE sql AS $$ SELECT item ->> 'of' FROM b.app $$;
 	CREATE FUNCTION as_b() RETURNS pg_catalog.text LANGUAGE sql SET role = b AS $$ SELECT item ->> 'of' FROM b.app $$;
 	CREATE FUNCTION as_owner() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN SET LOCAL ROLE b; END $$;
+	CREATE FUNCTION ends() RETURNS pg_catalog.text LANGUAGE plpgsql SET exit_on_error = on AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$;
 	CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$;
 	-- a trigger that defers itself again
 	CREATE TABLE deferred (n int);
@@ -108,6 +109,10 @@ my @refused = (
 	q{SELECT * FROM dynamo_internal.gateway_keys()}, q{SELECT * FROM dynamo_internal.access_key},
 	q{SELECT pg_terminate_backend(pg_backend_pid())}, q{SELECT pg_cancel_backend(pg_backend_pid())},
 	q{SET session_replication_role = replica}, q{LOAD 'plperl'},
+	# by which any error would end the session
+	q{SET exit_on_error = on; DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$}, q{SELECT set_config('exit_on_error', 'on', true)}, 'SET LOCAL exit_on_error = on',
+	q{DO $$ BEGIN SET exit_on_error = on; EXCEPTION WHEN OTHERS THEN RAISE; END $$}, 'SELECT a.ends()',
+	($node->pg_version >= 17 ? ('SET transaction_timeout = 1; SELECT pg_sleep(10)') : ()),
 	'SET CONSTRAINTS ALL DEFERRED; INSERT INTO a.deferred VALUES (3)', 'SET CONSTRAINTS ALL DEFERRED; INSERT INTO a.child VALUES (1)',
 	q{CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (a.evil(VALUE))}, q{CREATE TYPE pg_temp.json AS ENUM ('a')}, 'CREATE TYPE pg_temp.regrole AS (a int)',
 	q{CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS 'SELECT 1'});
