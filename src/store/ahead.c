@@ -30,9 +30,8 @@
 #include "store/prefetch.h"
 #include "store/range.h"
 
-/* Rows that are looked at ahead, at most, and at first if more are taken than was likely. */
+/* Rows that are looked at ahead. */
 #define MOST_ROWS 128
-#define FEW_ROWS 8
 
 /* Pages that are pinned at a time. */
 #define MOST_PAGES 64
@@ -88,20 +87,6 @@ ahead_begin(IndexScanDesc scan, const DynTable *table, const StoreRange *range)
 	ahead->nrows = 0;
 	ahead->next = 0;
 	return ahead;
-}
-
-/*
- * How many rows are worth looking at: as many as are likely to be taken, and if more are taken, since
- * some are filtered out, twice as many each time.
- */
-static int
-wanted(const RowsAhead *ahead)
-{
-	int64 rest = ahead->range->likely - ahead->taken;
-
-	if (ahead->range->likely == 0)
-		return MOST_ROWS;
-	return (int) Min(rest > 0 ? rest : FEW_ROWS - rest, MOST_ROWS);
 }
 
 /* The page of a block, which is added if there is none. */
@@ -165,7 +150,7 @@ list_entries(RowsAhead *ahead, const ItemPointerData *tid)
 {
 	const BTScanPosData *leaf = &((BTScanOpaque) ahead->scan->opaque)->currPos;
 	int step = ahead->range->forward ? 1 : -1;
-	int most = wanted(ahead);
+	int most = (int) Min(store_range_wanted(ahead->range, ahead->taken), MOST_ROWS);
 	int i;
 
 	ahead->next = 0;

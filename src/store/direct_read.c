@@ -24,6 +24,7 @@
 #include "ground/compat.h"
 #include "store/ahead.h"
 #include "store/direct.h"
+#include "store/entries.h"
 #include "store/find.h"
 #include "store/plan.h"
 
@@ -272,8 +273,8 @@ typedef struct RangeScan
 	IndexScanDesc scan;
 	ScanDirection direction;
 	TupleTableSlot *slot; /* for rows that are looked at */
-	Buffer map; /* of the visibility map */
 	RowsAhead *ahead; /* if rows are read, and not entries alone */
+	EntriesAhead entries; /* otherwise */
 	StoreRowCallback callback;
 	void *arg;
 } RangeScan;
@@ -289,12 +290,12 @@ is_visible(RangeScan *scan, ItemPointer tid)
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
 	ExecClearTuple(scan->slot);
-	if (VM_ALL_VISIBLE(index->heapRelation, block, &scan->map))
+	if (VM_ALL_VISIBLE(index->heapRelation, block, &scan->entries.map))
 	{
 		PredicateLockPage(index->heapRelation, block, index->xs_snapshot);
 		return true;
 	}
-	return index_fetch_heap(index, scan->slot);
+	return entries_fetch_row(&scan->entries, scan->slot);
 }
 
 /*
@@ -325,7 +326,7 @@ get_part(RangeScan *scan, const Datum *values, bool isnull)
 	if (!isnull)
 		return PointerGetDatum(
 			store_range_part(scan->table, index, values, values[index->ncolumns]));
-	if (TTS_EMPTY(scan->slot) && !index_fetch_heap(scan->scan, scan->slot))
+	if (TTS_EMPTY(scan->slot) && !entries_fetch_row(&scan->entries, scan->slot))
 		elog(ERROR, "row of an index entry is not there");
 	item = slot_getattr(scan->slot, scan->table->item_attnum, &isnull);
 	store_forbid_null(isnull);
@@ -363,6 +364,7 @@ next_row(RangeScan *scan, MemoryContext context, StoreRow *row)
 		return ahead_next(scan->ahead);
 	if (!next_entry(scan))
 		return NULL;
+	scan->entries.taken++;
 	old = MemoryContextSwitchTo(context);
 	memset(row, 0, sizeof(*row));
 	get_entry(scan, row);
@@ -403,18 +405,19 @@ direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback ca
 		return false;
 	make_keys(&keys, table, range);
 	scan.direction = range->forward ? ForwardScanDirection : BackwardScanDirection;
-	scan.map = InvalidBuffer;
 	scan.slot = table_slot_create(read.rel, NULL);
 	scan.scan = begin_index_scan(read.rel, read.btree, GetActiveSnapshot(), keys.n);
 	scan.scan->xs_want_itup = !store_wants_item(range->want);
 	index_rescan(scan.scan, keys.keys, keys.n, NULL, 0);
 	if (store_wants_item(range->want))
 		scan.ahead = ahead_begin(scan.scan, table, range);
+	else
+		entries_begin(&scan.entries, scan.scan, range);
 	read_rows(&scan);
 	if (scan.ahead != NULL)
 		ahead_end(scan.ahead);
-	if (BufferIsValid(scan.map))
-		ReleaseBuffer(scan.map);
+	else
+		entries_end(&scan.entries);
 	index_endscan(scan.scan);
 	ExecDropSingleTupleTableSlot(scan.slot);
 	close_read(&read);

@@ -111,8 +111,8 @@ ask(Prefetch *prefetch, BlockNumber block)
 }
 
 /* Asks for pages of a list behind the one that is read next, as far ahead as is allowed. */
-static void
-ask_ahead(Prefetch *prefetch, PageList pages, int next)
+void
+prefetch_ask(Prefetch *prefetch, PageList pages, int next)
 {
 	int end = Min(pages.n, next + 1 + prefetch->depth);
 
@@ -121,10 +121,23 @@ ask_ahead(Prefetch *prefetch, PageList pages, int next)
 		ask(prefetch, pages.blocks[prefetch->asked++]);
 }
 
-static int64
-pages_read(void)
+/* Returns how many pages the session has read that were not in the buffers. */
+int64
+prefetch_missed(void)
 {
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
+/* Tells whether a page that was read was in the buffers, by what prefetch_missed() returned before. */
+void
+prefetch_learn(Prefetch *prefetch, BlockNumber block, int64 missed)
+{
+	if (prefetch_missed() == missed)
+		return;
+	prefetch->credit = CREDIT;
+#ifdef USE_ASSERT_CHECKING
+	count_read(block);
+#endif
 }
 
 /* Reads a page of a list, having asked for those behind it.  It is pinned, for the caller to release. */
@@ -132,17 +145,12 @@ Buffer
 prefetch_read(Prefetch *prefetch, PageList pages, int next)
 {
 	BlockNumber block = pages.blocks[next];
-	int64 before = pages_read();
+	int64 missed = prefetch_missed();
 	Buffer buffer;
 
-	ask_ahead(prefetch, pages, next);
+	prefetch_ask(prefetch, pages, next);
 	buffer = ReadBuffer(prefetch->rel, block);
-	if (pages_read() == before)
-		return buffer;
-	prefetch->credit = CREDIT;
-#ifdef USE_ASSERT_CHECKING
-	count_read(block);
-#endif
+	prefetch_learn(prefetch, block, missed);
 	return buffer;
 }
 

@@ -129,6 +129,23 @@ store_range_narrow(const DynTable *table, StoreRange *range)
 	return true;
 }
 
+/* Entries that are looked at if more are taken than was likely. */
+#define FEW_ENTRIES 8
+
+/*
+ * Returns how many entries of a range are worth looking at ahead: as many as are likely to be taken,
+ * and if more are taken, since some are filtered out, twice as many each time.
+ */
+int64
+store_range_wanted(const StoreRange *range, int64 taken)
+{
+	int64 rest = range->likely - taken;
+
+	if (range->likely == 0)
+		return PG_INT64_MAX;
+	return rest > 0 ? rest : FEW_ENTRIES - rest;
+}
+
 static void
 add_columns(ItemBuilder *b, const DynTable *table, const DynIndex *index, const Datum *columns)
 {

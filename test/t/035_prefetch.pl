@@ -111,6 +111,38 @@ is($told->{items}, 20000, 'a scan');
 cmp_ok($told->{asked}, '>=', $pages * 0.7, 'asks for most pages');
 cmp_ok($told->{waits}, '<=', $pages * 0.3, 'waits for few');
 
+# reads of an index alone that have to look at rows, since nothing has marked their pages as visible to all
+$node->safe_psql('postgres', q{
+	SELECT dyn_create_table('keys', 'pk S', 'sk S', global_indexes => '{"ByGroup": {"partition_key": "g S", "sort_key": "h S", "projection": "KEYS_ONLY"}}');
+	SELECT dyn_create_table('carried', 'pk S', 'sk S', global_indexes => '{"ByGroup": {"partition_key": "g S", "sort_key": "h S", "projection": "INCLUDE", "non_key_attributes": ["note"], "covering": true}}');
+	INSERT INTO keys (item) SELECT item FROM app ORDER BY pk, sk;
+	INSERT INTO carried (item) SELECT item FROM app ORDER BY pk, sk});
+for my $table ('keys', 'carried')
+{
+	for my $more ('', ', forward => false')
+	{
+		$told = cold(query($more) =~ s/'app'/'$table'/r);
+		is($told->{items}, 100, "$table$more, not visible to all");
+		cmp_ok($told->{asked}, '>=', 90, 'asks for at least 90 pages');
+		cmp_ok($told->{waits}, '<=', 8, 'waits at most 8 times');
+		is($told->{again}, 0, 'asks for nothing if all is in the buffers');
+	}
+}
+$told = cold(query(', max_items => 10') =~ s/'app'/'keys'/r);
+is("$told->{items} $told->{asked}", '10 9', 'ten items: no more pages than they have');
+$node->safe_psql('postgres', 'VACUUM (DISABLE_PAGE_SKIPPING) keys');
+$told = cold(query() =~ s/'app'/'keys'/r);
+is("$told->{items} $told->{asked} $told->{waits}", '100 0 0', 'visible to all: no pages');
+
+# entries that carry nothing lead to the rows, although those are visible to all
+$node->safe_psql('postgres', q{
+	UPDATE carried SET item = (item::jsonb || jsonb_build_object('note', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 60) i)))::dyn_item;
+	VACUUM (DISABLE_PAGE_SKIPPING) carried});
+$told = cold(query() =~ s/'app'/'carried'/r);
+is($told->{items}, 100, 'entries that carry nothing');
+cmp_ok($told->{asked}, '>=', 90, 'ask for pages');
+cmp_ok($told->{waits}, '<=', 8, 'and wait little');
+
 # a session's share of the buffers is one page
 $told = cold(query(), '', "shared_buffers = 1MB\nmax_connections = 200");
 is($told->{items}, 100, 'small buffers');
