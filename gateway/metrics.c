@@ -271,25 +271,28 @@ write_auth_failures(Text *text)
 
 /* The name is that of the pool. */
 static void
-write_pool_state(Text *text, const char *name, Pool *pool)
+write_pool_state(Text *text, const char *name, const char *server, Pool *pool)
 {
 	PoolState state = pool_state(pool);
 	char family[64];
+	char help[64];
 
 	snprintf(family, sizeof(family), "dynamo_%s_connections", name);
-	write_family(text, family, "gauge", "Connections to Postgres.");
+	snprintf(help, sizeof(help), "Connections to %s.", server);
+	write_family(text, family, "gauge", help);
 	write_line(text, "%s{state=\"idle\"} %d", family, state.idle);
 	write_line(text, "%s{state=\"busy\"} %d", family, state.busy);
 	write_line(text, "%s{state=\"down\"} %d", family, state.down);
 	snprintf(family, sizeof(family), "dynamo_%s_waiting", name);
-	write_family(text, family, "gauge", "Requests that wait for a connection.");
+	snprintf(help, sizeof(help), "Requests that wait for a connection to %s.", server);
+	write_family(text, family, "gauge", help);
 	write_line(text, "%s %d", family, state.waiting);
 }
 
 static void
 write_standby(Text *text)
 {
-	write_pool_state(text, "read_pool", pool_standby());
+	write_pool_state(text, "read_pool", "the standby", pool_standby());
 	write_family(text, "dynamo_standby_reads_total", "counter", "Reads that went to the standby.");
 	write_line(text, "dynamo_standby_reads_total{answered_by=\"standby\"} %" PRIu64,
 			   get(&standby_reads[true]));
@@ -300,7 +303,7 @@ write_standby(Text *text)
 static void
 write_pool(Text *text)
 {
-	write_pool_state(text, "pool", pool_primary());
+	write_pool_state(text, "pool", "Postgres", pool_primary());
 	if (pool_is_started(pool_standby()))
 		write_standby(text);
 	write_family(text, "dynamo_pool_wait_seconds", "histogram",

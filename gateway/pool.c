@@ -74,7 +74,7 @@ struct Pool
 	bool stopping;
 	bool unreachable; /* the last attempt to connect failed */
 	_Atomic int luck; /* of borrowers: 0 if they waited in vain */
-	int size;
+	_Atomic int size;
 	Worker *workers;
 };
 
@@ -425,16 +425,17 @@ report(Pool *pool, const char *problem)
 		log_message(LEVEL_INFO, "connected to %s", pool->server);
 }
 
-/* This is the primary: a standby of another cluster is not used any more. */
+/* This is the primary, as far as it has told: a standby of another cluster is not used any more. */
 static void
 set_identity(const char *text)
 {
 	bool changed;
 
 	pthread_mutex_lock(&identity.lock);
-	changed = identity.asked && strcmp(identity.text, text) != 0;
+	changed = identity.asked && *text != '\0' && strcmp(identity.text, text) != 0;
+	if (!identity.asked || changed)
+		strcpy(identity.text, text);
 	identity.asked = true;
-	strcpy(identity.text, text);
 	pthread_mutex_unlock(&identity.lock);
 	if (changed)
 		pool_reconnect(&standby);

@@ -38,7 +38,9 @@ $primary->safe_psql('postgres', $_) for (
 	q{SELECT dyn_create_table('app', 'pk S', 'sk S', local_indexes => '{"Local":{"sort_key":"x N","projection":"ALL"}}')},
 	q{SELECT dyn_put('app', '{"pk":{"S":"a"},"sk":{"S":"b"},"x":{"N":"1"}}')},
 	q{SELECT dyn_create_table('unlogged', 'pk S'); ALTER TABLE unlogged SET UNLOGGED},
-	q{CALL dyn_enable_ttl('app', 'expires')}, q{CALL dyn_enable_ttl('unlogged', 'expires')});
+	q{CALL dyn_enable_ttl('app', 'expires')}, q{CALL dyn_enable_ttl('unlogged', 'expires')},
+	q{CREATE ROLE gateway LOGIN; CREATE ROLE tenant; GRANT tenant TO gateway; GRANT SELECT ON app TO tenant;
+		GRANT EXECUTE ON FUNCTION dynamo_internal.request_as TO gateway});
 $primary->wait_for_catchup($standby);
 
 SKIP:
@@ -73,6 +75,21 @@ for my $read (@reads)
 	is($primary->safe_psql('postgres', "SELECT count(*) FROM $read, consistent_read => true)"), '1', 'consistent on the primary');
 	my ($status, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM $read, consistent_read => true)");
 	like($err, qr/55000: consistent reads are not possible on a standby.*HINT/s, 'consistent on the standby');
+}
+
+# requests of gateways
+my %requests = (
+	GetItem => '{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"S":"b"}}}',
+	Query => '{"TableName":"app","IndexName":"Local","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"a"}}}',
+	Scan => '{"TableName":"app"}',
+	BatchGetItem => '{"RequestItems":{"app":{"Keys":[{"pk":{"S":"a"},"sk":{"S":"b"}}]}}}');
+for my $operation (sort keys %requests)
+{
+	for my $store ('on', 'off')
+	{
+		like($standby->safe_psql('postgres', "SET dynamo_table.direct_store = $store; SELECT dynamo_internal.request_as('tenant', '$operation', '$requests{$operation}')", extra_params => [ '-U', 'gateway' ]),
+			qr/"x":\{"N":"1"\}/, "$operation of a gateway on the standby, direct store $store");
+	}
 }
 
 is($standby->safe_psql('postgres', q{SELECT count(*) FROM dyn_check_table('app')}), '0', 'the check of a table on the standby');
