@@ -53,6 +53,11 @@ with Gateway() as g:
     a = g.call('RestoreTableToPointInTime', {'TargetTableName': 'new'})
     is_((a.status, a.type), (400, 'com.amazon.coral.service#UnknownOperationException'), 'an operation that the extension lacks')
 
+    # as the form of dynamodb-admin for new tables sends it; only emulators take it
+    a = g.call('CreateTable', {'TableName': 'new', 'KeySchema': [{'AttributeName': 'pk', 'KeyType': 'HASH'}], 'AttributeDefinitions': [{'AttributeName': 'pk', 'AttributeType': 'S'}],
+                               'ProvisionedThroughput': {'ReadCapacityUnits': '3', 'WriteCapacityUnits': '3'}})
+    is_((a.status, a.json), (400, {'__type': 'com.amazon.coral.service#SerializationException', 'Message': 'STRING_VALUE cannot be converted to Long'}), 'a number as text')
+
     # details that are data
     g.call('PutItem', {'TableName': 'items', 'Item': item(v='old')})
     a = g.call('PutItem', {'TableName': 'items', 'Item': item(), 'ConditionExpression': 'attribute_not_exists(pk)', 'ReturnValuesOnConditionCheckFailure': 'ALL_OLD'})
