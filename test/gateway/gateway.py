@@ -57,11 +57,14 @@ def psql(sql, user='postgres', database='postgres'):
 
 
 class Hold:
-    """While it is there, writes of items with "hold" wait."""
+    """While it is there, writes of items with "hold" wait, or what else a statement has locked."""
+
+    def __init__(self, statement='SELECT pg_advisory_lock(42)'):
+        self.statement = statement
 
     def __enter__(self):
         self.process = subprocess.Popen([os.environ['PG_BIN'] + '/psql', '-qXAt', '-U', 'postgres'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process.stdin.write("SELECT pg_advisory_lock(42);\n\\echo held\n")
+        self.process.stdin.write(self.statement + ";\n\\echo held\n")
         self.process.stdin.flush()
         while self.process.stdout.readline().strip() != 'held':
             pass

@@ -142,6 +142,25 @@ with Gateway(database=f"host=/nonexistent,{os.environ['PGHOST']} user=gateway db
     until(lambda: put(g, 'z', 'items').status == 200, 'a primary that takes writes again')
     ok(True, 'the pool comes back by itself')
 
+# settings of the login role are those of its requests
+psql("ALTER ROLE gateway SET statement_timeout = '300ms'; ALTER ROLE gateway SET lock_timeout = '100ms'")
+with Gateway() as g:
+    with Hold("BEGIN; SELECT FROM items WHERE pk = 'y' FOR UPDATE"):
+        a = put(g, 'y', 'items')
+        is_((a.status, a.type), (400, 'com.amazonaws.dynamodb.v20120810#TransactionConflictException'), 'lock_timeout')
+psql('ALTER ROLE gateway RESET lock_timeout')
+with Gateway() as g, Hold():
+    is_(told(put(g, pk='late', hold=1)), INTERNAL, 'statement_timeout')
+    until(lambda: 'sqlstate=57014' in g.log())
+    is_(get(g, 'late', 'raising').json, {}, 'nothing was done')
+psql('ALTER ROLE gateway RESET statement_timeout')
+
+# each request is a transaction of its own, which sees what others have committed by then
+with Gateway('--pool-size', '1') as g:
+    is_([put(g, 'own', 'items', n=1).status, psql("SELECT count(dyn_put('items', '{\"pk\": \"own\", \"n\": 2}'::jsonb))"), get(g, 'own').json['Item']['n']], [200, '0', {'N': '2'}],
+        'a request sees what is committed')
+    is_(psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND xact_start IS NOT NULL"), '0', 'no transaction stays open')
+
 # a statement without end
 with Gateway('--request-time', '500ms') as g, Hold():
     is_(told(put(g, pk='late', hold=1)), INTERNAL, 'an answer that does not come')

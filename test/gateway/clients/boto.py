@@ -8,10 +8,11 @@ import traceback
 from decimal import Decimal
 
 import boto3
+import botocore.session
 from boto3.dynamodb.conditions import Attr, Key
 from boto3.dynamodb.types import Binary
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 # versions before 1.28 do not know the variable
 ENDPOINT = os.environ["AWS_ENDPOINT_URL"]
@@ -216,6 +217,19 @@ def _():
             found += page["Records"]
             iterators[n] = page["NextShardIterator"]
     equal([(r["eventName"], r["dynamodb"]["NewImage"]["data"]["B"]) for r in found], [("INSERT", b"\x01")])
+
+
+@test("no key")
+def _():
+    # without AWS_EC2_METADATA_DISABLED it would ask the metadata service, and wait
+    session = botocore.session.get_session()
+    keys = session.get_component("credential_provider")
+    keys.providers = [p for p in keys.providers if p.METHOD not in ("env", "shared-credentials-file", "config-file")]
+    try:
+        told = session.create_client("dynamodb", endpoint_url=ENDPOINT).list_tables()
+    except NoCredentialsError:
+        told = "refused"
+    equal(told, "refused")
 
 
 @test("delete and its waiter")

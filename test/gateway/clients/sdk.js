@@ -272,6 +272,14 @@ async function partiql() {
   await transactions();
   await pages();
   await partiql();
+  await test('endpoints of accounts, of FIPS and dual-stack, discovery', async () => {
+    const settings = { endpoint: process.env.AWS_ENDPOINT_URL };
+    await new ddb.DynamoDB({ ...settings, accountIdEndpointMode: 'required' }).listTables({});
+    await new ddb.DynamoDB({ ...settings, endpointDiscoveryEnabled: true }).listTables({});
+    assert.deepEqual((await send('DescribeEndpoints', {})).Endpoints.map(e => `http://${e.Address}`), [process.env.AWS_ENDPOINT_URL]);
+    for (const setting of ['useFipsEndpoint', 'useDualstackEndpoint'])
+      assert.match((await failure(new ddb.DynamoDB({ ...settings, [setting]: true }).listTables({}))).message, /custom endpoint/);
+  });
   await test('deletion protection', async () => {
     await send('UpdateTable', { TableName, DeletionProtectionEnabled: true });
     assert.equal((await failure(send('DeleteTable', { TableName }))).name, 'ValidationException');
