@@ -7,10 +7,12 @@
  */
 #include "connections.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "clock.h"
@@ -20,7 +22,10 @@ struct Connection
 {
 	Connection *next;
 	Connection **link; /* what points to this one */
+	const void *server;
 	int socket;
+	struct in6_addr address; /* of the client */
+	bool counted; /* it has such an address */
 	_Atomic Phase phase;
 	_Atomic int64_t since;
 };
@@ -31,24 +36,79 @@ static struct
 	Connection *first;
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A client has connected.  NULL without memory. */
+/* Where the client is.  One of the same machine may have no address. */
+static void
+read_address(Connection *connection)
+{
+	struct sockaddr_storage name = {0};
+	socklen_t size = sizeof(name);
+
+	if (getpeername(connection->socket, (struct sockaddr *) &name, &size) < 0)
+		return;
+	connection->counted = true;
+	if (name.ss_family == AF_INET6)
+		connection->address = ((struct sockaddr_in6 *) &name)->sin6_addr;
+	else if (name.ss_family == AF_INET)
+		memcpy(&connection->address, &((struct sockaddr_in *) &name)->sin_addr,
+			   sizeof(struct in_addr));
+	else
+		connection->counted = false;
+}
+
+/* With the lock held: whether the server has no more connections than that of the same address. */
+static bool
+is_within(const Connection *connection, int limit)
+{
+	int n = 0;
+
+	if (limit == 0 || !connection->counted)
+		return true;
+	for (const Connection *c = connections.first; c != NULL; c = c->next)
+		n += c->counted && c->server == connection->server &&
+			 memcmp(&c->address, &connection->address, sizeof(c->address)) == 0;
+	return n < limit;
+}
+
+static bool
+add(Connection *connection, int limit)
+{
+	bool within;
+
+	pthread_mutex_lock(&connections.lock);
+	within = is_within(connection, limit);
+	if (within)
+	{
+		connection->next = connections.first;
+		connection->link = &connections.first;
+		if (connection->next != NULL)
+			connection->next->link = &connection->next;
+		connections.first = connection;
+	}
+	pthread_mutex_unlock(&connections.lock);
+	return within;
+}
+
+/*
+ * A client has connected to a server, which takes no more than so many of one address, unless the
+ * limit is 0.  One that is too many is shut down: NULL, as without memory.
+ */
 Connection *
-connection_open(int socket)
+connection_open(const void *server, int socket, int limit)
 {
 	Connection *connection = calloc(1, sizeof(*connection));
 
-	if (connection == NULL)
-		return NULL;
-	connection->socket = socket;
-	connection_enter(connection, PHASE_NEW);
-	pthread_mutex_lock(&connections.lock);
-	connection->next = connections.first;
-	connection->link = &connections.first;
-	if (connection->next != NULL)
-		connection->next->link = &connection->next;
-	connections.first = connection;
-	pthread_mutex_unlock(&connections.lock);
-	return connection;
+	if (connection != NULL)
+	{
+		connection->server = server;
+		connection->socket = socket;
+		connection_enter(connection, PHASE_NEW);
+		read_address(connection);
+		if (add(connection, limit))
+			return connection;
+	}
+	shutdown(socket, SHUT_RDWR);
+	free(connection);
+	return NULL;
 }
 
 /* The connection is about to be closed. */

@@ -22,7 +22,7 @@ typedef enum Phase
 
 typedef struct Connection Connection;
 
-extern Connection *connection_open(int socket);
+extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);

@@ -2,9 +2,10 @@
  * gateway.h
  *	  dynamo_gateway: DynamoDB's protocol over HTTP, in front of the extension.
  *
- * A request comes in by a thread of HTTP, which reads it, checks its signature and puts it into the
- * queue of the pool; a thread of the pool sends it to Postgres as one statement, and the thread of
- * HTTP sends the answer.  What an operation does is the extension's: nothing here knows items.
+ * A request comes in by a thread of HTTP, which reads it, checks its signature and sends it to
+ * Postgres as one statement, over a connection of the pool that is idle or as soon as one is.  While
+ * it runs the thread serves other clients.  What an operation does is the extension's: nothing here
+ * knows items.
  *
  *		main.c			what the program is told to do
  *		config.c		settings: a file, the environment, flags
@@ -17,7 +18,8 @@
  *		check.c			whether a gateway answers, for those who watch over it
  *
  *		http.c			libmicrohttpd: framing, paths, the header of every answer
- *		connections.c	how long clients may take
+ *		loop.c			a thread of HTTP, which waits for clients and for statements
+ *		connections.c	how many connections an address has, and how long clients may take
  *		host.c			the name that a client calls the gateway by
  *		protocol.c		AWS JSON 1.0: a message becomes an operation, a caller and a JSON text
  *		operation.c		the operations that there are

@@ -2,9 +2,9 @@
  * http.c
  *	  HTTP, by libmicrohttpd: framing, the paths that there are, and the header of every answer.
  *
- * The library's threads read requests and send answers.  A request for Postgres that has no answer
- * after a moment leaves them: its connection is suspended until the pool has the answer, so that no
- * statement, however slow, holds other clients.
+ * The library reads requests and sends answers, in the threads of loop.c.  The connection of a
+ * request for Postgres is suspended until there is an answer, so that no statement, however slow,
+ * holds other clients.
  */
 #include "http.h"
 
@@ -26,6 +26,7 @@
 #include "connections.h"
 #include "host.h"
 #include "log.h"
+#include "loop.h"
 #include "member.h"
 #include "metrics.h"
 #include "pool.h"
@@ -45,14 +46,15 @@
 
 struct Server
 {
-	struct MHD_Daemon *daemon;
+	Loop **loops; /* each with a daemon of the library */
+	int loop_count;
 	ServerRole role;
 	bool tls;
 	bool local;
 	bool open; /* requests need no signature; browsers, which cannot use Unix sockets, send them */
+	int connections_per_address; /* 0: any number */
 	char *certificate;
 	char *key;
-	int listener; /* while it drains: the library listens no longer */
 	_Atomic bool draining;
 	_Atomic int connections;
 };
@@ -62,6 +64,7 @@ typedef struct Exchange
 {
 	Request request; /* the first member: the pool knows only this */
 	Server *server;
+	Loop *loop;
 	Connection *connection;
 	struct MHD_Connection *mhd;
 	enum
@@ -123,7 +126,8 @@ begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
 
 	if (exchange == NULL)
 		return NULL;
-	exchange->server = cls;
+	exchange->loop = cls;
+	exchange->server = loop_owner(exchange->loop);
 	exchange->mhd = mhd;
 	exchange->connection = info == NULL ? NULL : info->socket_context;
 	exchange->target = strdup(target);
@@ -572,7 +576,7 @@ send_answer(Exchange *exchange)
 	return result;
 }
 
-/* Called by the pool: the request has its answer. */
+/* Called by the pool: the request has its answer.  Only threads of the pool compress it. */
 static void
 resume(Request *request)
 {
@@ -580,7 +584,7 @@ resume(Request *request)
 
 	if (exchange->compress)
 		answer_compress(&request->answer, (size_t) config_now()->compress_responses_above);
-	MHD_resume_connection(exchange->mhd);
+	loop_resume(exchange->loop, exchange->mhd);
 }
 
 static bool
@@ -602,7 +606,7 @@ pool_of(const Request *request)
 	return pool_primary();
 }
 
-/* Have the pool answer, at once or later.  The exchange is not ours until it has. */
+/* Have the pool answer.  The exchange is not ours until it has. */
 static enum MHD_Result
 ask_pool(Exchange *exchange)
 {
@@ -611,11 +615,12 @@ ask_pool(Exchange *exchange)
 	exchange->compress = wants_compression(&exchange->message);
 	exchange->request.done = resume;
 	enter(exchange, PHASE_RUNNING);
-	if (!exchange->compress && pool_try(pool, &exchange->request))
-		return send_answer(exchange);
 	exchange->stage = STAGE_RUNNING;
 	MHD_suspend_connection(exchange->mhd);
-	pool_submit(pool, &exchange->request);
+	if (exchange->compress)
+		pool_submit(pool, &exchange->request);
+	else
+		waiter_submit(pool, loop_waiter(exchange->loop), &exchange->request);
 	return MHD_YES;
 }
 
@@ -753,14 +758,16 @@ static void
 note_connection(void *cls, struct MHD_Connection *mhd, void **context,
 				enum MHD_ConnectionNotificationCode code)
 {
-	Server *server = cls;
+	Server *server = loop_owner(cls);
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 	{
 		const union MHD_ConnectionInfo *info =
 			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-		*context = info == NULL ? NULL : connection_open(info->connect_fd);
+		*context = info == NULL
+					   ? NULL
+					   : connection_open(server, info->connect_fd, server->connections_per_address);
 		atomic_fetch_add(&server->connections, 1);
 	}
 	else
@@ -837,6 +844,12 @@ load_tls(Server *server, const Config *config)
 static void
 free_server(Server *server)
 {
+	for (int i = 0; i < server->loop_count && server->loops != NULL; i++)
+	{
+		if (server->loops[i] != NULL)
+			loop_free(server->loops[i]);
+	}
+	free(server->loops);
 	if (server->key != NULL)
 		OPENSSL_cleanse(server->key, strlen(server->key));
 	free(server->key);
@@ -844,25 +857,25 @@ free_server(Server *server)
 	free(server);
 }
 
-/* The library shares out the connections among its threads.  It knows a pool by two and more. */
+/* Each loop keeps one processor busy at most, and Postgres needs as many for what the loops send. */
 static int
-thread_count(const Server *server, const Config *config)
+loop_count(const Server *server, const Config *config)
 {
 	int processors = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	int threads = config->http_threads > 0 ? config->http_threads : processors > 4 ? processors : 4;
+	int loops = config->http_threads > 0 ? config->http_threads : (processors + 1) / 2;
 
 	if (server->role == SERVER_HEALTH)
 		return 1;
-	return threads < config->connections ? threads : config->connections;
+	return loops < config->connections ? loops : config->connections;
 }
 
-/* The library closes the socket that it has, also if it does not start. */
-static void
-start_daemon(Server *server, const Config *config, const Listener *listener)
+/* One of the daemons, which share out the connections.  The library closes the socket that it has,
+ * also if it does not start. */
+static struct MHD_Daemon *
+start_daemon(const Server *server, const Config *config, const Listener *listener, Loop *loop)
 {
-	unsigned flags = MHD_USE_ERROR_LOG | MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD |
-					 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | (server->tls ? MHD_USE_TLS : 0);
-	int threads = thread_count(server, config);
+	unsigned flags = MHD_USE_ERROR_LOG | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+					 (server->tls ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
@@ -870,30 +883,53 @@ start_daemon(Server *server, const Config *config, const Listener *listener)
 		 (void *) (uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	struct MHD_OptionItem pool[] = {
-		{MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
-		{MHD_OPTION_END, 0, NULL},
-	};
+	int connections = (config->connections + server->loop_count - 1) / server->loop_count;
 
 	/* clang-format off */
-	server->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, handle, server,
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, handle, NULL,
 		/* the first, so that it hears of what is wrong with the others */
 		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
 		MHD_OPTION_LISTEN_SOCKET, dup(listener->socket),
 		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3,
-		MHD_OPTION_ARRAY, threads > 1 ? pool : pool + 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned) config->connections,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned) config->connections_per_address,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned) connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) ((config->idle_time + 999) / 1000),
-		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server,
+		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, loop,
 		MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server,
-		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, loop,
 		MHD_OPTION_END);
 	/* clang-format on */
+}
+
+static bool
+start_loop(Server *server, const Config *config, const Listener *listener, int i)
+{
+	Loop *loop = loop_new(server);
+	struct MHD_Daemon *daemon;
+
+	server->loops[i] = loop;
+	if (loop == NULL)
+		return false;
+	daemon = start_daemon(server, config, listener, loop);
+	return daemon != NULL && loop_start(loop, daemon);
+}
+
+static bool
+start_loops(Server *server, const Config *config, const Listener *listener)
+{
+	server->loop_count = loop_count(server, config);
+	server->loops = calloc((size_t) server->loop_count, sizeof(Loop *));
+	if (server->loops == NULL)
+		return false;
+	for (int i = 0; i < server->loop_count; i++)
+	{
+		if (!start_loop(server, config, listener, i))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -910,10 +946,10 @@ server_start(const Config *config, const Listener *listener, ServerRole role)
 	server->role = role;
 	server->local = listener->local;
 	server->open = config->auth == AUTH_NONE && !listener->is_unix;
+	server->connections_per_address = config->connections_per_address;
 	if (load_tls(server, config))
 	{
-		start_daemon(server, config, listener);
-		if (server->daemon != NULL)
+		if (start_loops(server, config, listener))
 			return server;
 		log_message(LEVEL_ERROR, "could not start to serve HTTP%s",
 					server->tls ? ": is the certificate that of the key?" : "");
@@ -927,7 +963,8 @@ void
 server_drain(Server *server)
 {
 	server->draining = true;
-	server->listener = MHD_quiesce_daemon(server->daemon);
+	for (int i = 0; i < server->loop_count; i++)
+		loop_drain(server->loops[i]);
 }
 
 /* Whether nobody is connected any more. */
@@ -941,7 +978,5 @@ server_is_quiet(Server *server)
 void
 server_stop(Server *server)
 {
-	MHD_stop_daemon(server->daemon);
-	close(server->listener);
 	free_server(server);
 }

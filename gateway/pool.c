@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 
 #include "clock.h"
@@ -34,14 +35,26 @@
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
 
-/* How long a borrower waits, in microseconds, and what he does not write: others wait for him. */
-#define PATIENCE 2000
+/* What a waiter does not write: his other clients would wait meanwhile. */
 #define MAX_SIZE_AT_ONCE 65536
+
+/* How far a waiter looks for a connection that he watches already, or for a request of his own, and
+ * how long a request may be passed over for that, in microseconds. */
+#define MAX_SEARCH 16
+#define MAX_PASSED_OVER 2000
 
 #define CONFLICT_MESSAGE "Transaction is ongoing for the item"
 #define INTERNAL_MESSAGE "Internal server error"
 
-/* A thread.  Its connection is that of whoever has the worker: the thread itself, or a borrower. */
+struct Waiter
+{
+	int epoll;
+};
+
+/*
+ * A thread.  Its connection is that of whoever has the worker: the thread itself, or the waiter that
+ * has borrowed it.  A waiter goes on watching the connection until another one or the thread has it.
+ */
 typedef struct Worker
 {
 	Pool *pool;
@@ -49,6 +62,9 @@ typedef struct Worker
 	pthread_t thread;
 	pthread_cond_t wake; /* it was given a request, or the pool stops */
 	Request *request; /* that it was given */
+	Waiter *waiter; /* who watches the connection; or NULL */
+	bool borrowed; /* by the waiter */
+	Request *running; /* while it is borrowed */
 	bool recalled; /* it is not to wait any longer: its connection is old, or the pool stops */
 	PGconn *connection;
 	unsigned generation;
@@ -56,7 +72,7 @@ typedef struct Worker
 	bool prepared; /* the connection has the statement under its name */
 	Outcome outcome; /* of its statement */
 	int64_t until; /* when nobody waits for it any longer */
-	bool begun; /* the statement was sent by a borrower */
+	bool begun; /* the statement was sent by a waiter */
 	unsigned seed;
 } Worker;
 
@@ -73,7 +89,6 @@ struct Pool
 	unsigned generation; /* connections of an earlier one are not used again */
 	bool stopping;
 	bool unreachable; /* the last attempt to connect failed */
-	_Atomic int luck; /* of borrowers: 0 if they waited in vain */
 	_Atomic int size;
 	Worker *workers;
 };
@@ -157,22 +172,54 @@ move(int *from, int *to)
 	(*to)++;
 }
 
-/* With the lock held: take a thread out of those that are idle.  NULL if none is. */
+/*
+ * With the lock held: take a thread out of those that are idle, if there is one whose connection
+ * the waiter watches.  Otherwise it is the one that was at work last, or NULL if none is idle.
+ */
 static Worker *
-take_idle(Pool *pool)
+take_idle(Pool *pool, const Waiter *waiter)
 {
-	Worker *worker = pool->idle;
+	Worker **link = &pool->idle;
+	Worker *worker;
 
+	for (int i = 0; i < MAX_SEARCH && *link != NULL && (*link)->waiter != waiter; i++)
+		link = &(*link)->next;
+	if (*link == NULL || (*link)->waiter != waiter)
+		link = &pool->idle;
+	worker = *link;
 	if (worker == NULL)
 		return NULL;
-	pool->idle = worker->next;
+	*link = worker->next;
 	move(&pool->state.idle, &pool->state.busy);
 	return worker;
 }
 
+/* With the lock held: nobody watches the connection any longer. */
+static void
+unwatch(Worker *worker)
+{
+	if (worker->waiter != NULL)
+		epoll_ctl(worker->waiter->epoll, EPOLL_CTL_DEL, PQsocket(worker->connection), NULL);
+	worker->waiter = NULL;
+}
+
+/* With the lock held: the waiter watches the connection.  False if the system refuses. */
+static bool
+watch(Worker *worker, Waiter *waiter)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
+
+	unwatch(worker);
+	if (epoll_ctl(waiter->epoll, EPOLL_CTL_ADD, PQsocket(worker->connection), &event) == 0)
+		worker->waiter = waiter;
+	return worker->waiter != NULL;
+}
+
+/* With the lock held. */
 static void
 give(Worker *worker, Request *request)
 {
+	unwatch(worker);
 	worker->request = request;
 	pthread_cond_signal(&worker->wake);
 }
@@ -181,7 +228,7 @@ give(Worker *worker, Request *request)
 static void
 enqueue(Pool *pool, Request *request, bool first)
 {
-	Worker *worker = pool->stopping ? NULL : take_idle(pool);
+	Worker *worker = pool->stopping ? NULL : take_idle(pool, NULL);
 
 	if (worker != NULL)
 		give(worker, request);
@@ -205,15 +252,6 @@ make_idle(Worker *worker)
 	move(&pool->state.busy, &pool->state.idle);
 	worker->next = pool->idle;
 	pool->idle = worker;
-}
-
-static void
-hand_over(Request *request)
-{
-	Worker *worker = request->worker;
-
-	request->worker = NULL;
-	give(worker, request);
 }
 
 /* With the lock held: whether one of the threads has a connection. */
@@ -244,7 +282,14 @@ pass_on(const Pool *pool, Request *request)
 	pool_submit(pool->fallback, request);
 }
 
-/* Let go of a request that no thread takes. */
+/* With the lock held: whether there is, or will be, somebody to answer. */
+static bool
+takes_requests(const Pool *pool)
+{
+	return !pool->stopping && (pool->fallback == NULL || is_connected(pool));
+}
+
+/* Let go of a request that is not sent in time, or not any more. */
 static void
 refuse(const Pool *pool, Request *request)
 {
@@ -265,15 +310,12 @@ refuse(const Pool *pool, Request *request)
 void
 pool_submit(Pool *pool, Request *request)
 {
-	bool refused = false;
+	bool refused;
 
 	request->queued = clock_now();
 	pthread_mutex_lock(&pool->lock);
-	if (request->worker != NULL)
-		hand_over(request);
-	else if (pool->stopping || (pool->fallback != NULL && !is_connected(pool)))
-		refused = true;
-	else
+	refused = !takes_requests(pool);
+	if (!refused)
 		enqueue(pool, request, false);
 	pthread_mutex_unlock(&pool->lock);
 	if (refused)
@@ -324,7 +366,7 @@ pool_reconnect(Pool *pool)
 		forget_identity();
 	pthread_mutex_lock(&pool->lock);
 	pool->generation++;
-	while ((worker = take_idle(pool)) != NULL)
+	while ((worker = take_idle(pool, NULL)) != NULL)
 	{
 		worker->recalled = true;
 		pthread_cond_signal(&worker->wake);
@@ -351,23 +393,44 @@ pool_is_started(const Pool *pool)
 	return pool->size > 0;
 }
 
-/* The next request, for which the thread waits; NULL if it should look after its connection. */
+/* The next request, for which a thread waits that is idle or has lent its connection; NULL if it
+ * should look after its connection. */
 static Request *
-take(Worker *worker)
+await(Worker *worker)
 {
 	Pool *pool = worker->pool;
 	Request *request;
 
 	pthread_mutex_lock(&pool->lock);
-	worker->recalled = pool->stopping || worker->generation != pool->generation;
-	if (!worker->recalled)
-		make_idle(worker);
 	while (worker->request == NULL && !worker->recalled)
 		pthread_cond_wait(&worker->wake, &pool->lock);
 	request = worker->request;
 	worker->request = NULL;
 	pthread_mutex_unlock(&pool->lock);
 	return request;
+}
+
+/* With the lock held: the connection does no more for the request that it had.  It is idle, has the
+ * next one, or is the thread's, if it is of no use any longer. */
+static void
+set_free(Worker *worker)
+{
+	Pool *pool = worker->pool;
+
+	worker->recalled = pool->stopping || worker->generation != pool->generation;
+	if (worker->recalled)
+		pthread_cond_signal(&worker->wake);
+	else
+		make_idle(worker);
+}
+
+static Request *
+take(Worker *worker)
+{
+	pthread_mutex_lock(&worker->pool->lock);
+	set_free(worker);
+	pthread_mutex_unlock(&worker->pool->lock);
+	return await(worker);
 }
 
 /*
@@ -511,6 +574,9 @@ set_up(Worker *worker, const Config *config, char **problem)
 static void
 disconnect(Worker *worker)
 {
+	pthread_mutex_lock(&worker->pool->lock);
+	unwatch(worker);
+	pthread_mutex_unlock(&worker->pool->lock);
 	PQfinish(worker->connection);
 	worker->connection = NULL;
 }
@@ -777,6 +843,14 @@ try_request(Worker *worker, Request *request)
 	return true;
 }
 
+/* Whether the server is what it was, as far as it has told. */
+static bool
+is_unchanged(const Worker *worker)
+{
+	return worker->pool->fallback == NULL ||
+		   worker->in_recovery == statement_in_recovery(worker->connection);
+}
+
 /*
  * Whether the connection is there, and is what the settings say.  A standby that was promoted, or a
  * primary that became one, is connected to again: libpq knows which of several hosts is meant.
@@ -788,8 +862,7 @@ is_usable(const Worker *worker)
 
 	goes_on(worker->pool, &generation);
 	return worker->generation == generation && statement_is_alive(worker->connection) &&
-		   (worker->pool->fallback == NULL ||
-			worker->in_recovery == statement_in_recovery(worker->connection));
+		   is_unchanged(worker);
 }
 
 static void
@@ -805,32 +878,6 @@ serve(Worker *worker, Request *request)
 		metrics_waited(clock_now() - request->queued);
 	while (!try_request(worker, request))
 		;
-}
-
-/* Borrow the connection of a thread that is idle.  False if there is none. */
-static bool
-borrow(Pool *pool, Request *request)
-{
-	pthread_mutex_lock(&pool->lock);
-	request->worker = pool->stopping ? NULL : take_idle(pool);
-	pthread_mutex_unlock(&pool->lock);
-	return request->worker != NULL;
-}
-
-static void
-give_back(Request *request)
-{
-	Worker *worker = request->worker;
-	Pool *pool = worker->pool;
-
-	request->worker = NULL;
-	pthread_mutex_lock(&pool->lock);
-	worker->recalled = pool->stopping || worker->generation != pool->generation;
-	if (worker->recalled)
-		pthread_cond_signal(&worker->wake);
-	else
-		make_idle(worker);
-	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Answer what has come to its end, but for failures: the thread knows what to do about them. */
@@ -853,57 +900,261 @@ answer_outcome(Request *request, Worker *worker)
 	return true;
 }
 
-/*
- * Whether statements are fast at present.  Who waits in vain keeps other clients of his thread
- * waiting too, so a wait in vain counts as much as eight that were short; while statements are slow
- * one in sixteen is tried.
- */
-static bool
-are_fast(const Pool *pool)
+/* One who waits for statements by this epoll.  NULL without memory. */
+Waiter *
+waiter_new(int epoll)
 {
-	static _Atomic unsigned tries;
+	Waiter *waiter = malloc(sizeof(*waiter));
 
-	return pool->luck > 0 || tries++ % 16 == 0;
+	if (waiter != NULL)
+		waiter->epoll = epoll;
+	return waiter;
+}
+
+/* The thread goes on with what a waiter has begun, or has not been able to begin. */
+static void
+hand_over(Worker *worker, bool begun)
+{
+	Request *request = worker->running;
+
+	pthread_mutex_lock(&worker->pool->lock);
+	worker->begun = begun;
+	worker->running = NULL;
+	worker->borrowed = false;
+	give(worker, request);
+	pthread_mutex_unlock(&worker->pool->lock);
+}
+
+/* Have the connection watched by the waiter that has borrowed it.  False if it is of no use. */
+static bool
+prepare(Worker *worker, Waiter *waiter)
+{
+	Pool *pool = worker->pool;
+	bool current, watched;
+
+	pthread_mutex_lock(&pool->lock);
+	current = worker->generation == pool->generation;
+	watched = worker->waiter == waiter;
+	pthread_mutex_unlock(&pool->lock);
+	/* where one is watched it would have been told that something has come */
+	if (!current || watched)
+		return current && is_unchanged(worker);
+	if (!is_usable(worker))
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	watched = watch(worker, waiter);
+	pthread_mutex_unlock(&pool->lock);
+	return watched;
+}
+
+/* Send the request's statement over the connection that the waiter has borrowed. */
+static void
+begin(Worker *worker, Waiter *waiter, Request *request)
+{
+	worker->running = request;
+	if (!prepare(worker, waiter))
+	{
+		hand_over(worker, false);
+		return;
+	}
+	if (request->attempts == 0)
+		metrics_waited(clock_now() - request->queued);
+	begin_statement(worker, request);
+	if (!worker->outcome.sent)
+		hand_over(worker, true);
+}
+
+/*
+ * Have the request's statement sent; waiter_read() is to be called when its answer comes.  When the
+ * request has an answer, or has waited too long, it is done().  Any thread may do it.
+ */
+void
+waiter_submit(Pool *pool, Waiter *waiter, Request *request)
+{
+	Worker *worker = NULL;
+	bool refused;
+
+	if (request->body.size > MAX_SIZE_AT_ONCE)
+	{
+		pool_submit(pool, request);
+		return;
+	}
+	request->waiter = waiter;
+	request->queued = clock_now();
+	pthread_mutex_lock(&pool->lock);
+	refused = !takes_requests(pool);
+	if (!refused)
+		worker = take_idle(pool, waiter);
+	if (worker != NULL)
+		worker->borrowed = true;
+	else if (!refused)
+		append(pool, request);
+	pthread_mutex_unlock(&pool->lock);
+	if (refused)
+		refuse(pool, request);
+	else if (worker != NULL)
+		begin(worker, waiter, request);
+}
+
+/*
+ * With the lock held: the next request for a connection that the waiter has.  It is the one that
+ * waits longest, or one of his own if that has not waited for long: others' answers take a way more.
+ * NULL if none waits, or if the next one is for a thread.
+ */
+static Request *
+take_for(Pool *pool, const Waiter *waiter)
+{
+	Request *before = NULL;
+	Request *request = pool->first;
+
+	if (request == NULL || request->waiter == NULL)
+		return NULL;
+	if (clock_now() - request->queued < MAX_PASSED_OVER)
+	{
+		for (int i = 0; i < MAX_SEARCH && request != NULL && request->waiter != waiter; i++)
+		{
+			before = request;
+			request = request->next;
+		}
+	}
+	if (before == NULL || request == NULL || request->waiter != waiter)
+		return take_first(pool);
+	before->next = request->next;
+	if (before->next == NULL)
+		pool->last = &before->next;
+	pool->state.waiting--;
+	return request;
+}
+
+/* The statement has come to its end: send the next one, or give the connection back. */
+static void
+go_on(Worker *worker, Waiter *waiter)
+{
+	Pool *pool = worker->pool;
+	Request *request = NULL;
+
+	worker->running = NULL;
+	pthread_mutex_lock(&pool->lock);
+	if (!pool->stopping && worker->generation == pool->generation)
+		request = take_for(pool, waiter);
+	if (request == NULL)
+	{
+		worker->borrowed = false;
+		set_free(worker);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (request != NULL)
+		begin(worker, waiter, request);
+}
+
+/* Whether the waiter has borrowed the connection.  What comes over one that is idle is looked at by
+ * the next who has it. */
+static bool
+is_borrowed(Worker *worker, const Waiter *waiter)
+{
+	bool borrowed;
+
+	pthread_mutex_lock(&worker->pool->lock);
+	borrowed = worker->waiter == waiter && worker->borrowed;
+	if (worker->waiter == waiter && !borrowed)
+		unwatch(worker);
+	pthread_mutex_unlock(&worker->pool->lock);
+	return borrowed;
+}
+
+/* The epoll has told this of a connection.  Called by the waiter's own thread only. */
+void
+waiter_read(Waiter *waiter, void *data)
+{
+	Worker *worker = data;
+	Request *request;
+
+	if (!is_borrowed(worker, waiter) || !statement_read(worker->connection, &worker->outcome))
+		return;
+	request = worker->running;
+	if (!answer_outcome(request, worker))
+	{
+		hand_over(worker, true);
+		return;
+	}
+	/* the server works while the answer is written */
+	go_on(worker, waiter);
+	request->done(request);
+}
+
+/* A connection that the waiter has borrowed, and whose statement nobody waits for any longer. */
+static Worker *
+find_late(Pool *pool, const Waiter *waiter, int64_t now)
+{
+	Worker *late = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	for (int i = 0; i < pool->size && late == NULL; i++)
+	{
+		Worker *worker = &pool->workers[i];
+
+		if (worker->waiter == waiter && worker->borrowed && worker->until < now)
+			late = worker;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return late;
+}
+
+/* Give up statements that have had their time.  Called often, by the waiter's own thread. */
+void
+waiter_look(Waiter *waiter, int64_t now)
+{
+	Worker *worker;
+
+	while ((worker = find_late(&standby, waiter, now)) != NULL ||
+		   (worker = find_late(&primary, waiter, now)) != NULL)
+		hand_over(worker, true);
 }
 
 static void
-count_wait(Pool *pool, bool in_vain)
+unwatch_all(Pool *pool, const Waiter *waiter)
 {
-	int luck = pool->luck;
-
-	if (in_vain)
-		pool->luck = luck > 8 ? luck - 8 : 0;
-	else if (luck < 32)
-		pool->luck = luck + 1;
+	pthread_mutex_lock(&pool->lock);
+	for (int i = 0; i < pool->size; i++)
+	{
+		if (pool->workers[i].waiter == waiter)
+			unwatch(&pool->workers[i]);
+	}
+	pthread_mutex_unlock(&pool->lock);
 }
 
-/*
- * Have the answer at once, if a thread is idle and the statement is as fast as most are.  Otherwise
- * pool_submit() follows: the thread goes on where this stopped.
- */
-bool
-pool_try(Pool *pool, Request *request)
+/* Its thread has ended.  What it had begun for others' requests is the threads'. */
+void
+waiter_free(Waiter *waiter)
 {
-	Worker *worker;
-	Outcome *outcome;
-	bool ended;
+	waiter_look(waiter, INT64_MAX);
+	unwatch_all(&standby, waiter);
+	unwatch_all(&primary, waiter);
+	free(waiter);
+}
 
-	if (request->body.size > MAX_SIZE_AT_ONCE || !are_fast(pool) || !borrow(pool, request))
+/* Send the statement for a waiter, who reads the answer.  False if it is the thread that goes on. */
+static bool
+lend(Worker *worker, Request *request)
+{
+	Pool *pool = worker->pool;
+	bool lent;
+
+	if (request->waiter == NULL || worker->begun || !is_usable(worker))
 		return false;
-	worker = request->worker;
-	outcome = &worker->outcome;
-	if (!is_usable(worker))
-		return false;
-	metrics_waited(0);
+	if (request->attempts == 0)
+		metrics_waited(clock_now() - request->queued);
 	begin_statement(worker, request);
 	worker->begun = true;
-	ended = outcome->sent && statement_wait(worker->connection, clock_now() + PATIENCE, outcome);
-	count_wait(pool, !ended);
-	if (!ended || !answer_outcome(request, worker))
+	if (!worker->outcome.sent)
 		return false;
-	worker->begun = false;
-	give_back(request);
-	return true;
+	pthread_mutex_lock(&pool->lock);
+	worker->running = request;
+	worker->recalled = false;
+	worker->borrowed = lent = watch(worker, request->waiter);
+	worker->begun = !lent;
+	pthread_mutex_unlock(&pool->lock);
+	return lent;
 }
 
 static void *
@@ -915,6 +1166,8 @@ run_worker(void *arg)
 	{
 		Request *request = take(worker);
 
+		while (request != NULL && lend(worker, request))
+			request = await(worker);
 		if (request != NULL)
 			serve(worker, request);
 	}
@@ -961,7 +1214,7 @@ stop_waiting(Pool *pool)
 
 	pool->stopping = true;
 	pthread_cond_broadcast(&pool->stop);
-	while ((worker = take_idle(pool)) != NULL)
+	while ((worker = take_idle(pool, NULL)) != NULL)
 	{
 		worker->recalled = true;
 		pthread_cond_signal(&worker->wake);
@@ -977,7 +1230,7 @@ pool_stop(Pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 	for (int i = 0; i < pool->size; i++)
 		pthread_join(pool->workers[i].thread, NULL);
-	free(pool->workers);
+	/* waiters may just be told of one: the memory stays */
 	pool->size = 0;
 	while (pool->first != NULL)
 		refuse(pool, take_first(pool));

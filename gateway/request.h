@@ -2,7 +2,8 @@
  * request.h
  *	  A request on its way from the client to Postgres and back.
  *
- * It belongs to the thread of HTTP that reads it; from pool_submit() to request_done() to the pool.
+ * It belongs to the thread of HTTP that reads it; from waiter_submit() or pool_submit() to
+ * done() to the pool.
  */
 #ifndef GATEWAY_REQUEST_H
 #define GATEWAY_REQUEST_H
@@ -32,7 +33,7 @@ typedef struct Request
 
 	/* in the pool */
 	struct Request *next;
-	struct Worker *worker; /* whose connection it has already; or NULL */
+	struct Waiter *waiter; /* who waits for its statement; NULL: a thread of the pool */
 	int64_t queued; /* when it began to wait */
 	int attempts; /* how often the statement failed */
 	bool from_standby; /* the answer */

@@ -215,6 +215,27 @@ statement_begin(PGconn *connection, bool prepared, const Request *request, Outco
 	*outcome = (Outcome){.sent = send_request(connection, prepared, request)};
 }
 
+/* Of several results an error stays, or else the last one. */
+static void
+keep(Outcome *outcome, PGresult *result)
+{
+	if (outcome->result != NULL && is_error(outcome->result))
+	{
+		PQclear(result);
+		return;
+	}
+	PQclear(outcome->result);
+	outcome->result = result;
+}
+
+/* The server is ready for the next statement, or the connection is broken. */
+static void
+finish(const PGconn *connection, Outcome *outcome)
+{
+	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
+					PQstatus(connection) == CONNECTION_OK;
+}
+
 /*
  * Read until the server is ready for the next statement, but not longer than until a time.  Only
  * then is the transaction committed: an error that comes after the rows is the outcome.  Returns
@@ -223,10 +244,10 @@ statement_begin(PGconn *connection, bool prepared, const Request *request, Outco
 bool
 statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 {
-	for (;;)
-	{
-		PGresult *result;
+	PGresult *result;
 
+	do
+	{
 		while (PQisBusy(connection))
 		{
 			if (!wait_for_input(connection, until))
@@ -236,18 +257,30 @@ statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
 				break;
 		}
 		result = PQgetResult(connection);
-		if (result == NULL)
-			break;
-		if (outcome->result != NULL && is_error(outcome->result))
-			PQclear(result);
-		else
-		{
-			PQclear(outcome->result);
-			outcome->result = result;
-		}
-	}
-	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
-					PQstatus(connection) == CONNECTION_OK;
+		if (result != NULL)
+			keep(outcome, result);
+	} while (result != NULL);
+	finish(connection, outcome);
+	return true;
+}
+
+/* The same with what has come, without waiting for more. */
+bool
+statement_read(PGconn *connection, Outcome *outcome)
+{
+	bool broken = !PQconsumeInput(connection);
+	PGresult *result;
+
+	ignore_notifications(connection);
+	do
+	{
+		if (!broken && PQisBusy(connection))
+			return false;
+		result = PQgetResult(connection);
+		if (result != NULL)
+			keep(outcome, result);
+	} while (result != NULL);
+	finish(connection, outcome);
 	return true;
 }
 

@@ -33,5 +33,6 @@ extern void statement_begin(PGconn *connection, bool prepared, const Request *re
 							Outcome *outcome);
 extern bool statement_wait(PGconn *connection, int64_t until, Outcome *outcome);
 extern Failure statement_failure(const PGconn *connection, const Outcome *outcome);
+extern bool statement_read(PGconn *connection, Outcome *outcome);
 
 #endif

@@ -349,7 +349,7 @@ with Gateway('--key-file', folder.name + '/key_file', '--insecure-http', 'on', a
         is_(c.read().json['__type'].split('#')[1], 'MissingAuthenticationTokenException', 'HTTP beyond this machine, if told')
 
 # limits
-with Gateway('--connections-per-address', '3', '--http-threads', '1') as g:
+with Gateway('--connections-per-address', '3', '--http-threads', '3') as g:
     some = [g.connect() for _ in range(3)]
     for c in some:
         c.send(LIST)

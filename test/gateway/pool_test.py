@@ -1,9 +1,10 @@
 """Connections to Postgres: those that die, servers that restart, and requests that wait (GW50 to GW55)."""
+import json
 import os
 import subprocess
 import threading
 
-from gateway import Gateway, Hold, done, get, in_thread, is_, ok, pg_ctl, psql, put, until, waiting_backends
+from gateway import Gateway, Hold, done, get, in_thread, is_, ok, pg_ctl, post, psql, put, until, waiting_backends
 
 UNAVAILABLE = (503, 'com.amazonaws.dynamodb.v20120810#ServiceUnavailable')
 INTERNAL = (500, 'com.amazonaws.dynamodb.v20120810#InternalServerError')
@@ -125,6 +126,28 @@ with Gateway('--queue-time', '20s') as g:
     ok(waiting().status == 200, 'a request waits for a server that comes back', g.log()[-1500:])
     log = g.log()
     ok(log.count('connected to Postgres') < 20, 'the log says once that it is away, and once that it is back', log[-3000:])
+
+# the threads of HTTP share connections: what one has sends the statements of the others' clients too
+with Gateway('--http-threads', '4', '--pool-size', '1', '--queue-time', '30s') as g:
+    many = [g.connect() for _ in range(24)]
+    for _ in range(2):
+        with Hold() as hold:
+            slow = in_thread(put, g, pk='slow', hold=1)
+            hold.held()
+            for n, c in enumerate(many):
+                c.send(post('GetItem', json.dumps({'TableName': 'items', 'Key': {'pk': {'S': f'shared{n}'}}}).encode()))
+            until(lambda: g.metric('dynamo_pool_waiting') == len(many))
+        is_(slow().status, 200, 'the one that had the only connection')
+        is_({c.read().status for c in many}, {200}, 'those of all threads that waited for it')
+    # errors are the pool's thread's, and its connection is lent again
+    psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway'")
+    until(lambda: get(g, 'a').status == 200, 'another connection')
+    for n, c in enumerate(many):
+        c.send(post('GetItem', json.dumps({'TableName': 'items', 'Key': {'pk': {'S': f'shared{n}'}}}).encode()))
+    is_({c.read().status for c in many}, {200}, 'they go on over another connection')
+    is_(g.metric('dynamo_pool_connections{state="idle"}'), 1, 'which is idle then')
+    for c in many:
+        c.socket.close()
 
 # poolers that lose prepared statements
 with Gateway('--prepared', 'off') as g:
