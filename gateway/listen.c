@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -233,6 +234,8 @@ listen_inherited(Listener *listener)
 	if (pid == NULL || count == NULL || atol(pid) != (long) getpid() || atoi(count) < 1)
 		return false;
 	*listener = (Listener){.socket = FIRST_INHERITED, .inherited = true};
+	/* of several threads that are told of a client one gets it, and the others must not wait */
+	fcntl(listener->socket, F_SETFL, fcntl(listener->socket, F_GETFL) | O_NONBLOCK);
 	return describe(listener);
 }
 
