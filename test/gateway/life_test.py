@@ -343,8 +343,15 @@ with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder
 with open(folder.name + '/key_file', 'wb', opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
     f.write(os.urandom(32))
 with Gateway('--key-file', folder.name + '/key_file', '--insecure-http', 'on', auth='keys', listen='0.0.0.0:0') as g:
-    port = g.address.rsplit(':', 1)[1]
-    with g.connect('127.0.0.1:' + port) as c:
+    here = '127.0.0.1:' + g.address.rsplit(':', 1)[1]
+
+    def is_ready():
+        with g.connect(here) as c:
+            c.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n')
+            return c.read().status == 200
+
+    until(is_ready, 'access keys')
+    with g.connect(here) as c:
         c.send(LIST)
         is_(c.read().json['__type'].split('#')[1], 'MissingAuthenticationTokenException', 'HTTP beyond this machine, if told')
 
