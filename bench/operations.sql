@@ -16,10 +16,18 @@ CREATE FUNCTION plain(c int, i int, note text) RETURNS jsonb IMMUTABLE LANGUAGE 
 CREATE FUNCTION declared(c int, i int, item jsonb) RETURNS jsonb IMMUTABLE LANGUAGE sql AS $$
 	SELECT item || jsonb_build_object('customer', c, 'order', i) $$;
 
-CREATE FUNCTION create_ours(name text) RETURNS void LANGUAGE sql AS $$
-	SELECT dyn_create_table(name, 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "gsi1pk S", "sort_key": "gsi1sk S"},
-		"GSI2": {"partition_key": "gsi2pk S", "sort_key": "gsi2sk S"}, "GSI3": {"partition_key": "gsi3pk S", "sort_key": "gsi3sk S"}}') $$;
+-- more: what the second index has beside its keys
+CREATE FUNCTION create_ours(name text, more jsonb DEFAULT '{}') RETURNS void LANGUAGE sql AS $$
+	SELECT dyn_create_table(name, 'pk S', 'sk S', global_indexes => jsonb_build_object('GSI1', '{"partition_key": "gsi1pk S", "sort_key": "gsi1sk S"}'::jsonb,
+		'GSI2', '{"partition_key": "gsi2pk S", "sort_key": "gsi2sk S"}'::jsonb || more, 'GSI3', '{"partition_key": "gsi3pk S", "sort_key": "gsi3sk S"}'::jsonb)) $$;
 SELECT create_ours('app') \g /dev/null
+-- the same with a covering index; one that is not asked for stays empty
+CREATE TABLE coverings (name text, wanted boolean, definition jsonb);
+INSERT INTO coverings VALUES ('app_all', :all, '{"covering": "expression"}'),
+	('app_include', :include, '{"covering": true, "projection": "INCLUDE", "non_key_attributes": ["address", "status"]}');
+SET client_min_messages = warning;
+SELECT create_ours(name, definition) FROM coverings \g /dev/null
+RESET client_min_messages;
 
 -- by hand, the indexes over expressions
 CREATE FUNCTION create_expressions(name text) RETURNS void LANGUAGE plpgsql AS $$
@@ -42,6 +50,7 @@ FROM (SELECT n, 'gsi' || n || 'pk' AS p, 'gsi' || n || 'sk' AS s FROM generate_s
 
 CREATE UNLOGGED TABLE source AS SELECT plain(c, i, repeat('x', 60)) AS item FROM generate_series(0, :collections - 1) c, generate_series(0, 99) i ORDER BY random();
 INSERT INTO app (item) SELECT item::dyn_item FROM source;
+SELECT format('INSERT INTO %I (item) SELECT item::dyn_item FROM source', name) FROM coverings WHERE wanted \gexec
 INSERT INTO expressions SELECT item->>'pk', item->>'sk', item FROM source;
 INSERT INTO columns SELECT item->>'pk', item->>'sk', item FROM source;
 INSERT INTO copies SELECT item->>'pk', item->>'sk', item FROM source;
@@ -51,7 +60,7 @@ VACUUM ANALYZE;
 CHECKPOINT;
 
 -- The parameters of calls, as a driver sends them: of five calls in a row, so that fetching them costs little.
-CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, moved text, moving text, p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
+CREATE TABLE calls (kind text, id int, k int, pk text, sk text, key text, item text, json text, collection text, product text, moved text, moving text, p1 text, s1 text, p2 text, s2 text, p3 text, s3 text);
 CREATE VIEW sets AS SELECT attname || k AS name, format('max(%s) FILTER (WHERE k = %s)', attname, k) AS value
 	FROM pg_attribute, generate_series(0, 4) k WHERE attrelid = 'calls'::regclass AND attnum > 3;
 SELECT format('CREATE UNLOGGED TABLE parameters (kind text, id int, %s, PRIMARY KEY (kind, id)) WITH (toast_tuple_target = 8160)', string_agg(name || ' text', ', ' ORDER BY name)),
@@ -77,11 +86,11 @@ BEGIN
 			CASE WHEN kind LIKE 'declared%' THEN declared(c, i, item) WHEN kind = 'moved' THEN item || jsonb_build_object('gsi1sk', moved) ELSE item END AS item
 		FROM keys, LATERAL (SELECT plain(c, i, substr(repeat(md5(format('%s %s', i, round)), 2), 1, 60)) AS item) p)
 	SELECT kind, number / 5 + 1, number % 5, pk(c), sk(i), format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)), item::dyn_item::text, item::text,
-		format('{":pk":{"S":"%s"}}', pk(c)), moved, format('{":moved":{"S":"%s"}}', moved),
+		format('{":pk":{"S":"%s"}}', pk(c)), format('{":pk":{"S":"%s"}}', item->>'gsi2pk'), moved, format('{":moved":{"S":"%s"}}', moved),
 		item->>'gsi1pk', item->>'gsi1sk', item->>'gsi2pk', item->>'gsi2sk', item->>'gsi3pk', item->>'gsi3sk' FROM items WHERE kind <> 'batch'
 	UNION ALL
 	SELECT kind, number / 25 / 5 + 1, number / 25 % 5, array_agg(pk(c))::text, array_agg(sk(i))::text, array_agg(format('{"pk":{"S":"%s"},"sk":{"S":"%s"}}', pk(c), sk(i)))::text,
-		array_agg(item::dyn_item::text)::text, array_agg(item::text)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM items WHERE kind = 'batch' GROUP BY kind, number / 25;
+		array_agg(item::dyn_item::text)::text, array_agg(item::text)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM items WHERE kind = 'batch' GROUP BY kind, number / 25;
 	EXECUTE (SELECT format('INSERT INTO parameters SELECT kind, id, %s FROM calls GROUP BY kind, id', string_agg(value, ', ' ORDER BY name)) FROM sets);
 END $$;
 
@@ -94,33 +103,52 @@ CREATE VIEW slices AS
 SELECT round, operation, variant, c.us - f.us AS us, c.cpu_us - f.cpu_us AS cpu_us
 FROM parts c JOIN parts f USING (round, operation, variant) WHERE c.part = 'calls' AND f.part = 'fetching';
 
-CREATE TABLE operations (operation text, n serial);
+-- against: the operation that is the same on other layouts
+CREATE TABLE operations (operation text, against text, n serial);
 CREATE TABLE variants (variant text, n serial);
-INSERT INTO variants (variant) VALUES ('indexes over expressions'), ('indexes over columns'), ('copies');
+INSERT INTO variants (variant) VALUES ('indexes over expressions'), ('indexes over columns'), ('copies'), ('plain indexes');
 CREATE FUNCTION median_of(numeric[]) RETURNS numeric IMMUTABLE LANGUAGE sql AS $$ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v)::numeric FROM unnest($1) v $$;
 CREATE VIEW medians AS
-SELECT o.n AS operation_n, operation, v.n AS variant_n, v.variant, 1e6 / median_of(array_agg(ours.us)) AS ours_tps, 1e6 / median_of(array_agg(s.us)) AS tps, median_of(array_agg(s.us / ours.us)) AS tps_ratio,
+SELECT o.n AS operation_n, o.operation, v.n AS variant_n, v.variant, 1e6 / median_of(array_agg(ours.us)) AS ours_tps, 1e6 / median_of(array_agg(s.us)) AS tps, median_of(array_agg(s.us / ours.us)) AS tps_ratio,
 	median_of(array_agg(ours.cpu_us)) AS ours_cpu, median_of(array_agg(s.cpu_us)) AS cpu, median_of(array_agg(s.cpu_us / ours.cpu_us)) AS cpu_ratio
-FROM slices ours JOIN slices s USING (round, operation) JOIN operations o USING (operation) JOIN variants v ON v.variant = s.variant
-WHERE ours.variant = 'ours' GROUP BY o.n, operation, v.n, v.variant;
+FROM slices ours JOIN operations o USING (operation) JOIN slices s ON s.round = ours.round AND s.operation = o.against
+	JOIN variants v ON v.variant = CASE WHEN s.variant = 'ours' AND o.against <> o.operation THEN 'plain indexes' ELSE s.variant END
+WHERE ours.variant = 'ours' GROUP BY o.n, o.operation, v.n, v.variant;
 CREATE VIEW results AS
 SELECT operation AS "call", variant AS "against", round(ours_tps) AS "calls a second", round(tps) AS "theirs", round(tps_ratio, 2) AS "ratio",
 	round(ours_cpu, 1) AS "server CPU, µs", round(cpu, 1) AS "of theirs", round(cpu_ratio, 2) AS "ratio by CPU"
 FROM medians ORDER BY operation_n, variant_n;
 
+-- What our tables did without: of updates, new entries of indexes, and of queries of the second index, rows.
+CREATE TABLE savings (operation text, name regclass, updates bigint, hot bigint, items bigint, skipped bigint);
+CREATE PROCEDURE begin_savings(operation text, name regclass) LANGUAGE plpgsql AS $$
+BEGIN
+	IF operation LIKE 'dyn_query%' THEN
+		INSERT INTO savings SELECT operation, name, NULL, NULL, sum(items_read), sum(coalesce(rows_skipped, 0))
+		FROM generate_series(0, 95, 5) p, dyn_explain(name::text, 'gsi2pk = :p', 'GSI2', vals => jsonb_build_object(':p', 'product#' || p), max_items => 100);
+	END IF;
+	PERFORM pg_stat_reset_single_table_counters(name);
+END $$;
+CREATE PROCEDURE note_savings(operation text, name regclass) LANGUAGE sql AS $$
+	INSERT INTO savings SELECT operation, name, n_tup_upd, n_tup_hot_upd, NULL, NULL FROM pg_stat_user_tables WHERE relid = name AND n_tup_upd > 0 $$;
+CREATE VIEW saving_results AS
+SELECT s.operation AS "call", round(100.0 * sum(hot) / sum(updates), 1) AS "HOT updates, %", round(100.0 * sum(skipped) / sum(items), 1) AS "items from the index alone, %"
+FROM savings s JOIN operations o USING (operation) GROUP BY o.n, s.operation HAVING sum(updates) > 0 OR s.operation LIKE '%of an index%' ORDER BY o.n;
+
 -- Blocks that a query of one collection reads from outside of shared buffers.
-CREATE TABLE cold (variant text, table_blocks bigint, index_blocks bigint, toast_blocks bigint);
+CREATE TABLE cold (query text, variant text, table_blocks bigint, index_blocks bigint, toast_blocks bigint);
 CREATE VIEW cold_results AS
-SELECT variant AS "cold query of 100 items", round(avg(table_blocks), 1) AS "table", round(avg(index_blocks), 1) AS "index", round(avg(toast_blocks), 1) AS "TOAST",
-	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
-FROM cold GROUP BY variant ORDER BY variant = 'ours' DESC, variant;
+SELECT query AS "cold", variant AS "layout", round(avg(table_blocks), 1) AS "table", round(avg(index_blocks), 1) AS "index", round(avg(toast_blocks), 1) AS "TOAST",
+	round((SELECT avg(table_blocks + index_blocks + toast_blocks) FROM cold ours WHERE ours.query = c.query AND ours.variant = 'ours') / avg(table_blocks + index_blocks + toast_blocks), 3) AS "ours / this"
+FROM cold c GROUP BY query, variant ORDER BY query, variant LIKE 'ours%' DESC, variant;
 
 -- How many items two tables do not have in common; those that were written to are among the first.
-CREATE FUNCTION differences(ours regclass, by_hand regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION differences(ours regclass, other regclass) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+	items name := attname FROM pg_attribute WHERE attrelid = other AND attname IN ('item', 'data');
 	n bigint;
 BEGIN
 	EXECUTE format('SELECT count(*) FROM (SELECT * FROM %s WHERE pk < pk(50)) a FULL JOIN (SELECT * FROM %s WHERE pk < pk(50)) b USING (pk, sk)
-		WHERE a.item::jsonb IS DISTINCT FROM b.data', ours, by_hand) INTO n;
+		WHERE a.item::jsonb IS DISTINCT FROM b.%I::jsonb', ours, other, items) INTO n;
 	RETURN n;
 END $$;
