@@ -43,6 +43,31 @@ SELECT i->>'sk' AS sk FROM dyn_query('app', 'pk = :p', vals => '{":p":{"S":"a"}}
 SELECT count(DISTINCT (page, tuple)) AS rows_read FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'app'::regclass AND locktype = 'tuple';
 COMMIT;
 
+-- of covering indexes, rows are read whose page may not be visible to all or whose entry carries nothing, and others are not
+SELECT dyn_create_table('covered', 'pk S', 'sk N', global_indexes => '{"ALL":{"partition_key":"g S","sort_key":"h N","covering":"column"},
+	"Some":{"partition_key":"g S","sort_key":"sk N","projection":"INCLUDE","non_key_attributes":["body","x"],"covering":true},"Keys":{"partition_key":"g S","sort_key":"pk S","projection":"KEYS_ONLY"}}');
+INSERT INTO covered (item) SELECT item FROM app WHERE pk = 'a' ORDER BY sk;
+UPDATE covered SET item = (item::jsonb || jsonb_build_object('body', (SELECT string_agg(md5(format('%s %s', sk, i)), '') FROM generate_series(1, 60) i)))::dyn_item WHERE sk % 13 = 0;
+VACUUM (DISABLE_PAGE_SKIPPING) covered;
+SELECT count(dyn_update('covered', jsonb_build_object('pk', 'a', 'sk', n), 'SET x = :x', vals => jsonb_build_object(':x', n))) FROM generate_series(0, 399, 100) n;
+DELETE FROM covered WHERE sk IN (60, 61, 260);
+CREATE FUNCTION covered_reads(setting text) RETURNS TABLE (what text, n bigint, md5 text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('dynamo_table.direct_store', setting, true);
+	RETURN QUERY SELECT format('%s, %s, forward %s, max_items %s, %s', p, name, ascending, most, mode), count(*), md5(string_agg(i::text, '' ORDER BY o))
+		FROM unnest(ARRAY['g0', 'g1']) p, unnest(ARRAY['ALL', 'Some', 'Keys']) name, unnest(ARRAY[true, false]) ascending, unnest(ARRAY[NULL, 1, 7, 128, 150]) most, unnest(ARRAY[NULL, 'h, x']) mode,
+			dyn_query('covered', 'g = :g', name, vals => jsonb_build_object(':g', p), max_items => most, forward => ascending, projection => CASE WHEN name = 'ALL' THEN mode WHEN mode IS NOT NULL THEN 'sk, pk' END) WITH ORDINALITY q (i, o)
+		GROUP BY 1;
+	RETURN QUERY SELECT 'scan ' || name, count(*), md5(string_agg(i::text, '' ORDER BY o)) FROM unnest(ARRAY['ALL', 'Some', 'Keys']) name, dyn_scan('covered', name) WITH ORDINALITY q (i, o) GROUP BY 1;
+END $$;
+SELECT count(*) AS reads, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different, sum(a.n) AS items FROM covered_reads('on') a FULL JOIN covered_reads('off') b USING (what);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) AS reads, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different FROM covered_reads('on') a FULL JOIN covered_reads('off') b USING (what);
+COMMIT;
+SELECT name, items_read, rows_skipped BETWEEN 100 AND 190 AS some FROM unnest(ARRAY['ALL', 'Some', 'Keys']) name, dyn_explain('covered', 'g = :g', name, vals => '{":g":"g1"}'::jsonb);
+DROP TABLE covered;
+DROP FUNCTION covered_reads;
+
 -- each page is visited a few times for all of its rows, and what is not wanted is not read
 CREATE FUNCTION pages(most bigint, filter text DEFAULT NULL) RETURNS bigint LANGUAGE sql AS $$
 	SELECT pages_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"a"}}', filter => filter, max_items => most)

@@ -8,20 +8,27 @@
  * stay pinned until the rows have been taken, which are not copied.  Pages that are not in memory are
  * asked for before they are read; see prefetch.h.  So is the next leaf.
  *
+ * Where entries have what is wanted, only those rows are read that may not be visible, by the map of
+ * their pages, or of which the entry carries nothing.  What an entry need not visit the table for, and
+ * what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
+ *
  * The scan itself goes on as in index_getnext_slot(): what was read ahead is used when the scan comes
  * to its entry, and entries whose rows are dead to all are marked then.  A snapshot shows the same
  * rows whenever they are read.  A serializable transaction conflicts with writes of what it has read,
- * so it reads each row when the scan comes to it; pages may be asked for all the same.
+ * so it reads each row, or looks at the map, when the scan comes to it; pages may be asked for all the
+ * same.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/nbtree.h"
+#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
 #include "utils/rel.h"
 
 #include "ground/compat.h"
@@ -44,8 +51,9 @@
 typedef struct RowAhead
 {
 	ItemPointerData tid;
-	int16 page;
+	int16 page; /* NONE: the row is not looked at */
 	int16 next; /* row on that page */
+	bool carried; /* the entry has what is wanted */
 	bool read; /* there was a page left for it */
 	bool visible;
 	bool dead; /* to all */
@@ -57,6 +65,8 @@ struct RowsAhead
 	IndexScanDesc scan;
 	const DynTable *table;
 	const StoreRange *range;
+	bool entries; /* they have what is wanted */
+	Buffer map; /* of the visibility map */
 	Prefetch prefetch;
 	int64 taken;
 	int npinned;
@@ -81,12 +91,24 @@ ahead_begin(IndexScanDesc scan, const DynTable *table, const StoreRange *range)
 	ahead->scan = scan;
 	ahead->table = table;
 	ahead->range = range;
+	ahead->entries = scan->xs_want_itup;
+	ahead->map = InvalidBuffer;
 	prefetch_begin(&ahead->prefetch, scan->heapRelation);
 	ahead->taken = 0;
 	ahead->npinned = 0;
 	ahead->nrows = 0;
 	ahead->next = 0;
 	return ahead;
+}
+
+/* How many entries to look at. */
+static int
+wanted(const RowsAhead *ahead)
+{
+	/* a write between a look at the map and the lock for it would go unnoticed */
+	if (ahead->entries && IsolationIsSerializable())
+		return 1;
+	return (int) Min(store_range_wanted(ahead->range, ahead->taken), MOST_ROWS);
 }
 
 /* The page of a block, which is added if there is none. */
@@ -107,19 +129,42 @@ page_of(RowsAhead *ahead, BlockNumber block)
 }
 
 static void
-add_row(RowsAhead *ahead, const ItemPointerData *tid)
+add_to_page(RowsAhead *ahead, RowAhead *row)
 {
-	int16 i = (int16) ahead->nrows++;
-	RowAhead *row = &ahead->rows[i];
 	int16 before;
 
-	row->tid = *tid;
-	row->page = (int16) page_of(ahead, ItemPointerGetBlockNumber(tid));
-	row->next = NONE;
+	row->page = (int16) page_of(ahead, ItemPointerGetBlockNumber(&row->tid));
 	before = ahead->last_rows[row->page];
 	if (before != NONE)
-		ahead->rows[before].next = i;
-	ahead->last_rows[row->page] = i;
+		ahead->rows[before].next = (int16) (row - ahead->rows);
+	ahead->last_rows[row->page] = (int16) (row - ahead->rows);
+}
+
+static void
+add_row(RowsAhead *ahead, const ItemPointerData *tid)
+{
+	RowAhead *row = &ahead->rows[ahead->nrows++];
+
+	row->tid = *tid;
+	row->next = NONE;
+	row->carried = false;
+	add_to_page(ahead, row);
+}
+
+/* The columns of an entry's keys are there, so that a null is what it carries. */
+static void
+add_entry(RowsAhead *ahead, const ItemPointerData *tid, IndexTuple entry)
+{
+	RowAhead *row = &ahead->rows[ahead->nrows++];
+
+	row->tid = *tid;
+	row->next = NONE;
+	row->carried = !store_wants_part(ahead->range->want) || !IndexTupleHasNulls(entry);
+	if (row->carried &&
+		VM_ALL_VISIBLE(ahead->scan->heapRelation, ItemPointerGetBlockNumber(tid), &ahead->map))
+		row->page = NONE;
+	else
+		add_to_page(ahead, row);
 }
 
 /* The leaf that the scan goes to next, or P_NONE if it is not known or not needed. */
@@ -146,11 +191,12 @@ ask_for_leaf(const RowsAhead *ahead, const BTScanPosData *leaf)
 
 /* The entry that the scan is at, and those after it on the leaf, which the scan has copied. */
 static void
-list_entries(RowsAhead *ahead, const ItemPointerData *tid)
+list_entries(RowsAhead *ahead)
 {
-	const BTScanPosData *leaf = &((BTScanOpaque) ahead->scan->opaque)->currPos;
+	BTScanOpaque scan = (BTScanOpaque) ahead->scan->opaque;
+	const BTScanPosData *leaf = &scan->currPos;
 	int step = ahead->range->forward ? 1 : -1;
-	int most = (int) Min(store_range_wanted(ahead->range, ahead->taken), MOST_ROWS);
+	int most = wanted(ahead);
 	int i;
 
 	ahead->next = 0;
@@ -158,10 +204,16 @@ list_entries(RowsAhead *ahead, const ItemPointerData *tid)
 	ahead->npages = 0;
 	memset(ahead->slots, NONE, sizeof(ahead->slots));
 	prefetch_list(&ahead->prefetch);
-	add_row(ahead, tid);
-	for (i = leaf->itemIndex + step;
-		 i >= leaf->firstItem && i <= leaf->lastItem && ahead->nrows < most; i += step)
-		add_row(ahead, &leaf->items[i].heapTid);
+	for (i = leaf->itemIndex; i >= leaf->firstItem && i <= leaf->lastItem && ahead->nrows < most;
+		 i += step)
+	{
+		const BTScanPosItem *item = &leaf->items[i];
+
+		if (ahead->entries)
+			add_entry(ahead, &item->heapTid, (IndexTuple) (scan->currTuples + item->tupleOffset));
+		else
+			add_row(ahead, &item->heapTid);
+	}
 	if (i < leaf->firstItem || i > leaf->lastItem)
 		ask_for_leaf(ahead, leaf);
 }
@@ -197,7 +249,7 @@ read_row(const RowsAhead *ahead, Buffer page, RowAhead *row)
 	row->read = true;
 	row->visible = heap_hot_search_buffer(&tid, ahead->scan->heapRelation, page,
 										  ahead->scan->xs_snapshot, &tuple, &row->dead, true);
-	if (row->visible)
+	if (row->visible && !row->carried)
 		get_row(ahead, &tuple, &row->row);
 }
 
@@ -245,7 +297,7 @@ read_on(RowsAhead *ahead)
 
 	release_pages(ahead);
 	for (int i = ahead->next; i < ahead->nrows; i++)
-		ahead->rows[i].read = false;
+		ahead->rows[i].read = ahead->rows[i].page == NONE;
 	for (int i = ahead->next; i < ahead->nrows && ahead->npinned < most; i++)
 	{
 		if (!ahead->rows[i].read)
@@ -262,18 +314,36 @@ row_of(RowsAhead *ahead, const ItemPointerData *tid)
 	bool listed = ahead->next < ahead->nrows && memcmp(&row->tid, tid, sizeof(*tid)) == 0;
 
 	if (!listed)
-		list_entries(ahead, tid);
+		list_entries(ahead);
 	if (!listed || !ahead->rows[ahead->next].read)
 		read_on(ahead);
 	return &ahead->rows[ahead->next++];
 }
 
+/* Count a row that is taken, and tell serializable transactions of a page that is not read. */
+static void
+take(RowsAhead *ahead, const RowAhead *row)
+{
+	IndexScanDesc scan = ahead->scan;
+
+	ahead->taken++;
+	if (row->page != NONE)
+		pgstat_count_heap_fetch(scan->indexRelation);
+	else
+	{
+		PredicateLockPage(scan->heapRelation, ItemPointerGetBlockNumber(&row->tid),
+						  scan->xs_snapshot);
+		if (ahead->range->skipped != NULL)
+			(*ahead->range->skipped)++;
+	}
+}
+
 /*
- * Returns the next row that the scan's snapshot shows, which lives until the next call, or NULL at
- * the end.
+ * Goes to the next entry whose row the scan's snapshot shows; false at the end.  *row is the row, which
+ * lives until the next call, or NULL if the scan's entry has what is wanted.
  */
-const StoreRow *
-ahead_next(RowsAhead *ahead)
+bool
+ahead_next(RowsAhead *ahead, const StoreRow **row)
 {
 	IndexScanDesc scan = ahead->scan;
 	ScanDirection direction = ahead->range->forward ? ForwardScanDirection : BackwardScanDirection;
@@ -281,19 +351,19 @@ ahead_next(RowsAhead *ahead)
 
 	while ((tid = index_getnext_tid(scan, direction)) != NULL)
 	{
-		const RowAhead *row = row_of(ahead, tid);
+		const RowAhead *next = row_of(ahead, tid);
 
-		if (row->visible)
+		if (next->page == NONE || next->visible)
 		{
-			pgstat_count_heap_fetch(scan->indexRelation);
-			ahead->taken++;
-			return &row->row;
+			take(ahead, next);
+			*row = next->carried ? NULL : &next->row;
+			return true;
 		}
 		/* as index_fetch_heap() does: after recovery, a standby's queries may still see the row */
-		scan->kill_prior_tuple = row->dead && !scan->xactStartedInRecovery;
+		scan->kill_prior_tuple = next->dead && !scan->xactStartedInRecovery;
 		CHECK_FOR_INTERRUPTS();
 	}
-	return NULL;
+	return false;
 }
 
 /* Ends the reading; the scan is the caller's. */
@@ -301,5 +371,7 @@ void
 ahead_end(RowsAhead *ahead)
 {
 	release_pages(ahead);
+	if (BufferIsValid(ahead->map))
+		ReleaseBuffer(ahead->map);
 	pfree(ahead);
 }

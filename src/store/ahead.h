@@ -12,7 +12,7 @@
 typedef struct RowsAhead RowsAhead;
 
 extern RowsAhead *ahead_begin(IndexScanDesc scan, const DynTable *table, const StoreRange *range);
-extern const StoreRow *ahead_next(RowsAhead *ahead);
+extern bool ahead_next(RowsAhead *ahead, const StoreRow **row);
 extern void ahead_end(RowsAhead *ahead);
 
 #endif

@@ -2,8 +2,7 @@
  * direct_read.c
  *	  Reads of the direct store: scans of the index in its order, as the executor would make them.
  *
- * They run under the caller's snapshot.  What an entry of the index does not need to visit the table
- * for, and what is told to serializable transactions then, is as in nodeIndexonlyscan.c.
+ * They run under the caller's snapshot.
  */
 #include "postgres.h"
 
@@ -12,11 +11,8 @@
 #include "access/relscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
-#include "access/visibilitymap.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "storage/predicate.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -24,7 +20,6 @@
 #include "ground/compat.h"
 #include "store/ahead.h"
 #include "store/direct.h"
-#include "store/entries.h"
 #include "store/find.h"
 #include "store/plan.h"
 
@@ -271,70 +266,17 @@ typedef struct RangeScan
 	const DynTable *table;
 	const StoreRange *range;
 	IndexScanDesc scan;
-	ScanDirection direction;
-	TupleTableSlot *slot; /* for rows that are looked at */
-	RowsAhead *ahead; /* if rows are read, and not entries alone */
-	EntriesAhead entries; /* otherwise */
+	RowsAhead *ahead;
 	StoreRowCallback callback;
 	void *arg;
 } RangeScan;
 
 /*
- * Whether the entry that the scan stands on is of a row that is seen.  Where the page is visible to
- * all, nobody looks at the row; then its page is what a serializable transaction has read.
+ * What is wanted of the entry that the scan is at.  It stays right for all versions of a row that it
+ * leads to: an update that changes what it has makes another one.  row: if it carries nothing.
  */
-static bool
-is_visible(RangeScan *scan, ItemPointer tid)
-{
-	IndexScanDesc index = scan->scan;
-	BlockNumber block = ItemPointerGetBlockNumber(tid);
-
-	ExecClearTuple(scan->slot);
-	if (VM_ALL_VISIBLE(index->heapRelation, block, &scan->entries.map))
-	{
-		PredicateLockPage(index->heapRelation, block, index->xs_snapshot);
-		return true;
-	}
-	return entries_fetch_row(&scan->entries, scan->slot);
-}
-
-/*
- * Go to the next entry of the index; false at the end.  What this allocates stays.  If the row was
- * looked at, it stays in the slot until the next entry.
- */
-static bool
-next_entry(RangeScan *scan)
-{
-	ItemPointer tid;
-
-	while ((tid = index_getnext_tid(scan->scan, scan->direction)) != NULL && !is_visible(scan, tid))
-		CHECK_FOR_INTERRUPTS();
-	return tid != NULL;
-}
-
-/*
- * What a covering index projects of the item, or the item of the row.  An entry stays right for all
- * versions of a row that it leads to: an update that changes what it carries makes another one.
- * NULL if the row is gone meanwhile, which the snapshot does not allow.
- */
-static Datum
-get_part(RangeScan *scan, const Datum *values, bool isnull)
-{
-	const DynIndex *index = scan->range->index;
-	Datum item;
-
-	if (!isnull)
-		return PointerGetDatum(
-			store_range_part(scan->table, index, values, values[index->ncolumns]));
-	if (TTS_EMPTY(scan->slot) && !entries_fetch_row(&scan->entries, scan->slot))
-		elog(ERROR, "row of an index entry is not there");
-	item = slot_getattr(scan->slot, scan->table->item_attnum, &isnull);
-	store_forbid_null(isnull);
-	return item;
-}
-
 static void
-get_entry(RangeScan *scan, StoreRow *row)
+get_entry(const RangeScan *scan, const StoreRow *row, StoreRow *entry)
 {
 	const DynIndex *index = scan->range->index;
 	StoreWant want = scan->range->want;
@@ -344,32 +286,33 @@ get_entry(RangeScan *scan, StoreRow *row)
 	index_deform_tuple(scan->scan->xs_itup, scan->scan->xs_itupdesc, values, nulls);
 	for (int i = 0; i < index->ncolumns; i++)
 		store_forbid_null(nulls[i]);
-	if (store_wants_part(want))
-		row->item = get_part(scan, values, nulls[index->ncolumns]);
+	if (row != NULL)
+		entry->item = row->item;
+	else if (store_wants_part(want))
+		entry->item =
+			PointerGetDatum(store_range_part(scan->table, index, values, values[index->ncolumns]));
 	else if (store_wants_keys(want))
-		row->item = PointerGetDatum(store_range_item(scan->table, index, values));
+		entry->item = PointerGetDatum(store_range_item(scan->table, index, values));
 	if (store_wants_partition(want))
-		memcpy(row->partition, values, index->npartition * sizeof(Datum));
-	if (scan->range->skipped != NULL)
-		*scan->range->skipped += TTS_EMPTY(scan->slot);
+		memcpy(entry->partition, values, index->npartition * sizeof(Datum));
 }
 
 /* The next row, in the current memory context or of the rows ahead; NULL at the end. */
 static const StoreRow *
-next_row(RangeScan *scan, MemoryContext context, StoreRow *row)
+next_row(const RangeScan *scan, MemoryContext context, StoreRow *entry)
 {
+	const StoreRow *row;
 	MemoryContext old;
 
-	if (scan->ahead != NULL)
-		return ahead_next(scan->ahead);
-	if (!next_entry(scan))
+	if (!ahead_next(scan->ahead, &row))
 		return NULL;
-	scan->entries.taken++;
+	if (store_wants_item(scan->range->want))
+		return row;
 	old = MemoryContextSwitchTo(context);
-	memset(row, 0, sizeof(*row));
-	get_entry(scan, row);
+	memset(entry, 0, sizeof(*entry));
+	get_entry(scan, row, entry);
 	MemoryContextSwitchTo(old);
-	return row;
+	return entry;
 }
 
 static void
@@ -404,22 +347,13 @@ direct_range(const DynTable *table, const StoreRange *range, StoreRowCallback ca
 	if (open_read(table, range->index, &read) != NULL)
 		return false;
 	make_keys(&keys, table, range);
-	scan.direction = range->forward ? ForwardScanDirection : BackwardScanDirection;
-	scan.slot = table_slot_create(read.rel, NULL);
 	scan.scan = begin_index_scan(read.rel, read.btree, GetActiveSnapshot(), keys.n);
 	scan.scan->xs_want_itup = !store_wants_item(range->want);
 	index_rescan(scan.scan, keys.keys, keys.n, NULL, 0);
-	if (store_wants_item(range->want))
-		scan.ahead = ahead_begin(scan.scan, table, range);
-	else
-		entries_begin(&scan.entries, scan.scan, range);
+	scan.ahead = ahead_begin(scan.scan, table, range);
 	read_rows(&scan);
-	if (scan.ahead != NULL)
-		ahead_end(scan.ahead);
-	else
-		entries_end(&scan.entries);
+	ahead_end(scan.ahead);
 	index_endscan(scan.scan);
-	ExecDropSingleTupleTableSlot(scan.slot);
 	close_read(&read);
 	return true;
 }

@@ -111,8 +111,8 @@ ask(Prefetch *prefetch, BlockNumber block)
 }
 
 /* Asks for pages of a list behind the one that is read next, as far ahead as is allowed. */
-void
-prefetch_ask(Prefetch *prefetch, PageList pages, int next)
+static void
+ask_ahead(Prefetch *prefetch, PageList pages, int next)
 {
 	int end = Min(pages.n, next + 1 + prefetch->depth);
 
@@ -121,23 +121,10 @@ prefetch_ask(Prefetch *prefetch, PageList pages, int next)
 		ask(prefetch, pages.blocks[prefetch->asked++]);
 }
 
-/* Returns how many pages the session has read that were not in the buffers. */
-int64
-prefetch_missed(void)
+static int64
+pages_read(void)
 {
 	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
-}
-
-/* Tells whether a page that was read was in the buffers, by what prefetch_missed() returned before. */
-void
-prefetch_learn(Prefetch *prefetch, BlockNumber block, int64 missed)
-{
-	if (prefetch_missed() == missed)
-		return;
-	prefetch->credit = CREDIT;
-#ifdef USE_ASSERT_CHECKING
-	count_read(block);
-#endif
 }
 
 /* Reads a page of a list, having asked for those behind it.  It is pinned, for the caller to release. */
@@ -145,12 +132,17 @@ Buffer
 prefetch_read(Prefetch *prefetch, PageList pages, int next)
 {
 	BlockNumber block = pages.blocks[next];
-	int64 missed = prefetch_missed();
+	int64 before = pages_read();
 	Buffer buffer;
 
-	prefetch_ask(prefetch, pages, next);
+	ask_ahead(prefetch, pages, next);
 	buffer = ReadBuffer(prefetch->rel, block);
-	prefetch_learn(prefetch, block, missed);
+	if (pages_read() == before)
+		return buffer;
+	prefetch->credit = CREDIT;
+#ifdef USE_ASSERT_CHECKING
+	count_read(block);
+#endif
 	return buffer;
 }
 

@@ -25,9 +25,6 @@ typedef struct Prefetch
 
 extern void prefetch_begin(Prefetch *prefetch, Relation rel);
 extern void prefetch_list(Prefetch *prefetch);
-extern void prefetch_ask(Prefetch *prefetch, PageList pages, int next);
-extern int64 prefetch_missed(void);
-extern void prefetch_learn(Prefetch *prefetch, BlockNumber block, int64 missed);
 extern Buffer prefetch_read(Prefetch *prefetch, PageList pages, int next);
 
 /* Called once by store_init(). */

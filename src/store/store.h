@@ -16,7 +16,6 @@
  *		direct.c		the direct store: which calls it may serve
  *		direct_read.c	its reads
  *		ahead.c			rows of a range, read ahead a page at a time
- *		entries.c		rows that entries of an index are looked at for, and the pages of those ahead
  *		prefetch.c		pages, asked for before they are read
  *		find.c			the row of a key
  *		direct_write.c	its writes
