@@ -179,8 +179,8 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 }
 
 /*
- * Write a stream whose shards are closed: by the time the mark is decoded, what it finds in the
- * catalogs is as it was before.  Closes the relation; connected to SPI.
+ * The same where open shards are closed.  The mark comes before the catalogs change: its decoding must find
+ * these shards in them.
  */
 static void
 write_closing(Relation rel, const DynShape *shape, const char *identity)
@@ -198,7 +198,7 @@ check_split(Relation rel, const DynStream *stream, int shards)
 	if (shards <= stream->shards || shards % stream->shards != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
-				 errmsg("the stream of table \"%s\" has %d shards, which cannot become %d",
+				 errmsg("the number of shards of table \"%s\" cannot be changed from %d to %d",
 						RelationGetRelationName(rel), stream->shards, shards),
 				 errdetail("Shards are split into others, so their number can only be multiplied, "
 						   "up to %d.",

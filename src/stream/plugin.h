@@ -31,8 +31,11 @@ struct StreamSubjects;
 typedef struct StreamPlugin
 {
 	void (*deliver)(struct StreamPlugin *plugin, const StreamRecord *record);
-	/* called at the end of a generation of a stream's shards, which has no later records; may be
-	 * NULL, and called again */
+
+	/*
+	 * called at the end of a generation of a stream's shards, which has no later records, and
+	 * perhaps again; may be NULL
+	 */
 	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream, int generation);
 	void *deliver_arg; /* argument of the functions above */
 	LogicalDecodingContext *decoding;
