@@ -78,10 +78,10 @@ my $helpers = q{
 	-- which shards there are, and which of them are closed
 	CREATE FUNCTION shown(name text) RETURNS text LANGUAGE sql AS $$
 		SELECT string_agg(right(id, 8)::int || coalesce('<' || right(parent, 8)::int, '') || CASE WHEN last IS NULL THEN '' ELSE '.' END, ' ' ORDER BY id) FROM shards(name) $$;
-	CREATE FUNCTION records(name text, shard int, kind text DEFAULT 'TRIM_HORIZON') RETURNS text LANGUAGE sql AS $$
+	CREATE FUNCTION records(name text, shard int, kind text DEFAULT 'TRIM_HORIZON', at text DEFAULT NULL) RETURNS text LANGUAGE sql AS $$
 		SELECT json_array_length(r -> 'Records') || CASE WHEN r ->> 'NextShardIterator' IS NULL THEN ' and the end' ELSE ' and more' END
 		FROM (SELECT regexp_replace(min(id), '.{8}$', lpad(shard::text, 8, '0')) AS id FROM shards(name)) s, LATERAL dyn_request('GetRecords', json_build_object('ShardIterator', dyn_request('GetShardIterator',
-			json_build_object('StreamArn', latest(name), 'ShardIteratorType', kind, 'ShardId', s.id)) ->> 'ShardIterator')) r $$;
+			json_build_object('StreamArn', latest(name), 'ShardIteratorType', kind, 'SequenceNumber', at, 'ShardId', s.id)) ->> 'ShardIterator')) r $$;
 	CREATE FUNCTION put(name text, key text) RETURNS void LANGUAGE sql AS $$ SELECT dyn_put(name, jsonb_build_object('pk', key)) $$};
 
 value('CREATE EXTENSION dynamo_table');
@@ -125,6 +125,29 @@ $node->stop('immediate');
 $node->start;
 catch_up();
 is(value(q{SELECT shown('idle'), count(*) FROM dyn_read_stream('idle')}), '0. 1<0. 2<0. 3<1 4<2 5<1 6<2|3', 'which a crash does not lose');
+
+# A split in a transaction that the server cannot decode, before or behind what it fails at: the shards end at the next record at the latest
+value(q{
+	CREATE TABLE written (t text);
+	CREATE FUNCTION write(t text) RETURNS void LANGUAGE sql VOLATILE AS $$ INSERT INTO written VALUES (t) $$;
+	CREATE FUNCTION writes(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM write(t); RETURN t; END $$;
+	CREATE TABLE hostile (id serial PRIMARY KEY, t text);
+	CREATE INDEX ON hostile (writes(t))});
+my $undecodable = q{INSERT INTO hostile (t) VALUES ('x') ON CONFLICT DO NOTHING};
+for my $steps ([ $undecodable, q{SELECT dyn_alter_stream('torn', 2)} ], [ q{SELECT dyn_alter_stream('torn', 2)}, $undecodable ])
+{
+	make('torn', 1);
+	value(q{SELECT put('torn', 'a')});
+	value("BEGIN; SELECT put('torn', 'lost'); $$steps[0]; $$steps[1]; COMMIT");
+	catch_up();
+	value(q{SELECT put('torn', 'b')});
+	catch_up();
+	is(value(q{SELECT shown('torn'), string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('torn', max_records => 1)}), '0. 1<0 2<0|a', 'a split in a transaction that cannot be decoded');
+	is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM dynamo_internal.stream_records WHERE relation = 'torn'::regclass AND shard > 0}), 'b', 'whose children have what comes after it');
+	my (undef, undef, $told) = $node->psql('postgres', q{SELECT records('torn', 0, 'AFTER_SEQUENCE_NUMBER', (SELECT max(sequence_number) FROM dyn_read_stream('torn', max_records => 1)))});
+	like($told, qr/Changes after the position were not collected/, 'and the reader of the parent is told that something is missing');
+	value(q{DROP TABLE torn});
+}
 
 # A split that is never decoded: a new slot begins behind it
 value(q{SELECT dyn_alter_stream('idle', 8); SELECT put('idle', 'lost')});
