@@ -178,7 +178,7 @@ read_pool_size(const Config *config)
 	return config->read_pool_size > 0 ? config->read_pool_size : pool_size(config);
 }
 
-/* Start what the settings ask for now. */
+/* Start what the settings ask for by now. */
 static bool
 start_pools(const Config *config)
 {

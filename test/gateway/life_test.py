@@ -319,7 +319,7 @@ with Gateway('--tls-key', folder.name + '/used.key', '--tls-certificate', folder
 
     def all_go_on():
         before = list(counts)
-        until(lambda: lost or all(now > n + 20 for now, n in zip(counts, before)), 'requests of all')
+        until(lambda: lost or all(count > n + 20 for count, n in zip(counts, before)), 'requests of all')
 
     clients = [threading.Thread(target=send_all, args=(n,)) for n in range(4)]
     for c in clients:

@@ -20,12 +20,12 @@ typedef enum From
 	UNSENT, /* ... before the statement was sent */
 } From;
 
-static const char *const froms[] = {"",
-									" outside of the request",
-									" in a session that is read-only",
-									" that ends the connection",
-									" outside that ends the connection",
-									" before it was sent"};
+static const char *const from_words[] = {"",
+										 " outside of the request",
+										 " in a session that is read-only",
+										 " that ends the connection",
+										 " outside that ends the connection",
+										 " before it was sent"};
 
 /* What is expected of an SQLSTATE: for each kind of operation the status, and letters of what is done. */
 typedef struct Row
@@ -112,7 +112,7 @@ test_remedies(void)
 			write_remedy(&remedy, got, sizeof(got));
 			snprintf(name, sizeof(name), "%s of a %s%s",
 					 rows[i].sqlstate == NULL ? "the end of the connection" : rows[i].sqlstate,
-					 kinds[kind], froms[rows[i].from]);
+					 kinds[kind], from_words[rows[i].from]);
 			is(got, rows[i].expected[kind], name);
 		}
 	}
@@ -154,7 +154,8 @@ test_standby(void)
 
 		write_remedy(&remedy, got, sizeof(got));
 		snprintf(name, sizeof(name), "%s of a standby%s",
-				 reads[i].sqlstate == NULL ? "no answer" : reads[i].sqlstate, froms[reads[i].from]);
+				 reads[i].sqlstate == NULL ? "no answer" : reads[i].sqlstate,
+				 from_words[reads[i].from]);
 		is(got, reads[i].expected, name);
 	}
 }
