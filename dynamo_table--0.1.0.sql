@@ -541,7 +541,7 @@ CREATE FUNCTION dyn_explain_statement(statement text, parameters text DEFAULT NU
 		max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL, next_token text DEFAULT NULL)
 	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
 		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
-		store_reason text)
+		store_reason text, rows_skipped bigint)
 	AS 'MODULE_PATHNAME', 'dyn_explain_statement_text' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
 COMMENT ON FUNCTION dyn_explain_statement(text, text, bigint, bigint, text) IS
 	'what a PartiQL statement reads, or the write that it would do, with parameters that are DynamoDB JSON in a JSON array';
@@ -550,7 +550,7 @@ CREATE FUNCTION dyn_explain_statement(statement text, parameters dyn_value[],
 		max_items bigint DEFAULT NULL, page_size bigint DEFAULT NULL, next_token text DEFAULT NULL)
 	RETURNS TABLE (action text, index_name text, postgres_index regclass, range text, direction text, condition text,
 		items_read bigint, items_returned bigint, bytes_read bigint, pages_read bigint, index_only boolean, store text,
-		store_reason text)
+		store_reason text, rows_skipped bigint)
 	AS 'MODULE_PATHNAME', 'dyn_explain_statement_values' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 5;
 COMMENT ON FUNCTION dyn_explain_statement(text, dyn_value[], bigint, bigint, text) IS
 	'what a PartiQL statement reads, or the write that it would do, with parameters that are values, or plain JSON';

@@ -64,6 +64,7 @@ SELECT index_only FROM dyn_explain('cover', 'a = :a', 'Two', filter => 'attribut
 SELECT index_only FROM dyn_explain('cover', 'pk = :p', 'Local', filter => 'attribute_exists(c)', vals => '{":p":{"S":"p1"}}');
 SELECT index_only FROM dyn_explain('cover', 'pk = :p', 'Local', select_mode => 'ALL_ATTRIBUTES', vals => '{":p":{"S":"p1"}}');
 SELECT index_only FROM dyn_explain('cover', 'a = :a', 'Two', select_mode => 'COUNT', vals => '{":a":{"S":"a1"}}');
+SELECT index_only, rows_skipped > 0 AS skipped FROM unnest(ARRAY['SELECT * FROM cover.Whole WHERE a = ''a1''', 'SELECT c FROM cover.Two WHERE a = ''a1''', 'SELECT a FROM cover.Plain WHERE a = ''a1''', 'SELECT * FROM cover.Plain WHERE a = ''a1''', 'DELETE FROM cover WHERE pk = ''p1'' AND sk = 1']) s, dyn_explain_statement(s);
 SELECT i FROM dyn_query('cover', 'a = :a AND b = :b', 'Whole', projection => 'pk, sk, d', vals => '{":a":{"S":"a1"},":b":{"N":"1"}}') i;
 SET dynamo_table.direct_store = off;
 -- plans read a column from the index alone, and nothing but rows for an expression

@@ -508,6 +508,16 @@ entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *va
 	return IndexTupleSize(index_form_tuple(desc, values, nulls));
 }
 
+/* What an entry that carries nothing has beside its keys: a bitmap of what is null. */
+static Size
+bitmap_bytes(const DynIndex *index)
+{
+	return index->carried == NULL
+			   ? 0
+			   : MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData)) -
+					 MAXALIGN(sizeof(IndexTupleData));
+}
+
 /*
  * One entry of a btree holds about a third of a page, after compression.  Keys of the full length
  * can exceed that.  Only for keys near the limit is an entry formed as a trial.  Returns the size
@@ -516,13 +526,13 @@ entry_size(Relation rel, const DynTable *table, const DynIndex *index, Datum *va
 Size
 dyn_key_entry_too_large(Relation rel, const DynTable *table, const DynIndex *index, Datum *values)
 {
-	Size total = MAXALIGN(sizeof(IndexTupleData));
+	Size total = MAXALIGN(sizeof(IndexTupleData)) + bitmap_bytes(index);
 
 	for (int i = 0; i < index->ncolumns; i++)
 		total += MAXALIGN(VARSIZE_ANY(DatumGetPointer(values[i])));
 	if (total <= MAX_INDEX_ENTRY)
 		return 0;
-	total = entry_size(rel, table, index, values);
+	total = entry_size(rel, table, index, values) + bitmap_bytes(index);
 	return total > MAX_INDEX_ENTRY ? total : 0;
 }
 

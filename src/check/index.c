@@ -39,11 +39,13 @@ can_be_concurrent(Relation rel)
 		   rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP;
 }
 
-static char *
-relation_sql(Oid relid)
+/* The statement that builds a btree of the table again. */
+char *
+check_reindex_sql(const TableCheck *check, Oid btree)
 {
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-									  get_rel_name(relid));
+	return psprintf("REINDEX INDEX %s%s;", can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(btree)),
+											   get_rel_name(btree)));
 }
 
 /* ADD PRIMARY KEY with the columns that are named like the keys. */
@@ -95,9 +97,7 @@ check_primary_key(TableCheck *check)
 							  add_primary_key(check)));
 	else if (!valid)
 		check_report(check, object, "its btree is not valid",
-					 psprintf("REINDEX INDEX %s%s;",
-							  can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",
-							  relation_sql(check->primary)));
+					 check_reindex_sql(check, check->primary));
 }
 
 /*
@@ -174,10 +174,9 @@ check_btree(TableCheck *check, const char *object, const DynIndex *index, const 
 	else if (!OidIsValid(remains))
 		check_report(check, object, "it has no btree of its columns", psprintf("%s;", build));
 	else if (!valid)
-		check_report(
-			check, object, psprintf("its btree \"%s\" is not valid", get_rel_name(remains)),
-			psprintf("REINDEX INDEX %s%s;", can_be_concurrent(check->rel) ? "CONCURRENTLY " : "",
-					 relation_sql(remains)));
+		check_report(check, object,
+					 psprintf("its btree \"%s\" is not valid", get_rel_name(remains)),
+					 check_reindex_sql(check, remains));
 	else
 		check_report(check, object,
 					 psprintf("its btree \"%s\" has another predicate, order or kind",

@@ -172,6 +172,8 @@ check_structure(TableCheck *check, Relation rel)
 	check_primary_key(check);
 	check_constraint(check);
 	check_indexes(check);
+	if (check->reads)
+		check_entries(check);
 	check_model(check);
 	check_stream(check);
 }
@@ -263,11 +265,13 @@ Datum
 dyn_check_table(PG_FUNCTION_ARGS)
 {
 	TableCheck check = {0};
+	int64 max = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1);
 	Relation rel;
+	bool hidden;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION), errmsg("table name must not be null")));
-	if (!PG_ARGISNULL(1) && PG_GETARG_INT64(1) < 0)
+	if (!PG_ARGISNULL(1) && max < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION), errmsg("max_problems must not be negative")));
 	InitMaterializedSRF(fcinfo, 0);
@@ -276,13 +280,15 @@ dyn_check_table(PG_FUNCTION_ARGS)
 	check.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	check.extension =
 		quote_identifier(get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid)));
+	hidden = check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED;
+	check.reads = max != 0 && !hidden;
 	check_partitions(&check, rel);
 	check_structure(&check, rel);
-	if (check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED)
+	if (hidden)
 		ereport(NOTICE, (errmsg("row-level security may hide items of table \"%s\" from the check",
 								RelationGetRelationName(rel))));
 	SPI_connect();
-	check_items(&check, PG_ARGISNULL(1) ? -1 : PG_GETARG_INT64(1));
+	check_items(&check, max);
 	SPI_finish();
 	relation_close(rel, NoLock);
 	return (Datum) 0;

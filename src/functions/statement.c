@@ -265,7 +265,7 @@ typedef struct Explanation
 
 /*
  * action, index_name, postgres_index, range, direction, condition, items_read, items_returned,
- * bytes_read, pages_read, index_only, store, store_reason
+ * bytes_read, pages_read, index_only, store, store_reason, rows_skipped
  */
 static void
 return_access(const PartiqlAccess *access, void *arg)
@@ -273,8 +273,8 @@ return_access(const PartiqlAccess *access, void *arg)
 	const Explanation *explanation = arg;
 	const StoreExplanation *store = &access->store;
 	bool read = access->kind == PARTIQL_SELECT;
-	Datum values[13] = {0};
-	bool nulls[13] = {false};
+	Datum values[14] = {0};
+	bool nulls[14] = {false};
 	ItemSpan table;
 	ItemSpan index;
 
@@ -299,6 +299,8 @@ return_access(const PartiqlAccess *access, void *arg)
 	values[9] = Int64GetDatum(store->pages);
 	values[10] = BoolGetDatum(store->index_only);
 	set_store(read ? store->refusal : store->write_refusal, &values[11], &nulls[11]);
+	nulls[13] = !read || !store->index_only || store->refusal != NULL;
+	values[13] = Int64GetDatum(store->skipped);
 	tuplestore_putvalues(explanation->result->setResult, explanation->result->setDesc, values,
 						 nulls);
 }

@@ -11,6 +11,8 @@
 
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -336,13 +338,25 @@ look_at_plan(const Plan *plan, StoreExplanation *explanation)
 												 : ((const IndexScan *) plan)->indexid;
 }
 
-/* No plan reads an index alone for the value of an expression, so the row is read for that. */
+/*
+ * No plan reads an index alone for the value of an expression, so the row is read for that.  So it is
+ * for a role that has SELECT on the item's column and not on that of what the index carries.
+ */
+static bool
+reads_carried(const DynTable *table, const DynIndex *index)
+{
+	return index->carried_column >= 0 &&
+		   (pg_class_aclcheck(table->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+			pg_attribute_aclcheck(table->relid, table->keys[index->carried_column].attnum,
+								  GetUserId(), ACL_SELECT) == ACLCHECK_OK);
+}
+
 static StoreRange
-with_rows(const StoreRange *range)
+with_rows(const DynTable *table, const StoreRange *range)
 {
 	StoreRange rows = *range;
 
-	if (store_wants_part(range->want) && range->index->carried_column < 0)
+	if (store_wants_part(range->want) && !reads_carried(table, range->index))
 		rows.want = range->want == STORE_WANT_PART ? STORE_WANT_ITEM : STORE_WANT_ITEM_PARTITION;
 	return rows;
 }
@@ -351,7 +365,7 @@ with_rows(const StoreRange *range)
 void
 spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
-	StoreRange rows = with_rows(range);
+	StoreRange rows = with_rows(table, range);
 	RangeStatement statement;
 
 	store_connect();
@@ -367,7 +381,7 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 void
 spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
-	StoreRange rows = with_rows(range);
+	StoreRange rows = with_rows(table, range);
 	RangeStatement statement;
 
 	store_connect();
