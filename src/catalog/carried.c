@@ -90,11 +90,6 @@ read_attributes(const FieldReader *reader, const Field *field, void *target, Ite
 	carried->nincluded = read_strings(reader, field, value, elements.count, carried->included);
 	carried->whole = false;
 	qsort(carried->included, carried->nincluded, sizeof(ItemSpan), item_compare_spans);
-	for (int i = 1; i < carried->nincluded; i++)
-	{
-		if (item_compare_bytes(carried->included[i - 1], carried->included[i]) == 0)
-			fail_member(reader, "an attribute is named twice", NULL);
-	}
 }
 
 static void
@@ -125,6 +120,19 @@ dyn_carried_is_spec(ItemSpan spec)
 	return spec.len > 0 && spec.data[0] == '{' && spec.data[spec.len - 1] == '}';
 }
 
+/* What no definition of ours has, and an owner may have written. */
+static void
+check(const FieldReader *reader, const DynCarried *carried)
+{
+	for (int i = 1; i < carried->nincluded; i++)
+	{
+		if (item_compare_bytes(carried->included[i - 1], carried->included[i]) == 0)
+			fail_member(reader, "an attribute is named twice", NULL);
+	}
+	if (carried->limit < 1 || carried->limit > DYN_MAX_ENTRY_LIMIT)
+		fail_member(reader, psprintf("\"limit\" must be from 1 to %d", DYN_MAX_ENTRY_LIMIT), NULL);
+}
+
 /* Returns a definition from its text, which a table's owner may have written. */
 DynCarried *
 dyn_carried_parse(ItemSpan spec)
@@ -135,8 +143,7 @@ dyn_carried_parse(ItemSpan spec)
 	carried->whole = true;
 	fields_read(&reader, carried_fields, carried,
 				item_root(item_parse(spec.data, (int) spec.len, ITEM_SYNTAX_PLAIN_ITEM, NULL)));
-	if (carried->limit < 1 || carried->limit > DYN_MAX_ENTRY_LIMIT)
-		fail_member(&reader, psprintf("\"limit\" must be from 1 to %d", DYN_MAX_ENTRY_LIMIT), NULL);
+	check(&reader, carried);
 	return carried;
 }
 
