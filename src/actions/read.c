@@ -339,28 +339,30 @@ page_ends(Read *read, const DynItem *item)
 	return true;
 }
 
-/* Whether the filter lets an item through. */
+/* Whether the filter lets an item through.  projected: it has no more than the index projects. */
 static bool
-passes(const Read *read, const DynItem *item)
+passes(const Read *read, const DynItem *item, bool projected)
 {
 	if (read->filter == NULL)
 		return true;
-	if (read->filters_part)
+	if (read->filters_part && !projected)
 		item = dyn_index_part(read->table, read->index, item);
 	return expr_matches(read->filter, item);
 }
 
 static DynItem *
-returned_item(const Read *read, DynItem *item)
+returned_item(const Read *read, DynItem *item, bool projected)
 {
 	if (read->projection != NULL)
 		return expr_project(read->projection, item);
-	return read->whole || read->keys_only ? item : dyn_index_part(read->table, read->index, item);
+	if (read->whole || read->keys_only || projected)
+		return item;
+	return dyn_index_part(read->table, read->index, item);
 }
 
 /* Take the next item; false if the read ends with it. */
 bool
-read_item(Read *read, Datum datum)
+read_item(Read *read, const StoreRow *row)
 {
 	const ReadRequest *request = read->request;
 	ReadResult *result = read->result;
@@ -371,19 +373,20 @@ read_item(Read *read, Datum datum)
 	if (read->filter == NULL && read->projection == NULL && read->whole && !read->sized &&
 		!read->hides)
 	{
-		read->callback(datum, read->arg);
+		read->callback(row->item, read->arg);
 		return ++result->count != request->max_items;
 	}
-	item = DatumGetDynItem(datum);
+	item = DatumGetDynItem(row->item);
 	if (read->sized)
 		result->bytes += (int64) dyn_index_entry_size(read->table, read->index, item);
 	if (read->fetches)
 		request->meter->fetched(item_size(item_root(item)), request->meter->arg);
-	if (passes(read, item) && !(read->hides && expiry_has_passed(read->table, item)))
+	if (passes(read, item, row->projected) &&
+		!(read->hides && expiry_has_passed(read->table, item)))
 	{
 		result->count++;
 		if (request->select != SELECT_COUNT)
-			read->callback(PointerGetDatum(returned_item(read, item)), read->arg);
+			read->callback(PointerGetDatum(returned_item(read, item, row->projected)), read->arg);
 		if (result->count == request->max_items)
 			return false;
 	}
@@ -393,7 +396,7 @@ read_item(Read *read, Datum datum)
 static bool
 receive_row(const StoreRow *row, void *arg)
 {
-	return read_item(arg, row->item);
+	return read_item(arg, row);
 }
 
 /*

@@ -35,7 +35,7 @@ extern void read_check(const ReadRequest *request);
 extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
 					  ReadResult *result);
 extern void read_forbid_unprojected(const Read *read);
-extern bool read_item(Read *read, Datum item);
+extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);
 extern int64 read_likely(const Read *read);
 extern void read_range(Read *read, const StoreRange *range);

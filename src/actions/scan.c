@@ -171,7 +171,7 @@ receive_row(const StoreRow *row, void *arg)
 	if (segment->own)
 	{
 		segment->foreign = 0;
-		return read_item(segment->read, row->item);
+		return read_item(segment->read, row);
 	}
 	if (++segment->foreign < (segment->keys ? FOREIGN_KEYS : FOREIGN_ITEMS))
 		return true;

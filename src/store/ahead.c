@@ -235,6 +235,7 @@ get_row(const RowsAhead *ahead, HeapTuple tuple, StoreRow *row)
 	const StoreRange *range = ahead->range;
 
 	row->item = get_column(tuple, desc, ahead->table->item_attnum);
+	row->projected = false;
 	for (int i = 0; store_wants_partition(range->want) && i < range->index->npartition; i++)
 		row->partition[i] =
 			get_column(tuple, desc, dyn_index_key(ahead->table, range->index, i)->attnum);

@@ -289,8 +289,11 @@ get_entry(const RangeScan *scan, const StoreRow *row, StoreRow *entry)
 	if (row != NULL)
 		entry->item = row->item;
 	else if (store_wants_part(want))
+	{
 		entry->item =
 			PointerGetDatum(store_range_part(scan->table, index, values, values[index->ncolumns]));
+		entry->projected = true;
+	}
 	else if (store_wants_keys(want))
 		entry->item = PointerGetDatum(store_range_item(scan->table, index, values));
 	if (store_wants_partition(want))

@@ -146,44 +146,71 @@ store_range_wanted(const StoreRange *range, int64 taken)
 	return rest > 0 ? rest : FEW_ENTRIES - rest;
 }
 
+/* The columns of an index in the byte order of their attributes, as an item has them. */
 static void
-add_columns(ItemBuilder *b, const DynTable *table, const DynIndex *index, const Datum *columns)
+sort_columns(const DynTable *table, const DynIndex *index, int *order)
 {
 	for (int i = 0; i < index->ncolumns; i++)
 	{
-		const DynKey *key = dyn_index_key(table, index, i);
+		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
+		int j = i;
 
-		item_build_name(b, key->attribute);
-		dyn_key_build(b, key->type, columns[i]);
+		for (; j > 0 && item_compare_bytes(dyn_index_key(table, index, order[j - 1])->attribute,
+										   attribute) > 0;
+			 j--)
+			order[j] = order[j - 1];
+		order[j] = i;
 	}
+}
+
+/* The next of the attributes, which are in byte order, as far as they come before a name. */
+static void
+add_attributes(ItemBuilder *b, const ItemChildren *attributes, uint32 *next, const ItemSpan *before)
+{
+	for (; *next < attributes->count; (*next)++)
+	{
+		ItemSpan name;
+		ItemSpan value = item_entry(item_child(attributes, *next), &name);
+
+		if (before != NULL && item_compare_bytes(name, *before) > 0)
+			return;
+		item_build_name(b, name);
+		item_build_value(b, value);
+	}
+}
+
+/* The item of an entry's columns and of further attributes; a builder need not sort what is in order. */
+static DynItem *
+build_item(const DynTable *table, const DynIndex *index, const Datum *columns,
+		   const ItemChildren *attributes)
+{
+	int order[DYN_MAX_INDEX_COLUMNS];
+	uint32 next = 0;
+	ItemBuilder b;
+
+	sort_columns(table, index, order);
+	item_build_init(&b, 256);
+	item_build_begin(&b, ITEM_M);
+	for (int i = 0; i < index->ncolumns; i++)
+	{
+		const DynKey *key = dyn_index_key(table, index, order[i]);
+
+		if (attributes != NULL)
+			add_attributes(&b, attributes, &next, &key->attribute);
+		item_build_name(&b, key->attribute);
+		dyn_key_build(&b, key->type, columns[order[i]]);
+	}
+	if (attributes != NULL)
+		add_attributes(&b, attributes, &next, NULL);
+	(void) item_build_end(&b);
+	return item_build_finish(&b);
 }
 
 /* The item of an entry's columns. */
 DynItem *
 store_range_item(const DynTable *table, const DynIndex *index, const Datum *columns)
 {
-	ItemBuilder b;
-
-	item_build_init(&b, 256);
-	item_build_begin(&b, ITEM_M);
-	add_columns(&b, table, index, columns);
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
-}
-
-static void
-add_attributes(ItemBuilder *b, const DynItem *carried)
-{
-	ItemChildren attributes = item_children(item_root(carried));
-
-	for (uint32 i = 0; i < attributes.count; i++)
-	{
-		ItemSpan name;
-		ItemSpan value = item_entry(item_child(&attributes, i), &name);
-
-		item_build_name(b, name);
-		item_build_value(b, value);
-	}
+	return build_item(table, index, columns, NULL);
 }
 
 /* What a covering index projects: an entry's columns, and what it carries. */
@@ -191,14 +218,10 @@ DynItem *
 store_range_part(const DynTable *table, const DynIndex *index, const Datum *columns, Datum carried)
 {
 	DynItem *item = DatumGetDynItem(carried);
-	ItemBuilder b;
+	ItemChildren attributes;
 
 	if (index->projection == DYN_PROJECT_ALL)
 		return item;
-	item_build_init(&b, 256);
-	item_build_begin(&b, ITEM_M);
-	add_columns(&b, table, index, columns);
-	add_attributes(&b, item);
-	(void) item_build_end(&b);
-	return item_build_finish(&b);
+	attributes = item_children(item_root(item));
+	return build_item(table, index, columns, &attributes);
 }

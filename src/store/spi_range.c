@@ -254,7 +254,8 @@ read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
 	StoreWant want = receiver->range->want;
 	int partition = first_column(want);
 
-	if (store_wants_part(want) && !slot->tts_isnull[0])
+	row->projected = store_wants_part(want) && !slot->tts_isnull[0];
+	if (row->projected)
 		row->item =
 			PointerGetDatum(store_range_part(receiver->table, receiver->range->index,
 											 slot->tts_values + partition, slot->tts_values[0]));

@@ -101,7 +101,7 @@ static void
 range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
 	DynKeyValues key = {range->nequal};
-	StoreRow row;
+	StoreRow row = {0};
 	DynItem *item;
 
 	memcpy(key.values, range->equal, range->nequal * sizeof(Datum));

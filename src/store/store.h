@@ -82,6 +82,7 @@ typedef struct StoreRange
 typedef struct StoreRow
 {
 	Datum item;
+	bool projected; /* the item has what the index projects, and nothing else */
 	Datum partition[DYN_MAX_KEY_PART];
 } StoreRow;
 
