@@ -26,6 +26,7 @@ struct Connection
 	int socket;
 	struct in6_addr address; /* of the client */
 	bool counted; /* it has such an address */
+	void *work;
 	_Atomic Phase phase;
 	_Atomic int64_t since;
 };
@@ -121,6 +122,13 @@ connection_close(Connection *connection)
 		connection->next->link = connection->link;
 	pthread_mutex_unlock(&connections.lock);
 	free(connection);
+}
+
+/* Where whoever serves it has what he does for it; NULL at first. */
+void **
+connection_work(Connection *connection)
+{
+	return &connection->work;
 }
 
 /* What happens on it from now on. */

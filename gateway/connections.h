@@ -24,6 +24,7 @@ typedef struct Connection Connection;
 
 extern Connection *connection_open(const void *server, int socket, int limit);
 extern void connection_close(Connection *connection);
+extern void **connection_work(Connection *connection);
 extern void connection_enter(Connection *connection, Phase phase);
 extern void connections_check(void);
 extern void connections_end_idle(void);

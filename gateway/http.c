@@ -116,28 +116,6 @@ make_id(char id[REQUEST_ID_SIZE])
 	id[REQUEST_ID_SIZE - 1] = '\0';
 }
 
-/* The first line has come. */
-static void *
-begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
-{
-	Exchange *exchange = calloc(1, sizeof(*exchange));
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	if (exchange == NULL)
-		return NULL;
-	exchange->loop = cls;
-	exchange->server = loop_owner(exchange->loop);
-	exchange->mhd = mhd;
-	exchange->connection = info == NULL ? NULL : info->socket_context;
-	exchange->target = strdup(target);
-	exchange->request.begun = clock_now();
-	make_id(exchange->request.id);
-	if (exchange->connection != NULL)
-		connection_enter(exchange->connection, PHASE_HEADER);
-	return exchange;
-}
-
 static void
 enter(Exchange *exchange, Phase phase)
 {
@@ -704,7 +682,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 	(void) cls;
 	(void) mhd;
 	(void) path;
-	if (exchange == NULL || exchange->connection == NULL || exchange->target == NULL)
+	if (exchange == NULL || exchange->target == NULL)
 		return MHD_NO;
 	switch (exchange->stage)
 	{
@@ -730,28 +708,65 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 	return MHD_NO;
 }
 
-/* The answer was sent, or the client went away. */
 static void
-end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
-			 enum MHD_RequestTerminationCode code)
+free_exchange(Exchange *exchange)
 {
-	Exchange *exchange = *context;
-
-	(void) cls;
-	(void) mhd;
-	(void) code;
-	if (exchange == NULL)
-		return;
-	*context = NULL;
+	*connection_work(exchange->connection) = NULL;
 	if (exchange->counted)
 		metrics_in_flight(-1);
-	if (exchange->connection != NULL)
-		enter(exchange, PHASE_IDLE);
+	enter(exchange, PHASE_IDLE);
 	auth_leave(&exchange->request);
 	answer_release(&exchange->request.answer);
 	free_body(exchange);
 	free(exchange->target);
 	free(exchange);
+}
+
+/* The answer was sent, or the client went away. */
+static void
+end_exchange(void *cls, struct MHD_Connection *mhd, void **context,
+			 enum MHD_RequestTerminationCode code)
+{
+	(void) cls;
+	(void) mhd;
+	(void) code;
+	if (*context != NULL)
+		free_exchange(*context);
+	*context = NULL;
+}
+
+/* The library does not tell of the end of some requests that it refuses itself. */
+static void
+end_forgotten(Connection *connection)
+{
+	Exchange *exchange = *connection_work(connection);
+
+	if (exchange != NULL)
+		free_exchange(exchange);
+}
+
+/* The first line has come. */
+static void *
+begin_exchange(void *cls, const char *target, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	Connection *connection = info == NULL ? NULL : info->socket_context;
+	Exchange *exchange = connection == NULL ? NULL : calloc(1, sizeof(*exchange));
+
+	if (exchange == NULL)
+		return NULL;
+	end_forgotten(connection);
+	*connection_work(connection) = exchange;
+	exchange->loop = cls;
+	exchange->server = loop_owner(exchange->loop);
+	exchange->mhd = mhd;
+	exchange->connection = connection;
+	exchange->target = strdup(target);
+	exchange->request.begun = clock_now();
+	make_id(exchange->request.id);
+	enter(exchange, PHASE_HEADER);
+	return exchange;
 }
 
 static void
@@ -773,7 +788,10 @@ note_connection(void *cls, struct MHD_Connection *mhd, void **context,
 	else
 	{
 		if (*context != NULL)
+		{
+			end_forgotten(*context);
 			connection_close(*context);
+		}
 		*context = NULL;
 		atomic_fetch_sub(&server->connections, 1);
 	}
