@@ -15,6 +15,8 @@ my $setup = q{
 	CREATE EXTENSION dynamo_table;
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "n N"},
 		"inverted": {"partition_key": "sk S", "sort_key": "pk S", "projection": "INCLUDE", "non_key_attributes": ["a\"b", "é"]}}');
+	SELECT dyn_create_table('covering', 'pk S', 'sk S', global_indexes => '{"Column": {"partition_key": "g S", "covering": "column"}, "Expression": {"partition_key": "g S", "sort_key": "sk S", "covering": "expression"},
+		"Part": {"partition_key": "sk S", "projection": "INCLUDE", "non_key_attributes": ["it''s \"é\"", "n"], "covering": true}}', local_indexes => '{"Local": {"sort_key": "n N", "covering": "column"}}');
 	SELECT dyn_create_table('Orders.2024', 'User Name S', 'OrderId N', fillfactor => 70, local_indexes => '{"by-date": {"sort_key": "date S"}}');
 	SELECT dyn_alter_table('app', '{"tags": {"it''s \\"é\\"": "x"}}');
 	SELECT dyn_request('UpdateTimeToLive', '{"TableName": "app", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "expires at"}}');
@@ -28,8 +30,27 @@ $node->safe_psql('source', q{
 	CREATE TABLE other (id int PRIMARY KEY);
 	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'GSI1PK', 'g' || i % 3, 'n', i * 0.5, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 300) i;
 	SELECT dyn_put('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"},"all":{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}}');
+	SELECT dyn_put('covering', jsonb_build_object('pk', 'p' || i % 10, 'sk', 's' || i, 'g', 'g' || i % 3, 'n', i, 'it''s "é"', 'é', 'pad', repeat(md5(i::text), i % 70))) FROM generate_series(1, 300) i;
 	SELECT dyn_put('Orders.2024', jsonb_build_object('User Name', 'u', 'OrderId', i / 4.0)) FROM generate_series(1, 100) i;
 });
+
+# Covering indexes answer alike, and carry what the items have.
+sub covering_alike
+{
+	my ($db, $name) = @_;
+	my $entries = q{SELECT index, store, index_only, count(*), md5(string_agg(i::text, chr(10) ORDER BY i::text)) FROM unnest(ARRAY['Column', 'Expression', 'Part', 'Local']) index, dyn_scan('covering', index) i,
+		dyn_explain('covering', index_name => index) GROUP BY 1, 2, 3 ORDER BY 1};
+	is($node->safe_psql($db, $entries), $node->safe_psql('source', $entries), "$name: the same entries");
+	is($node->safe_psql($db, q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('covering') WHERE object NOT LIKE 'trigger%'}), '', "$name: what is carried is what the items have");
+}
+
+# The lines of a dump, but for what is another in each; rows may be in another order.
+sub dumped
+{
+	my ($db) = @_;
+	my ($dump) = run_command([ 'pg_dump', '-d', $node->connstr($db) ]);
+	return join "\n", sort grep { !/^\\(un)?restrict / } split /\n/, $dump;
+}
 
 # What must be the same, and how a table of items has to behave.
 sub same_and_alive
@@ -44,6 +65,7 @@ sub same_and_alive
 		my $settings = qq{SELECT dyn_request('DescribeTimeToLive', '{"TableName": "$table"}'), dyn_request('ListTagsOfResource', '{"ResourceArn": "arn:aws:dynamodb:local:000000000000:table/$table"}')};
 		is($node->safe_psql($db, $settings), $node->safe_psql('source', $settings), "$name: the same settings of $table");
 	}
+	covering_alike($db, $name) if grep { $_ eq 'covering' } @$tables;
 	return unless grep { $_ eq 'app' } @$tables;
 	is($node->safe_psql($db, q{SELECT dyn_get('app', '{"pk":{"S":"\u0000\u0001"},"sk":{"S":"\ud83d\ude00"}}') -> 'all'}),
 		'{"L":[{"NS":["1"]},{"B":"AQ=="},{"NULL":true}]}', "$name: an item by its key");
@@ -76,10 +98,16 @@ sub restore
 }
 
 # a table of CreateTable has an id, which is another one each time
-my $both = [ 'app', 'Orders.2024' ];
+my $both = [ 'app', 'Orders.2024', 'covering' ];
 my $all = [ @$both, 'shop' ];
 restore('whole', $all, '');
+# in its own database, which no check has written to
+$node->safe_psql('postgres', 'CREATE DATABASE again');
+$node->command_ok([ 'pg_dump', '-d', $node->connstr('source'), '-f', $node->basedir . '/again.sql' ], 'again: dump');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('again'), '-f', $node->basedir . '/again.sql' ], 'again: restore');
+is(dumped('again'), dumped('source'), 'a dump of what was restored is the same dump');
 restore('one table', ['app'], 'CREATE EXTENSION dynamo_table', '-t', 'app');
+restore('covering indexes', ['covering'], 'CREATE EXTENSION dynamo_table', '-t', 'covering');
 restore('without another', $all, '', '-T', 'other');
 restore('data only', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only');
 restore('data only with triggers disabled', $both, "$setup CREATE TABLE other (id int PRIMARY KEY)", '--data-only', '--disable-triggers');
@@ -92,5 +120,6 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('source'), '-Fd', '-j', 2, '
 $node->safe_psql('postgres', 'CREATE DATABASE parallel');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('parallel'), '-j', 2, $dir ], 'directory: restore');
 same_and_alive('parallel', 'directory', $all);
+check_storage($node, 'directory', 'parallel');
 
 done_testing();

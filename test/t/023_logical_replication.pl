@@ -14,9 +14,9 @@ my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init;
 $subscriber->start;
 
-$_->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S')") for $publisher, $subscriber;
+$_->safe_psql('postgres', "CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{\"Column\": {\"partition_key\": \"sk S\", \"covering\": \"column\"}, \"Expression\": {\"partition_key\": \"sk S\", \"covering\": \"expression\"}}')") for $publisher, $subscriber;
 $publisher->safe_psql('postgres', q{
-	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad', repeat(md5(i::text), i))) FROM generate_series(1, 200) i;
+	SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i % 7, 'sk', 's' || i, 'pad', (SELECT string_agg(md5(i || '/' || n), '') FROM generate_series(1, i) n))) FROM generate_series(1, 200) i;
 	CREATE PUBLICATION pub FOR TABLE app});
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION sub CONNECTION '" . $publisher->connstr . ' dbname=postgres' . "' PUBLICATION pub");
 $subscriber->wait_for_subscription_sync($publisher, 'sub');
@@ -32,6 +32,13 @@ $publisher->safe_psql('postgres', q{
 $publisher->wait_for_catchup('sub');
 is($subscriber->safe_psql('postgres', $digest), $publisher->safe_psql('postgres', $digest), 'puts, deletes and SQL updates arrive');
 is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM app WHERE NOT dynamo_internal.keys_match(item, ARRAY['pk S', 'sk S'], pk, sk)}), 0, 'no key column is wrong');
+is($subscriber->safe_psql('postgres', q{SELECT count(*) FROM dyn_check_table('app')}), 0, 'covering indexes carry there what the items have');
+is($subscriber->safe_psql('postgres', qq{SELECT count("~Column_item") > 100, count(*) FILTER (WHERE "~Column_item" IS NULL) > 10 FROM app}), 't|t', 'where that is not too long');
+for my $index ('Column', 'Expression')
+{
+	my $entries = "SELECT count(*), md5(string_agg(i::text, chr(10) ORDER BY i::text)) FROM dyn_scan('app', '$index') i";
+	is($subscriber->safe_psql('postgres', $entries), $publisher->safe_psql('postgres', $entries), "$index has the same entries");
+}
 is($subscriber->safe_psql('postgres', q{SELECT dyn_get('app', '{"pk":{"S":"\u0000"},"sk":{"S":"\u0001"}}') IS NOT NULL}), 't', 'items are found by their keys');
 
 # What keeps an item absent arrives as the deletion of nothing, also where whole rows are sent, in binary.

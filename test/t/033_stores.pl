@@ -19,7 +19,8 @@ $node->safe_psql('postgres', q{
 	CREATE EXTENSION dynamo_table;
 	CREATE EXTENSION amcheck;
 	SET client_min_messages = warning;
-	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}, "GSI2": {"partition_key": "h N"}}');
+	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "g S", "sort_key": "sk N"}, "GSI2": {"partition_key": "h N"},
+		"Column": {"partition_key": "g S", "sort_key": "n N", "covering": "column"}, "Expression": {"partition_key": "g S", "sort_key": "h N", "covering": "expression"}, "Part": {"partition_key": "g S", "projection": "INCLUDE", "non_key_attributes": ["n", "note"], "covering": true}}');
 	CALL dyn_enable_ttl('app', 'n');
 	CREATE TABLE twin (k int PRIMARY KEY, item dyn_item);
 	CREATE FUNCTION key(k int) RETURNS dyn_item IMMUTABLE LANGUAGE sql AS $$ SELECT jsonb_build_object('pk', 'p' || k % 50, 'sk', k)::dyn_item $$;
@@ -71,6 +72,9 @@ EOS
 $load{builders} = start_load($node, 1, $seconds, <<'EOS');
 REINDEX INDEX CONCURRENTLY "app_GSI1";
 REINDEX INDEX CONCURRENTLY "app_GSI2";
+REINDEX INDEX CONCURRENTLY "app_Column";
+REINDEX INDEX CONCURRENTLY "app_Expression";
+REINDEX INDEX CONCURRENTLY "app_Part";
 CREATE INDEX CONCURRENTLY extra ON app ((item ->> 'n'));
 \sleep 100 ms
 DROP INDEX CONCURRENTLY extra;
@@ -82,6 +86,20 @@ foreach my $name (sort keys %load)
 {
 	my $rounds = finish_load($load{$name});
 	ok($rounds, "$name: " . ($rounds // 0) . " rounds without an error") or diag($load{$name}{err});
+}
+
+# A covering index has the items of the twin that go into it, each with what the index projects, forward and backward.
+sub covering_agrees
+{
+	my ($when, $set, $index, $condition, $part) = @_;
+	foreach my $forward (qw(true false))
+	{
+		is($node->safe_psql('postgres', qq{
+			$set
+			WITH entries AS MATERIALIZED (SELECT i::text FROM generate_series(0, 6) v, dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => '$index', forward => $forward) i),
+				expected AS MATERIALIZED (SELECT ($part)::text FROM twin WHERE item ? 'g' AND $condition)
+			SELECT count(*) FROM ((TABLE entries EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE entries)) d}), '0', "$when: $index, forward = $forward");
+	}
 }
 
 sub agree
@@ -99,7 +117,12 @@ sub agree
 				LATERAL (SELECT string_agg(i::text, ',' ORDER BY (i->>'sk')::int, i->>'pk') AS items FROM dyn_query('app', 'g = :g', vals => jsonb_build_object(':g', 'g' || v), index_name => 'GSI1') i) q,
 				LATERAL (SELECT string_agg(item::text, ',' ORDER BY (item->>'sk')::int, item->>'pk') AS items FROM twin WHERE item->>'g' = 'g' || v) t
 			WHERE q.items IS DISTINCT FROM t.items}), '0', "$when: the index has the items, direct_store = $direct");
+		covering_agrees("$when, direct_store = $direct", "SET dynamo_table.direct_store = $direct;", @$_)
+		  for [ 'Column', q{item ? 'n'}, 'item' ], [ 'Expression', q{item ? 'h'}, 'item' ],
+		  [ 'Part', 'true', q{(SELECT jsonb_object_agg(key, value) FROM jsonb_each(item::text::jsonb) WHERE key IN ('pk', 'sk', 'g', 'n', 'note'))::text::dyn_item} ];
 	}
+	is($node->safe_psql('postgres', q{SELECT string_agg(object || ': ' || problem, '; ') FROM dyn_check_table('app')}), '', "$when: what is carried is what items say");
+	$node->safe_psql('postgres', q{SELECT bt_index_parent_check(indexrelid, true) FROM pg_index WHERE indrelid = 'app'::regclass});
 	check_storage($node, $when);
 }
 
