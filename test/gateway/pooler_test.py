@@ -10,8 +10,10 @@ import gateway as common
 from gateway import Gateway, PROGRAM, as_server, done, get, in_thread, is_, ok, pg_ctl, psql, put, sign, until
 
 FOLDER = os.environ['PGHOST'] + '/pgbouncer'
+# another one, such as a later version
+PGBOUNCER = os.environ.get('PGBOUNCER', '/usr/sbin/pgbouncer')
 DATABASE = f'host={FOLDER} port=6432 user=gateway dbname=postgres'
-VERSION = tuple(int(n) for n in re.search(r'PgBouncer (\d+)\.(\d+)', subprocess.run(['/usr/sbin/pgbouncer', '--version'], capture_output=True, text=True).stdout).groups())
+VERSION = tuple(int(n) for n in re.search(r'PgBouncer (\d+)\.(\d+)', subprocess.run([PGBOUNCER, '--version'], capture_output=True, text=True).stdout).groups())
 # from this version on it can keep prepared statements together with its clients
 KEEPS = VERSION >= (1, 21)
 
@@ -37,13 +39,14 @@ server_login_retry = 1
 logfile = {FOLDER}/log
 pidfile = {FOLDER}/pid
 {'max_prepared_statements = ' + ('100' if keeps else '0') if KEEPS else ''}''')
-    as_server('/usr/sbin/pgbouncer', '-d', f'{FOLDER}/ini')
+    as_server(PGBOUNCER, '-d', f'{FOLDER}/ini')
     until(lambda: os.path.exists(f'{FOLDER}/.s.PGSQL.6432'), 'PgBouncer')
 
 
 def stop_pooler():
     pid = int(open(f'{FOLDER}/pid').read())
-    os.kill(pid, signal.SIGTERM)
+    # from 1.23 on SIGTERM waits for the clients
+    os.kill(pid, signal.SIGQUIT if VERSION >= (1, 23) else signal.SIGTERM)
     until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of PgBouncer')
 
 
