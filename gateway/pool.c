@@ -53,7 +53,8 @@ struct Waiter
 
 /*
  * A thread.  Its connection is that of whoever has the worker: the thread itself, or the waiter that
- * has borrowed it.  A waiter goes on watching the connection until another one or the thread has it.
+ * has borrowed it.  A waiter goes on watching the connection until another one or the thread has it:
+ * from then on it keeps away, whatever its epoll has told before.
  */
 typedef struct Worker
 {
@@ -201,6 +202,15 @@ unwatch(Worker *worker)
 	if (worker->waiter != NULL)
 		epoll_ctl(worker->waiter->epoll, EPOLL_CTL_DEL, PQsocket(worker->connection), NULL);
 	worker->waiter = NULL;
+}
+
+/* With the lock held: the waiter has the connection of a thread that was idle. */
+static void
+borrow(Worker *worker, const Waiter *waiter)
+{
+	if (worker->waiter != waiter)
+		unwatch(worker);
+	worker->borrowed = true;
 }
 
 /* With the lock held: the waiter watches the connection.  False if the system refuses. */
@@ -986,7 +996,7 @@ waiter_submit(Pool *pool, Waiter *waiter, Request *request)
 	if (!refused)
 		worker = take_idle(pool, waiter);
 	if (worker != NULL)
-		worker->borrowed = true;
+		borrow(worker, waiter);
 	else if (!refused)
 		append(pool, request);
 	pthread_mutex_unlock(&pool->lock);
