@@ -7,9 +7,11 @@
  */
 #include "canonical.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,6 +24,31 @@ typedef struct Parameter
 	size_t name; /* where it begins in the text */
 	size_t value;
 } Parameter;
+
+/* What libcrypto has for SHA-256: to look that up takes as long as to hash what is signed. */
+static struct
+{
+	pthread_once_t once;
+	EVP_MD *hash; /* NULL: there is none */
+	EVP_MAC_CTX *hmac; /* without a key, to be copied */
+} sha256 = {.once = PTHREAD_ONCE_INIT};
+
+static void
+fetch_sha256(void)
+{
+	OSSL_PARAM parameters[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char[]){"SHA256"}, 0),
+		OSSL_PARAM_construct_end()};
+	EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+
+	sha256.hash = EVP_MD_fetch(NULL, "SHA256", NULL);
+	sha256.hmac = mac == NULL ? NULL : EVP_MAC_CTX_new(mac);
+	EVP_MAC_free(mac);
+	if (sha256.hmac == NULL || EVP_MAC_CTX_set_params(sha256.hmac, parameters) == 1)
+		return;
+	EVP_MAC_CTX_free(sha256.hmac);
+	sha256.hmac = NULL;
+}
 
 /* ASCII only, whatever the locale. */
 static char
@@ -148,7 +175,8 @@ hash_hex(const void *data, size_t size, char hex[HASH_HEX_SIZE])
 {
 	unsigned char hash[HASH_SIZE];
 
-	if (EVP_Digest(data, size, hash, NULL, EVP_sha256(), NULL) != 1)
+	pthread_once(&sha256.once, fetch_sha256);
+	if (sha256.hash == NULL || EVP_Digest(data, size, hash, NULL, sha256.hash, NULL) != 1)
 		return false;
 	add_hex(hash, HASH_SIZE, hex);
 	return true;
@@ -366,7 +394,17 @@ static bool
 hmac(const void *key, size_t key_length, const void *data, size_t size,
 	 unsigned char result[HASH_SIZE])
 {
-	return HMAC(EVP_sha256(), key, (int) key_length, data, size, result, NULL) != NULL;
+	EVP_MAC_CTX *context;
+	size_t length = 0;
+	bool done;
+
+	pthread_once(&sha256.once, fetch_sha256);
+	context = sha256.hmac == NULL ? NULL : EVP_MAC_CTX_dup(sha256.hmac);
+	done = context != NULL && EVP_MAC_init(context, key, key_length, NULL) == 1 &&
+		   EVP_MAC_update(context, data, size) == 1 &&
+		   EVP_MAC_final(context, result, &length, HASH_SIZE) == 1 && length == HASH_SIZE;
+	EVP_MAC_CTX_free(context);
+	return done;
 }
 
 /* The key of a day, region and service. */
