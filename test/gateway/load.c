@@ -60,6 +60,7 @@ typedef struct Connection
 	size_t out_size, out_length, sent;
 	char *in;
 	size_t received;
+	uint32_t events; /* that epoll tells */
 	uint64_t started;
 } Connection;
 
@@ -255,6 +256,7 @@ watch(Connection *connection, int operation, uint32_t events)
 
 	if (epoll_ctl(epoll_fd, operation, connection->fd, &event) < 0)
 		die("epoll_ctl");
+	connection->events = events;
 }
 
 static void
@@ -268,6 +270,7 @@ lose(Connection *connection)
 static void
 send_more(Connection *connection)
 {
+	uint32_t events;
 	ssize_t n = send(connection->fd, connection->out + connection->sent,
 					 connection->out_length - connection->sent, MSG_NOSIGNAL);
 
@@ -278,8 +281,9 @@ send_more(Connection *connection)
 		return;
 	}
 	connection->sent += n > 0 ? n : 0;
-	watch(connection, EPOLL_CTL_MOD,
-		  connection->sent < connection->out_length ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	events = connection->sent < connection->out_length ? EPOLLIN | EPOLLOUT : EPOLLIN;
+	if (events != connection->events)
+		watch(connection, EPOLL_CTL_MOD, events);
 }
 
 /* The next request of a connection, which is opened first if it has to be. */
