@@ -603,6 +603,35 @@ ask_pool(Exchange *exchange)
 	return MHD_YES;
 }
 
+static void
+free_body(Exchange *exchange)
+{
+	atomic_fetch_sub(&body_memory, exchange->memory);
+	exchange->memory = 0;
+	body_free(&exchange->request.body);
+}
+
+/* Count memory of the body.  False if all bodies together have too much. */
+static bool
+count_memory(Exchange *exchange, int64_t size)
+{
+	exchange->memory += size;
+	return atomic_fetch_add(&body_memory, size) + size <= config_now()->body_memory;
+}
+
+/* A body that was inflated is larger than what was received. */
+static bool
+count_inflated(Exchange *exchange)
+{
+	Request *request = &exchange->request;
+
+	if (count_memory(exchange, (int64_t) request->body.size - exchange->memory))
+		return true;
+	free_body(exchange);
+	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
+	return false;
+}
+
 /* The request is whole. */
 static enum MHD_Result
 run(Exchange *exchange)
@@ -618,7 +647,7 @@ run(Exchange *exchange)
 	/* what the header left open is an operation, or /readyz */
 	if (strcmp(message->method, "GET") == 0)
 		return ask_pool(exchange);
-	if (!protocol_read(message, request))
+	if (!protocol_read(message, request) || !count_inflated(exchange))
 		return send_answer(exchange);
 	if (operation_is_local(request->operation))
 	{
@@ -630,21 +659,11 @@ run(Exchange *exchange)
 	return ask_pool(exchange);
 }
 
-static void
-free_body(Exchange *exchange)
-{
-	atomic_fetch_sub(&body_memory, exchange->memory);
-	exchange->memory = 0;
-	body_free(&exchange->request.body);
-}
-
 /* Keep a piece, if there is memory for it. */
 static bool
 keep(Exchange *exchange, const char *data, size_t size)
 {
-	exchange->memory += (int64_t) size;
-	return atomic_fetch_add(&body_memory, (int64_t) size) + (int64_t) size <=
-			   config_now()->body_memory &&
+	return count_memory(exchange, (int64_t) size) &&
 		   body_add(&exchange->request.body, data, size) == BODY_OK;
 }
 

@@ -1,4 +1,5 @@
 """The gateway's life: settings, health, reload, drain, limits, log (GW70 to GW74, GW80 to GW82)."""
+import gzip
 import json
 import os
 import re
@@ -394,9 +395,12 @@ with Gateway('--body-memory', '16MB') as g, g.connect() as c:
     until(lambda: g.metric('dynamo_inflight') == 2)
     until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 503)
     ok(True, 'the bodies of all have a limit')
+    zipped = post('ListTables', gzip.compress(b'{' + b' ' * 10000000 + b'}'), {'Content-Encoding': 'gzip'})
+    is_(g.send(zipped).status, 503, 'also those that are small until they are inflated')
     c.socket.close()
     until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 200)
     ok(True, 'what they had is free again')
+    is_([g.send(zipped).status for _ in range(3)], [200] * 3, 'also for what is inflated')
 
 # what a container has: nothing but the program and its libraries
 if os.geteuid() == 0 and b'san.so' not in subprocess.run(['ldd', PROGRAM], capture_output=True).stdout:
