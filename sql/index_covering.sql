@@ -6,7 +6,7 @@ SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key"
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["b"], "covering": "expression"}}');
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"G": {"partition_key": "a S", "entry_limit": 10}}');
 SELECT dyn_create_table('bad', 'pk S', global_indexes => '{"ttl": {"partition_key": "~ttl_item S", "covering": "column"}}');
-SET dynamo_table.covering_entry_limit = 99;
+SELECT min_val, max_val FROM pg_settings WHERE name = 'dynamo_table.covering_entry_limit';
 SELECT dyn_create_table('cover', 'pk S', 'sk N',
   global_indexes => '{"Whole": {"partition_key": "a S", "sort_key": "b N", "covering": true}, "Computed": {"partition_key": "a S", "sort_key": "b N", "covering": "expression"},
     "Two": {"partition_key": "a S", "projection": "INCLUDE", "non_key_attributes": ["c", "d", "pk", "a"], "covering": true}, "Keys": {"partition_key": "b N", "projection": "KEYS_ONLY", "covering": true},
