@@ -21,12 +21,10 @@
 
 #include "clock.h"
 #include "config.h"
-#include "json.h"
 #include "log.h"
-#include "member.h"
 #include "metrics.h"
+#include "outcome.h"
 #include "statement.h"
-#include "text.h"
 
 /* How often a statement is sent again, and the pauses, in milliseconds. */
 #define MAX_REPEATS 3
@@ -42,9 +40,6 @@
  * how long a request may be passed over for that, in microseconds. */
 #define MAX_SEARCH 16
 #define MAX_PASSED_OVER 2000
-
-#define CONFLICT_MESSAGE "Transaction is ongoing for the item"
-#define INTERNAL_MESSAGE "Internal server error"
 
 struct Waiter
 {
@@ -663,96 +658,6 @@ connect_worker(Worker *worker)
 	return on;
 }
 
-static void
-clear_result(void *result)
-{
-	PQclear(result);
-}
-
-/* The one row that there is. */
-static void
-answer_result(Request *request, PGresult *result)
-{
-	if (request->operation == NULL)
-	{
-		PQclear(result);
-		answer_constant(&request->answer, 200, "text/plain", "ready\n");
-	}
-	else if (PQntuples(result) == 1 && PQnfields(result) == 1 && !PQgetisnull(result, 0, 0))
-		answer_owned(&request->answer, 200, PQgetvalue(result, 0, 0),
-					 (size_t) PQgetlength(result, 0, 0), result, clear_result);
-	else
-	{
-		PQclear(result);
-		answer_error(&request->answer, ERROR_INTERNAL, INTERNAL_MESSAGE, NULL);
-	}
-}
-
-/* All actions of a transaction met another: which one did, Postgres does not say. */
-static void
-answer_conflict(Request *request)
-{
-	const char *items = request->operation->items;
-	size_t n = member_elements(member_find(request->body.data, request->body.size, items));
-	Text message = {0};
-	Text members = {0};
-
-	text_add_strings(&message,
-					 "Transaction cancelled, please refer cancellation reasons for specific "
-					 "reasons [",
-					 NULL);
-	text_add_strings(&members, "\"CancellationReasons\":[", NULL);
-	for (size_t i = 0; i < n || i == 0; i++)
-	{
-		text_add_strings(&message, i == 0 ? "" : ", ", "TransactionConflict", NULL);
-		text_add_strings(&members, i == 0 ? "" : ",",
-						 "{\"Code\":\"TransactionConflict\",\"Message\":\"" CONFLICT_MESSAGE "\"}",
-						 NULL);
-	}
-	text_add_strings(&message, "]", NULL);
-	text_add_strings(&members, "]", NULL);
-	if (message.failed || members.failed)
-		answer_error(&request->answer, ERROR_INTERNAL, INTERNAL_MESSAGE, NULL);
-	else
-		answer_error(&request->answer, ERROR_TRANSACTION_CANCELED, message.data, members.data);
-	text_free(&message);
-	text_free(&members);
-}
-
-/*
- * An error of the extension's, in its own words.  DETAIL with data is a JSON object.  Code of a
- * table's owner may raise the same error with anything in it, so it is looked at.
- */
-static void
-answer_told(Request *request, ErrorKind error, const PGresult *result)
-{
-	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-	size_t length = detail == NULL ? 0 : strlen(detail);
-	char *members = NULL;
-
-	if (error_has_members(error) && length > 2 && detail[0] == '{' && detail[length - 1] == '}' &&
-		json_valid(detail, length))
-		members = strndup(detail + 1, length - 2);
-	answer_error(&request->answer, error, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
-				 members);
-	free(members);
-}
-
-static void
-answer_failure(Request *request, const Remedy *remedy, const PGresult *result)
-{
-	if (remedy->tells)
-		answer_told(request, remedy->error, result);
-	else if (remedy->conflict)
-		answer_conflict(request);
-	else if (remedy->error == ERROR_TRANSACTION_CONFLICT)
-		answer_error(&request->answer, remedy->error, CONFLICT_MESSAGE, NULL);
-	else if (remedy->error == ERROR_INTERNAL)
-		answer_error(&request->answer, remedy->error, INTERNAL_MESSAGE, NULL);
-	else
-		answer_error(&request->answer, remedy->error, NULL, NULL);
-}
-
 /* What the client is not told. */
 static void
 log_failure(const Worker *worker, const Request *request)
@@ -800,7 +705,7 @@ take_result(Worker *worker, Request *request)
 	request->from_standby = worker->pool == &standby;
 	if (request->from_standby)
 		metrics_standby_read(true);
-	answer_result(request, worker->outcome.result);
+	outcome_result(request, worker->outcome.result);
 }
 
 /* Run the statement once, or go on with it.  Whether the request has its answer, or is back in the
@@ -828,7 +733,7 @@ try_request(Worker *worker, Request *request)
 	if (!remedy.tells && log_wants(LEVEL_WARNING))
 		log_failure(worker, request);
 	if (!again && !remedy.elsewhere)
-		answer_failure(request, &remedy, outcome->result);
+		outcome_failure(request, &remedy, outcome->result);
 	PQclear(outcome->result);
 	if (remedy.unprepared)
 		forget_prepared(worker);
@@ -905,7 +810,7 @@ answer_outcome(Request *request, Worker *worker)
 	remedy = remedy_of(worker, request);
 	if (!remedy.tells || remedy.elsewhere || PQstatus(worker->connection) != CONNECTION_OK)
 		return false;
-	answer_told(request, remedy.error, outcome->result);
+	outcome_told(request, remedy.error, outcome->result);
 	PQclear(outcome->result);
 	return true;
 }
