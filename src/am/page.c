@@ -21,6 +21,7 @@
 #include "access/heapam.h"
 #include "access/hio.h"
 #include "access/htup_details.h"
+#include "access/xlog.h"
 #include "common/pg_prng.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
@@ -208,13 +209,33 @@ still_takes(Relation rel, const DynPlaceState *state, const DynSharedPage *page,
 		   dyn_page_takes(rel, page->block, page->fill ? needed : room);
 }
 
+/*
+ * Whether since the last change of the page as much WAL was written as the table is long.  In a table
+ * whose collections grow, each page would have got a row meanwhile.  Pages that are not logged always
+ * stand still.
+ */
+static bool
+stands_still(Relation rel, BlockNumber block, BlockNumber blocks)
+{
+	Buffer buffer = ReadBuffer(rel, block);
+	XLogRecPtr changed;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	changed = PageGetLSN(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return changed + (XLogRecPtr) blocks * BLCKSZ < GetXLogInsertRecPtr();
+}
+
 /* A page without room kept for growth, filled up to the fillfactor. */
 static BlockNumber
 old_page(Relation rel, Size needed)
 {
 	Size room = reserve(rel) + (Size) (WORTH_FILLING * usable(rel));
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	BlockNumber block = search_map(rel, Max(needed, room), blocks / 2);
 
-	return search_map(rel, Max(needed, room), RelationGetNumberOfBlocks(rel) / 2);
+	return block != InvalidBlockNumber && stands_still(rel, block, blocks) ? block
+																		   : InvalidBlockNumber;
 }
 
 /*

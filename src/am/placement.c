@@ -34,7 +34,7 @@
 
 /* The part of a page that a collection has to have to get a page of its own. */
 #define OWNER 0.66f
-#define EARLY_OWNER 0.25f
+#define EARLY_OWNER 0.15f
 
 /* And in pages, one whose rows have outgrown theirs: what they leave is for the collection too. */
 #define MOVED_OWNER 3
