@@ -48,6 +48,8 @@ extern bool dyn_index_fetch_tuple(struct IndexFetchTableData *scan, ItemPointer 
 /* placement.c */
 extern void dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 							 struct BulkInsertStateData *bistate);
+extern void dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid,
+							 int options, struct BulkInsertStateData *bistate);
 extern void dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 										 int options, struct BulkInsertStateData *bistate,
 										 uint32 token);

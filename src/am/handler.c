@@ -43,6 +43,7 @@ routine(void)
 		methods.relation_toast_am = toast_am;
 		methods.index_fetch_tuple = dyn_index_fetch_tuple;
 		methods.tuple_insert = dyn_tuple_insert;
+		methods.multi_insert = dyn_multi_insert;
 		methods.tuple_insert_speculative = dyn_tuple_insert_speculative;
 		methods.tuple_update = dyn_tuple_update;
 		methods.relation_nontransactional_truncate = dyn_relation_truncate;

@@ -37,6 +37,7 @@ typedef struct DynPlaceState
 	bool valid;
 	bool applies; /* to rows of this table, as long as the setting is on */
 	Oid index; /* the primary key's */
+	AttrNumber column; /* of the table, the first one of that key */
 	Oid file;
 
 	/* Blocks below this are good while that is the present transaction, and the present age. */

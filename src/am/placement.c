@@ -16,6 +16,7 @@
 #include "access/htup_details.h"
 #include "catalog/index.h"
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
@@ -180,6 +181,14 @@ dyn_placement_offer(const DynProbe *probe)
 	offered_age = dyn_place_age();
 }
 
+/* What is offered for the relation is out of date. */
+static void
+drop_offer(Relation rel)
+{
+	if (offered.relid == RelationGetRelid(rel))
+		offered.relid = InvalidOid;
+}
+
 /* Takes the offered probe for the relation, which is used now or dropped. */
 static bool
 take_offer(Relation rel, Relation index, const RowKey *key, DynNeighbours *neighbours)
@@ -273,55 +282,86 @@ open_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key,
 	return dyn_newcomer_page(rel, state, needed);
 }
 
-/* The page for a row, by its collection. */
+/* The page for a row whose key is looked up. */
 static BlockNumber
-choose_page(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
+page_by_key(Relation rel, Relation index, DynPlaceState *state, const RowKey *key, const Aim *aimed)
 {
 	Size size = dyn_stored_size(state, aimed->size);
-	Size needed = dyn_needed_space(rel, size);
-	BlockNumber recent = dyn_place_recall(state, aimed->collection);
 	DynNeighbours neighbours;
-	bool known = take_offer(rel, index, key, &neighbours);
 	BlockNumber block;
 
-	if (recent != InvalidBlockNumber && dyn_page_takes(rel, recent, needed))
-	{
-		count_row(state, false);
-		return recent;
-	}
-	if (!known)
+	if (!take_offer(rel, index, key, &neighbours))
 		dyn_neighbours(rel, index, key->values, DYN_NEIGHBOUR_BLOCKS, &neighbours);
 	count_row(state, neighbours.count == 0);
-	block = page_of_neighbours(rel, &neighbours, needed, recent == InvalidBlockNumber);
+	block = page_of_neighbours(rel, &neighbours, dyn_needed_space(rel, size),
+							   dyn_place_recall(state, aimed->collection) == InvalidBlockNumber);
 	if (block != InvalidBlockNumber)
 		return block;
 	return open_page(rel, index, state, key, &neighbours, aimed, size);
+}
+
+static BlockNumber
+look_up(Relation rel, DynPlaceState *state, TupleTableSlot *slot, const Aim *aimed)
+{
+	Relation index = open_index(state->index);
+	BlockNumber block = InvalidBlockNumber;
+	RowKey key;
+
+	if (index == NULL)
+		return block;
+	/* taking the lock may have let an invalidation in */
+	if (state->valid)
+	{
+		if (fetch_key(index, slot, &key))
+			block = page_by_key(rel, index, state, &key, aimed);
+		free_key(&key);
+	}
+	close_index(index);
+	return block;
+}
+
+/* The page that has got the last row of the collection, without a look into the index. */
+static BlockNumber
+look_back(Relation rel, DynPlaceState *state, const Aim *aimed)
+{
+	BlockNumber recent = dyn_place_recall(state, aimed->collection);
+
+	if (recent == InvalidBlockNumber ||
+		!dyn_page_takes(rel, recent, dyn_needed_space(rel, dyn_stored_size(state, aimed->size))))
+		return InvalidBlockNumber;
+	count_row(state, false);
+	return recent;
+}
+
+static bool
+hash_collection(Relation rel, const DynPlaceState *state, TupleTableSlot *slot, uint32 *hash)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), state->column - 1);
+	bool isnull;
+	Datum value = slot_getattr(slot, state->column, &isnull);
+
+	*hash = isnull ? 0 : datum_image_hash(value, column->attbyval, column->attlen);
+	return !isnull;
 }
 
 /* Choose a page and aim at it. */
 static void
 aim(Relation rel, DynPlaceState *state, TupleTableSlot *slot, Aim *aimed)
 {
-	Relation index = open_index(state->index);
-	BlockNumber previous = RelationGetTargetBlock(rel);
-	RowKey key;
+	BlockNumber block;
 
-	if (index == NULL)
+	aimed->previous = RelationGetTargetBlock(rel);
+	/* fetching a value from out of line may have let an invalidation in */
+	if (!hash_collection(rel, state, slot, &aimed->collection) || !state->valid)
 		return;
-	/* taking the lock may have let an invalidation in */
-	if (state->valid)
-	{
-		if (fetch_key(index, slot, &key))
-		{
-			dyn_place_check_blocks(state, rel);
-			aimed->collection = hash_key(index, key.values, 1);
-			aimed->block = choose_page(rel, index, state, &key, aimed);
-			aimed->previous = previous;
-			RelationSetTargetBlock(rel, aimed->block);
-		}
-		free_key(&key);
-	}
-	close_index(index);
+	dyn_place_check_blocks(state, rel);
+	block = look_back(rel, state, aimed);
+	if (block == InvalidBlockNumber)
+		block = look_up(rel, state, slot, aimed);
+	if (block == InvalidBlockNumber)
+		return;
+	aimed->block = block;
+	RelationSetTargetBlock(rel, block);
 }
 
 /* Take note of where the row went, and put the target back. */
@@ -332,8 +372,7 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
 	/* a probe that was not used must not outlive the state that it describes */
-	if (offered.relid == RelationGetRelid(rel))
-		offered.relid = InvalidOid;
+	drop_offer(rel);
 	if (aimed->block == InvalidBlockNumber)
 		return;
 	if (block == aimed->block)
@@ -344,22 +383,36 @@ finish(Relation rel, const Aim *aimed, ItemPointer tid)
 	dyn_learn_size(state, rel, tid, aimed->size);
 }
 
-/* Bulk loads and new files are heap's: they have a page of their own, or no index yet. */
-static void
-aim_insert(Relation rel, TupleTableSlot *slot, int options, BulkInsertState bistate, Aim *aimed)
+/* The state of a table whose rows are placed, or NULL.  New files are heap's. */
+static DynPlaceState *
+state_to_place(Relation rel, int options)
 {
 	DynPlaceState *state;
 
-	aimed->block = InvalidBlockNumber;
-	if (!dyn_placement_enabled || bistate != NULL ||
-		(options & (TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN)) != 0)
-		return;
+	if (!dyn_placement_enabled || (options & (TABLE_INSERT_SKIP_FSM | TABLE_INSERT_FROZEN)) != 0)
+		return NULL;
 	state = dyn_place_state(rel);
-	if (!state->applies)
+	return state->applies ? state : NULL;
+}
+
+static void
+aim_insert(Relation rel, TupleTableSlot *slot, int options, Aim *aimed)
+{
+	DynPlaceState *state = state_to_place(rel, options);
+
+	aimed->block = InvalidBlockNumber;
+	if (state == NULL)
 		return;
 	aimed->size = dyn_row_size(slot);
 	aimed->update = false;
 	aim(rel, state, slot, aimed);
+}
+
+/* A bulk insert has a page of its own, which heap would prefer to the target block. */
+static BulkInsertState
+bulk_page(const Aim *aimed, BulkInsertState bistate)
+{
+	return aimed->block == InvalidBlockNumber ? bistate : NULL;
 }
 
 /*
@@ -372,9 +425,30 @@ dyn_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 {
 	Aim aimed;
 
-	aim_insert(rel, slot, options, bistate, &aimed);
-	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
+	aim_insert(rel, slot, options, &aimed);
+	GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bulk_page(&aimed, bistate));
 	finish(rel, &aimed, &slot->tts_tid);
+}
+
+/*
+ * The callback multi_insert, which COPY calls for tables without row triggers: row by row as by
+ * dyn_tuple_insert() if placement applies to the table, and otherwise heap's.
+ */
+void
+dyn_multi_insert(Relation rel, TupleTableSlot **slots, int n, CommandId cid, int options,
+				 BulkInsertState bistate)
+{
+	if (state_to_place(rel, options) == NULL)
+	{
+		drop_offer(rel);
+		GetHeapamTableAmRoutine()->multi_insert(rel, slots, n, cid, options, bistate);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		dyn_tuple_insert(rel, slots[i], cid, options, bistate);
+	}
 }
 
 /*
@@ -387,8 +461,9 @@ dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, 
 {
 	Aim aimed;
 
-	aim_insert(rel, slot, options, bistate, &aimed);
-	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options, bistate, token);
+	aim_insert(rel, slot, options, &aimed);
+	GetHeapamTableAmRoutine()->tuple_insert_speculative(rel, slot, cid, options,
+														bulk_page(&aimed, bistate), token);
 	finish(rel, &aimed, &slot->tts_tid);
 }
 
@@ -396,13 +471,10 @@ dyn_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, 
 static void
 aim_update(Relation rel, ItemPointer old, TupleTableSlot *slot, Aim *aimed)
 {
-	DynPlaceState *state;
+	DynPlaceState *state = state_to_place(rel, 0);
 
 	aimed->block = InvalidBlockNumber;
-	if (!dyn_placement_enabled)
-		return;
-	state = dyn_place_state(rel);
-	if (!state->applies)
+	if (state == NULL)
 		return;
 	aimed->size = dyn_row_size(slot);
 	aimed->update = true;
@@ -440,8 +512,7 @@ dyn_tuple_update(Relation rel, ItemPointer old, TupleTableSlot *slot, CommandId 
 void
 dyn_relation_truncate(Relation rel)
 {
-	if (offered.relid == RelationGetRelid(rel))
-		offered.relid = InvalidOid;
+	drop_offer(rel);
 	dyn_place_emptied(rel);
 	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
 }

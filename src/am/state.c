@@ -24,7 +24,7 @@
 
 /* Recent pages of a table: after so many rows, and at most; 8 bytes each. */
 #define MIN_RECENT 256
-#define MAX_RECENT 16384
+#define MAX_RECENT 65536
 
 static HTAB *states = NULL;
 static MemoryContext states_context = NULL;
@@ -116,19 +116,20 @@ remove_invalid(void)
 	}
 }
 
-/* A btree of at least two columns, the first of which makes collections. */
-static bool
-key_has_collections(Oid oid)
+/* The table's column that makes collections, if the key is a btree of at least two columns. */
+static AttrNumber
+collection_column(Oid oid)
 {
 	Relation index;
-	bool result;
+	AttrNumber result = InvalidAttrNumber;
 
 	/* the lock that writers of the table take on its indexes */
 	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
-		return false;
+		return result;
 	index = RelationIdGetRelation(oid);
-	result = index != NULL && index->rd_rel->relam == BTREE_AM_OID &&
-			 IndexRelationGetNumberOfKeyAttributes(index) > 1;
+	if (index != NULL && index->rd_rel->relam == BTREE_AM_OID &&
+		IndexRelationGetNumberOfKeyAttributes(index) > 1)
+		result = index->rd_index->indkey.values[0];
 	if (index != NULL)
 		RelationClose(index);
 	UnlockRelationOid(oid, RowExclusiveLock);
@@ -183,7 +184,8 @@ build_state(Relation rel)
 {
 	Oid relid = RelationGetRelid(rel);
 	Oid index = primary_key_index(rel);
-	bool applies = OidIsValid(index) && key_has_collections(index) && switched_on(rel);
+	AttrNumber column = OidIsValid(index) ? collection_column(index) : InvalidAttrNumber;
+	bool applies = column != InvalidAttrNumber && switched_on(rel);
 	bool known;
 	DynPlaceState *state;
 
@@ -195,6 +197,7 @@ build_state(Relation rel)
 	if (!known || state->file != rel->rd_rel->relfilenode)
 		forget_pages(state, rel->rd_rel->relfilenode);
 	state->index = index;
+	state->column = column;
 	state->applies = applies;
 	state->valid = true;
 	return state;
@@ -269,9 +272,22 @@ dyn_place_recall(const DynPlaceState *state, uint32 collection)
 	if (state->nrecent == 0)
 		return InvalidBlockNumber;
 	recent = &state->recent[collection & (state->nrecent - 1)];
+	if (recent->collection != collection)
+		recent = &state->recent[(collection & (state->nrecent - 1)) ^ 1];
 	if (recent->collection == collection && dyn_place_block_is_good(state, recent->block))
 		return recent->block;
 	return InvalidBlockNumber;
+}
+
+/* Of two collections that meet, the one that was there goes to the place beside. */
+static void
+put_recent(DynPlaceState *state, DynRecentPage page)
+{
+	uint32 i = page.collection & (state->nrecent - 1);
+
+	if (state->recent[i].collection != page.collection)
+		state->recent[i ^ 1] = state->recent[i];
+	state->recent[i] = page;
 }
 
 /* Room for those who write much. */
@@ -279,17 +295,18 @@ static void
 grow_recent(DynPlaceState *state)
 {
 	uint32 n = Max(2 * state->nrecent, MIN_RECENT);
-	DynRecentPage *recent = MemoryContextAlloc(states_context, n * sizeof(DynRecentPage));
+	DynRecentPage *before = state->recent;
+	uint32 nbefore = state->nrecent;
 
-	/* an invalid block */
-	memset(recent, 0xFF, n * sizeof(DynRecentPage));
-	for (uint32 i = 0; i < state->nrecent; i++)
-		recent[state->recent[i].collection & (n - 1)] = state->recent[i];
-	if (state->recent != NULL)
-		pfree(state->recent);
-	state->recent = recent;
+	state->recent = MemoryContextAlloc(states_context, n * sizeof(DynRecentPage));
 	state->nrecent = n;
 	state->noted = 0;
+	/* an invalid block */
+	memset(state->recent, 0xFF, n * sizeof(DynRecentPage));
+	for (uint32 i = 0; i < nbefore; i++)
+		put_recent(state, before[i]);
+	if (before != NULL)
+		pfree(before);
 }
 
 /*
@@ -306,5 +323,5 @@ dyn_place_note(DynPlaceState *state, uint32 collection, BlockNumber block)
 	if (++state->noted > 2 * Max(state->nrecent, MIN_RECENT / 2) && state->nrecent < MAX_RECENT)
 		grow_recent(state);
 	if (state->nrecent > 0)
-		state->recent[collection & (state->nrecent - 1)] = (DynRecentPage){collection, block};
+		put_recent(state, (DynRecentPage){collection, block});
 }
