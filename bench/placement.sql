@@ -72,7 +72,15 @@ CREATE UNLOGGED TABLE zipf AS SELECT format('COLLECTION#%s', floor(:rows / 4 * p
 
 CALL load('INSERT, collections of 100', 'INSERT INTO $t TABLE uniform', :rows);
 CALL report('collections of 100');
+SELECT format('COPY (SELECT * FROM uniform) TO %L', :'dir' || '/uniform') \gexec
+SELECT format('COPY (SELECT * FROM uniform ORDER BY pk, sk) TO %L', :'dir' || '/sorted') \gexec
+CALL load('COPY, collections of 100', format('COPY $t FROM %L', :'dir' || '/uniform'), :rows);
+CALL report('… by COPY');
+CALL load('COPY, the same in the order of the key', format('COPY $t FROM %L', :'dir' || '/sorted'), :rows);
 -- a query of a collection, warm
+TRUNCATE h, p;
+INSERT INTO h TABLE uniform;
+INSERT INTO p TABLE uniform;
 CREATE TABLE queries (turn int, heap numeric, placed numeric);
 DO $$
 DECLARE
@@ -121,6 +129,8 @@ SELECT dyn_create_table('items_h', 'pk S', 'sk S'), dyn_create_table('items_p', 
 SELECT dyn_alter_table('items_h', '{"placement": false}') \g /dev/null
 CREATE UNLOGGED TABLE items AS SELECT jsonb_build_object('pk', pk, 'sk', sk, 'v', substr(v, 1, 180))::dyn_item AS item FROM uniform LIMIT :rows / 4;
 CALL load('INSERT of items', 'INSERT INTO $t (item) TABLE items', :rows / 4, 'items_h', 'items_p');
+SELECT format('COPY (SELECT item FROM items) TO %L', :'dir' || '/items') \gexec
+CALL load('COPY of items', format('COPY $t (item) FROM %L', :'dir' || '/items'), :rows / 4, 'items_h', 'items_p');
 CALL load('dyn_put', 'SELECT count(dyn_put(''$t'', item)) FROM items', :rows / 4, 'items_h', 'items_p');
 
 -- WAL of a row: right after a checkpoint every page that is touched is logged whole

@@ -16,6 +16,50 @@ INSERT INTO placed TABLE source;
 SELECT p.per_collection < h.per_collection / 5 AS together, p.used < h.used * 1.25 AS bounded FROM pages('placed') p, pages('heaped') h;
 SELECT count(*) FROM (TABLE placed EXCEPT ALL TABLE source) d;
 
+-- large collections leave shared pages early: 400 of four full pages are on less than seven, in little more space
+CREATE TABLE wide AS SELECT i % 400 AS pk, i / 400 AS sk, substr(repeat(md5(i::text), 8), 1, 240) AS v FROM generate_series(0, 39999) i ORDER BY hashint4(i);
+CREATE TABLE large_heaped (LIKE heaped INCLUDING INDEXES) USING heap WITH (fillfactor = 90);
+CREATE TABLE large (LIKE placed INCLUDING INDEXES) USING dynamo_table WITH (fillfactor = 90);
+INSERT INTO large_heaped TABLE wide;
+INSERT INTO large TABLE wide;
+SELECT p.per_collection < 6.8 AS together, p.used < h.used * 1.08 AS bounded FROM pages('large') p, pages('large_heaped') h;
+
+-- COPY places its rows as INSERT does: of a table without row triggers, of one with them, and of items
+CREATE TABLE copied (LIKE placed INCLUDING INDEXES) USING dynamo_table;
+\set rows 'PROGRAM $$awk \'BEGIN { for (i = 0; i < 5000; i++) printf "%d\t%d\t%0256d\\n", i % 50, int(i / 50), i }\'$$'
+COPY copied FROM :rows;
+SELECT p.per_collection < h.per_collection / 5 AS together, p.used < h.used * 1.25 AS bounded FROM pages('copied') p, pages('heaped') h;
+SET enable_seqscan = off;
+SELECT count(*), sum(v::int) FROM copied WHERE (pk, sk) >= (0, 0);
+RESET enable_seqscan;
+TRUNCATE copied;
+CREATE FUNCTION same() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER same BEFORE INSERT ON copied FOR EACH ROW EXECUTE FUNCTION same();
+COPY copied FROM :rows;
+SELECT p.per_collection < h.per_collection / 5 AS together FROM pages('copied') p, pages('heaped') h;
+SELECT dyn_create_table('copied_items', 'pk S', 'sk S');
+COPY copied_items (item) FROM PROGRAM $$awk 'BEGIN { for (i = 0; i < 5000; i++) printf "{\"pk\":{\"S\":\"%d\"},\"sk\":{\"S\":\"%d\"},\"v\":{\"S\":\"%0200d\"}}\n", i % 50, i / 50, i }'$$;
+SELECT count(*) AS collections, sum(items) AS items, sum(pages) < 50 * 20 AS together FROM dyn_collection_pages('copied_items', 1000);
+-- but not into a file of its own transaction, nor with the setting off
+DROP TRIGGER same ON copied;
+BEGIN;
+TRUNCATE copied;
+COPY copied FROM :rows;
+SELECT per_collection > 60 AS scattered FROM pages('copied');
+ROLLBACK;
+SET dynamo_table.placement = off;
+TRUNCATE copied;
+COPY copied FROM :rows;
+SELECT per_collection > 60 AS scattered FROM pages('copied');
+RESET dynamo_table.placement;
+-- a row that is refused in the middle of many
+COPY copied FROM PROGRAM $$awk 'BEGIN { for (i = 0; i < 900; i++) printf "%d\t%d\t%0256d\n", i % 50, 1000 + i, i; print "1\t1\tdouble" }'$$;
+SELECT count(*) FROM copied;
+-- sorted rows, many of one collection at a time, fill pages
+TRUNCATE copied;
+COPY copied FROM PROGRAM $$awk 'BEGIN { for (i = 0; i < 5000; i++) printf "%d\t%d\t%0256d\n", i / 1000, i, i }'$$;
+SELECT used < 190 AS bounded, per_collection < 40 AS together FROM pages('copied');
+
 -- the setting turns it off, for a session
 BEGIN;
 CREATE TABLE off (LIKE placed INCLUDING INDEXES) USING dynamo_table;
