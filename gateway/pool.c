@@ -698,6 +698,13 @@ begin_statement(Worker *worker, const Request *request)
 	statement_begin(worker->connection, worker->prepared, request, &worker->outcome);
 }
 
+/* Whether nothing is left but to wait for the answer. */
+static bool
+is_sent(const Outcome *outcome)
+{
+	return outcome->sent && !outcome->unsent;
+}
+
 /* The answer is there. */
 static void
 take_result(Worker *worker, Request *request)
@@ -875,7 +882,7 @@ begin(Worker *worker, Waiter *waiter, Request *request)
 	if (request->attempts == 0)
 		metrics_waited(clock_now() - request->queued);
 	begin_statement(worker, request);
-	if (!worker->outcome.sent)
+	if (!is_sent(&worker->outcome))
 		hand_over(worker, true);
 }
 
@@ -1061,7 +1068,7 @@ lend(Worker *worker, Request *request)
 		metrics_waited(clock_now() - request->queued);
 	begin_statement(worker, request);
 	worker->begun = true;
-	if (!worker->outcome.sent)
+	if (!is_sent(&worker->outcome))
 		return false;
 	pthread_mutex_lock(&pool->lock);
 	worker->running = request;

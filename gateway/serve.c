@@ -365,10 +365,15 @@ drain(Program *program)
 	return true;
 }
 
-/* Nobody is connected any more. */
+/* Nobody is connected any more.  Threads of the pools may have to wait for a server still: a second
+ * signal ends the program. */
 static void
 stop(Program *program)
 {
+	sigset_t signals;
+
+	our_signals(&signals);
+	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 	pool_stop(pool_standby());
 	pool_stop(pool_primary());
 	server_stop(program->server);

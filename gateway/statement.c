@@ -16,6 +16,9 @@
 #define STATEMENT_NAME "dynamo_gateway_request"
 #define STATEMENT "SELECT dynamo_internal.request_as($1, $2, $3)"
 #define PARAMETER_COUNT 3
+
+/* How long a server may take for what a connection begins with. */
+#define SET_UP_SECONDS 10
 #define DUPLICATE_STATEMENT "42P05"
 #define IDENTITY_QUERY \
 	"SELECT system_identifier || ' ' || oid FROM pg_catalog.pg_control_system(), " \
@@ -33,6 +36,8 @@ statement_problem(const PGconn *connection, const PGresult *result)
 
 	if (message == NULL)
 		message = result == NULL ? PQerrorMessage(connection) : PQresultErrorMessage(result);
+	if (*message == '\0')
+		message = "no answer in time";
 	return strndup(message, strcspn(message, "\n"));
 }
 
@@ -66,11 +71,113 @@ statement_connect(const char *database, char **problem)
 
 	*problem = NULL;
 	PQsetNoticeReceiver(connection, ignore_notice, NULL);
-	if (PQstatus(connection) == CONNECTION_OK)
+	/* a server that does not read holds nobody for longer than he wants to wait */
+	if (PQstatus(connection) == CONNECTION_OK && PQsetnonblocking(connection, 1) == 0)
 		return connection;
 	*problem = statement_problem(connection, NULL);
 	PQfinish(connection);
 	return NULL;
+}
+
+/* Wait for something to read, or, with something left to send, until more can be sent.  False if
+ * nothing comes until then. */
+static bool
+wait_for_server(PGconn *connection, bool unsent, int64_t until)
+{
+	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN | (unsent ? POLLOUT : 0)};
+
+	for (;;)
+	{
+		int64_t left = until - clock_now();
+		int ready;
+
+		if (left <= 0)
+			return false;
+		ready = poll(&wait, 1, (int) (left / 1000) + 1);
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+	}
+}
+
+static bool
+is_error(const PGresult *result)
+{
+	switch (PQresultStatus(result))
+	{
+		case PGRES_TUPLES_OK:
+		case PGRES_EMPTY_QUERY:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* Of several results an error stays, or else the last one. */
+static void
+keep(Outcome *outcome, PGresult *result)
+{
+	if (outcome->result != NULL && is_error(outcome->result))
+	{
+		PQclear(result);
+		return;
+	}
+	PQclear(outcome->result);
+	outcome->result = result;
+}
+
+/* The server is ready for the next statement, or the connection is broken. */
+static void
+finish(const PGconn *connection, Outcome *outcome)
+{
+	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
+					PQstatus(connection) == CONNECTION_OK;
+}
+
+/*
+ * Send what is left, and read until the server is ready for the next statement, but not longer than
+ * until a time.  Only then is the transaction committed: an error that comes after the rows is the
+ * outcome.  Returns whether the statement has come to its end; if not, this may be called again.
+ */
+bool
+statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
+{
+	PGresult *result;
+
+	do
+	{
+		while (PQisBusy(connection))
+		{
+			int left = PQflush(connection);
+
+			if (left >= 0 && !wait_for_server(connection, left > 0, until))
+				return false;
+			/* of a broken connection PQgetResult() tells what it knows */
+			if (left < 0 || !PQconsumeInput(connection))
+				break;
+		}
+		result = PQgetResult(connection);
+		if (result != NULL)
+			keep(outcome, result);
+	} while (result != NULL);
+	finish(connection, outcome);
+	return true;
+}
+
+/* The result of what a new connection was asked for, to be cleared; NULL if none comes. */
+static PGresult *
+result_soon(PGconn *connection, bool sent)
+{
+	Outcome outcome = {.sent = sent};
+
+	if (!sent ||
+		!statement_wait(connection, clock_now() + clock_of_ms(SET_UP_SECONDS * 1000), &outcome))
+	{
+		PQclear(outcome.result);
+		return NULL;
+	}
+	return outcome.result;
 }
 
 /*
@@ -81,7 +188,8 @@ statement_connect(const char *database, char **problem)
 bool
 statement_prepare(PGconn *connection, bool *prepared, char **problem)
 {
-	PGresult *result = PQprepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL);
+	PGresult *result = result_soon(
+		connection, PQsendPrepare(connection, STATEMENT_NAME, STATEMENT, PARAMETER_COUNT, NULL));
 	bool good;
 
 	*prepared = PQresultStatus(result) == PGRES_COMMAND_OK;
@@ -97,7 +205,7 @@ statement_prepare(PGconn *connection, bool *prepared, char **problem)
 void
 statement_identity(PGconn *connection, char *identity)
 {
-	PGresult *result = PQexec(connection, IDENTITY_QUERY);
+	PGresult *result = result_soon(connection, PQsendQuery(connection, IDENTITY_QUERY));
 
 	snprintf(identity, IDENTITY_SIZE, "%s",
 			 PQresultStatus(result) == PGRES_TUPLES_OK ? PQgetvalue(result, 0, 0) : "");
@@ -174,94 +282,12 @@ send_request(PGconn *connection, bool prepared, const Request *request)
 	return PQsendQueryParams(connection, STATEMENT, PARAMETER_COUNT, NULL, values, NULL, NULL, 0);
 }
 
-/* Wait for something to read.  False if nothing comes until then. */
-static bool
-wait_for_input(PGconn *connection, int64_t until)
-{
-	struct pollfd wait = {.fd = PQsocket(connection), .events = POLLIN};
-
-	for (;;)
-	{
-		int64_t left = until - clock_now();
-		int ready;
-
-		if (left <= 0)
-			return false;
-		ready = poll(&wait, 1, (int) (left / 1000) + 1);
-		if (ready > 0)
-			return true;
-		if (ready < 0 && errno != EINTR)
-			return false;
-	}
-}
-
-static bool
-is_error(const PGresult *result)
-{
-	switch (PQresultStatus(result))
-	{
-		case PGRES_TUPLES_OK:
-		case PGRES_EMPTY_QUERY:
-			return false;
-		default:
-			return true;
-	}
-}
-
 /* Send the statement of a request: by its name, if the connection has prepared it. */
 void
 statement_begin(PGconn *connection, bool prepared, const Request *request, Outcome *outcome)
 {
 	*outcome = (Outcome){.sent = send_request(connection, prepared, request)};
-}
-
-/* Of several results an error stays, or else the last one. */
-static void
-keep(Outcome *outcome, PGresult *result)
-{
-	if (outcome->result != NULL && is_error(outcome->result))
-	{
-		PQclear(result);
-		return;
-	}
-	PQclear(outcome->result);
-	outcome->result = result;
-}
-
-/* The server is ready for the next statement, or the connection is broken. */
-static void
-finish(const PGconn *connection, Outcome *outcome)
-{
-	outcome->done = outcome->result != NULL && !is_error(outcome->result) &&
-					PQstatus(connection) == CONNECTION_OK;
-}
-
-/*
- * Read until the server is ready for the next statement, but not longer than until a time.  Only
- * then is the transaction committed: an error that comes after the rows is the outcome.  Returns
- * whether the statement has come to its end; if not, this may be called again.
- */
-bool
-statement_wait(PGconn *connection, int64_t until, Outcome *outcome)
-{
-	PGresult *result;
-
-	do
-	{
-		while (PQisBusy(connection))
-		{
-			if (!wait_for_input(connection, until))
-				return false;
-			/* of a broken connection PQgetResult() tells what it knows */
-			if (!PQconsumeInput(connection))
-				break;
-		}
-		result = PQgetResult(connection);
-		if (result != NULL)
-			keep(outcome, result);
-	} while (result != NULL);
-	finish(connection, outcome);
-	return true;
+	outcome->unsent = outcome->sent && PQflush(connection) > 0;
 }
 
 /* The same with what has come, without waiting for more. */

@@ -19,6 +19,7 @@ typedef struct Outcome
 {
 	PGresult *result; /* NULL: none has come yet, or the connection broke */
 	bool sent;
+	bool unsent; /* a part of it: the rest is sent by statement_wait() */
 	bool done; /* the transaction is committed, and the result is what it returned */
 	bool late; /* nobody waits for it any longer */
 } Outcome;

@@ -1,6 +1,8 @@
 """Connections to Postgres: those that die, servers that restart, and requests that wait (GW50 to GW55)."""
 import json
 import os
+import signal
+import socket
 import subprocess
 import threading
 
@@ -188,5 +190,46 @@ with Gateway('--pool-size', '1') as g:
 with Gateway('--request-time', '500ms') as g, Hold():
     is_(told(put(g, pk='late', hold=1)), INTERNAL, 'an answer that does not come')
     is_(get(g, 'a').status, 200, 'the connection is replaced')
+
+# a server that stops reading in the midst of a statement
+with Gateway('--request-time', '500ms', '--pool-size', '1') as g:
+    until(lambda: g.metric('dynamo_pool_connections{state="idle"}') == 1, 'a connection')
+    stopped = backends()[0]
+    os.kill(stopped, signal.SIGSTOP)
+    is_(told(put(g, 'a' * 8000000, 'items')), INTERNAL, 'a server that does not read')
+    os.kill(stopped, signal.SIGCONT)
+    is_(get(g, 'a').status, 200, 'its connection is replaced')
+    is_(put(g, 'a' * 8000000, 'items').status, 400, 'a server that reads as much')
+
+
+def mute(listener, asked):
+    """A server that lets everybody in, and then says nothing."""
+    client = listener.accept()[0]
+    client.recv(4096)
+    client.sendall(b'R\0\0\0\x08\0\0\0\0' + b'Z\0\0\0\x05I')
+    asked.append(client.recv(4096))
+    client.recv(4096)
+
+
+with socket.create_server(('127.0.0.1', 0)) as listener:
+    asked = []
+    threading.Thread(target=mute, args=(listener, asked), daemon=True).start()
+    g = Gateway('--pool-size', '1', database=f'host=127.0.0.1 port={listener.getsockname()[1]} user=x sslmode=disable gssencmode=disable')
+    until(lambda: asked, 'that something is asked')
+    is_(asked[0][:1], b'P', 'a new connection prepares the statement')
+    g.signal(signal.SIGTERM)
+    until(lambda: 'stopping' in g.log())
+
+    def ends():
+        g.signal(signal.SIGTERM)
+        return g.process.poll() is not None
+    until(ends, 'the end')
+    ok(True, 'a second signal ends it, whatever it waits for')
+# also without one: it does not wait for ever
+with socket.create_server(('127.0.0.1', 0)) as listener:
+    asked = []
+    threading.Thread(target=mute, args=(listener, asked), daemon=True).start()
+    with Gateway('--pool-size', '1', database=f'host=127.0.0.1 port={listener.getsockname()[1]} user=x sslmode=disable gssencmode=disable') as g:
+        until(lambda: asked, 'that something is asked')
 
 done()
