@@ -8,6 +8,7 @@
 #include "connections.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,6 +18,9 @@
 
 #include "clock.h"
 #include "config.h"
+
+/* How often is looked for clients that have gone. */
+#define TELL_MS 1000
 
 struct Connection
 {
@@ -160,18 +164,44 @@ limit_of(Phase phase, const Config *config)
 	return INT64_MAX / 1000;
 }
 
-/* End the connections that have had their time.  Called often. */
+/* Whether it is the client's turn. */
+static bool
+waits_for_client(const Connection *connection)
+{
+	return connection->phase != PHASE_RUNNING && connection->phase != PHASE_ANSWER;
+}
+
+/*
+ * With the lock held: the library does not see a client's end that comes together with the last of
+ * what it reads, and would wait for the rest.  Have it look once more.
+ */
+static void
+tell_end(const Connection *connection)
+{
+	struct pollfd wait = {.fd = connection->socket, .events = POLLRDHUP};
+
+	if (poll(&wait, 1, 0) > 0 && (wait.revents & POLLRDHUP) != 0)
+		shutdown(connection->socket, SHUT_RD);
+}
+
+/* End the connections that have had their time, and those whose clients have gone.  Called often. */
 void
 connections_check(void)
 {
+	static int64_t told;
 	const Config *config = config_now();
 	int64_t now = clock_now();
+	bool tells = now - told > clock_of_ms(TELL_MS);
 
+	if (tells)
+		told = now;
 	pthread_mutex_lock(&connections.lock);
 	for (Connection *c = connections.first; c != NULL; c = c->next)
 	{
 		if (now - c->since > clock_of_ms(limit_of(c->phase, config)))
 			shutdown(c->socket, SHUT_RDWR);
+		else if (tells && waits_for_client(c))
+			tell_end(c);
 	}
 	pthread_mutex_unlock(&connections.lock);
 }

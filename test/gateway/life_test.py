@@ -390,6 +390,16 @@ with Gateway('--idle-time', '1s', '--header-time', '30s') as g, g.connect() as c
     c.send(LIST)
     c.read()
     ok(c.at_end(), 'an idle connection ends')
+# clients that go away at once, also in the midst of a request
+with Gateway('--header-time', '1h', '--body-time', '1h', '--idle-time', '1h') as g:
+    for data in LIST[:9], LIST[:60], LIST[:-1], LIST:
+        gone = [g.connect() for _ in range(50)]
+        for c in gone:
+            c.send(data)
+            c.socket.shutdown(socket.SHUT_WR)
+        ok(all(c.ends() for c in gone), f'clients that go away after {len(data)} bytes')
+        for c in gone:
+            c.socket.close()
 with Gateway('--body-memory', '16MB') as g, g.connect() as c:
     c.send(post('ListTables', b' ' * 10000000)[:-1])
     until(lambda: g.metric('dynamo_inflight') == 2)
