@@ -186,6 +186,29 @@ count_headers(const SignedRequest *message, const char *name)
 }
 
 /*
+ * Whether a field that tells where the body ends goes on in a further line: others on the way to us
+ * may have read it.  Older versions of the library add that line to the name of the field instead.
+ */
+static bool
+has_folded_length(const SignedRequest *message)
+{
+	static const char *const names[] = {"content-length", "transfer-encoding"};
+
+	for (size_t i = 0; i < message->header_count; i++)
+	{
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		{
+			size_t length = strlen(names[n]);
+			const char *name = message->headers[i].name;
+
+			if (strncasecmp(name, names[n], length) == 0 && name[length] != '\0')
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
  * Whether it is certain where the body ends, and for whom it is: others on the way to us may have
  * understood it otherwise.
  */
@@ -198,7 +221,7 @@ is_framed(const Exchange *exchange)
 	const SignedRequest *message = &exchange->message;
 	const char *coding = protocol_header(message, "transfer-encoding");
 
-	if (exchange->broken_header)
+	if (exchange->broken_header || has_folded_length(message))
 		return false;
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
 	{

@@ -180,6 +180,9 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
     # what the library answers itself, or not at all: the connection ends, and nothing behind is read
     many = '&'.join(f'a{i}=b' for i in range(3000))
     for name, data, statuses in (('no name of a host', LIST.replace(b'Host: localhost\r\n', b''), (400,)), ('a field without a colon', framed('Content-Length: 2', 'x'), (400,)),
+                                 ('a coding in a further line', framed('Content-Length: 2', 'Transfer-Encoding:\r\n chunked') + b'{}', (400,)),
+                                 ('a coding in two lines', framed('Content-Length: 2', 'Transfer-Encoding: x\r\n\tchunked') + b'{}', (400,)),
+                                 ('a length in a further line', framed('Content-Length: 2', 'content-length:\r\n 3') + b'{}', (400,)),
                                  ('a version of old', b'GET / HTTP/0.9\r\n\r\n', (505,)), ('a version to come', LIST.replace(b'HTTP/1.1', b'HTTP/2.0'), (505,)),
                                  ('a length beyond numbers', framed('Content-Length: 99999999999999999999999'), (413,)),
                                  ('a piece that has no length', framed('Transfer-Encoding: chunked') + b'x\r\n{}\r\n0\r\n\r\n', (400,)),
