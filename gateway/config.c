@@ -85,7 +85,7 @@ static const Setting settings[] = {
 	{"debug_signature", TYPE_SWITCH, AT(debug_signature), "off", 0, 0, true,
 	 "refusals of signatures show what should have been signed", NULL},
 	{"http_threads", TYPE_INTEGER, AT(http_threads), "0", 0, 256, true,
-	 "threads for HTTP; 0: one for each processor, but not less than 4", NULL},
+	 "threads for HTTP; 0: one for every two processors", NULL},
 	{"connections", TYPE_INTEGER, AT(connections), "1000", 1, 1000000, false,
 	 "connections of clients", NULL},
 	{"connections_per_address", TYPE_INTEGER, AT(connections_per_address), "100", 0, 1000000, false,

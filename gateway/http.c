@@ -945,13 +945,17 @@ start_daemon(const Server *server, const Config *config, const Listener *listene
 		{MHD_OPTION_END, 0, NULL},
 	};
 	int connections = (config->connections + server->loop_count - 1) / server->loop_count;
+	int socket = dup(listener->socket);
 
+	/* without a socket the library would listen at one of its own */
+	if (socket < 0)
+		return NULL;
 	/* clang-format off */
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, handle, NULL,
 		/* the first, so that it hears of what is wrong with the others */
 		MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
-		MHD_OPTION_LISTEN_SOCKET, dup(listener->socket),
+		MHD_OPTION_LISTEN_SOCKET, socket,
 		MHD_OPTION_ARRAY, server->tls ? tls : tls + 3,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY,
