@@ -10,8 +10,22 @@ use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash allow_plugin);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash wait_until_up allow_plugin);
+
+# Wait for a server that restarts by itself.  poll_query_until() writes its query to psql, which may have gone by then.
+sub wait_until_up
+{
+	my ($node) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		my ($out, $err);
+		return if IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT true' ], '>', \$out, '2>', \$err);
+		usleep(100_000);
+	}
+	BAIL_OUT('the server does not come back');
+}
 
 # Every table of ours in a database, and its indexes, are sound.
 sub check_storage

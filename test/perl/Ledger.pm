@@ -97,8 +97,9 @@ SELECT dyn_put('booked', booked_item(:k, :v)), booked_add(:k, :v), dyn_delete('b
 ROLLBACK TO s;
 SELECT booked_add(:k, 3);
 \\elif :op <= 92
-INSERT INTO child SELECT pk, sk FROM booked WHERE pk = 'p' || :k % 50 AND sk = :k FOR KEY SHARE;
+-- the other way round it would be a deadlock with a transaction that has changed the item and deletes it
 SELECT booked_add(:k, 1);
+INSERT INTO child SELECT pk, sk FROM booked WHERE pk = 'p' || :k % 50 AND sk = :k FOR KEY SHARE;
 \\elif :op <= 96
 UPDATE booked SET item = booked_item(:k, :v) WHERE pk = 'p' || :k % 50 AND sk = :k;
 \\else

@@ -73,7 +73,7 @@ pass('which goes on after it');
 my $log_before = -s $node->logfile;
 kill('KILL', wait_for_sweep());
 $node->wait_for_log(qr/all server processes terminated; reinitializing/, $log_before);
-wait_for('SELECT true');
+wait_until_up($node);
 $left = value('SELECT count(*) FROM app');
 cmp_ok($left, '>', 0, 'kill -9 of a worker');
 wait_for("SELECT count(*) < $left FROM app");

@@ -97,11 +97,6 @@ sub kill_backend
 	return $pid;
 }
 
-sub wait_until_up
-{
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
-}
-
 srand(54);
 my ($applied, $crashes) = (0, 0);
 for my $round (1 .. $rounds)
@@ -126,7 +121,7 @@ for my $round (1 .. $rounds)
 		$node->start;
 		$crashes++;
 	}
-	wait_until_up();
+	wait_until_up($node);
 	stop($_) for $load, $consumer;
 	value(q{TRUNCATE products}) if $round == 3;
 }

@@ -53,7 +53,7 @@ my $pid = value(q{SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'CALL d
 ok($pid ne "", 'a session is at work');
 kill 9, $pid;
 end_session($_) for @sessions;
-wait_for('SELECT true');
+wait_until_up($node);
 my $before = value("SELECT $done");
 # commits of the last moments had not reached the disk
 cmp_ok($before, '>', 0, 'what was done before kill -9 of a session is known');

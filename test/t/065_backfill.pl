@@ -99,7 +99,7 @@ my $pid = value(q{SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'CALL d
 kill 9, $pid;
 end($_) for @sessions;
 finish_load($load);
-wait_for('SELECT true');
+wait_until_up($node);
 is(value("SELECT state || ' ' || sessions $progress"), 'interrupted 0', 'after kill -9 of a session the job is interrupted');
 cmp_ok(value("SELECT rows_done $progress"), '>', 0, 'what was done is known');
 

@@ -127,7 +127,7 @@ for my $crash (1 .. 2)
 	my $log = -s $node->logfile;
 	kill('KILL', $pid);
 	$node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
-	$node->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($node);
 	wait_for("SELECT failures = $crash FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass");
 	is(value(q{SELECT last_error, retry_at - swept = 4 * 2 ^ (failures - 1) * interval '1 s' FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass}),
 		'the server went down during its sweep|t', "crash $crash is noted with the table");
@@ -213,7 +213,7 @@ for my $stop (sub { $node->restart }, sub { crash($node) })
 	update_table('bad', $_) for ('held', 'queued');
 	wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
 	$stop->();
-	wait_for('SELECT true');
+	wait_until_up($node);
 	wait_for(active($_)) for ('held', 'queued');
 	pass('requests are found again');
 	$old->quit;

@@ -110,7 +110,7 @@ cmp_ok(pid_of('stream collector'), '!=', $collector, 'a new one');
 my $log = -s $node->logfile;
 kill('KILL', pid_of('ttl worker', q{ AND query LIKE 'sweeping%'}));
 $node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
-wait_for('SELECT true');
+wait_until_up($node);
 is_collected('a collector begins after a sweep has taken the server down');
 wait_for(q{SELECT last_error = 'the server went down during its sweep' FROM dynamo_internal.ttl_sweeps WHERE relation = 'swept'::regclass});
 value('DROP TRIGGER slow ON swept; TRUNCATE swept');
