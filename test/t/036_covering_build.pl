@@ -52,16 +52,6 @@ sub wait_for
 	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
 }
 
-sub wait_for_server
-{
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return if defined eval { $node->psql('postgres', 'SELECT 1', on_error_die => 1) };
-		select(undef, undef, undef, 0.1);
-	}
-	BAIL_OUT('the server does not answer');
-}
-
 sub status
 {
 	my ($index) = @_;
@@ -104,7 +94,7 @@ my $worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_tab
 my %ways = (
 	cancel => sub { value('SELECT pg_cancel_backend(pid) FROM dyn_index_builds') },
 	'end of the worker' => sub { value("SELECT pg_terminate_backend(pid) FROM ($worker) w") },
-	'kill of the session' => sub { kill 'KILL', value('SELECT pid FROM dyn_index_builds'); wait_for_server() });
+	'kill of the session' => sub { kill 'KILL', value('SELECT pid FROM dyn_index_builds'); wait_until_up($node) });
 for my $made (
 	[ 'Chosen', q{'g S', 'n N', covering => 'true'}, q{item ? 'g'}, '', 'cancel', '"covering": "expression"' ],
 	[ 'Column', q{'g S', 'n N', covering => 'column'}, q{item ? 'g'}, '', 'kill of the session', '"covering": "column"' ],
