@@ -80,15 +80,6 @@ check_session(void)
 	if (IsTransactionBlock())
 		ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 						errmsg("a request of a gateway cannot run inside a transaction block")));
-	/*
-	 * The session will never be of use again, and a pooler may hand it to the next client: so it
-	 * ends.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees it knows
-	 * that nothing was done.
-	 */
-	if (has_temporary_schema())
-		ereport(FATAL, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("a session with temporary objects cannot make requests of gateways"),
-						errdetail("Types and tables among them are found before all others.")));
 }
 
 /* What SET ROLE asks for, and no superuser.  Returns the name of the role. */
@@ -110,6 +101,20 @@ check_role(Oid role)
 						errdetail("The session user, \"%s\", must have been granted this role.",
 								  GetUserNameFromId(GetSessionUserId(), false))));
 	return name;
+}
+
+/*
+ * A session with temporary objects will never be of use again, and a pooler may hand it to the next
+ * client: so it ends.  Code of a table's owner cannot raise FATAL with this SQLSTATE, so whoever sees
+ * it knows that nothing was done.
+ */
+static void
+end_session_with_temporary_objects(void)
+{
+	if (has_temporary_schema())
+		ereport(FATAL, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("a session with temporary objects cannot make requests of gateways"),
+						errdetail("Types and tables among them are found before all others.")));
 }
 
 /*
@@ -232,6 +237,7 @@ dyn_request_as(PG_FUNCTION_ARGS)
 
 	check_session();
 	teller.arg = unconstify(char *, check_role(role));
+	end_session_with_temporary_objects();
 	error_context_stack = &teller;
 	check_constraints_at_once();
 	take_role(role, &before);

@@ -177,6 +177,7 @@ foreach my $store (qw(on off))
 	$gateway = Frontend->new($node, 'gateway');
 	$gateway->prepare('gateway', 'SELECT dynamo_internal.request_as($1, $2, $3)');
 	$gateway->query('CREATE TEMP TABLE t ()');
+	is(request('postgres', 'GetItem', $theirs), '42501: role "postgres" is a superuser', 'a request that is refused anyway does not end the session');
 	eval { request('b', 'GetItem', $theirs) };
 	is($@, "a session with temporary objects cannot make requests of gateways\n", 'a session with temporary objects ends');
 	is($gateway->{fatal}{C}, '55000', 'which is the error that gateways look for');
