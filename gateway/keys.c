@@ -21,13 +21,33 @@ struct Keys
 	KeyLoader *loader; /* or NULL */
 };
 
+/*
+ * A lock that lets its writer in before readers that come later.  By default readers go first, and
+ * threads that look for keys all the time keep a change of the keys out for ever.  No thread takes
+ * it twice, which this kind forbids.
+ */
+static bool
+init_lock(pthread_rwlock_t *lock)
+{
+	pthread_rwlockattr_t kind;
+	bool done;
+
+	if (pthread_rwlockattr_init(&kind) != 0)
+		return false;
+	done =
+		pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0 &&
+		pthread_rwlock_init(lock, &kind) == 0;
+	pthread_rwlockattr_destroy(&kind);
+	return done;
+}
+
 /* An empty set of keys. */
 Keys *
 keys_new(void)
 {
 	Keys *keys = calloc(1, sizeof(*keys));
 
-	if (keys != NULL && pthread_rwlock_init(&keys->lock, NULL) != 0)
+	if (keys != NULL && !init_lock(&keys->lock))
 	{
 		free(keys);
 		return NULL;
