@@ -1169,6 +1169,11 @@ CREATE FUNCTION dyn_verify_migration(migration text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION dyn_verify_migration(text) IS 'rows whose items are missing or different, and items that no row makes';
 
+CREATE FUNCTION dyn_propose_migration(target text, sources text[], owners jsonb DEFAULT NULL, queries text[] DEFAULT NULL) RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 50;
+COMMENT ON FUNCTION dyn_propose_migration(text, text[], jsonb, text[]) IS
+	'SQL that makes one table of items of relational tables, to be read, edited and run';
+
 CREATE FUNCTION dyn_follow_migration(migration text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_follow_migration(text) IS 'keep items in step with the tables that a migration reads, by triggers';

@@ -43,29 +43,34 @@ fail_exists(ItemSpan name)
 }
 
 /*
- * The schema of a new table: the one that its name begins with, or the one that CREATE TABLE takes.
+ * Returns the schema that a new table is made in, and sets the name of its relation: the schema that
+ * the name begins with, or the one that CREATE TABLE takes.
  */
-static const char *
-creation_name(ItemSpan name, Oid *namespace, char **relation)
+Oid
+dyn_creation_schema(ItemSpan name, char **relation)
 {
 	char *schema;
+	List *path;
 
 	dyn_check_name("table", name);
 	dyn_split_name(name, &schema, relation);
-	if (schema == NULL || !OidIsValid(get_namespace_oid(schema, true)))
-	{
-		List *path = fetch_search_path(false);
+	if (schema != NULL && OidIsValid(get_namespace_oid(schema, true)))
+		return get_namespace_oid(schema, false);
+	path = fetch_search_path(false);
+	if (path == NIL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
+						errmsg("no schema has been selected to create in")));
+	*relation = dyn_identifier(name);
+	return linitial_oid(path);
+}
 
-		if (path == NIL)
-			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
-							errmsg("no schema has been selected to create in")));
-		schema = get_namespace_name(linitial_oid(path));
-		*relation = dyn_identifier(name);
-	}
-	*namespace = get_namespace_oid(schema, false);
+static const char *
+creation_name(ItemSpan name, Oid *namespace, char **relation)
+{
+	*namespace = dyn_creation_schema(name, relation);
 	if (OidIsValid(get_relname_relid(*relation, *namespace)))
 		fail_exists(name);
-	return quote_qualified_identifier(schema, *relation);
+	return quote_qualified_identifier(get_namespace_name(*namespace), *relation);
 }
 
 static void

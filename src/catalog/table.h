@@ -182,6 +182,7 @@ extern Relation dyn_table_find_state(ItemSpan name, DynTable **table);
 extern char *dyn_identifier(ItemSpan name);
 extern char *dyn_column_identifier(ItemSpan name);
 extern void dyn_split_name(ItemSpan name, char **schema, char **relation);
+extern Oid dyn_creation_schema(ItemSpan name, char **relation);
 extern ItemSpan dyn_name_of_relation(const char *relation, const DynSettings *settings);
 
 /* listing.c */

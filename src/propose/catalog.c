@@ -1,0 +1,276 @@
+/*
+ * catalog.c
+ *	  What the catalogs say of the sources: columns, keys, foreign keys.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/partition.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_index.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "propose/propose.h"
+
+static ProposeTable *
+find(const Proposal *proposal, Oid relid)
+{
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		if (proposal->tables[i].relid == relid)
+			return &proposal->tables[i];
+	}
+	return NULL;
+}
+
+/* Position among the columns; -1: there is none. */
+static int
+position(const ProposeTable *table, AttrNumber attnum)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (table->columns[i].attnum == attnum)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Columns
+ */
+
+static bool
+calls_nextval(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_NEXTVAL)
+		return true;
+	return expression_tree_walker(node, calls_nextval, context);
+}
+
+static bool
+is_numbered(Relation rel, Form_pg_attribute form)
+{
+	return form->attidentity != '\0' ||
+		   (form->atthasdef && form->attgenerated == '\0' &&
+			calls_nextval(build_column_default(rel, form->attnum), NULL));
+}
+
+static void
+read_columns(ProposeTable *table, Relation rel)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+
+	table->columns = palloc0(Max(desc->natts, 1) * sizeof(ProposeColumn));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute form = TupleDescAttr(desc, i);
+
+		if (form->attisdropped)
+			continue;
+		table->columns[table->ncolumns++] = (ProposeColumn){.attnum = form->attnum,
+															.name = pstrdup(NameStr(form->attname)),
+															.type = form->atttypid,
+															.typmod = form->atttypmod,
+															.collation = form->attcollation,
+															.required = form->attnotnull,
+															.generated = form->attgenerated != '\0',
+															.identity = is_numbered(rel, form)};
+	}
+}
+
+/*
+ * Keys
+ */
+
+/* Whether an index proves that rows differ in its columns, none of which is NULL. */
+static bool
+is_key(const ProposeTable *table, Relation index)
+{
+	const FormData_pg_index *form = index->rd_index;
+
+	if (!form->indisunique || !form->indisvalid || !form->indimmediate ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return false;
+	for (int i = 0; i < form->indnkeyatts; i++)
+	{
+		int column = position(table, form->indkey.values[i]);
+
+		if (column < 0 || !table->columns[column].required)
+			return false;
+	}
+	return true;
+}
+
+static void
+take_key(ProposeTable *table, Relation index)
+{
+	const FormData_pg_index *form = index->rd_index;
+
+	table->nkeys = form->indnkeyatts;
+	table->keys = palloc(table->nkeys * sizeof(int));
+	for (int i = 0; i < table->nkeys; i++)
+		table->keys[i] = position(table, form->indkey.values[i]);
+	table->key_is_primary = form->indisprimary;
+}
+
+/* Takes the primary key, or else the unique index with the fewest columns. */
+static void
+read_key(ProposeTable *table, Relation rel)
+{
+	ListCell *cell;
+
+	foreach (cell, RelationGetIndexList(rel))
+	{
+		Relation index = relation_open(lfirst_oid(cell), AccessShareLock);
+
+		if (index->rd_index->indisprimary ||
+			(!table->key_is_primary && is_key(table, index) &&
+			 (table->nkeys == 0 || index->rd_index->indnkeyatts < table->nkeys)))
+			take_key(table, index);
+		relation_close(index, AccessShareLock);
+	}
+}
+
+/*
+ * Foreign keys
+ */
+
+static bool
+same_columns(const ProposeForeignKey *a, const ProposeForeignKey *b)
+{
+	return a->ncolumns == b->ncolumns &&
+		   memcmp(a->columns, b->columns, a->ncolumns * sizeof(int)) == 0;
+}
+
+/*
+ * A foreign key that refers to a partitioned table has copies that refer to its partitions: these
+ * say nothing more.
+ */
+static bool
+is_copy(const ProposeTable *table, const ProposeForeignKey *foreign)
+{
+	if (!get_rel_relispartition(foreign->parent_relid))
+		return false;
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		const ProposeForeignKey *other = &table->foreign[i];
+
+		if (other != foreign && same_columns(other, foreign) &&
+			list_member_oid(get_partition_ancestors(foreign->parent_relid), other->parent_relid))
+			return true;
+	}
+	return false;
+}
+
+static void
+drop_copies(ProposeTable *table)
+{
+	int kept = 0;
+
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		ProposeForeignKey foreign = table->foreign[i];
+
+		if (!is_copy(table, &table->foreign[i]))
+			table->foreign[kept++] = foreign;
+	}
+	table->nforeign = kept;
+}
+
+static void
+read_foreign_key(ProposeTable *table, const ForeignKeyCacheInfo *info, ProposeForeignKey *foreign)
+{
+	foreign->name = get_constraint_name(info->conoid);
+	foreign->parent_relid = info->confrelid;
+	foreign->ncolumns = info->nkeys;
+	foreign->columns = palloc(info->nkeys * sizeof(int));
+	foreign->required = true;
+	for (int i = 0; i < info->nkeys; i++)
+	{
+		foreign->columns[i] = position(table, info->conkey[i]);
+		foreign->required &= table->columns[foreign->columns[i]].required;
+	}
+	foreign->parent_columns = palloc(info->nkeys * sizeof(int));
+	for (int i = 0; i < info->nkeys; i++)
+		foreign->parent_columns[i] = info->confkey[i]; /* until the parent is known */
+}
+
+static void
+read_foreign_keys(ProposeTable *table, Relation rel)
+{
+	List *list = RelationGetFKeyList(rel);
+	ListCell *cell;
+
+	table->foreign = palloc0(Max(list_length(list), 1) * sizeof(ProposeForeignKey));
+	foreach (cell, list)
+		read_foreign_key(table, lfirst(cell), &table->foreign[table->nforeign++]);
+	drop_copies(table);
+}
+
+static void
+link_parent(const Proposal *proposal, ProposeForeignKey *foreign)
+{
+	ProposeTable *parent = find(proposal, foreign->parent_relid);
+	int in_key = 0;
+
+	if (parent == NULL || parent->nkeys == 0)
+	{
+		foreign->parent_columns = NULL;
+		return;
+	}
+	foreign->parent = parent;
+	for (int i = 0; i < foreign->ncolumns; i++)
+	{
+		int column = position(parent, (AttrNumber) foreign->parent_columns[i]);
+
+		foreign->parent_columns[i] = column;
+		parent->columns[column].in_key = true;
+		for (int k = 0; k < parent->nkeys; k++)
+			in_key += parent->keys[k] == column;
+	}
+	foreign->to_key = in_key == parent->nkeys && in_key == foreign->ncolumns;
+}
+
+static void
+link_parents(const Proposal *proposal, ProposeTable *table)
+{
+	for (int i = 0; i < table->nkeys; i++)
+		table->columns[table->keys[i]].in_key = true;
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		ProposeForeignKey *foreign = &table->foreign[i];
+
+		link_parent(proposal, foreign);
+		for (int k = 0; k < foreign->ncolumns; k++)
+			table->columns[foreign->columns[k]].in_key |= foreign->parent != NULL;
+	}
+}
+
+/* Sets what the catalogs say of all tables. */
+void
+propose_read_catalog(Proposal *proposal)
+{
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		ProposeTable *table = &proposal->tables[i];
+		Relation rel = relation_open(table->relid, AccessShareLock);
+
+		CHECK_FOR_INTERRUPTS();
+		read_columns(table, rel);
+		read_key(table, rel);
+		read_foreign_keys(table, rel);
+		relation_close(rel, NoLock);
+	}
+	for (int i = 0; i < proposal->ntables; i++)
+		link_parents(proposal, &proposal->tables[i]);
+}

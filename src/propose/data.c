@@ -1,0 +1,284 @@
+/*
+ * data.c
+ *	  What the rows of the sources hold, by one statement for each table.
+ *
+ * Of a large table a sample of its pages is read.  The statements run with the rights of the
+ * caller, so row-level security applies, and with the settings of migrations, so that names in them
+ * mean what is in pg_catalog.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "migrate/migrate.h"
+#include "propose/propose.h"
+
+/* Pages that are read of a table: 32 MB. */
+#define SAMPLE_PAGES 4096
+
+/* What is asked of a column, in this order, then about each delimiter. */
+enum
+{
+	ASK_COUNT,
+	ASK_WIDTH,
+	ASK_LONGEST,
+	ASK_DIGITS,
+	ASK_NEGATIVE,
+	ASK_FRACTIONS,
+	ASK_UNSTORABLE,
+	ASK_EMPTY,
+	ASK_OBJECTS,
+	ASK_ARRAYS,
+	ASK_SCALARS,
+	ASK_DELIMITERS
+};
+
+/*
+ * Statements
+ */
+
+/* Parts of aggregates; $ stands for the column. */
+static void
+append_for(StringInfo sql, const char *pattern, const char *column)
+{
+	for (const char *p = pattern; *p != '\0'; p++)
+	{
+		if (*p == '$')
+			appendStringInfoString(sql, column);
+		else
+			appendStringInfoChar(sql, *p);
+	}
+}
+
+static bool
+is_number(Oid base)
+{
+	return base == INT2OID || base == INT4OID || base == INT8OID || base == NUMERICOID ||
+		   base == FLOAT4OID || base == FLOAT8OID;
+}
+
+static bool
+is_time(Oid base)
+{
+	return base == DATEOID || base == TIMESTAMPOID || base == TIMESTAMPTZOID;
+}
+
+static void
+append_numbers(StringInfo sql, Oid base, const char *column)
+{
+	bool exact = base == INT2OID || base == INT4OID || base == INT8OID;
+
+	if (!is_number(base))
+	{
+		append_for(sql,
+				   is_time(base) ? ", NULL, NULL, NULL, bool_or(NOT isfinite($) OR"
+								   " extract(year FROM $) NOT BETWEEN 1 AND 9999)::text"
+								 : ", NULL, NULL, NULL, NULL",
+				   column);
+		return;
+	}
+	append_for(sql,
+			   ", length(max(abs(trunc($::numeric))) FILTER (WHERE $::numeric NOT IN"
+			   " ('NaN', 'Infinity', '-Infinity'))::text)::text, bool_or($::numeric < 0)::text",
+			   column);
+	append_for(sql,
+			   exact ? ", 'false', 'false'"
+					 : ", bool_or($::numeric <> trunc($::numeric))::text,"
+					   " bool_or($::numeric IN ('NaN', 'Infinity', '-Infinity') OR"
+					   " abs($::numeric) >= 1e125 OR length(trim(BOTH '0' FROM"
+					   " replace(abs($::numeric)::text, '.', ''))) > 38)::text",
+			   column);
+}
+
+static void
+append_json(StringInfo sql, Oid base, const char *column)
+{
+	const char *function = base == JSONBOID ? "jsonb_typeof" : "json_typeof";
+
+	if (base != JSONBOID && base != JSONOID)
+	{
+		appendStringInfoString(sql, ", NULL, NULL, NULL");
+		return;
+	}
+	appendStringInfo(sql, ", bool_or(%s(%s) = 'object')::text, bool_or(%s(%s) = 'array')::text",
+					 function, column, function, column);
+	appendStringInfo(sql, ", bool_or(%s(%s) NOT IN ('object', 'array'))::text", function, column);
+}
+
+/* A value may be in a key only if it is not empty and has no delimiter. */
+static void
+append_key(StringInfo sql, const ProposeColumn *column, const char *name)
+{
+	if (!column->in_key)
+		return;
+	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
+	{
+		appendStringInfoString(sql, ", bool_or(strpos(");
+		append_for(sql, "$::text COLLATE \"C\"", name);
+		appendStringInfo(sql, ", '%c') > 0)::text", *p);
+	}
+}
+
+static void
+append_column(StringInfo sql, const ProposeColumn *column)
+{
+	const char *name = psprintf("src.%s", quote_identifier(column->name));
+	Oid base = getBaseType(column->type);
+	const char *length = base == BYTEAOID ? "octet_length($)" : "octet_length($::text)";
+
+	append_for(sql, ", ARRAY[count($)::text, avg(", name);
+	append_for(sql, length, name);
+	appendStringInfoString(sql, ")::text, max(");
+	append_for(sql, length, name);
+	appendStringInfoString(sql, ")::text");
+	append_numbers(sql, base, name);
+	appendStringInfoString(sql, ", bool_or(");
+	append_for(sql, length, name);
+	appendStringInfoString(sql, " = 0)::text");
+	append_json(sql, base, name);
+	append_key(sql, column, name);
+	appendStringInfoString(sql, "]");
+}
+
+static char *
+table_sql(const ProposeTable *table)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT count(*)");
+	for (int i = 0; i < table->ncolumns; i++)
+		append_column(&sql, &table->columns[i]);
+	appendStringInfo(&sql, " FROM %s AS src", table->qualified);
+	if (table->sampled < 1)
+		appendStringInfo(&sql, " TABLESAMPLE SYSTEM (%.6f) REPEATABLE (0)", table->sampled * 100);
+	return sql.data;
+}
+
+static void
+execute(const char *sql, int nargs, Oid *types, Datum *values)
+{
+	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, true, 0);
+
+	if (result != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "statement about a source failed: %s", SPI_result_code_string(result));
+}
+
+/*
+ * Answers
+ */
+
+static double
+number_at(int column)
+{
+	char *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+
+	return text == NULL ? 0 : strtod(text, NULL);
+}
+
+static double
+as_number(char *const *answers, int i)
+{
+	return answers[i] == NULL ? 0 : strtod(answers[i], NULL);
+}
+
+static bool
+as_bool(char *const *answers, int i)
+{
+	return answers[i] != NULL && strcmp(answers[i], "true") == 0;
+}
+
+static char **
+answers_at(int column, int *n)
+{
+	bool isnull;
+	Datum array = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+	Datum *elements;
+	bool *nulls;
+	char **answers;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &elements,
+					  &nulls, n);
+	answers = palloc(*n * sizeof(char *));
+	for (int i = 0; i < *n; i++)
+		answers[i] = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
+	return answers;
+}
+
+static void
+take_answers(ProposeData *data, double rows, int n, char *const *answers)
+{
+	data->filled = rows > 0 ? as_number(answers, ASK_COUNT) / rows : 0;
+	data->width = as_number(answers, ASK_WIDTH);
+	data->longest = (int) as_number(answers, ASK_LONGEST);
+	data->digits = (int) as_number(answers, ASK_DIGITS);
+	data->negative = as_bool(answers, ASK_NEGATIVE);
+	data->fractions = as_bool(answers, ASK_FRACTIONS);
+	data->unstorable = as_bool(answers, ASK_UNSTORABLE);
+	data->empty = as_bool(answers, ASK_EMPTY);
+	data->objects = as_bool(answers, ASK_OBJECTS);
+	data->arrays = as_bool(answers, ASK_ARRAYS);
+	data->scalars = as_bool(answers, ASK_SCALARS);
+	for (int i = ASK_DELIMITERS; i < n; i++)
+		data->delimiters |= as_bool(answers, i) ? 1 << (i - ASK_DELIMITERS) : 0;
+}
+
+/* Sets the size of a table, and which part of it is read. */
+static void
+read_size(ProposeTable *table)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(table->relid)};
+	double pages;
+
+	table->sampled = 1;
+	if (table->relkind == RELKIND_VIEW || table->relkind == RELKIND_FOREIGN_TABLE)
+		return;
+	execute(
+		"SELECT sum(pg_total_relation_size(relid)), sum(pg_relation_size(relid))"
+		" FROM (SELECT $1::regclass AS relid UNION SELECT relid FROM pg_partition_tree($1)) AS t",
+		1, types, values);
+	table->bytes = number_at(1);
+	pages = number_at(2) / BLCKSZ;
+	SPI_freetuptable(SPI_tuptable);
+	if (pages > SAMPLE_PAGES)
+		table->sampled = SAMPLE_PAGES / pages;
+}
+
+static void
+read_table(ProposeTable *table)
+{
+	double rows;
+
+	read_size(table);
+	execute(table_sql(table), 0, NULL, NULL);
+	rows = number_at(1);
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		int n;
+		char **answers = answers_at(i + 2, &n);
+
+		take_answers(&table->columns[i].data, rows, n, answers);
+	}
+	table->rows = rows / table->sampled;
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* Looks at the rows of all tables; connected to SPI. */
+void
+propose_read_data(Proposal *proposal)
+{
+	int nest = migration_enter();
+
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_table(&proposal->tables[i]);
+	}
+	migration_leave(nest);
+}

@@ -1,0 +1,430 @@
+/*
+ * print.c
+ *	  The statements of a proposal, each with the comments before it.
+ *
+ * JSON is printed in pieces, one string literal on each line, which SQL puts together.  So a line
+ * can be made a comment, or be uncommented, by itself.  The pieces are plain literals: JSON writes
+ * a backslash always before a character that is no quote, so no setting changes where one ends.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "ground/extension.h"
+#include "ground/json_writer.h"
+#include "propose/propose.h"
+
+static ItemSpan
+span(const char *text)
+{
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
+/* Appends one line of a literal of JSON. */
+static void
+append_piece(StringInfo out, const char *json)
+{
+	appendStringInfoString(out, "\n\t'");
+	for (const char *p = json; *p != '\0'; p++)
+	{
+		if (*p == '\'')
+			appendStringInfoChar(out, '\'');
+		appendStringInfoChar(out, *p);
+	}
+	appendStringInfoChar(out, '\'');
+}
+
+/* Names of the extension's functions have its schema, whatever the search_path is later. */
+static void
+append_call(StringInfo out, const Proposal *proposal, const char *function)
+{
+	appendStringInfo(out, "SELECT %s.%s(%s", extension_schema(), function,
+					 quote_literal_cstr(proposal->target));
+}
+
+/*
+ * The table
+ */
+
+static void
+append_index(StringInfo out, const Proposal *proposal, int i)
+{
+	const char *name = propose_index_name(proposal, i);
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	appendStringInfoString(json.text, i == 0 ? "{" : ", ");
+	json_write_begin(&json, name);
+	json_write_string(&json, "partition_key", psprintf("%sPK S", name));
+	json_write_string(&json, "sort_key", psprintf("%sSK S", name));
+	json_write_end(&json);
+	if (i == proposal->nindexes - 1)
+		appendStringInfoChar(json.text, '}');
+	append_piece(out, json.text->data);
+}
+
+static char *
+print_table(const Proposal *proposal)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	propose_comment(&out, "A migration of %d tables into the one table %s, as it is proposed.",
+					proposal->ntables, proposal->target);
+	propose_comment(&out, "Nothing is changed yet: read the statements, edit them, and run them.");
+	propose_comment(&out, "A line that begins with \"-- ?\" is a question that only a person can "
+						  "answer.");
+	propose_print_remarks(&out, proposal->remarks);
+	if (proposal->nindexes > 0)
+		propose_comment(&out, "Each index is shared by entities, and has only items that have its "
+							  "keys.");
+	append_call(&out, proposal, "dyn_create_table");
+	appendStringInfo(&out, ", %s, %s",
+					 quote_literal_cstr(psprintf("%s S", proposal->partition_name)),
+					 quote_literal_cstr(psprintf("%s S", proposal->sort_name)));
+	if (proposal->nindexes > 0)
+		appendStringInfoString(&out, ", global_indexes =>");
+	for (int i = 0; i < proposal->nindexes; i++)
+		append_index(&out, proposal, i);
+	appendStringInfoString(&out, ");");
+	return out.data;
+}
+
+/*
+ * Entities
+ */
+
+static void
+write_key(JsonWriter *json, const ProposeEntity *entity, const char *name, const ProposeKey *key)
+{
+	json_write_member(json, span(name));
+	json_write_string(json, NULL, propose_key_text(entity, key));
+}
+
+static char *
+keys_json(const Proposal *proposal, const ProposeEntity *entity)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	json_write_begin(&json, NULL);
+	write_key(&json, entity, proposal->partition_name, entity->partition);
+	write_key(&json, entity, proposal->sort_name, entity->sort);
+	for (int i = 0; i < proposal->nindexes; i++)
+	{
+		const ProposePlace *place = entity->places[i];
+		const char *name = propose_index_name(proposal, i);
+
+		if (place == NULL)
+			continue;
+		write_key(&json, entity, psprintf("%sPK", name), place->partition);
+		write_key(&json, entity, psprintf("%sSK", name), place->sort);
+	}
+	json_write_end(&json);
+	return json.text->data;
+}
+
+static void
+append_attribute(StringInfo out, const ProposeColumn *column, bool first)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	appendStringInfoString(json.text, first ? "{" : ", ");
+	json_write_member(&json, span(column->attribute));
+	json_write_begin(&json, NULL);
+	json_write_string(&json, "type", value_type_print(&column->value));
+	if (column->required)
+		json_write_bool(&json, "required", true);
+	json_write_end(&json);
+	append_piece(out, json.text->data);
+}
+
+/* Whether an item of the entity links two others. */
+static const ProposeForeignKey *
+other_side(const ProposeEntity *entity)
+{
+	const ProposeTable *table = entity->table;
+
+	if (entity->owner == NULL)
+		return NULL;
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		const ProposeForeignKey *foreign = &table->foreign[i];
+		bool links = foreign->parent != NULL && foreign != entity->owner;
+
+		for (int k = 0; k < foreign->ncolumns; k++)
+			links &= propose_in_key(table, foreign->columns[k]);
+		for (int k = 0; k < entity->owner->ncolumns; k++)
+			links &= propose_in_key(table, entity->owner->columns[k]);
+		if (links)
+			return foreign;
+	}
+	return NULL;
+}
+
+static void
+explain_owner(StringInfo out, const ProposeEntity *entity)
+{
+	const ProposeForeignKey *owner = entity->owner;
+
+	if (owner == NULL)
+	{
+		propose_comment(out, "It has an item collection of its own.");
+		return;
+	}
+	propose_comment(out, "It is in the collection of its %s, by foreign key %s (%s)%s.",
+					owner->parent->entity->name, owner->name,
+					propose_columns(entity->table, owner->ncolumns, owner->columns),
+					propose_in_key(entity->table, owner->columns[0])
+						? ", which is a part of its key"
+						: ", as owners names it");
+	if (other_side(entity) != NULL)
+		propose_comment(out,
+						"It links %s and %s: the table lists it from one side, an index from "
+						"the other.",
+						owner->parent->entity->name, other_side(entity)->parent->entity->name);
+}
+
+static void
+explain_place(StringInfo out, const Proposal *proposal, const ProposeEntity *entity, int i)
+{
+	const ProposePlace *place = entity->places[i];
+	const char *index = propose_index_name(proposal, i);
+	const ProposeForeignKey *foreign = place->foreign;
+
+	switch (place->purpose)
+	{
+		case PLACE_OWN:
+			propose_comment(
+				out, "%s: by its own key %s, without that of its owner.", index,
+				propose_columns(entity->table, entity->table->nkeys, entity->table->keys));
+			return;
+		case PLACE_PARENT:
+			propose_comment(out, "%s: all of one %s, by foreign key %s (%s)%s.", index,
+							foreign->parent->entity->name, foreign->name,
+							propose_columns(entity->table, foreign->ncolumns, foreign->columns),
+							foreign->required ? "" : "; without it an item is not in the index");
+			return;
+		case PLACE_JOIN:
+			propose_comment(out, "%s: beside its %s, so that one Query reads both.", index,
+							foreign->parent->entity->name);
+			return;
+	}
+}
+
+static void
+explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *entity)
+{
+	const ProposeTable *table = entity->table;
+
+	propose_comment(out, "%s: %.0f rows of %s%s.", entity->name, table->rows, table->qualified,
+					table->sampled < 1
+						? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
+						: "");
+	explain_owner(out, entity);
+	for (int i = 0; i < proposal->nindexes; i++)
+	{
+		if (entity->places[i] != NULL)
+			explain_place(out, proposal, entity, i);
+	}
+	propose_print_remarks(out, table->remarks);
+}
+
+static char *
+print_entity(const Proposal *proposal, const ProposeEntity *entity)
+{
+	const ProposeTable *table = entity->table;
+	StringInfoData out;
+
+	initStringInfo(&out);
+	explain_entity(&out, proposal, entity);
+	append_call(&out, proposal, "dyn_create_entity");
+	appendStringInfo(&out, ", %s,", quote_literal_cstr(entity->name));
+	append_piece(&out, keys_json(proposal, entity));
+	appendStringInfoChar(&out, ',');
+	for (int i = 0; i < table->ncolumns; i++)
+		append_attribute(&out, &table->columns[i], i == 0);
+	append_piece(&out, "}");
+	if (strcmp(proposal->type_name, "Type") != 0)
+		appendStringInfo(&out, ", type_attribute => %s", quote_literal_cstr(proposal->type_name));
+	appendStringInfoString(&out, ");");
+	return out.data;
+}
+
+/* A table that becomes no entity, as a comment. */
+static char *
+print_left_out(const ProposeTable *table)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	propose_comment(&out,
+					"? %s has neither a primary key nor a unique index of columns that are NOT "
+					"NULL, so it is left out: what identifies its rows?",
+					table->qualified);
+	propose_print_remarks(&out, table->remarks);
+	return out.data;
+}
+
+/*
+ * Views
+ */
+
+static char *
+print_view(const Proposal *proposal, const ProposeEntity *entity)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	append_call(&out, proposal, "dyn_create_entity_view");
+	appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
+	if (strcmp(entity->view, entity->name) != 0)
+		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
+	appendStringInfoString(&out, ");");
+	return out.data;
+}
+
+static char *
+print_index_view(const Proposal *proposal, const ProposeEntity *entity, int i)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	append_call(&out, proposal, "dyn_create_entity_view");
+	appendStringInfo(&out, ", %s, %s, index_name => %s);", quote_literal_cstr(entity->name),
+					 quote_literal_cstr(entity->index_views[i]),
+					 quote_literal_cstr(propose_index_name(proposal, i)));
+	return out.data;
+}
+
+static List *
+print_views(const Proposal *proposal, List *texts)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	propose_comment(&out, "Views, for reports: one of each entity, and one of its items in each "
+						  "index, by which joins find them.");
+	texts = lappend(texts, out.data);
+	foreach (cell, proposal->entities)
+	{
+		const ProposeEntity *entity = lfirst(cell);
+
+		texts = lappend(texts, print_view(proposal, entity));
+		for (int i = 0; i < proposal->nindexes; i++)
+		{
+			if (entity->places[i] != NULL)
+				texts = lappend(texts, print_index_view(proposal, entity, i));
+		}
+	}
+	return texts;
+}
+
+/*
+ * The migration
+ */
+
+static void
+write_step_attributes(JsonWriter *json, const ProposeTable *table)
+{
+	bool begun = false;
+
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		const ProposeColumn *column = &table->columns[i];
+
+		if (column->sql == NULL && strcmp(column->attribute, column->name) == 0)
+			continue;
+		if (!begun)
+			json_write_begin(json, "attributes");
+		begun = true;
+		json_write_member(json, span(column->attribute));
+		json_write_string(json, NULL, column->sql != NULL ? column->sql : column->name);
+	}
+	if (begun)
+		json_write_end(json);
+}
+
+static char *
+step_json(const ProposeEntity *entity)
+{
+	const ProposeTable *table = entity->table;
+	JsonWriter json = json_writer(JSON_SPACED);
+
+	json_write_begin(&json, NULL);
+	json_write_string(&json, "entity", entity->name);
+	json_write_string(&json, "from", table->qualified);
+	if (!table->key_is_primary)
+	{
+		json_write_begin_array(&json, "key");
+		for (int i = 0; i < table->nkeys; i++)
+			json_write_string(&json, NULL, table->columns[table->keys[i]].name);
+		json_write_end_array(&json);
+	}
+	write_step_attributes(&json, table);
+	json_write_end(&json);
+	return json.text->data;
+}
+
+static char *
+print_migration(const Proposal *proposal)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	propose_comment(&out, "Each step makes items of the rows of one table.  Attributes are the "
+						  "columns of the same names.");
+	append_call(&out, proposal, "dyn_create_migration");
+	appendStringInfo(&out, ", %s,", quote_literal_cstr(proposal->migration));
+	foreach (cell, proposal->entities)
+		append_piece(&out, psprintf("%s%s", cell == list_head(proposal->entities) ? "[" : ", ",
+									step_json(lfirst(cell))));
+	append_piece(&out, "]");
+	appendStringInfoString(&out, ");");
+	return out.data;
+}
+
+/* What a person calls after all that, as comments. */
+static char *
+print_calls(const Proposal *proposal)
+{
+	const char *schema = extension_schema();
+	const char *name = quote_literal_cstr(proposal->migration);
+	StringInfoData out;
+
+	initStringInfo(&out);
+	propose_comment(&out, "Then, in this order: see what a run would do,");
+	propose_comment(&out, "SELECT * FROM %s.dyn_preview_migration(%s);", schema, name);
+	propose_comment(&out, "keep the items in step from now on, if both sides are to be in use,");
+	propose_comment(&out, "SELECT %s.dyn_follow_migration(%s);", schema, name);
+	propose_comment(&out, "make the items, in as many sessions as there are cores to spare,");
+	propose_comment(&out, "CALL %s.dyn_migrate(%s);", schema, name);
+	propose_comment(&out, "let the planner know them, and compare both sides.");
+	propose_comment(
+		&out, "ANALYZE %s;",
+		quote_qualified_identifier(get_namespace_name(proposal->schema), proposal->relation));
+	propose_comment(&out, "SELECT * FROM %s.dyn_migration_problems(%s);", schema, name);
+	propose_comment(&out, "SELECT * FROM %s.dyn_verify_migration(%s);", schema, name);
+	return out.data;
+}
+
+/* Returns the texts of all statements in their order, and of the comments between. */
+List *
+propose_print(const Proposal *proposal)
+{
+	List *texts = list_make1(print_table(proposal));
+
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		const ProposeTable *table = &proposal->tables[i];
+
+		texts = lappend(texts, table->entity == NULL ? print_left_out(table)
+													 : print_entity(proposal, table->entity));
+	}
+	if (proposal->entities == NIL)
+		return texts;
+	texts = print_views(proposal, texts);
+	texts = lappend(texts, print_migration(proposal));
+	return lappend(texts, print_calls(proposal));
+}

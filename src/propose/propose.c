@@ -1,0 +1,102 @@
+/*
+ * propose.c
+ *	  dyn_propose_migration(): reads what is there, makes the choices, and prints them.
+ */
+#include "postgres.h"
+
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
+
+#include "catalog/table.h"
+#include "ground/arguments.h"
+#include "propose/propose.h"
+#include "store/plan.h"
+
+extern PGDLLEXPORT Datum dyn_propose_migration(PG_FUNCTION_ARGS);
+
+static void
+set_target(Proposal *proposal, text *target)
+{
+	char *relation;
+
+	proposal->target = text_to_cstring(target);
+	proposal->schema = dyn_creation_schema(text_span(target), &relation);
+	proposal->relation = relation;
+	if (OidIsValid(get_relname_relid(relation, proposal->schema)))
+		propose_remark(&proposal->remarks, true,
+					   "There is a relation \"%s\" already, so dyn_create_table() will fail: which "
+					   "name is the table to have?",
+					   relation);
+}
+
+/* A table whose rows nothing identifies becomes no entity. */
+static void
+make_entities(Proposal *proposal)
+{
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		ProposeTable *table = &proposal->tables[i];
+
+		if (table->nkeys == 0)
+			continue;
+		table->entity = palloc0(sizeof(ProposeEntity));
+		table->entity->table = table;
+		proposal->entities = lappend(proposal->entities, table->entity);
+	}
+}
+
+static void
+choose(Proposal *proposal, Jsonb *owners)
+{
+	make_entities(proposal);
+	propose_names(proposal);
+	propose_types(proposal);
+	propose_owners(proposal, owners);
+	propose_delimiter(proposal);
+	propose_formats(proposal);
+	propose_keys(proposal);
+	propose_places(proposal);
+	propose_view_names(proposal);
+}
+
+static void
+put_texts(ReturnSetInfo *result, const List *texts)
+{
+	ListCell *cell;
+
+	foreach (cell, texts)
+	{
+		Datum value = CStringGetTextDatum((const char *) lfirst(cell));
+		bool isnull = false;
+
+		tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+	}
+}
+
+/* dyn_propose_migration(target, sources, owners) */
+PG_FUNCTION_INFO_V1(dyn_propose_migration);
+Datum
+dyn_propose_migration(PG_FUNCTION_ARGS)
+{
+	text *target = argument_required_text(fcinfo, 0, "target");
+	Jsonb *owners = PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2);
+	Proposal *proposal = palloc0(sizeof(Proposal));
+	MemoryContext context = CurrentMemoryContext;
+
+	argument_require(fcinfo, 1, "sources");
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	set_target(proposal, target);
+	propose_sources(proposal, PG_GETARG_ARRAYTYPE_P(1));
+	propose_read_catalog(proposal);
+	store_connect();
+	MemoryContextSwitchTo(context);
+	propose_read_data(proposal);
+	SPI_finish();
+	choose(proposal, owners);
+	put_texts((ReturnSetInfo *) fcinfo->resultinfo, propose_print(proposal));
+	return (Datum) 0;
+}

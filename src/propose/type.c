@@ -1,0 +1,106 @@
+/*
+ * type.c
+ *	  Types of attributes: those of the columns, unless the data or a key asks for another one.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "propose/propose.h"
+
+static ItemType
+json_type(const ProposeColumn *column)
+{
+	const ProposeData *data = &column->data;
+
+	if (data->objects && !data->arrays && !data->scalars)
+		return ITEM_M;
+	if (data->arrays && !data->objects && !data->scalars)
+		return ITEM_L;
+	return ITEM_S;
+}
+
+static bool
+is_json(Oid base)
+{
+	return base == JSONOID || base == JSONBOID;
+}
+
+/* The attribute is the text of the value. */
+static void
+take_text(ProposeColumn *column)
+{
+	column->value = (ValueType){ITEM_S, TEXTOID, -1};
+	column->sql = psprintf("src.%s::text", quote_identifier(column->name));
+}
+
+static void
+choose_in_key(ProposeTable *table, ProposeColumn *column, Oid base)
+{
+	ItemType type = value_item_type(column->type);
+
+	if (type == ITEM_BOOL || type == ITEM_B)
+		column->value.type = ITEM_S;
+	else if (is_json(base) || type == ITEM_L)
+	{
+		take_text(column);
+		propose_remark(&table->remarks, false,
+					   "Column %s is in a key, which cannot hold its type %s, so the attribute is "
+					   "its text.",
+					   column->name, format_type_be(column->type));
+	}
+}
+
+static void
+choose(ProposeTable *table, ProposeColumn *column)
+{
+	Oid base = getBaseType(column->type);
+	ItemType type = value_item_type(column->type);
+
+	column->value = (ValueType){type, column->type, column->typmod};
+	if (column->in_key)
+		choose_in_key(table, column, base);
+	else if (is_json(base))
+	{
+		column->value.type = json_type(column);
+		if (column->value.type == ITEM_S)
+			propose_remark(&table->remarks, false,
+						   "Column %s holds %s, so the attribute is its text.", column->name,
+						   column->data.objects || column->data.arrays || column->data.scalars
+							   ? "JSON of several kinds"
+							   : "no JSON that says of what kind it is");
+	}
+	if (!column->data.unstorable)
+		return;
+	if (type == ITEM_N)
+		column->value.type = ITEM_S;
+	else
+		take_text(column);
+	propose_remark(
+		&table->remarks, false,
+		"Column %s holds values that no %s can hold (NaN, infinity, more than 38 digits, "
+		"or years outside of 1 to 9999), so the attribute is their text.",
+		column->name, type == ITEM_N ? "N" : "timestamp");
+}
+
+/* Chooses the types of all attributes. */
+void
+propose_types(Proposal *proposal)
+{
+	for (int i = 0; i < proposal->ntables; i++)
+	{
+		for (int k = 0; k < proposal->tables[i].ncolumns; k++)
+			choose(&proposal->tables[i], &proposal->tables[i].columns[k]);
+	}
+}
+
+/* Returns whether all values of a column are integers that a key can pad. */
+bool
+propose_is_integer(const ProposeColumn *column)
+{
+	return column->value.type == ITEM_N && value_item_type(column->type) == ITEM_N &&
+		   value_sort_format(&column->value) != NULL && !column->data.fractions &&
+		   !column->data.negative;
+}
