@@ -1170,7 +1170,7 @@ CREATE FUNCTION dyn_verify_migration(migration text)
 COMMENT ON FUNCTION dyn_verify_migration(text) IS 'rows whose items are missing or different, and items that no row makes';
 
 CREATE FUNCTION dyn_propose_migration(target text, sources text[], owners jsonb DEFAULT NULL, queries text[] DEFAULT NULL) RETURNS SETOF text
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 50;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 50;
 COMMENT ON FUNCTION dyn_propose_migration(text, text[], jsonb, text[]) IS
 	'SQL that makes one table of items of relational tables, to be read, edited and run';
 
