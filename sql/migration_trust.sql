@@ -52,8 +52,8 @@ SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS '{"migrations": [{"migration": "mv", "steps": ["rubbish"]}]}';
 SET ROLE regress_owner;
 SELECT migration, followed FROM dyn_migration_steps WHERE migration IN ('mt', 'mv');
--- the table of items is gone, and the name is taken by somebody who would like to run his expressions as others
-DROP TABLE mto.mtitems;
+-- the declaration is gone, and the name is taken by somebody who would like to run his expressions as others
+SECURITY LABEL FOR dynamo_table ON TABLE mto.mtitems IS NULL;
 SET ROLE regress_mallory;
 SECURITY LABEL FOR dynamo_table ON TABLE mtm.mtforged IS NULL;
 DROP TABLE mtm.other;
@@ -69,6 +69,7 @@ RESET ROLE;
 ALTER TABLE mto.rows OWNER TO postgres;
 GRANT regress_mallory TO regress_owner;
 SET ROLE regress_owner;
+DROP TABLE mto.mtitems;
 SELECT dyn_create_table('mto.mtitems', 'pk S');
 SELECT dyn_create_entity('mto.mtitems', 'Row', '{"pk": "ROW#<Id>"}', '{"Id": {"type": "N integer"}, "V": {"type": "S text"}}');
 RESET ROLE;

@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/follower.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
@@ -320,6 +321,7 @@ dyn_drop(Relation rel, DynTable *table)
 
 	check_may_drop(rel);
 	check_protection(relid);
+	dyn_follower_refuse_drop(rel);
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
 	rel = try_relation_open(relid, NoLock);
@@ -329,6 +331,7 @@ dyn_drop(Relation rel, DynTable *table)
 						errmsg("table \"%s\" does not exist", name),
 						errwords("Requested resource not found: Table: %s not found", name)));
 	check_protection(relid);
+	dyn_follower_refuse_drop(rel);
 	sql = psprintf("DROP TABLE %s", table->qualified);
 	relation_close(rel, NoLock);
 	SPI_connect();

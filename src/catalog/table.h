@@ -26,6 +26,7 @@
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
+ *		follower.c		triggers of other tables that write to one
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
 #define DYNAMO_TABLE_CATALOG_TABLE_H

@@ -33,6 +33,7 @@
 #include "utils/syscache.h"
 
 #include "actions/actions.h"
+#include "catalog/follower.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
@@ -42,8 +43,6 @@
 #include "migrate/collide.h"
 #include "store/plan.h"
 #include "work/brief_lock.h"
-
-#define FOLLOW_TRIGGER "~dynamo_follow"
 
 extern PGDLLEXPORT Datum dyn_follow_migration(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_unfollow_migration(PG_FUNCTION_ARGS);
@@ -82,7 +81,7 @@ migration_followers(const char *name, Oid relid)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (strncmp(NameStr(form->tgname), FOLLOW_TRIGGER, strlen(FOLLOW_TRIGGER)) == 0 &&
+		if (strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 			has_argument(tuple, rel, name) &&
 			(OidIsValid(relid) ? migration_may_follow(relid, form->tgrelid)
 							   : object_ownercheck(RelationRelationId, form->tgrelid, GetUserId())))
@@ -316,20 +315,31 @@ static const char *
 trigger_name(const char *migration, const char *what)
 {
 	return quote_identifier(
-		psprintf(FOLLOW_TRIGGER "%s %08x", what,
+		psprintf(DYN_FOLLOW_TRIGGER "%s %08x", what,
 				 hash_bytes((const unsigned char *) migration, (int) strlen(migration))));
 }
 
-/* A trigger on an event, with the transition tables that the event has. */
-static void
-create_trigger(const char *name, const char *event, const char *tables, const char *level,
-			   const char *migration, const char *relation, const char *enable)
+/* What a table is followed for, and how its triggers are told so. */
+typedef struct Following
 {
-	dyn_execute(psprintf("CREATE TRIGGER %s AFTER %s ON %s%s FOR EACH %s"
-						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_changed(%s)",
-						 name, event, relation, tables, level, quote_literal_cstr(migration)));
+	const char *migration;
+	const char *relation; /* the followed table, quoted */
+	const char *condition; /* see catalog/follower.h */
+} Following;
+
+/* A trigger, by what is said of it in the order of CREATE TRIGGER. */
+static void
+create_trigger(const Following *following, const char *name, const char *event, const char *tables,
+			   const char *level, const char *function, const char *enable)
+{
+	name = trigger_name(following->migration, name);
+	dyn_execute(psprintf("CREATE TRIGGER %s %s ON %s%s FOR EACH %s WHEN (%s)"
+						 " EXECUTE FUNCTION " DYN_INTERNAL ".%s(%s)",
+						 name, event, following->relation, tables, level, following->condition,
+						 function, quote_literal_cstr(following->migration)));
 	if (enable != NULL)
-		dyn_execute(psprintf("ALTER TABLE %s ENABLE %s TRIGGER %s", relation, enable, name));
+		dyn_execute(
+			psprintf("ALTER TABLE %s ENABLE %s TRIGGER %s", following->relation, enable, name));
 }
 
 /*
@@ -340,25 +350,21 @@ create_trigger(const char *name, const char *event, const char *tables, const ch
  * whose rows could then be changed by a statement on the parent without a trigger of ours.
  */
 static void
-create_triggers(const char *migration, const char *relation)
+create_triggers(const Following *following)
 {
-	const char *truncate = trigger_name(migration, "_truncate");
-
-	create_trigger(trigger_name(migration, "_insert"), "INSERT",
-				   " REFERENCING NEW TABLE AS \"~new\"", "STATEMENT", migration, relation, NULL);
-	create_trigger(trigger_name(migration, "_update"), "UPDATE",
+	create_trigger(following, "_insert", "AFTER INSERT", " REFERENCING NEW TABLE AS \"~new\"",
+				   "STATEMENT", "migration_changed", NULL);
+	create_trigger(following, "_update", "AFTER UPDATE",
 				   " REFERENCING OLD TABLE AS \"~old\" NEW TABLE AS \"~new\"", "STATEMENT",
-				   migration, relation, NULL);
-	create_trigger(trigger_name(migration, "_delete"), "DELETE",
-				   " REFERENCING OLD TABLE AS \"~old\"", "STATEMENT", migration, relation, NULL);
-	create_trigger(trigger_name(migration, "_row_insert"), "INSERT",
-				   " REFERENCING NEW TABLE AS \"~new\"", "ROW", migration, relation, "REPLICA");
-	create_trigger(trigger_name(migration, "_row"), "UPDATE OR DELETE", "", "ROW", migration,
-				   relation, "REPLICA");
-	dyn_execute(psprintf("CREATE TRIGGER %s BEFORE TRUNCATE ON %s FOR EACH STATEMENT"
-						 " EXECUTE FUNCTION " DYN_INTERNAL ".migration_truncated(%s)",
-						 truncate, relation, quote_literal_cstr(migration)));
-	dyn_execute(psprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", relation, truncate));
+				   "migration_changed", NULL);
+	create_trigger(following, "_delete", "AFTER DELETE", " REFERENCING OLD TABLE AS \"~old\"",
+				   "STATEMENT", "migration_changed", NULL);
+	create_trigger(following, "_row_insert", "AFTER INSERT", " REFERENCING NEW TABLE AS \"~new\"",
+				   "ROW", "migration_changed", "REPLICA");
+	create_trigger(following, "_row", "AFTER UPDATE OR DELETE", "", "ROW", "migration_changed",
+				   "REPLICA");
+	create_trigger(following, "_truncate", "BEFORE TRUNCATE", "", "STATEMENT",
+				   "migration_truncated", "ALWAYS");
 }
 
 /* Checks that the migration can be followed, and returns the tables that it follows. */
@@ -421,10 +427,13 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 	Migration *migration;
 	DynTable *table;
 	List *done = NIL;
+	Following following;
 	Relation rel;
 
 	store_connect();
 	rel = open_to_follow(name, &table, &migration);
+	following = (Following){.migration = migration->name,
+							.condition = dyn_follower_condition(table->qualified)};
 	for (int i = 0; i < migration->nsteps; i++)
 	{
 		ListCell *cell;
@@ -435,7 +444,8 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 
 			if (list_member_oid(done, relation->relid))
 				continue;
-			create_triggers(migration->name, relation->name);
+			following.relation = relation->name;
+			create_triggers(&following);
 			done = lappend_oid(done, relation->relid);
 		}
 	}

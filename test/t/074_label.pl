@@ -71,6 +71,8 @@ sub restored
 	value($dbname, "$path UPDATE customers SET name = 'new' WHERE id = 1");
 	is(value($dbname, "$path SELECT dyn_run_access_pattern('app', 'customer', '{\"Id\": 1}'::jsonb) ->> 'Name'"), 'new', "$name: followed");
 	is(value($dbname, "$path SELECT count(*) FROM dyn_scan('app')"), '2', "$name: items");
+	like(errors($dbname, "$path DROP TABLE app"), qr/cannot drop table app because .*DETAIL: +(trigger ~dynamo_follow\S+ \w+ on table customers depends on table app\s+){6}HINT/s, "$name: not dropped while it is followed");
+	like(errors($dbname, "$path BEGIN; SELECT dyn_alter_table('app', '{\"deletion_protection\": false}'); SELECT dyn_drop_table('app')"), qr/ERROR:  table "app" cannot be dropped.*Migration "shop" follows table shop\.customers\..*dyn_unfollow_migration\('shop'\)/s, "$name: nor by dyn_drop_table");
 }
 
 # Each restore is into a database of its own, in which all that is not in the dump is there.
@@ -127,7 +129,7 @@ is(() = $warnings =~ /WARNING:  changes of table "customers" make no items: migr
 is(() = $warnings =~ /ERROR|WARNING/g, 1, 'and no error');
 is(value('unlabelled', q{SELECT string_agg(id || name, ',' ORDER BY id) FROM shop.customers}), '1changed,3changed', 'the source is written');
 is(value('unlabelled', q{SET search_path = shop, public; SELECT count(*) FROM dyn_scan('app')}), '2', 'items stay');
-value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_drop_table('app')});
+value('unlabelled', q{SET search_path = shop, public; SELECT dyn_put('app', '{"pk": "x"}'::jsonb); SELECT dyn_unfollow_migration('shop'); SELECT dyn_drop_table('app')});
 
 # The library is loaded by the first use of the extension; SECURITY LABEL is none.
 my $unloaded = qr/ERROR:  security label provider "dynamo_table" is not loaded/;

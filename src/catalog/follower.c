@@ -1,0 +1,205 @@
+/*
+ * follower.c
+ *	  Triggers of other tables that write to a table of items.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_trigger.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/follower.h"
+#include "ground/errors.h"
+#include "ground/extension.h"
+#include "item/item.h"
+
+/* Followers that an error lists at most. */
+#define MOST_LISTED 100
+
+#define CONTROL_CHARACTERS \
+	"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" \
+	"\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f"
+
+/* Returns the condition of the triggers that write to a table, whose name is quoted. */
+char *
+dyn_follower_condition(const char *qualified)
+{
+	return psprintf("%s::pg_catalog.regclass IS NOT NULL", quote_literal_cstr(qualified));
+}
+
+/*
+ * Returns the name of a migration as an SQL literal for a hint.  Any text may be a name, so control
+ * characters are escaped.
+ */
+char *
+dyn_follower_literal(const char *migration)
+{
+	const char *quoted = quote_literal_cstr(migration);
+	bool escape = *quoted != 'E';
+	StringInfoData out;
+
+	if (strpbrk(migration, CONTROL_CHARACTERS) == NULL)
+		return pstrdup(quoted);
+	initStringInfo(&out);
+	if (escape)
+		appendStringInfoChar(&out, 'E');
+	for (const char *c = quoted; *c != '\0'; c++)
+	{
+		if (strchr(CONTROL_CHARACTERS, *c) != NULL)
+			appendStringInfo(&out, "\\x%02x", (unsigned char) *c);
+		else
+			appendStringInfoChar(&out, *c);
+	}
+	return out.data;
+}
+
+/* The name of a migration, which a trigger of the follower's has as its only argument. */
+static ItemSpan
+migration_of(HeapTuple tuple, TupleDesc desc)
+{
+	bool isnull;
+	bytea *arguments = DatumGetByteaPP(heap_getattr(tuple, Anum_pg_trigger_tgargs, desc, &isnull));
+
+	return (ItemSpan){VARDATA_ANY(arguments), (uint32) VARSIZE_ANY_EXHDR(arguments) - 1};
+}
+
+static char *
+table_name(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	return name == NULL
+			   ? NULL
+			   : quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
+}
+
+/* Any role can give a trigger such a name, but only the extension has functions in its schema. */
+static bool
+is_follower(const FormData_pg_trigger *form)
+{
+	return form->tgnargs == 1 &&
+		   strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
+		   get_func_namespace(form->tgfoid) == get_namespace_oid(DYN_INTERNAL, true);
+}
+
+/* A line on a trigger of another table; NULL: it is no follower. */
+static char *
+line_on(Oid oid, Oid relid, char **migration)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	char *line = NULL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+		char *source = form->tgrelid == relid ? NULL : table_name(form->tgrelid);
+
+		if (source != NULL && is_follower(form))
+		{
+			ItemSpan name = migration_of(tuple, RelationGetDescr(rel));
+
+			*migration = pnstrdup(name.data, name.len);
+			line = psprintf("Migration \"%s\" follows table %s.", item_quoted(name), source);
+		}
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return line;
+}
+
+static int
+compare_lines(const ListCell *a, const ListCell *b)
+{
+	return strcmp(lfirst(a), lfirst(b));
+}
+
+/* Adds a line, unless it is there: a table has several triggers. */
+static List *
+add_line(List *lines, char *line)
+{
+	ListCell *cell;
+
+	foreach (cell, lines)
+	{
+		if (strcmp(lfirst(cell), line) == 0)
+			return lines;
+	}
+	return lappend(lines, line);
+}
+
+static char *
+join_lines(List *lines)
+{
+	StringInfoData text;
+	ListCell *cell;
+
+	initStringInfo(&text);
+	list_sort(lines, compare_lines);
+	foreach (cell, lines)
+		appendStringInfo(&text, "%s%s", foreach_current_index(cell) > 0 ? "\n" : "",
+						 (char *) lfirst(cell));
+	if (list_length(lines) == MOST_LISTED)
+		appendStringInfoString(&text, "\nThere may be more.");
+	return text.data;
+}
+
+/*
+ * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if a table of items has followers.  The
+ * server's own error would tell the caller to use CASCADE, which functions and requests do not have.
+ */
+void
+dyn_follower_refuse_drop(Relation rel)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	Oid relid = RelationGetRelid(rel);
+	char *migration = NULL;
+	List *lines = NIL;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+		char *line = NULL;
+
+		CHECK_FOR_INTERRUPTS();
+		if (form->classid == TriggerRelationId && list_length(lines) < MOST_LISTED)
+			line = line_on(form->objid, relid, &migration);
+		if (line != NULL)
+			lines = add_line(lines, line);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	if (lines != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("table \"%s\" cannot be dropped while other tables are followed into it",
+						RelationGetRelationName(rel)),
+				 errdetail("%s", join_lines(lines)),
+				 errhint("Call dyn_unfollow_migration(%s) first.", dyn_follower_literal(migration)),
+				 errwords("Attempt to change a resource which is still in use: Table is the target "
+						  "of a migration: %s",
+						  RelationGetRelationName(rel))));
+}
