@@ -21,12 +21,8 @@ SELECT dyn_create_migration('fwt', 'fw', '[
 			"b": {"from": "fw.orders", "on": {"id": "boss"}, "attributes": {"Boss": "code"}}},
 		"children": {"Products": {"from": "fw.lines", "on": {"order_id": "id"}, "as": "list", "value": "product"},
 			"Tags": {"from": "fw.order_tags", "on": {"order_id": "id"}, "join": {"fw.tags": {"id": "tag_id"}}, "as": "set", "value": "tags.name"}}}]');
--- a foreign key is needed wherever rows belong to one another
-SELECT dyn_follow_migration('fw');
 ALTER TABLE fw.orders ADD FOREIGN KEY (customer_id) REFERENCES fw.customers NOT VALID;
-ALTER TABLE fw.orders ADD FOREIGN KEY (boss) REFERENCES fw.orders DEFERRABLE;
-SELECT dyn_follow_migration('fw');
-ALTER TABLE fw.orders DROP CONSTRAINT orders_boss_fkey, ADD FOREIGN KEY (boss) REFERENCES fw.orders;
+ALTER TABLE fw.orders ADD FOREIGN KEY (boss) REFERENCES fw.orders;
 ALTER TABLE fw.lines ADD FOREIGN KEY (order_id) REFERENCES fw.orders ON DELETE CASCADE ON UPDATE CASCADE;
 SELECT dyn_follow_migration('fw');
 SELECT dyn_follow_migration('fw');

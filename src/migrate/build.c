@@ -352,17 +352,20 @@ row_build(RowBuilder *builder, HeapTuple tuple, TupleDesc desc, MigrationRow *ro
 	builder->tuple = tuple;
 	builder->desc = desc;
 	builder->item = NULL;
+	builder->orphan_of = NULL;
 	builder->keys_only = false;
 	error = row_try(build, builder);
 	MemoryContextSwitchTo(old);
 	if (error != NULL)
 	{
 		row->problem = ROW_ERROR;
+		row->is_orphan = builder->orphan_of != NULL;
 		row->message = pstrdup(error->message);
 	}
 	else if (builder->orphan_of != NULL)
 	{
 		row->problem = ROW_ORPHAN;
+		row->is_orphan = true;
 		row->message = orphan_message(builder);
 	}
 	if (error == NULL && builder->item != NULL)

@@ -4,7 +4,8 @@
  *
  * The rows are those of one statement, or a portion of them.  For each role that their table has in
  * a step, one statement finds what belongs to all of them.  Rows that new rows refer to are locked
- * FOR SHARE before, so that their change is either seen, or finds the new rows.
+ * FOR SHARE before, so that their change is either seen, or finds the new rows; and so are those that
+ * these refer to in their turn.  Where one is not there, the values are locked (see absent.c).
  */
 #include "postgres.h"
 
@@ -48,12 +49,13 @@ is_column(const MigrationStep *step, const StepAttribute *attribute)
 }
 
 static StepFollow *
-make_follow(const MigrationStep *step)
+make_follow(MigrationStep *step)
 {
 	StepFollow *follow = palloc0(sizeof(StepFollow));
 	int n = step->nkeys;
 	bool plain = true;
 
+	step_find_guards(step);
 	follow->is_told = step_key_is_told(step);
 	follow->is_shared = step->nparents > 0 || step->nchildren > 0 || !follow->is_told;
 	follow->desc = CreateTemplateTupleDesc(n + step_key_attributes(step));
@@ -135,11 +137,13 @@ get_columns(HeapTuple tuple, TupleDesc desc, const StepRelation *relation, bool 
 }
 
 static bool
-same_values(const StepRelation *relation, const Datum *a, const Datum *b)
+same_values(const StepRelation *relation, bool other, const Datum *a, const Datum *b)
 {
 	for (int i = 0; i < relation->npairs; i++)
 	{
-		Form_pg_attribute column = TupleDescAttr(relation->desc, relation->pairs[i].column - 1);
+		const StepPair *pair = &relation->pairs[i];
+		Form_pg_attribute column = other ? TupleDescAttr(relation->other->desc, pair->other - 1)
+										 : TupleDescAttr(relation->desc, pair->column - 1);
 
 		if (!datumIsEqual(a[i], b[i], column->attbyval, column->attlen))
 			return false;
@@ -155,45 +159,175 @@ add_values(Several *several, const Datum *values)
 	several->n++;
 }
 
-/*
- * Locks the rows of a relation that new rows refer to.  A lock needs more rights than reading, so
- * it is taken as the relation's owner, as foreign keys do; no data is returned.
- */
+/* Room for values of so many rows by which the relation and the other one belong together. */
 static void
-lock_referred(const Change *change, MigrationStep *step, const StepRelation *relation,
-			  const StepChild *link)
+init_values(Several *several, const StepRelation *relation, bool other, int max)
 {
-	SelectOptions options = {.which = SELECT_LOCK, .relation = relation, .link = link};
-	Datum *values = palloc(relation->npairs * sizeof(Datum));
-	Several referred;
-	Datum *arrays;
-	Relation rel;
-	Oid user;
-	int context;
-	int nest;
-
-	several_init(&referred, relation->npairs, change->n);
+	several_init(several, relation->npairs, max);
 	for (int i = 0; i < relation->npairs; i++)
-		referred.types[i] =
-			step_type(link != NULL ? &link->relation : &step->source, relation->pairs[i].other);
+		several->types[i] = other ? step_type(relation->other, relation->pairs[i].other)
+								  : step_type(relation, relation->pairs[i].column);
+}
+
+/* Values of new rows; only those that the old ones have not, if these alone matter. */
+static void
+take_new_values(const Change *change, const StepRelation *relation, bool other, bool added,
+				Several *several)
+{
+	TupleDesc desc = RelationGetDescr(change->source);
+	Datum *old = palloc(relation->npairs * sizeof(Datum));
+	Datum *new = palloc(relation->npairs * sizeof(Datum));
+
+	init_values(several, relation, other, change->n);
 	for (int i = 0; i < change->n; i++)
 	{
-		if (get_columns(change->new[i], RelationGetDescr(change->source), relation, true, values))
-			add_values(&referred, values);
+		if (!get_columns(change->new[i], desc, relation, other, new))
+			continue;
+		if (added && get_columns(change->old[i], desc, relation, other, old) &&
+			same_values(relation, other, old, new))
+			continue;
+		add_values(several, new);
 	}
-	if (referred.n == 0)
+}
+
+/* Locks values by which rows belong together, for want of a foreign key. */
+static void
+lock_values(const StepRelation *relation, bool refers, const Several *several)
+{
+	int nest = migration_enter();
+
+	absent_lock(relation, refers, several);
+	migration_leave(nest);
+}
+
+/* Locks the values of rows that others may refer to, as far as the transaction adds them. */
+static void
+lock_added(const Change *change, const StepRelation *relation, bool other)
+{
+	Several added;
+
+	if (relation->is_guarded)
 		return;
-	rel = relation_open(relation->relid, RowShareLock);
-	nest = migration_enter();
-	arrays = several_arrays(&referred, 0, referred.n);
+	take_new_values(change, relation, other, true, &added);
+	lock_values(relation, false, &added);
+}
+
+/* Returns the values that the statement found no row for. */
+static Several
+values_without(const Several *several, const StepRelation *relation, bool other,
+			   const SPITupleTable *rows)
+{
+	bool *found = palloc0(Max(several->n, 1) * sizeof(bool));
+	Datum *values = palloc(relation->npairs * sizeof(Datum));
+	Several without;
+
+	init_values(&without, relation, other, several->n);
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		bool isnull;
+
+		found[DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &isnull)) - 1] = true;
+	}
+	for (int i = 0; i < several->n; i++)
+	{
+		if (found[i])
+			continue;
+		for (int k = 0; k < relation->npairs; k++)
+			values[k] = several->values[k][i];
+		add_values(&without, values);
+	}
+	return without;
+}
+
+/* Executes SELECT_LOCK or SELECT_PRESENT; SPI has the result. */
+static void
+find_values(MigrationStep *step, const StepRelation *relation, SelectWhich which,
+			const Several *several)
+{
+	SelectOptions options = {.which = which, .relation = relation};
+	int nest = migration_enter();
+
+	step_execute(step, &options, several_arrays(several, 0, several->n));
+	migration_leave(nest);
+}
+
+/* A lock needs more rights than reading, so it is taken as the relation's owner, as foreign keys do. */
+static void
+lock_rows(MigrationStep *step, const StepRelation *relation, const Several *several)
+{
+	Relation rel = relation_open(relation->relid, RowShareLock);
+	Oid user;
+	int context;
+
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(rel->rd_rel->relowner,
 						   context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
-	step_execute(step, &options, arrays);
+	find_values(step, relation, SELECT_LOCK, several);
 	SetUserIdAndSecContext(user, context);
-	SPI_freetuptable(SPI_tuptable);
-	migration_leave(nest);
 	relation_close(rel, NoLock);
+}
+
+/* What rows that were locked refer to, in columns from this one on. */
+static void
+take_next_values(const StepRelation *next, const SPITupleTable *rows, int column, Several *several)
+{
+	Datum *values = palloc(next->npairs * sizeof(Datum));
+
+	init_values(several, next, true, (int) rows->numvals);
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		bool isnull = false;
+
+		for (int k = 0; k < next->npairs && !isnull; k++)
+			values[k] = SPI_getbinval(rows->vals[i], rows->tupdesc, column + k, &isnull);
+		if (!isnull)
+			add_values(several, values);
+	}
+}
+
+/*
+ * Locks the rows of a relation that values refer to, and then what these rows refer to.  Values
+ * without a row are locked themselves; they may have one by then.
+ */
+static void
+lock_chain(MigrationStep *step, const StepRelation *relation, const Several *several, bool again)
+{
+	SPITupleTable *rows;
+	Several without;
+	int column = 2;
+
+	check_stack_depth();
+	if (several->n == 0)
+		return;
+	lock_rows(step, relation, several);
+	rows = SPI_tuptable;
+	without = values_without(several, relation, true, rows);
+	for (int i = 0; i < step->nparents; i++)
+	{
+		const StepRelation *next = &step->parents[i].relation;
+		Several values;
+
+		if (next->other != relation)
+			continue;
+		take_next_values(next, rows, column, &values);
+		column += next->npairs;
+		lock_chain(step, next, &values, false);
+	}
+	SPI_freetuptable(rows);
+	if (again || relation->is_guarded)
+		return;
+	lock_values(relation, true, &without);
+	lock_chain(step, relation, &without, true);
+}
+
+/* Locks the rows of a relation that new rows refer to. */
+static void
+lock_referred(const Change *change, MigrationStep *step, const StepRelation *relation)
+{
+	Several referred;
+
+	take_new_values(change, relation, true, false, &referred);
+	lock_chain(step, relation, &referred, false);
 }
 
 /*
@@ -336,14 +470,26 @@ refreshes_of(const Change *change, MigrationStep *step, bool is_old)
 	return refreshes;
 }
 
+/* Locks the parents of new rows of the source, or of a parent. */
+static void
+lock_next(const Change *change, MigrationStep *step, const StepRelation *relation)
+{
+	for (int i = 0; i < step->nparents; i++)
+	{
+		if (step->parents[i].relation.other == relation)
+			lock_referred(change, step, &step->parents[i].relation);
+	}
+}
+
 static void
 source_changed(Change *change, MigrationStep *step)
 {
 	Refresh **old;
 	Refresh **new;
 
-	for (int i = 0; i < step->nparents; i++)
-		lock_referred(change, step, &step->parents[i].relation, NULL);
+	lock_next(change, step, &step->source);
+	for (int i = 0; i < step->nchildren; i++)
+		lock_added(change, &step->children[i].relation, true);
 	old = refreshes_of(change, step, true);
 	new = refreshes_of(change, step, false);
 	for (int i = 0; i < change->n; i++)
@@ -364,7 +510,7 @@ source_changed(Change *change, MigrationStep *step)
 List *
 change_find_referring(const Change *change, const Referring *by, List *refreshes)
 {
-	SelectOptions options = {.which = SELECT_REFERRING, .relation = by->relation, .link = by->link};
+	SelectOptions options = {.which = SELECT_REFERRING, .relation = by->relation};
 	int nest = migration_enter();
 
 	step_execute(by->step, &options, by->values);
@@ -390,7 +536,7 @@ change_find_referring(const Change *change, const Referring *by, List *refreshes
 static void
 add_other_values(const StepRelation *relation, Several *several, const Datum *values, Datum *last)
 {
-	if (several->n > 0 && same_values(relation, values, last))
+	if (several->n > 0 && same_values(relation, false, values, last))
 		return;
 	add_values(several, values);
 	memcpy(last, values, relation->npairs * sizeof(Datum));
@@ -420,38 +566,104 @@ add_referring(Change *change, const Referring *what, const Several *several, int
 	MemoryContextSwitchTo(old);
 }
 
+/* Gets the values of old and new rows by which rows of the source belong to them. */
 static void
-related_changed(Change *change, MigrationStep *step, const StepRelation *relation,
-				const StepChild *link)
+take_values(const Change *change, const StepRelation *relation, Several *several)
 {
 	TupleDesc desc = RelationGetDescr(change->source);
 	Size size = relation->npairs * sizeof(Datum);
 	Datum *old = palloc(size);
 	Datum *new = palloc(size);
 	Datum *last = palloc(size);
-	Several several;
 
-	several_init(&several, relation->npairs, 2 * change->n);
-	for (int i = 0; i < relation->npairs; i++)
-		several.types[i] = step_type(relation, relation->pairs[i].column);
+	init_values(several, relation, false, 2 * change->n);
 	for (int i = 0; i < change->n; i++)
 	{
 		if (get_columns(change->old[i], desc, relation, false, old))
-			add_other_values(relation, &several, old, last);
+			add_other_values(relation, several, old, last);
 		if (get_columns(change->new[i], desc, relation, false, new))
-			add_other_values(relation, &several, new, last);
+			add_other_values(relation, several, new, last);
 	}
-	for (int first = 0; first < several.n; first += FOUND_BY)
-		add_referring(change, &(Referring){step, relation, link}, &several, first,
-					  Min(several.n - first, FOUND_BY));
+}
+
+static void
+add_related(Change *change, MigrationStep *step, const StepRelation *relation,
+			const Several *several)
+{
+	for (int first = 0; first < several->n; first += FOUND_BY)
+		add_referring(change, &(Referring){step, relation}, several, first,
+					  Min(several->n - first, FOUND_BY));
+}
+
+static void
+related_changed(Change *change, MigrationStep *step, const StepRelation *relation)
+{
+	Several several;
+
+	take_values(change, relation, &several);
+	add_related(change, step, relation, &several);
+}
+
+static void
+parent_changed(Change *change, MigrationStep *step, const StepRelation *relation)
+{
+	lock_added(change, relation, false);
+	lock_next(change, step, relation);
+	related_changed(change, step, relation);
+}
+
+/* Returns whether an index proves that one row of the source at most has the child's values. */
+static bool
+belongs_to_one(const StepRelation *relation)
+{
+	Bitmapset *columns = NULL;
+
+	for (int i = 0; i < relation->npairs; i++)
+		columns = bms_add_member(columns, relation->pairs[i].other);
+	return step_columns_are_unique(relation->other, columns);
+}
+
+/*
+ * Locks values of children whose row of the source is not there.  If there may be several such rows,
+ * one that is there says nothing of the others.
+ */
+static void
+lock_sources(MigrationStep *step, const StepRelation *relation, const Several *several)
+{
+	SPITupleTable *rows;
+	Several without;
+
+	if (relation->is_guarded || several->n == 0)
+		return;
+	if (!belongs_to_one(relation))
+	{
+		lock_values(relation, true, several);
+		return;
+	}
+	find_values(step, relation, SELECT_PRESENT, several);
+	rows = SPI_tuptable;
+	without = values_without(several, relation, false, rows);
+	SPI_freetuptable(rows);
+	lock_values(relation, true, &without);
 }
 
 static void
 child_changed(Change *change, MigrationStep *step, const StepChild *child)
 {
+	Several several;
+
 	for (int i = 0; i < child->njoins; i++)
-		lock_referred(change, step, &child->joins[i], child);
-	related_changed(change, step, &child->relation, NULL);
+		lock_referred(change, step, &child->joins[i]);
+	take_values(change, &child->relation, &several);
+	lock_sources(step, &child->relation, &several);
+	add_related(change, step, &child->relation, &several);
+}
+
+static void
+join_changed(Change *change, MigrationStep *step, const StepRelation *relation)
+{
+	lock_added(change, relation, false);
+	related_changed(change, step, relation);
 }
 
 /* Finds the items to make again, in all roles that the table has in the step. */
@@ -467,12 +679,13 @@ step_changed(Change *change, MigrationStep *step)
 	if (!concerned)
 		return false;
 	check_row_security(step);
+	(void) step_follow(step);
 	if (step->source.relid == relid)
 		source_changed(change, step);
 	for (int i = 0; i < step->nparents; i++)
 	{
 		if (step->parents[i].relation.relid == relid)
-			related_changed(change, step, &step->parents[i].relation, NULL);
+			parent_changed(change, step, &step->parents[i].relation);
 	}
 	for (int i = 0; i < step->nchildren; i++)
 	{
@@ -483,7 +696,7 @@ step_changed(Change *change, MigrationStep *step)
 		for (int k = 0; k < child->njoins; k++)
 		{
 			if (child->joins[k].relid == relid)
-				related_changed(change, step, &child->joins[k], child);
+				join_changed(change, step, &child->joins[k]);
 		}
 	}
 	return true;

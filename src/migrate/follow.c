@@ -6,8 +6,6 @@
  * What refresh.c relies on is checked here, when they are made:
  *
  *	 the key of an item depends on the row of the source alone, and the row can be told from it;
- *	 rows refer to each other by foreign keys, so two transactions cannot each add one side without
- *	 one of them seeing the other side;
  *	 an item depends on nothing but the rows of the relations that are named.
  */
 #include "postgres.h"
@@ -17,7 +15,6 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_constraint.h"
 #include "catalog/pg_trigger.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -30,7 +27,6 @@
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
 #include "actions/actions.h"
 #include "catalog/follower.h"
@@ -123,68 +119,6 @@ check_table(const MigrationStep *step, const StepRelation *relation)
 						relation->name),
 			   "Let one role own both, or grant it the other one.");
 	relation_close(rel, AccessShareLock);
-}
-
-static bool
-is_immediate(Oid constraint)
-{
-	HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
-	bool immediate;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	immediate = !((Form_pg_constraint) GETSTRUCT(tuple))->condeferrable;
-	ReleaseSysCache(tuple);
-	return immediate;
-}
-
-/* Returns whether a foreign key is between these columns, in any order. */
-static bool
-key_is_of_pairs(const ForeignKeyCacheInfo *key, const StepRelation *relation, bool inverse)
-{
-	if (key->nkeys != relation->npairs)
-		return false;
-	for (int i = 0; i < relation->npairs; i++)
-	{
-		AttrNumber from = inverse ? relation->pairs[i].column : relation->pairs[i].other;
-		AttrNumber to = inverse ? relation->pairs[i].other : relation->pairs[i].column;
-		int k = 0;
-
-		while (k < key->nkeys && (key->conkey[k] != from || key->confkey[k] != to))
-			k++;
-		if (k == key->nkeys)
-			return false;
-	}
-	return true;
-}
-
-/*
- * From one relation to the other; the pairs are the relation's, inverse if it is the one that
- * refers.
- */
-static void
-check_foreign_key(const MigrationStep *step, const StepRelation *from, const StepRelation *to,
-				  const StepRelation *relation, bool inverse)
-{
-	Relation rel = relation_open(from->relid, AccessShareLock);
-	bool found = false;
-	ListCell *cell;
-
-	foreach (cell, RelationGetFKeyList(rel))
-	{
-		const ForeignKeyCacheInfo *key = lfirst(cell);
-
-		found = found || (key->confrelid == to->relid && foreign_key_is_enforced(key) &&
-						  key_is_of_pairs(key, relation, inverse) && is_immediate(key->conoid));
-	}
-	relation_close(rel, AccessShareLock);
-	if (!found)
-		refuse(step,
-			   psprintf(
-				   "%s has no foreign key to %s, of the columns in \"on\", that is not deferrable.",
-				   from->name, to->name),
-			   "Add one; NOT VALID suffices.  Without it, rows that two transactions add could "
-			   "miss each other.");
 }
 
 /* Checks that the attributes of the key come from the row of the source alone. */
@@ -294,17 +228,6 @@ check_step(MigrationStep *step)
 	check_key(step);
 	check_virtual(step);
 	check_expressions(step);
-	for (int i = 0; i < step->nparents; i++)
-		check_foreign_key(step, &step->source, &step->parents[i].relation,
-						  &step->parents[i].relation, false);
-	for (int i = 0; i < step->nchildren; i++)
-	{
-		const StepChild *child = &step->children[i];
-
-		check_foreign_key(step, &child->relation, &step->source, &child->relation, true);
-		for (int k = 0; k < child->njoins; k++)
-			check_foreign_key(step, &child->relation, &child->joins[k], &child->joins[k], false);
-	}
 }
 
 /*

@@ -44,6 +44,7 @@
  *		refresh.c	these items made again
  *		refresh.h	what these share
  *		several.c	values of several rows as arrays
+ *		absent.c	rows that refer to one that is not there, and the transaction that adds it
  *		lock.c		the lock by which followers and batches exclude each other
  */
 #ifndef DYNAMO_TABLE_MIGRATE_MIGRATE_H
@@ -88,6 +89,7 @@ typedef struct StepRelation
 	int npairs;
 	StepPair *pairs;
 	const struct StepRelation *other; /* that the pairs refer to */
+	bool is_guarded; /* by a foreign key of these pairs; set where the step is followed */
 } StepRelation;
 
 /* An attribute, and the SQL that makes it.  column: that is the name of one, and nothing else. */
@@ -112,9 +114,14 @@ typedef enum StepOrphans
 	ORPHANS_SKIP
 } StepOrphans;
 
+/*
+ * A parent of the source, or of another parent, to which its relation's pairs refer.
+ */
 typedef struct StepParent
 {
 	ItemSpan name;
+	const struct MigrationStep *step;
+	int of; /* which parent it is a parent of; -1: of the source */
 	StepRelation relation;
 	StepAttributes attributes;
 	StepOrphans orphans;
@@ -170,7 +177,7 @@ typedef struct MigrationStep
 	const char *where;
 	StepAttributes attributes;
 	int nparents;
-	StepParent *parents;
+	StepParent *parents; /* each before its own parents */
 	int nchildren;
 	StepChild *children;
 	struct RowBuilder *builder; /* made when it is asked for */
@@ -247,7 +254,12 @@ typedef enum SelectWhich
 	SELECT_EACH, /* the rows of keys: $1 …; the last column is the ordinal of the key */
 	SELECT_SAME, /* the same, of all rows that make these key attributes */
 	SELECT_REFERRING, /* like SELECT_ROW, of all rows that rows of the relation belong to: its columns are $1 … */
-	SELECT_LOCK /* the rows of the relation that columns refer to: $1 …; locked against changes */
+	/*
+	 * the ordinals of values that there is a row for: $1 …, columns by which the relation belongs
+	 * to another one
+	 */
+	SELECT_LOCK, /* rows of the relation, locked against changes; with what its parents are known by */
+	SELECT_PRESENT /* rows of the other one */
 } SelectWhich;
 
 typedef struct SelectOptions
@@ -257,7 +269,6 @@ typedef struct SelectOptions
 	bool upper;
 	int64 limit; /* 0: none */
 	const StepRelation *relation;
-	const StepChild *link; /* the relation is one of its joins */
 } SelectOptions;
 
 extern char *step_select(const MigrationStep *step, const SelectOptions *options);
@@ -290,6 +301,7 @@ typedef struct MigrationRow
 	DynItem *item; /* NULL: it makes none */
 	DynKeyValues key;
 	RowProblem problem;
+	bool is_orphan; /* also where the problem is an error */
 	const char *message;
 } MigrationRow;
 

@@ -148,7 +148,7 @@ part_print_pairs(JsonWriter *json, const char *name, const StepRelation *relatio
 	json_write_end(json);
 }
 
-/* Reads the pairs of a StepRelation that belongs to the rows of the step. */
+/* Reads the pairs of a StepRelation that belongs to the rows of the step, as children do. */
 void
 part_read_on(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
@@ -273,15 +273,22 @@ read_parent_relation(const FieldReader *reader, const Field *field, void *target
 static void
 read_parent_on(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
-	const StepRelation *relation = &((StepParent *) target)->relation;
+	const MigrationStep *step = ((const Reading *) reader->context)->step;
+	StepParent *parent = target;
+	StepRelation *relation = &parent->relation;
 
-	part_read_on(reader, field, target, value);
+	part_read_pairs(reader, relation,
+					parent->of < 0 ? &step->source : &step->parents[parent->of].relation, value);
 	if (!step_pairs_are_unique(relation))
 		part_fail(reader, psprintf("the columns of %s in \"on\" must be its primary key or unique",
 								   relation->name));
 }
 
 static const char *const orphan_names[] = {"keep", "skip", NULL}; /* by StepOrphans */
+
+static void read_grandparents(const FieldReader *reader, const Field *field, void *target,
+							  ItemSpan value);
+static void print_grandparents(JsonWriter *json, const Field *field, const void *target);
 
 static const Field parent_fields[] = {
 	{"from", FIELD_TEXT, FIELD_AT(StepParent, relation), .required = true,
@@ -292,41 +299,102 @@ static const Field parent_fields[] = {
 	 .print = part_print_attributes},
 	{"orphans", FIELD_CHOICE, FIELD_AT(StepParent, orphans), .choices = orphan_names,
 	 .always = true},
+	{"parents", FIELD_OBJECT, .read = read_grandparents, .print = print_grandparents},
 	{NULL}};
+
+/* Reads the parents of a parent, or of the source (-1), behind those that were read before. */
+static void
+read_parents(const FieldReader *reader, MigrationStep *step, int of, ItemSpan value)
+{
+	ItemChildren members = item_children(value);
+
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		StepParent *parent = &step->parents[step->nparents++];
+		ItemSpan object = item_entry(item_child(&members, i), &parent->name);
+		Reading reading;
+		FieldReader inner = part_reader_of(reader, &reading, "parent", parent->name);
+
+		parent->step = step;
+		parent->of = of;
+		fields_read(&inner, parent_fields, parent, object);
+	}
+}
+
+static void
+read_grandparents(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
+{
+	MigrationStep *step = ((const Reading *) reader->context)->step;
+
+	read_parents(reader, step, (int) ((StepParent *) target - step->parents), value);
+}
+
+/* Counts parents, and theirs.  What is no object is refused when it is read. */
+static int
+count_parents(ItemSpan value)
+{
+	ItemChildren members;
+	int n = 0;
+
+	if (item_type(value) != ITEM_M)
+		return 0;
+	members = item_children(value);
+	for (uint32 i = 0; i < members.count; i++)
+	{
+		ItemSpan name;
+		ItemSpan parent = item_entry(item_child(&members, i), &name);
+		ItemChildren fields;
+
+		n++;
+		if (item_type(parent) != ITEM_M)
+			continue;
+		fields = item_children(parent);
+		if (item_find(&fields, (ItemSpan){"parents", 7}, &parent))
+			n += count_parents(parent);
+	}
+	return n;
+}
 
 /* Reads the parents of a step: objects by their names. */
 void
 step_read_parents(const FieldReader *reader, const Field *field, void *target, ItemSpan value)
 {
 	MigrationStep *step = target;
-	ItemChildren members = item_children(value);
 
-	step->nparents = (int) members.count;
-	step->parents = palloc0(step->nparents * sizeof(StepParent));
-	for (int i = 0; i < step->nparents; i++)
+	step->parents = palloc0(Max(count_parents(value), 1) * sizeof(StepParent));
+	read_parents(reader, step, -1, value);
+}
+
+static void
+print_parents(JsonWriter *json, const char *name, const MigrationStep *step, int of)
+{
+	bool any = false;
+
+	for (int i = of + 1; i < step->nparents; i++)
 	{
-		StepParent *parent = &step->parents[i];
-		ItemSpan object = item_entry(item_child(&members, i), &parent->name);
-		Reading reading;
-		FieldReader inner = part_reader_of(reader, &reading, "parent", parent->name);
-
-		fields_read(&inner, parent_fields, parent, object);
+		if (step->parents[i].of != of)
+			continue;
+		if (!any)
+			json_write_begin(json, name);
+		any = true;
+		json_write_member(json, step->parents[i].name);
+		fields_print_object(json, NULL, parent_fields, &step->parents[i]);
 	}
+	if (any)
+		json_write_end(json);
+}
+
+static void
+print_grandparents(JsonWriter *json, const Field *field, const void *target)
+{
+	const StepParent *parent = target;
+
+	print_parents(json, field->name, parent->step, (int) (parent - parent->step->parents));
 }
 
 /* Writes the parents of a step as a member, if there are any. */
 void
 step_print_parents(JsonWriter *json, const Field *field, const void *target)
 {
-	const MigrationStep *step = target;
-
-	if (step->nparents == 0)
-		return;
-	json_write_begin(json, field->name);
-	for (int i = 0; i < step->nparents; i++)
-	{
-		json_write_member(json, step->parents[i].name);
-		fields_print_object(json, NULL, parent_fields, &step->parents[i]);
-	}
-	json_write_end(json);
+	print_parents(json, field->name, target, -1);
 }

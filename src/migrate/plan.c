@@ -64,14 +64,13 @@ parameter_types(const MigrationStep *step, const SelectOptions *options, Oid **t
 			}
 			return n;
 		case SELECT_REFERRING:
+		case SELECT_PRESENT:
 			for (n = 0; n < relation->npairs; n++)
 				(*types)[n] = step_array_type(step_type(relation, relation->pairs[n].column));
 			return n;
 		case SELECT_LOCK:
 			for (n = 0; n < relation->npairs; n++)
-				(*types)[n] = step_array_type(
-					step_type(options->link != NULL ? &options->link->relation : &step->source,
-							  relation->pairs[n].other));
+				(*types)[n] = step_array_type(step_type(relation->other, relation->pairs[n].other));
 			return n;
 	}
 	for (int i = 0; i < n; i++)
@@ -142,7 +141,7 @@ static bool
 same_options(const SelectOptions *a, const SelectOptions *b)
 {
 	return a->which == b->which && a->lower == b->lower && a->upper == b->upper &&
-		   a->limit == b->limit && a->relation == b->relation && a->link == b->link;
+		   a->limit == b->limit && a->relation == b->relation;
 }
 
 static StepPlan *

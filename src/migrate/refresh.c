@@ -66,13 +66,16 @@ is_row(const Refresh *refresh, HeapTuple tuple, TupleDesc desc)
 	return true;
 }
 
-/* Raises the error of a row that cannot become an item. */
+/*
+ * Raises the error of a row that cannot become an item.  One whose parent is not there may lack just
+ * that, and has no item until the parent comes: foreign keys may be deferred, or missing.
+ */
 static void
 check_row(const Refresh *refresh, const MigrationRow *row)
 {
 	const char *why = refresh->found > 1 ? "another row makes it already" : row->message;
 
-	if (refresh->found > 1 || row->problem == ROW_ERROR)
+	if (refresh->found > 1 || (row->problem == ROW_ERROR && !row->is_orphan))
 		ereport(ERROR,
 				(errcode(refresh->found > 1 ? ERRCODE_UNIQUE_VIOLATION : ERRCODE_DYN_VALIDATION),
 				 errmsg("row %s cannot become an item: %s",

@@ -42,7 +42,6 @@ typedef struct Referring
 {
 	MigrationStep *step;
 	const StepRelation *relation;
-	const StepChild *link;
 	Datum *values; /* arrays */
 } Referring;
 
@@ -69,6 +68,10 @@ typedef struct Several
 extern void several_init(Several *several, int ncolumns, int max);
 extern Datum *several_arrays(const Several *several, int first, int n);
 extern void step_execute(MigrationStep *step, const SelectOptions *options, Datum *values);
+
+/* absent.c */
+extern void step_find_guards(MigrationStep *step);
+extern void absent_lock(const StepRelation *relation, bool refers, const Several *several);
 
 /* changed.c */
 extern StepFollow *step_follow(MigrationStep *step);

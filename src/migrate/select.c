@@ -8,7 +8,9 @@
  *			   "~c1".v, …										of each kind of children: all of them in one value
  *		FROM (SELECT src.id AS k1, CAST((price * amount) AS numeric) AS a1, src.customer_id AS p1_1, …
  *			  FROM shop.orders AS src WHERE (NOT archived) AND … ORDER BY … LIMIT …) AS "~s"
- *		LEFT JOIN LATERAL (SELECT true AS found, … FROM shop.customers AS c WHERE c.id = "~s".p1_1) AS "~p1" ON true
+ *		LEFT JOIN LATERAL (SELECT true AS found, …, c.city_id AS p2_1
+ *						   FROM shop.customers AS c WHERE c.id = "~s".p1_1) AS "~p1" ON true
+ *		LEFT JOIN LATERAL (SELECT … FROM shop.cities AS y WHERE y.id = "~p1".p2_1) AS "~p2" ON true
  *		CROSS JOIN LATERAL (SELECT array_agg(m1) AS v FROM (…) AS "~c") AS "~c1"
  *		ORDER BY "~s".k1, …
  *
@@ -193,7 +195,10 @@ append_inner(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 			appendStringInfo(sql, " AS a%d", i + 1);
 		}
 		for (int i = 0; i < step->nparents; i++)
-			append_references(sql, step, &step->parents[i].relation, 'p', i + 1);
+		{
+			if (step->parents[i].of < 0)
+				append_references(sql, step, &step->parents[i].relation, 'p', i + 1);
+		}
 		for (int i = 0; i < step->nchildren; i++)
 			append_references(sql, step, &step->children[i].relation, 'c', i + 1);
 	}
@@ -214,28 +219,41 @@ append_inner(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
  */
 
 static void
-append_belongs(StringInfo sql, const StepRelation *relation, char kind, int number)
+append_belongs(StringInfo sql, const StepRelation *relation, const char *from, char kind,
+			   int number)
 {
 	for (int i = 0; i < relation->npairs; i++)
-		appendStringInfo(sql, "%s%s.%s = \"~s\".%c%d_%d", i > 0 ? " AND " : "", relation->alias,
-						 step_column(relation, relation->pairs[i].column), kind, number, i + 1);
+		appendStringInfo(sql, "%s%s.%s = %s.%c%d_%d", i > 0 ? " AND " : "", relation->alias,
+						 step_column(relation, relation->pairs[i].column), from, kind, number,
+						 i + 1);
+}
+
+/* The name of the subselect that has what a parent is known by, as p1_1 …. */
+static const char *
+parent_of(const StepParent *parent)
+{
+	return parent->of < 0 ? "\"~s\"" : psprintf("\"~p%d\"", parent->of + 1);
 }
 
 static void
 append_parent_columns(StringInfo sql, const StepParent *parent, int number)
 {
+	const char *from = parent_of(parent);
+
 	appendStringInfo(sql, ", \"~p%d\".found IS NULL", number);
 	for (int i = 0; i < parent->relation.npairs; i++)
-		appendStringInfo(sql, " AND \"~s\".p%d_%d IS NOT NULL", number, i + 1);
+		appendStringInfo(sql, " AND %s.p%d_%d IS NOT NULL", from, number, i + 1);
 	for (int i = 0; i < parent->relation.npairs; i++)
-		appendStringInfo(sql, ", \"~s\".p%d_%d", number, i + 1);
+		appendStringInfo(sql, ", %s.p%d_%d", from, number, i + 1);
 	for (int i = 0; i < parent->attributes.n; i++)
 		appendStringInfo(sql, ", \"~p%d\".a%d", number, i + 1);
 }
 
 static void
-append_parent(StringInfo sql, const StepParent *parent, int number)
+append_parent(StringInfo sql, const MigrationStep *step, int number)
 {
+	const StepParent *parent = &step->parents[number - 1];
+
 	appendStringInfoString(sql, " LEFT JOIN LATERAL (SELECT true AS found");
 	for (int i = 0; i < parent->attributes.n; i++)
 	{
@@ -243,8 +261,16 @@ append_parent(StringInfo sql, const StepParent *parent, int number)
 		append_cast(sql, &parent->attributes.list[i]);
 		appendStringInfo(sql, " AS a%d", i + 1);
 	}
+	for (int i = number; i < step->nparents; i++)
+	{
+		const StepRelation *next = &step->parents[i].relation;
+
+		for (int k = 0; step->parents[i].of == number - 1 && k < next->npairs; k++)
+			appendStringInfo(sql, ", %s.%s AS p%d_%d", parent->relation.alias,
+							 step_column(&parent->relation, next->pairs[k].other), i + 1, k + 1);
+	}
 	appendStringInfo(sql, " FROM %s AS %s WHERE ", parent->relation.name, parent->relation.alias);
-	append_belongs(sql, &parent->relation, 'p', number);
+	append_belongs(sql, &parent->relation, parent_of(parent), 'p', number);
 	appendStringInfo(sql, ") AS \"~p%d\" ON true", number);
 }
 
@@ -333,7 +359,7 @@ append_child_rows(StringInfo sql, const StepChild *child, int number)
 							 step_column(&child->relation, join->pairs[k].other));
 	}
 	appendStringInfoString(sql, " WHERE ");
-	append_belongs(sql, &child->relation, 'c', number);
+	append_belongs(sql, &child->relation, "\"~s\"", 'c', number);
 	if (child->where != NULL)
 		appendStringInfo(sql, " AND (%s\n)", child->where);
 	foreach (cell, child->order)
@@ -477,7 +503,7 @@ append_outer(StringInfo sql, const MigrationStep *step, const SelectOptions *opt
 	appendStringInfoString(sql, " FROM ");
 	append_rows(sql, step, options);
 	for (int i = 0; i < step->nparents; i++)
-		append_parent(sql, &step->parents[i], i + 1);
+		append_parent(sql, step, i + 1);
 	for (int i = 0; i < step->nchildren; i++)
 		append_child(sql, &step->children[i], i + 1);
 	if (options->which != SELECT_RANGE)
@@ -503,61 +529,92 @@ append_key_columns(StringInfo sql, const MigrationStep *step)
 	}
 }
 
-/* A pair of columns, of which the second has the values. */
+/*
+ * The condition by which a relation, number n from that with the values, belongs to the one before
+ * it.  The columns are those of its own or, in the source, of a subselect.
+ */
 static void
-append_pair(StringInfo sql, const char *alias, const char *column, Oid type, int i)
+append_step_towards(StringInfo sql, const StepRelation *first, const StepRelation *relation,
+					const char *alias, const char *columns, int n)
 {
-	appendStringInfo(sql, "%s%s.%s = ", i > 0 ? " AND " : "", alias, column);
-	append_element(sql, type, i + 1);
+	for (int i = 0; i < relation->npairs; i++)
+	{
+		const StepPair *pair = &relation->pairs[i];
+
+		appendStringInfo(sql, "%s%s.%s = ", i > 0 ? " AND " : "", alias,
+						 columns != NULL ? psprintf("%s_%d", columns, i + 1)
+										 : step_column(relation->other, pair->other));
+		if (relation == first)
+			append_element(sql, step_type(relation, pair->column), i + 1);
+		else
+			appendStringInfo(sql, "\"~l%d\".%s", n - 1, step_column(relation, pair->column));
+	}
 }
 
-/* The columns that refer to the relation, of the source or of the child that is joined with it. */
+/*
+ * From values of the relation to the rows of the source, by all relations in between: those that a
+ * child is joined by, and parents of which the relation is a parent.
+ *
+ *		SELECT "~s".* FROM unnest($1) AS "~u" (u1) JOIN shop.inventory AS "~l1" ON "~l1".film_id = "~u".u1
+ *		JOIN (SELECT … FROM shop.rental AS src) AS "~s" ON "~s".r1_1 = "~l1".id
+ */
 static void
 append_referring(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
 {
 	const StepRelation *relation = options->relation;
-	const StepChild *link = options->link;
-	const StepRelation *from = link == NULL ? &step->source : &link->relation;
-	const StepRelation *pairs = link == NULL ? relation : &link->relation;
+	int n = 0;
 
 	appendStringInfoString(sql, "SELECT \"~s\".* FROM ");
 	append_unnest(sql, relation->npairs, false);
-	if (link != NULL)
+	for (; relation->other != &step->source; relation = relation->other)
 	{
-		appendStringInfo(sql, " JOIN %s AS \"~l\" ON ", link->relation.name);
-		for (int i = 0; i < relation->npairs; i++)
-			append_pair(sql, "\"~l\"", step_column(from, relation->pairs[i].other),
-						step_type(relation, relation->pairs[i].column), i);
+		n++;
+		appendStringInfo(sql, " JOIN %s AS \"~l%d\" ON ", relation->other->name, n);
+		append_step_towards(sql, options->relation, relation, psprintf("\"~l%d\"", n), NULL, n);
 	}
 	appendStringInfoString(sql, " JOIN (");
 	append_key_columns(sql, step);
-	append_references(sql, step, pairs, 'r', 1);
+	append_references(sql, step, relation, 'r', 1);
 	append_source(sql, step);
 	appendStringInfoString(sql, ") AS \"~s\" ON ");
-	for (int i = 0; link != NULL && i < pairs->npairs; i++)
-		appendStringInfo(sql, "%s\"~l\".%s = \"~s\".r1_%d", i > 0 ? " AND " : "",
-						 step_column(pairs, pairs->pairs[i].column), i + 1);
-	for (int i = 0; link == NULL && i < pairs->npairs; i++)
-		append_pair(sql, "\"~s\"", psprintf("r1_%d", i + 1),
-					step_type(relation, relation->pairs[i].column), i);
+	append_step_towards(sql, options->relation, relation, "\"~s\"", "r1", n + 1);
+}
+
+/* The rows of a relation whose columns have the values, which are of these types. */
+static void
+append_valued(StringInfo sql, const StepRelation *relation, bool other, const char *columns)
+{
+	const StepRelation *from = other ? relation->other : relation;
+	const StepRelation *values = other ? relation : relation->other;
+
+	appendStringInfo(sql, "SELECT \"~u\".n%s FROM ", columns);
+	append_unnest(sql, relation->npairs, true);
+	appendStringInfo(sql, " JOIN %s AS x ON ", from->name);
+	for (int i = 0; i < relation->npairs; i++)
+	{
+		const StepPair *pair = &relation->pairs[i];
+
+		appendStringInfo(sql, "%sx.%s OPERATOR(pg_catalog.=) ", i > 0 ? " AND " : "",
+						 step_column(from, other ? pair->other : pair->column));
+		append_element(sql, step_type(values, other ? pair->column : pair->other), i + 1);
+	}
 }
 
 /* Locks as foreign keys lock the rows that they refer to, but against all changes. */
 static void
-append_lock(StringInfo sql, const MigrationStep *step, const SelectOptions *options)
+append_lock(StringInfo sql, const MigrationStep *step, const StepRelation *relation)
 {
-	const StepRelation *relation = options->relation;
-	const StepRelation *from = options->link == NULL ? &step->source : &options->link->relation;
+	StringInfoData columns;
 
-	appendStringInfoString(sql, "SELECT 1 FROM ");
-	append_unnest(sql, relation->npairs, false);
-	appendStringInfo(sql, " JOIN ONLY %s AS x ON ", relation->name);
-	for (int i = 0; i < relation->npairs; i++)
+	initStringInfo(&columns);
+	for (int i = 0; i < step->nparents; i++)
 	{
-		appendStringInfo(sql, "%sx.%s OPERATOR(pg_catalog.=) ", i > 0 ? " AND " : "",
-						 step_column(relation, relation->pairs[i].column));
-		append_element(sql, step_type(from, relation->pairs[i].other), i + 1);
+		const StepRelation *next = &step->parents[i].relation;
+
+		for (int k = 0; next->other == relation && k < next->npairs; k++)
+			appendStringInfo(&columns, ", x.%s", step_column(relation, next->pairs[k].other));
 	}
+	append_valued(sql, relation, false, columns.data);
 	appendStringInfoString(sql, " FOR SHARE OF x");
 }
 
@@ -579,7 +636,9 @@ step_select(const MigrationStep *step, const SelectOptions *options)
 	else if (options->which == SELECT_REFERRING)
 		append_referring(&sql, step, options);
 	else if (options->which == SELECT_LOCK)
-		append_lock(&sql, step, options);
+		append_lock(&sql, step, options->relation);
+	else if (options->which == SELECT_PRESENT)
+		append_valued(&sql, options->relation, true, "");
 	else if (options->which == SELECT_KEYS ||
 			 (step->nparents == 0 && step->nchildren == 0 && !is_of_several(options)))
 		append_inner(&sql, step, options);
