@@ -35,14 +35,16 @@ INSERT INTO loan SELECT i, i % 15 + 1, 'B' || i % 40 + 1, i % 3 + 1, nullif(i % 
 INSERT INTO fine SELECT i, i * 5, i * 0.5 FROM generate_series(1, 20) i;
 
 -- all of it
-SELECT dyn_propose_migration('items.library', '{library.*}', '{"loan": "member", "fine": "loan"}');
+CREATE FUNCTION shown(proposed text) RETURNS text LANGUAGE sql AS $$ SELECT regexp_replace(proposed, '[0-9.]+ (kB|times)', 'N \1', 'g') $$;
+SELECT shown(p) FROM dyn_propose_migration('items.library', '{library.*}', '{"loan": "member", "fine": "loan"}') p;
 -- the text is run as it is
-CREATE PROCEDURE run_proposal(target text, sources text[], owners jsonb DEFAULT NULL) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE run_proposal(target text, sources text[], owners jsonb DEFAULT NULL, options boolean DEFAULT false) LANGUAGE plpgsql AS $$
 DECLARE
 	statement text;
 BEGIN
 	FOR statement IN SELECT dyn_propose_migration(target, sources, owners) LOOP
-		EXECUTE statement;
+		-- options are lines of a literal that are comments
+		EXECUTE CASE WHEN options THEN regexp_replace(statement, E'^--\t', E'\t', 'gn') ELSE statement END;
 	END LOOP;
 END $$;
 CALL run_proposal('items.library', '{library.*}', '{"loan": "member", "fine": "loan"}');
@@ -55,6 +57,15 @@ SELECT item->>'SK' FROM dyn_query('items.library', 'PK = :p', vals => '{":p": {"
 SELECT item->>'SK' FROM dyn_query('items.library', 'PK = :p AND begins_with(SK, :c)', vals => '{":p": {"S": "BOOK#B1"}, ":c": {"S": "COPY#0001"}}') item;
 SELECT count(*), (SELECT count(*) FROM fine) FROM items.fine;
 SELECT count(*) = (SELECT count(*) FROM loan WHERE handled_by IS NOT NULL) FROM items."loan_GSI2";
+-- and with all that is offered: copies of names, and few children as lists
+DROP TABLE items.library CASCADE;
+CALL run_proposal('items.library', '{library.*}', options => true);
+CALL dyn_migrate('library');
+SET client_min_messages = notice;
+SELECT * FROM dyn_verify_migration('library');
+SET client_min_messages = warning;
+SELECT isbn, author_id, book_title, author_name FROM items.book_author WHERE isbn = 'B1' ORDER BY author_id;
+SELECT loan_id, fine FROM items.loan WHERE loan_id = 5;
 
 -- what it refuses
 \set VERBOSITY terse

@@ -271,6 +271,12 @@ propose_read_catalog(Proposal *proposal)
 		read_foreign_keys(table, rel);
 		relation_close(rel, NoLock);
 	}
+}
+
+/* Finds the tables that foreign keys refer to, among those that have a key. */
+void
+propose_link(Proposal *proposal)
+{
 	for (int i = 0; i < proposal->ntables; i++)
 		link_parents(proposal, &proposal->tables[i]);
 }

@@ -2,24 +2,17 @@
  * data.c
  *	  What the rows of the sources hold, by one statement for each table.
  *
- * Of a large table a sample of its pages is read.  The statements run with the rights of the
- * caller, so row-level security applies, and with the settings of migrations, so that names in them
- * mean what is in pg_catalog.
+ * Of a large table a sample of its pages is read.
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "migrate/migrate.h"
 #include "propose/propose.h"
-
-/* Pages that are read of a table: 32 MB. */
-#define SAMPLE_PAGES 4096
 
 /* What is asked of a column, in this order, then about each delimiter. */
 enum
@@ -160,26 +153,9 @@ table_sql(const ProposeTable *table)
 	return sql.data;
 }
 
-static void
-execute(const char *sql, int nargs, Oid *types, Datum *values)
-{
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, true, 0);
-
-	if (result != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "statement about a source failed: %s", SPI_result_code_string(result));
-}
-
 /*
  * Answers
  */
-
-static double
-number_at(int column)
-{
-	char *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-
-	return text == NULL ? 0 : strtod(text, NULL);
-}
 
 static double
 as_number(char *const *answers, int i)
@@ -228,36 +204,13 @@ take_answers(ProposeData *data, double rows, int n, char *const *answers)
 		data->delimiters |= as_bool(answers, i) ? 1 << (i - ASK_DELIMITERS) : 0;
 }
 
-/* Sets the size of a table, and which part of it is read. */
-static void
-read_size(ProposeTable *table)
-{
-	Oid types[] = {OIDOID};
-	Datum values[] = {ObjectIdGetDatum(table->relid)};
-	double pages;
-
-	table->sampled = 1;
-	if (table->relkind == RELKIND_VIEW || table->relkind == RELKIND_FOREIGN_TABLE)
-		return;
-	execute(
-		"SELECT sum(pg_total_relation_size(relid)), sum(pg_relation_size(relid))"
-		" FROM (SELECT $1::regclass AS relid UNION SELECT relid FROM pg_partition_tree($1)) AS t",
-		1, types, values);
-	table->bytes = number_at(1);
-	pages = number_at(2) / BLCKSZ;
-	SPI_freetuptable(SPI_tuptable);
-	if (pages > SAMPLE_PAGES)
-		table->sampled = SAMPLE_PAGES / pages;
-}
-
 static void
 read_table(ProposeTable *table)
 {
 	double rows;
 
-	read_size(table);
-	execute(table_sql(table), 0, NULL, NULL);
-	rows = number_at(1);
+	propose_execute(table_sql(table), 0, NULL, NULL);
+	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		int n;
@@ -269,16 +222,13 @@ read_table(ProposeTable *table)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* Looks at the rows of all tables; connected to SPI. */
+/* Looks at the rows of all tables. */
 void
 propose_read_data(Proposal *proposal)
 {
-	int nest = migration_enter();
-
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_table(&proposal->tables[i]);
 	}
-	migration_leave(nest);
 }

@@ -215,6 +215,44 @@ name_attributes(ProposeTable *table)
 }
 
 static bool
+is_new_attribute(const ProposeEntity *entity, const char *name)
+{
+	ListCell *cell;
+
+	foreach (cell, entity->copies)
+	{
+		if (strcmp(((const ProposeCopy *) lfirst(cell))->attribute, name) == 0)
+			return true;
+	}
+	foreach (cell, entity->lists)
+	{
+		if (strcmp(((const ProposeList *) lfirst(cell))->attribute, name) == 0)
+			return true;
+	}
+	return is_attribute(entity->table, name);
+}
+
+/*
+ * Returns a name for another attribute of an entity: "artist_name", or "ArtistName" after a stem
+ * with a capital.  Without a name it is the stem.
+ */
+const char *
+propose_new_attribute(const ProposeEntity *entity, const char *stem, const char *name)
+{
+	const char *base = stem;
+	const char *result;
+
+	if (name != NULL && isupper((unsigned char) stem[0]) && strchr(stem, '_') == NULL)
+		base = psprintf("%s%c%s", stem, pg_ascii_toupper((unsigned char) name[0]), name + 1);
+	else if (name != NULL)
+		base = psprintf("%s_%s", stem, name);
+	result = base;
+	for (int i = 2; is_new_attribute(entity, result); i++)
+		result = psprintf("%s%d", base, i);
+	return result;
+}
+
+static bool
 any_attribute_begins(const Proposal *proposal, const char *name, bool whole)
 {
 	for (int i = 0; i < proposal->ntables; i++)

@@ -35,6 +35,17 @@ append_piece(StringInfo out, const char *json)
 	appendStringInfoChar(out, '\'');
 }
 
+/* The same as a comment, which can be uncommented. */
+static void
+append_option(StringInfo out, const char *json)
+{
+	StringInfoData piece;
+
+	initStringInfo(&piece);
+	append_piece(&piece, json);
+	appendStringInfo(out, "\n--%s", piece.data + 1);
+}
+
 /* Names of the extension's functions have its schema, whatever the search_path is later. */
 static void
 append_call(StringInfo out, const Proposal *proposal, const char *function)
@@ -123,19 +134,37 @@ keys_json(const Proposal *proposal, const ProposeEntity *entity)
 	return json.text->data;
 }
 
-static void
-append_attribute(StringInfo out, const ProposeColumn *column, bool first)
+static char *
+attribute_json(const char *before, const char *name, const char *type, bool required)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
 
-	appendStringInfoString(json.text, first ? "{" : ", ");
-	json_write_member(&json, span(column->attribute));
+	appendStringInfoString(json.text, before);
+	json_write_member(&json, span(name));
 	json_write_begin(&json, NULL);
-	json_write_string(&json, "type", value_type_print(&column->value));
-	if (column->required)
+	json_write_string(&json, "type", type);
+	if (required)
 		json_write_bool(&json, "required", true);
 	json_write_end(&json);
-	append_piece(out, json.text->data);
+	return json.text->data;
+}
+
+/* Attributes that are offered. */
+static void
+append_options(StringInfo out, const ProposeEntity *entity)
+{
+	ListCell *cell;
+
+	foreach (cell, entity->copies)
+	{
+		const ProposeCopy *copy = lfirst(cell);
+
+		append_option(out, attribute_json(", ", copy->attribute,
+										  value_type_print(&copy->column->value), false));
+	}
+	foreach (cell, entity->lists)
+		append_option(out, attribute_json(", ", ((const ProposeList *) lfirst(cell))->attribute,
+										  "L jsonb", false));
 }
 
 /* Whether an item of the entity links two others. */
@@ -215,6 +244,7 @@ static void
 explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *entity)
 {
 	const ProposeTable *table = entity->table;
+	ListCell *cell;
 
 	propose_comment(out, "%s: %.0f rows of %s%s.", entity->name, table->rows, table->qualified,
 					table->sampled < 1
@@ -227,6 +257,14 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 			explain_place(out, proposal, entity, i);
 	}
 	propose_print_remarks(out, table->remarks);
+	if (entity->copies != NIL)
+		propose_comment(out, "Copies of what its parents are called save a read of them: uncomment "
+							 "the attributes here, and \"parents\" in the step.");
+	foreach (cell, entity->lists)
+		propose_comment(out,
+						"%s are few, so they may be a list instead of items: uncomment the "
+						"attribute here, and \"children\" in the step.",
+						((const ProposeList *) lfirst(cell))->child->name);
 }
 
 static char *
@@ -242,7 +280,13 @@ print_entity(const Proposal *proposal, const ProposeEntity *entity)
 	append_piece(&out, keys_json(proposal, entity));
 	appendStringInfoChar(&out, ',');
 	for (int i = 0; i < table->ncolumns; i++)
-		append_attribute(&out, &table->columns[i], i == 0);
+	{
+		const ProposeColumn *column = &table->columns[i];
+
+		append_piece(&out, attribute_json(i == 0 ? "{" : ", ", column->attribute,
+										  value_type_print(&column->value), column->required));
+	}
+	append_options(&out, entity);
 	append_piece(&out, "}");
 	if (strcmp(proposal->type_name, "Type") != 0)
 		appendStringInfo(&out, ", type_attribute => %s", quote_literal_cstr(proposal->type_name));
@@ -345,12 +389,123 @@ write_step_attributes(JsonWriter *json, const ProposeTable *table)
 		json_write_end(json);
 }
 
+/* {"column of the parent": "column"}, or the other way round of children. */
+static void
+write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable *table,
+		 bool of_children)
+{
+	json_write_begin(json, "on");
+	for (int i = 0; i < foreign->ncolumns; i++)
+	{
+		const char *column = table->columns[foreign->columns[i]].name;
+		const char *parent = foreign->parent->columns[foreign->parent_columns[i]].name;
+
+		json_write_member(json, span(of_children ? column : parent));
+		json_write_string(json, NULL, of_children ? parent : column);
+	}
+	json_write_end(json);
+}
+
+/* All that is copied from the parent of one foreign key. */
+static void
+write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeignKey *foreign)
+{
+	ListCell *cell;
+
+	json_write_member(json, span(foreign->name));
+	json_write_begin(json, NULL);
+	json_write_string(json, "from", foreign->parent->qualified);
+	write_on(json, foreign, entity->table, false);
+	json_write_begin(json, "attributes");
+	foreach (cell, entity->copies)
+	{
+		const ProposeCopy *copy = lfirst(cell);
+
+		if (copy->foreign != foreign)
+			continue;
+		json_write_member(json, span(copy->attribute));
+		json_write_string(json, NULL, copy->column->name);
+	}
+	json_write_end(json);
+	json_write_end(json);
+}
+
 static char *
-step_json(const ProposeEntity *entity)
+parents_json(const ProposeEntity *entity)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+	const ProposeForeignKey *last = NULL;
+	ListCell *cell;
+
+	appendStringInfoString(json.text, ", ");
+	json_write_begin(&json, "parents");
+	foreach (cell, entity->copies)
+	{
+		const ProposeCopy *copy = lfirst(cell);
+
+		if (copy->foreign != last)
+			write_parent(&json, entity, copy->foreign);
+		last = copy->foreign;
+	}
+	json_write_end(&json);
+	return json.text->data;
+}
+
+/* The columns of a child but those that refer to the parent. */
+static void
+write_values(JsonWriter *json, const ProposeList *list)
+{
+	const ProposeTable *table = list->child->table;
+	const char *alias = quote_identifier(table->name);
+
+	json_write_begin(json, "value");
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		bool refers = false;
+
+		for (int k = 0; k < list->foreign->ncolumns; k++)
+			refers |= list->foreign->columns[k] == i;
+		if (refers)
+			continue;
+		json_write_member(json, span(table->columns[i].name));
+		json_write_string(json, NULL,
+						  psprintf("%s.%s", alias, quote_identifier(table->columns[i].name)));
+	}
+	json_write_end(json);
+}
+
+static char *
+children_json(const ProposeEntity *entity)
+{
+	JsonWriter json = json_writer(JSON_SPACED);
+	ListCell *cell;
+
+	appendStringInfoString(json.text, ", ");
+	json_write_begin(&json, "children");
+	foreach (cell, entity->lists)
+	{
+		const ProposeList *list = lfirst(cell);
+
+		json_write_member(&json, span(list->attribute));
+		json_write_begin(&json, NULL);
+		json_write_string(&json, "from", list->child->table->qualified);
+		write_on(&json, list->foreign, list->child->table, true);
+		json_write_string(&json, "as", "list");
+		write_values(&json, list);
+		json_write_end(&json);
+	}
+	json_write_end(&json);
+	return json.text->data;
+}
+
+/* A step without the brace at its end. */
+static char *
+step_json(const ProposeEntity *entity, const char *before)
 {
 	const ProposeTable *table = entity->table;
 	JsonWriter json = json_writer(JSON_SPACED);
 
+	appendStringInfoString(json.text, before);
 	json_write_begin(&json, NULL);
 	json_write_string(&json, "entity", entity->name);
 	json_write_string(&json, "from", table->qualified);
@@ -362,8 +517,25 @@ step_json(const ProposeEntity *entity)
 		json_write_end_array(&json);
 	}
 	write_step_attributes(&json, table);
-	json_write_end(&json);
 	return json.text->data;
+}
+
+static void
+append_step(StringInfo out, const ProposeEntity *entity, const char *before)
+{
+	char *json = step_json(entity, before);
+
+	if (entity->copies == NIL && entity->lists == NIL)
+	{
+		append_piece(out, psprintf("%s}", json));
+		return;
+	}
+	append_piece(out, json);
+	if (entity->copies != NIL)
+		append_option(out, parents_json(entity));
+	if (entity->lists != NIL)
+		append_option(out, children_json(entity));
+	append_piece(out, "}");
 }
 
 static char *
@@ -378,8 +550,7 @@ print_migration(const Proposal *proposal)
 	append_call(&out, proposal, "dyn_create_migration");
 	appendStringInfo(&out, ", %s,", quote_literal_cstr(proposal->migration));
 	foreach (cell, proposal->entities)
-		append_piece(&out, psprintf("%s%s", cell == list_head(proposal->entities) ? "[" : ", ",
-									step_json(lfirst(cell))));
+		append_step(&out, lfirst(cell), cell == list_head(proposal->entities) ? "[" : ", ");
 	append_piece(&out, "]");
 	appendStringInfoString(&out, ");");
 	return out.data;

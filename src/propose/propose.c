@@ -13,6 +13,7 @@
 
 #include "catalog/table.h"
 #include "ground/arguments.h"
+#include "migrate/migrate.h"
 #include "propose/propose.h"
 #include "store/plan.h"
 
@@ -50,6 +51,25 @@ make_entities(Proposal *proposal)
 }
 
 static void
+read_all(Proposal *proposal, ArrayType *sources)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int nest;
+
+	propose_sources(proposal, sources);
+	propose_read_catalog(proposal);
+	store_connect();
+	MemoryContextSwitchTo(context);
+	nest = migration_enter();
+	propose_identify(proposal);
+	propose_link(proposal);
+	propose_read_data(proposal);
+	propose_count(proposal);
+	migration_leave(nest);
+	SPI_finish();
+}
+
+static void
 choose(Proposal *proposal, Jsonb *owners)
 {
 	make_entities(proposal);
@@ -60,6 +80,10 @@ choose(Proposal *proposal, Jsonb *owners)
 	propose_formats(proposal);
 	propose_keys(proposal);
 	propose_places(proposal);
+	propose_copies(proposal);
+	propose_lists(proposal);
+	propose_cautions(proposal);
+	propose_size(proposal);
 	propose_view_names(proposal);
 }
 
@@ -85,17 +109,11 @@ dyn_propose_migration(PG_FUNCTION_ARGS)
 	text *target = argument_required_text(fcinfo, 0, "target");
 	Jsonb *owners = PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2);
 	Proposal *proposal = palloc0(sizeof(Proposal));
-	MemoryContext context = CurrentMemoryContext;
 
 	argument_require(fcinfo, 1, "sources");
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	set_target(proposal, target);
-	propose_sources(proposal, PG_GETARG_ARRAYTYPE_P(1));
-	propose_read_catalog(proposal);
-	store_connect();
-	MemoryContextSwitchTo(context);
-	propose_read_data(proposal);
-	SPI_finish();
+	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1));
 	choose(proposal, owners);
 	put_texts((ReturnSetInfo *) fcinfo->resultinfo, propose_print(proposal));
 	return (Datum) 0;

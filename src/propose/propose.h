@@ -11,6 +11,9 @@
  *		source.c	the tables that "sources" names
  *		catalog.c	their columns, keys and foreign keys
  *		data.c		what their rows hold: counts, widths, what a key cannot hold
+ *		count.c		how many rows refer to one row
+ *		identify.c	what identifies the rows of tables without a key, by their values
+ *		read.c		statements about sources, and what they answer
  *
  *		Choices
  *		name.c		names of entities, attributes, views, prefixes
@@ -18,6 +21,10 @@
  *		owner.c		in whose collection the items of an entity are
  *		key.c		templates of keys
  *		place.c		the overloaded indexes, and which entity is where in them
+ *		copy.c		columns of parents that items may have copies of
+ *		list.c		children that may be a list in the item of their parent
+ *		size.c		how large the table of items becomes
+ *		caution.c	what a person should know about a table
  *
  *		Text
  *		comment.c	lines of comments, which nothing can break out of
@@ -88,6 +95,8 @@ typedef struct ProposeForeignKey
 	int *parent_columns; /* and in the parent's; NULL without a parent */
 	bool required; /* no column of it can be NULL */
 	bool to_key; /* it refers to the parent's key */
+	double average; /* rows that refer to one row, of those that have any; 0: not known */
+	double most;
 } ProposeForeignKey;
 
 /* A line before the statement that it is about. */
@@ -111,6 +120,7 @@ typedef struct ProposeTable
 	int nkeys; /* 0: nothing identifies its rows */
 	int *keys; /* positions in columns */
 	bool key_is_primary;
+	bool key_is_guess; /* by the values, as nothing in the catalogs says it */
 	int nforeign;
 	ProposeForeignKey *foreign;
 	double rows;
@@ -147,6 +157,22 @@ typedef struct ProposePlace
 	ProposeKey *sort;
 } ProposePlace;
 
+/* A column of a parent, as an attribute of the items that refer to it. */
+typedef struct ProposeCopy
+{
+	const ProposeForeignKey *foreign;
+	const ProposeColumn *column; /* of the parent */
+	const char *attribute;
+} ProposeCopy;
+
+/* Rows of another table, as an attribute of the items that they refer to. */
+typedef struct ProposeList
+{
+	const struct ProposeEntity *child;
+	const ProposeForeignKey *foreign; /* of the child */
+	const char *attribute;
+} ProposeList;
+
 typedef struct ProposeEntity
 {
 	ProposeTable *table;
@@ -158,6 +184,8 @@ typedef struct ProposeEntity
 	ProposeKey *partition;
 	ProposeKey *sort;
 	ProposePlace *places[PROPOSE_MAX_INDEXES]; /* by the index; NULL: it is not there */
+	List *copies; /* of ProposeCopy; offered, not made */
+	List *lists; /* of ProposeList; offered, not made */
 } ProposeEntity;
 
 typedef struct Proposal
@@ -178,15 +206,27 @@ typedef struct Proposal
 	List *remarks;
 } Proposal;
 
-/* source.c, catalog.c, data.c: the last connected to SPI */
+/* source.c, catalog.c */
 extern void propose_sources(Proposal *proposal, ArrayType *sources);
 extern void propose_read_catalog(Proposal *proposal);
+extern void propose_link(Proposal *proposal);
+
+/* identify.c, data.c, count.c: connected to SPI, with the settings of migrations */
+extern void propose_identify(Proposal *proposal);
 extern void propose_read_data(Proposal *proposal);
+extern void propose_count(Proposal *proposal);
+
+/* read.c: answers of a statement that returns one row */
+extern void propose_execute(const char *sql, int nargs, Oid *types, Datum *values);
+extern double propose_answer(int column);
+extern void propose_read_size(ProposeTable *table);
 
 /* name.c */
 extern void propose_names(Proposal *proposal);
 extern void propose_view_names(Proposal *proposal);
 extern ProposeTable *propose_find_table(const Proposal *proposal, ItemSpan name);
+extern const char *propose_new_attribute(const ProposeEntity *entity, const char *stem,
+										 const char *name);
 
 /* type.c */
 extern void propose_types(Proposal *proposal);
@@ -210,6 +250,16 @@ extern bool propose_key_has(const ProposeKey *key, int column);
 /* place.c */
 extern void propose_places(Proposal *proposal);
 extern const char *propose_index_name(const Proposal *proposal, int index);
+
+/* copy.c, list.c */
+extern void propose_copies(Proposal *proposal);
+extern void propose_lists(Proposal *proposal);
+
+/* size.c, caution.c */
+extern double propose_item_size(const Proposal *proposal, const ProposeEntity *entity,
+								int name_length);
+extern void propose_size(Proposal *proposal);
+extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
 extern void propose_remark(List **remarks, bool question, const char *format, ...)

@@ -1,0 +1,61 @@
+/*
+ * read.c
+ *	  Statements about sources, and what they answer.
+ *
+ * They run with the rights of the caller, so row-level security applies, and with the settings of
+ * migrations, so that names in them mean what is in pg_catalog.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+
+#include "propose/propose.h"
+
+/* Pages that are read of a table: 32 MB. */
+#define SAMPLE_PAGES 4096
+
+/* Runs a statement that returns one row, which stays in SPI_tuptable. */
+void
+propose_execute(const char *sql, int nargs, Oid *types, Datum *values)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, true, 0);
+
+	/* the SPI leaves its own context behind */
+	MemoryContextSwitchTo(context);
+	if (result != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "statement about a source failed: %s", SPI_result_code_string(result));
+}
+
+/* Returns a column of that row as a number, 0 if it is NULL. */
+double
+propose_answer(int column)
+{
+	char *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+
+	return text == NULL ? 0 : strtod(text, NULL);
+}
+
+/* Sets the size of a table, and which part of it is to be read. */
+void
+propose_read_size(ProposeTable *table)
+{
+	Oid types[] = {OIDOID};
+	Datum values[] = {ObjectIdGetDatum(table->relid)};
+	double pages;
+
+	table->sampled = 1;
+	if (table->relkind == RELKIND_VIEW || table->relkind == RELKIND_FOREIGN_TABLE)
+		return;
+	propose_execute("SELECT sum(pg_total_relation_size(relid)), sum(pg_relation_size(relid)) FROM"
+					" (SELECT $1::regclass AS relid UNION SELECT relid FROM pg_partition_tree($1))"
+					" AS t",
+					1, types, values);
+	table->bytes = propose_answer(1);
+	pages = propose_answer(2) / BLCKSZ;
+	SPI_freetuptable(SPI_tuptable);
+	if (pages > SAMPLE_PAGES)
+		table->sampled = SAMPLE_PAGES / pages;
+}
