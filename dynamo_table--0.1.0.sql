@@ -366,6 +366,7 @@ CREATE TABLE dynamo_internal.transact_tokens (
 	token text COLLATE "C" NOT NULL,
 	request bytea NOT NULL,
 	expires timestamptz NOT NULL,
+	returned bytea,
 	PRIMARY KEY (role, statements, token)
 );
 CREATE INDEX ON dynamo_internal.transact_tokens (expires);
@@ -465,16 +466,17 @@ END;
 COMMENT ON FUNCTION dyn_batch_get(text, text, jsonb, text, boolean) IS
 	'items of up to 100 keys, which are a JSON array of DynamoDB JSON, as far as they are there';
 
-CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, deletes dyn_item[] DEFAULT NULL)
+CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, deletes dyn_item[] DEFAULT NULL,
+		entities jsonb DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[]) IS
+COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[], jsonb) IS
 	'create or replace items, and delete those of keys, up to 25 together';
 
-CREATE FUNCTION dyn_batch_write(table_name text, puts text DEFAULT NULL, deletes text DEFAULT NULL)
+CREATE FUNCTION dyn_batch_write(table_name text, puts text DEFAULT NULL, deletes text DEFAULT NULL, entities text DEFAULT NULL)
 	RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE
-	RETURN dyn_batch_write(table_name, dynamo_internal.items_from_text(puts), dynamo_internal.items_from_text(deletes));
-COMMENT ON FUNCTION dyn_batch_write(text, text, text) IS
+	RETURN dyn_batch_write(table_name, dynamo_internal.items_from_text(puts), dynamo_internal.items_from_text(deletes), entities::jsonb);
+COMMENT ON FUNCTION dyn_batch_write(text, text, text, text) IS
 	'create or replace items, and delete those of keys, up to 25 together, of JSON arrays of DynamoDB JSON';
 
 CREATE FUNCTION dyn_transact(actions text, token text DEFAULT NULL) RETURNS boolean
@@ -489,6 +491,24 @@ COMMENT ON FUNCTION dyn_transact(json, text) IS
 	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
 COMMENT ON FUNCTION dyn_transact(jsonb, text) IS
 	'all of up to 100 puts, updates, deletes and condition checks, or none; false if the token says that it was done before';
+
+CREATE FUNCTION dyn_transact_returning(actions text, token text DEFAULT NULL, OUT action integer, OUT item dyn_item)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+CREATE FUNCTION dyn_transact_returning(actions json, token text DEFAULT NULL, OUT action integer, OUT item dyn_item)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+CREATE FUNCTION dyn_transact_returning(actions jsonb, token text DEFAULT NULL, OUT action integer, OUT item dyn_item)
+	RETURNS SETOF record LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+	SELECT r.action, r.item FROM dyn_transact_returning(actions::text, token) AS r;
+END;
+COMMENT ON FUNCTION dyn_transact_returning(text, text) IS
+	'the same as dyn_transact(), and the new items of those actions on entities that ask for them';
+COMMENT ON FUNCTION dyn_transact_returning(json, text) IS
+	'the same as dyn_transact(), and the new items of those actions on entities that ask for them';
+COMMENT ON FUNCTION dyn_transact_returning(jsonb, text) IS
+	'the same as dyn_transact(), and the new items of those actions on entities that ask for them';
 
 CREATE FUNCTION dyn_transact_get(gets text) RETURNS SETOF dyn_item
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;

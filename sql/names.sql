@@ -50,7 +50,7 @@ CREATE TEMP TABLE words (place int, name text PRIMARY KEY, types text[]);
 INSERT INTO words (place, name, types) VALUES
 	(0, 'table_name', '{text}'), (0, 'target', '{text}'),
 	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
-	(1, 'element', '{integer}'), (1, 'encrypted_secret', '{bytea}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
+	(1, 'element', '{integer}'), (1, 'encrypted_secret', '{bytea}'), (1, 'entities', '{jsonb,text}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
 	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'), (1, 'model', '{text,json,jsonb}'),
 	(1, 'operation', '{text}'), (1, 'owners', '{jsonb}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),
 	(1, 'settings', '{jsonb}'), (1, 'shard', '{bigint}'), (1, 'sort_key', '{text,text[]}'), (1, 'source', '{regclass}'), (1, 'sources', '{text[]}'), (1, 'start_position', '{text}'), (1, 'statement', '{text}'), (1, 'step', '{text}'), (1, 'steps', '{jsonb}'),
@@ -98,7 +98,7 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|enforce|follow|unfollow|run|import|read|preview|propose|verify|batch_write|transact$|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|enforce|follow|unfollow|run|import|read|preview|propose|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's' ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
 SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' = ANY (proargnames));

@@ -243,6 +243,11 @@ extern void action_check_condition(const ItemRequest *request, const Expr *condi
 /* The same: items that may be NULL. */
 extern DynItem *action_shown(const ItemRequest *request, const DynItem *stored);
 extern DynItem *action_returned(const ItemRequest *request, const DynItem *stored);
+extern DynItem *action_blank(const ItemRequest *request);
+extern DynItem *action_updated(const ItemRequest *request, const Expr *update,
+							   const DynItem *shown);
+extern void action_check_update(const ItemRequest *request, const DynTable *table,
+								const Expr *update);
 extern void action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *expr,
 							   const char *hint);
 

@@ -18,6 +18,7 @@ typedef struct BatchWrite
 {
 	ItemTarget target;
 	bool put;
+	const ItemForm *form; /* of a delete, which may refuse it; or NULL */
 } BatchWrite;
 
 /* Raise ERRCODE_DYN_VALIDATION unless a batch may have so many writes (docs/semantics.md, B07). */
@@ -104,7 +105,10 @@ find_writes(const BatchWriteRequest *request, TargetTables *tables, int n)
 		for (int k = 0; k < table->nputs; k++)
 			add_write(tables, i, table->table, true, table->puts[k], write++);
 		for (int k = 0; k < table->ndeletes; k++)
+		{
+			write->form = table->forms == NULL ? NULL : table->forms[k];
 			add_write(tables, i, table->table, false, table->deletes[k], write++);
+		}
 	}
 	return writes;
 }
@@ -125,6 +129,15 @@ write_together(BatchWrite *const *run, int n)
 }
 
 static void
+judge_delete(const DynItem *old, void *arg)
+{
+	const ItemForm *form = ((BatchWrite *) arg)->form;
+
+	if (form != NULL && old != NULL)
+		(void) form->shown(old, form->arg);
+}
+
+static void
 write_measured(BatchWrite *one, const ItemMeter *meter)
 {
 	ItemTarget *target = &one->target;
@@ -133,7 +146,7 @@ write_measured(BatchWrite *one, const ItemMeter *meter)
 	if (one->put)
 		write_change(target->writer, write, EXPECT_REPLACE, NULL, NULL);
 	else
-		write_delete(target->writer, write, true, NULL, NULL);
+		write_delete(target->writer, write, true, one->form == NULL ? NULL : judge_delete, one);
 	write_done(target->writer, write, NULL);
 	target_measure(meter, target, write->old, write->new);
 }
@@ -142,7 +155,7 @@ write_measured(BatchWrite *one, const ItemMeter *meter)
 static void
 write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 {
-	if (meter == NULL)
+	if (meter == NULL && run[0]->form == NULL)
 		write_together(run, n);
 	else
 	{
@@ -154,7 +167,8 @@ write_run(BatchWrite *const *run, int n, const ItemMeter *meter)
 static bool
 same_run(const BatchWrite *a, const BatchWrite *b)
 {
-	return a->target.table == b->target.table && a->put == b->put;
+	return a->target.table == b->target.table && a->put == b->put &&
+		   (a->form == NULL) == (b->form == NULL);
 }
 
 /* The writes in the order of their targets. */

@@ -23,6 +23,20 @@ action_try(void (*step)(void *arg), void *arg)
 }
 
 /*
+ * The same in a subtransaction, for a step that may call functions of types, such as those of a
+ * domain's constraints: their errors leave more behind than memory.
+ */
+ErrorData *
+action_attempt(void (*step)(void *arg), void *arg)
+{
+	ErrorData *error = attempt(step, arg);
+
+	if (error != NULL && !is_validation(error))
+		ReThrowError(error);
+	return error;
+}
+
+/*
  * The reason of an action that the error, which has just been caught, finds invalid.  It points into
  * the error.
  */
@@ -34,6 +48,7 @@ action_invalid(const ErrorData *error)
 	return (CancelReason){.code = "ValidationError",
 						  .message = error->message,
 						  .detail = error->detail,
+						  .hint = error->hint,
 						  .words = words == NULL ? NULL : pstrdup(words)};
 }
 
@@ -81,6 +96,18 @@ add_own_messages(const CancelReason *reasons, int n)
 	return 0;
 }
 
+/* What a person can do, of the first reason that knows it; programs look into the reasons. */
+static int
+add_hint(const CancelReason *reasons, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (reasons[i].hint != NULL)
+			return errhint("Action %d: %s", i + 1, reasons[i].hint);
+	}
+	return 0;
+}
+
 /* Raise the error, in words that programs look into (docs/semantics.md, X04). */
 void
 action_cancel(const TransactRequest *request, const CancelReason *reasons)
@@ -99,7 +126,7 @@ action_cancel(const TransactRequest *request, const CancelReason *reasons)
 	ereport(ERROR, (errcode(ERRCODE_DYN_TRANSACTION_CANCELED), errmsg_internal("%s", message.data),
 					errwords("%s", message.data),
 					errdetail_internal("%s", reasons_json(reasons, n, request->in_words)),
-					request->in_words ? add_own_messages(reasons, n) : 0));
+					request->in_words ? add_own_messages(reasons, n) : add_hint(reasons, n)));
 	pg_unreachable();
 }
 

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "utils/rel.h"
 
 #include "actions/write.h"
@@ -85,7 +84,7 @@ put_item(DynItem *old, void *arg)
 	return put->request->item;
 }
 
-/* Puts the item of a request.  Returns the old item, if it is wanted and there was one. */
+/* Puts the item of a request.  Returns the old or the new item, if it is wanted and there is one. */
 DynItem *
 action_put(const ItemRequest *request)
 {
@@ -94,44 +93,34 @@ action_put(const ItemRequest *request)
 	ItemWrite write;
 	DynTable *table;
 	Relation rel;
+	bool differs;
 
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
+	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare(&writer, request->item, &write);
 	begin_measure(request, table);
 	if (request->insert || (put.condition != NULL && expr_matches(put.condition, NULL)))
 		write_change(&writer, &write, EXPECT_INSERT, put_item, &put);
-	else if (put.condition != NULL || request->return_values != RETURN_NONE ||
+	else if (put.condition != NULL || request->return_values == RETURN_ALL_OLD ||
 			 request->measure != NULL)
 		write_change(&writer, &write, EXPECT_REPLACE, put_item, &put);
 	else
 		write_put(&writer, &write);
+	if (differs)
+		write_read_back(&writer, &write);
 	write_done(&writer, &write, request->measure);
 	write_close(&writer);
 	relation_close(rel, NoLock);
+	if (request->return_values == RETURN_ALL_NEW)
+		return action_returned(request, write.new);
 	return request->return_values == RETURN_ALL_OLD ? action_returned(request, write.old) : NULL;
 }
 
 /*
  * UpdateItem
  */
-
-/* What an update begins with where there is no item. */
-static DynItem *
-blank_item(const ItemRequest *request)
-{
-	return request->form == NULL ? request->item : request->form->blank;
-}
-
-/* What the item becomes: NULL if there is none and the update makes none. */
-static DynItem *
-updated_item(const ItemRequest *request, const Expr *update, const DynItem *old)
-{
-	if (update != NULL)
-		return expr_apply(update, old, blank_item(request));
-	return old != NULL ? (DynItem *) old : blank_item(request);
-}
 
 typedef struct Update
 {
@@ -145,37 +134,10 @@ static DynItem *
 change_item(DynItem *old, void *arg)
 {
 	Update *u = arg;
-	DynItem *new;
 
 	action_check_condition(u->request, u->condition, old);
 	u->shown = action_shown(u->request, old);
-	new = updated_item(u->request, u->update, u->shown);
-	if (new != NULL && u->request->form != NULL)
-		new = u->request->form->stored(new, u->request->form->arg);
-	return new;
-}
-
-/*
- * Whether the item may become another one than is written: by triggers beside ours, or by those of a
- * partition, which are not seen here.  Asked before the write, whose triggers and checks may drop
- * triggers, ours as well.
- */
-static bool
-has_triggers(Relation rel)
-{
-	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || rel->trigdesc->numtriggers > 1;
-}
-
-/* Checks what can be checked before the item is read. */
-static void
-check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
-{
-	/* an item's key does not change (docs/semantics.md, K18) */
-	if (update != NULL)
-		action_forbid_keys(table, &table->primary, update,
-						   "Delete the item and put it with its new key.");
-	if (update != NULL && request->form != NULL)
-		request->form->check_update(update, request->form->arg);
+	return action_updated(u->request, u->update, u->shown);
 }
 
 static DynItem *
@@ -192,7 +154,7 @@ returned_item(const Update *u, const ItemWrite *write)
 		case RETURN_UPDATED_NEW:
 			if (u->update == NULL || write->new == NULL)
 				return NULL;
-			return expr_updated_new(u->update, u->shown, blank_item(u->request));
+			return expr_updated_new(u->update, u->shown, action_blank(u->request));
 		case RETURN_NONE:
 			break;
 	}
@@ -214,20 +176,20 @@ action_update(const ItemRequest *request)
 	ItemWrite write;
 	DynTable *table;
 	Relation rel;
-	bool triggers;
+	bool differs;
 
 	if (request->update != NULL)
 		u.update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
-	triggers = has_triggers(rel);
 	write_open(&writer, rel, table);
+	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_key(&writer, request->item, &write);
-	check_update(request, table, u.update);
+	action_check_update(request, table, u.update);
 	begin_measure(request, table);
 	/* without an expression an item that is there stays as it is */
 	write_change(&writer, &write, u.update == NULL ? EXPECT_KEEP : EXPECT_REPLACE, change_item, &u);
-	if (triggers && request->return_values == RETURN_ALL_NEW)
+	if (differs)
 		write_read_back(&writer, &write);
 	write_done(&writer, &write, request->measure);
 	write_close(&writer);

@@ -61,6 +61,31 @@ action_returned(const ItemRequest *request, const DynItem *stored)
 	return request->form->returned(stored, request->form->arg);
 }
 
+/* What an update begins with where there is no item, as it is shown. */
+DynItem *
+action_blank(const ItemRequest *request)
+{
+	return request->form == NULL ? request->item : request->form->blank;
+}
+
+/*
+ * Returns what an update makes of an item, which is shown to it, or of nothing (NULL); without an
+ * update the item stays, or is made.  NULL if there is none and none is made.
+ */
+DynItem *
+action_updated(const ItemRequest *request, const Expr *update, const DynItem *shown)
+{
+	DynItem *new;
+
+	if (update != NULL)
+		new = expr_apply(update, shown, action_blank(request));
+	else
+		new = shown != NULL ? (DynItem *) shown : action_blank(request);
+	if (new == NULL || request->form == NULL)
+		return new;
+	return request->form->stored(new, request->form->arg);
+}
+
 /* The condition of a request, or NULL if it has none. */
 const Expr *
 action_condition(const ItemRequest *request)
@@ -134,6 +159,19 @@ action_forbid_keys(const DynTable *table, const DynIndex *index, const Expr *exp
 	}
 }
 
+/* Raise an error if an update, NULL if there is none, changes what it must not. */
+void
+action_check_update(const ItemRequest *request, const DynTable *table, const Expr *update)
+{
+	if (update == NULL)
+		return;
+	/* an item's key does not change (docs/semantics.md, K18) */
+	action_forbid_keys(table, &table->primary, update,
+					   "Delete the item and put it with its new key.");
+	if (request->form != NULL)
+		request->form->check_update(update, request->form->arg);
+}
+
 /*
  * Raise an error if the request is invalid for its table: its expressions, its item or key, and the
  * attributes that its update changes are checked.  No item is read.  The table stays locked in
@@ -160,8 +198,6 @@ action_check(TransactKind kind, const ItemRequest *request)
 		write_prepare(&writer, request->item, &write);
 	else
 		write_prepare_key(&writer, request->item, &write);
-	if (update != NULL)
-		action_forbid_keys(table, &table->primary, update,
-						   "Delete the item and put it with its new key.");
+	action_check_update(request, table, update);
 	relation_close(rel, NoLock);
 }

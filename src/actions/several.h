@@ -70,6 +70,7 @@ typedef struct BatchWriteTable
 	DynItem **puts; /* items */
 	int ndeletes;
 	DynItem **deletes; /* keys */
+	const ItemForm **forms; /* of each delete, or NULL; NULL: there are none */
 } BatchWriteTable;
 
 typedef struct BatchWriteRequest
@@ -108,13 +109,14 @@ typedef struct CancelReason
 	const char *code; /* NULL: not at all */
 	const char *message; /* the extension's own */
 	const char *detail; /* or NULL */
+	const char *hint; /* or NULL */
 	const char *words; /* NULL: the message, see ground/words.h */
 	const DynItem *item;
 } CancelReason;
 
 /*
- * An action: a request for one item of its own.  Its names and values, or the content, as they were
- * given are what the size and the identity of the whole are made of.
+ * An action: a request for one item of its own.  Its names and values, and its item or the content,
+ * as they were given are what the size and the identity of the whole are made of.
  */
 typedef struct TransactAction
 {
@@ -122,8 +124,9 @@ typedef struct TransactAction
 	ItemRequest request;
 	Jsonb *names;
 	DynItem *vals;
-	const bytea *content; /* what built expressions were built of, or NULL */
+	const bytea *content; /* what item and built expressions were made of, or NULL */
 	CancelReason invalid; /* found by the front end: then there need be no table, and no item */
+	void *front; /* the front end's own */
 } TransactAction;
 
 typedef struct TransactRequest
@@ -131,6 +134,7 @@ typedef struct TransactRequest
 	int nactions;
 	TransactAction *actions;
 	text *token; /* of a write, or NULL */
+	DynItem **returned; /* set for each action that asks for its new item; or NULL */
 	const ItemMeter *meter; /* or NULL */
 	PartUnderWay *part; /* as of BatchGetRequest */
 	bool in_words; /* reasons have DynamoDB's messages */
@@ -163,9 +167,12 @@ extern void distinct_check(DistinctItem *items, int n, const char *what, const c
 /* transact_request.c */
 extern void transact_check_arguments(const TransactRequest *request);
 extern void transact_check_request(const TransactRequest *request);
+extern bytea *transact_pack_returned(const TransactRequest *request);
+extern void transact_unpack_returned(const TransactRequest *request, bytea *packed);
 
 /* cancel.c */
 extern ErrorData *action_try(void (*step)(void *arg), void *arg);
+extern ErrorData *action_attempt(void (*step)(void *arg), void *arg);
 extern CancelReason action_invalid(const ErrorData *error);
 pg_noreturn extern void action_cancel(const TransactRequest *request, const CancelReason *reasons);
 typedef void (*ActionCheck)(const TransactRequest *request, int number, void *arg);

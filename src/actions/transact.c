@@ -30,6 +30,7 @@ typedef struct Step
 	const Expr *update;
 	ItemWrite *write; /* the target's: the items as it was judged last */
 	bool grows; /* the collection, which has to be looked at */
+	bool read_back; /* what is returned: triggers may make another item */
 	CancelReason *reason;
 } Step;
 
@@ -66,6 +67,14 @@ parse_expressions(Step *step)
 	expr_request_done(request->expressions);
 }
 
+/* Whether somebody asks for the item that the step writes. */
+static bool
+returns(const Step *step)
+{
+	return step->transact->request->returned != NULL &&
+		   step->action->request.return_values == RETURN_ALL_NEW;
+}
+
 static void
 check_target(const TransactRequest *request, int number, void *arg)
 {
@@ -82,9 +91,8 @@ check_target(const TransactRequest *request, int number, void *arg)
 	size = dyn_key_entry_too_large(target->rel, table, &table->primary, step->write->key.values);
 	if (size > 0)
 		dyn_key_fail_too_large(table, size);
-	if (step->update != NULL)
-		action_forbid_keys(table, &table->primary, step->update,
-						   "Delete the item and put it with its new key.");
+	action_check_update(&step->action->request, table, step->update);
+	step->read_back = returns(step) && write_may_differ(target->writer);
 }
 
 static Transact *
@@ -141,6 +149,7 @@ fail(Step *step, CancelReason reason)
 
 	reason.message = copy(reason.message);
 	reason.detail = copy(reason.detail);
+	reason.hint = copy(reason.hint);
 	reason.words = copy(reason.words);
 	*step->reason = reason;
 	MemoryContextSwitchTo(old);
@@ -160,28 +169,34 @@ fail_condition(Step *step)
 	fail(step, (CancelReason){.code = "ConditionalCheckFailed",
 							  .message = "The conditional request failed"});
 	if (step->action->request.old_on_failure && step->write->old != NULL)
-	{
-		DynItem *item = palloc(VARSIZE_ANY(step->write->old));
-
-		memcpy(item, step->write->old, VARSIZE_ANY(step->write->old));
-		step->reason->item = item;
-	}
+		step->reason->item =
+			item_from_value(item_root(action_returned(&step->action->request, step->write->old)));
 	MemoryContextSwitchTo(old);
+}
+
+/* A form may refuse an item that is not of its own kind. */
+static void
+look(void *arg)
+{
+	Step *step = arg;
+
+	(void) action_shown(&step->action->request, step->write->old);
 }
 
 static void
 compute_new(void *arg)
 {
 	Step *step = arg;
+	const ItemRequest *request = &step->action->request;
 	ItemWrite *write = step->write;
 
 	switch (step->action->kind)
 	{
 		case TRANSACT_PUT:
-			write->new = step->action->request.item;
+			write->new = request->item;
 			break;
 		case TRANSACT_UPDATE:
-			write->new = expr_apply(step->update, write->old, step->action->request.item);
+			write->new = action_updated(request, step->update, action_shown(request, write->old));
 			if (write->new != NULL)
 				(void) write_row(step->target->writer, write, write->old, write->new);
 			break;
@@ -209,22 +224,38 @@ may_write(Step *step, const DynItem *old)
 	return !failed(step);
 }
 
+/* False if the error, which may be NULL, finds the action invalid. */
+static bool
+is_valid(Step *step, const ErrorData *error)
+{
+	if (error != NULL)
+		fail(step, action_invalid(error));
+	return error == NULL;
+}
+
+/* Entities check values, by functions of their types. */
+static bool
+calls_types(const Step *step)
+{
+	return step->action->kind == TRANSACT_UPDATE &&
+		   (step->action->request.form != NULL || step->target->table->enforced);
+}
+
 /* The last judgement counts. */
 static void
 judge(Step *step, DynItem *old)
 {
-	ErrorData *error;
+	bool forms = step->action->request.form != NULL && old != NULL;
 
 	*step->reason = (CancelReason){0};
 	step->write->old = old;
 	step->write->new = old;
-	if (!may_write(step, old))
+	if (forms && !is_valid(step, action_try(look, step)))
 		return;
-	error = action_try(compute_new, step);
-	if (error == NULL)
-		return;
-	step->write->new = old;
-	fail(step, action_invalid(error));
+	if (may_write(step, old) &&
+		!is_valid(step, calls_types(step) ? action_attempt(compute_new, step)
+										  : action_try(compute_new, step)))
+		step->write->new = old;
 }
 
 /*
@@ -255,7 +286,8 @@ cannot_fail(const Step *step)
 	const ItemRequest *request = &step->action->request;
 
 	return step->condition == NULL && step->update == NULL && !request->insert &&
-		   request->absent != ABSENT_FAILS;
+		   request->absent != ABSENT_FAILS &&
+		   (request->form == NULL || step->action->kind == TRANSACT_PUT);
 }
 
 /* The ways of one statement.  False if none of them did: then the item has to be locked first. */
@@ -336,6 +368,23 @@ write_locked(Step *step)
 		write_replace(writer, write);
 }
 
+/* In the memory of the call. */
+static void
+keep_returned(Step *step)
+{
+	const Transact *t = step->transact;
+	MemoryContext old;
+
+	if (!returns(step) || step->write->new == NULL)
+		return;
+	if (step->read_back)
+		write_read_back(step->target->writer, step->write);
+	old = MemoryContextSwitchTo(t->context);
+	t->request->returned[step->target->number] =
+		item_from_value(item_root(action_returned(&step->action->request, step->write->new)));
+	MemoryContextSwitchTo(old);
+}
+
 static void
 perform(Step *step)
 {
@@ -355,6 +404,7 @@ perform(Step *step)
 		collection_spend(target->table, &write->key, write->new);
 	step->grows =
 		write->watch == COLLECTION_LOOK && collection_grows(target->table, write->old, write->new);
+	keep_returned(step);
 	target_measure(t->request->meter, target, write->old, write->new);
 }
 
@@ -409,6 +459,8 @@ put_together(const Transact *t, ItemTarget *const *order, int n)
 		writes[i] = &order[i]->write;
 	target_begin_several(t->tables, order[0]);
 	write_put_many(order[0]->writer, n, writes);
+	for (int i = 0; i < n; i++)
+		keep_returned(&t->steps[order[i]->number]);
 }
 
 /* Returns the number of steps that it has done. */
@@ -503,11 +555,25 @@ measure_replay(const Transact *t)
 	PopActiveSnapshot();
 }
 
-/* False if the token says that it was done before: then nothing is done. */
+/* What is returned is kept with the token: it may have values that no other call would make. */
+static void
+answer(const TransactRequest *request)
+{
+	bytea *returned = request->token == NULL ? NULL : transact_pack_returned(request);
+
+	if (returned != NULL)
+		token_answer(request->statements, request->token, returned);
+}
+
+/*
+ * False if the token says that it was done before: then nothing is done, and what is returned is
+ * what the first call has returned.
+ */
 bool
 action_transact(const TransactRequest *request)
 {
 	ItemTarget **order;
+	bytea *returned = NULL;
 	Transact *t;
 	bool fresh;
 
@@ -517,15 +583,19 @@ action_transact(const TransactRequest *request)
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
 	fresh = request->token == NULL ||
-			token_claim(t->targets[0].table, request->statements, request->token,
-						transact_request_hash(request, t->targets));
+			token_claim(request->statements, request->token,
+						transact_request_hash(request, t->targets), &returned);
 	if (fresh)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
+		answer(request);
 	}
 	else
+	{
+		transact_unpack_returned(request, returned);
 		measure_replay(t);
+	}
 	target_close(t->tables);
 	return fresh;
 }

@@ -24,12 +24,12 @@ static Size
 action_size(const TransactAction *action)
 {
 	const ItemRequest *request = &action->request;
-	Size size;
+	Size size = 0;
 
-	/* the item was made of it */
 	if (action->content != NULL)
-		return VARSIZE_ANY_EXHDR(action->content);
-	size = item_size(item_root(request->item));
+		size += VARSIZE_ANY_EXHDR(action->content);
+	else if (request->item != NULL)
+		size += item_size(item_root(request->item));
 	size += text_size(request->condition) + text_size(request->update);
 	size += text_size(request->projection);
 	if (action->names != NULL)
@@ -44,11 +44,17 @@ static void
 check_distinct(const TransactRequest *request)
 {
 	DistinctItem *items = palloc(request->nactions * sizeof(DistinctItem));
+	int n = 0;
 
 	for (int i = 0; i < request->nactions; i++)
-		items[i] =
-			(DistinctItem){request->actions[i].request.table, request->actions[i].request.item, i};
-	distinct_check(items, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
+	{
+		const ItemRequest *one = &request->actions[i].request;
+
+		/* it has none if it is invalid */
+		if (one->item != NULL)
+			items[n++] = (DistinctItem){one->table, one->item, i};
+	}
+	distinct_check(items, n, "the transaction", TRANSACT_TWICE_WORDS);
 }
 
 /*
@@ -133,12 +139,14 @@ static void
 hash_action(pg_cryptohash_ctx *ctx, const TransactAction *action, const ItemTarget *target)
 {
 	const ItemRequest *request = &action->request;
-	unsigned char flags[] = {(unsigned char) action->kind, request->old_on_failure};
+	unsigned char flags[] = {(unsigned char) action->kind, request->old_on_failure,
+							 (unsigned char) request->return_values};
 
 	hash_bytes_of(ctx, flags, sizeof(flags));
 	hash_table(ctx, target);
 	hash_part(ctx, request->table);
-	hash_part(ctx, request->item);
+	/* what is made of the content may be another item each time */
+	hash_part(ctx, action->content == NULL ? request->item : NULL);
 	hash_part(ctx, request->condition);
 	hash_part(ctx, request->update);
 	hash_part(ctx, action->names);
@@ -165,4 +173,62 @@ transact_request_hash(const TransactRequest *request, const ItemTarget *targets)
 		elog(ERROR, "could not compute a hash: %s", pg_cryptohash_error(ctx));
 	pg_cryptohash_free(ctx);
 	return hash;
+}
+
+/*
+ * What was returned
+ */
+
+/*
+ * Returns the items that the request has returned, to be kept with its token; NULL if there are
+ * none.
+ */
+bytea *
+transact_pack_returned(const TransactRequest *request)
+{
+	StringInfoData packed;
+	bool any = false;
+
+	if (request->returned == NULL)
+		return NULL;
+	initStringInfo(&packed);
+	appendStringInfoSpaces(&packed, VARHDRSZ);
+	for (int i = 0; i < request->nactions; i++)
+	{
+		const DynItem *item = request->returned[i];
+		ItemSpan root = item == NULL ? (ItemSpan){NULL, 0} : item_root(item);
+
+		any |= item != NULL;
+		appendBinaryStringInfo(&packed, (const char *) &root.len, sizeof(root.len));
+		appendBinaryStringInfo(&packed, root.data, (int) root.len);
+	}
+	SET_VARSIZE(packed.data, packed.len);
+	return any ? (bytea *) packed.data : NULL;
+}
+
+/* Sets what the request returns to what transact_pack_returned() has packed; NULL: nothing. */
+void
+transact_unpack_returned(const TransactRequest *request, bytea *packed)
+{
+	const char *from;
+	const char *end;
+
+	if (request->returned == NULL || packed == NULL)
+		return;
+	from = VARDATA_ANY(packed);
+	end = from + VARSIZE_ANY_EXHDR(packed);
+	for (int i = 0; i < request->nactions; i++)
+	{
+		ItemSpan root;
+
+		if (end - from < (ptrdiff_t) sizeof(root.len))
+			item_fail_invalid();
+		memcpy(&root.len, from, sizeof(root.len));
+		from += sizeof(root.len);
+		root.data = from;
+		if (end - from < (ptrdiff_t) root.len)
+			item_fail_invalid();
+		from += root.len;
+		request->returned[i] = root.len == 0 ? NULL : item_from_value(root);
+	}
 }

@@ -4,6 +4,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
+#include "utils/rel.h"
+
 #include "actions/write.h"
 
 /*
@@ -311,6 +314,19 @@ write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key
 	absent = store_hold_absent(writer->rel, &write->key, key);
 	end(writer, &callback);
 	return absent;
+}
+
+/*
+ * Returns whether the item may become another one than is written: by triggers beside ours, or by
+ * those of a partition, which are not seen here.  Asked before the write, whose triggers and checks
+ * may drop triggers, ours as well.
+ */
+bool
+write_may_differ(const ItemWriter *writer)
+{
+	const RelationData *rel = writer->rel;
+
+	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || rel->trigdesc->numtriggers > 1;
 }
 
 /*

@@ -81,6 +81,7 @@ extern DynItem *write_lock(ItemWriter *writer, ItemWrite *write, StoreLock lock)
 extern void write_replace(ItemWriter *writer, ItemWrite *write);
 extern void write_delete_locked(ItemWriter *writer, ItemWrite *write);
 extern bool write_hold_absent(ItemWriter *writer, const ItemWrite *write, const DynItem *key);
+extern bool write_may_differ(const ItemWriter *writer);
 extern void write_read_back(ItemWriter *writer, ItemWrite *write);
 extern void write_delete(ItemWriter *writer, ItemWrite *write, bool want_old, ItemJudge judge,
 						 void *arg);

@@ -30,7 +30,8 @@
  *		declare.c	dyn_create_entity() and what goes with it
  *		model.c		where declarations of all kinds are kept: the arguments of a trigger
  *		item.c		from an application's attributes to stored items and back; problems of an item
- *		functions.c	dyn_put_entity() and what goes with it: items by their logical attributes
+ *		request.h	requests for items by their logical attributes, for the actions
+ *		functions.c	dyn_put_entity() and what goes with it
  *		cache.c		the declarations of tables in use, kept parsed
  *		enforce.c	enforcement: items must fit one of the entities
  *		refresh.c	dyn_refresh_entity(): keys made again, by the current templates

@@ -1,10 +1,6 @@
 /*
  * functions.c
  *	  Items of entities by the attributes of the application: a front end over the actions.
- *
- * A writer holds RowExclusiveLock on the table from before it looks the entity up until its
- * transaction ends.  A declaration that replaces another does not wait for that, unless entities
- * are enforced; dyn_refresh_entity() does, so that it misses no item of the old declaration.
  */
 #include "postgres.h"
 
@@ -12,10 +8,9 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "actions/actions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
-#include "entity/entity.h"
+#include "entity/request.h"
 
 /*
  * Entities by name
@@ -28,31 +23,10 @@
 static const Entity *
 entity_argument(FunctionCallInfo fcinfo, LOCKMODE lockmode, const char *third)
 {
-	const Entity *entity;
-	DynTable *table;
-	Relation rel;
-
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "entity");
 	argument_require(fcinfo, 2, third);
-	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), lockmode, &table);
-	entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
-	relation_close(rel, NoLock);
-	return entity;
-}
-
-/*
- * Whether the type attribute of an item says that it is of another entity.  An item without one is
- * accepted: its key decides.
- */
-static bool
-is_another(const Entity *entity, const DynItem *stored)
-{
-	ItemChildren map = item_children(item_root(stored));
-	ItemSpan value;
-
-	return entity->type_attribute.len > 0 && item_find(&map, entity->type_attribute, &value) &&
-		   !entity_has(entity, stored);
+	return entity_open(PG_GETARG_TEXT_PP(0), PG_GETARG_TEXT_PP(1), lockmode);
 }
 
 static Datum
@@ -139,101 +113,24 @@ dyn_entity_attributes(PG_FUNCTION_ARGS)
 }
 
 /*
- * Items in the form of their entity
+ * Items by the attributes of the application
  */
 
-typedef struct EntityWrite
-{
-	const Entity *entity;
-	const DynItem *key; /* of the table */
-} EntityWrite;
-
-static DynItem *
-show_any(const DynItem *stored, void *arg)
-{
-	const EntityWrite *write = arg;
-
-	return entity_shown(write->entity, stored);
-}
-
-/* An item that is changed or deleted must be of the entity that the caller names. */
-static DynItem *
-show_own(const DynItem *stored, void *arg)
-{
-	const EntityWrite *write = arg;
-
-	if (is_another(write->entity, stored))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the item with this key is of another entity than \"%s\"",
-							   item_quoted(write->entity->name))));
-	return entity_shown(write->entity, stored);
-}
-
-static DynItem *
-return_logical(const DynItem *stored, void *arg)
-{
-	const EntityWrite *write = arg;
-
-	return entity_logical(write->entity, stored);
-}
-
-static DynItem *
-store_shown(const DynItem *shown, void *arg)
-{
-	const EntityWrite *write = arg;
-
-	return entity_restored(write->entity, shown, write->key);
-}
-
-/* Attributes that templates make cannot be set: they would be overwritten. */
-static void
-check_update(const Expr *update, void *arg)
-{
-	const Entity *entity = ((EntityWrite *) arg)->entity;
-	int count;
-	const ItemSpan *written = expr_attributes(update, &count);
-
-	for (int i = 0; i < count; i++)
-	{
-		bool is_type = entity->type_attribute.len > 0 &&
-					   item_compare_bytes(written[i], entity->type_attribute) == 0;
-		bool is_key = entity_key(entity, written[i]) != NULL &&
-					  entity_stored_attribute(entity, written[i]) == NULL;
-
-		if (is_type || is_key)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION),
-					 errmsg("invalid %s: \"%s\" is made by entity \"%s\"", expr_parameter(update),
-							item_quoted(written[i]), item_quoted(entity->name)),
-					 errhint("Update the attributes that it is made of.")));
-	}
-}
-
-static void
-set_form(ItemForm *form, EntityWrite *write, ItemRequest *request)
-{
-	form->shown = show_own;
-	form->returned = return_logical;
-	form->check_update = check_update;
-	form->stored = store_shown;
-	form->arg = write;
-	request->form = form;
-}
+/* What return_values of a put may be: an item has values that the caller did not give. */
+static const char *const put_returns[] = {"NONE", "ALL_OLD", "ALL_NEW", NULL};
+static const ReturnValues put_return_values[] = {RETURN_NONE, RETURN_ALL_OLD, RETURN_ALL_NEW};
 
 /* dyn_put_entity(table_name, entity, attributes, condition, …) */
 PG_FUNCTION_INFO_V1(dyn_put_entity);
 Datum
 dyn_put_entity(PG_FUNCTION_ARGS)
 {
-	EntityWrite write = {.entity = entity_argument(fcinfo, RowExclusiveLock, "attributes")};
-	ItemRequest request = {0};
-	ItemForm form = {0};
+	const Entity *entity = entity_argument(fcinfo, RowExclusiveLock, "attributes");
+	ItemRequest request = {.table = PG_GETARG_TEXT_PP(0)};
 
-	set_form(&form, &write, &request);
-	form.shown = show_any;
-	request.table = PG_GETARG_TEXT_PP(0);
-	request.item = entity_item(write.entity, PG_GETARG_DYN_ITEM(2));
-	action_write_arguments(fcinfo, 3, option_return_old, &request);
+	entity_request_put(entity, PG_GETARG_DYN_ITEM(2), &request);
+	action_write_arguments(fcinfo, 3, put_returns, &request);
+	request.return_values = put_return_values[request.return_values];
 	return return_item(fcinfo, action_put(&request));
 }
 
@@ -251,7 +148,7 @@ dyn_get_entity(PG_FUNCTION_ARGS)
 	request.expressions = expr_request(NULL, NULL);
 	request.consistent = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
 	item = action_get(&request);
-	if (item == NULL || is_another(entity, item))
+	if (item == NULL || entity_is_another(entity, item))
 		PG_RETURN_NULL();
 	PG_RETURN_POINTER(entity_logical(entity, item));
 }
@@ -261,16 +158,10 @@ PG_FUNCTION_INFO_V1(dyn_update_entity);
 Datum
 dyn_update_entity(PG_FUNCTION_ARGS)
 {
-	EntityWrite write = {.entity = entity_argument(fcinfo, RowExclusiveLock, "attributes")};
-	ItemRequest request = {0};
-	ItemForm form = {0};
+	const Entity *entity = entity_argument(fcinfo, RowExclusiveLock, "attributes");
+	ItemRequest request = {.table = PG_GETARG_TEXT_PP(0), .update = argument_text(fcinfo, 3)};
 
-	set_form(&form, &write, &request);
-	form.blank = PG_GETARG_DYN_ITEM(2);
-	request.table = PG_GETARG_TEXT_PP(0);
-	request.item = entity_keys(write.entity, form.blank, true);
-	write.key = request.item;
-	request.update = argument_text(fcinfo, 3);
+	entity_request_update(entity, PG_GETARG_DYN_ITEM(2), &request);
 	action_write_arguments(fcinfo, 4, option_return_any, &request);
 	return return_item(fcinfo, action_update(&request));
 }
@@ -280,13 +171,10 @@ PG_FUNCTION_INFO_V1(dyn_delete_entity);
 Datum
 dyn_delete_entity(PG_FUNCTION_ARGS)
 {
-	EntityWrite write = {.entity = entity_argument(fcinfo, RowExclusiveLock, "attributes")};
-	ItemRequest request = {0};
-	ItemForm form = {0};
+	const Entity *entity = entity_argument(fcinfo, RowExclusiveLock, "attributes");
+	ItemRequest request = {.table = PG_GETARG_TEXT_PP(0)};
 
-	set_form(&form, &write, &request);
-	request.table = PG_GETARG_TEXT_PP(0);
-	request.item = entity_keys(write.entity, PG_GETARG_DYN_ITEM(2), true);
+	entity_request_key(entity, PG_GETARG_DYN_ITEM(2), &request);
 	action_write_arguments(fcinfo, 3, option_return_old, &request);
 	return return_item(fcinfo, action_delete(&request));
 }

@@ -6,9 +6,9 @@
 
 #include "ground/arguments.h"
 #include "actions/several.h"
+#include "functions/entity_actions.h"
 #include "functions/functions.h"
 #include "ground/errors.h"
-#include "request/transact.h"
 
 /*
  * Batches
@@ -58,7 +58,7 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* dyn_batch_write(table_name, puts, deletes) */
+/* dyn_batch_write(table_name, puts, deletes, entities) */
 PG_FUNCTION_INFO_V1(dyn_batch_write);
 Datum
 dyn_batch_write(PG_FUNCTION_ARGS)
@@ -70,6 +70,8 @@ dyn_batch_write(PG_FUNCTION_ARGS)
 	table.table = PG_GETARG_TEXT_PP(0);
 	table.puts = argument_items(fcinfo, 1, "puts", &table.nputs);
 	table.deletes = argument_items(fcinfo, 2, "deletes", &table.ndeletes);
+	if (!PG_ARGISNULL(3))
+		entity_actions_add(PG_GETARG_JSONB_P(3), &table);
 	action_batch_write(&request);
 	PG_RETURN_VOID();
 }
@@ -79,15 +81,27 @@ dyn_batch_write(PG_FUNCTION_ARGS)
  */
 
 static void
-read_actions(FunctionCallInfo fcinfo, const char *name,
-			 void (*read)(JsonReader *reader, TransactRequest *request), TransactRequest *request)
+begin_reading(FunctionCallInfo fcinfo, const char *name, JsonReader *reader)
+{
+	argument_require(fcinfo, 0, name);
+	json_reader_init_argument(reader, PG_GETARG_TEXT_PP(0), "request");
+}
+
+/* Runs the writes that actions and token say; false if that was done before. */
+static bool
+transact(FunctionCallInfo fcinfo, bool returns, TransactRequest *request)
 {
 	JsonReader reader;
 
-	argument_require(fcinfo, 0, name);
-	json_reader_init_argument(&reader, PG_GETARG_TEXT_PP(0), "request");
-	read(&reader, request);
+	begin_reading(fcinfo, "actions", &reader);
+	request_transact_writes(&reader, &entity_actions, request);
 	json_reader_done(&reader);
+	request->token = argument_text(fcinfo, 1);
+	transact_check_arguments(request);
+	if (returns)
+		request->returned = palloc0(request->nactions * sizeof(DynItem *));
+	entity_actions_resolve(request);
+	return action_transact(request);
 }
 
 /* dyn_transact(actions, token) */
@@ -97,10 +111,28 @@ dyn_transact(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
 
-	read_actions(fcinfo, "actions", request_transact_writes, &request);
-	request.token = argument_text(fcinfo, 1);
-	transact_check_arguments(&request);
-	PG_RETURN_BOOL(action_transact(&request));
+	PG_RETURN_BOOL(transact(fcinfo, false, &request));
+}
+
+/* dyn_transact_returning(actions, token): the new items of the actions that ask for them */
+PG_FUNCTION_INFO_V1(dyn_transact_returning);
+Datum
+dyn_transact_returning(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	TransactRequest request = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	(void) transact(fcinfo, true, &request);
+	for (int i = 0; i < request.nactions; i++)
+	{
+		Datum values[] = {Int32GetDatum(i + 1), PointerGetDatum(request.returned[i])};
+		bool nulls[] = {false, false};
+
+		if (request.returned[i] != NULL)
+			tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }
 
 static void
@@ -115,8 +147,11 @@ Datum
 dyn_transact_get(PG_FUNCTION_ARGS)
 {
 	TransactRequest request = {0};
+	JsonReader reader;
 
-	read_actions(fcinfo, "gets", request_transact_gets, &request);
+	begin_reading(fcinfo, "gets", &reader);
+	request_transact_gets(&reader, &request);
+	json_reader_done(&reader);
 	transact_check_arguments(&request);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_transact_get(&request, return_gotten_item, fcinfo->resultinfo);

@@ -100,16 +100,38 @@ read_action(JsonReader *reader, TransactKind kind, TransactAction *action)
 		action->request.expressions = expr_request(action->names, action->vals);
 }
 
-/* The kind of that name, or -1. */
-static int
-find_kind(ItemSpan name, TransactKind first, TransactKind last)
+/* The actions that an array may have. */
+typedef struct ActionKinds
 {
-	for (int kind = first; kind <= (int) last; kind++)
+	TransactKind first;
+	TransactKind last;
+	const TransactOthers *others; /* or NULL */
+} ActionKinds;
+
+/* What reads the actions of a name. */
+typedef struct FoundKind
+{
+	TransactKind kind;
+	int other; /* its number; -1: it is a kind */
+} FoundKind;
+
+static bool
+find_kind(ItemSpan name, const ActionKinds *may_be, FoundKind *found)
+{
+	*found = (FoundKind){may_be->first, -1};
+	for (int kind = may_be->first; kind <= (int) may_be->last; kind++)
 	{
+		found->kind = (TransactKind) kind;
 		if (item_span_is(name, kinds[kind].name))
-			return kind;
+			return true;
 	}
-	return -1;
+	for (int i = 0; may_be->others != NULL && may_be->others->names[i] != NULL; i++)
+	{
+		found->other = i;
+		if (item_span_is(name, may_be->others->names[i]))
+			return true;
+	}
+	return false;
 }
 
 /* A member that is no action: DynamoDB ignores it. */
@@ -139,25 +161,28 @@ refuse_element(JsonReader *reader, TransactKind first, int given)
 
 /* An object with one member that is not null, whose name says what the action is. */
 static void
-read_element(JsonReader *reader, TransactKind first, TransactKind last, TransactAction *action)
+read_element(JsonReader *reader, const ActionKinds *may_be, TransactAction *action)
 {
 	int given = 0;
 	ItemSpan name;
 
 	for (json_read_object(reader); json_read_member(reader, &name);)
 	{
-		int kind = find_kind(name, first, last);
+		FoundKind found;
 
-		if (kind < 0)
+		if (!find_kind(name, may_be, &found))
 			skip_member(reader, name);
 		else if (!json_read_null(reader))
 		{
-			read_action(reader, (TransactKind) kind, action);
+			if (found.other < 0)
+				read_action(reader, found.kind, action);
+			else
+				may_be->others->read(reader, found.other, action);
 			given++;
 		}
 	}
 	if (given != 1)
-		refuse_element(reader, first, given);
+		refuse_element(reader, may_be->first, given);
 }
 
 static void
@@ -167,7 +192,7 @@ name_action(void *arg)
 }
 
 static void
-read_elements(JsonReader *reader, TransactKind first, TransactKind last, TransactRequest *request)
+read_elements(JsonReader *reader, const ActionKinds *may_be, TransactRequest *request)
 {
 	int number = 1;
 	int room = 16;
@@ -189,23 +214,27 @@ read_elements(JsonReader *reader, TransactKind first, TransactKind last, Transac
 		}
 		action = &request->actions[request->nactions++];
 		*action = (TransactAction){0};
-		read_element(reader, first, last, action);
+		read_element(reader, may_be, action);
 	}
 	error_context_stack = callback.previous;
 }
 
-/* The array of Put, Update, Delete and ConditionCheck. */
+/* Reads an array of Put, Update, Delete and ConditionCheck, and of others, which may be NULL. */
 void
-request_transact_writes(JsonReader *reader, TransactRequest *request)
+request_transact_writes(JsonReader *reader, const TransactOthers *others, TransactRequest *request)
 {
-	read_elements(reader, TRANSACT_PUT, TRANSACT_CHECK, request);
+	const ActionKinds may_be = {TRANSACT_PUT, TRANSACT_CHECK, others};
+
+	read_elements(reader, &may_be, request);
 }
 
 /* The array of Get. */
 void
 request_transact_gets(JsonReader *reader, TransactRequest *request)
 {
-	read_elements(reader, TRANSACT_GET, TRANSACT_GET, request);
+	const ActionKinds may_be = {TRANSACT_GET, TRANSACT_GET, NULL};
+
+	read_elements(reader, &may_be, request);
 }
 
 /*
@@ -230,7 +259,7 @@ check_number(JsonReader *reader, const TransactRequest *request)
 static void
 read_writes(JsonReader *reader, void *to)
 {
-	request_transact_writes(reader, to);
+	request_transact_writes(reader, NULL, to);
 	check_number(reader, to);
 }
 

@@ -32,6 +32,7 @@ typedef enum Statement
 {
 	CLAIM,
 	LOOK,
+	ANSWER,
 	CLEAR
 } Statement;
 
@@ -44,6 +45,7 @@ typedef struct TokenArguments
 	Datum values[6];
 } TokenArguments;
 
+/* role, token, request or what is returned, now, end, statements */
 static Oid argument_types[] = {OIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BOOLOID};
 
 static void
@@ -68,11 +70,16 @@ make_statement(const char *table, Statement statement)
 			return psprintf("INSERT INTO %s AS t (role, statements, token, request, expires)"
 							" VALUES ($1, $6, $2, $3, $5)"
 							" ON CONFLICT (role, statements, token) DO UPDATE"
-							" SET request = EXCLUDED.request, expires = EXCLUDED.expires"
+							" SET request = EXCLUDED.request, expires = EXCLUDED.expires,"
+							" returned = NULL"
 							" WHERE t.expires <= $4",
 							table);
 		case LOOK:
-			return psprintf("SELECT request FROM %s WHERE role = $1 AND statements = $6"
+			return psprintf("SELECT request, returned FROM %s WHERE role = $1"
+							" AND statements = $6 AND token = $2",
+							table);
+		case ANSWER:
+			return psprintf("UPDATE %s SET returned = $3 WHERE role = $1 AND statements = $6"
 							" AND token = $2",
 							table);
 		case CLEAR:
@@ -114,19 +121,40 @@ run(const char *table, Statement statement, TokenArguments *arguments)
 	return SPI_processed;
 }
 
-/* Whether the request of a token that is known is this one. */
-static void
+/* A column of what LOOK has found; NULL if it is null. */
+static bytea *
+found(int column)
+{
+	bool isnull;
+	Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+
+	return isnull ? NULL : DatumGetByteaPP(value);
+}
+
+/* Copied to where the caller is. */
+static bytea *
+copied(const bytea *value)
+{
+	bytea *copy;
+
+	if (value == NULL)
+		return NULL;
+	copy = SPI_palloc(VARSIZE_ANY(value));
+	memcpy(copy, value, VARSIZE_ANY(value));
+	return copy;
+}
+
+/* Whether the request of a token that is known is this one.  Returns what that has returned. */
+static bytea *
 require_same(const char *table, TokenArguments *arguments)
 {
 	bytea *request = DatumGetByteaPP(arguments->values[2]);
 	bytea *known;
-	bool isnull;
 
 	if (run(table, LOOK, arguments) == 0)
 		elog(ERROR, "a token has vanished while it was locked");
-	known =
-		DatumGetByteaPP(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	if (VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
+	known = found(1);
+	if (known == NULL || VARSIZE_ANY_EXHDR(known) != VARSIZE_ANY_EXHDR(request) ||
 		memcmp(VARDATA_ANY(known), VARDATA_ANY(request), VARSIZE_ANY_EXHDR(request)) != 0)
 		ereport(
 			ERROR,
@@ -135,15 +163,16 @@ require_same(const char *table, TokenArguments *arguments)
 			 errwords("Request tokens can only be used with the same parameters"),
 			 errdetail("A token is remembered for %d minutes, for the tables that it was used on.",
 					   DYN_TOKEN_MINUTES)));
+	return copied(found(2));
 }
 
 /* True if the token is new and now taken. */
 static bool
-claim(const char *table, TokenArguments *arguments)
+claim(const char *table, TokenArguments *arguments, bytea **returned)
 {
 	if (run(table, CLAIM, arguments) == 0)
 	{
-		require_same(table, arguments);
+		*returned = require_same(table, arguments);
 		return false;
 	}
 	/* at the higher isolation levels even SKIP LOCKED meets conflicts */
@@ -153,37 +182,63 @@ claim(const char *table, TokenArguments *arguments)
 }
 
 static bool
-claim_as_owner(const char *table, Oid relid, TokenArguments *arguments)
+keep_answer(const char *table, TokenArguments *arguments, bytea **returned)
+{
+	if (run(table, ANSWER, arguments) != 1)
+		elog(ERROR, "a token has vanished while it was locked");
+	return true;
+}
+
+typedef bool (*TokenUse)(const char *table, TokenArguments *arguments, bytea **returned);
+
+static bool
+use_as_owner(TokenUse use, TokenArguments *arguments, bytea **returned)
 {
 	ErrorContextCallback callback;
 	OwnedRights before;
 	bool result;
 
-	owned_begin(relid, &before);
+	owned_begin(owned_table(TOKEN_TABLE), &before);
 	store_begin(&callback);
 	store_connect();
-	result = claim(table, arguments);
+	result = use(DYN_INTERNAL "." TOKEN_TABLE, arguments, returned);
 	SPI_finish();
 	store_end(&callback);
 	owned_end(&before);
 	return result;
 }
 
+static TokenArguments
+token_arguments(bool statements, text *token, bytea *value)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	return (TokenArguments){
+		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(value),
+		 TimestampTzGetDatum(now),
+		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC),
+		 BoolGetDatum(statements)}};
+}
+
 /*
- * Take the caller's token for a request; false if the same request was done with it before.  Raises
+ * Take the caller's token for a request; false if the same request was done with it before, and
+ * then *returned is set to what token_answer() has kept, or NULL.  Raises
  * IdempotentParameterMismatchException if it was another one.  Those of statements are tokens of
  * their own.
  */
 bool
-token_claim(const DynTable *table, bool statements, text *token, bytea *request)
+token_claim(bool statements, text *token, bytea *request, bytea **returned)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	TokenArguments arguments = {
-		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(request),
-		 TimestampTzGetDatum(now),
-		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC),
-		 BoolGetDatum(statements)}};
-	Oid relid = owned_table(TOKEN_TABLE);
+	TokenArguments arguments = token_arguments(statements, token, request);
 
-	return claim_as_owner(DYN_INTERNAL "." TOKEN_TABLE, relid, &arguments);
+	return use_as_owner(claim, &arguments, returned);
+}
+
+/* Keeps what the request has returned, together with the token that its call has just claimed. */
+void
+token_answer(bool statements, text *token, bytea *returned)
+{
+	TokenArguments arguments = token_arguments(statements, token, returned);
+
+	(void) use_as_owner(keep_answer, &arguments, NULL);
 }
