@@ -965,6 +965,25 @@ CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition text, key "a
 	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
 COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, text, "any") IS 'whether an item is one of an entity''s; in views that dyn_create_entity_view() makes';
 
+-- What plans have of the definition: the planner's support function puts it there, so that EXPLAIN shows the entity's name.
+CREATE TYPE dynamo_internal.entity;
+CREATE FUNCTION dynamo_internal.entity_in(cstring) RETURNS dynamo_internal.entity
+	AS 'MODULE_PATHNAME', 'dyn_entity_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.entity_in(cstring) IS 'I/O';
+CREATE FUNCTION dynamo_internal.entity_out(dynamo_internal.entity) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'dyn_entity_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.entity_out(dynamo_internal.entity) IS 'I/O';
+CREATE TYPE dynamo_internal.entity (INPUT = dynamo_internal.entity_in, OUTPUT = dynamo_internal.entity_out, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended);
+COMMENT ON TYPE dynamo_internal.entity IS 'definition of an entity''s items as a constant in plans, shown by the entity''s name';
+
+CREATE FUNCTION dynamo_internal.is_entity(item dyn_item, definition dynamo_internal.entity, key "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_is_entity' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20 SUPPORT dynamo_internal.is_entity_support;
+COMMENT ON FUNCTION dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any") IS 'whether an item is one of an entity''s; in plans';
+
+CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition dynamo_internal.entity, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'dyn_entity_key' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dynamo_internal.is_entity()';
+
 CREATE FUNCTION dynamo_internal.entity_key(sample anyelement, definition text, parts integer, upper boolean, VARIADIC "values" "any") RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'dyn_entity_key' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.entity_key(anyelement, text, integer, boolean, "any") IS 'what a key template makes of values; in conditions that the planner derives from dynamo_internal.is_entity()';
@@ -1320,7 +1339,9 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.keys_match, dynamo_internal.carried, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
-	dynamo_internal.attribute, dynamo_internal.is_entity, dynamo_internal.entity_key, dynamo_internal.ttl_tables,
+	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
+	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
+	dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.migration_key,

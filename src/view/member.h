@@ -22,7 +22,7 @@
 #ifndef DYNAMO_TABLE_MODEL_MEMBER_H
 #define DYNAMO_TABLE_MODEL_MEMBER_H
 
-#include "nodes/nodes.h"
+#include "nodes/supportnodes.h"
 #include "storage/itemptr.h"
 
 #include "entity/entity.h"
@@ -68,6 +68,9 @@ extern bool member_matches(const Member *member, ItemSpan root);
 extern char *member_definition(const Entity *entity, const EntityKey *key);
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);
+
+/* member_constant.c: the definition as a constant in plans */
+extern Node *member_simplify(const SupportRequestSimplify *request);
 
 /* member_key.c: what the first parts of the key's only template make of values */
 typedef struct MemberValues

@@ -81,6 +81,15 @@ constant_span(const Const *constant)
 	return text_span(DatumGetTextPP(constant->constvalue));
 }
 
+/* The definition in a call: a text, or what member_simplify() has made of it. */
+static Const *
+definition_constant(Node *node)
+{
+	Const *constant = (Const *) node;
+
+	return IsA(node, Const) && constant->constlen == -1 && !constant->constisnull ? constant : NULL;
+}
+
 /* False if the arguments are not what a view has, or nothing can be said of the key. */
 static bool
 read_call(List *args, MemberCall *call)
@@ -88,7 +97,7 @@ read_call(List *args, MemberCall *call)
 	if (list_length(args) != MEMBER_ARGUMENTS)
 		return false;
 	call->item = list_nth(args, MEMBER_ITEM_ARGUMENT);
-	call->definition = text_constant(list_nth(args, MEMBER_DEFINITION_ARGUMENT));
+	call->definition = definition_constant(list_nth(args, MEMBER_DEFINITION_ARGUMENT));
 	call->column = list_nth(args, MEMBER_COLUMN_ARGUMENT);
 	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var) ||
 		call->item->varno != call->column->varno || member_column_type(call->column->vartype) == 0)
@@ -326,9 +335,9 @@ constant_key(const MemberCall *call, const KnownValues *known, bool upper)
  * that.
  */
 static Oid
-key_function(Oid member_function)
+key_function(Oid member_function, Oid definition)
 {
-	Oid types[] = {ANYELEMENTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
+	Oid types[] = {ANYELEMENTOID, definition, INT4OID, BOOLOID, ANYOID};
 	Oid function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("entity_key"),
 								   PointerGetDatum(buildoidvector(types, lengthof(types))),
 								   ObjectIdGetDatum(get_func_namespace(member_function)));
@@ -346,10 +355,10 @@ computed_key(Oid member_function, const MemberCall *call, const KnownValues *kno
 				   makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts), false, true),
 				   makeBoolConst(upper, false));
 
-	return (Node *) makeFuncExpr(key_function(member_function), call->column->vartype,
-								 list_concat(args, copyObject(known->values)),
-								 get_typcollation(call->column->vartype), InvalidOid,
-								 COERCE_EXPLICIT_CALL);
+	return (Node *) makeFuncExpr(
+		key_function(member_function, call->definition->consttype), call->column->vartype,
+		list_concat(args, copyObject(known->values)), get_typcollation(call->column->vartype),
+		InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
 /* What a key, or the lower or upper end of its range, is compared with. */
@@ -535,6 +544,8 @@ dyn_is_entity_support(PG_FUNCTION_ARGS)
 {
 	Node *request = (Node *) PG_GETARG_POINTER(0);
 
+	if (IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(member_simplify((SupportRequestSimplify *) request));
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
 	if (IsA(request, SupportRequestSelectivity) && estimate((SupportRequestSelectivity *) request))

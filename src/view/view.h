@@ -17,6 +17,7 @@
  *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
  *		member.c		dyn_is_entity(): whether an item is one of an entity
+ *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
  *		member_key.c	keys of such items, by values of SQL
  *		member_plan.c	planner support for dyn_is_entity()
  */

@@ -420,6 +420,7 @@ fuzz_member(const Input *input)
 {
 	Oid types[] = {TEXTOID,  NUMERICOID, INT4OID,        DATEOID,
 				   BYTEAOID, UUIDOID,    TIMESTAMPTZOID, JSONBOID};
+	Oid signature[] = {ANYELEMENTOID, TEXTOID, INT4OID, BOOLOID, ANYOID};
 	const Member *member = member_parse(piece(input, 0));
 	const DynItem *item = piece_item(input, 1, ITEM_SYNTAX_ITEM);
 	FmgrInfo flinfo;
@@ -427,7 +428,7 @@ fuzz_member(const Input *input)
 	if (item != NULL)
 		(void) member_matches(member, item_root(item));
 	fmgr_info(LookupFuncName(list_make2(makeString("dynamo_internal"), makeString("entity_key")),
-							 -1, types, false),
+							 lengthof(signature), signature, false),
 			  &flinfo);
 	for (int i = 0; i < lengthof(types); i++)
 	{
