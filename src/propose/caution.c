@@ -44,6 +44,21 @@ warn_of_column(ProposeTable *table, const ProposeColumn *column)
 			column->name);
 }
 
+/* Whether an owner may be named, and no foreign key before says so. */
+static bool
+may_be_owned(const ProposeTable *table, const ProposeForeignKey *foreign)
+{
+	if (!foreign->required || !foreign->to_key || foreign->parent == table ||
+		table->entity->owner != NULL)
+		return false;
+	for (const ProposeForeignKey *other = table->foreign; other < foreign; other++)
+	{
+		if (other->parent == foreign->parent && other->required && other->to_key)
+			return false;
+	}
+	return true;
+}
+
 static void
 tell_of_foreign_key(ProposeTable *table, const ProposeForeignKey *foreign)
 {
@@ -61,8 +76,7 @@ tell_of_foreign_key(ProposeTable *table, const ProposeForeignKey *foreign)
 					   "By %s there are %.1f on average and %.0f at most for each %s that has any.",
 					   propose_columns(table, foreign->ncolumns, foreign->columns),
 					   foreign->average, foreign->most, foreign->parent->entity->name);
-	if (foreign->required && foreign->to_key && foreign->parent != table &&
-		table->entity->owner == NULL)
+	if (may_be_owned(table, foreign))
 		propose_remark(&table->remarks, false,
 					   "To have it in the collection of its %s, call with {\"%s\": \"%s\"} in "
 					   "owners.",
@@ -101,5 +115,7 @@ propose_cautions(Proposal *proposal)
 			warn_of_column(table, &table->columns[k]);
 		for (int k = 0; k < table->nforeign && table->entity != NULL; k++)
 			tell_of_foreign_key(table, &table->foreign[k]);
+		if (table->entity != NULL)
+			propose_remark_unpadded(table->entity);
 	}
 }

@@ -49,10 +49,15 @@ append_for(StringInfo sql, const char *pattern, const char *column)
 }
 
 static bool
+is_integer(Oid base)
+{
+	return base == INT2OID || base == INT4OID || base == INT8OID;
+}
+
+static bool
 is_number(Oid base)
 {
-	return base == INT2OID || base == INT4OID || base == INT8OID || base == NUMERICOID ||
-		   base == FLOAT4OID || base == FLOAT8OID;
+	return is_integer(base) || base == NUMERICOID || base == FLOAT4OID || base == FLOAT8OID;
 }
 
 static bool
@@ -64,7 +69,7 @@ is_time(Oid base)
 static void
 append_numbers(StringInfo sql, Oid base, const char *column)
 {
-	bool exact = base == INT2OID || base == INT4OID || base == INT8OID;
+	bool exact = is_integer(base);
 
 	if (!is_number(base))
 	{
@@ -105,15 +110,14 @@ append_json(StringInfo sql, Oid base, const char *column)
 
 /* A value may be in a key only if it is not empty and has no delimiter. */
 static void
-append_key(StringInfo sql, const ProposeColumn *column, const char *name)
+append_key(StringInfo sql, const ProposeColumn *column)
 {
 	if (!column->in_key)
 		return;
 	for (const char *p = PROPOSE_DELIMITERS; *p != '\0'; p++)
 	{
-		appendStringInfoString(sql, ", bool_or(strpos(");
-		append_for(sql, "$::text COLLATE \"C\"", name);
-		appendStringInfo(sql, ", '%c') > 0)::text", *p);
+		appendStringInfo(sql, ", bool_or(strpos(%s COLLATE \"C\", '%c') > 0)::text",
+						 propose_text_sql(column), *p);
 	}
 }
 
@@ -122,19 +126,15 @@ append_column(StringInfo sql, const ProposeColumn *column)
 {
 	const char *name = psprintf("src.%s", quote_identifier(column->name));
 	Oid base = getBaseType(column->type);
-	const char *length = base == BYTEAOID ? "octet_length($)" : "octet_length($::text)";
+	const char *length =
+		psprintf("octet_length(%s)", base == BYTEAOID ? name : propose_text_sql(column));
 
-	append_for(sql, ", ARRAY[count($)::text, avg(", name);
-	append_for(sql, length, name);
-	appendStringInfoString(sql, ")::text, max(");
-	append_for(sql, length, name);
-	appendStringInfoString(sql, ")::text");
+	appendStringInfo(sql, ", ARRAY[count(%s)::text, avg(%s)::text, max(%s)::text", name, length,
+					 length);
 	append_numbers(sql, base, name);
-	appendStringInfoString(sql, ", bool_or(");
-	append_for(sql, length, name);
-	appendStringInfoString(sql, " = 0)::text");
+	appendStringInfo(sql, ", bool_or(%s = 0)::text", length);
 	append_json(sql, base, name);
-	append_key(sql, column, name);
+	append_key(sql, column);
 	appendStringInfoString(sql, "]");
 }
 
@@ -204,6 +204,28 @@ take_answers(ProposeData *data, double rows, int n, char *const *answers)
 		data->delimiters |= as_bool(answers, i) ? 1 << (i - ASK_DELIMITERS) : 0;
 }
 
+/*
+ * A sample may lack the largest number of the key, by whose first column an index finds it.
+ */
+static void
+read_extremes(ProposeTable *table)
+{
+	ProposeColumn *column = &table->columns[table->keys[0]];
+	const char *name = psprintf("src.%s", quote_identifier(column->name));
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	append_for(&sql,
+			   "SELECT length(greatest(abs(max($)::numeric), abs(min($)::numeric))::text),"
+			   " (min($) < 0)::int",
+			   name);
+	appendStringInfo(&sql, " FROM %s AS src", table->qualified);
+	propose_execute(sql.data, 0, NULL, NULL);
+	column->data.digits = Max(column->data.digits, (int) propose_answer(1));
+	column->data.negative |= propose_answer(2) > 0;
+	SPI_freetuptable(SPI_tuptable);
+}
+
 static void
 read_table(ProposeTable *table)
 {
@@ -220,6 +242,9 @@ read_table(ProposeTable *table)
 	}
 	table->rows = rows / table->sampled;
 	SPI_freetuptable(SPI_tuptable);
+	if (table->sampled < 1 && table->nkeys > 0 &&
+		is_integer(getBaseType(table->columns[table->keys[0]].type)))
+		read_extremes(table);
 }
 
 /* Looks at the rows of all tables. */

@@ -210,13 +210,13 @@ add_columns(const Proposal *proposal, ProposeKey *key, const char *prefix,
 	return key;
 }
 
-/* Returns the key by which an entity is identified, with numbers padded if it is to be sorted. */
+/* Returns the partition key by which an entity is identified. */
 ProposeKey *
-propose_own_key(const Proposal *proposal, const ProposeEntity *entity, bool sorted)
+propose_own_key(const Proposal *proposal, const ProposeEntity *entity)
 {
 	const ProposeTable *table = entity->table;
 
-	return add_columns(proposal, NIL, entity->prefix, table, table->nkeys, table->keys, sorted);
+	return add_columns(proposal, NIL, entity->prefix, table, table->nkeys, table->keys, false);
 }
 
 /* Returns the sort key of the item that a collection is named by: it sorts before all others. */
@@ -263,7 +263,7 @@ propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 	StringInfoData prefix;
 
 	if (foreign->to_key)
-		return as_referred(propose_own_key(proposal, parent, false), foreign);
+		return as_referred(propose_own_key(proposal, parent), foreign);
 	initStringInfo(&prefix);
 	appendStringInfoString(&prefix, parent->prefix);
 	for (int i = 0; i < foreign->ncolumns; i++)
@@ -280,9 +280,10 @@ propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 					   foreign->columns, false);
 }
 
-/* The columns of the key that its owner does not have. */
+/* Appends an entity's own key without the columns by which it refers to a parent. */
 static ProposeKey *
-add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity)
+add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity,
+		 const ProposeForeignKey *foreign)
 {
 	const ProposeTable *table = entity->table;
 	int *rest = palloc(table->nkeys * sizeof(int));
@@ -290,14 +291,22 @@ add_rest(const Proposal *proposal, ProposeKey *key, const ProposeEntity *entity)
 
 	for (int i = 0; i < table->nkeys; i++)
 	{
-		bool owned = false;
+		bool refers = false;
 
-		for (int k = 0; k < entity->owner->ncolumns; k++)
-			owned |= entity->owner->columns[k] == table->keys[i];
-		if (!owned)
+		for (int k = 0; k < foreign->ncolumns; k++)
+			refers |= foreign->columns[k] == table->keys[i];
+		if (!refers)
 			rest[n++] = table->keys[i];
 	}
 	return add_columns(proposal, key, entity->prefix, table, n, rest, true);
+}
+
+/* Returns the sort key of an entity among all that refer to the same parent. */
+ProposeKey *
+propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
+				  const ProposeForeignKey *foreign)
+{
+	return add_rest(proposal, NIL, entity, foreign);
 }
 
 /* The table's key.  Below an owner that is itself in a collection, if the row has its key. */
@@ -311,7 +320,7 @@ set_keys(const Proposal *proposal, ProposeEntity *entity)
 		return;
 	if (entity->owner == NULL)
 	{
-		entity->partition = propose_own_key(proposal, entity, false);
+		entity->partition = propose_own_key(proposal, entity);
 		entity->sort = propose_head_key(entity);
 		return;
 	}
@@ -329,7 +338,7 @@ set_keys(const Proposal *proposal, ProposeEntity *entity)
 	}
 	else
 		entity->sort = add_literal(entity->sort, psprintf("%c", proposal->delimiter));
-	entity->sort = add_rest(proposal, entity->sort, entity);
+	entity->sort = add_rest(proposal, entity->sort, entity, entity->owner);
 }
 
 /* Chooses the keys of the table of all entities. */
@@ -340,6 +349,28 @@ propose_keys(Proposal *proposal)
 
 	foreach (cell, proposal->entities)
 		set_keys(proposal, lfirst(cell));
+}
+
+/* Remarks on numbers that no key sorts by value. */
+void
+propose_remark_unpadded(ProposeEntity *entity)
+{
+	ProposeTable *table = entity->table;
+
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		const ProposeColumn *column = &table->columns[i];
+		bool sorts = propose_key_has(entity->sort, i);
+
+		for (int k = 0; k < PROPOSE_MAX_INDEXES; k++)
+			sorts |= entity->places[k] != NULL && propose_key_has(entity->places[k]->sort, i);
+		if (sorts && value_item_type(column->type) == ITEM_N && column->format == NULL)
+			propose_remark(
+				&table->remarks, false,
+				"Column %s may be negative or have a fraction, so it is not padded in sort "
+				"keys, and sorts as text.",
+				column->name);
+	}
 }
 
 /* Returns the template as a declaration has it. */

@@ -95,9 +95,8 @@ places_of(const Proposal *proposal, const ProposeEntity *entity)
 	List *places = NIL;
 
 	if (!is_found_by_key(entity))
-		places =
-			lappend(places, make_place(PLACE_OWN, NULL, propose_own_key(proposal, entity, false),
-									   propose_head_key(entity)));
+		places = lappend(places, make_place(PLACE_OWN, NULL, propose_own_key(proposal, entity),
+											propose_head_key(entity)));
 	for (int i = 0; i < table->nforeign; i++)
 	{
 		const ProposeForeignKey *foreign = &table->foreign[i];
@@ -108,7 +107,7 @@ places_of(const Proposal *proposal, const ProposeEntity *entity)
 		partition = propose_parent_key(proposal, foreign);
 		if (!is_read_already(entity, places, partition))
 			places = lappend(places, make_place(PLACE_PARENT, foreign, partition,
-												propose_own_key(proposal, entity, true)));
+												propose_child_key(proposal, entity, foreign)));
 	}
 	return places;
 }
@@ -184,11 +183,11 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 			index = free_index(entity, habits, NIL);
 		if (index < 0)
 		{
-			propose_remark(
-				&entity->table->remarks, true,
-				"A table has at most %d indexes, so foreign key %s is in none: is it read "
-				"by?",
-				PROPOSE_MAX_INDEXES, place->foreign->name);
+			propose_remark(&entity->table->remarks, true,
+						   "A table has at most %d indexes, so %s is in none: which of the foreign "
+						   "keys are read by?",
+						   PROPOSE_MAX_INDEXES,
+						   place->foreign != NULL ? place->foreign->name : "its own key");
 			continue;
 		}
 		habits = put_place(entity, place, index, habits);
@@ -214,7 +213,7 @@ join_owner(const Proposal *proposal, ProposeEntity *entity)
 		if (place != NULL && place->purpose == PLACE_OWN && entity->places[i] == NULL)
 			entity->places[i] =
 				make_place(PLACE_JOIN, entity->owner, propose_parent_key(proposal, entity->owner),
-						   propose_own_key(proposal, entity, true));
+						   propose_child_key(proposal, entity, entity->owner));
 	}
 }
 

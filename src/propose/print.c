@@ -246,7 +246,8 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 	const ProposeTable *table = entity->table;
 	ListCell *cell;
 
-	propose_comment(out, "%s: %.0f rows of %s%s.", entity->name, table->rows, table->qualified,
+	propose_comment(out, "%s: %.0f %s of %s%s.", entity->name, table->rows,
+					table->rows == 1 ? "row" : "rows", table->qualified,
 					table->sampled < 1
 						? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
 						: "");

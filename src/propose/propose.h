@@ -230,6 +230,7 @@ extern const char *propose_new_attribute(const ProposeEntity *entity, const char
 
 /* type.c */
 extern void propose_types(Proposal *proposal);
+extern const char *propose_text_sql(const ProposeColumn *column);
 extern bool propose_is_integer(const ProposeColumn *column);
 
 /* owner.c */
@@ -240,8 +241,10 @@ extern bool propose_in_key(const ProposeTable *table, int column);
 extern void propose_formats(Proposal *proposal);
 extern void propose_delimiter(Proposal *proposal);
 extern void propose_keys(Proposal *proposal);
-extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity,
-								   bool sorted);
+extern ProposeKey *propose_own_key(const Proposal *proposal, const ProposeEntity *entity);
+extern ProposeKey *propose_child_key(const Proposal *proposal, const ProposeEntity *entity,
+									 const ProposeForeignKey *foreign);
+extern void propose_remark_unpadded(ProposeEntity *entity);
 extern ProposeKey *propose_head_key(const ProposeEntity *entity);
 extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);

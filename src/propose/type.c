@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -28,12 +29,26 @@ is_json(Oid base)
 	return base == JSONOID || base == JSONBOID;
 }
 
+/*
+ * Returns the SQL of the text of a column, under the alias src.  A cast of a type that a user has
+ * made may call that user's function, so such values are printed and not cast.
+ */
+const char *
+propose_text_sql(const ProposeColumn *column)
+{
+	const char *name = quote_identifier(column->name);
+
+	if (getBaseType(column->type) < FirstNormalObjectId)
+		return psprintf("src.%s::text", name);
+	return psprintf("CASE WHEN num_nulls(src.%s) = 0 THEN format('%%s', src.%s) END", name, name);
+}
+
 /* The attribute is the text of the value. */
 static void
 take_text(ProposeColumn *column)
 {
 	column->value = (ValueType){ITEM_S, TEXTOID, -1};
-	column->sql = psprintf("src.%s::text", quote_identifier(column->name));
+	column->sql = propose_text_sql(column);
 }
 
 static void
