@@ -4,7 +4,7 @@
  *
  * A transaction adds a row that refers to another row, and another transaction adds that one.  They do
  * not see each other, so neither would put the two together.  A foreign key that is checked at once
- * does not let this happen.  Where there is none, or it is deferrable, both lock the values by which
+ * does not let this happen.  Where there is none, or it is deferrable or not checked, both lock the values by which
  * the rows belong together, in two modes that exclude each other and not themselves.  Who gets the
  * lock second waits, and then sees the other's row.
  *
@@ -21,6 +21,7 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_constraint.h"
+#include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -113,6 +114,16 @@ step_find_guards(MigrationStep *step)
 		for (int k = 0; k < child->njoins; k++)
 			child->joins[k].is_guarded = is_guarded(&child->joins[k], false);
 	}
+}
+
+/*
+ * Returns whether a row may refer to one that is not there.  Where the session's role is "replica",
+ * foreign keys are not checked: a subscription copies several tables at the same time.
+ */
+bool
+absent_is_possible(const StepRelation *relation)
+{
+	return !relation->is_guarded || SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA;
 }
 
 /*

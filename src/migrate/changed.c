@@ -206,7 +206,7 @@ lock_added(const Change *change, const StepRelation *relation, bool other)
 {
 	Several added;
 
-	if (relation->is_guarded)
+	if (!absent_is_possible(relation))
 		return;
 	take_new_values(change, relation, other, true, &added);
 	lock_values(relation, false, &added);
@@ -314,7 +314,7 @@ lock_chain(MigrationStep *step, const StepRelation *relation, const Several *sev
 		lock_chain(step, next, &values, false);
 	}
 	SPI_freetuptable(rows);
-	if (again || relation->is_guarded)
+	if (again || !absent_is_possible(relation))
 		return;
 	lock_values(relation, true, &without);
 	lock_chain(step, relation, &without, true);
@@ -633,7 +633,7 @@ lock_sources(MigrationStep *step, const StepRelation *relation, const Several *s
 	SPITupleTable *rows;
 	Several without;
 
-	if (relation->is_guarded || several->n == 0)
+	if (!absent_is_possible(relation) || several->n == 0)
 		return;
 	if (!belongs_to_one(relation))
 	{

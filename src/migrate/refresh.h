@@ -71,6 +71,7 @@ extern void step_execute(MigrationStep *step, const SelectOptions *options, Datu
 
 /* absent.c */
 extern void step_find_guards(MigrationStep *step);
+extern bool absent_is_possible(const StepRelation *relation);
 extern void absent_lock(const StepRelation *relation, bool refers, const Several *several);
 
 /* changed.c */
