@@ -87,6 +87,90 @@ CREATE TRIGGER "~dynamo_follow" AFTER INSERT ON md.orders WHEN ('mdother'::regcl
 SELECT dyn_drop_table('mdother');
 DROP TRIGGER "~dynamo_follow" ON md.orders;
 SELECT dyn_drop_table('mdother');
+-- tables that are followed change: the next write says which migration does not fit, and what to call
+SET ROLE regress_target;
+GRANT USAGE ON SCHEMA "md's" TO regress_source;
+GRANT SELECT, INSERT, UPDATE, DELETE ON "md's".items TO regress_source;
+SET ROLE regress_source;
+BEGIN;
+ALTER TABLE md."Order ""lines""" RENAME "product ""name""" TO "it's gone";
+INSERT INTO md."Order ""lines""" VALUES (2, 1, 'p');
+ROLLBACK;
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+CREATE FUNCTION md.after(ddl text, write text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	detail text;
+BEGIN
+	EXECUTE ddl;
+	EXECUTE write;
+	RAISE EXCEPTION USING errcode = 'P0001', message = 'written';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+	RETURN sqlstate || ' ' || sqlerrm || coalesce(' | ' || nullif(detail, ''), '');
+END $$;
+SELECT md.after('ALTER TABLE md.orders RENAME note TO n', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md.orders RENAME note TO n', 'DELETE FROM md.orders WHERE id = 77');
+SELECT md.after('ALTER TABLE md.orders RENAME total TO t', 'UPDATE md.orders SET note = 7');
+SELECT md.after('ALTER TABLE md.orders RENAME id TO i', 'INSERT INTO md.customers VALUES (2)');
+SELECT md.after('ALTER TABLE md."Order ""lines""" RENAME "Order''s" TO x', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md.customers RENAME name TO "na\me"', 'UPDATE md.customers SET spare = 1');
+SELECT md.after('ALTER TABLE md.customers DROP spare', 'INSERT INTO md.customers VALUES (2)');
+SELECT md.after('ALTER TABLE md.customers DROP name', 'INSERT INTO md.customers VALUES (2)');
+SELECT md.after('ALTER TABLE md.orders DROP id CASCADE', 'INSERT INTO md.orders VALUES (1)');
+SELECT md.after('ALTER TABLE md.orders ALTER total TYPE text', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md.orders ALTER total TYPE bytea USING NULL', 'INSERT INTO md.orders VALUES (2, 1, NULL)');
+SELECT md.after('ALTER TABLE md.orders ALTER total TYPE bigint', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md."Order ""lines""" RENAME TO l', 'INSERT INTO md.l VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md."Order ""lines""" SET SCHEMA public', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md."Order ""lines""" SET SCHEMA public', 'INSERT INTO public."Order ""lines""" VALUES (2, 1, 1)');
+SELECT md.after('DROP TABLE md."Order ""lines"""', 'INSERT INTO md.orders VALUES (2, 1, 1)');
+SELECT md.after('ALTER TABLE md.customers RENAME TO c; CREATE TABLE md.customers (LIKE md.c INCLUDING ALL)', 'INSERT INTO md.c VALUES (2)');
+SELECT md.after('ALTER TABLE md.orders ADD more int, ADD yet text DEFAULT 7, DROP customer_id CASCADE', 'INSERT INTO md.orders VALUES (2, 1)');
+SELECT md.after('ALTER TABLE md.orders ADD more int, ADD yet text DEFAULT 7', 'INSERT INTO md.orders VALUES (2, 1)');
+SELECT md.after('TRUNCATE md."Order ""lines"""', 'SELECT 1');
+SELECT md.after('TRUNCATE md.customers CASCADE', 'SELECT 1');
+-- the other functions of the migration say so too
+RESET ROLE;
+ALTER FUNCTION md.after(text, text) OWNER TO regress_target;
+SET ROLE regress_target;
+SELECT md.after('ALTER TABLE md.orders RENAME total TO t', $$SELECT dyn_verify_migration(e'm\n''d')$$);
+SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_preview_migration(e'm\n''d')$$);
+SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_unfollow_migration(e'm\n''d')$$);
+BEGIN;
+SELECT dyn_unfollow_migration(e'm\n''d');
+SELECT md.after('ALTER TABLE md.orders RENAME total TO t', $$SELECT dyn_follow_migration(e'm\n''d')$$);
+SELECT md.after('ALTER TABLE md.orders RENAME id TO i', $$SELECT dyn_follow_migration(e'm\n''d')$$);
+\set VERBOSITY default
+ALTER TABLE md.orders RENAME id TO i;
+SELECT * FROM dyn_verify_migration(e'm\n''d');
+ROLLBACK;
+-- the table of items is one no longer, or lacks the entity
+\set VERBOSITY terse
+SELECT md.after('DROP TRIGGER "~dynamo_keys" ON "md''s".items', 'INSERT INTO md.customers VALUES (2)');
+SELECT md.after('ALTER TABLE "md''s".items DROP item CASCADE', 'INSERT INTO md.customers VALUES (2)');
+SELECT md.after($$SELECT dyn_drop_entity('md''s.items', 'Order')$$, 'INSERT INTO md.customers VALUES (2)');
+-- a writer without privileges is told of these, and of nothing else
+\set VERBOSITY default
+SET ROLE regress_target;
+REVOKE INSERT ON "md's".items FROM regress_source;
+SET ROLE regress_source;
+INSERT INTO md.customers VALUES (2);
+RESET ROLE;
+CREATE ROLE regress_nobody;
+GRANT USAGE ON SCHEMA md TO regress_nobody;
+GRANT INSERT ON md.customers TO regress_nobody;
+SET ROLE regress_nobody;
+INSERT INTO md.customers VALUES (2);
+RESET ROLE;
+ALTER TABLE md.customers RENAME spare TO other;
+SET ROLE regress_nobody;
+INSERT INTO md.customers VALUES (2);
+RESET ROLE;
+ALTER TABLE md.customers RENAME other TO spare;
+REVOKE ALL ON SCHEMA md FROM regress_nobody;
+REVOKE ALL ON md.customers FROM regress_nobody;
+DROP ROLE regress_nobody;
 -- when it is followed no longer
 SELECT dyn_unfollow_migration(e'm\n''d');
 SELECT "md's".followers();

@@ -112,5 +112,5 @@ SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "pare
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": {"from": "fc.q", "on": {"v": "v"}}}}}}]');
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": {"q": []}}}}]');
 SELECT dyn_create_migration('fct', 'no', '[{"entity": "S", "from": "fc.s", "parents": {"p": {"from": "fc.p", "on": {"n": "n"}, "parents": []}}}]');
-DROP TABLE fct;
 DROP SCHEMA fc CASCADE;
+DROP TABLE fct;

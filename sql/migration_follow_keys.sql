@@ -55,5 +55,5 @@ DO $$ BEGIN
 	RAISE EXCEPTION 'it is followed';
 EXCEPTION WHEN feature_not_supported THEN NULL;
 END $$;
-DROP TABLE fkt;
 DROP SCHEMA fk CASCADE;
+DROP TABLE fkt;

@@ -309,24 +309,72 @@ list_relids(Migration *migration)
 	}
 }
 
+/* A migration that is read, for the user or for a trigger of a followed table. */
+typedef struct Opening
+{
+	Relation rel;
+	DynTable *table;
+	ItemSpan name;
+	bool followed;
+	Migration *migration;
+} Opening;
+
+static void
+read_schema(void *arg)
+{
+	Opening *opening = arg;
+
+	opening->table = dyn_schema(opening->rel);
+}
+
+/* A table that is found by its label may have become another one. */
+static void
+open_schema(Opening *opening)
+{
+	char *name = pnstrdup(opening->name.data, opening->name.len);
+
+	if (!opening->followed)
+		read_schema(opening);
+	else
+		migration_fit(name, true, NULL, read_schema, opening);
+	if (opening->table != NULL)
+		return;
+	if (!opening->followed)
+		fail_missing(opening->name);
+	migration_fail_misfit(name, true,
+						  psprintf("Table \"%s\" is no table of items any more",
+								   RelationGetRelationName(opening->rel)));
+}
+
+static void
+read_migration(void *arg)
+{
+	Opening *opening = arg;
+	const ModelDeclaration *declaration =
+		model_find(model_declarations(opening->rel, MODEL_MIGRATION), opening->name);
+
+	opening->migration = declaration == NULL
+							 ? NULL
+							 : migration_parse(opening->rel, opening->table, declaration->json);
+}
+
 /* Reads a migration and keeps it. */
 static Migration *
-add_entry(Relation rel, DynTable *table, ItemSpan name)
+add_entry(Opening *opening)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table migration", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint64 before = invalidations;
-	const ModelDeclaration *declaration =
-		model_find(model_declarations(rel, MODEL_MIGRATION), name);
 	Migration *migration;
-	int nest;
+	int nest = migration_enter();
 
-	if (declaration == NULL)
-		fail_missing(name);
-	nest = migration_enter();
-	migration = migration_parse(rel, table, declaration->json);
+	migration_fit(pnstrdup(opening->name.data, opening->name.len), opening->followed, NULL,
+				  read_migration, opening);
 	migration_leave(nest);
+	migration = opening->migration;
+	if (migration == NULL)
+		fail_missing(opening->name);
 	migration->context = context;
 	list_relids(migration);
 	migration->valid = invalidations == before;
@@ -358,8 +406,8 @@ static Relation
 open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 			   Migration **migration)
 {
+	Opening opening = {.name = name, .followed = OidIsValid(followed)};
 	Oid relid;
-	Relation rel;
 
 	if (cache_context == NULL)
 		create_cache();
@@ -368,15 +416,18 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 	if (!OidIsValid(relid))
 		return NULL;
 	/* a trigger needs no privilege of the user for the lock, as triggers of foreign keys do not */
-	rel = OidIsValid(followed) ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
-	*table = rel == NULL ? NULL : dyn_schema(rel);
-	if (*table == NULL)
+	opening.rel =
+		opening.followed ? try_relation_open(relid, lockmode) : rights_open(relid, lockmode);
+	if (opening.rel == NULL)
 		fail_missing(name);
+	open_schema(&opening);
+	*table = opening.table;
 	/* taking the lock may have brought invalidations */
 	*migration = find_entry(name, followed);
 	if (*migration == NULL || (*migration)->relid != relid)
-		*migration = add_entry(rel, *table, name);
-	return rel;
+		*migration = add_entry(&opening);
+	(*migration)->followed |= opening.followed;
+	return opening.rel;
 }
 
 /*

@@ -195,11 +195,10 @@ has_sublink(Node *node, void *context)
  * in an expression.
  */
 static void
-check_expressions(MigrationStep *step)
+analyse_expressions(void *arg)
 {
+	MigrationStep *step = arg;
 	SelectOptions options = {.which = SELECT_RANGE};
-	MemoryContext context = CurrentMemoryContext;
-	int nest = migration_enter();
 	SPIPlanPtr plan = SPI_prepare(step_select(step, &options), 0, NULL);
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
 	Node *query = linitial(source->query_list);
@@ -210,6 +209,15 @@ check_expressions(MigrationStep *step)
 	if (contain_volatile_functions(query))
 		refuse(step, "An expression has a volatile function.", NULL);
 	SPI_freeplan(plan);
+}
+
+static void
+check_expressions(MigrationStep *step)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int nest = migration_enter();
+
+	migration_fit(step->migration->name, false, step->name, analyse_expressions, step);
 	MemoryContextSwitchTo(context);
 	migration_leave(nest);
 }

@@ -26,6 +26,7 @@
  *		resolve.c	the relations and columns that they name, and the defaults
  *		declare.c	dyn_create_migration() and dyn_drop_migration()
  *		cache.c		migrations as a backend knows them, with their plans
+ *		fit.c		what is said of declarations that do not fit their tables any more
  *		status.c	what declarations say: dyn_migration_problems()
  *		settings.c	the settings under which SQL of migrations runs
  *		select.c	the statements that read rows of a step
@@ -196,6 +197,7 @@ typedef struct Migration
 	const char *json; /* as it is kept */
 	List *relids; /* of the table and all relations of steps */
 	bool valid;
+	bool followed; /* a trigger has opened it */
 } Migration;
 
 /* parse.c: connected to SPI */
@@ -235,6 +237,11 @@ extern bool migration_may_follow(Oid relid, Oid followed);
 extern Oid migration_owner(Oid relid); /* of a table; InvalidOid: it is gone */
 extern bool migration_try_read(void (*read)(void *arg), void *arg);
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
+
+/* fit.c */
+pg_noreturn extern void migration_fail_misfit(const char *name, bool followed, const char *why);
+extern void migration_fit(const char *name, bool followed, const char *step, void (*run)(void *arg),
+						  void *arg);
 
 /*
  * settings.c: what rows become depends on nothing that a session can set.  An error leaves the

@@ -163,19 +163,41 @@ prepare(MigrationStep *step, const SelectOptions *options)
 	return plan;
 }
 
-/* Returns the kept plan of a statement; called between migration_enter() and migration_leave(). */
+/* A statement, and its plan. */
+typedef struct Planning
+{
+	MigrationStep *step;
+	const SelectOptions *options;
+	SPIPlanPtr plan;
+} Planning;
+
+static void
+find_plan(void *arg)
+{
+	Planning *planning = arg;
+	StepPlan *plan = planning->step->plans;
+
+	while (plan != NULL && !same_options(&plan->options, planning->options))
+		plan = plan->next;
+	if (plan == NULL)
+		plan = prepare(planning->step, planning->options);
+	if (planning->options->which != SELECT_KEY && planning->options->which != SELECT_KEYS)
+		ensure_plan(planning->step, planning->options, plan->plan);
+	planning->plan = plan->plan;
+}
+
+/*
+ * Returns the kept plan of a statement; called between migration_enter() and migration_leave().
+ * Raises the error of fit.c if the statement cannot be analysed any more.
+ */
 SPIPlanPtr
 step_plan(MigrationStep *step, const SelectOptions *options)
 {
-	StepPlan *plan = step->plans;
+	const Migration *migration = step->migration;
+	Planning planning = {step, options, NULL};
 
-	while (plan != NULL && !same_options(&plan->options, options))
-		plan = plan->next;
-	if (plan == NULL)
-		plan = prepare(step, options);
-	if (options->which != SELECT_KEY && options->which != SELECT_KEYS)
-		ensure_plan(step, options, plan->plan);
-	return plan->plan;
+	migration_fit(migration->name, migration->followed, step->name, find_plan, &planning);
+	return planning.plan;
 }
 
 /* Frees the prepared statements that step_plan() has kept with a step. */

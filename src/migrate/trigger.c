@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "catalog/follower.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "migrate/refresh.h"
@@ -39,22 +40,12 @@ uint64 follower_calls = 0;
  * Opening the migration
  */
 
-static void
-say_how_to_end(void *arg)
-{
-	errhint("Call dyn_unfollow_migration(%s) to follow no longer.", quote_literal_cstr(arg));
-}
-
 static bool
 open_followed(Change *change, char *name)
 {
-	ErrorContextCallback callback = {error_context_stack, say_how_to_end, name};
-
-	error_context_stack = &callback;
 	change->rel = migration_open_followed((ItemSpan){name, (uint32) strlen(name)},
 										  RelationGetRelid(change->source), &change->table,
 										  &change->migration);
-	error_context_stack = callback.previous;
 	return change->rel != NULL;
 }
 
@@ -82,13 +73,13 @@ warn_of_missing(const Change *change, const char *name)
 		WARNING,
 		(errcode(ERRCODE_UNDEFINED_OBJECT),
 		 errmsg("changes of table \"%s\" make no items: migration \"%s\" is not declared", source,
-				name),
+				item_quoted((ItemSpan){name, (uint32) strlen(name)})),
 		 errdetail("It is declared in the security label of a table of items whose owner has the "
 				   "rights of the owner of \"%s\".",
 				   source),
 		 errhint("Declare it with dyn_create_migration() and run it again, or call "
 				 "dyn_unfollow_migration(%s).",
-				 quote_literal_cstr(name))));
+				 dyn_follower_literal(name))));
 }
 
 /* False: it is not declared, of which the user is told. */
@@ -261,11 +252,9 @@ static void
 follow_portion(Change *change, const char *name)
 {
 	if (!change_find(change))
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("migration \"%s\" does not read table \"%s\"", name,
-							   RelationGetRelationName(change->source)),
-						errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
-								quote_literal_cstr(name))));
+		migration_fail_misfit(
+			name, true,
+			psprintf("It does not read table \"%s\"", RelationGetRelationName(change->source)));
 	change_refresh(change);
 }
 
@@ -342,14 +331,16 @@ Datum
 dyn_migration_truncated(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const char *name;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ||
 		trigger->tg_trigger->tgnargs != 1)
 		refuse_call(DYN_INTERNAL ".migration_truncated", "a TRUNCATE trigger");
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
-					RelationGetRelationName(trigger->tg_relation), trigger->tg_trigger->tgargs[0]),
-			 errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
-					 quote_literal_cstr(trigger->tg_trigger->tgargs[0]))));
+	name = trigger->tg_trigger->tgargs[0];
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
+						   RelationGetRelationName(trigger->tg_relation),
+						   item_quoted((ItemSpan){name, (uint32) strlen(name)})),
+					errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
+							dyn_follower_literal(name))));
 }
