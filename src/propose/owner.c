@@ -102,6 +102,37 @@ named(const Proposal *proposal, ItemSpan name)
 	return table;
 }
 
+static bool
+is_filled(const ProposeTable *table, const ProposeForeignKey *foreign)
+{
+	for (int i = 0; i < foreign->ncolumns; i++)
+	{
+		if (table->rows > 0 && table->columns[foreign->columns[i]].data.filled < 1)
+			return false;
+	}
+	return true;
+}
+
+/* A row without an owner has no key. */
+static void
+remark_null(ProposeTable *table, const ProposeForeignKey *foreign)
+{
+	const char *columns = propose_columns(table, foreign->ncolumns, foreign->columns);
+
+	if (is_filled(table, foreign))
+		propose_remark(
+			&table->remarks, false,
+			"%s may be NULL, and is not: a row without an owner would have no key, so make "
+			"it NOT NULL.",
+			columns);
+	else
+		propose_remark(
+			&table->remarks, true,
+			"In some rows %s is NULL.  Without an owner they have no key, and make no item: "
+			"what are they to become?",
+			columns);
+}
+
 static void
 set_owner(ProposeTable *table, const ProposeTable *owner)
 {
@@ -124,10 +155,7 @@ set_owner(ProposeTable *table, const ProposeTable *owner)
 						errmsg("invalid owners: \"%s\" has no foreign key to the key of \"%s\"",
 							   table->name, owner->name)));
 	if (!best->required)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid owners: foreign key \"%s\" of \"%s\" may be NULL",
-							   best->name, table->name),
-						errdetail("A row without an owner would have no key.")));
+		remark_null(table, best);
 	if (ways > 1)
 		propose_remark(&table->remarks, true,
 					   "%d foreign keys refer to the owner %s: is %s the one that is meant?", ways,
