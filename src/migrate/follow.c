@@ -15,6 +15,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -61,9 +62,10 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 }
 
 /*
- * Returns triggers with the name of a migration.  Any role can create such a trigger on its own
- * table, so only triggers on tables that the migrations of relid may follow are returned; if relid
- * is InvalidOid, those on tables that the user owns.
+ * Returns triggers with the name of a migration, without those that a partition has from its
+ * parent, which come and go with the parent's.  Any role can create such a trigger on its own table,
+ * so only triggers on tables that the migrations of relid may follow are returned; if relid is
+ * InvalidOid, those on tables that the user owns.
  */
 List *
 migration_followers(const char *name, Oid relid)
@@ -77,7 +79,8 @@ migration_followers(const char *name, Oid relid)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
-		if (strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
+		if (!OidIsValid(form->tgparentid) &&
+			strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 			has_argument(tuple, rel, name) &&
 			(OidIsValid(relid) ? migration_may_follow(relid, form->tgrelid)
 							   : object_ownercheck(RelationRelationId, form->tgrelid, GetUserId())))
@@ -101,24 +104,33 @@ refuse(const MigrationStep *step, const char *why, const char *hint)
 					errdetail("%s", why), hint == NULL ? 0 : errhint("%s", hint)));
 }
 
+/* Checks a table, or a partition of one. */
 static void
-check_table(const MigrationStep *step, const StepRelation *relation)
+check_table(const MigrationStep *step, Oid relid)
 {
-	Relation rel = relation_open(relation->relid, AccessShareLock);
+	Relation rel = relation_open(relid, AccessShareLock);
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												  RelationGetRelationName(rel));
 
 	rights_require_owner(rel);
-	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition ||
-		dyn_has_children(rel))
-		refuse(step,
-			   psprintf("%s is a view, partitioned, a partition, or has child tables.",
-						relation->name),
-			   NULL);
-	if (!migration_may_follow(step->migration->relid, relation->relid))
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		(rel->rd_rel->relkind != RELKIND_RELATION || dyn_has_children(rel)))
+		refuse(step, psprintf("%s is a view, a foreign table, or has child tables.", name), NULL);
+	if (!migration_may_follow(step->migration->relid, relid))
 		refuse(step,
 			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
-						relation->name),
+						name),
 			   "Let one role own both, or grant it the other one.");
 	relation_close(rel, AccessShareLock);
+}
+
+/* Returns a relation and its partitions, if it has some. */
+static List *
+table_and_partitions(Oid relid)
+{
+	return get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE
+			   ? find_all_inheritors(relid, AccessShareLock, NULL)
+			   : list_make1_oid(relid);
 }
 
 /* Checks that the attributes of the key come from the row of the source alone. */
@@ -230,7 +242,12 @@ check_step(MigrationStep *step)
 	if (step->query != NULL)
 		refuse(step, "It reads a query.", "Use \"from\", \"parents\" and \"children\".");
 	foreach (cell, step_relations(step))
-		check_table(step, lfirst(cell));
+	{
+		ListCell *table;
+
+		foreach (table, table_and_partitions(((const StepRelation *) lfirst(cell))->relid))
+			check_table(step, lfirst_oid(table));
+	}
 	if (step->key_is_given)
 		refuse(step, "Its \"key\" is not a primary key, and not unique and NOT NULL.", NULL);
 	check_key(step);
@@ -298,6 +315,34 @@ create_triggers(const Following *following)
 				   "migration_truncated", "ALWAYS");
 }
 
+/*
+ * Statements may name a partitioned table, any of its partitions, or another table that has it as a
+ * partition, and the triggers of that table alone have the rows.  But row triggers fire wherever a
+ * row is, and partitions that are made later get them, too.  The hash is that of the table's name: a
+ * partition may have triggers of several tables that it is a part of.
+ */
+static void
+create_row_triggers(const Following *following, Oid relid)
+{
+	Following of_one = *following;
+	uint32 hash =
+		hash_bytes((const unsigned char *) following->relation, (int) strlen(following->relation));
+	ListCell *cell;
+
+	create_trigger(following, psprintf("_row_%08x", hash), "AFTER INSERT OR UPDATE OR DELETE", "",
+				   "ROW", "migration_changed", "ALWAYS");
+	foreach (cell, table_and_partitions(relid))
+	{
+		Oid oid = lfirst_oid(cell);
+
+		of_one.relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(oid)),
+													 get_rel_name(oid));
+		create_trigger(&of_one,
+					   psprintf(oid == relid ? "_truncate_%08x" : "_truncate_part_%08x", hash),
+					   "BEFORE TRUNCATE", "", "STATEMENT", "migration_truncated", "ALWAYS");
+	}
+}
+
 /* Checks that the migration can be followed, and returns the tables that it follows. */
 static List *
 check_steps(Migration *migration)
@@ -310,7 +355,8 @@ check_steps(Migration *migration)
 
 		check_step(&migration->steps[i]);
 		foreach (cell, step_relations(&migration->steps[i]))
-			relids = list_append_unique_oid(relids, ((const StepRelation *) lfirst(cell))->relid);
+			relids = list_concat_unique_oid(
+				relids, table_and_partitions(((const StepRelation *) lfirst(cell))->relid));
 	}
 	return relids;
 }
@@ -376,7 +422,11 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 			if (list_member_oid(done, relation->relid))
 				continue;
 			following.relation = relation->name;
-			create_triggers(&following);
+			if (get_rel_relkind(relation->relid) == RELKIND_PARTITIONED_TABLE ||
+				get_rel_relispartition(relation->relid))
+				create_row_triggers(&following, relation->relid);
+			else
+				create_triggers(&following);
 			done = lappend_oid(done, relation->relid);
 		}
 	}

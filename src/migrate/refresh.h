@@ -13,7 +13,8 @@ typedef struct Change
 	Relation rel; /* of items */
 	DynTable *table;
 	Migration *migration;
-	Relation source; /* the table that was changed */
+	Relation source; /* the followed table that was changed; of a partition, its parent may be it */
+	Relation part; /* the table of the trigger, the same or its partition */
 	int n; /* rows */
 	HeapTuple *old; /* of each row; NULL: it is inserted */
 	HeapTuple *new; /* NULL: it is deleted */

@@ -11,12 +11,17 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "access/tupconvert.h"
+#include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -37,6 +42,78 @@ extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
 uint64 follower_calls = 0;
 
 /*
+ * The followed table: that of the trigger, or one that has it as a partition
+ */
+
+typedef struct Followed
+{
+	Oid relid;
+	TupleConversionMap *map; /* NULL: rows of the partition are like its */
+} Followed;
+
+/* Sets a trigger's table, and the one of which it is a copy.  False: there is no such trigger. */
+static bool
+read_trigger(Oid oid, Oid *relid, Oid *parent)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		*relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+		*parent = ((Form_pg_trigger) GETSTRUCT(tuple))->tgparentid;
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return HeapTupleIsValid(tuple);
+}
+
+/* Returns the table whose trigger this is, or is a copy of. */
+static Oid
+trigger_table(const TriggerData *trigger)
+{
+	Oid relid = RelationGetRelid(trigger->tg_relation);
+	Oid oid = trigger->tg_trigger->tgoid;
+
+	while (trigger->tg_trigger->tgisclone && OidIsValid(oid))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!read_trigger(oid, &relid, &oid))
+			break;
+	}
+	return relid;
+}
+
+/* Opens the followed table, which is looked for once in a statement. */
+static const Followed *
+open_followed_table(FunctionCallInfo fcinfo, const TriggerData *trigger, Change *change)
+{
+	Followed *followed = fcinfo->flinfo->fn_extra;
+	bool is_first = followed == NULL;
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+
+	if (is_first)
+	{
+		followed = palloc0(sizeof(Followed));
+		followed->relid = trigger_table(trigger);
+	}
+	change->part = trigger->tg_relation;
+	change->source = relation_open(followed->relid, AccessShareLock);
+	if (is_first && change->source != change->part)
+		followed->map =
+			convert_tuples_by_name(CreateTupleDescCopy(RelationGetDescr(change->part)),
+								   CreateTupleDescCopy(RelationGetDescr(change->source)));
+	fcinfo->flinfo->fn_extra = followed;
+	MemoryContextSwitchTo(old);
+	return followed;
+}
+
+/*
  * Opening the migration
  */
 
@@ -46,6 +123,16 @@ open_followed(Change *change, char *name)
 	change->rel = migration_open_followed((ItemSpan){name, (uint32) strlen(name)},
 										  RelationGetRelid(change->source), &change->table,
 										  &change->migration);
+	if (change->rel != NULL &&
+		!migration_may_follow(RelationGetRelid(change->rel), RelationGetRelid(change->part)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("migration \"%s\" cannot follow partition \"%s\"",
+						item_quoted((ItemSpan){name, (uint32) strlen(name)}),
+						RelationGetRelationName(change->part)),
+				 errdetail("The owner of the table of items has not the rights of its owner."),
+				 errhint("Call dyn_unfollow_migration(%s) to follow no longer.",
+						 dyn_follower_literal(name))));
 	return change->rel != NULL;
 }
 
@@ -117,6 +204,7 @@ lock_followed(Change *change, char *name)
 typedef struct Rows
 {
 	TriggerData *trigger;
+	const Followed *followed;
 	Tuplestorestate *stores[2]; /* old, new; NULL: the event has none */
 	int pointers[2]; /* our positions in them: others read them too */
 	TupleTableSlot *slots[2];
@@ -124,9 +212,9 @@ typedef struct Rows
 } Rows;
 
 static void
-open_rows(Rows *rows, TriggerData *trigger)
+open_rows(Rows *rows, TriggerData *trigger, const Followed *followed)
 {
-	*rows = (Rows){.trigger = trigger};
+	*rows = (Rows){.trigger = trigger, .followed = followed};
 	if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 		return;
 	rows->stores[0] = trigger->tg_oldtable;
@@ -187,6 +275,22 @@ add_row(Change *change, HeapTuple old, HeapTuple new)
 	return (old == NULL ? 0 : old->t_len) + (new == NULL ? 0 : new->t_len);
 }
 
+/*
+ * Returns a row of a partition as one of the followed table.  Partitioned tables do not know the
+ * values of columns that were added after the row was written, so these are filled in.
+ */
+static HeapTuple
+row_of_followed(const Change *change, const Followed *followed, HeapTuple row)
+{
+	TupleDesc desc = RelationGetDescr(change->part);
+
+	if (row == NULL || change->part == change->source)
+		return row;
+	if (HeapTupleHeaderGetNatts(row->t_data) < desc->natts)
+		row = heap_expand_tuple(row, desc);
+	return followed->map == NULL ? row : execute_attr_map_tuple(row, followed->map);
+}
+
 static void
 take_row(Change *change, Rows *rows)
 {
@@ -199,6 +303,10 @@ take_row(Change *change, Rows *rows)
 		(void) add_row(change, trigger->tg_trigtuple, NULL);
 	else
 		(void) add_row(change, NULL, trigger->tg_trigtuple);
+	if (change->n == 0)
+		return;
+	change->old[0] = row_of_followed(change, rows->followed, change->old[0]);
+	change->new[0] = row_of_followed(change, rows->followed, change->new[0]);
 }
 
 /* The n-th row of the old table and that of the new one are versions of one row. */
@@ -317,13 +425,23 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 	if (!CALLED_AS_TRIGGER(fcinfo) || !has_rows(trigger) || trigger->tg_trigger->tgnargs != 1)
 		refuse_call(DYN_INTERNAL ".migration_changed",
 					"an AFTER row trigger, or an AFTER statement trigger with transition tables");
-	change.source = trigger->tg_relation;
 	store_connect();
-	open_rows(&rows, trigger);
+	open_rows(&rows, trigger, open_followed_table(fcinfo, trigger, &change));
 	follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
 	close_rows(&rows);
+	relation_close(change.source, NoLock);
 	SPI_finish();
 	return PointerGetDatum(NULL);
+}
+
+/* Returns whether the trigger's table was followed as a partition, and is none any more. */
+static bool
+was_partition(const TriggerData *trigger)
+{
+	const char *part = DYN_FOLLOW_TRIGGER "_truncate_part_";
+
+	return !trigger->tg_relation->rd_rel->relispartition &&
+		   strncmp(trigger->tg_trigger->tgname, part, strlen(part)) == 0;
 }
 
 PG_FUNCTION_INFO_V1(dyn_migration_truncated);
@@ -336,6 +454,8 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ||
 		trigger->tg_trigger->tgnargs != 1)
 		refuse_call(DYN_INTERNAL ".migration_truncated", "a TRUNCATE trigger");
+	if (was_partition(trigger))
+		return PointerGetDatum(NULL);
 	name = trigger->tg_trigger->tgargs[0];
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
