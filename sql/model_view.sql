@@ -146,7 +146,7 @@ END $$;
 -- types of DynamoDB's that change from row to row, and a type that no column has
 SELECT t, dynamo_internal.attribute('{"a":{"N":"1"}}', 'a', t, NULL::bool) FROM (VALUES ('N'), ('S'), ('BOOL'), ('N')) v (t);
 SELECT dynamo_internal.attribute('{"a":{"S":"(1,2)"}}', 'a', 'S', ROW(1, 2));
-SELECT dynamo_internal.is_entity(item, NULL, 0) FROM app;
+SELECT DISTINCT dynamo_internal.is_entity(item, NULL, 0) IS NULL FROM app;
 -- only what columns of keys can be, and nothing that changes from row to row
 SELECT dynamo_internal.entity_key(NULL::bigint, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);
 SELECT dynamo_internal.entity_key(NULL::jsonb, '{"entity":"e","keys":{"pk":"<a>"},"attributes":{"a":"S"}}', 1, false, 'x'::text);

@@ -172,7 +172,7 @@ SET ROLE dyn_view_writer;
 INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('1', 20, 'mine');
 INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 20, 'not mine');
 INSERT INTO mine ("OrgId", "ProjectId", "Name") VALUES ('2', 1, 'not mine, and there');
-UPDATE mine SET "Name" = 'all of mine' WHERE "OrgId" IN ('1', '2') RETURNING "OrgId", "ProjectId";
+WITH changed AS (UPDATE mine SET "Name" = 'all of mine' WHERE "OrgId" IN ('1', '2') RETURNING "OrgId", "ProjectId") SELECT * FROM changed ORDER BY 1, 2;
 DELETE FROM mine WHERE "OrgId" = '2';
 RESET ROLE;
 SELECT "OrgId", "ProjectId", "Name" FROM mine ORDER BY 1, 2;

@@ -26,6 +26,7 @@
 #include "stream/stream.h"
 #include "ttl/service.h"
 #include "ttl/ttl.h"
+#include "view/member_plan.h"
 #include "work/place.h"
 #include "work/service.h"
 
@@ -48,6 +49,7 @@ _PG_init(void)
 	store_init();
 	partiql_init();
 	entity_enforce_init();
+	member_path_init();
 	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();

@@ -385,7 +385,6 @@ get_state(FunctionCallInfo fcinfo)
 
 	if (state != NULL && state->definition == NULL)
 		return state;
-	argument_require(fcinfo, MEMBER_DEFINITION_ARGUMENT, "definition");
 	if (state != NULL)
 	{
 		if (same(text_span(state->definition),
@@ -406,8 +405,6 @@ dyn_is_entity(PG_FUNCTION_ARGS)
 {
 	const MemberState *state = get_state(fcinfo);
 
-	if (PG_ARGISNULL(MEMBER_ITEM_ARGUMENT))
-		PG_RETURN_NULL();
 	PG_RETURN_BOOL(
 		member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT))));
 }

@@ -33,34 +33,10 @@
 
 #include "actions/actions.h"
 #include "ground/extension.h"
-#include "view/member.h"
+#include "view/member_plan.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
-
-/* A call of dyn_is_entity(). */
-typedef struct MemberCall
-{
-	const Member *member;
-	Const *definition;
-	Var *item;
-	Var *column;
-	const Template *t;
-} MemberCall;
-
-/* Where a key column is compared. */
-typedef struct KeyOperators
-{
-	Oid family;
-	Oid collation;
-} KeyOperators;
-
-/* The values of a template's first placeholders. */
-typedef struct KnownValues
-{
-	int nparts; /* parts that are known by them */
-	List *values; /* of Node * */
-	bool constant; /* all of them are, and will stay what they are */
-} KnownValues;
+extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
 /*
  * The call
@@ -90,36 +66,64 @@ definition_constant(Node *node)
 	return IsA(node, Const) && constant->constlen == -1 && !constant->constisnull ? constant : NULL;
 }
 
-/* False if the arguments are not what a view has, or nothing can be said of the key. */
 static bool
-read_call(List *args, MemberCall *call)
+is_function(Oid function, PGFunction code)
 {
-	if (list_length(args) != MEMBER_ARGUMENTS)
+	FmgrInfo flinfo;
+
+	fmgr_info(function, &flinfo);
+	return flinfo.fn_addr == code;
+}
+
+/*
+ * Reads a call of dyn_is_entity() whose arguments are those that a view has.  False: it is
+ * something else.
+ */
+bool
+member_read_call(Node *node, MemberCall *call)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+
+	if (!IsA(node, FuncExpr) || list_length(function->args) != MEMBER_ARGUMENTS)
 		return false;
-	call->item = list_nth(args, MEMBER_ITEM_ARGUMENT);
-	call->definition = definition_constant(list_nth(args, MEMBER_DEFINITION_ARGUMENT));
-	call->column = list_nth(args, MEMBER_COLUMN_ARGUMENT);
+	call->clause = NULL;
+	call->function = function->funcid;
+	call->item = list_nth(function->args, MEMBER_ITEM_ARGUMENT);
+	call->definition = definition_constant(list_nth(function->args, MEMBER_DEFINITION_ARGUMENT));
+	call->column = list_nth(function->args, MEMBER_COLUMN_ARGUMENT);
 	if (!IsA(call->item, Var) || call->definition == NULL || !IsA(call->column, Var) ||
-		call->item->varno != call->column->varno || member_column_type(call->column->vartype) == 0)
+		call->item->varno != call->column->varno || call->item->varlevelsup != 0 ||
+		call->column->varlevelsup != 0 || member_column_type(call->column->vartype) == 0 ||
+		!is_function(function->funcid, dyn_is_entity))
 		return false;
 	call->member = member_parse(constant_span(call->definition));
-	call->t = call->member->key->templates[0].template;
-	/* which one of several templates is taken depends on the item */
-	return call->member->key->ntemplates == 1;
+	call->t = call->member->key->ntemplates == 1 ? call->member->key->templates[0].template : NULL;
+	return true;
+}
+
+/* Returns the calls among a table's restrictions, in their order, as a list of MemberCall *. */
+List *
+member_calls(const RelOptInfo *rel)
+{
+	List *calls = NIL;
+	ListCell *cell;
+
+	foreach (cell, rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst(cell);
+		MemberCall call;
+
+		if (!member_read_call((Node *) clause->clause, &call))
+			continue;
+		call.clause = clause;
+		calls = lappend(calls, memcpy(palloc(sizeof(MemberCall)), &call, sizeof(MemberCall)));
+	}
+	return calls;
 }
 
 /*
  * What a query says of attributes
  */
-
-static bool
-is_attribute_function(Oid function)
-{
-	FmgrInfo flinfo;
-
-	fmgr_info(function, &flinfo);
-	return flinfo.fn_addr == dyn_attribute_value;
-}
 
 /* The type of DynamoDB's that dyn_attribute() gives of our item's attribute; 0: it is something else. */
 static ItemType
@@ -131,7 +135,7 @@ attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 	Var *item;
 
 	if (!IsA(node, FuncExpr) || list_length(function->args) != 4 ||
-		!is_attribute_function(function->funcid))
+		!is_function(function->funcid, dyn_attribute_value))
 		return 0;
 	item = linitial(function->args);
 	name = text_constant(lsecond(function->args));
@@ -217,25 +221,40 @@ is_equality(const OpExpr *clause)
 	return !OidIsValid(clause->inputcollid) || get_collation_isdeterministic(clause->inputcollid);
 }
 
+/* Whether an expression is the attribute of the call's item, in a form whose equality suffices. */
+bool
+member_names_attribute(Node *node, const MemberCall *call, const EntityAttribute *attribute)
+{
+	Oid sql;
+	ItemType type = attribute_type(strip(node), call, attribute->stored, &sql);
+
+	return type != 0 && equality_suffices(attribute, type, sql);
+}
+
+/* What is the same for all rows of the call's table, while a statement reads them for one row of others. */
+static bool
+is_given(Node *value, Relids relids, const MemberCall *call)
+{
+	return !bms_is_member((int) call->item->varno, relids) && !contain_volatile_functions(value) &&
+		   !contain_subplans(value);
+}
+
 /* The value that a clause requires the attribute to equal, or NULL. */
 static Node *
-required_value(PlannerInfo *root, const MemberCall *call, const EntityAttribute *attribute,
-			   Node *clause)
+required_value(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
 {
-	OpExpr *equality = (OpExpr *) clause;
+	OpExpr *equality = (OpExpr *) clause->clause;
 
-	if (!IsA(clause, OpExpr) || list_length(equality->args) != 2 || !is_equality(equality))
+	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 || !is_equality(equality))
 		return NULL;
 	for (int side = 0; side < 2; side++)
 	{
+		Node *named = list_nth(equality->args, side);
 		Node *value = list_nth(equality->args, 1 - side);
-		Oid sql;
-		ItemType type =
-			attribute_type(strip(list_nth(equality->args, side)), call, attribute->stored, &sql);
 
-		if (type != 0 && equality_suffices(attribute, type, sql) &&
-			same_writing(sql, exprType(value)) && !contain_volatile_functions(value) &&
-			bms_is_empty(pull_varnos(root, value)) && !contain_subplans(value))
+		if (member_names_attribute(named, call, attribute) &&
+			same_writing(exprType(strip(named)), exprType(value)) &&
+			is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
 			return value;
 	}
 	return NULL;
@@ -254,45 +273,72 @@ stored_attribute(const Member *member, ItemSpan stored)
 	return NULL;
 }
 
-static Node *
-find_value(PlannerInfo *root, RelOptInfo *rel, const MemberCall *call, const TemplatePart *part)
+/* Returns the attribute of a placeholder; NULL: it is a literal, or in a map, which has no column. */
+const EntityAttribute *
+member_part_attribute(const MemberCall *call, const TemplatePart *part)
 {
-	const EntityAttribute *attribute = stored_attribute(call->member, part->path[0]);
-	ListCell *cell;
-
-	/* what is in a map has no column */
-	if (attribute == NULL || part->npath > 1)
-		return NULL;
-	foreach (cell, rel->baserestrictinfo)
-	{
-		Node *value =
-			required_value(root, call, attribute, (Node *) lfirst_node(RestrictInfo, cell)->clause);
-
-		if (value != NULL)
-			return value;
-	}
-	return NULL;
+	return part->npath == 1 ? stored_attribute(call->member, part->path[0]) : NULL;
 }
 
-/* As many of the template's parts as the query says something about. */
-static void
-find_values(PlannerInfo *root, RelOptInfo *rel, const MemberCall *call, KnownValues *known)
+/* The first of the clauses that says something of the part. */
+static bool
+find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
 {
-	*known = (KnownValues){.constant = true};
-	for (; known->nparts < call->t->nparts; known->nparts++)
-	{
-		const TemplatePart *part = &call->t->parts[known->nparts];
-		Node *value;
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ListCell *cell;
 
-		if (part->npath == 0)
-			continue;
-		value = rel == NULL ? NULL : find_value(root, rel, call, part);
+	if (attribute == NULL)
+		return false;
+	foreach (cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		Node *value = required_value(call, attribute, clause);
+
 		if (value == NULL)
-			break;
+			continue;
 		known->values = lappend(known->values, value);
+		known->clauses = lappend(known->clauses, clause);
 		/* the labels of an enum may change while a plan is kept */
 		known->constant &= IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
+		return true;
 	}
+	return false;
+}
+
+/* Looks for as many of the template's first parts as the clauses say something about. */
+void
+member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
+{
+	*known = (KnownValues){.constant = true};
+	for (; call->t != NULL && known->nparts < call->t->nparts; known->nparts++)
+	{
+		const TemplatePart *part = &call->t->parts[known->nparts];
+
+		if (part->npath > 0 && !find_value(clauses, call, part, known))
+			break;
+	}
+}
+
+/* Returns whether a clause says something of any part of the call's template. */
+bool
+member_uses_clause(const MemberCall *call, RestrictInfo *clause)
+{
+	List *clauses = list_make1(clause);
+	KnownValues known = {.constant = true};
+
+	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
+	{
+		if (find_value(clauses, call, &call->t->parts[i], &known))
+			return true;
+	}
+	return false;
+}
+
+/* Whether all of the key is known. */
+bool
+member_is_whole(const MemberCall *call, const KnownValues *known)
+{
+	return call->t != NULL && known->nparts == call->t->nparts;
 }
 
 /*
@@ -348,7 +394,7 @@ key_function(Oid member_function, Oid definition)
 }
 
 static Node *
-computed_key(Oid member_function, const MemberCall *call, const KnownValues *known, bool upper)
+computed_key(const MemberCall *call, const KnownValues *known, bool upper)
 {
 	List *args =
 		list_make4(column_constant(call->column, true, (Datum) 0), call->definition,
@@ -356,17 +402,16 @@ computed_key(Oid member_function, const MemberCall *call, const KnownValues *kno
 				   makeBoolConst(upper, false));
 
 	return (Node *) makeFuncExpr(
-		key_function(member_function, call->definition->consttype), call->column->vartype,
+		key_function(call->function, call->definition->consttype), call->column->vartype,
 		list_concat(args, copyObject(known->values)), get_typcollation(call->column->vartype),
 		InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
 /* What a key, or the lower or upper end of its range, is compared with. */
 static Node *
-key_value(Oid member_function, const MemberCall *call, const KnownValues *known, bool upper)
+key_value(const MemberCall *call, const KnownValues *known, bool upper)
 {
-	return known->constant ? constant_key(call, known, upper)
-						   : computed_key(member_function, call, known, upper);
+	return known->constant ? constant_key(call, known, upper) : computed_key(call, known, upper);
 }
 
 static List *
@@ -382,160 +427,36 @@ add_clause(List *clauses, const KeyOperators *operators, int strategy, const Var
 										  (Expr *) value, InvalidOid, operators->collation));
 }
 
-/* Of a column: equality, a range, or NIL. */
-static List *
-key_clauses(Oid member_function, const MemberCall *call, const KnownValues *known,
-			const KeyOperators *operators)
+/* Returns what holds of the key's column if its values are known: equality, a range, or NIL. */
+List *
+member_key_clauses(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
 {
 	List *clauses;
 
-	if (known->nparts == call->t->nparts)
+	if (member_is_whole(call, known))
 		return add_clause(NIL, operators, BTEqualStrategyNumber, call->column,
-						  key_value(member_function, call, known, false));
+						  key_value(call, known, false));
 	/* strings that begin alike are neighbours in the order of their bytes */
 	if (known->nparts == 0 || operators->collation != C_COLLATION_OID)
 		return NIL;
 	clauses = add_clause(NIL, operators, BTGreaterEqualStrategyNumber, call->column,
-						 key_value(member_function, call, known, false));
+						 key_value(call, known, false));
 	return add_clause(clauses, operators, BTLessStrategyNumber, call->column,
-					  key_value(member_function, call, known, true));
+					  key_value(call, known, true));
 }
 
 static List *
 index_condition(const SupportRequestIndexCondition *request)
 {
-	FuncExpr *function = (FuncExpr *) request->node;
 	KeyOperators operators = {request->opfamily, request->indexcollation};
 	MemberCall call;
 	KnownValues known;
 
-	if (!IsA(function, FuncExpr) || request->index->relam != BTREE_AM_OID ||
-		request->indexarg != MEMBER_COLUMN_ARGUMENT || !read_call(function->args, &call))
+	if (request->index->relam != BTREE_AM_OID || request->indexarg != MEMBER_COLUMN_ARGUMENT ||
+		!member_read_call(request->node, &call))
 		return NIL;
-	find_values(request->root, request->index->rel, &call, &known);
-	return key_clauses(request->funcid, &call, &known, &operators);
-}
-
-/*
- * Estimates
- */
-
-/* What a call says of its key by the literal that its template begins with; NIL: nothing. */
-static List *
-literal_clauses(const SupportRequestSelectivity *request, List *args, MemberCall *call)
-{
-	KeyOperators operators;
-	KnownValues known;
-
-	if (!read_call(args, call))
-		return NIL;
-	operators.family =
-		lookup_type_cache(call->column->vartype, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	operators.collation = call->column->varcollid;
-	find_values(request->root, NULL, call, &known);
-	return key_clauses(request->funcid, call, &known, &operators);
-}
-
-/*
- * Sets what an estimate depends on, and returns whether it depends on nothing else: of a range, which
- * the operators of text compare for any role, by the statistics of the column alone.
- */
-static bool
-find_statistics(const SupportRequestSelectivity *request, const MemberCall *call, List *clauses,
-				MemberEstimate *basis)
-{
-	int i = (int) call->column->varno;
-	const RangeTblEntry *entry;
-	HeapTuple tuple;
-
-	if (list_length(clauses) != 2 || get_relation_stats_hook != NULL ||
-		i >= request->root->simple_rel_array_size || request->root->simple_rel_array[i] == NULL ||
-		request->root->simple_rel_array[i]->statlist != NIL)
-		return false;
-	entry = request->root->simple_rte_array[i];
-	if (entry->rtekind != RTE_RELATION)
-		return false;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
-							Int16GetDatum(call->column->varattno), BoolGetDatum(entry->inh));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	*basis = (MemberEstimate){entry->relid, call->column->varattno, tuple->t_self,
-							  HeapTupleHeaderGetRawXmin(tuple->t_data)};
-	ReleaseSysCache(tuple);
-	return true;
-}
-
-/*
- * Which part of the items has such a key.  A member keeps what it was for its last table: the planner
- * goes through all the statistics of the column for each of the two ends.
- */
-static Selectivity
-literal_part(const SupportRequestSelectivity *request, const MemberCall *call, List *clauses)
-{
-	MemberEstimate *known = call->member->estimate;
-	MemberEstimate basis;
-	bool keeps = find_statistics(request, call, clauses, &basis);
-
-	if (keeps && known->relid == basis.relid && known->attnum == basis.attnum &&
-		known->written == basis.written && ItemPointerEquals(&known->statistics, &basis.statistics))
-		return known->part;
-	basis.part = clauselist_selectivity(request->root, clauses, request->varRelid,
-										request->jointype, request->sjinfo);
-	if (keeps)
-		*known = basis;
-	return basis.part;
-}
-
-/*
- * Which part of the items is left by calls for other keys of the same item that come before this one.
- * The planner has their selectivities already, each of what those before it leave.
- */
-static Selectivity
-left_before(const SupportRequestSelectivity *request)
-{
-	const PlannerInfo *root = request->root;
-	const Var *item = linitial(request->args);
-	Selectivity left = 1.0;
-	ListCell *cell;
-
-	if (!IsA(item, Var) || (int) item->varno >= root->simple_rel_array_size ||
-		root->simple_rel_array[item->varno] == NULL)
-		return left;
-	foreach (cell, root->simple_rel_array[item->varno]->baserestrictinfo)
-	{
-		FuncExpr *function = (FuncExpr *) lfirst_node(RestrictInfo, cell)->clause;
-		MemberCall call;
-
-		if (!IsA(function, FuncExpr) || function->funcid != request->funcid)
-			continue;
-		if (equal(function->args, request->args))
-			break;
-		if (equal(linitial(function->args), item) &&
-			literal_clauses(request, function->args, &call) != NIL)
-			left *= clause_selectivity(request->root, lfirst(cell), request->varRelid,
-									   request->jointype, request->sjinfo);
-	}
-	return left;
-}
-
-/*
- * How many items there are of an entity, which is what a view shows without any condition.  Its
- * keys begin alike together, so what counts is the rarest beginning, not the product of all.
- */
-static bool
-estimate(SupportRequestSelectivity *request)
-{
-	MemberCall call;
-	List *clauses = request->is_join ? NIL : literal_clauses(request, request->args, &call);
-	Selectivity own;
-	Selectivity left;
-
-	if (clauses == NIL)
-		return false;
-	own = literal_part(request, &call, clauses);
-	left = left_before(request);
-	request->selectivity = own < left ? own / left : 1.0;
-	return true;
+	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
+	return member_key_clauses(&call, &known, &operators);
 }
 
 PG_FUNCTION_INFO_V1(dyn_is_entity_support);
@@ -548,7 +469,8 @@ dyn_is_entity_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(member_simplify((SupportRequestSimplify *) request));
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
-	if (IsA(request, SupportRequestSelectivity) && estimate((SupportRequestSelectivity *) request))
+	if (IsA(request, SupportRequestSelectivity) &&
+		member_estimate((SupportRequestSelectivity *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }

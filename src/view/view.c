@@ -77,17 +77,23 @@ natural_key(const Entity *entity, ItemSpan attribute)
 	return key;
 }
 
-static List *
-add_key(List *keys, const EntityKey *new)
+static bool
+in_keys(List *keys, ItemSpan attribute)
 {
 	ListCell *cell;
 
 	foreach (cell, keys)
 	{
-		if (same(((EntityKey *) lfirst(cell))->attribute, new->attribute))
-			return keys;
+		if (same(((EntityKey *) lfirst(cell))->attribute, attribute))
+			return true;
 	}
-	return lappend(keys, (void *) new);
+	return false;
+}
+
+static List *
+add_key(List *keys, const EntityKey *new)
+{
+	return in_keys(keys, new->attribute) ? keys : lappend(keys, (void *) new);
 }
 
 /* The table's keys always; those of an index too, where the view is of what is in it. */
@@ -374,10 +380,17 @@ view_statement(const NewView *view)
 						 quote_literal_cstr(member_definition(view->entity, key)),
 						 column_of(view->table, key->attribute));
 	}
-	/* what the index is restricted to: without it the planner may not use it */
+	/*
+	 * What the index is restricted to: without it the planner may not use it.  The calls say it of
+	 * their columns, since they are strict.
+	 */
 	for (int i = 0; view->index != NULL && i < view->index->nkeys; i++)
-		appendStringInfo(&sql, " AND t.%s IS NOT NULL",
-						 quote_identifier(dyn_index_key(view->table, view->index, i)->column));
+	{
+		const DynKey *key = dyn_index_key(view->table, view->index, i);
+
+		if (!in_keys(view->keys, key->attribute))
+			appendStringInfo(&sql, " AND t.%s IS NOT NULL", quote_identifier(key->column));
+	}
 	return sql.data;
 }
 

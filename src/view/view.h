@@ -19,7 +19,10 @@
  *		member.c		dyn_is_entity(): whether an item is one of an entity
  *		member_constant.c	its definition in plans, which EXPLAIN shows by the entity's name
  *		member_key.c	keys of such items, by values of SQL
- *		member_plan.c	planner support for dyn_is_entity()
+ *		member_plan.h	what a query says of the keys of an entity's items
+ *		member_plan.c	planner support for dyn_is_entity(): conditions on keys
+ *		estimate.c		and how many items there are
+ *		path.c			scans of indexes by what joins say of keys
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
 #define DYNAMO_TABLE_MODEL_VIEW_H

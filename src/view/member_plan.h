@@ -1,0 +1,73 @@
+/*
+ * member_plan.h
+ *	  What a query says of an entity's items, as far as it says something of their keys.
+ *
+ * Shared by the conditions that the planner asks for (member_plan.c), the estimates (estimate.c),
+ * and the paths that use join clauses (path.c).
+ */
+#ifndef DYNAMO_TABLE_MODEL_MEMBER_PLAN_H
+#define DYNAMO_TABLE_MODEL_MEMBER_PLAN_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+
+#include "view/member.h"
+
+/* A call of dyn_is_entity() as it is in views. */
+typedef struct MemberCall
+{
+	RestrictInfo *clause; /* NULL: it is no condition of a table's */
+	Oid function;
+	const Member *member;
+	Const *definition;
+	Var *item;
+	Var *column;
+	const Template *t; /* NULL: which one of several is taken depends on the item */
+} MemberCall;
+
+/* Where a key column is compared. */
+typedef struct KeyOperators
+{
+	Oid family;
+	Oid collation;
+} KeyOperators;
+
+/* What clauses say of the values of a template's first placeholders. */
+typedef struct KnownValues
+{
+	int nparts; /* parts that are known by them */
+	List *values; /* of Node * */
+	List *clauses; /* of RestrictInfo *: what they come from */
+	bool constant; /* all of them are, and will stay what they are */
+} KnownValues;
+
+/* member_plan.c */
+extern bool member_read_call(Node *node, MemberCall *call);
+extern List *member_calls(const RelOptInfo *rel); /* of MemberCall *: among its restrictions */
+extern bool member_uses_clause(const MemberCall *call, RestrictInfo *clause);
+extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
+extern bool member_names_attribute(Node *node, const MemberCall *call,
+								   const EntityAttribute *attribute);
+extern const EntityAttribute *member_part_attribute(const MemberCall *call,
+													const TemplatePart *part);
+extern List *member_key_clauses(const MemberCall *call, const KnownValues *known,
+								const KeyOperators *operators);
+extern bool member_is_whole(const MemberCall *call, const KnownValues *known);
+
+/* estimate.c: which part of a table's items all calls select, with what the clauses say of them */
+typedef struct MemberScope
+{
+	PlannerInfo *root;
+	int relid; /* as varRelid of clause_selectivity() */
+	JoinType jointype;
+	SpecialJoinInfo *sjinfo;
+} MemberScope;
+
+extern Selectivity member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls,
+							   List *clauses, List **used);
+extern bool member_estimate(SupportRequestSelectivity *request);
+
+/* path.c */
+extern void member_path_init(void);
+
+#endif

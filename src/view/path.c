@@ -1,0 +1,469 @@
+/*
+ * path.c
+ *	  Scans of indexes for entities' items, by what joins say of their keys.
+ *
+ *		SELECT … FROM "Album" a JOIN "Track" t USING ("AlbumId") WHERE a."ArtistId" = 90
+ *
+ * reads the tracks of each album by the index whose key is made of "AlbumId".  The planner asks
+ * the support function of dyn_is_entity() for conditions of restrictions alone, so this hook makes
+ * the paths whose conditions come from join clauses: parameterized by the other relations, lossy,
+ * and with dyn_is_entity() as the clause that they stand for.  The scan evaluates that call and the
+ * join clauses again for each row.
+ *
+ * Under row-level security the planner takes no condition from a clause that is not leakproof, as
+ * the call is not, since it would be evaluated before the policies' conditions.  A condition on a
+ * key is something else: it compares the key's column with what does not depend on the row.  So it
+ * is used if the operator is leakproof, and also where it comes from restrictions alone.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_am_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "view/member_plan.h"
+
+static set_rel_pathlist_hook_type next_hook;
+
+/* What is planned. */
+typedef struct Planned
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	List *calls; /* of MemberCall * */
+} Planned;
+
+/* A scan of an index. */
+typedef struct KeyScan
+{
+	IndexOptInfo *index;
+	List *clauses; /* of IndexClause * */
+	Relids outer; /* whose values it needs */
+	bool unique; /* it finds one row */
+} KeyScan;
+
+/*
+ * The relation
+ */
+
+static bool
+is_table(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	return rel->reloptkind == RELOPT_BASEREL && rte->rtekind == RTE_RELATION && !rte->inh &&
+		   rte->tablesample == NULL && rel->indexlist != NIL;
+}
+
+static bool
+is_usable(const IndexOptInfo *index)
+{
+	return index->relam == BTREE_AM_OID && (index->indpred == NIL || index->predOK);
+}
+
+/*
+ * What joins say
+ */
+
+typedef struct WantedMember
+{
+	const MemberCall *call;
+	const EntityAttribute *attribute;
+} WantedMember;
+
+static bool
+is_wanted(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em,
+		  void *arg)
+{
+	const WantedMember *wanted = arg;
+
+	return member_names_attribute((Node *) em->em_expr, wanted->call, wanted->attribute);
+}
+
+static bool
+may_be_moved(const Planned *plan, RestrictInfo *clause)
+{
+	return join_clause_is_movable_into(clause, plan->rel->relids, clause->clause_relids);
+}
+
+/* For each attribute by itself: the planner gives the clauses of the first class that has any. */
+static List *
+add_implied(List *clauses, const Planned *plan, const MemberCall *call, List **attributes)
+{
+	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
+	{
+		WantedMember wanted = {call, member_part_attribute(call, &call->t->parts[i])};
+		ListCell *cell;
+		bool asked = wanted.attribute == NULL;
+
+		foreach (cell, *attributes)
+			asked |= wanted.attribute != NULL &&
+					 item_compare_bytes(((EntityAttribute *) lfirst(cell))->stored,
+										wanted.attribute->stored) == 0;
+		if (asked)
+			continue;
+		*attributes = lappend(*attributes, (void *) wanted.attribute);
+		foreach (cell,
+				 generate_implied_equalities_for_column(plan->root, plan->rel, is_wanted, &wanted,
+														plan->rel->lateral_referencers))
+		{
+			if (may_be_moved(plan, lfirst(cell)))
+				clauses = list_append_unique_ptr(clauses, lfirst(cell));
+		}
+	}
+	return clauses;
+}
+
+static bool
+is_used(const Planned *plan, RestrictInfo *clause)
+{
+	ListCell *cell;
+
+	foreach (cell, plan->calls)
+	{
+		if (member_uses_clause(lfirst(cell), clause))
+			return true;
+	}
+	return false;
+}
+
+/* Returns join clauses that can be evaluated where the table is read, as a list of RestrictInfo *. */
+static List *
+join_clauses(const Planned *plan)
+{
+	List *clauses = NIL;
+	List *attributes = NIL;
+	ListCell *cell;
+
+	foreach (cell, plan->rel->joininfo)
+	{
+		if (join_clause_is_movable_to(lfirst(cell), plan->rel) && is_used(plan, lfirst(cell)))
+			clauses = lappend(clauses, lfirst(cell));
+	}
+	if (!plan->rel->has_eclass_joins)
+		return clauses;
+	foreach (cell, plan->calls)
+		clauses = add_implied(clauses, plan, lfirst(cell), &attributes);
+	return clauses;
+}
+
+/* The relations whose values a clause needs. */
+static Relids
+outer_of(const Planned *plan, const RestrictInfo *clause)
+{
+	return bms_difference(clause->clause_relids, plan->rel->relids);
+}
+
+/* The restrictions, and those of the join clauses that need no other relations. */
+static List *
+clauses_within(const Planned *plan, List *joins, Relids outer)
+{
+	List *clauses = list_copy(plan->rel->baserestrictinfo);
+	ListCell *cell;
+
+	foreach (cell, joins)
+	{
+		if (bms_is_subset(outer_of(plan, lfirst(cell)), outer))
+			clauses = lappend(clauses, lfirst(cell));
+	}
+	return clauses;
+}
+
+static List *
+add_outer(List *sets, Relids outer)
+{
+	ListCell *cell;
+
+	foreach (cell, sets)
+	{
+		if (bms_equal(lfirst(cell), outer))
+			return sets;
+	}
+	return lappend(sets, outer);
+}
+
+/* Those of each clause, and those of all. */
+static List *
+outer_sets(const Planned *plan, List *joins)
+{
+	Relids all = NULL;
+	List *sets = NIL;
+	ListCell *cell;
+
+	foreach (cell, joins)
+	{
+		Relids outer = outer_of(plan, lfirst(cell));
+
+		sets = add_outer(sets, outer);
+		all = bms_union(all, outer);
+	}
+	return joins == NIL ? NIL : add_outer(sets, all);
+}
+
+/*
+ * Scans
+ */
+
+static const MemberCall *
+call_of_column(const Planned *plan, int attnum)
+{
+	ListCell *cell;
+
+	foreach (cell, plan->calls)
+	{
+		const MemberCall *call = lfirst(cell);
+
+		if (call->column->varattno == attnum)
+			return call;
+	}
+	return NULL;
+}
+
+/* Whether no policy's condition must be evaluated before a condition on the key. */
+static bool
+is_secure(const Planned *plan, const MemberCall *call, const KnownValues *known, List *conditions)
+{
+	bool promotable = restriction_is_securely_promotable(call->clause, plan->rel);
+	bool leakproof = true;
+	ListCell *cell;
+
+	foreach (cell, known->clauses)
+		promotable &= restriction_is_securely_promotable(lfirst(cell), plan->rel);
+	foreach (cell, conditions)
+		leakproof &= get_func_leakproof(get_opcode(((OpExpr *) lfirst(cell))->opno));
+	return promotable || leakproof;
+}
+
+/* While the index is read the values are constants: so both ends of a range are estimated as one. */
+static RestrictInfo *
+condition_of(const Planned *plan, Expr *condition)
+{
+	RestrictInfo *info = make_simple_restrictinfo(plan->root, condition);
+
+	info->clause_relids = plan->rel->relids;
+	info->right_relids = NULL;
+	return info;
+}
+
+static IndexClause *
+index_clause(const Planned *plan, const MemberCall *call, int column, List *conditions)
+{
+	IndexClause *clause = makeNode(IndexClause);
+	ListCell *cell;
+
+	clause->rinfo = call->clause;
+	clause->lossy = true;
+	clause->indexcol = (AttrNumber) column;
+	foreach (cell, conditions)
+		clause->indexquals = lappend(clause->indexquals, condition_of(plan, lfirst(cell)));
+	return clause;
+}
+
+/* Adds the condition on a column of the index.  Returns whether it is equality. */
+static bool
+add_column(const Planned *plan, KeyScan *scan, int column, List *clauses)
+{
+	const MemberCall *call = call_of_column(plan, scan->index->indexkeys[column]);
+	KeyOperators operators = {scan->index->opfamily[column], scan->index->indexcollations[column]};
+	List *conditions = NIL;
+	KnownValues known;
+	ListCell *cell;
+
+	if (call == NULL)
+		return false;
+	member_find_values(clauses, call, &known);
+	conditions = member_key_clauses(call, &known, &operators);
+	if (conditions == NIL || !is_secure(plan, call, &known, conditions))
+		return false;
+	scan->clauses = lappend(scan->clauses, index_clause(plan, call, column, conditions));
+	foreach (cell, known.clauses)
+		scan->outer = bms_union(scan->outer, outer_of(plan, lfirst_node(RestrictInfo, cell)));
+	return member_is_whole(call, &known);
+}
+
+/*
+ * By equality of the index's first columns, and the range of the next one: what comes behind says
+ * little about where to read, and estimates take it for independent.
+ */
+static KeyScan *
+scan_of(const Planned *plan, IndexOptInfo *index, List *clauses)
+{
+	KeyScan *scan = palloc0(sizeof(KeyScan));
+	int column = 0;
+
+	scan->index = index;
+	while (column < index->nkeycolumns && add_column(plan, scan, column, clauses))
+		column++;
+	scan->unique = index->unique && column == index->nkeycolumns;
+	return scan;
+}
+
+/*
+ * Paths
+ */
+
+/* How often a scan is made: as often as the smallest of the outer relations has rows. */
+static double
+loop_count(const Planned *plan, Relids outer)
+{
+	double count = 0;
+	int i = -1;
+
+	while ((i = bms_next_member(outer, i)) >= 0)
+	{
+		const RelOptInfo *rel =
+			i < plan->root->simple_rel_array_size ? plan->root->simple_rel_array[i] : NULL;
+
+		if (rel != NULL && rel->rows > 0 && (count == 0 || rel->rows < count))
+			count = rel->rows;
+	}
+	return Max(count, 1.0);
+}
+
+static void
+add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
+{
+	double loops = loop_count(plan, required_outer);
+	IndexPath *path = create_index_path(plan->root, scan->index, scan->clauses, NIL, NIL, NIL,
+										ForwardScanDirection, false, required_outer, loops, false);
+	Path *bitmap = scan->unique || !scan->index->amhasgetbitmap
+					   ? NULL
+					   : (Path *) create_bitmap_heap_path(plan->root, plan->rel, (Path *) path,
+														  required_outer, loops, 0);
+
+	add_path(plan->rel, (Path *) path);
+	if (bitmap != NULL)
+		add_path(plan->rel, bitmap);
+}
+
+/*
+ * How many rows a scan finds for one row of the outer relations.  All paths with the same
+ * parameters must have the same, so nothing changes if there are any.
+ */
+static void
+set_rows(const Planned *plan, List *joins, Relids outer, Relids required_outer)
+{
+	MemberScope scope = {plan->root, (int) plan->rel->relid, JOIN_INNER, NULL};
+	List *used = NIL;
+	List *restricted = NIL;
+	ParamPathInfo *info;
+	Selectivity all;
+	Selectivity part;
+
+	if (find_param_path_info(plan->rel, required_outer) != NULL)
+		return;
+	info = get_baserel_parampathinfo(plan->root, plan->rel, required_outer);
+	all = member_part(&scope, plan->rel, plan->calls, plan->rel->baserestrictinfo, &restricted);
+	part = member_part(&scope, plan->rel, plan->calls, clauses_within(plan, joins, outer), &used);
+	if (all > 0 && part < all)
+		info->ppi_rows = clamp_row_est(plan->rel->rows * (part / all));
+}
+
+static bool
+is_known(List *scans, const KeyScan *scan)
+{
+	ListCell *cell;
+
+	foreach (cell, scans)
+	{
+		const KeyScan *other = lfirst(cell);
+
+		if (other->index == scan->index && bms_equal(other->outer, scan->outer))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_join_paths(const Planned *plan)
+{
+	List *joins = join_clauses(plan);
+	List *scans = NIL;
+	ListCell *cell;
+
+	foreach (cell, outer_sets(plan, joins))
+	{
+		List *clauses = clauses_within(plan, joins, lfirst(cell));
+		ListCell *index;
+
+		foreach (index, plan->rel->indexlist)
+		{
+			KeyScan *scan = is_usable(lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
+
+			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
+				scans = lappend(scans, scan);
+		}
+	}
+	foreach (cell, scans)
+	{
+		const KeyScan *scan = lfirst(cell);
+		Relids required_outer = bms_union(scan->outer, plan->rel->lateral_relids);
+
+		set_rows(plan, joins, scan->outer, required_outer);
+		add_scan(plan, scan, required_outer);
+	}
+}
+
+/* Whether the planner has taken no condition from the calls, since they are not leakproof. */
+static bool
+is_secured(const Planned *plan)
+{
+	ListCell *cell;
+
+	foreach (cell, plan->calls)
+	{
+		const MemberCall *call = lfirst(cell);
+
+		if (!restriction_is_securely_promotable(call->clause, plan->rel))
+			return true;
+	}
+	return false;
+}
+
+/* All columns count here, as they do where the planner asks for their conditions. */
+static void
+add_secured_paths(const Planned *plan)
+{
+	ListCell *cell;
+
+	foreach (cell, plan->rel->indexlist)
+	{
+		KeyScan scan = {.index = lfirst(cell)};
+		bool whole = true;
+
+		for (int i = 0; is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
+			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
+		scan.unique = scan.index->unique && whole;
+		if (scan.clauses != NIL)
+			add_scan(plan, &scan, plan->rel->lateral_relids);
+	}
+}
+
+static void
+add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	Planned plan = {root, rel};
+
+	if (next_hook != NULL)
+		next_hook(root, rel, rti, rte);
+	if (!is_table(rel, rte) || IS_DUMMY_REL(rel))
+		return;
+	plan.calls = member_calls(rel);
+	if (plan.calls == NIL)
+		return;
+	if (is_secured(&plan))
+		add_secured_paths(&plan);
+	if (rel->joininfo != NIL || rel->has_eclass_joins)
+		add_join_paths(&plan);
+}
+
+/* Sets the hook.  Called once by _PG_init(). */
+void
+member_path_init(void)
+{
+	next_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_paths;
+}
