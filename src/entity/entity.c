@@ -635,15 +635,35 @@ entities_of(Relation rel, const DynTable *table)
 	return entities;
 }
 
+/* What to do where a table has no entity of that name. */
+static const char *
+missing_hint(List *declarations, ItemSpan name)
+{
+	ListCell *cell;
+
+	foreach (cell, declarations)
+	{
+		ItemSpan here = ((const ModelDeclaration *) lfirst(cell))->name;
+
+		if (here.len == name.len && pg_strncasecmp(here.data, name.data, name.len) == 0)
+			return psprintf("Names of entities are case-sensitive, and there is \"%s\".",
+							item_quoted(here));
+	}
+	return declarations == NIL ? "Declare it with dyn_create_entity()."
+							   : "dyn_entities() lists the entities of a table.";
+}
+
 static ModelDeclaration *
 find_declaration(Relation rel, ItemSpan name)
 {
-	ModelDeclaration *declaration = model_find(model_cached(rel, MODEL_ENTITY), name);
+	List *declarations = model_cached(rel, MODEL_ENTITY);
+	ModelDeclaration *declaration = model_find(declarations, name);
 
 	if (declaration == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("entity \"%s\" of table \"%s\" does not exist", item_quoted(name),
-							   RelationGetRelationName(rel))));
+							   RelationGetRelationName(rel)),
+						errhint("%s", missing_hint(declarations, name))));
 	return declaration;
 }
 

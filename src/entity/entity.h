@@ -29,6 +29,7 @@
  *		entity.c	declarations of entities: read, checked, printed, found
  *		declare.c	dyn_create_entity() and what goes with it
  *		model.c		where declarations of all kinds are kept: the arguments of a trigger
+ *		hint.c		what to do about attributes that do not fit
  *		item.c		from an application's attributes to stored items and back; problems of an item
  *		request.h	requests for items by their logical attributes, for the actions
  *		functions.c	dyn_put_entity() and what goes with it
@@ -150,6 +151,10 @@ extern bool entity_has(const Entity *entity, const DynItem *stored);
  * template makes \"y\""); NIL: nothing.
  */
 extern List *entity_problems(const Entity *entity, const DynItem *stored);
+
+/* What a person can do about attributes that do not fit; NULL: nothing that is known. */
+extern const char *entity_value_hint(const EntityAttribute *attribute, ItemSpan value);
+extern const char *entity_case_hint(const Entity *entity, const ItemChildren *map);
 
 /*
  * Checks an item before it is written to a table whose entities are enforced: it must fit one of

@@ -27,11 +27,13 @@ attributes_of(const DynItem *item)
 	return item_children(item_root(item));
 }
 
+/* The hint may be NULL. */
 pg_noreturn static void
-fail(const Entity *entity, const char *problem)
+fail(const Entity *entity, const char *problem, const char *hint)
 {
 	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("entity \"%s\": %s", item_quoted(entity->name), problem)));
+					errmsg("entity \"%s\": %s", item_quoted(entity->name), problem),
+					hint == NULL ? 0 : errhint("%s", hint)));
 }
 
 static bool
@@ -92,34 +94,40 @@ check_values(const Entity *entity, ItemChildren *map)
 		const char *problem;
 
 		if (attribute == NULL && alias != NULL)
-			fail(entity, psprintf("\"%s\" is what attribute \"%s\" is stored as", item_quoted(name),
-								  item_quoted(alias->name)));
+			fail(entity,
+				 psprintf("\"%s\" is what attribute \"%s\" is stored as", item_quoted(name),
+						  item_quoted(alias->name)),
+				 "Use the attribute's declared name.");
 		problem = attribute == NULL ? NULL : value_problem(attribute, value);
 		if (problem != NULL)
-			fail(entity, problem);
+			fail(entity, problem, entity_value_hint(attribute, value));
 	}
 }
 
-static void
-fail_missing(const Entity *entity, const ItemChildren *map, ItemSpan name)
+/* given has the NULLs that are left out of map. */
+pg_noreturn static void
+fail_missing(const Entity *entity, const ItemChildren *map, const ItemChildren *given,
+			 ItemSpan name)
 {
-	const char *hint = item_case_hint(map, name);
+	ItemSpan ignored;
+	const char *hint = item_find(given, name, &ignored)
+						   ? "It is NULL, which is as if it were absent."
+						   : item_case_hint(map, name);
 
-	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-					errmsg("entity \"%s\": attribute \"%s\" is missing", item_quoted(entity->name),
-						   item_quoted(name)),
-					hint == NULL ? 0 : errhint("%s", hint)));
+	fail(entity, psprintf("attribute \"%s\" is missing", item_quoted(name)), hint);
 }
 
 static void
-check_required(const Entity *entity, ItemChildren *map)
+check_required(const Entity *entity, const ItemChildren *map, const DynItem *given)
 {
+	ItemChildren all = attributes_of(given);
+
 	for (int i = 0; i < entity->nattributes; i++)
 	{
 		ItemSpan ignored;
 
 		if (entity->attributes[i].required && !item_find(map, entity->attributes[i].name, &ignored))
-			fail_missing(entity, map, entity->attributes[i].name);
+			fail_missing(entity, map, &all, entity->attributes[i].name);
 	}
 }
 
@@ -325,6 +333,8 @@ build_keys(const Entity *entity, const MadeKeys *made, ItemBuilder *b)
  * To be stored
  */
 
+#define LEAVE_OUT_KEYS "Leave keys out: they are made of the other attributes."
+
 /* Attributes that are given although templates make them must equal the result. */
 static void
 check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys *made)
@@ -332,8 +342,10 @@ check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys 
 	if (is_type_attribute(entity, name))
 	{
 		if (item_type(value) != ITEM_S || !same(item_payload(value), entity->type))
-			fail(entity, psprintf("the type attribute \"%s\" must be \"%s\", not %s",
-								  item_quoted(name), item_quoted(entity->type), printed(value)));
+			fail(entity,
+				 psprintf("the type attribute \"%s\" must be \"%s\", not %s", item_quoted(name),
+						  item_quoted(entity->type), printed(value)),
+				 "Leave it out, or declare the entity with another type_attribute.");
 		return;
 	}
 	for (int i = 0; i < entity->nkeys; i++)
@@ -343,10 +355,14 @@ check_given(const Entity *entity, ItemSpan name, ItemSpan value, const MadeKeys 
 		if (!same(entity->keys[i].attribute, name) || (key.len > 0 && same(key, value)))
 			continue;
 		if (key.len == 0)
-			fail(entity, psprintf("key \"%s\" is given as %s, and its templates make none",
-								  item_quoted(name), printed(value)));
-		fail(entity, psprintf("key \"%s\" is given as %s, and its template makes %s",
-							  item_quoted(name), printed(value), printed(key)));
+			fail(entity,
+				 psprintf("key \"%s\" is given as %s, and its templates make none",
+						  item_quoted(name), printed(value)),
+				 LEAVE_OUT_KEYS);
+		fail(entity,
+			 psprintf("key \"%s\" is given as %s, and its template makes %s", item_quoted(name),
+					  printed(value), printed(key)),
+			 LEAVE_OUT_KEYS);
 	}
 }
 
@@ -386,8 +402,9 @@ build_stored(const Entity *entity, const DynItem *logical, const MadeKeys *made)
 	return item_build_finish(&b);
 }
 
+/* given is what logical was made of, for messages. */
 static DynItem *
-stored_item(const Entity *entity, const DynItem *logical)
+stored_item(const Entity *entity, const DynItem *logical, const DynItem *given)
 {
 	ItemChildren map = attributes_of(logical);
 	const char *problem;
@@ -395,10 +412,10 @@ stored_item(const Entity *entity, const DynItem *logical)
 	MadeKeys made;
 
 	check_values(entity, &map);
-	check_required(entity, &map);
+	check_required(entity, &map, given);
 	problem = make_keys(entity, logical, false, &made);
 	if (problem != NULL)
-		fail(entity, problem);
+		fail(entity, problem, NULL);
 	for (uint32 i = 0; i < map.count; i++)
 	{
 		ItemSpan name;
@@ -418,7 +435,7 @@ stored_item(const Entity *entity, const DynItem *logical)
 DynItem *
 entity_item(const Entity *entity, const DynItem *logical)
 {
-	return stored_item(entity, completed(entity, logical, true));
+	return stored_item(entity, completed(entity, logical, true), logical);
 }
 
 /*
@@ -438,7 +455,7 @@ entity_keys(const Entity *entity, const DynItem *logical, bool table_only)
 	check_values(entity, &map);
 	problem = make_keys(entity, given, table_only, &made);
 	if (problem != NULL)
-		fail(entity, problem);
+		fail(entity, problem, entity_case_hint(entity, &map));
 	item_build_init(&b, made.bytes.len + 64);
 	item_build_begin(&b, ITEM_M);
 	for (int i = 0; i < entity->nkeys; i++)
@@ -575,7 +592,8 @@ without_made(const Entity *entity, const DynItem *shown)
 DynItem *
 entity_restored(const Entity *entity, const DynItem *shown, const DynItem *key)
 {
-	DynItem *item = stored_item(entity, completed(entity, without_made(entity, shown), false));
+	DynItem *item =
+		stored_item(entity, completed(entity, without_made(entity, shown), false), shown);
 
 	check_place(entity, item, key);
 	return item;
