@@ -1180,7 +1180,7 @@ CREATE FUNCTION dyn_drop_migration(migration text) RETURNS void
 COMMENT ON FUNCTION dyn_drop_migration(text) IS 'declare a migration no longer';
 
 CREATE FUNCTION dynamo_internal.migration_steps(migration text DEFAULT NULL) RETURNS TABLE (name text, relation regclass, number integer, step text,
-		entity text, source text, followed boolean)
+		entity text, source text, followed boolean, new_columns text[])
 	AS 'MODULE_PATHNAME', 'dyn_migration_step_list' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.migration_steps(text) IS 'steps of migrations into the tables that the caller may read';
 
@@ -1237,7 +1237,7 @@ COMMENT ON FUNCTION dyn_migration_problems(text) IS 'rows that the last run of a
 -- Of the last run of each.  Runs are shown to those who have begun them, and to owners of tables.
 CREATE VIEW dyn_migration_steps AS
 	SELECT s.name AS migration, s.relation, s.number, s.step, s.entity, coalesce(p.state, 'not begun') AS state, p.rows_done, p.rows_skipped, p.rows_expected,
-		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed
+		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed, s.new_columns
 	FROM dynamo_internal.migration_steps() s
 		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
 			ON j.name = s.name AND j.relation = s.relation

@@ -23,6 +23,7 @@
  *		parse.c		steps of a migration: read from JSON, checked, printed
  *		parts.c		their parts: expressions, relations, attributes, parents
  *		children.c	and their children, rows that become one attribute
+ *		columns.c	columns that a source has got since its step was declared
  *		resolve.c	the relations and columns that they name, and the defaults
  *		declare.c	dyn_create_migration() and dyn_drop_migration()
  *		cache.c		migrations as a backend knows them, with their plans
@@ -172,6 +173,7 @@ typedef struct MigrationStep
 	const Entity *entity;
 	StepRelation source;
 	const char *query; /* NULL: it is a relation */
+	List *columns; /* of char *: that the source had when the step was declared */
 	bool key_is_given; /* nothing in the catalogs says that it is unique */
 	int nkeys;
 	StepKey *keys;
@@ -220,6 +222,10 @@ extern void step_default_attributes(MigrationStep *step, bool *named);
 extern List *step_default_order(const StepRelation *relation);
 extern List *step_relations(const MigrationStep *step); /* of StepRelation */
 extern char *step_expression(ItemSpan text, const char *step);
+
+/* columns.c: lists of char * */
+extern List *step_new_columns(const MigrationStep *step);
+extern List *step_new_columns_of(ItemSpan from, ItemSpan columns);
 
 /*
  * cache.c: migrations as they are used.  What is returned lives until the transaction ends, even if

@@ -186,6 +186,8 @@ static const Field step_fields[] = {
 	{"from", FIELD_TEXT, FIELD_AT(MigrationStep, source), .read = read_source},
 	{"query", FIELD_TEXT, FIELD_AT(MigrationStep, query), .read = read_query,
 	 .missing = read_no_query},
+	{"columns", FIELD_OWN, .read = step_read_columns, .missing = step_default_columns,
+	 .print = step_print_columns},
 	{"key", FIELD_OWN, .read = read_key, .missing = default_key, .print = print_key},
 	{"where", FIELD_TEXT, FIELD_AT(MigrationStep, where), .read = part_read_expression},
 	{"attributes", FIELD_OBJECT, FIELD_AT(MigrationStep, attributes), .read = read_attributes,

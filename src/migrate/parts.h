@@ -47,7 +47,11 @@ extern void part_read_pairs(const FieldReader *reader, StepRelation *relation,
 							const StepRelation *other, ItemSpan value);
 extern void part_print_pairs(JsonWriter *json, const char *name, const StepRelation *relation);
 
-/* "parents" and "children" of a step. */
+/* "columns", "parents" and "children" of a step. */
+extern void step_read_columns(const FieldReader *reader, const Field *field, void *target,
+							  ItemSpan value);
+extern void step_default_columns(const FieldReader *reader, const Field *field, void *target);
+extern void step_print_columns(JsonWriter *json, const Field *field, const void *target);
 extern void step_read_parents(const FieldReader *reader, const Field *field, void *target,
 							  ItemSpan value);
 extern void step_print_parents(JsonWriter *json, const Field *field, const void *target);

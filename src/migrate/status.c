@@ -11,6 +11,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -39,6 +40,28 @@ member_text(const ItemChildren *members, const char *name, bool *isnull)
 		return (Datum) 0;
 	value = item_payload(value);
 	return PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+}
+
+static Datum
+new_columns(const ItemChildren *members, bool *isnull)
+{
+	List *names = NIL;
+	Datum *values;
+	int n = 0;
+	ItemSpan from;
+	ItemSpan columns;
+	ListCell *cell;
+
+	if (item_find(members, (ItemSpan){"from", 4}, &from) && item_type(from) == ITEM_S &&
+		item_find(members, (ItemSpan){"columns", 7}, &columns))
+		names = step_new_columns_of(item_payload(from), columns);
+	*isnull = names == NIL;
+	if (names == NIL)
+		return (Datum) 0;
+	values = palloc(list_length(names) * sizeof(Datum));
+	foreach (cell, names)
+		values[n++] = CStringGetTextDatum(lfirst(cell));
+	return PointerGetDatum(construct_array(values, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 typedef struct Parsing
@@ -75,8 +98,8 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 	for (uint32 i = 0; i < steps.count; i++)
 	{
 		ItemSpan step = item_child(&steps, i);
-		Datum values[7];
-		bool nulls[7] = {false};
+		Datum values[8];
+		bool nulls[8] = {false};
 
 		if (item_type(step) != ITEM_M)
 			continue;
@@ -88,6 +111,7 @@ put_steps(ReturnSetInfo *result, Oid relid, const ModelDeclaration *declaration)
 		values[4] = member_text(&members, "entity", &nulls[4]);
 		values[5] = member_text(&members, "from", &nulls[5]);
 		values[6] = BoolGetDatum(followed);
+		values[7] = new_columns(&members, &nulls[7]);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 }

@@ -251,6 +251,27 @@ verify_row(Comparison *c)
 		put_difference(c, step, made != NULL ? made : there, difference);
 }
 
+static void
+put_new_columns(Comparison *c, const MigrationStep *step)
+{
+	ListCell *cell;
+
+	foreach (cell, step_new_columns(step))
+	{
+		const char *name = lfirst(cell);
+		Datum values[5] = {0};
+		bool nulls[5] = {false, false, true, true, false};
+
+		values[0] = CStringGetTextDatum(step->name);
+		values[1] = PointerGetDatum(
+			cstring_to_text_with_len(step->entity->name.data, (int) step->entity->name.len));
+		values[4] = CStringGetTextDatum(
+			psprintf("column \"%s\" of %s was added after the migration was declared",
+					 item_quoted((ItemSpan){name, (uint32) strlen(name)}), step->source.name));
+		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	}
+}
+
 PG_FUNCTION_INFO_V1(dyn_verify_migration);
 Datum
 dyn_verify_migration(PG_FUNCTION_ARGS)
@@ -266,6 +287,8 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 						  c.table->extension, quote_literal_cstr(c.migration->name),
 						  items_sql(&c, true), c.table->extension),
 				 verify_row);
+	for (int i = 0; i < c.migration->nsteps; i++)
+		put_new_columns(&c, &c.migration->steps[i]);
 	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
 							(long long) c.rows, (long long) c.equal)));
 	relation_close(rel, NoLock);
