@@ -1,10 +1,6 @@
 /*
  * print.c
  *	  The statements of a proposal, each with the comments before it.
- *
- * JSON is printed in pieces, one string literal on each line, which SQL puts together.  So a line
- * can be made a comment, or be uncommented, by itself.  The pieces are plain literals: JSON writes
- * a backslash always before a character that is no quote, so no setting changes where one ends.
  */
 #include "postgres.h"
 
@@ -19,39 +15,6 @@ static ItemSpan
 span(const char *text)
 {
 	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
-/* Appends one line of a literal of JSON. */
-static void
-append_piece(StringInfo out, const char *json)
-{
-	appendStringInfoString(out, "\n\t'");
-	for (const char *p = json; *p != '\0'; p++)
-	{
-		if (*p == '\'')
-			appendStringInfoChar(out, '\'');
-		appendStringInfoChar(out, *p);
-	}
-	appendStringInfoChar(out, '\'');
-}
-
-/* The same as a comment, which can be uncommented. */
-static void
-append_option(StringInfo out, const char *json)
-{
-	StringInfoData piece;
-
-	initStringInfo(&piece);
-	append_piece(&piece, json);
-	appendStringInfo(out, "\n--%s", piece.data + 1);
-}
-
-/* Names of the extension's functions have its schema, whatever the search_path is later. */
-static void
-append_call(StringInfo out, const Proposal *proposal, const char *function)
-{
-	appendStringInfo(out, "SELECT %s.%s(%s", extension_schema(), function,
-					 quote_literal_cstr(proposal->target));
 }
 
 /*
@@ -71,7 +34,7 @@ append_index(StringInfo out, const Proposal *proposal, int i)
 	json_write_end(&json);
 	if (i == proposal->nindexes - 1)
 		appendStringInfoChar(json.text, '}');
-	append_piece(out, json.text->data);
+	propose_piece(out, json.text->data);
 }
 
 static char *
@@ -89,7 +52,7 @@ print_table(const Proposal *proposal)
 	if (proposal->nindexes > 0)
 		propose_comment(&out, "Each index is shared by entities, and has only items that have its "
 							  "keys.");
-	append_call(&out, proposal, "dyn_create_table");
+	propose_call(&out, proposal, "dyn_create_table");
 	appendStringInfo(&out, ", %s, %s",
 					 quote_literal_cstr(psprintf("%s S", proposal->partition_name)),
 					 quote_literal_cstr(psprintf("%s S", proposal->sort_name)));
@@ -159,12 +122,12 @@ append_options(StringInfo out, const ProposeEntity *entity)
 	{
 		const ProposeCopy *copy = lfirst(cell);
 
-		append_option(out, attribute_json(", ", copy->attribute,
-										  value_type_print(&copy->column->value), false));
+		propose_option(out, attribute_json(", ", copy->attribute,
+										   value_type_print(&copy->column->value), false));
 	}
 	foreach (cell, entity->lists)
-		append_option(out, attribute_json(", ", ((const ProposeList *) lfirst(cell))->attribute,
-										  "L jsonb", false));
+		propose_option(out, attribute_json(", ", ((const ProposeList *) lfirst(cell))->attribute,
+										   "L jsonb", false));
 }
 
 /* Whether an item of the entity links two others. */
@@ -276,19 +239,19 @@ print_entity(const Proposal *proposal, const ProposeEntity *entity)
 
 	initStringInfo(&out);
 	explain_entity(&out, proposal, entity);
-	append_call(&out, proposal, "dyn_create_entity");
+	propose_call(&out, proposal, "dyn_create_entity");
 	appendStringInfo(&out, ", %s,", quote_literal_cstr(entity->name));
-	append_piece(&out, keys_json(proposal, entity));
+	propose_piece(&out, keys_json(proposal, entity));
 	appendStringInfoChar(&out, ',');
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		const ProposeColumn *column = &table->columns[i];
 
-		append_piece(&out, attribute_json(i == 0 ? "{" : ", ", column->attribute,
-										  value_type_print(&column->value), column->required));
+		propose_piece(&out, attribute_json(i == 0 ? "{" : ", ", column->attribute,
+										   value_type_print(&column->value), column->required));
 	}
 	append_options(&out, entity);
-	append_piece(&out, "}");
+	propose_piece(&out, "}");
 	if (strcmp(proposal->type_name, "Type") != 0)
 		appendStringInfo(&out, ", type_attribute => %s", quote_literal_cstr(proposal->type_name));
 	appendStringInfoString(&out, ");");
@@ -320,7 +283,7 @@ print_view(const Proposal *proposal, const ProposeEntity *entity)
 	StringInfoData out;
 
 	initStringInfo(&out);
-	append_call(&out, proposal, "dyn_create_entity_view");
+	propose_call(&out, proposal, "dyn_create_entity_view");
 	appendStringInfo(&out, ", %s", quote_literal_cstr(entity->name));
 	if (strcmp(entity->view, entity->name) != 0)
 		appendStringInfo(&out, ", %s", quote_literal_cstr(entity->view));
@@ -334,7 +297,7 @@ print_index_view(const Proposal *proposal, const ProposeEntity *entity, int i)
 	StringInfoData out;
 
 	initStringInfo(&out);
-	append_call(&out, proposal, "dyn_create_entity_view");
+	propose_call(&out, proposal, "dyn_create_entity_view");
 	appendStringInfo(&out, ", %s, %s, index_name => %s);", quote_literal_cstr(entity->name),
 					 quote_literal_cstr(entity->index_views[i]),
 					 quote_literal_cstr(propose_index_name(proposal, i)));
@@ -366,196 +329,8 @@ print_views(const Proposal *proposal, List *texts)
 }
 
 /*
- * The migration
+ * All of it
  */
-
-static void
-write_step_attributes(JsonWriter *json, const ProposeTable *table)
-{
-	bool begun = false;
-
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		const ProposeColumn *column = &table->columns[i];
-
-		if (column->sql == NULL && strcmp(column->attribute, column->name) == 0)
-			continue;
-		if (!begun)
-			json_write_begin(json, "attributes");
-		begun = true;
-		json_write_member(json, span(column->attribute));
-		json_write_string(json, NULL, column->sql != NULL ? column->sql : column->name);
-	}
-	if (begun)
-		json_write_end(json);
-}
-
-/* {"column of the parent": "column"}, or the other way round of children. */
-static void
-write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable *table,
-		 bool of_children)
-{
-	json_write_begin(json, "on");
-	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		const char *column = table->columns[foreign->columns[i]].name;
-		const char *parent = foreign->parent->columns[foreign->parent_columns[i]].name;
-
-		json_write_member(json, span(of_children ? column : parent));
-		json_write_string(json, NULL, of_children ? parent : column);
-	}
-	json_write_end(json);
-}
-
-/* All that is copied from the parent of one foreign key. */
-static void
-write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeignKey *foreign)
-{
-	ListCell *cell;
-
-	json_write_member(json, span(foreign->name));
-	json_write_begin(json, NULL);
-	json_write_string(json, "from", foreign->parent->qualified);
-	write_on(json, foreign, entity->table, false);
-	json_write_begin(json, "attributes");
-	foreach (cell, entity->copies)
-	{
-		const ProposeCopy *copy = lfirst(cell);
-
-		if (copy->foreign != foreign)
-			continue;
-		json_write_member(json, span(copy->attribute));
-		json_write_string(json, NULL, copy->column->name);
-	}
-	json_write_end(json);
-	json_write_end(json);
-}
-
-static char *
-parents_json(const ProposeEntity *entity)
-{
-	JsonWriter json = json_writer(JSON_SPACED);
-	const ProposeForeignKey *last = NULL;
-	ListCell *cell;
-
-	appendStringInfoString(json.text, ", ");
-	json_write_begin(&json, "parents");
-	foreach (cell, entity->copies)
-	{
-		const ProposeCopy *copy = lfirst(cell);
-
-		if (copy->foreign != last)
-			write_parent(&json, entity, copy->foreign);
-		last = copy->foreign;
-	}
-	json_write_end(&json);
-	return json.text->data;
-}
-
-/* The columns of a child but those that refer to the parent. */
-static void
-write_values(JsonWriter *json, const ProposeList *list)
-{
-	const ProposeTable *table = list->child->table;
-	const char *alias = quote_identifier(table->name);
-
-	json_write_begin(json, "value");
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		bool refers = false;
-
-		for (int k = 0; k < list->foreign->ncolumns; k++)
-			refers |= list->foreign->columns[k] == i;
-		if (refers)
-			continue;
-		json_write_member(json, span(table->columns[i].name));
-		json_write_string(json, NULL,
-						  psprintf("%s.%s", alias, quote_identifier(table->columns[i].name)));
-	}
-	json_write_end(json);
-}
-
-static char *
-children_json(const ProposeEntity *entity)
-{
-	JsonWriter json = json_writer(JSON_SPACED);
-	ListCell *cell;
-
-	appendStringInfoString(json.text, ", ");
-	json_write_begin(&json, "children");
-	foreach (cell, entity->lists)
-	{
-		const ProposeList *list = lfirst(cell);
-
-		json_write_member(&json, span(list->attribute));
-		json_write_begin(&json, NULL);
-		json_write_string(&json, "from", list->child->table->qualified);
-		write_on(&json, list->foreign, list->child->table, true);
-		json_write_string(&json, "as", "list");
-		write_values(&json, list);
-		json_write_end(&json);
-	}
-	json_write_end(&json);
-	return json.text->data;
-}
-
-/* A step without the brace at its end. */
-static char *
-step_json(const ProposeEntity *entity, const char *before)
-{
-	const ProposeTable *table = entity->table;
-	JsonWriter json = json_writer(JSON_SPACED);
-
-	appendStringInfoString(json.text, before);
-	json_write_begin(&json, NULL);
-	json_write_string(&json, "entity", entity->name);
-	json_write_string(&json, "from", table->qualified);
-	if (!table->key_is_primary)
-	{
-		json_write_begin_array(&json, "key");
-		for (int i = 0; i < table->nkeys; i++)
-			json_write_string(&json, NULL, table->columns[table->keys[i]].name);
-		json_write_end_array(&json);
-	}
-	write_step_attributes(&json, table);
-	return json.text->data;
-}
-
-static void
-append_step(StringInfo out, const ProposeEntity *entity, const char *before)
-{
-	char *json = step_json(entity, before);
-
-	if (entity->copies == NIL && entity->lists == NIL)
-	{
-		append_piece(out, psprintf("%s}", json));
-		return;
-	}
-	append_piece(out, json);
-	if (entity->copies != NIL)
-		append_option(out, parents_json(entity));
-	if (entity->lists != NIL)
-		append_option(out, children_json(entity));
-	append_piece(out, "}");
-}
-
-static char *
-print_migration(const Proposal *proposal)
-{
-	StringInfoData out;
-	ListCell *cell;
-
-	initStringInfo(&out);
-	propose_comment(&out, "Each step makes items of the rows of one table.  Attributes are the "
-						  "columns of the same names.");
-	append_call(&out, proposal, "dyn_create_migration");
-	appendStringInfo(&out, ", %s,", quote_literal_cstr(proposal->migration));
-	foreach (cell, proposal->entities)
-		append_step(&out, lfirst(cell), cell == list_head(proposal->entities) ? "[" : ", ");
-	append_piece(&out, "]");
-	appendStringInfoString(&out, ");");
-	return out.data;
-}
 
 /* What a person calls after all that, as comments. */
 static char *
@@ -597,6 +372,6 @@ propose_print(const Proposal *proposal)
 	if (proposal->entities == NIL)
 		return texts;
 	texts = print_views(proposal, texts);
-	texts = lappend(texts, print_migration(proposal));
+	texts = lappend(texts, propose_print_migration(proposal));
 	return lappend(texts, print_calls(proposal));
 }

@@ -28,7 +28,9 @@
  *
  *		Text
  *		comment.c	lines of comments, which nothing can break out of
+ *		literal.c	calls, and literals of JSON
  *		print.c		the statements
+ *		step.c		that of the migration
  */
 #ifndef DYNAMO_TABLE_PROPOSE_PROPOSE_H
 #define DYNAMO_TABLE_PROPOSE_PROPOSE_H
@@ -270,6 +272,14 @@ extern void propose_remark(List **remarks, bool question, const char *format, ..
 extern void propose_comment(StringInfo out, const char *format, ...) pg_attribute_printf(2, 3);
 extern void propose_print_remarks(StringInfo out, const List *remarks);
 extern const char *propose_columns(const ProposeTable *table, int n, const int *columns);
+
+/* literal.c */
+extern void propose_piece(StringInfo out, const char *json);
+extern void propose_option(StringInfo out, const char *json);
+extern void propose_call(StringInfo out, const Proposal *proposal, const char *function);
+
+/* step.c */
+extern char *propose_print_migration(const Proposal *proposal);
 
 /* print.c: texts of statements, each with the comments before it */
 extern List *propose_print(const Proposal *proposal);
