@@ -236,7 +236,8 @@ check_part(const Entity *entity, const EntityKey *key, const TemplatePart *part)
 	}
 	else if (part->width > 0              ? type != ITEM_N
 			 : part->upper || part->lower ? type != ITEM_S
-										  : type != ITEM_S && type != ITEM_N)
+										  : type != ITEM_S && type != ITEM_N &&
+												(type != ITEM_BOOL || part->unit != TEMPLATE_WHOLE))
 		fail_key(entity, key,
 				 psprintf("cannot have <%s> of an attribute of type %s", item_quoted(part->source),
 						  item_type_code(type)));

@@ -12,6 +12,7 @@
 #include "common/hashfn.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "migrate/collide.h"
@@ -42,12 +43,17 @@ keeps_differences(const MigrationStep *step, const StepAttribute *attribute)
 				   (type->sql == NUMERICOID && type->typmod < 0);
 		case INT8OID:
 			return type->sql == TEXTOID || (type->sql == NUMERICOID && type->typmod < 0);
+		case BOOLOID:
+			return type->sql == TEXTOID || type->sql == INT4OID;
 		case VARCHAROID:
 		case BPCHAROID:
 		case UUIDOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
 			return type->sql == TEXTOID;
 		default:
-			return false;
+			return type->sql == TEXTOID && get_typtype(column->atttypid) == TYPTYPE_ENUM;
 	}
 }
 

@@ -517,8 +517,10 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 
 	if (item_type(value) == ITEM_N)
 		text = (ItemSpan){number, (uint32) item_number_print(text, number)};
+	else if (item_type(value) == ITEM_BOOL)
+		text = item_bool(value) ? (ItemSpan){"true", 4} : (ItemSpan){"false", 5};
 	else if (item_type(value) != ITEM_S)
-		return wrong_type(value, "S or N");
+		return wrong_type(value, "S, N or BOOL");
 	given = text;
 	if (part->upper || part->lower)
 	{

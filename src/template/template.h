@@ -20,9 +20,9 @@
  * are refused, as are empty strings.  "ORG#<OrgId>" with OrgId = "1#PRO#2" would be a key in the
  * collection of another entity.  Punctuation is what ASCII has beside letters and digits.
  *
- * N without a format is printed as DynamoDB prints it.  Other types cannot be in a template, but
- * for one that is a placeholder and nothing else: the key is the attribute itself, with its type,
- * S, N or B.
+ * N without a format is printed as DynamoDB prints it, and BOOL is true or false.  Other types cannot
+ * be in a template, but for one that is a placeholder and nothing else: the key is the attribute
+ * itself, with its type, S, N or B.
  *
  *		template.c	templates: parsed, rendered, and compared by the form of what they render
  *		ksuid.c		KSUIDs: unique strings that sort by the second in which they were made
