@@ -66,6 +66,16 @@ SELECT * FROM dyn_verify_migration('library');
 SET client_min_messages = warning;
 SELECT isbn, author_id, book_title, author_name FROM items.book_author WHERE isbn = 'B1' ORDER BY author_id;
 SELECT loan_id, fine FROM items.loan WHERE loan_id = 5;
+-- which may be followed
+SELECT dyn_follow_migration('library');
+UPDATE book SET title = 'Changed' WHERE isbn = 'B1';
+UPDATE fine SET amount = 9 WHERE fine_id = 1;
+DELETE FROM book_author WHERE isbn = 'B1' AND author_id = 9;
+SET client_min_messages = notice;
+SELECT * FROM dyn_verify_migration('library');
+SET client_min_messages = warning;
+SELECT isbn, author_id, book_title, author_name FROM items.book_author WHERE isbn = 'B1' ORDER BY author_id;
+SELECT dyn_unfollow_migration('library');
 
 -- what it refuses
 \set VERBOSITY terse

@@ -40,6 +40,20 @@ SELECT keys('items.hard');
 SELECT jsonb_pretty(item::jsonb) FROM items.hard ORDER BY "PK", "SK" LIMIT 1;
 SELECT count(*) FROM items.kinds;
 
+-- both sides of a foreign key are written in one way, whichever has a value that asks for it; and values that are too large are asked about
+CREATE SCHEMA sides;
+CREATE TABLE sides.moment (at timestamptz PRIMARY KEY, amount numeric UNIQUE);
+CREATE TABLE sides.event (id int PRIMARY KEY, at timestamptz REFERENCES sides.moment, amount numeric REFERENCES sides.moment (amount), body text);
+INSERT INTO sides.moment VALUES ('infinity', 'NaN'), ('2020-01-02 03:04+00', 1.50);
+INSERT INTO sides.event VALUES (1, '2020-01-02 03:04+00', 1.5, NULL), (2, NULL, NULL, repeat('x', 310 * 1024));
+SELECT remarks('items.sides', '{sides.*}');
+CALL run_proposal('items.sides', '{sides.*}', options => true);
+CALL dyn_migrate('sides');
+SET client_min_messages = notice;
+SELECT * FROM dyn_verify_migration('sides');
+SET client_min_messages = warning;
+SELECT "PK", "SK", "GSI1PK", "GSI2PK" FROM items.sides ORDER BY 1, 2;
+
 -- the functions of a type's owner are not called
 CREATE SCHEMA trap;
 CREATE TYPE trap.mood AS ENUM ('good', 'bad');
@@ -185,5 +199,5 @@ RESET ROLE;
 RESET search_path;
 
 SET client_min_messages = error;
-DROP SCHEMA hard, trap, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
+DROP SCHEMA hard, sides, trap, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
 DROP ROLE propose_reader;

@@ -11,6 +11,9 @@
 
 #include "propose/propose.h"
 
+/* Bytes of one value that may make an item too large. */
+#define LARGE_VALUE (300 * 1024)
+
 /* Whether values that SQL holds for equal may differ as text. */
 static bool
 has_loose_equality(const ProposeColumn *column)
@@ -18,6 +21,9 @@ has_loose_equality(const ProposeColumn *column)
 	Oid base = getBaseType(column->type);
 
 	if (OidIsValid(column->collation) && !get_collation_isdeterministic(column->collation))
+		return true;
+	/* 1.0 and 1.00, as text */
+	if (value_item_type(base) == ITEM_N && column->value.type == ITEM_S)
 		return true;
 	return base == INTERVALOID || base == TIMETZOID ||
 		   strcmp(format_type_extended(base, -1, 0), "citext") == 0;
@@ -32,6 +38,12 @@ warn_of_column(ProposeTable *table, const ProposeColumn *column)
 			"Column %s is in a key, and values of it that SQL holds for equal can differ "
 			"as text, which makes different keys: are they always written alike?",
 			column->name);
+	if (column->data.longest > LARGE_VALUE)
+		propose_remark(
+			&table->remarks, true,
+			"Column %s holds values of up to %d bytes, and an item has at most 400 kB: are "
+			"the large ones to be kept elsewhere?",
+			column->name, column->data.longest);
 	if (column->generated)
 		propose_remark(&table->remarks, false,
 					   "Column %s is generated: programs that write items have to compute it.",

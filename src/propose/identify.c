@@ -61,7 +61,8 @@ guess(ProposeTable *table)
 		propose_remark(
 			&table->remarks, true,
 			"Nothing in the catalogs says what identifies its rows.  Column %s has another "
-			"value in each of them: is it the key?",
+			"value in each of them: is it the key?  Changes can be followed only if a "
+			"constraint says so.",
 			table->columns[i].name);
 	}
 	SPI_freetuptable(SPI_tuptable);

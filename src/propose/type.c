@@ -6,6 +6,7 @@
 
 #include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -95,15 +96,47 @@ choose(ProposeTable *table, ProposeColumn *column)
 		take_text(column);
 	propose_remark(
 		&table->remarks, false,
-		"Column %s holds values that no %s can hold (NaN, infinity, more than 38 digits, "
-		"or years outside of 1 to 9999), so the attribute is their text.",
+		"Column %s, or one on the other side of a foreign key, holds values that no %s can "
+		"hold (NaN, infinity, more than 38 digits, or years outside of 1 to 9999), so the "
+		"attribute is their text.",
 		column->name, type == ITEM_N ? "N" : "timestamp");
+}
+
+/* Both sides of a foreign key are written in one way. */
+static bool
+share_unstorable(ProposeTable *table)
+{
+	bool changed = false;
+
+	for (int i = 0; i < table->nforeign; i++)
+	{
+		ProposeForeignKey *foreign = &table->foreign[i];
+
+		for (int k = 0; k < foreign->ncolumns && foreign->parent != NULL; k++)
+		{
+			bool *a = &table->columns[foreign->columns[k]].data.unstorable;
+			bool *b = &foreign->parent->columns[foreign->parent_columns[k]].data.unstorable;
+
+			changed |= *a != *b;
+			*a = *b = *a || *b;
+		}
+	}
+	return changed;
 }
 
 /* Chooses the types of all attributes. */
 void
 propose_types(Proposal *proposal)
 {
+	bool changed = true;
+
+	while (changed)
+	{
+		changed = false;
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < proposal->ntables; i++)
+			changed |= share_unstorable(&proposal->tables[i]);
+	}
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		for (int k = 0; k < proposal->tables[i].ncolumns; k++)
