@@ -11,13 +11,8 @@
 #include "ground/attempt.h"
 #include "ground/errors.h"
 
-/*
- * Runs a step in a subtransaction.  Returns NULL if it succeeded; otherwise it rolls the
- * subtransaction back and returns the error, copied into the current memory context.  Every error
- * is caught, so the caller raises again those that it does not expect, such as a query cancel.
- */
-ErrorData *
-attempt(void (*step)(void *arg), void *arg)
+static ErrorData *
+run_in_subtransaction(void (*step)(void *arg), void *arg, bool keep)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -28,7 +23,10 @@ attempt(void (*step)(void *arg), void *arg)
 	PG_TRY();
 	{
 		step(arg);
-		ReleaseCurrentSubTransaction();
+		if (keep)
+			ReleaseCurrentSubTransaction();
+		else
+			RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
@@ -41,6 +39,27 @@ attempt(void (*step)(void *arg), void *arg)
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	return error;
+}
+
+/*
+ * Runs a step in a subtransaction.  Returns NULL if it succeeded; otherwise it rolls the
+ * subtransaction back and returns the error, copied into the current memory context.  Every error
+ * is caught, so the caller raises again those that it does not expect, such as a query cancel.
+ */
+ErrorData *
+attempt(void (*step)(void *arg), void *arg)
+{
+	return run_in_subtransaction(step, arg, true);
+}
+
+/*
+ * The same for a step that only looks: the subtransaction is rolled back in any case, so that no
+ * lock is kept.
+ */
+ErrorData *
+attempt_and_undo(void (*step)(void *arg), void *arg)
+{
+	return run_in_subtransaction(step, arg, false);
 }
 
 /*

@@ -13,6 +13,9 @@
  */
 extern ErrorData *attempt(void (*step)(void *arg), void *arg);
 
+/* The same for a step that only looks: its locks are released on success as well. */
+extern ErrorData *attempt_and_undo(void (*step)(void *arg), void *arg);
+
 /*
  * The same without a subtransaction, for a step that only computes: it takes no lock and no other
  * resource, so nothing has to be rolled back.  Errors that the caller does not catch propagate.

@@ -1,6 +1,6 @@
 /*
  * extension.c
- *	  Whether the extension is installed in this database, and where.
+ *	  Whether an extension is installed in this database, and where.
  */
 #include "postgres.h"
 
@@ -14,9 +14,11 @@
 
 #include "ground/extension.h"
 
+#define OWN_NAME "dynamo_table"
+
 /* InvalidOid: the extension is not installed in this database. */
 static Oid
-find_schema(void)
+find_schema(const char *name)
 {
 	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -25,7 +27,7 @@ find_schema(void)
 	Oid schema = InvalidOid;
 
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("dynamo_table"));
+				CStringGetDatum(name));
 	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -42,12 +44,24 @@ find_schema(void)
 bool
 extension_installed(void)
 {
-	return OidIsValid(find_schema());
+	return OidIsValid(find_schema(OWN_NAME));
 }
 
 /* Returns the extension's schema, quoted for SQL.  The extension must be installed. */
 const char *
 extension_schema(void)
 {
-	return quote_identifier(get_namespace_name(find_schema()));
+	return quote_identifier(get_namespace_name(find_schema(OWN_NAME)));
+}
+
+/*
+ * Returns the schema of another extension, quoted for SQL, or NULL if it is not installed in this
+ * database.
+ */
+const char *
+extension_schema_of(const char *name)
+{
+	Oid schema = find_schema(name);
+
+	return OidIsValid(schema) ? quote_identifier(get_namespace_name(schema)) : NULL;
 }

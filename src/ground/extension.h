@@ -14,5 +14,6 @@
 
 extern bool extension_installed(void);
 extern const char *extension_schema(void);
+extern const char *extension_schema_of(const char *name);
 
 #endif

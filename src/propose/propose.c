@@ -14,7 +14,7 @@
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "migrate/migrate.h"
-#include "propose/propose.h"
+#include "propose/asked.h"
 #include "store/plan.h"
 
 extern PGDLLEXPORT Datum dyn_propose_migration(PG_FUNCTION_ARGS);
@@ -101,13 +101,14 @@ put_texts(ReturnSetInfo *result, const List *texts)
 	}
 }
 
-/* dyn_propose_migration(target, sources, owners) */
+/* dyn_propose_migration(target, sources, owners, queries) */
 PG_FUNCTION_INFO_V1(dyn_propose_migration);
 Datum
 dyn_propose_migration(PG_FUNCTION_ARGS)
 {
 	text *target = argument_required_text(fcinfo, 0, "target");
 	Jsonb *owners = PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2);
+	ArrayType *queries = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
 	Proposal *proposal = palloc0(sizeof(Proposal));
 
 	argument_require(fcinfo, 1, "sources");
@@ -115,6 +116,7 @@ dyn_propose_migration(PG_FUNCTION_ARGS)
 	set_target(proposal, target);
 	read_all(proposal, PG_GETARG_ARRAYTYPE_P(1));
 	choose(proposal, owners);
-	put_texts((ReturnSetInfo *) fcinfo->resultinfo, propose_print(proposal));
+	put_texts((ReturnSetInfo *) fcinfo->resultinfo,
+			  list_concat(propose_print(proposal), asked_print(proposal, queries)));
 	return (Datum) 0;
 }

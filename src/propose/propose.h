@@ -26,6 +26,12 @@
  *		size.c		how large the table of items becomes
  *		caution.c	what a person should know about a table
  *
+ *		What the database is asked, and what of the proposed table answers it: asked.h
+ *		asked.c				the queries, their chart, and the access patterns
+ *		asked_query.c		from a text to what it asks, by the server's parser and analyser
+ *		asked_answer.c		which collection or index answers it
+ *		asked_request.c		the request of an access pattern
+ *
  *		Text
  *		comment.c	lines of comments, which nothing can break out of
  *		literal.c	calls, and literals of JSON
