@@ -50,6 +50,17 @@ SELECT put('{"Type": "x"}');
 SELECT put('{"PK": "USER#a", "SK": "SESSION#001", "Type": "Session"}');
 SELECT dyn_put_entity('app', 'session', '{}'::jsonb);
 SELECT dyn_put_entity('app', 'Sessions', '{}'::jsonb);
+-- expressions
+SELECT dyn_put_entity('app', 'Session', '{"User": "a", "No": 1, "Total": 1}'::jsonb, 'attribute_not_exists(User)');
+SELECT dyn_put_entity('app', 'Session', '{"User": "a", "No": 1, "Total": 1}'::jsonb, 'attribute_exists(#User)', names => '{"#User": "User"}');
+SELECT dyn_query('app', 'PK = :p AND Status = :s', vals => '{":p": {"S": "USER#a"}, ":s": {"S": "x"}}');
+-- views
+SELECT dyn_create_entity_view('app', 'Session', unnest => 'tags');
+SELECT dyn_create_entity_view('app', 'Session', unnest => 'Nope');
+SELECT dyn_create_entity_view('app', 'session');
+SELECT dyn_create_entity_view('app', 'Session', 'sessions');
+INSERT INTO sessions ("User", "No", "Total") VALUES ('a', 1, 2) ON CONFLICT DO NOTHING;
+DROP VIEW sessions;
 DROP TABLE app;
 DROP FUNCTION put;
 DROP DOMAIN day;

@@ -155,6 +155,7 @@ extern List *entity_problems(const Entity *entity, const DynItem *stored);
 /* What a person can do about attributes that do not fit; NULL: nothing that is known. */
 extern const char *entity_value_hint(const EntityAttribute *attribute, ItemSpan value);
 extern const char *entity_case_hint(const Entity *entity, const ItemChildren *map);
+extern const char *entity_attribute_hint(const Entity *entity, ItemSpan name);
 
 /*
  * Checks an item before it is written to a table whose entities are enforced: it must fit one of

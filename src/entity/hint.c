@@ -107,3 +107,18 @@ entity_case_hint(const Entity *entity, const ItemChildren *map)
 	}
 	return NULL;
 }
+
+/* Returns a hint if an attribute of the entity has the name in another case; else NULL. */
+const char *
+entity_attribute_hint(const Entity *entity, ItemSpan name)
+{
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		ItemSpan here = entity->attributes[i].name;
+
+		if (here.len == name.len && pg_strncasecmp(here.data, name.data, name.len) == 0)
+			return psprintf("Names of attributes are case-sensitive, and there is \"%s\".",
+							item_quoted(here));
+	}
+	return NULL;
+}

@@ -14,6 +14,19 @@ character_at(const ExprCompiled *compiled, int location)
 	return item_characters((ItemSpan){compiled->text.data, (uint32) location}) + 1;
 }
 
+/* The hint may be NULL. */
+pg_noreturn static void
+fail_at(const ExprCompiled *compiled, int location, const char *words, const char *message,
+		const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DYN_VALIDATION),
+			 errmsg("invalid %s: %s", compiled->parameter, message), errwords("%s", words),
+			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location)),
+			 hint == NULL ? 0 : errhint("%s", hint)));
+	pg_unreachable();
+}
+
 /*
  * Raise ERRCODE_DYN_VALIDATION, with DynamoDB's words and a message of our own.  A location below
  * zero: the error is not at any one place.
@@ -30,11 +43,23 @@ expr_fail(const ExprCompiled *compiled, int location, const char *words, const c
 	va_start(args, format);
 	message = words_format(format, args);
 	va_end(args);
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_VALIDATION),
-			 errmsg("invalid %s: %s", compiled->parameter, message), errwords("%s", words),
-			 location < 0 ? 0 : errdetail("At character %d.", character_at(compiled, location))));
-	pg_unreachable();
+	fail_at(compiled, location, words, message, NULL);
+}
+
+/* Raises the error of a name that DynamoDB reserves, with the placeholder to take instead. */
+void
+expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
+{
+	const char *quoted = item_quoted(name);
+
+	if (compiled->parsing)
+		expr_check_syntax(compiled);
+	fail_at(
+		compiled, location,
+		expr_words(compiled, "Attribute name is a reserved keyword; reserved keyword: %s",
+				   item_quoted_words(name)),
+		psprintf("attribute name \"%s\" is a reserved word and needs a placeholder", quoted),
+		psprintf("Write #%s, and define it in names: {\"#%s\": \"%s\"}.", quoted, quoted, quoted));
 }
 
 /* A hint about what the user may have meant by the unexpected token. */

@@ -49,12 +49,7 @@ static void
 forbid_reserved(ExprParse *parse, ItemSpan name, int location)
 {
 	if (expr_is_reserved(name))
-		expr_fail(parse->compiled, location,
-				  expr_words(parse->compiled,
-							 "Attribute name is a reserved keyword; reserved keyword: %s",
-							 item_quoted_words(name)),
-				  "attribute name \"%s\" is a reserved word and needs a placeholder",
-				  item_quoted(name));
+		expr_fail_reserved(parse->compiled, location, name);
 }
 
 /* The name that a placeholder is defined as; the placeholder is recorded as used. */

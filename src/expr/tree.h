@@ -224,6 +224,8 @@ extern bool expr_is_reserved(ItemSpan word);
 /* error.c */
 pg_noreturn extern void expr_fail(const ExprCompiled *compiled, int location, const char *words,
 								  const char *format, ...) pg_attribute_printf(4, 5);
+pg_noreturn extern void expr_fail_reserved(const ExprCompiled *compiled, int location,
+										   ItemSpan name);
 pg_noreturn extern void expr_fail_syntax(const ExprParse *parse, const char *message);
 extern char *expr_path_text(const ExprPath *path);
 extern char *expr_operand_text(const ExprCompiled *compiled, const ExprNode *node);

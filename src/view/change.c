@@ -313,7 +313,8 @@ insert_row(ViewCall *call)
 		ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION),
 						errmsg("duplicate key value violates unique constraint \"%s\"",
 							   get_rel_name(call->table->primary.relid)),
-						errdetail("%s", detail.data)));
+						errdetail("%s", detail.data),
+						errhint("Use UPDATE, or dyn_put_entity() to replace the item.")));
 	}
 	return returned_row(call);
 }

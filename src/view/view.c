@@ -417,9 +417,14 @@ find_list(const Entity *entity, ItemSpan name)
 	const EntityAttribute *attribute = entity_attribute(entity, name);
 
 	if (attribute == NULL)
+	{
+		const char *hint = entity_attribute_hint(entity, name);
+
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("entity \"%s\" has no attribute \"%s\"", item_quoted(entity->name),
-							   item_quoted(name))));
+							   item_quoted(name)),
+						hint == NULL ? 0 : errhint("%s", hint)));
+	}
 	if (attribute->type.type != ITEM_L && !item_type_is_set(attribute->type.type))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("attribute \"%s\" of entity \"%s\" is no list and no set",
