@@ -1246,6 +1246,13 @@ CREATE VIEW dyn_migration_steps AS
 COMMENT ON VIEW dyn_migration_steps IS 'steps of migrations: how far they are';
 GRANT SELECT ON dyn_migration_steps TO PUBLIC;
 
+-- leaving
+
+CREATE FUNCTION dyn_detach(table_name text, format text DEFAULT 'jsonb', dry_run boolean DEFAULT false) RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
+COMMENT ON FUNCTION dyn_detach(text, text, boolean) IS
+	'make a table of items an ordinary table in place, which needs nothing of the extension; returns what is done, or with dry_run what would be';
+
 -- requests
 
 CREATE FUNCTION dyn_request(operation text, request text) RETURNS json

@@ -1,0 +1,215 @@
+-- dyn_detach(): a table of items becomes an ordinary table
+
+-- of all types, with an index, time to live, a covering index, entities, a pattern
+CREATE ROLE detach_owner;
+GRANT CREATE ON SCHEMA public TO detach_owner;
+SET ROLE detach_owner;
+SELECT dyn_create_table('left', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "At N"},
+	"GSI2": {"partition_key": "At N", "covering": true}}');
+COMMENT ON TABLE "left" IS 'kept';
+GRANT SELECT (pk, item), INSERT ON "left" TO PUBLIC;
+SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "1"}, "S": {"S": ""}, "N": {"N": "12345678901234567890123456789012345678"}, "E": {"N": "1E-130"}, "B": {"B": "AAEC"},
+	"T": {"BOOL": true}, "0": {"NULL": true}, "L": {"L": [{"N": "1"}, {"S": "x"}]}, "M": {"M": {"a": {"SS": ["y", "z"]}}}, "SS": {"SS": ["b", "a"]}, "NS": {"NS": ["2", "1.5"]},
+	"BS": {"BS": ["AA=="]}, "quote\"\\u0000''": {"S": "\\u0000"}}');
+SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "2.5"}, "GSI1PK": {"S": "g"}, "At": {"N": "100"}}');
+SELECT dyn_put('left', '{"pk": {"S": "\u0001"}, "sk": {"N": "-3"}, "GSI1PK": {"S": "g"}, "At": {"N": "50"}}');
+CALL dyn_enable_ttl('left', 'At');
+CREATE INDEX left_pk_lower ON "left" (lower(pk));
+ALTER TABLE "left" ADD COLUMN seen date DEFAULT '2024-05-01', ADD CHECK (length(pk) < 10);
+ALTER TABLE "left" ENABLE ROW LEVEL SECURITY;
+CREATE POLICY all_rows ON "left" USING (pk <> 'hidden');
+CREATE TABLE before AS SELECT pk, sk, "GSI1PK", "At", item::text AS exact, seen FROM "left";
+CREATE TABLE plain AS SELECT pk, sk, item::jsonb AS item FROM "left";
+CREATE TABLE identity AS SELECT oid, relowner, relacl, relname, relrowsecurity FROM pg_class WHERE relname = 'left';
+
+-- a dry run changes nothing
+SELECT regexp_replace(dyn_detach('left', dry_run => true), '[0-9]+ bytes', 'N bytes') AS plan;
+SELECT amname, a.atttypid::regtype FROM pg_class c JOIN pg_am m ON m.oid = relam JOIN pg_attribute a ON attrelid = c.oid AND attname = 'item' WHERE relname = 'left';
+SELECT count(*) FROM dyn_scan('left');
+
+-- plain JSON
+SELECT count(*) > 5 AS done FROM dyn_detach('left');
+SELECT amname, a.atttypid::regtype, a.attnotnull, obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_am m ON m.oid = relam
+	JOIN pg_attribute a ON attrelid = c.oid AND attname = 'item' WHERE relname = 'left';
+SELECT i.* FROM identity i EXCEPT SELECT oid, relowner, relacl, relname, relrowsecurity FROM pg_class WHERE relname = 'left';
+SELECT attacl FROM pg_attribute WHERE attrelid = '"left"'::regclass AND attname = 'item';
+SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '"left"'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '"left"'::regclass AND contype <> 'n' ORDER BY conname;
+SELECT tgname FROM pg_trigger WHERE tgrelid = '"left"'::regclass;
+SELECT provider, label FROM pg_seclabel WHERE objoid = '"left"'::regclass;
+SELECT attname FROM pg_attribute WHERE attrelid = '"left"'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+-- each row
+SELECT count(*) AS same FROM "left" JOIN plain USING (pk, sk, item);
+SELECT count(*) AS same FROM "left" l JOIN before b USING (pk, sk, seen) WHERE l."GSI1PK" IS NOT DISTINCT FROM b."GSI1PK" AND l."At" IS NOT DISTINCT FROM b."At";
+SELECT item FROM "left" WHERE sk = 1;
+-- it is read and written as any table
+INSERT INTO "left" (pk, sk, item) VALUES ('new', 1, '{"pk": "new", "sk": 1}');
+INSERT INTO "left" (item) VALUES ('{"pk": "new", "sk": 2}');
+INSERT INTO "left" (pk, sk, item) VALUES ('a', 1, '{}');
+UPDATE "left" SET item = item || '{"Name": "n"}' WHERE pk = 'new' RETURNING pk, sk, item;
+DELETE FROM "left" WHERE pk = 'new';
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM "left" WHERE pk = 'a' AND sk < 2 ORDER BY sk;
+EXPLAIN (COSTS OFF) SELECT * FROM "left" WHERE "GSI1PK" = 'g' AND "At" IS NOT NULL ORDER BY "At";
+RESET enable_seqscan;
+-- it is no table of items
+SELECT dyn_get('left', '{"pk": {"S": "a"}, "sk": {"N": "1"}}');
+SELECT dyn_detach('left');
+DROP TABLE "left", plain, before, identity;
+
+-- DynamoDB JSON is exact, and has U+0000, which jsonb and text cannot have
+SELECT dyn_create_table('exact', 'pk S');
+SELECT dyn_put('exact', '{"pk": {"S": "a"}, "Z": {"S": "x\u0000y"}, "SS": {"SS": ["b", "a"]}, "B": {"B": "AAEC"}, "N": {"N": "9.99E125"}}');
+SELECT dyn_put('exact', '{"pk": {"S": "b"}, "Z": {"S": "\\u0000"}}');
+CREATE TABLE before AS SELECT pk, item::text AS exact FROM exact;
+SELECT dyn_detach('exact');
+SELECT line FROM dyn_detach('exact', dry_run => true) line LIMIT 1;
+SELECT count(*) > 0 AS done FROM dyn_detach('exact', 'dynamodb');
+SELECT count(*) AS same FROM exact JOIN before ON exact.pk = before.pk AND item::text = exact;
+SELECT item, pg_typeof(item), item::text::dyn_item ->> 'pk' AS again FROM exact ORDER BY pk;
+DROP TABLE exact, before;
+
+-- typed columns by entity, and the views of entities over them
+SELECT dyn_create_table('shop', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}, "ByEmail": {"partition_key": "Email S"}}');
+SELECT dyn_create_entity('shop', 'Customer', '{"pk": "CUST#<Email>", "sk": "CUST"}',
+	'{"Email": "S text", "Name": "S text", "Since": {"type": "S timestamptz(3)", "stored": "s"}, "Tags": "SS text[]", "Photo": "B bytea", "Age": "N integer", "Key": "S text"}');
+SELECT dyn_create_entity('shop', 'Order', '{"pk": "CUST#<Email>", "sk": "ORDER#<Number:05>", "GSI1PK": "STATUS#<Status>", "GSI1SK": "<At>"}',
+	'{"Email": "S text", "Number": "N integer", "Status": "S text", "At": "S text", "Lines": "L jsonb", "Key": "S uuid", "item": "S text", "Paid": "BOOL"}');
+SELECT dyn_create_entity('shop', 'Note', '{"pk": "NOTE#<Id>", "sk": "NOTE"}', '{"Id": "S text", "Text": "S text"}', type_attribute => NULL);
+SELECT dyn_create_access_pattern('shop', 'orders', 'Query', '{"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "CUST#<Email>"}}}', 'Order', notes => e'a\n; DROP TABLE shop');
+SELECT dyn_enforce_entities('shop');
+SELECT dyn_put_entity('shop', 'Customer', '{"Email": {"S": "a@x"}, "Name": {"S": "Ada"}, "Since": {"S": "2024-05-01T10:00:00.123Z"}, "Tags": {"SS": ["v", "w"]}, "Age": {"N": "36"}, "Key": {"S": "k"},
+	"more": {"M": {"a": {"L": [{"N": "1"}]}}}}');
+SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 1, "Status": "OPEN", "At": "2024", "Lines": [{"q": 1}, {"q": 2}], "Key": "00000000-0000-0000-0000-000000000001", "item": "i", "Paid": true}'::jsonb);
+SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 2}'::jsonb);
+SELECT dyn_put_entity('shop', 'Note', '{"Id": "n1", "Text": "note"}'::jsonb);
+SELECT dyn_enforce_entities('shop', false);
+-- of no entity; and a value that is not of the declared type
+SELECT dyn_put('shop', '{"pk": "other", "sk": "1", "Age": "old", "Email": "b@x", "Name": "B"}'::jsonb);
+SELECT dyn_create_entity_view('shop', 'Customer');
+SELECT dyn_create_entity_view('shop', 'Order', 'order''s "view"');
+SELECT dyn_create_entity_view('shop', 'Order', index_name => 'GSI1');
+SELECT dyn_create_entity_view('shop', 'Order', unnest => 'Lines');
+SELECT dyn_create_entity_view('shop', 'Customer', unnest => 'Tags');
+SELECT dyn_create_entity_view('shop', 'Note');
+ALTER VIEW "Note" RENAME COLUMN "Text" TO body;
+CREATE VIEW names AS SELECT "Name" FROM "Customer";
+GRANT SELECT ON "Customer" TO PUBLIC;
+CREATE TABLE views AS SELECT oid, relname, relacl, reloptions FROM pg_class WHERE relkind = 'v' AND relowner = 'detach_owner'::regrole;
+CREATE TABLE customers AS SELECT * FROM "Customer";
+CREATE TABLE orders AS SELECT * FROM "order's ""view""";
+CREATE TABLE before AS SELECT pk, sk, item::jsonb AS item FROM shop;
+-- these views depend on the items; plain JSON would not do for them
+SELECT dyn_detach('shop');
+SELECT regexp_replace(dyn_detach('shop', 'columns', dry_run => true), '[0-9]+ bytes', 'N bytes') AS plan;
+SELECT count(*) > 0 AS done FROM dyn_detach('shop', format => 'columns');
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'shop'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+SELECT pk, sk, "Type", entity, item AS rest FROM shop ORDER BY pk, sk;
+SELECT pk, sk, "Name", s AT TIME ZONE 'UTC' AS s, "Tags", "Age", "Customer_Key", "Order_Key", "Lines", "Paid" FROM shop ORDER BY pk, sk;
+-- nothing is lost
+SELECT pk, sk FROM before EXCEPT SELECT pk, sk FROM shop;
+SELECT pk, sk, k FROM before CROSS JOIN jsonb_object_keys(item) k WHERE NOT EXISTS (SELECT FROM shop d CROSS JOIN jsonb_each_text(to_jsonb(d) || d.item) e
+	WHERE d.pk = before.pk AND d.sk = before.sk AND e.value IS NOT NULL AND (e.key = k OR e.key ~ ('_' || k || '$') OR k = 'item' AND e.key LIKE 'item_%'));
+(TABLE customers EXCEPT ALL TABLE "Customer") UNION ALL (TABLE "Customer" EXCEPT ALL TABLE customers);
+(TABLE orders EXCEPT ALL TABLE "order's ""view""") UNION ALL (TABLE "order's ""view""" EXCEPT ALL TABLE orders);
+TABLE "Note";
+TABLE names;
+TABLE "Order_GSI1";
+TABLE "Order_Lines" ORDER BY "position";
+TABLE "Customer_Tags" ORDER BY "position";
+TABLE views EXCEPT SELECT oid, relname, relacl, reloptions FROM pg_class;
+SELECT pg_get_viewdef('"Customer"'::regclass);
+-- views of a plain table can be written to as Postgres has it
+UPDATE "Customer" SET "Age" = 37;
+SELECT "Age" FROM shop WHERE sk = 'CUST';
+INSERT INTO shop (pk, sk, "Type", "Email", "Name", item) VALUES ('CUST#c@x', 'CUST', 'Customer', 'c@x', 'C', '{}');
+SELECT count(*) FROM "Customer";
+DROP TABLE shop CASCADE;
+DROP TABLE views, customers, orders, before;
+
+-- what is in the way is listed, and nothing is changed
+SELECT dyn_create_table('used', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
+SELECT dyn_put('used', '{"pk": "a", "sk": "1", "g": "x"}'::jsonb);
+CREATE VIEW items AS SELECT item FROM used;
+CREATE VIEW keys AS SELECT pk, sk FROM used;
+CREATE VIEW U&"\000a; DROP TABLE used" AS SELECT item FROM used;
+CREATE INDEX used_name ON used ((item ->> 'name'));
+CREATE POLICY mine ON used USING (item ->> 'owner' = current_user);
+ALTER TABLE used ADD CONSTRAINT named CHECK (item ? 'g'), ADD COLUMN more dyn_value, ADD COLUMN kind text GENERATED ALWAYS AS (item ->> 'kind') STORED;
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER seen BEFORE UPDATE OF item ON used FOR EACH ROW EXECUTE FUNCTION nothing();
+\set VERBOSITY default
+SELECT dyn_detach('used');
+\set VERBOSITY terse
+SELECT line FROM dyn_detach('used', 'dynamodb', true) line WHERE line LIKE '-- Refused%';
+SELECT count(*) FROM dyn_query('used', 'pk = :p', vals => '{":p": "a"}'::jsonb);
+DROP TABLE used CASCADE;
+DROP FUNCTION nothing;
+
+-- a view whose items do not agree with the declaration would get other rows
+SELECT dyn_create_table('wrong', 'pk S');
+SELECT dyn_create_entity('wrong', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text"}');
+SELECT dyn_create_entity_view('wrong', 'E');
+SELECT dyn_put('wrong', '{"pk": "E#2", "Id": "1", "Type": "E"}'::jsonb);
+SELECT dyn_detach('wrong', 'columns');
+SELECT count(*) FROM dyn_scan('wrong');
+DROP TABLE wrong CASCADE;
+
+-- a migration that is followed
+CREATE TABLE source (id int PRIMARY KEY);
+SELECT dyn_create_table('target', 'pk S');
+SELECT dyn_create_entity('target', 'E', '{"pk": "E#<Id>"}', '{"Id": "N integer"}');
+SELECT dyn_create_migration('target', 'detach', '[{"entity": "E", "from": "source"}]');
+SELECT dyn_follow_migration('detach');
+SELECT dyn_detach('target');
+SELECT dyn_unfollow_migration('detach');
+SELECT count(*) > 0 AS done FROM dyn_detach('target');
+DROP TABLE target, source;
+
+-- temporary tables; partitioned ones are refused
+CREATE TEMPORARY TABLE passing (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY, CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) USING dynamo_table;
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON passing FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
+ALTER TABLE passing ENABLE ALWAYS TRIGGER "~dynamo_keys";
+SELECT dyn_put('passing', '{"pk": "a"}'::jsonb);
+SELECT count(*) > 0 AS done FROM dyn_detach('passing');
+TABLE passing;
+DROP TABLE passing;
+CREATE TABLE parts (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, PRIMARY KEY (pk), CONSTRAINT dynamo_keys CHECK (dynamo_internal.keys_match(item, '{"pk S"}', pk))) PARTITION BY HASH (pk);
+CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXECUTE FUNCTION dynamo_internal.derive_keys('pk S');
+SELECT dyn_detach('parts', dry_run => true);
+DROP TABLE parts;
+
+-- arguments, and rights
+SELECT dyn_create_table('mine', 'pk S');
+GRANT ALL ON mine TO PUBLIC;
+SELECT dyn_detach(NULL);
+SELECT dyn_detach('mine', 'xml');
+SELECT dyn_detach('mine', NULL);
+SELECT dyn_detach('mine', 'jsonb', NULL);
+SELECT dyn_detach('nowhere');
+RESET ROLE;
+CREATE ROLE detach_other;
+SET ROLE detach_other;
+SELECT dyn_detach('mine');
+SELECT dyn_detach('mine', dry_run => true);
+RESET ROLE;
+
+-- a superuser runs none of the owner's code with other rights than the owner's
+SET ROLE detach_owner;
+CREATE FUNCTION whoami(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'detach_owner' THEN RAISE 'runs as %', current_user; END IF; RETURN $1; END $$;
+CREATE DOMAIN checked AS text CHECK (VALUE IS NULL OR whoami(VALUE) IS NOT NULL);
+SELECT dyn_create_entity('mine', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text", "D": "S checked"}');
+CREATE INDEX ON mine (whoami(pk));
+SELECT dyn_put('mine', '{"pk": "E#1", "Id": "1", "D": "d", "Type": "E"}'::jsonb);
+-- a label is one line in the plan
+SECURITY LABEL FOR dynamo_table ON TABLE mine IS e'{"entities": [{"entity": "E",\n "keys": {"pk": "E#<Id>"}, "type_attribute": "Type", "type": "E", "attributes": {"Id": {"type": "S text"}, "D": {"type": "S public.checked"}}}],\n"x":\n1}';
+RESET ROLE;
+SELECT line FROM dyn_detach('mine', 'columns') line WHERE line LIKE '-- Goes%';
+SELECT * FROM mine;
+SELECT current_user = session_user AS same, current_setting('search_path');
+
+DROP TABLE mine;
+DROP FUNCTION whoami CASCADE;
+DROP DOMAIN checked;
+REVOKE ALL ON SCHEMA public FROM detach_owner;
+DROP ROLE detach_owner, detach_other;
