@@ -894,6 +894,15 @@ CREATE FUNCTION dyn_render(template text, vals dyn_item) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dyn_render(text, dyn_item) IS 'what a key template makes of attributes; NULL if one of them is not there';
 
+-- An untyped literal is a text: of a string's category among types that are not.  It has an order, as json has; jsonb has none.
+CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes text,
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes json,
+		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_create_entity(table_name text, entity text, keys jsonb, attributes jsonb,
 		type_attribute text DEFAULT 'Type', type_value text DEFAULT NULL)
 	RETURNS void
@@ -903,9 +912,13 @@ CREATE FUNCTION dyn_drop_entity(table_name text, entity text) RETURNS void
 CREATE FUNCTION dyn_enforce_entities(table_name text, enabled boolean DEFAULT true) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 CREATE FUNCTION dyn_entities(table_name text, OUT entity text, OUT type_attribute text, OUT type_value text,
-		OUT keys jsonb, OUT attributes jsonb)
+		OUT keys jsonb, OUT attributes json)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, text, text, text) IS
+	'declare a kind of items: how their keys are made, and the types of their attributes';
+COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, json, text, text) IS
+	'declare a kind of items: how their keys are made, and the types of their attributes';
 COMMENT ON FUNCTION dyn_create_entity(text, text, jsonb, jsonb, text, text) IS
 	'declare a kind of items: how their keys are made, and the types of their attributes';
 COMMENT ON FUNCTION dyn_drop_entity(text, text) IS 'forget what was declared of a kind of items; the items stay';

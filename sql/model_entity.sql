@@ -26,7 +26,7 @@ SELECT dyn_create_entity('hub', 'Organization', '{"PK": "ACCOUNT#<Name>", "SK": 
 SELECT dyn_create_entity('hub', 'Membership', '{"PK": "ACCOUNT#<Org>", "SK": "MEMBERSHIP#<User>"}', '{"Org": "S", "User": "S"}');
 SELECT dyn_create_entity('hub', 'Gist', '{"PK": "ACCOUNT#<User>", "SK": "#GIST#<Id>"}', '{"User": "S", "Id": {"type": "S", "default": "ksuid"}}');
 SELECT entity, type_attribute, type_value FROM dyn_entities('hub');
-SELECT jsonb_pretty(keys), jsonb_pretty(attributes) FROM dyn_entities('hub') WHERE entity = 'Issue';
+SELECT jsonb_pretty(keys), jsonb_pretty(attributes::jsonb) FROM dyn_entities('hub') WHERE entity = 'Issue';
 
 -- M03: keys of attributes; a key of an index that lacks one is left out, one of the table is not
 SELECT dyn_entity_keys('hub', 'Issue', jsonb '{"Owner": "o", "Name": "n", "Number": 15, "Status": "OPEN"}')::jsonb;

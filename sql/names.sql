@@ -49,7 +49,7 @@ SELECT routine FROM ours WHERE (proname ~ '_chart$') <> (prorettype = 'text'::re
 CREATE TEMP TABLE words (place int, name text PRIMARY KEY, types text[]);
 INSERT INTO words (place, name, types) VALUES
 	(0, 'table_name', '{text}'), (0, 'target', '{text}'),
-	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
+	(1, 'access_pattern', '{text}'), (1, 'actions', '{text,json,jsonb}'), (1, 'attribute', '{text}'), (1, 'attributes', '{dyn_item,text,json,jsonb}'), (1, 'column_name', '{text}'), (1, 'deletes', '{dyn_item[],text}'),
 	(1, 'element', '{integer}'), (1, 'encrypted_secret', '{bytea}'), (1, 'entities', '{jsonb,text}'), (1, 'entity', '{text}'), (1, 'gets', '{text,json,jsonb}'), (1, 'global_indexes', '{jsonb}'), (1, 'index_name', '{text}'), (1, 'item', '{dyn_item}'), (1, 'key', '{dyn_item}'),
 	(1, 'key_condition', '{text}'), (1, 'key_id', '{text}'), (1, 'keys', '{dyn_item[],text,jsonb}'), (1, 'lines', '{text}'), (1, 'local_indexes', '{jsonb}'), (1, 'migration', '{text}'), (1, 'model', '{text,json,jsonb}'),
 	(1, 'operation', '{text}'), (1, 'owners', '{jsonb}'), (1, 'parameters', '{dyn_item,text,dyn_value[]}'), (1, 'partition_key', '{text,text[]}'), (1, 'path', '{text[]}'), (1, 'puts', '{dyn_item[],text}'), (1, 'queries', '{text[]}'), (1, 'role', '{regrole}'), (1, 'request', '{text,json,jsonb}'),

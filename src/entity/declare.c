@@ -219,12 +219,23 @@ add_jsonb(ItemBuilder *b, const char *name, Datum jsonb)
 	item_build_jsonb(b, jsonb);
 }
 
+/* As jsonb, whatever type it is given in.  *ordered: the text of another type, which has an order. */
+static Datum
+attributes_argument(FunctionCallInfo fcinfo, int i, text **ordered)
+{
+	if (get_fn_expr_argtype(fcinfo->flinfo, i) == JSONBOID)
+		return PG_GETARG_DATUM(i);
+	*ordered = PG_GETARG_TEXT_PP(i);
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(*ordered)));
+}
+
 /* dyn_create_entity(table_name, entity, keys, attributes, type_attribute, type_value) */
 PG_FUNCTION_INFO_V1(dyn_create_entity);
 Datum
 dyn_create_entity(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"table_name", "entity", "keys", "attributes"};
+	text *ordered = NULL;
 	ItemBuilder b;
 	DynItem *declaration;
 	Entity *entity;
@@ -240,7 +251,7 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 	item_build_begin(&b, ITEM_M);
 	add_string(&b, "entity", text_span(PG_GETARG_TEXT_PP(1)));
 	add_jsonb(&b, "keys", PG_GETARG_DATUM(2));
-	add_jsonb(&b, "attributes", PG_GETARG_DATUM(3));
+	add_jsonb(&b, "attributes", attributes_argument(fcinfo, 3, &ordered));
 	if (!PG_ARGISNULL(4))
 		add_string(&b, "type_attribute", text_span(PG_GETARG_TEXT_PP(4)));
 	if (!PG_ARGISNULL(5))
@@ -251,6 +262,8 @@ dyn_create_entity(PG_FUNCTION_ARGS)
 
 	rel = model_open(PG_GETARG_TEXT_PP(0), MODEL_ENTITY, &table);
 	entity = entity_parse(table, declaration, true);
+	if (ordered != NULL)
+		entity_order(entity, text_span(ordered));
 	warn(rel, table, entity);
 	model_set(rel, MODEL_ENTITY, entity->name, entity_print(entity));
 	PG_RETURN_VOID();
@@ -317,9 +330,13 @@ put_entity(ReturnSetInfo *result, const ModelDeclaration *declaration)
 		nulls[i] = !get_member(&map, members[i], &value) || (i < 3 && item_type(value) != ITEM_S);
 		if (nulls[i])
 			continue;
-		values[i] = i >= 3 ? item_to_jsonb(value)
-						   : PointerGetDatum(cstring_to_text_with_len(
-								 item_payload(value).data, (int) item_payload(value).len));
+		/* the attributes have an order */
+		if (i == 4 && model_member(declaration, members[i], &value))
+			values[i] = PointerGetDatum(cstring_to_text_with_len(value.data, (int) value.len));
+		else
+			values[i] = i >= 3 ? item_to_jsonb(value)
+							   : PointerGetDatum(cstring_to_text_with_len(
+									 item_payload(value).data, (int) item_payload(value).len));
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

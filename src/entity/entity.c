@@ -12,6 +12,7 @@
 #include "entity/entity.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
+#include "item/reader.h"
 
 #define MAX_ENTITY_NAME 255
 
@@ -552,6 +553,49 @@ entity_parse(const DynTable *table, const DynItem *declaration, bool is_new)
 	return entity;
 }
 
+static int
+compare_attributes(const void *a, const void *b)
+{
+	return item_compare_bytes(((const EntityAttribute *) a)->name,
+							  ((const EntityAttribute *) b)->name);
+}
+
+/*
+ * Brings the attributes of an entity, which entity_parse() has sorted by their names, into the order
+ * of their declaration: attributes is the JSON text of the object that they were read from.
+ */
+void
+entity_order(Entity *entity, ItemSpan attributes)
+{
+	int n = entity->nattributes;
+	EntityAttribute *ordered = palloc((n + 1) * sizeof(EntityAttribute));
+	bool *taken = palloc0((n + 1) * sizeof(bool));
+	EntityAttribute key;
+	JsonReader reader;
+	int next = 0;
+
+	json_reader_begin(&reader, attributes.data, (int) attributes.len, "declaration",
+					  ERRCODE_INVALID_TABLE_DEFINITION);
+	for (json_read_map(&reader); json_read_member(&reader, &key.name); json_skip(&reader))
+	{
+		const EntityAttribute *found =
+			bsearch(&key, entity->attributes, n, sizeof(EntityAttribute), compare_attributes);
+
+		CHECK_FOR_INTERRUPTS();
+		/* a name that is there twice stands where it is first */
+		if (found == NULL || taken[found - entity->attributes])
+			continue;
+		taken[found - entity->attributes] = true;
+		ordered[next++] = *found;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (!taken[i])
+			ordered[next++] = entity->attributes[i];
+	}
+	entity->attributes = ordered;
+}
+
 /* Writes the members that all declarations of an entity begin with: all but keys and attributes. */
 void
 entity_print_names(JsonWriter *json, const Entity *entity)
@@ -602,6 +646,7 @@ add_context(void *arg)
 static void *
 read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *table)
 {
+	ItemSpan attributes;
 	ReadContext context = {RelationGetRelationName(rel), declaration->name};
 	ErrorContextCallback callback = {error_context_stack, add_context, &context};
 	Entity *entity;
@@ -616,6 +661,8 @@ read_entity(const ModelDeclaration *declaration, Relation rel, const DynTable *t
 						  item_parse(declaration->json, (int) strlen(declaration->json),
 									 ITEM_SYNTAX_PLAIN_ITEM, NULL),
 						  false);
+	if (model_member(declaration, "attributes", &attributes))
+		entity_order(entity, attributes);
 	SetUserIdAndSecContext(user, security);
 	error_context_stack = callback.previous;
 	return entity;

@@ -91,7 +91,7 @@ typedef struct Entity
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;
-	EntityAttribute *attributes; /* as declared */
+	EntityAttribute *attributes; /* by name, or in the order declared, see entity_order() */
 } Entity;
 
 /*
@@ -99,6 +99,7 @@ typedef struct Entity
  * table has the keys; an older one may name keys that the table has lost.
  */
 extern Entity *entity_parse(const DynTable *table, const DynItem *declaration, bool is_new);
+extern void entity_order(Entity *entity, ItemSpan attributes);
 extern char *entity_print(const Entity *entity);
 extern void entity_print_names(JsonWriter *json, const Entity *entity);
 extern void entity_print_choice(JsonWriter *json, const EntityTemplate *choice);

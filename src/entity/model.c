@@ -99,6 +99,25 @@ model_declarations(Relation rel, ModelKind kind)
 	return model_label_declarations(labelled_table(rel), kind);
 }
 
+/* Finds the JSON text of a member of a declaration: what is in it has its order.  False: it has none. */
+bool
+model_member(const ModelDeclaration *declaration, const char *name, ItemSpan *json)
+{
+	JsonReader reader;
+	ItemSpan member;
+
+	json_reader_begin(&reader, declaration->json, (int) strlen(declaration->json), "declaration",
+					  ERRCODE_INVALID_TABLE_DEFINITION);
+	for (json_read_object(&reader); json_read_member(&reader, &member); json_skip(&reader))
+	{
+		if (!item_span_is(member, name))
+			continue;
+		*json = json_read_raw(&reader);
+		return true;
+	}
+	return false;
+}
+
 /* Returns the declaration in a list that has this name, or NULL. */
 ModelDeclaration *
 model_find(List *declarations, ItemSpan name)

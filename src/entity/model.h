@@ -41,6 +41,7 @@ typedef struct ModelDeclaration
 
 extern List *model_declarations(Relation rel, ModelKind kind); /* of ModelDeclaration */
 extern List *model_label_declarations(Oid relid, ModelKind kind);
+extern bool model_member(const ModelDeclaration *declaration, const char *name, ItemSpan *json);
 extern ModelDeclaration *model_find(List *declarations, ItemSpan name);
 extern bool model_enforced(Relation rel);
 

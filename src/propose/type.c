@@ -57,7 +57,7 @@ choose_in_key(ProposeTable *table, ProposeColumn *column, Oid base)
 {
 	ItemType type = value_item_type(column->type);
 
-	if (type == ITEM_B)
+	if (type == ITEM_BOOL || type == ITEM_B)
 		column->value.type = ITEM_S;
 	else if (is_json(base) || type == ITEM_L)
 	{

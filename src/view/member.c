@@ -108,6 +108,30 @@ print_attribute(JsonWriter *json, const EntityAttribute *attribute)
 	json_write_end(json);
 }
 
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	return item_compare_bytes(((const EntityAttribute *) lfirst(a))->name,
+							  ((const EntityAttribute *) lfirst(b))->name);
+}
+
+/* By name: what an entity declares in another order is the same definition. */
+static void
+print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
+{
+	List *attributes = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		if (key_uses(key, &entity->attributes[i]))
+			attributes = lappend(attributes, &entity->attributes[i]);
+	}
+	list_sort(attributes, compare_names);
+	foreach (cell, attributes)
+		print_attribute(json, lfirst(cell));
+}
+
 static void
 print_key(JsonWriter *json, const EntityKey *key)
 {
@@ -135,11 +159,7 @@ member_definition(const Entity *entity, const EntityKey *key)
 	print_key(&json, key);
 	json_write_end(&json);
 	json_write_begin(&json, "attributes");
-	for (int i = 0; i < entity->nattributes; i++)
-	{
-		if (key_uses(key, &entity->attributes[i]))
-			print_attribute(&json, &entity->attributes[i]);
-	}
+	print_attributes(&json, entity, key);
 	json_write_end(&json);
 	json_write_end(&json);
 	return json.text->data;

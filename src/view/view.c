@@ -274,15 +274,14 @@ old_columns(NewView *view)
 	return attributes;
 }
 
+/* In the order of the declaration; those that replace a view's come behind what it has. */
 static void
 choose_columns(NewView *view)
 {
-	List *keys = key_attributes(view);
-
-	view->attributes = list_concat_unique_ptr(old_columns(view), keys);
+	view->attributes = old_columns(view);
 	if (view->unnested != NULL)
 	{
-		view->attributes = keys;
+		view->attributes = key_attributes(view);
 		return;
 	}
 	for (int i = 0; i < view->entity->nattributes; i++)
