@@ -628,7 +628,7 @@ enter_query(AskedQuery *asked, Query *query, Scope *outer, int depth)
 	if (query->hasModifyingCTE)
 		stays(asked, "WITH that writes");
 	if (query->setOperations != NULL)
-		stays(asked, "UNION, INTERSECT or EXCEPT");
+		stays(asked, "UNION, INTERSECT or EXCEPT: each side is a query of its own");
 	/* a subquery that gives its one row even of no rows */
 	if (asked->nparts > 1 && is_one_row(query))
 		depth++;
