@@ -8,7 +8,9 @@
 #include "access/relation.h"
 #include "catalog/partition.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "rewrite/rewriteHandler.h"
@@ -41,6 +43,17 @@ position(const ProposeTable *table, AttrNumber attnum)
 			return i;
 	}
 	return -1;
+}
+
+static int
+position_of_name(const ProposeTable *table, const char *name)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (strcmp(table->columns[i].name, name) == 0)
+			return i;
+	}
+	elog(ERROR, "a partition of %s has a column that the table lacks", table->qualified);
 }
 
 /*
@@ -187,33 +200,105 @@ drop_copies(ProposeTable *table)
 	table->nforeign = kept;
 }
 
-static void
-read_foreign_key(ProposeTable *table, const ForeignKeyCacheInfo *info, ProposeForeignKey *foreign)
+/* A partition has the columns of its table by name, and not by number. */
+static ProposeForeignKey *
+read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheInfo *info)
 {
+	ProposeForeignKey *foreign = palloc0(sizeof(ProposeForeignKey));
+
 	foreign->name = get_constraint_name(info->conoid);
 	foreign->parent_relid = info->confrelid;
 	foreign->ncolumns = info->nkeys;
 	foreign->columns = palloc(info->nkeys * sizeof(int));
+	foreign->parent_columns = palloc(info->nkeys * sizeof(int));
 	foreign->required = true;
 	for (int i = 0; i < info->nkeys; i++)
 	{
-		foreign->columns[i] = position(table, info->conkey[i]);
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), info->conkey[i] - 1);
+
+		foreign->columns[i] = position_of_name(table, NameStr(column->attname));
 		foreign->required &= table->columns[foreign->columns[i]].required;
-	}
-	foreign->parent_columns = palloc(info->nkeys * sizeof(int));
-	for (int i = 0; i < info->nkeys; i++)
 		foreign->parent_columns[i] = info->confkey[i]; /* until the parent is known */
+	}
+	return foreign;
+}
+
+static List *
+foreign_keys_of(const ProposeTable *table, Relation rel)
+{
+	List *result = NIL;
+	ListCell *cell;
+
+	foreach (cell, RelationGetFKeyList(rel))
+		result = lappend(result, read_foreign_key(table, rel, lfirst(cell)));
+	return result;
+}
+
+static bool
+has_same(const List *list, const ProposeForeignKey *foreign)
+{
+	ListCell *cell;
+
+	foreach (cell, list)
+	{
+		const ProposeForeignKey *other = lfirst(cell);
+
+		if (other->parent_relid == foreign->parent_relid && same_columns(other, foreign) &&
+			memcmp(other->parent_columns, foreign->parent_columns,
+				   foreign->ncolumns * sizeof(int)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those that each of the partitions has; they hold for all rows of the table. */
+static List *
+foreign_keys_of_partitions(const ProposeTable *table)
+{
+	List *result = NIL;
+	bool first = true;
+	ListCell *cell;
+
+	foreach (cell, find_all_inheritors(table->relid, AccessShareLock, NULL))
+	{
+		Relation rel = relation_open(lfirst_oid(cell), NoLock);
+		List *list = foreign_keys_of(table, rel);
+		List *both = NIL;
+		ListCell *other;
+		bool has_rows = rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
+
+		CHECK_FOR_INTERRUPTS();
+		relation_close(rel, NoLock);
+		if (!has_rows)
+			continue;
+		foreach (other, list)
+		{
+			if (first || has_same(result, lfirst(other)))
+				both = lappend(both, lfirst(other));
+		}
+		result = both;
+		first = false;
+	}
+	return result;
 }
 
 static void
 read_foreign_keys(ProposeTable *table, Relation rel)
 {
-	List *list = RelationGetFKeyList(rel);
+	List *list = foreign_keys_of(table, rel);
 	ListCell *cell;
 
+	if (table->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		foreach (cell, foreign_keys_of_partitions(table))
+		{
+			if (!has_same(list, lfirst(cell)))
+				list = lappend(list, lfirst(cell));
+		}
+	}
 	table->foreign = palloc0(Max(list_length(list), 1) * sizeof(ProposeForeignKey));
 	foreach (cell, list)
-		read_foreign_key(table, lfirst(cell), &table->foreign[table->nforeign++]);
+		table->foreign[table->nforeign++] = *(const ProposeForeignKey *) lfirst(cell);
 	drop_copies(table);
 }
 

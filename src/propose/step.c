@@ -121,6 +121,22 @@ write_values(JsonWriter *json, const ProposeList *list)
 	json_write_end(json);
 }
 
+/* A primary key orders a list by itself. */
+static void
+write_order(JsonWriter *json, const ProposeTable *table)
+{
+	const char *alias = quote_identifier(table->name);
+
+	if (table->key_is_primary)
+		return;
+	json_write_begin_array(json, "order");
+	for (int i = 0; i < table->nkeys; i++)
+		json_write_string(
+			json, NULL,
+			psprintf("%s.%s", alias, quote_identifier(table->columns[table->keys[i]].name)));
+	json_write_end_array(json);
+}
+
 static char *
 children_json(const ProposeEntity *entity)
 {
@@ -138,6 +154,7 @@ children_json(const ProposeEntity *entity)
 		json_write_string(&json, "from", list->child->table->qualified);
 		write_on(&json, list->foreign, list->child->table, true);
 		json_write_string(&json, "as", "list");
+		write_order(&json, list->child->table);
 		write_values(&json, list);
 		json_write_end(&json);
 	}
