@@ -10,6 +10,7 @@ CREATE TABLE fc.rentals (id int PRIMARY KEY, copy int REFERENCES fc."in ventory"
 CREATE TABLE fc.payments (id int PRIMARY KEY, rental_id int REFERENCES fc.rentals DEFERRABLE INITIALLY DEFERRED, amount numeric, kind text);
 CREATE TABLE fc.kinds (kind text PRIMARY KEY, label text);
 CREATE INDEX ON fc.films (country);
+CREATE INDEX ON fc.payments (rental_id);
 CREATE INDEX ON fc."in ventory" ("film ""id");
 SELECT dyn_create_table('fct', 'pk S');
 SELECT dyn_create_entity('fct', 'Rental', '{"pk": "RENTAL#<Id:05>"}', '{"Id": {"type": "N integer"}, "Title": {"type": "S text", "required": true}, "Country": {"type": "S text"},
@@ -89,6 +90,49 @@ SELECT count(*) < 600 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_bac
 COMMIT;
 SELECT count(*) FROM fc.wrong();
 SELECT count(*) FROM fct WHERE (item ->> 'Payments') = '1';
+-- a writer with few rights and a search_path of his own; policies that hide rows of a parent of a parent
+CREATE ROLE regress_chain_owner;
+CREATE ROLE regress_chain_writer;
+GRANT USAGE, CREATE ON SCHEMA fc TO regress_chain_owner, regress_chain_writer;
+ALTER TABLE fc.films OWNER TO regress_chain_owner;
+ALTER TABLE fc.films FORCE ROW LEVEL SECURITY;
+GRANT SELECT, INSERT, UPDATE, DELETE ON fct TO regress_chain_writer;
+GRANT SELECT ON ALL TABLES IN SCHEMA fc TO regress_chain_writer;
+GRANT INSERT, UPDATE, DELETE ON fc.rentals TO regress_chain_writer;
+CREATE SCHEMA fc_evil AUTHORIZATION regress_chain_writer;
+SET ROLE regress_chain_writer;
+CREATE FUNCTION fc_evil.never(integer, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'runs as %', current_user; RETURN false; END $$;
+CREATE OPERATOR fc_evil.= (leftarg = integer, rightarg = integer, function = fc_evil.never);
+CREATE FUNCTION fc_evil.unnest(integer[]) RETURNS SETOF integer LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'runs as %', current_user; END $$;
+CREATE TABLE fc_evil.films AS SELECT 200 AS id, 'Evil' AS title, NULL::text AS country;
+SET search_path = fc_evil, fc, public, pg_catalog;
+INSERT INTO fc.rentals VALUES (4, 20, 5), (5, 20, NULL);
+DELETE FROM fc.rentals AS r WHERE r.id OPERATOR(pg_catalog.=) 5;
+RESET search_path;
+SELECT item FROM fct WHERE pk IN ('RENTAL#00004', 'RENTAL#00005');
+RESET ROLE;
+REVOKE SELECT ON fc.films FROM regress_chain_writer;
+\set SHOW_CONTEXT never
+SET ROLE regress_chain_writer;
+INSERT INTO fc.rentals VALUES (5, 20, NULL);
+RESET ROLE;
+GRANT SELECT ON fc.films TO regress_chain_writer;
+ALTER TABLE fc.films ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_chain_writer;
+INSERT INTO fc.rentals VALUES (5, 20, NULL);
+RESET ROLE;
+ALTER TABLE fc.films DISABLE ROW LEVEL SECURITY;
+SET ROLE regress_chain_owner;
+SELECT dyn_create_migration('fct', 'fc', '[]');
+SELECT dyn_follow_migration('fc');
+SELECT dyn_unfollow_migration('fc');
+RESET ROLE;
+SELECT * FROM fc.wrong();
+ALTER TABLE fc.films OWNER TO CURRENT_USER;
+DROP SCHEMA fc_evil CASCADE;
+DROP OWNED BY regress_chain_owner, regress_chain_writer;
+DROP ROLE regress_chain_owner;
+DROP ROLE regress_chain_writer;
 -- values that are equal and are not the same bytes, and types that differ
 SELECT dyn_unfollow_migration('fc');
 CREATE TABLE fc.p (n numeric PRIMARY KEY, v text NOT NULL);
