@@ -23,6 +23,7 @@
 #include "catalog/pg_constraint.h"
 #include "commands/trigger.h"
 #include "common/hashfn.h"
+#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/lsyscache.h"
@@ -179,9 +180,9 @@ compare_hashes(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* In ascending order, the order of all lockers. */
+/* Sets *n to the number of hashes, each once, in ascending order: the order of all lockers. */
 static uint32 *
-hash_rows(const StepRelation *relation, const Several *several)
+hash_rows(const StepRelation *relation, const Several *several, int *n)
 {
 	TypeCacheEntry **types = palloc(relation->npairs * sizeof(TypeCacheEntry *));
 	uint32 *hashes = palloc(several->n * sizeof(uint32));
@@ -194,6 +195,7 @@ hash_rows(const StepRelation *relation, const Several *several)
 		hashes[i] = hash_row(relation, several, types, i);
 	}
 	qsort(hashes, several->n, sizeof(uint32), compare_hashes);
+	*n = (int) qunique(hashes, several->n, sizeof(uint32), compare_hashes);
 	return hashes;
 }
 
@@ -239,19 +241,17 @@ absent_lock(const StepRelation *relation, bool refers, const Several *several)
 	Oid relid = relation->relid;
 	int *taken = locks_of_transaction();
 	uint32 *hashes;
+	int n;
 
 	if (several->n == 0)
 		return;
 	lock(relid, 0, refers ? REFERRING_LOCK_CLASS : ADDED_LOCK_CLASS, RowExclusiveLock, taken);
-	if (*taken + several->n > MOST_LOCKS)
+	hashes = hash_rows(relation, several, &n);
+	if (*taken + n > MOST_LOCKS)
 	{
 		lock(relid, 0, refers ? ADDED_LOCK_CLASS : REFERRING_LOCK_CLASS, ShareLock, taken);
 		return;
 	}
-	hashes = hash_rows(relation, several);
-	for (int i = 0; i < several->n; i++)
-	{
-		if (i == 0 || hashes[i] != hashes[i - 1])
-			lock(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock, taken);
-	}
+	for (int i = 0; i < n; i++)
+		lock(relid, hashes[i], VALUE_LOCK_CLASS, refers ? RowExclusiveLock : ShareLock, taken);
 }
