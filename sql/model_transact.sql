@@ -137,6 +137,9 @@ SELECT (why(format('dyn_batch_write(%L, entities => %L)', 'shop', bad))).* FROM 
 	('[{"PutEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "a"}}}, "DeleteEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "b"}}}}]'), ('[{"PutEntity": {"Entity": "nobody", "Attributes": {}}}]'),
 	('[{"PutEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "a"}}}}, {"PutEntity": {"Entity": "Order", "Attributes": {"Id": {"S": "a"}}}}]'), ('[{"DeleteEntity": {"Entity": "Order", "Attributes": {"Id": {"S": "a"}}}}]'),
 	('[{"PutEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "a"}}}}, {"DeleteEntity": {"Entity": "Client", "Attributes": {"Id": {"S": "a"}}}}]'), ('[{"PutEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "a"}}}}, {"DeleteEntity": {"Entity": "Client", "Attributes": {"Id": {"S": "bob"}}}}]')) v (bad);
+SELECT (why(format('dyn_batch_write(%L, entities => %L::text)', 'shop', bad))).* FROM (VALUES ('x'), ('[{"PutEntity": {"Entity": "a\u0000", "Attributes": {}}}]'), ('[{"PutEntity": {"Entity": "Customer", "Entity": "Order", "Attributes": {}}}]'), ('[] []')) v (bad);
+SELECT dyn_batch_write('shop', entities => '[{"PutEntity": {"Entity": "Customer", "Attributes": {"Id": {"S": "nul"}, "Name": {"S": "a\u0000b"}}}}]');
+SELECT dyn_get_entity('shop', 'Customer', '{"Id": "nul"}'::jsonb);
 SELECT (why($$dyn_batch_write('shop', entities => (SELECT jsonb_agg('{"PutEntity": {"Entity": "nobody", "Attributes": {}}}'::jsonb) FROM generate_series(1, 26)))$$)).*;
 SELECT (why($$dyn_batch_write('none', entities => '[{"PutEntity": {"Entity": "Customer", "Attributes": {}}}]')$$)).*;
 SELECT count(*) FROM shop WHERE "PK" IN ('CUSTOMER#a', 'CUSTOMER#bob');

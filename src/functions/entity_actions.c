@@ -352,16 +352,15 @@ add_write(BatchWriteTable *table, TransactAction *write)
  * fit their entity.
  */
 void
-entity_actions_add(Jsonb *entities, BatchWriteTable *table)
+entity_actions_add(const text *entities, BatchWriteTable *table)
 {
-	const char *json = JsonbToCString(NULL, &entities->root, VARSIZE(entities));
 	int number = 1;
 	ErrorContextCallback callback = {error_context_stack, name_element, &number};
 	JsonReader reader;
 	List *writes;
 	ListCell *cell;
 
-	json_reader_begin(&reader, json, (int) strlen(json), "entities", ERRCODE_DYN_VALIDATION);
+	json_reader_init_argument(&reader, entities, "entities");
 	writes = read_writes(&reader);
 	json_reader_done(&reader);
 	batch_check_writes((int64) table->nputs + table->ndeletes + list_length(writes));

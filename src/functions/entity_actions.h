@@ -6,7 +6,6 @@
 #define DYNAMO_TABLE_FUNCTIONS_ENTITY_ACTIONS_H
 
 #include "request/transact.h"
-#include "utils/jsonb.h"
 
 /* PutEntity, UpdateEntity, DeleteEntity and CheckEntity, to be read among other actions. */
 extern const TransactOthers entity_actions;
@@ -18,6 +17,6 @@ extern const TransactOthers entity_actions;
 extern void entity_actions_resolve(TransactRequest *request);
 
 /* The same of a batch: adds the puts and deletes of entities to those of a table. */
-extern void entity_actions_add(Jsonb *entities, BatchWriteTable *table);
+extern void entity_actions_add(const text *entities, BatchWriteTable *table);
 
 #endif

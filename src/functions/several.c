@@ -4,6 +4,9 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
 #include "ground/arguments.h"
 #include "actions/several.h"
 #include "functions/entity_actions.h"
@@ -58,10 +61,9 @@ dyn_batch_get(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* dyn_batch_write(table_name, puts, deletes, entities) */
-PG_FUNCTION_INFO_V1(dyn_batch_write);
-Datum
-dyn_batch_write(PG_FUNCTION_ARGS)
+/* The entities are JSON, or NULL. */
+static Datum
+batch_write(FunctionCallInfo fcinfo, const text *entities)
 {
 	BatchWriteTable table = {0};
 	BatchWriteRequest request = {1, &table};
@@ -70,10 +72,34 @@ dyn_batch_write(PG_FUNCTION_ARGS)
 	table.table = PG_GETARG_TEXT_PP(0);
 	table.puts = argument_items(fcinfo, 1, "puts", &table.nputs);
 	table.deletes = argument_items(fcinfo, 2, "deletes", &table.ndeletes);
-	if (!PG_ARGISNULL(3))
-		entity_actions_add(PG_GETARG_JSONB_P(3), &table);
+	if (entities != NULL)
+		entity_actions_add(entities, &table);
 	action_batch_write(&request);
 	PG_RETURN_VOID();
+}
+
+/* dyn_batch_write(table_name, puts, deletes, entities), which are jsonb */
+PG_FUNCTION_INFO_V1(dyn_batch_write);
+Datum
+dyn_batch_write(PG_FUNCTION_ARGS)
+{
+	const text *entities = NULL;
+
+	if (!PG_ARGISNULL(3))
+	{
+		Jsonb *json = PG_GETARG_JSONB_P(3);
+
+		entities = cstring_to_text(JsonbToCString(NULL, &json->root, VARSIZE(json)));
+	}
+	return batch_write(fcinfo, entities);
+}
+
+/* The same of entities that are text, which may hold what jsonb cannot. */
+PG_FUNCTION_INFO_V1(dyn_batch_write_text);
+Datum
+dyn_batch_write_text(PG_FUNCTION_ARGS)
+{
+	return batch_write(fcinfo, argument_text(fcinfo, 3));
 }
 
 /*
