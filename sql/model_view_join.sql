@@ -16,7 +16,9 @@ SELECT dyn_create_entity('item.music', 'sale', '{"pk": "SALE#<shop>#<saleid>", "
 SELECT dyn_create_entity('item.music', 'line', '{"pk": "SALE#<shop>#<saleid>", "sk": "LINE#<no:03>"}', '{"shop": "S varchar(20)", "saleid": "N integer", "no": "N integer", "trackid": "N bigint"}');
 SELECT dyn_create_entity('item.music', 'buyer', '{"pk": "BUYER#<buyer>", "sk": "#"}', '{"buyer": "S uuid", "name": "S"}');
 SELECT dyn_create_entity('item.music', 'day', '{"pk": "DAY#<day>", "sk": "#"}', '{"day": "S date", "note": "S"}');
-SELECT count(dyn_create_entity_view('item.music', e)) FROM unnest('{artist,album,track,sale,line,buyer,day}'::text[]) e;
+SELECT dyn_create_entity('item.music', 'event', '{"pk": "LOG#<host>", "sk": "<at>#<id>"}', '{"host": "S", "at": "S timestamptz", "id": "N integer"}');
+SELECT dyn_create_entity('item.music', 'visit', '{"pk": "VISIT#<month:month>", "sk": "<place:03>#<rank:-04>#<at:hour>"}', '{"month": "S date", "place": "N smallint", "rank": "N integer", "at": "S timestamp"}');
+SELECT count(dyn_create_entity_view('item.music', e)) FROM unnest('{artist,album,track,sale,line,buyer,day,event,visit}'::text[]) e;
 SELECT dyn_create_entity_view('item.music', 'album', 'album_i', index_name => 'ByAlbum'), dyn_create_entity_view('item.music', 'track', 'track_i', index_name => 'ByAlbum'), dyn_create_entity_view('item.music', 'track', 'track_g', index_name => 'ByGenre');
 
 -- the same data in ordinary tables
@@ -31,6 +33,13 @@ SELECT (SELECT count(dyn_put_entity('item.music', 'artist', to_json(x)::dyn_item
   (SELECT count(dyn_put_entity('item.music', 'track', to_json(x)::dyn_item)) FROM relational.track x), (SELECT count(dyn_put_entity('item.music', 'sale', to_json(x)::dyn_item)) FROM relational.sale x),
   (SELECT count(dyn_put_entity('item.music', 'line', to_json(x)::dyn_item)) FROM relational.line x), (SELECT count(dyn_put_entity('item.music', 'buyer', to_json(x)::dyn_item)) FROM relational.buyer x),
   (SELECT count(dyn_put_entity('item.music', 'day', to_json(x)::dyn_item)) FROM relational.day x);
+CREATE TABLE relational.event AS SELECT 'host ' || i % 3 AS host, CASE WHEN i % 6 = 5 THEN date_trunc('day', at) ELSE at END AS at, i AS id FROM generate_series(1, 300) i, LATERAL (SELECT timestamptz '2024-02-25 22:30:30Z' + i * interval '67 minutes' + i % 4 * interval '100 milliseconds' AS at) x;
+-- a timestamp is written in many ways
+SELECT count(dyn_put('item.music', jsonb_build_object('Type', 'event', 'pk', 'LOG#' || host, 'sk', text || '#' || id, 'host', host, 'at', text, 'id', id))) FROM relational.event, LATERAL (SELECT CASE id % 6 WHEN 0 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+  WHEN 1 THEN to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') WHEN 2 THEN to_char(at + interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+15:59"') WHEN 3 THEN to_char(at - interval '15:59', 'YYYY-MM-DD"T"HH24:MI:SS.MS"-15:59"')
+  WHEN 4 THEN to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') ELSE to_char(at, 'YYYY-MM-DD') END AS text) x;
+CREATE TABLE relational.visit AS SELECT date '2024-01-15' + i * 5 % 400 AS month, (i % 20)::int2 AS place, i * 7 % 100 AS rank, timestamp '2024-01-15 00:10:20.5' + i * 5 % 400 * interval '25 hours' AS at FROM generate_series(1, 300) i;
+SELECT count(dyn_put_entity('item.music', 'visit', to_json(x)::dyn_item)) FROM relational.visit x;
 CREATE VIEW relational.album_i WITH (security_invoker) AS SELECT * FROM relational.album;
 CREATE VIEW relational.track_i WITH (security_invoker) AS SELECT * FROM relational.track WHERE albumid IS NOT NULL;
 CREATE VIEW relational.track_g WITH (security_invoker) AS SELECT * FROM relational.track WHERE genre IS NOT NULL;
@@ -53,7 +62,7 @@ INSERT INTO relational.track VALUES (9001, 8, NULL, NULL, 5, NULL), (9002, NULL,
 CREATE OR REPLACE VIEW relational.track_i WITH (security_invoker) AS SELECT * FROM relational.track WHERE albumid IS NOT NULL AND trackid <> 9001;
 CREATE OR REPLACE VIEW relational.track_g WITH (security_invoker) AS SELECT * FROM relational.track WHERE genre IS NOT NULL AND ms IS NOT NULL;
 ANALYZE item.music;
-ANALYZE relational.artist, relational.album, relational.track, relational.sale, relational.line, relational.buyer, relational.day;
+ANALYZE relational.artist, relational.album, relational.track, relational.sale, relational.line, relational.buyer, relational.day, relational.event, relational.visit;
 
 CREATE TABLE setting (name text, sets text);
 INSERT INTO setting VALUES ('default', ''), ('nested loops', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off'), ('bitmaps', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off,enable_indexscan=off'),
@@ -83,7 +92,7 @@ INSERT INTO query (joins, text) VALUES
   (true, 'SELECT * FROM (VALUES (5000000000), (1), (NULL)) v (x) LEFT JOIN album_i b ON b.albumid = v.x'),
   (true, 'SELECT * FROM (VALUES (1::int2), (2)) v (x) LEFT JOIN album_i b ON b.albumid = v.x JOIN track t ON t.trackid = v.x'),
   (false, 'SELECT * FROM (VALUES (1.0), (1.5), (2)) v (x) JOIN artist a ON a.artistid = v.x'),
-  (true, 'SELECT * FROM (VALUES (5.0), (5.00), (5.5), (''NaN''), (NULL)) v (x) JOIN track_g t ON t.ms = v.x AND t.genre = ''genre 3'''),
+  (true, 'SELECT * FROM (VALUES (5.0), (5.00), (5.5), (''NaN''), (NULL)) v (x) LEFT JOIN track_g t ON t.ms = v.x AND t.genre = ''genre 3'''),
   (true, 'SELECT * FROM (VALUES (''genre 1''), (''genre 2''), (''''), (''x'')) v (x) LEFT JOIN track_g t ON t.genre = v.x AND t.ms = 5'),
   (true, 'SELECT * FROM (SELECT 1 AS x UNION ALL SELECT 4 UNION ALL SELECT 2000) v JOIN album b ON b.artistid = v.x'),
   (true, 'SELECT * FROM (SELECT artistid FROM artist WHERE country = ''country 1'' UNION ALL SELECT artistid FROM album WHERE title LIKE ''%2'') v JOIN album b USING (artistid)'),
@@ -114,6 +123,49 @@ INSERT INTO query (joins, text) VALUES
   (true, 'SELECT *, row_number() OVER (PARTITION BY a.artistid ORDER BY b.albumid) FROM artist a JOIN album b USING (artistid) WHERE a.artistid IN (3, 4)'),
   (true, 'SELECT count(*) FROM artist a JOIN album b USING (artistid) JOIN track_i t USING (albumid) JOIN line l USING (trackid) JOIN sale s USING (shop, saleid) JOIN buyer u USING (buyer)'),
   (true, 'SELECT * FROM artist a JOIN LATERAL (SELECT * FROM album b WHERE b.artistid = a.artistid UNION ALL SELECT * FROM album b WHERE b.albumid = a.artistid) x ON true');
+-- lists and ranges, of constants and of joins
+INSERT INTO query (text) SELECT * FROM unnest(ARRAY[
+  'SELECT * FROM artist WHERE artistid IN (1, 7, 7, 1000, -1, NULL)',
+  'SELECT * FROM artist WHERE artistid = ANY (''{}'')',
+  'SELECT * FROM album a WHERE artistid = 7 AND albumid IN (1, 2, 8, 26)',
+  'SELECT * FROM album a WHERE artistid IN (3, 4, 7) AND albumid = 26',
+  'SELECT * FROM album a WHERE artistid IN (3, 4, 7) AND albumid IN (26, 30, 31)',
+  'SELECT * FROM album a WHERE artistid NOT IN (3, 4, 7)',
+  'SELECT * FROM album a WHERE artistid = ALL (''{3,3}'')',
+  'SELECT * FROM line WHERE shop IN (''shop 1'', ''shop 2'', ''#'') AND saleid = 3',
+  'SELECT * FROM line WHERE shop = ''shop 1'' AND saleid IN (1, 3) AND no IN (0, 1)',
+  'SELECT * FROM line WHERE shop IN (''shop 1'', ''shop 2'') AND saleid IN (1, 3)',
+  'SELECT * FROM line WHERE shop IN (''shop 1'', ''shop 2'')',
+  'SELECT * FROM buyer WHERE buyer IN (md5(''1'')::uuid, md5(''2'')::uuid)',
+  'SELECT * FROM day WHERE day IN (''2020-01-01'', ''2020-01-04'', ''infinity'')',
+  'SELECT * FROM event WHERE host IN (''host 1'', ''host 2'') AND at >= ''2024-03-01''',
+  'SELECT * FROM album a WHERE artistid = 7 AND albumid > 1 AND albumid <= 26',
+  'SELECT * FROM album a WHERE artistid = 7 AND albumid BETWEEN -5 AND 100',
+  'SELECT * FROM album a WHERE 7 = artistid AND 26 >= albumid AND 1 < albumid',
+  'SELECT * FROM day WHERE day >= ''2020-01-10'' AND day < ''2020-01-20''',
+  'SELECT * FROM day WHERE day >= ''-infinity'' AND day < ''infinity''',
+  'SELECT * FROM day WHERE day > ''2020-01-10'' AND day > ''2020-02-10''',
+  'SELECT * FROM day WHERE day BETWEEN ''4000-01-01 BC'' AND ''20000-01-01''',
+  'SELECT * FROM buyer WHERE buyer < ''80000000-0000-0000-0000-000000000000''',
+  'SELECT * FROM event WHERE host = ''host 1'' AND at = ''2024-02-26 00:00Z''',
+  'SELECT * FROM event WHERE host = ''host 1'' AND at >= ''2024-02-29 12:00Z'' AND at < ''2024-02-29 18:30:30.1Z''',
+  'SELECT * FROM event WHERE host = ''host 1'' AND at > ''2024-03-05 00:00Z''',
+  'SELECT * FROM event WHERE host = ''host 2'' AND at <= ''2024-02-27 00:00Z''',
+  'SELECT * FROM event WHERE host = ''host 2'' AND at BETWEEN ''-infinity'' AND ''9999-12-31 20:00Z''',
+  'SELECT * FROM event WHERE host = ''host 0'' AND at > timestamptz ''2024-03-01Z'' - (now() - now())',
+  'SELECT * FROM visit WHERE month = ''2024-05-09''',
+  'SELECT * FROM visit WHERE month BETWEEN ''2024-05-09'' AND ''2024-07-09''',
+  'SELECT * FROM visit WHERE month = ''2024-05-09'' AND place < 7',
+  'SELECT * FROM visit WHERE month = ''2024-05-09'' AND place = 4 AND rank > 50',
+  'SELECT * FROM visit WHERE month = ''2024-05-09'' AND place = 4 AND rank BETWEEN 10 AND 1000000',
+  'SELECT * FROM visit WHERE month IN (''2024-05-09'', ''2024-06-13'', ''2024-06-18'') AND place = 3 AND rank <= 80',
+  'SELECT v.* FROM visit v JOIN relational.visit x USING (month, place, rank) WHERE v.at = x.at AND x.rank < 30']) text;
+INSERT INTO query (joins, text) VALUES
+  (NULL, 'SELECT * FROM (VALUES (1, 20), (3, 3), (NULL, 5), (-5, 100000)) v (a, b) LEFT JOIN album b ON b.artistid = 7 AND b.albumid BETWEEN v.a AND v.b'),
+  (true, 'SELECT * FROM (VALUES (date ''2020-01-04'', date ''2020-01-08''), (''-infinity'', ''2020-01-05''), (''2020-02-20'', ''infinity''), (NULL, ''2020-01-10'')) v (a, b) LEFT JOIN day d ON d.day >= v.a AND d.day < v.b'),
+  (true, 'SELECT * FROM (VALUES (timestamptz ''2024-02-29 12:00Z''), (''2024-03-05 00:00Z''), (''infinity''), (''-infinity''), (NULL)) v (a) LEFT JOIN event e ON e.host = ''host 1'' AND e.at > v.a AND e.at < v.a + interval ''5 hours'''),
+  (true, 'SELECT * FROM generate_series(1, 3) x LEFT JOIN event e ON e.at = timestamptz ''2024-02-26 00:00Z'' + x * interval ''1 day'' AND e.host = ''host '' || x'),
+  (NULL, 'SELECT * FROM generate_series(0, 20, 5) x LEFT JOIN visit v ON v.month = ''2024-05-09'' AND v.place = 4 AND v.rank < x * 5');
 GRANT USAGE ON SCHEMA item, relational TO PUBLIC;
 GRANT SELECT ON ALL TABLES IN SCHEMA item, relational TO PUBLIC;
 

@@ -55,9 +55,21 @@ SELECT "ProjectId" FROM "Project" WHERE "OrgId" = '1' AND "Kind" = 'agile' ORDER
 SELECT "ProjectId" FROM "Project" WHERE "OrgId" = '1' AND "Kind" = 'fixed bid' AND "ProjectId" = 3;
 -- other operators, and equality that is none of values as they are stored, give no condition
 SELECT plan('SELECT * FROM "Org" WHERE "OrgId" <> ''1''');
-SELECT plan('SELECT * FROM "Org" WHERE "OrgId" IN (''1'', ''2'')');
 SELECT plan('SELECT * FROM "Org" WHERE upper("OrgId") = ''1''');
 SELECT plan('SELECT * FROM "Org" WHERE "OrgId" = random()::text');
+
+-- lists of constants that make whole keys
+SELECT plan('SELECT * FROM "Org" WHERE "OrgId" IN (''1'', ''2'', ''#'', NULL)');
+SELECT plan('SELECT * FROM "Project" WHERE "OrgId" IN (''1'', ''2'') AND "Kind" IN (''agile'', ''fixed bid'')');
+SELECT plan('SELECT * FROM "Org" WHERE "OrgId" NOT IN (''1'', ''2'')');
+-- ranges of what is ordered in keys as it is in SQL
+SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''1'' AND "Kind" = ''agile'' AND "ProjectId" > 5 AND "ProjectId" <= 70');
+SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''1'' AND "Kind" = ''agile'' AND "ProjectId" >= -1');
+SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''1'' AND "Kind" > ''agile''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Uuid" < ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'' AND "Date" BETWEEN ''2024-05-01'' AND ''2024-06-01''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Date" >= ''2024-05-01'' AND "Date" < ''infinity''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Date" = ''2024-05-01'' AND "Color" = ''red'' AND "Number" = 5 AND "Time" >= ''2024-06-01 10:00Z'' AND "Time" < ''2024-06-03 12:00Z''');
+SELECT plan('SELECT * FROM "Odd" WHERE "Date" >= now()::date');
 
 -- indexes, of what is in them: a constant template, and one whose alternatives differ
 SELECT plan('SELECT * FROM "Org_GSI1"');
@@ -172,6 +184,7 @@ SELECT count(*) FROM generate_series(1, 200) o, generate_series(1, 99) p,
 ANALYZE app;
 SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''x17''');
 SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''x17'' AND "Kind" = ''agile'' AND "ProjectId" = 4');
+SELECT plan('SELECT * FROM "Project" WHERE "OrgId" = ''x17'' AND "Kind" = ''agile'' AND "ProjectId" IN (4, 6)');
 SELECT plan('SELECT * FROM "Project_GSI1" WHERE "Lead" = ''70efdf2e-c9b0-8607-9795-c442636b55fb''');
 SELECT plan('SELECT * FROM "Org_GSI1" WHERE "Name" = ''n3''');
 SELECT plan('SELECT count(*) FROM "Project"');

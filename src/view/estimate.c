@@ -125,6 +125,14 @@ literal_part(const MemberScope *scope, const MemberCall *call)
  * With values
  */
 
+/* Whether the values are those of other relations of a join. */
+static bool
+has_outer_values(const KnownValues *known)
+{
+	return contain_var_clause((Node *) known->values) || contain_var_clause(known->lower) ||
+		   contain_var_clause(known->upper);
+}
+
 /*
  * Of the entity's items, by the values of one key.  The planner takes the two ends of a range for
  * one only if they are constants.
@@ -134,7 +142,7 @@ value_part(const MemberScope *scope, const MemberCall *call, const KnownValues *
 		   Selectivity literal)
 {
 	KeyOperators operators = column_operators(call);
-	Selectivity part = known->constant || member_is_whole(call, known)
+	Selectivity part = member_is_whole(call, known) || !has_outer_values(known)
 						   ? clauses_part(scope, member_key_clauses(call, known, &operators))
 						   : DEFAULT_RANGE_INEQ_SEL;
 
@@ -244,7 +252,7 @@ member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, List *
 
 		part = Min(part, literal);
 		member_find_values(clauses, call, &known);
-		if (known.values == NIL)
+		if (known.clauses == NIL)
 			continue;
 		add_to_group(&groups, known.clauses, value_part(scope, call, &known, literal));
 		*used = list_concat_unique_ptr(*used, known.clauses);

@@ -82,6 +82,7 @@ typedef struct MemberValues
 } MemberValues;
 
 extern ItemType member_column_type(Oid column);
+extern bool member_is_highest(Datum key);
 extern bool member_render(const Member *member, ItemType type, int nparts, bool upper,
 						  const MemberValues *values, Datum *result);
 

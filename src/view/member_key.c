@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "catalog/key.h"
 #include "ground/arguments.h"
@@ -16,6 +17,12 @@
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "view/member.h"
+
+/* Characters of a date in ISO 8601. */
+#define ISO_DATE 10
+
+/* Characters of 4 bytes that are longer than any key. */
+#define HIGHEST (DYN_MAX_PARTITION_KEY / 4 + 1)
 
 /* Columns of other types hold no keys: 0. */
 ItemType
@@ -95,6 +102,16 @@ render_whole(const TemplatePart *part, ItemType type, const DynItem *item, Datum
 	return true;
 }
 
+static int
+count_placeholders(const Template *t, int nparts)
+{
+	int n = 0;
+
+	for (int i = 0; i < nparts; i++)
+		n += t->parts[i].npath > 0;
+	return n;
+}
+
 static bool
 render_parts(const Member *member, const Template *t, int nparts, const MemberValues *values,
 			 StringInfo out)
@@ -124,34 +141,95 @@ render_parts(const Member *member, const Template *t, int nparts, const MemberVa
 	return true;
 }
 
+/*
+ * The text of a timestamp may have any zone of up to 16 hours, and any form of the time of day.  It
+ * begins with a date, which is that of a time that is so far away at most.
+ */
+static Datum
+shifted(Oid sql, Datum value, bool upper)
+{
+	Timestamp timestamp = DatumGetTimestamp(value);
+	int64 hours = 16 * INT64CONST(3600) * USECS_PER_SEC;
+
+	if (sql != TIMESTAMPTZOID || TIMESTAMP_NOT_FINITE(timestamp))
+		return value;
+	timestamp = upper ? timestamp + hours : timestamp - hours;
+	return IS_VALID_TIMESTAMP(timestamp) ? TimestampGetDatum(timestamp) : value;
+}
+
+/*
+ * What the next placeholder's text is at least, or at most begins with, if its value is not below or
+ * above another one.  Nothing: it may be any.
+ */
+static void
+append_end(const Member *member, const TemplatePart *part, Oid sql, Datum value, bool upper,
+		   StringInfo out)
+{
+	Template only = {.nparts = 1, .parts = (TemplatePart *) part};
+	bool by_date = (sql == TIMESTAMPOID || sql == TIMESTAMPTZOID) && part->unit == TEMPLATE_WHOLE;
+	DynItem *item = attribute_item(member, part, sql, by_date ? shifted(sql, value, upper) : value);
+	int len = out->len;
+	const TemplatePart *missing;
+	ItemSpan written;
+
+	if (item == NULL)
+		return;
+	if (by_date)
+	{
+		if (template_find(part, item_root(item), &written) && item_type(written) == ITEM_S &&
+			item_payload(written).len > ISO_DATE)
+			appendBinaryStringInfo(out, item_payload(written).data, ISO_DATE);
+		return;
+	}
+	if (template_try_render(&only, item_root(item), out, &missing) == NULL && missing == NULL)
+		return;
+	out->len = len;
+	out->data[len] = '\0';
+}
+
 /* Above all keys: none is as long. */
 static void
 append_highest(StringInfo out)
 {
 	resetStringInfo(out);
-	for (int i = 0; i <= DYN_MAX_PARTITION_KEY / 4; i++)
+	for (int i = 0; i < HIGHEST; i++)
 		appendStringInfoString(out, "\xf4\x8f\xbf\xbf");
+}
+
+/* Returns whether a key that member_render() has made is above all others. */
+bool
+member_is_highest(Datum key)
+{
+	const text *end = DatumGetTextPP(key);
+
+	return VARSIZE_ANY_EXHDR(end) == HIGHEST * 4 &&
+		   memcmp(VARDATA_ANY(end), "\xf4\x8f\xbf\xbf", 4) == 0;
 }
 
 /*
  * What the first parts of the key's only template make of the values of their placeholders; upper:
- * the smallest key above all that begin with it.  False: no key is like that.
+ * the smallest key above all that begin with it.  If there is a value more, it is the least or the
+ * most that the next placeholder can be.  False: no key is like that.
  */
 bool
 member_render(const Member *member, ItemType type, int nparts, bool upper,
 			  const MemberValues *values, Datum *result)
 {
 	const Template *t = member->key->templates[0].template;
+	int n = count_placeholders(t, nparts);
 	StringInfoData out;
 
-	if (t->whole)
+	if (t->whole && nparts == 1)
 		return !values->nulls[0] &&
 			   render_whole(t->parts, type,
 							attribute_item(member, t->parts, values->types[0], values->values[0]),
 							result);
 	initStringInfo(&out);
-	if (type != ITEM_S || !render_parts(member, t, nparts, values, &out))
+	if (type != ITEM_S || !render_parts(member, t, nparts, values, &out) ||
+		(values->n > n && values->nulls[n]))
 		return false;
+	if (values->n > n)
+		append_end(member, &t->parts[nparts], values->types[n], values->values[n], upper, &out);
 	if (upper && dyn_key_prefix_end(type, (ItemSpan){out.data, (uint32) out.len}, result))
 		return true;
 	if (upper)
@@ -173,16 +251,6 @@ typedef struct KeyCall
 
 #define FIRST_VALUE 4
 
-static int
-count_placeholders(const Template *t, int nparts)
-{
-	int n = 0;
-
-	for (int i = 0; i < nparts; i++)
-		n += t->parts[i].npath > 0;
-	return n;
-}
-
 /* The arguments but the values, which are read once, are constants where the planner makes a call. */
 static bool
 is_planned(FunctionCallInfo fcinfo)
@@ -195,15 +263,27 @@ is_planned(FunctionCallInfo fcinfo)
 	return true;
 }
 
+/* One for each placeholder of the first parts, and perhaps one for the next part. */
+static bool
+has_values(const Template *t, int nparts, int n)
+{
+	int needed;
+
+	if (nparts < 0 || nparts > t->nparts)
+		return false;
+	needed = count_placeholders(t, nparts);
+	return (n == needed && nparts > 0) ||
+		   (n == needed + 1 && nparts < t->nparts && t->parts[nparts].npath > 0);
+}
+
 /* Any user can call the function, so its arguments are checked. */
 static void
 check_call(FunctionCallInfo fcinfo, const KeyCall *call)
 {
 	const EntityKey *key = call->member->key;
 
-	if (call->type == 0 || !is_planned(fcinfo) || key->ntemplates != 1 || call->nparts < 1 ||
-		call->nparts > key->templates[0].template->nparts ||
-		count_placeholders(key->templates[0].template, call->nparts) != PG_NARGS() - FIRST_VALUE)
+	if (call->type == 0 || !is_planned(fcinfo) || key->ntemplates != 1 ||
+		!has_values(key->templates[0].template, call->nparts, PG_NARGS() - FIRST_VALUE))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("invalid arguments of \"%s\"", DYN_INTERNAL ".entity_key"),
 						errhint("Conditions that the planner makes have them.")));

@@ -18,6 +18,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -25,6 +26,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -37,6 +39,9 @@
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
+
+/* Values of a list, all of whose keys are made each time that the planner asks for a condition. */
+#define MAX_LIST 1000
 
 /*
  * The call
@@ -209,16 +214,20 @@ strip(Node *node)
 	}
 }
 
-static bool
-is_equality(const OpExpr *clause)
+/* How an operator compares values of a type, as a strategy of btrees; 0: in another way. */
+static int
+comparison(Oid operator, Oid left)
 {
-	Oid left = exprType(linitial(clause->args));
-	TypeCacheEntry *type = lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY);
-
 	/* enums come as any of them */
-	if (get_op_opfamily_strategy(clause->opno, type->btree_opf) != BTEqualStrategyNumber)
-		return false;
-	return !OidIsValid(clause->inputcollid) || get_collation_isdeterministic(clause->inputcollid);
+	return get_op_opfamily_strategy(operator,
+									lookup_type_cache(left, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+}
+
+static bool
+is_equality(Oid operator, List * args, Oid collation)
+{
+	return comparison(operator, exprType(linitial(args))) == BTEqualStrategyNumber &&
+		   (!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
 /* Whether an expression is the attribute of the call's item, in a form whose equality suffices. */
@@ -245,7 +254,8 @@ required_value(const MemberCall *call, const EntityAttribute *attribute, const R
 {
 	OpExpr *equality = (OpExpr *) clause->clause;
 
-	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 || !is_equality(equality))
+	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 ||
+		!is_equality(equality->opno, equality->args, equality->inputcollid))
 		return NULL;
 	for (int side = 0; side < 2; side++)
 	{
@@ -280,6 +290,53 @@ member_part_attribute(const MemberCall *call, const TemplatePart *part)
 	return part->npath == 1 ? stored_attribute(call->member, part->path[0]) : NULL;
 }
 
+/* Constants, any of which the attribute has to equal, as an array, or NULL. */
+static const Const *
+required_list(const MemberCall *call, const EntityAttribute *attribute, const RestrictInfo *clause)
+{
+	const ScalarArrayOpExpr *any = (const ScalarArrayOpExpr *) clause->clause;
+	const Const *list;
+	Oid element;
+
+	if (!IsA(any, ScalarArrayOpExpr) || !any->useOr ||
+		!is_equality(any->opno, any->args, any->inputcollid))
+		return NULL;
+	list = lsecond(any->args);
+	if (!IsA(list, Const) || list->constisnull ||
+		ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(list->constvalue)),
+					   ARR_DIMS(DatumGetArrayTypeP(list->constvalue))) > MAX_LIST)
+		return NULL;
+	element = get_element_type(list->consttype);
+	if (!OidIsValid(element) || get_typtype(element) == TYPTYPE_ENUM ||
+		!member_names_attribute(linitial(any->args), call, attribute) ||
+		!same_writing(exprType(strip(linitial(any->args))), element))
+		return NULL;
+	return list;
+}
+
+static bool
+find_list(List *clauses, const MemberCall *call, const EntityAttribute *attribute,
+		  KnownValues *known)
+{
+	ListCell *cell;
+
+	foreach (cell, known->list == NULL ? clauses : NIL)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		const Const *list = required_list(call, attribute, clause);
+
+		if (list == NULL)
+			continue;
+		known->list = list;
+		known->before_list = known->nparts;
+		known->values_before_list = list_length(known->values);
+		known->values = lappend(known->values, (void *) list);
+		known->clauses = lappend(known->clauses, clause);
+		return true;
+	}
+	return false;
+}
+
 /* The first of the clauses that says something of the part. */
 static bool
 find_value(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
@@ -302,7 +359,102 @@ find_value(List *clauses, const MemberCall *call, const TemplatePart *part, Know
 		known->constant &= IsA(value, Const) && get_typtype(exprType(value)) != TYPTYPE_ENUM;
 		return true;
 	}
-	return false;
+	return find_list(clauses, call, attribute, known);
+}
+
+/* Whether values that are ordered make parts of keys that are, as member_render() makes them of ends. */
+static bool
+is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType type, Oid sql)
+{
+	if (attribute->type.type != type || part->upper || part->lower)
+		return false;
+	switch (sql)
+	{
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return type == ITEM_S;
+		case DATEOID:
+		case UUIDOID:
+			return type == ITEM_S && attribute->type.sql == sql;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return type == ITEM_N && part->width > 0;
+		default:
+			return false;
+	}
+}
+
+/* The value that a clause compares the attribute with, and how, or NULL. */
+static Node *
+compared_value(const MemberCall *call, const TemplatePart *part, const EntityAttribute *attribute,
+			   const RestrictInfo *clause, int *strategy)
+{
+	OpExpr *operator=(OpExpr *) clause->clause;
+
+	if (!IsA(operator, OpExpr) || list_length(operator->args) != 2)
+		return NULL;
+	for (int side = 0; side < 2; side++)
+	{
+		Node *value = list_nth(operator->args, 1 - side);
+		Oid sql;
+		ItemType type =
+			attribute_type(strip(list_nth(operator->args, side)), call, attribute->stored, &sql);
+
+		if (type == 0 || !is_ordered(attribute, part, type, sql) ||
+			!same_writing(sql, exprType(value)) ||
+			!is_given(value, side == 0 ? clause->right_relids : clause->left_relids, call))
+			continue;
+		*strategy = comparison(operator->opno, exprType(linitial(operator->args)));
+		/* "<", "<=", "=", ">=", ">" are 1 to 5 */
+		if (side == 1 && *strategy != 0)
+			*strategy = BTMaxStrategyNumber + 1 - *strategy;
+		return *strategy == 0 ? NULL : value;
+	}
+	return NULL;
+}
+
+static void
+set_end(Node **end, Node *value, RestrictInfo *clause, KnownValues *known)
+{
+	if (*end != NULL)
+		return;
+	*end = value;
+	known->clauses = list_append_unique_ptr(known->clauses, clause);
+}
+
+/* The ends of the next placeholder; where digits are subtracted from nines, the upper is the lower. */
+static void
+find_ends(List *clauses, const MemberCall *call, const TemplatePart *part, KnownValues *known)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ListCell *cell;
+
+	foreach (cell, attribute == NULL ? NIL : clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		int strategy;
+		Node *value = compared_value(call, part, attribute, clause, &strategy);
+
+		if (value == NULL)
+			continue;
+		if (strategy >= BTEqualStrategyNumber)
+			set_end(part->reversed ? &known->upper : &known->lower, value, clause, known);
+		if (strategy <= BTEqualStrategyNumber)
+			set_end(part->reversed ? &known->lower : &known->upper, value, clause, known);
+	}
+}
+
+/* A list is of use if it makes whole keys, which are constants. */
+static void
+drop_list(KnownValues *known)
+{
+	int nvalues = known->values_before_list;
+
+	known->nparts = known->before_list;
+	known->values = list_truncate(known->values, nvalues);
+	known->clauses = list_truncate(known->clauses, nvalues);
+	known->list = NULL;
 }
 
 /* Looks for as many of the template's first parts as the clauses say something about. */
@@ -317,6 +469,10 @@ member_find_values(List *clauses, const MemberCall *call, KnownValues *known)
 		if (part->npath > 0 && !find_value(clauses, call, part, known))
 			break;
 	}
+	if (known->list != NULL && (!known->constant || !member_is_whole(call, known)))
+		drop_list(known);
+	if (call->t != NULL && known->nparts < call->t->nparts)
+		find_ends(clauses, call, &call->t->parts[known->nparts], known);
 }
 
 /* Returns whether a clause says something of any part of the call's template. */
@@ -329,6 +485,9 @@ member_uses_clause(const MemberCall *call, RestrictInfo *clause)
 	for (int i = 0; call->t != NULL && i < call->t->nparts; i++)
 	{
 		if (find_value(clauses, call, &call->t->parts[i], &known))
+			return true;
+		find_ends(clauses, call, &call->t->parts[i], &known);
+		if (known.clauses != NIL)
 			return true;
 	}
 	return false;
@@ -352,27 +511,71 @@ column_constant(const Var *column, bool isnull, Datum value)
 					 false);
 }
 
-/* NULL where the values make no key: nothing is equal to that. */
-static Node *
-constant_key(const MemberCall *call, const KnownValues *known, bool upper)
+static void
+set_value(MemberValues *values, int i, Oid type, Datum value, bool isnull)
 {
-	int n = list_length(known->values);
+	values->types[i] = type;
+	values->values[i] = value;
+	values->nulls[i] = isnull;
+}
+
+/* Constants; a list has no value yet. */
+static MemberValues
+constant_values(List *constants)
+{
+	int n = list_length(constants);
 	MemberValues values = {n, palloc((n + 1) * sizeof(Oid)), palloc((n + 1) * sizeof(Datum)),
 						   palloc((n + 1) * sizeof(bool))};
-	Datum key = (Datum) 0;
-	bool found;
 
 	for (int i = 0; i < n; i++)
 	{
-		const Const *value = list_nth_node(Const, known->values, i);
+		const Const *value = list_nth_node(Const, constants, i);
 
-		values.types[i] = value->consttype;
-		values.values[i] = value->constvalue;
-		values.nulls[i] = value->constisnull;
+		set_value(&values, i, value->consttype, value->constvalue, value->constisnull);
 	}
-	found = member_render(call->member, member_column_type(call->column->vartype), known->nparts,
-						  upper, &values, &key);
+	return values;
+}
+
+/* NULL where the values make no key: nothing is equal to that. */
+static Node *
+constant_key(const MemberCall *call, const KnownValues *known, List *constants, bool upper)
+{
+	MemberValues values = constant_values(constants);
+	Datum key = (Datum) 0;
+	bool found = member_render(call->member, member_column_type(call->column->vartype),
+							   known->nparts, upper, &values, &key);
+
 	return (Node *) column_constant(call->column, !found, key);
+}
+
+/* An array of the keys that the values of a list make; those that make none are in no key. */
+static Node *
+constant_keys(const MemberCall *call, const KnownValues *known)
+{
+	Oid element = get_element_type(known->list->consttype);
+	Oid keys_type = get_array_type(call->column->vartype);
+	MemberValues values = constant_values(known->values);
+	ArrayBuildState *keys = initArrayResult(call->column->vartype, CurrentMemoryContext, false);
+	ArrayIterator it = array_create_iterator(DatumGetArrayTypeP(known->list->constvalue), 0, NULL);
+	Datum value;
+	bool isnull;
+
+	while (array_iterate(it, &value, &isnull))
+	{
+		Datum key;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < values.n; i++)
+		{
+			if (list_nth(known->values, i) == known->list)
+				set_value(&values, i, element, isnull ? (Datum) 0 : value, isnull);
+		}
+		if (member_render(call->member, member_column_type(call->column->vartype), known->nparts,
+						  false, &values, &key))
+			(void) accumArrayResult(keys, key, false, call->column->vartype, CurrentMemoryContext);
+	}
+	return (Node *) makeConst(keys_type, -1, get_typcollation(keys_type), -1,
+							  makeArrayResult(keys, CurrentMemoryContext), false, false);
 }
 
 /*
@@ -394,24 +597,29 @@ key_function(Oid member_function, Oid definition)
 }
 
 static Node *
-computed_key(const MemberCall *call, const KnownValues *known, bool upper)
+computed_key(const MemberCall *call, const KnownValues *known, List *values, bool upper)
 {
 	List *args =
 		list_make4(column_constant(call->column, true, (Datum) 0), call->definition,
 				   makeConst(INT4OID, -1, InvalidOid, 4, Int32GetDatum(known->nparts), false, true),
 				   makeBoolConst(upper, false));
 
-	return (Node *) makeFuncExpr(
-		key_function(call->function, call->definition->consttype), call->column->vartype,
-		list_concat(args, copyObject(known->values)), get_typcollation(call->column->vartype),
-		InvalidOid, COERCE_EXPLICIT_CALL);
+	return (Node *) makeFuncExpr(key_function(call->function, call->definition->consttype),
+								 call->column->vartype, list_concat(args, copyObject(values)),
+								 get_typcollation(call->column->vartype), InvalidOid,
+								 COERCE_EXPLICIT_CALL);
 }
 
 /* What a key, or the lower or upper end of its range, is compared with. */
 static Node *
 key_value(const MemberCall *call, const KnownValues *known, bool upper)
 {
-	return known->constant ? constant_key(call, known, upper) : computed_key(call, known, upper);
+	Node *end = upper ? known->upper : known->lower;
+	List *values = end == NULL ? known->values : lappend(list_copy(known->values), end);
+
+	if (known->constant && (end == NULL || IsA(end, Const)))
+		return constant_key(call, known, values, upper);
+	return computed_key(call, known, values, upper);
 }
 
 static List *
@@ -427,22 +635,53 @@ add_clause(List *clauses, const KeyOperators *operators, int strategy, const Var
 										  (Expr *) value, InvalidOid, operators->collation));
 }
 
-/* Returns what holds of the key's column if its values are known: equality, a range, or NIL. */
+/* The column is equal to any of several keys. */
+static List *
+list_clause(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
+{
+	ScalarArrayOpExpr *any = makeNode(ScalarArrayOpExpr);
+
+	any->opno = get_opfamily_member(operators->family, call->column->vartype, call->column->vartype,
+									BTEqualStrategyNumber);
+	if (!OidIsValid(any->opno))
+		return NIL;
+	any->opfuncid = get_opcode(any->opno);
+	any->useOr = true;
+	any->inputcollid = operators->collation;
+	any->args = list_make2(copyObject(call->column), constant_keys(call, known));
+	any->location = -1;
+	return list_make1(any);
+}
+
+/*
+ * Returns what holds of the key's column if its values are known: equality, a range or an end of
+ * one, or NIL.
+ */
 List *
 member_key_clauses(const MemberCall *call, const KnownValues *known, const KeyOperators *operators)
 {
-	List *clauses;
+	List *clauses = NIL;
 
+	if (known->list != NULL)
+		return list_clause(call, known, operators);
 	if (member_is_whole(call, known))
 		return add_clause(NIL, operators, BTEqualStrategyNumber, call->column,
 						  key_value(call, known, false));
 	/* strings that begin alike are neighbours in the order of their bytes */
-	if (known->nparts == 0 || operators->collation != C_COLLATION_OID)
+	if (operators->collation != C_COLLATION_OID)
 		return NIL;
-	clauses = add_clause(NIL, operators, BTGreaterEqualStrategyNumber, call->column,
-						 key_value(call, known, false));
-	return add_clause(clauses, operators, BTLessStrategyNumber, call->column,
-					  key_value(call, known, true));
+	if (known->nparts > 0 || known->lower != NULL)
+		clauses = add_clause(clauses, operators, BTGreaterEqualStrategyNumber, call->column,
+							 key_value(call, known, false));
+	if (known->nparts > 0 || known->upper != NULL)
+	{
+		Node *upper = key_value(call, known, true);
+
+		if (!IsA(upper, Const) || ((Const *) upper)->constisnull ||
+			!member_is_highest(((Const *) upper)->constvalue))
+			clauses = add_clause(clauses, operators, BTLessStrategyNumber, call->column, upper);
+	}
+	return clauses;
 }
 
 static List *
@@ -456,6 +695,9 @@ index_condition(const SupportRequestIndexCondition *request)
 		!member_read_call(request->node, &call))
 		return NIL;
 	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
+	/* the planner would take the scan for one in the order of the index */
+	if (known.list != NULL && request->indexcol > 0)
+		drop_list(&known);
 	return member_key_clauses(&call, &known, &operators);
 }
 

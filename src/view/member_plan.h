@@ -37,8 +37,13 @@ typedef struct KnownValues
 {
 	int nparts; /* parts that are known by them */
 	List *values; /* of Node * */
+	const Const *list; /* the one of the values that is an array, of which any will do; or NULL */
+	int before_list; /* parts that come before it */
+	int values_before_list;
+	Node *lower; /* of the next placeholder: the least that it can be, or NULL */
+	Node *upper;
 	List *clauses; /* of RestrictInfo *: what they come from */
-	bool constant; /* all of them are, and will stay what they are */
+	bool constant; /* all of the values are, and will stay what they are */
 } KnownValues;
 
 /* member_plan.c */

@@ -233,7 +233,13 @@ is_secure(const Planned *plan, const MemberCall *call, const KnownValues *known,
 	foreach (cell, known->clauses)
 		promotable &= restriction_is_securely_promotable(lfirst(cell), plan->rel);
 	foreach (cell, conditions)
-		leakproof &= get_func_leakproof(get_opcode(((OpExpr *) lfirst(cell))->opno));
+	{
+		const Node *condition = lfirst(cell);
+
+		leakproof &= get_func_leakproof(get_opcode(IsA(condition, ScalarArrayOpExpr)
+													   ? ((ScalarArrayOpExpr *) condition)->opno
+													   : ((OpExpr *) condition)->opno));
+	}
 	return promotable || leakproof;
 }
 
@@ -407,25 +413,32 @@ add_join_paths(const Planned *plan)
 	}
 }
 
-/* Whether the planner has taken no condition from the calls, since they are not leakproof. */
+/*
+ * Whether there are conditions that the planner has not taken from the calls: those that are not
+ * leakproof, and lists for a column that is not the first of an index.
+ */
 static bool
-is_secured(const Planned *plan)
+is_incomplete(const Planned *plan)
 {
 	ListCell *cell;
 
 	foreach (cell, plan->calls)
 	{
 		const MemberCall *call = lfirst(cell);
+		KnownValues known;
 
 		if (!restriction_is_securely_promotable(call->clause, plan->rel))
+			return true;
+		member_find_values(plan->rel->baserestrictinfo, call, &known);
+		if (known.list != NULL)
 			return true;
 	}
 	return false;
 }
 
-/* All columns count here, as they do where the planner asks for their conditions. */
+/* By restrictions alone; all columns count, as they do where the planner asks for their conditions. */
 static void
-add_secured_paths(const Planned *plan)
+add_restricted_paths(const Planned *plan)
 {
 	ListCell *cell;
 
@@ -454,8 +467,8 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	plan.calls = member_calls(rel);
 	if (plan.calls == NIL)
 		return;
-	if (is_secured(&plan))
-		add_secured_paths(&plan);
+	if (is_incomplete(&plan))
+		add_restricted_paths(&plan);
 	if (rel->joininfo != NIL || rel->has_eclass_joins)
 		add_join_paths(&plan);
 }
