@@ -55,6 +55,7 @@ SET client_min_messages = warning;
 -- collections: a copy with its repairs, a book with its authors and copies, a loan with its fines
 SELECT item->>'SK' FROM dyn_query('items.library', 'PK = :p', vals => '{":p": {"S": "BOOK#B1"}}') item;
 SELECT item->>'SK' FROM dyn_query('items.library', 'PK = :p AND begins_with(SK, :c)', vals => '{":p": {"S": "BOOK#B1"}, ":c": {"S": "COPY#0001"}}') item;
+SELECT item->>'GSI1SK' FROM dyn_query('items.library', 'GSI1PK = :p', index_name => 'GSI1', vals => '{":p": {"S": "LOAN#5"}}') item;
 SELECT count(*), (SELECT count(*) FROM fine) FROM items.fine;
 SELECT count(*) = (SELECT count(*) FROM loan WHERE handled_by IS NOT NULL) FROM items."loan_GSI2";
 -- and with all that is offered: copies of names, and few children as lists

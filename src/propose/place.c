@@ -196,24 +196,29 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 }
 
 /*
- * An entity whose owner is itself elsewhere: beside it in an index, if that is free, so that one
- * Query reads both.
+ * Whether the items of its owner are elsewhere in the table: then one Query could read both if they
+ * were in one index.
  */
-static void
-join_owner(const Proposal *proposal, ProposeEntity *entity)
+static bool
+wants_join(const ProposeEntity *entity)
 {
-	const ProposeEntity *parent = entity->owner == NULL ? NULL : entity->owner->parent->entity;
+	return entity->owner != NULL && !is_found_by_key(entity->owner->parent->entity);
+}
 
-	if (parent == NULL || parent->owner == NULL)
-		return;
+/* Such a place is worth no index more, and nothing where its owner is in another index. */
+static void
+drop_lonely_joins(const Proposal *proposal, ProposeEntity *entity)
+{
 	for (int i = 0; i < proposal->nindexes; i++)
 	{
-		const ProposePlace *place = parent->places[i];
+		const ProposePlace *place = entity->places[i];
+		const ProposePlace *other;
 
-		if (place != NULL && place->purpose == PLACE_OWN && entity->places[i] == NULL)
-			entity->places[i] =
-				make_place(PLACE_JOIN, entity->owner, propose_parent_key(proposal, entity->owner),
-						   propose_child_key(proposal, entity, entity->owner));
+		if (place == NULL || place->purpose != PLACE_JOIN)
+			continue;
+		other = entity->owner->parent->entity->places[i];
+		if (other == NULL || other->purpose != PLACE_OWN)
+			entity->places[i] = NULL;
 	}
 }
 
@@ -230,12 +235,11 @@ compare_counts(const ListCell *a, const ListCell *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Chooses the indexes, entities with the most places first. */
-void
-propose_places(Proposal *proposal)
+/* What all entities need, as lists of an entity and its places; sets the number of indexes. */
+static List *
+list_needs(Proposal *proposal)
 {
 	List *needs = NIL;
-	List *habits = NIL;
 	ListCell *cell;
 
 	foreach (cell, proposal->entities)
@@ -244,10 +248,30 @@ propose_places(Proposal *proposal)
 		List *places = places_of(proposal, entity);
 
 		proposal->nindexes = Max(proposal->nindexes, list_length(places));
-		if (places != NIL)
-			needs = lappend(needs, lcons(entity, places));
+		needs = lappend(needs, lcons(entity, places));
 	}
 	proposal->nindexes = Min(proposal->nindexes, PROPOSE_MAX_INDEXES);
+	foreach (cell, needs)
+	{
+		ProposeEntity *entity = linitial(lfirst(cell));
+
+		if (wants_join(entity) && list_length(lfirst(cell)) <= proposal->nindexes)
+			lfirst(cell) = lappend(lfirst(cell),
+								   make_place(PLACE_JOIN, entity->owner,
+											  propose_parent_key(proposal, entity->owner),
+											  propose_child_key(proposal, entity, entity->owner)));
+	}
+	return needs;
+}
+
+/* Chooses the indexes, entities with the most places first. */
+void
+propose_places(Proposal *proposal)
+{
+	List *needs = list_needs(proposal);
+	List *habits = NIL;
+	ListCell *cell;
+
 	list_sort(needs, compare_counts);
 	foreach (cell, needs)
 	{
@@ -258,7 +282,7 @@ propose_places(Proposal *proposal)
 		habits = put_places(proposal, entity, list_delete_first(places), habits);
 	}
 	foreach (cell, proposal->entities)
-		join_owner(proposal, lfirst(cell));
+		drop_lonely_joins(proposal, lfirst(cell));
 }
 
 /* Returns the name of an index, which is what the names of its keys begin with. */
