@@ -5,7 +5,7 @@ CREATE ROLE detach_owner;
 GRANT CREATE ON SCHEMA public TO detach_owner;
 SET ROLE detach_owner;
 SELECT dyn_create_table('left', 'pk S', 'sk N', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "At N"},
-	"GSI2": {"partition_key": "At N", "covering": true}}');
+	"GSI2": {"partition_key": "At N", "covering": true}, "GSI3": {"partition_key": "At N", "projection": "KEYS_ONLY"}, "GSI4": {"partition_key": "GSI1PK S", "covering": true}}');
 COMMENT ON TABLE "left" IS 'kept';
 GRANT SELECT (pk, item), INSERT ON "left" TO PUBLIC;
 SELECT dyn_put('left', '{"pk": {"S": "a"}, "sk": {"N": "1"}, "S": {"S": ""}, "N": {"N": "12345678901234567890123456789012345678"}, "E": {"N": "1E-130"}, "B": {"B": "AAEC"},
@@ -84,6 +84,11 @@ SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 1, "Status": 
 SELECT dyn_put_entity('shop', 'Order', '{"Email": "a@x", "Number": 2}'::jsonb);
 SELECT dyn_put_entity('shop', 'Note', '{"Id": "n1", "Text": "note"}'::jsonb);
 SELECT dyn_enforce_entities('shop', false);
+-- values that a column holds in another form or not exactly stay in the item too
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#f"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "f"}, "s": {"S": "2024-05-01T10:00:00.1234567Z"}}');
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#g"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "g"}, "s": {"S": "2024-05-01T12:00:00.100+02:00"}}');
+SELECT dyn_put('shop', '{"pk": {"S": "CUST#h"}, "sk": {"S": "CUST"}, "Type": {"S": "Customer"}, "Email": {"S": "h"}, "s": {"S": "2024-05-01T10:00:00.000Z"}, "Tags": {"L": [{"S": "v"}]}}');
+SELECT dyn_put('shop', '{"pk": {"S": "\u0001"}, "sk": {"S": "1"}}');
 -- of no entity; and a value that is not of the declared type
 SELECT dyn_put('shop', '{"pk": "other", "sk": "1", "Age": "old", "Email": "b@x", "Name": "B"}'::jsonb);
 SELECT dyn_create_entity_view('shop', 'Customer');
@@ -101,7 +106,9 @@ CREATE TABLE orders AS SELECT * FROM "order's ""view""";
 CREATE TABLE before AS SELECT pk, sk, item::jsonb AS item FROM shop;
 -- these views depend on the items; plain JSON would not do for them
 SELECT dyn_detach('shop');
+\pset format unaligned
 SELECT regexp_replace(dyn_detach('shop', 'columns', dry_run => true), '[0-9]+ bytes', 'N bytes') AS plan;
+\pset format aligned
 SELECT count(*) > 0 AS done FROM dyn_detach('shop', format => 'columns');
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'shop'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
 SELECT pk, sk, "Type", entity, item AS rest FROM shop ORDER BY pk, sk;
@@ -118,10 +125,10 @@ TABLE "Order_GSI1";
 TABLE "Order_Lines" ORDER BY "position";
 TABLE "Customer_Tags" ORDER BY "position";
 TABLE views EXCEPT SELECT oid, relname, relacl, reloptions FROM pg_class;
-SELECT pg_get_viewdef('"Customer"'::regclass);
+SELECT regexp_replace(pg_get_viewdef('"Customer"'::regclass, 1000), '\mt\.', '', 'g');
 -- views of a plain table can be written to as Postgres has it
 UPDATE "Customer" SET "Age" = 37;
-SELECT "Age" FROM shop WHERE sk = 'CUST';
+SELECT DISTINCT "Age" FROM shop WHERE sk = 'CUST';
 INSERT INTO shop (pk, sk, "Type", "Email", "Name", item) VALUES ('CUST#c@x', 'CUST', 'Customer', 'c@x', 'C', '{}');
 SELECT count(*) FROM "Customer";
 DROP TABLE shop CASCADE;

@@ -3,6 +3,7 @@
  *	  Typed columns of attributes: one for each attribute and type that entities declare.
  *
  * An attribute whose value is not of the declared type has NULL in the column and stays in the item.
+ * So does one that the column does not hold exactly.
  * Key attributes have columns already.
  */
 #include "postgres.h"
@@ -311,7 +312,40 @@ append_key(StringInfo sql, const DynKey *key)
 					 quote_identifier(key->column), detach_literal(key->attribute));
 }
 
-/* What no column has of an item, as jsonb. */
+/* A timestamp as text, without zeros at the end of its seconds: declarations say how many there are. */
+#define WITHOUT_ZEROS \
+	"pg_catalog.regexp_replace(pg_catalog.regexp_replace(%s, '\\.0+(Z?)$', '\\1'), " \
+	"'(\\.[0-9]*[1-9])0+(Z?)$', '\\1\\2')"
+
+static bool
+is_timestamp_text(const ValueType *type)
+{
+	Oid base = getBaseType(type->sql);
+
+	return type->type == ITEM_S && (base == TIMESTAMPOID || base == TIMESTAMPTZOID);
+}
+
+/*
+ * Whether a column would give the attribute back as it was stored.  A type of SQL may read several
+ * forms of a value as one, or round it.
+ */
+static char *
+held_condition(const Detach *detach, const DetachColumn *column)
+{
+	const char *extension = detach->table->extension;
+	char *again = psprintf("%s.dyn_to_value(%s, '%s')::pg_catalog.jsonb", extension,
+						   detach_column_value(detach, column), item_type_code(column->type.type));
+	char *stored =
+		psprintf("%s.dyn_attribute(%s::%s.dyn_item, %s)::pg_catalog.jsonb", extension,
+				 quote_identifier(DYN_ITEM_COLUMN), extension, detach_literal(column->stored));
+
+	if (!is_timestamp_text(&column->type))
+		return psprintf("%s = %s", again, stored);
+	return psprintf(WITHOUT_ZEROS " = " WITHOUT_ZEROS, psprintf("%s #>> '{}'", again),
+					psprintf("%s #>> '{}'", stored));
+}
+
+/* What no column has of an item, or not exactly, as jsonb. */
 char *
 detach_rest_value(const Detach *detach)
 {
@@ -327,8 +361,8 @@ detach_rest_value(const Detach *detach)
 		const DetachColumn *column = lfirst(cell);
 
 		if (!column->is_key)
-			appendStringInfo(&held, ", CASE WHEN %s IS NOT NULL THEN %s END",
-							 detach_column_value(detach, column), detach_literal(column->stored));
+			appendStringInfo(&held, ", CASE WHEN %s THEN %s END", held_condition(detach, column),
+							 detach_literal(column->stored));
 	}
 	return psprintf("%s::%s.dyn_item::pg_catalog.jsonb - "
 					"pg_catalog.array_remove(ARRAY[%s]::pg_catalog.text[], NULL)",

@@ -10,6 +10,7 @@
 #include "catalog/pg_class.h"
 #include "commands/tablespace.h"
 #include "commands/trigger.h"
+#include "nodes/value.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -263,40 +264,50 @@ drop_btrees(Detach *detach)
 		add_statement(detach, psprintf("DROP INDEX %s", qualified_index(lfirst_oid(cell))));
 }
 
+/* What an index is made of where it carries nothing. */
+static char *
+bare_index_sql(const Detach *detach, const DynIndex *index, const char *relation)
+{
+	DynIndexSpec spec = *dyn_shape_index(detach->shape, index->name);
+
+	spec.covering = DYN_COVERING_NONE;
+	return dyn_shape_index_sql(detach->shape, &spec, relation, false);
+}
+
 /* A btree that carried items is made without them, under its name. */
 static void
 add_btree(Detach *detach, const DynIndex *index)
 {
-	DynIndexSpec spec = *dyn_shape_index(detach->shape, index->name);
 	Oid tablespace = get_rel_tablespace(index->relid);
-	char *sql;
 
-	spec.covering = DYN_COVERING_NONE;
-	sql = dyn_shape_index_sql(detach->shape, &spec, get_rel_name(index->relid), false);
-	if (sql == NULL)
-		return;
-	add_statement(detach, sql);
+	add_statement(detach, bare_index_sql(detach, index, get_rel_name(index->relid)));
 	if (OidIsValid(tablespace))
 		add_statement(detach,
 					  psprintf("ALTER INDEX %s SET TABLESPACE %s", qualified_index(index->relid),
 							   quote_identifier(get_tablespace_name(tablespace))));
 }
 
+/* Unless another btree has the same columns. */
 static void
 add_btrees(Detach *detach)
 {
 	const DynTable *table = detach->table;
-	List *done = NIL;
+	List *there = NIL; /* of String */
 
-	for (int i = 0; i < table->nindexes; i++)
+	for (int carries = 0; carries < 2; carries++)
 	{
-		const DynIndex *index = &table->indexes[i];
+		for (int i = 0; i < table->nindexes; i++)
+		{
+			const DynIndex *index = &table->indexes[i];
+			char *bare = bare_index_sql(detach, index, "");
 
-		if (index->carried == NULL || !OidIsValid(index->relid) ||
-			list_member_oid(done, index->relid))
-			continue;
-		add_btree(detach, index);
-		done = lappend_oid(done, index->relid);
+			if (bare == NULL || !OidIsValid(index->relid) ||
+				(index->carried != NULL) != (carries != 0) || list_member(there, makeString(bare)))
+				continue;
+			if (carries)
+				add_btree(detach, index);
+			there = lappend(there, makeString(bare));
+		}
 	}
 }
 
