@@ -1,11 +1,12 @@
 /*
  * neighbour.c
- *	  Another extension's library beside ours: it leaves one slot for relcache callbacks, and has
- *	  functions that are called as some of ours.
+ *	  Another extension's library beside ours: it leaves one slot for relcache callbacks, has
+ *	  functions that are called as some of ours, and a hook in the planner.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "optimizer/paths.h"
 #include "utils/inval.h"
 
 PG_MODULE_MAGIC;
@@ -23,9 +24,22 @@ ignore(Datum arg, Oid relid)
 {
 }
 
+static set_rel_pathlist_hook_type next_hook;
+static int64 planned;
+
+static void
+count_planned(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	planned++;
+	if (next_hook != NULL)
+		next_hook(root, rel, rti, rte);
+}
+
 void
 _PG_init(void)
 {
+	next_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = count_planned;
 	for (int i = 0; i < SLOTS; i++)
 		CacheRegisterRelcacheCallback(ignore, (Datum) 0);
 }
@@ -53,4 +67,12 @@ Datum
 neighbour_answers(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(ttl_back_off(PG_GETARG_INT32(0)));
+}
+
+/* How many relations the planner has asked our hook about. */
+PG_FUNCTION_INFO_V1(neighbour_planned);
+Datum
+neighbour_planned(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(planned);
 }

@@ -64,6 +64,23 @@ my $everything = q{
 	CALL dyn_collect_streams();
 	SELECT string_agg(item ->> 'Name', ',' ORDER BY pk) || ' ' || (SELECT count(*) FROM dyn_read_stream('app')) FROM app};
 
+# A join of views by keys, which the planner makes in a hook that other libraries may have too.
+my $join = q{
+	SET enable_hashjoin = off;
+	SET enable_mergejoin = off;
+	SET enable_material = off;
+	SET enable_seqscan = off;
+	EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) i LEFT JOIN "Row" r ON r."Id" = i};
+sub make_view
+{
+	value(q{SELECT dyn_create_table('app', 'pk S', 'sk S');
+		SELECT dyn_create_entity('app', 'Row', '{"pk": "ROW#<Id>", "sk": "#"}', '{"Id": "N integer", "Name": "S"}');
+		SELECT dyn_create_entity_view('app', 'Row')});
+}
+make_view();
+like(value($join), qr/Index Cond:.*entity_key/, 'without preloading, the first statement of a session has the key of a join');
+value('DROP TABLE app CASCADE');
+
 # The neighbour comes first, and leaves one slot.
 for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 {
@@ -76,6 +93,9 @@ for my $setting ('session_preload_libraries', 'shared_preload_libraries')
 	{
 		ok($node->poll_query_until('postgres', "SELECT count(*) = 4 FROM dyn_read_stream('app')"), 'so does the collector');
 	}
+	value(q{SELECT dyn_create_entity_view('app', 'Row')});
+	like(value($join), qr/Index Cond:.*entity_key/, "a join has its key with another hook before ours, $setting");
+	value('DROP VIEW "Row"');
 	value("SELECT dyn_disable_stream('app'); CALL dyn_teardown_streams(); SELECT dyn_unfollow_migration('m'), dyn_drop_migration('m'); DROP TABLE source; SELECT dyn_drop_table('app')");
 	$node->append_conf('postgresql.conf', "$setting = ''");
 }
@@ -85,6 +105,9 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'dynamo_table,
 $node->restart;
 value("CREATE FUNCTION neighbour_answers(integer) RETURNS bigint AS '$neighbour' LANGUAGE c STRICT");
 is(value('SELECT neighbour_answers(1)'), '-1', 'the other library calls its own function');
+value("CREATE FUNCTION neighbour_planned() RETURNS bigint AS '$neighbour' LANGUAGE c STRICT");
+make_view();
+like(value("$join; SELECT neighbour_planned() > 1"), qr/Index Cond:.*entity_key.*^t$/ms, 'a join has its key with another hook behind ours, which is called too');
 unlike(slurp_file($node->logfile), qr/callback_list slots|of another library|terminated by signal/, 'no session ended');
 
 $node->stop;
