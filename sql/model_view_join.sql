@@ -162,7 +162,7 @@ INSERT INTO query (text) SELECT * FROM unnest(ARRAY[
   'SELECT v.* FROM visit v JOIN relational.visit x USING (month, place, rank) WHERE v.at = x.at AND x.rank < 30']) text;
 INSERT INTO query (joins, text) VALUES
   (NULL, 'SELECT * FROM (VALUES (1, 20), (3, 3), (NULL, 5), (-5, 100000)) v (a, b) LEFT JOIN album b ON b.artistid = 7 AND b.albumid BETWEEN v.a AND v.b'),
-  (true, 'SELECT * FROM (VALUES (date ''2020-01-04'', date ''2020-01-08''), (''-infinity'', ''2020-01-05''), (''2020-02-20'', ''infinity''), (NULL, ''2020-01-10'')) v (a, b) LEFT JOIN day d ON d.day >= v.a AND d.day < v.b'),
+  (NULL, 'SELECT * FROM (VALUES (date ''2020-01-04'', date ''2020-01-08''), (''-infinity'', ''2020-01-05''), (''2020-02-20'', ''infinity''), (NULL, ''2020-01-10'')) v (a, b) LEFT JOIN day d ON d.day >= v.a AND d.day < v.b'),
   (true, 'SELECT * FROM (VALUES (timestamptz ''2024-02-29 12:00Z''), (''2024-03-05 00:00Z''), (''infinity''), (''-infinity''), (NULL)) v (a) LEFT JOIN event e ON e.host = ''host 1'' AND e.at > v.a AND e.at < v.a + interval ''5 hours'''),
   (true, 'SELECT * FROM generate_series(1, 3) x LEFT JOIN event e ON e.at = timestamptz ''2024-02-26 00:00Z'' + x * interval ''1 day'' AND e.host = ''host '' || x'),
   (NULL, 'SELECT * FROM generate_series(0, 20, 5) x LEFT JOIN visit v ON v.month = ''2024-05-09'' AND v.place = 4 AND v.rank < x * 5');
