@@ -2,19 +2,19 @@
  * absent.c
  *	  Rows that refer to one that is not there, and the transaction that adds it.
  *
- * A transaction adds a row that refers to another row, and another transaction adds that one.  They do
- * not see each other, so neither would put the two together.  A foreign key that is checked at once
- * does not let this happen.  Where there is none, or it is deferrable or not checked, both lock the values by which
- * the rows belong together, in two modes that exclude each other and not themselves.  Who gets the
- * lock second waits, and then sees the other's row.
+ * A transaction adds a row that refers to another row, and another transaction adds that
+ * one.  They do not see each other, so neither would put the two together.  A foreign key that is
+ * checked at once does not let this happen.  Where there is none, or it is deferrable or not
+ * checked, both lock the values by which the rows belong together, in two modes that exclude each
+ * other and not themselves.  Who gets the lock second waits, and then sees the other's row.
  *
  * Who refers to a row that is there needs no lock: that row is locked itself, or the item is that
  * both change.
  *
- * A transaction has a lock for each value, and from MOST_LOCKS on one for all values of a relation.
- * For that there are two more locks of each relation: one says that there are rows that refer, the
- * other that there are rows that are added.  Whoever locks values holds the one of its own kind, and
- * whoever locks all of them that of the other kind, too, against those who hold it.
+ * A transaction has a lock for each value, and from MOST_LOCKS on one for all values of a
+ * relation.  For that there are two more locks of each relation: one says that there are rows that
+ * refer, the other that there are rows that are added.  Whoever locks values holds the one of its
+ * own kind, and whoever locks all of them that of the other kind, too, against those who hold it.
  */
 #include "postgres.h"
 
@@ -229,10 +229,10 @@ locks_of_transaction(void)
 }
 
 /*
- * Locks the values by which rows belong to each other, for a transaction that changes rows that refer
- * to others, or adds such as may be referred to.  Waits for transactions that do the opposite.
- * several has the values, in the types of the rows that the transaction changes, and no NULL.
- * Called between migration_enter() and migration_leave().
+ * Locks the values by which rows belong to each other, for a transaction that changes rows that
+ * refer to others, or adds such as may be referred to.  Waits for transactions that do the
+ * opposite.  several has the values, in the types of the rows that the transaction changes, and no
+ * NULL.  Called between migration_enter() and migration_leave().
  */
 void
 absent_lock(const StepRelation *relation, bool refers, const Several *several)

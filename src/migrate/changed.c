@@ -2,10 +2,11 @@
  * changed.c
  *	  Which items are to be made again when rows have changed.
  *
- * The rows are those of one statement, or a portion of them.  For each role that their table has in
- * a step, one statement finds what belongs to all of them.  Rows that new rows refer to are locked
- * FOR SHARE before, so that their change is either seen, or finds the new rows; and so are those that
- * these refer to in their turn.  Where one is not there, the values are locked (see absent.c).
+ * The rows are those of one statement, or a portion of them.  For each role that their table has
+ * in a step, one statement finds what belongs to all of them.  Rows that new rows refer to are
+ * locked FOR SHARE before, so that their change is either seen, or finds the new rows; and so are
+ * those that these refer to in their turn.  Where one is not there, the values are locked (see
+ * absent.c).
  */
 #include "postgres.h"
 
@@ -251,7 +252,10 @@ find_values(MigrationStep *step, const StepRelation *relation, SelectWhich which
 	migration_leave(nest);
 }
 
-/* A lock needs more rights than reading, so it is taken as the relation's owner, as foreign keys do. */
+/*
+ * A lock needs more rights than reading, so it is taken as the relation's owner, as foreign keys
+ * do.
+ */
 static void
 lock_rows(MigrationStep *step, const StepRelation *relation, const Several *several)
 {
@@ -624,8 +628,8 @@ belongs_to_one(const StepRelation *relation)
 }
 
 /*
- * Locks values of children whose row of the source is not there.  If there may be several such rows,
- * one that is there says nothing of the others.
+ * Locks values of children whose row of the source is not there.  If there may be several such
+ * rows, one that is there says nothing of the others.
  */
 static void
 lock_sources(MigrationStep *step, const StepRelation *relation, const Several *several)

@@ -63,9 +63,9 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 
 /*
  * Returns triggers with the name of a migration, without those that a partition has from its
- * parent, which come and go with the parent's.  Any role can create such a trigger on its own table,
- * so only triggers on tables that the migrations of relid may follow are returned; if relid is
- * InvalidOid, those on tables that the user owns.
+ * parent, which come and go with the parent's.  Any role can create such a trigger on its own
+ * table, so only triggers on tables that the migrations of relid may follow are returned; if relid
+ * is InvalidOid, those on tables that the user owns.
  */
 List *
 migration_followers(const char *name, Oid relid)
@@ -316,10 +316,10 @@ create_triggers(const Following *following)
 }
 
 /*
- * Statements may name a partitioned table, any of its partitions, or another table that has it as a
- * partition, and the triggers of that table alone have the rows.  But row triggers fire wherever a
- * row is, and partitions that are made later get them, too.  The hash is that of the table's name: a
- * partition may have triggers of several tables that it is a part of.
+ * Statements may name a partitioned table, any of its partitions, or another table that has it as
+ * a partition, and the triggers of that table alone have the rows.  But row triggers fire wherever
+ * a row is, and partitions that are made later get them, too.  The hash is that of the table's
+ * name: a partition may have triggers of several tables that it is a part of.
  */
 static void
 create_row_triggers(const Following *following, Oid relid)
