@@ -95,7 +95,7 @@ find_statistics(const PlannerInfo *root, const MemberCall *call, List *clauses,
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	*basis = (MemberEstimate){entry->relid, call->column->varattno, tuple->t_self,
-							  HeapTupleHeaderGetRawXmin(tuple->t_data)};
+							  HeapTupleHeaderGetRawXmin(tuple->t_data), 0};
 	ReleaseSysCache(tuple);
 	return true;
 }

@@ -458,7 +458,7 @@ add_restricted_paths(const Planned *plan)
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	Planned plan = {root, rel};
+	Planned plan = {root, rel, NIL};
 
 	if (next_hook != NULL)
 		next_hook(root, rel, rti, rte);
