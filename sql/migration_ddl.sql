@@ -126,6 +126,7 @@ SELECT md.after('ALTER TABLE md."Order ""lines""" SET SCHEMA public', 'INSERT IN
 SELECT md.after('ALTER TABLE md."Order ""lines""" SET SCHEMA public', 'INSERT INTO public."Order ""lines""" VALUES (2, 1, 1)');
 SELECT md.after('DROP TABLE md."Order ""lines"""', 'INSERT INTO md.orders VALUES (2, 1, 1)');
 SELECT md.after('ALTER TABLE md.customers RENAME TO c; CREATE TABLE md.customers (LIKE md.c INCLUDING ALL)', 'INSERT INTO md.c VALUES (2)');
+SELECT md.after('ALTER TABLE md.customers RENAME TO c; CREATE TABLE md.customers (LIKE md.c INCLUDING ALL)', 'INSERT INTO md.orders VALUES (2, NULL, 1)');
 SELECT md.after('ALTER TABLE md.orders ADD more int, ADD yet text DEFAULT 7, DROP customer_id CASCADE', 'INSERT INTO md.orders VALUES (2, 1)');
 SELECT md.after('ALTER TABLE md.orders ADD more int, ADD yet text DEFAULT 7', 'INSERT INTO md.orders VALUES (2, 1)');
 SELECT md.after('TRUNCATE md."Order ""lines"""', 'SELECT 1');

@@ -399,6 +399,28 @@ migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table)
 }
 
 /*
+ * Raises an error unless all tables that the migration reads have its triggers.  One that was
+ * renamed may have got a successor of its name, whose rows nobody follows.
+ */
+static void
+check_followed(const Migration *migration)
+{
+	ListCell *cell;
+
+	foreach (cell, migration->relids)
+	{
+		Oid relid = lfirst_oid(cell);
+
+		if (relid != migration->relid && !migration_has_followers(migration, relid))
+			migration_fail_misfit(
+				migration->name, true,
+				psprintf("Table %s has not the triggers of following",
+						 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+													get_rel_name(relid))));
+	}
+}
+
+/*
  * followed: the table whose trigger asks, or InvalidOid if the user does.  NULL: no table has the
  * migration, or the one that has it may not follow.
  */
@@ -426,7 +448,11 @@ open_migration(ItemSpan name, Oid followed, LOCKMODE lockmode, DynTable **table,
 	*migration = find_entry(name, followed);
 	if (*migration == NULL || (*migration)->relid != relid)
 		*migration = add_entry(&opening);
-	(*migration)->followed |= opening.followed;
+	if (opening.followed && !(*migration)->followed)
+	{
+		check_followed(*migration);
+		(*migration)->followed = true;
+	}
 	return opening.rel;
 }
 

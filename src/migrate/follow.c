@@ -91,6 +91,26 @@ migration_followers(const char *name, Oid relid)
 	return triggers;
 }
 
+/* Returns whether a table that a migration reads has triggers that follow it. */
+bool
+migration_has_followers(const Migration *migration, Oid relid)
+{
+	Relation rel = relation_open(relid, AccessShareLock);
+	const TriggerDesc *triggers = rel->trigdesc;
+	bool found = false;
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		found = found ||
+				(strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
+				 trigger->tgnargs == 1 && strcmp(trigger->tgargs[0], migration->name) == 0);
+	}
+	relation_close(rel, NoLock);
+	return found;
+}
+
 /*
  * What following needs
  */
@@ -113,9 +133,12 @@ check_table(const MigrationStep *step, Oid relid)
 												  RelationGetRelationName(rel));
 
 	rights_require_owner(rel);
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
-		(rel->rd_rel->relkind != RELKIND_RELATION || dyn_has_children(rel)))
-		refuse(step, psprintf("%s is a view, a foreign table, or has child tables.", name), NULL);
+	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_MATVIEW)
+		refuse(step, psprintf("%s is a view.", name), NULL);
+	if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		refuse(step, psprintf("%s is a foreign table.", name), NULL);
+	if (rel->rd_rel->relkind == RELKIND_RELATION && dyn_has_children(rel))
+		refuse(step, psprintf("%s has child tables.", name), NULL);
 	if (!migration_may_follow(step->migration->relid, relid))
 		refuse(step,
 			   psprintf("The owner of the table of items has not the rights of the owner of %s.",

@@ -301,6 +301,17 @@ like(errors('source', q{CALL dyn_migrate('hidden')}), qr/migration "hidden" does
 unlike(errors('source', "SELECT '{}'::dyn_item; SELECT * FROM dyn_entities('$schema.hidden')"), qr/server closed|internal/, 'nor can it be opened');
 $_->quit foreach ($session, $writer);
 
+# The extension goes with the triggers of followed tables, which are listed, and the tables stay; so does the table of items alone.
+like(errors('custom', 'DROP EXTENSION dynamo_table'), qr/trigger ~dynamo_follow\S+ \w+ on table shop\.customers depends on function/, 'the extension is not dropped while tables are followed');
+like(errors('custom', 'DROP EXTENSION dynamo_table CASCADE'), qr/drop cascades to table shop\.app\s.*drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers/s, 'with CASCADE it is');
+like(errors('directory', 'DROP TABLE shop.app CASCADE'), qr/(drop cascades to trigger ~dynamo_follow\S+ \w+ on table shop\.customers\s*){6}$/, 'the table of items with CASCADE');
+foreach my $dbname ('custom', 'directory')
+{
+	is(value($dbname, q{SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%'}), '0', "$dbname: no trigger is left");
+	is(errors($dbname, q{INSERT INTO shop.customers VALUES (9, 'nine'); TRUNCATE shop.customers}), '', "$dbname: the source is written");
+}
+value('postgres', 'DROP DATABASE sections');
+
 # A slot decodes changes around relabels, each with what was true of the table then.
 value('source', q{SELECT pg_create_logical_replication_slot('slot', 'dynamo_table')});
 value('source', q{
