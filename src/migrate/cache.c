@@ -411,12 +411,20 @@ check_followed(const Migration *migration)
 	{
 		Oid relid = lfirst_oid(cell);
 
-		if (relid != migration->relid && !migration_has_followers(migration, relid))
+		Relation rel;
+
+		if (relid == migration->relid)
+			continue;
+		rel = try_relation_open(relid, AccessShareLock);
+		if (rel == NULL)
+			migration_fail_misfit(migration->name, true, "A table is gone");
+		if (!migration_has_followers(migration, rel))
 			migration_fail_misfit(
 				migration->name, true,
 				psprintf("Table %s has not the triggers of following",
-						 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-													get_rel_name(relid))));
+						 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+													RelationGetRelationName(rel))));
+		relation_close(rel, NoLock);
 	}
 }
 

@@ -11,7 +11,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
-#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
@@ -88,29 +87,46 @@ step_print_columns(JsonWriter *json, const Field *field, const void *target)
  * New ones
  */
 
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	return strcmp(lfirst(a), lfirst(b));
+}
+
+/* Returns whether a sorted list has the name. */
 static bool
 is_known(List *known, const char *name)
 {
-	ListCell *cell;
+	int low = 0;
+	int high = list_length(known);
 
-	foreach (cell, known)
+	while (low < high)
 	{
-		if (strcmp(lfirst(cell), name) == 0)
+		int middle = (low + high) / 2;
+		int order = strcmp(name, list_nth(known, middle));
+
+		if (order == 0)
 			return true;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
 	}
 	return false;
 }
 
+/* Anybody lists what is known by any label, so this must not take long. */
 static List *
 unknown(List *names, List *known)
 {
+	List *sorted = list_copy(known);
 	List *new = NIL;
 	ListCell *cell;
 
+	list_sort(sorted, compare_names);
 	foreach (cell, names)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (!is_known(known, lfirst(cell)))
+		if (!is_known(sorted, lfirst(cell)))
 			new = lappend(new, lfirst(cell));
 	}
 	return new;

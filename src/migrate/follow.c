@@ -93,9 +93,8 @@ migration_followers(const char *name, Oid relid)
 
 /* Returns whether a table that a migration reads has triggers that follow it. */
 bool
-migration_has_followers(const Migration *migration, Oid relid)
+migration_has_followers(const Migration *migration, Relation rel)
 {
-	Relation rel = relation_open(relid, AccessShareLock);
 	const TriggerDesc *triggers = rel->trigdesc;
 	bool found = false;
 
@@ -107,7 +106,6 @@ migration_has_followers(const Migration *migration, Oid relid)
 				(strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 				 trigger->tgnargs == 1 && strcmp(trigger->tgargs[0], migration->name) == 0);
 	}
-	relation_close(rel, NoLock);
 	return found;
 }
 

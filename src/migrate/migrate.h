@@ -354,6 +354,6 @@ extern void migration_yield(TimestampTz began);
 
 /* follow.c */
 extern List *migration_followers(const char *name, Oid relid); /* OIDs of triggers */
-extern bool migration_has_followers(const Migration *migration, Oid relid);
+extern bool migration_has_followers(const Migration *migration, Relation rel);
 
 #endif
