@@ -94,7 +94,7 @@ is_shown(List *members, const DynItem *item)
 
 	foreach (cell, members)
 	{
-		if (!member_matches(lfirst(cell), item_root(item)))
+		if (!member_matches(lfirst(cell), item_root(item), member_memory(lfirst(cell))))
 			return false;
 	}
 	return true;

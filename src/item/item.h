@@ -274,6 +274,7 @@ extern int item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value
 #ifdef USE_ASSERT_CHECKING
 extern uint64 item_finds; /* calls of item_find() */
 #endif
+extern bool item_find_near(const ItemChildren *map, ItemSpan name, uint32 *place, ItemSpan *value);
 extern bool item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value);
 extern const char *item_case_hint(const ItemChildren *map, ItemSpan name);
 extern int item_element_compare(ItemType type, ItemSpan a, ItemSpan b);

@@ -48,6 +48,32 @@ item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
 uint64 item_finds = 0;
 #endif
 
+/*
+ * Finds a value as item_find() does, first at the position *place, where it was found in another map;
+ * sets *place to where it is.  Maps that were made alike have it there.
+ */
+bool
+item_find_near(const ItemChildren *map, ItemSpan name, uint32 *place, ItemSpan *value)
+{
+	int found;
+
+	if (*place < map->count)
+	{
+		ItemSpan here;
+		ItemSpan there = item_entry(item_child(map, *place), &here);
+
+		if (here.len == name.len && compare_names(here, name) == 0)
+		{
+			*value = there;
+			return true;
+		}
+	}
+	found = item_position(map, name, value);
+	if (found >= 0)
+		*place = (uint32) found;
+	return found >= 0;
+}
+
 /* Returns whether a map has a value of that name, and sets *value to it if so. */
 bool
 item_find(const ItemChildren *map, ItemSpan name, ItemSpan *value)

@@ -540,9 +540,9 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 	return problem;
 }
 
-/* NULL, or why the value cannot be in the key. */
-static const char *
-render_value(const TemplatePart *part, ItemSpan value, StringInfo out)
+/* Appends what a placeholder renders of a value.  Returns NULL, or why the value cannot be in the key. */
+const char *
+template_render_value(const TemplatePart *part, ItemSpan value, StringInfo out)
 {
 	if (part->width > 0)
 		return render_padded(part, value, out);
@@ -595,7 +595,7 @@ template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 				*missing = part;
 			continue;
 		}
-		problem = render_value(part, value, out);
+		problem = template_render_value(part, value, out);
 		if (problem != NULL)
 			return attribute_problem(part, problem);
 	}

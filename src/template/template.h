@@ -94,6 +94,9 @@ extern bool template_render(const Template *t, ItemSpan attributes, StringInfo o
 extern const char *template_try_render(const Template *t, ItemSpan attributes, StringInfo out,
 									   const TemplatePart **missing);
 
+/* What one placeholder renders of its value: NULL, or what is wrong with it. */
+extern const char *template_render_value(const TemplatePart *part, ItemSpan value, StringInfo out);
+
 /* The value of a placeholder in an item's attributes. */
 extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpan *value);
 

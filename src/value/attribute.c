@@ -17,6 +17,8 @@ typedef struct CallSite
 {
 	ValueType type;
 	bool constant; /* the type is */
+	ItemSpan name; /* a copy of a constant; without data: it is none */
+	uint32 place; /* where it was found last */
 	ValueReader *reader; /* NULL: none was needed yet */
 	MemoryContext context;
 } CallSite;
@@ -53,6 +55,8 @@ make_site(FunctionCallInfo fcinfo, ItemType type)
 	CallSite *site = palloc0(sizeof(CallSite));
 
 	site->constant = constant;
+	if (constant && call_argument_is_constant(fcinfo->flinfo, 1))
+		site->name = text_span(PG_GETARG_TEXT_P_COPY(1));
 	site->context = context;
 	/* not by its name: a role that reads a view needs no USAGE on the type's schema */
 	site->type = (ValueType){type, get_fn_expr_argtype(fcinfo->flinfo, 3), -1};
@@ -98,6 +102,7 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 {
 	ItemChildren attributes;
 	ItemSpan attribute;
+	ItemSpan name;
 	CallSite *site;
 	Datum value;
 
@@ -106,7 +111,8 @@ dyn_attribute_value(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	attributes = item_children(item_root(PG_GETARG_DYN_ITEM(0)));
-	if (!item_find(&attributes, text_span(PG_GETARG_TEXT_PP(1)), &attribute) ||
+	name = site->name.data == NULL ? text_span(PG_GETARG_TEXT_PP(1)) : site->name;
+	if (!item_find_near(&attributes, name, &site->place, &attribute) ||
 		!value_read(get_reader(site), attribute, true, &value))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(value);

@@ -264,18 +264,18 @@ member_parse(ItemSpan definition)
  */
 
 static bool
-has_type(const Entity *entity, const ItemChildren *attributes)
+has_type(const Entity *entity, const ItemChildren *attributes, MemberMemory *memory)
 {
 	ItemSpan value;
 
 	if (entity->type_attribute.len == 0)
 		return true;
-	return item_find(attributes, entity->type_attribute, &value) && item_type(value) == ITEM_S &&
-		   same(item_payload(value), entity->type);
+	return item_find_near(attributes, entity->type_attribute, &memory->type, &value) &&
+		   item_type(value) == ITEM_S && same(item_payload(value), entity->type);
 }
 
 static bool
-is_exact(const MemberExact *exact, const ItemChildren *attributes)
+is_exact(const MemberExact *exact, const ItemChildren *attributes, uint32 *place)
 {
 	ItemChildren written;
 	ItemSpan stored;
@@ -283,7 +283,7 @@ is_exact(const MemberExact *exact, const ItemChildren *attributes)
 	ItemBuilder b;
 	Datum value;
 
-	if (!item_find(attributes, exact->stored, &stored))
+	if (!item_find_near(attributes, exact->stored, place, &stored))
 		return true;
 	if (!value_read(exact->reader, stored, true, &value))
 		return false;
@@ -320,16 +320,59 @@ when_holds(const Entity *entity, const DynItem *when, const ItemChildren *attrib
 }
 
 static bool
-key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
-			const ItemChildren *attributes)
+find_part(const TemplatePart *part, ItemSpan root, const ItemChildren *attributes, uint32 *place,
+		  ItemSpan *value)
 {
-	const TemplatePart *missing;
+	return part->npath == 1 ? item_find_near(attributes, part->path[0], place, value)
+							: template_find(part, root, value);
+}
+
+/* Whether a string begins with another, which is cut off then. */
+static bool
+take(ItemSpan *string, ItemSpan beginning)
+{
+	if (string->len < beginning.len ||
+		(beginning.len > 0 && memcmp(string->data, beginning.data, beginning.len) != 0))
+		return false;
+	string->data += beginning.len;
+	string->len -= beginning.len;
+	return true;
+}
+
+/* Whether a key is what a template makes: each part is compared as soon as it is there. */
+static bool
+is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *attributes,
+			MemberMemory *memory)
+{
+	for (int i = 0; i < t->nparts; i++)
+	{
+		const TemplatePart *part = &t->parts[i];
+		ItemSpan piece = part->literal;
+		ItemSpan value;
+
+		if (part->npath > 0)
+		{
+			resetStringInfo(&memory->out);
+			if (!find_part(part, root, attributes, &memory->parts[i], &value) ||
+				template_render_value(part, value, &memory->out) != NULL)
+				return false;
+			piece = (ItemSpan){memory->out.data, (uint32) memory->out.len};
+		}
+		if (!take(&key, piece))
+			return false;
+	}
+	return key.len == 0;
+}
+
+static bool
+key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
+			const ItemChildren *attributes, MemberMemory *memory)
+{
 	const Template *t = NULL;
-	StringInfoData out;
 	ItemSpan value;
 	ItemSpan whole;
 
-	if (!item_find(attributes, key->attribute, &value))
+	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
 		return false;
 	for (int i = 0; i < key->ntemplates && t == NULL; i++)
 	{
@@ -339,30 +382,43 @@ key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
 	if (t == NULL)
 		return false;
 	if (t->whole)
-		return template_find(t->parts, root, &whole) && same(whole, value);
-	if (item_type(value) != ITEM_S)
-		return false;
-	initStringInfo(&out);
-	return template_try_render(t, root, &out, &missing) == NULL && missing == NULL &&
-		   same((ItemSpan){out.data, (uint32) out.len}, item_payload(value));
+		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
+			   same(whole, value);
+	return item_type(value) == ITEM_S &&
+		   is_rendered(t, item_payload(value), root, attributes, memory);
+}
+
+/* Makes what member_matches() keeps, in the current memory context. */
+MemberMemory *
+member_memory(const Member *member)
+{
+	MemberMemory *memory = palloc0(sizeof(MemberMemory));
+	int n = 1;
+
+	for (int i = 0; i < member->key->ntemplates; i++)
+		n = Max(n, member->key->templates[i].template->nparts);
+	initStringInfo(&memory->out);
+	memory->parts = palloc0(n * sizeof(uint32));
+	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));
+	return memory;
 }
 
 /*
  * Returns whether a stored item is of the member's entity: by its type attribute, and by the
  * member's one key, which must be what the templates make of the item's attributes.  root is the
- * item's root value.
+ * item's root value, and memory is kept by the caller for the next item.
  */
 bool
-member_matches(const Member *member, ItemSpan root)
+member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 {
 	ItemChildren attributes = item_children(root);
 
-	if (!has_type(member->entity, &attributes) ||
-		!key_matches(member->entity, member->key, root, &attributes))
+	if (!has_type(member->entity, &attributes, memory) ||
+		!key_matches(member->entity, member->key, root, &attributes, memory))
 		return false;
 	for (int i = 0; i < member->nexact; i++)
 	{
-		if (!is_exact(&member->exact[i], &attributes))
+		if (!is_exact(&member->exact[i], &attributes, &memory->exact[i]))
 			return false;
 	}
 	return true;
@@ -376,6 +432,7 @@ typedef struct MemberState
 {
 	const text *definition; /* a copy; NULL: the argument is a constant, as it is in views */
 	const Member *member;
+	MemberMemory *memory;
 	MemoryContext context; /* all of it, unless it is a constant */
 } MemberState;
 
@@ -394,6 +451,7 @@ make_state(FunctionCallInfo fcinfo)
 	if (!constant)
 		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
 	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
+	state->memory = member_memory(state->member);
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -425,6 +483,6 @@ dyn_is_entity(PG_FUNCTION_ARGS)
 {
 	const MemberState *state = get_state(fcinfo);
 
-	PG_RETURN_BOOL(
-		member_matches(state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT))));
+	PG_RETURN_BOOL(member_matches(
+		state->member, item_root(PG_GETARG_DYN_ITEM(MEMBER_ITEM_ARGUMENT)), state->memory));
 }

@@ -62,9 +62,23 @@ typedef struct Member
 	MemberEstimate *estimate;
 } Member;
 
+/*
+ * What is kept from one item to the next: memory for keys, and where attributes were found last, since
+ * items of an entity have the same ones.
+ */
+typedef struct MemberMemory
+{
+	StringInfoData out;
+	uint32 type;
+	uint32 key;
+	uint32 *parts; /* of templates */
+	uint32 *exact;
+} MemberMemory;
+
 /* member.c */
 extern const Member *member_parse(ItemSpan definition);
-extern bool member_matches(const Member *member, ItemSpan root);
+extern MemberMemory *member_memory(const Member *member);
+extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
 extern char *member_definition(const Entity *entity, const EntityKey *key);
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);

@@ -426,7 +426,7 @@ fuzz_member(const Input *input)
 	FmgrInfo flinfo;
 
 	if (item != NULL)
-		(void) member_matches(member, item_root(item));
+		(void) member_matches(member, item_root(item), member_memory(member));
 	fmgr_info(LookupFuncName(list_make2(makeString("dynamo_internal"), makeString("entity_key")),
 							 lengthof(signature), signature, false),
 			  &flinfo);
