@@ -162,6 +162,26 @@ SELECT dyn_detach('wrong', 'columns');
 SELECT count(*) FROM dyn_scan('wrong');
 DROP TABLE wrong CASCADE;
 
+-- a view that was changed by hand is not made again
+SELECT dyn_create_table('changed', 'pk S');
+SELECT dyn_create_entity('changed', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text", "N": "N integer"}');
+SELECT dyn_create_entity_view('changed', 'E');
+SELECT dyn_put_entity('changed', 'E', '{"Id": "1", "N": 5}'::jsonb);
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) AND t.pk > 'A';
+SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity('{"pk":{"S":"E#1"},"Id":{"S":"1"},"Type":{"S":"E"}}', '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk) LIMIT 1;
+SELECT line FROM dyn_detach('changed', 'columns', true) line WHERE line LIKE '-- Refused%';
+CREATE OR REPLACE VIEW "E" AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id", dynamo_internal.attribute(t.item, 'N', 'N', NULL::integer) AS "N"
+	FROM changed t WHERE dynamo_internal.is_entity(t.item, '{"entity": "E", "type_attribute": "Type", "type": "E", "keys": {"pk": "E#<Id>"}, "attributes": {"Id": "S"}}', t.pk);
+SELECT count(*) > 0 AS done FROM dyn_detach('changed', 'columns');
+TABLE "E";
+DROP TABLE changed CASCADE;
+
 -- a migration that is followed
 CREATE TABLE source (id int PRIMARY KEY);
 SELECT dyn_create_table('target', 'pk S');

@@ -15,12 +15,8 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
-#include "catalog/resource.h"
-#include "catalog/rights.h"
 #include "detach/detach.h"
-#include "ground/errors.h"
 #include "ground/label.h"
 #include "migrate/migrate.h"
 

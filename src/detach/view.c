@@ -117,7 +117,8 @@ read_member(ViewReading *reading, FuncExpr *call)
 	ItemSpan definition;
 	ItemSpan attribute;
 
-	if (!IsA(constant, Const) || constant->consttype != TEXTOID || constant->constisnull)
+	if (column_of(reading, list_nth(call->args, MEMBER_ITEM_ARGUMENT)) == NULL ||
+		!IsA(constant, Const) || constant->consttype != TEXTOID || constant->constisnull)
 		return false;
 	definition = text_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
 	attribute = member_parse(definition)->key->attribute;
