@@ -529,6 +529,7 @@ dyn_unfollow_migration(PG_FUNCTION_ARGS)
 	if (triggers == NIL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("migration \"%s\" is not followed", name)));
+	list_sort(triggers, list_oid_cmp); /* as they were made, wherever their rows are */
 	lock_followed(triggers);
 	store_connect();
 	foreach (cell, triggers)
