@@ -473,13 +473,14 @@ CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[] DEFAULT NULL, d
 COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[], jsonb) IS
 	'create or replace items, and delete those of keys, up to 25 together';
 
-CREATE FUNCTION dynamo_internal.batch_write(table_name text, puts dyn_item[], deletes dyn_item[], entities text) RETURNS void
+CREATE FUNCTION dyn_batch_write(table_name text, puts dyn_item[], deletes dyn_item[], entities text) RETURNS void
 	AS 'MODULE_PATHNAME', 'dyn_batch_write_text' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.batch_write(text, dyn_item[], dyn_item[], text) IS 'dyn_batch_write() of entities that are text';
+COMMENT ON FUNCTION dyn_batch_write(text, dyn_item[], dyn_item[], text) IS
+	'create or replace items, and delete those of keys, up to 25 together, with entities as text';
 
 CREATE FUNCTION dyn_batch_write(table_name text, puts text DEFAULT NULL, deletes text DEFAULT NULL, entities text DEFAULT NULL)
 	RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE
-	RETURN dynamo_internal.batch_write(table_name, dynamo_internal.items_from_text(puts), dynamo_internal.items_from_text(deletes), entities);
+	RETURN dyn_batch_write(table_name, dynamo_internal.items_from_text(puts), dynamo_internal.items_from_text(deletes), entities);
 COMMENT ON FUNCTION dyn_batch_write(text, text, text, text) IS
 	'create or replace items, and delete those of keys, up to 25 together, of JSON arrays of DynamoDB JSON';
 
@@ -1371,7 +1372,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.migration_key,
 	-- casts, operators and what sorts and hashes by them
 	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
-	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text, dynamo_internal.batch_write,
+	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,
 	dynamo_internal.values_from_json, dynamo_internal.values_from_jsonb,
 	dynamo_internal.value_to_json, dynamo_internal.value_to_jsonb, dynamo_internal.item_eq, dynamo_internal.item_ne,
 	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,

@@ -6,10 +6,12 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
 $node->append_conf('postgresql.conf', 'max_replication_slots = 4');
+allow_plugin($node);
 $node->start;
 
 sub value
