@@ -88,6 +88,19 @@ rights_to_list(Oid relid)
 		   (!missing && rights_of_monitor());
 }
 
+/*
+ * Returns whether a role may read all columns of a relation.  False if the relation is gone.
+ */
+bool
+rights_to_read(Oid relid, Oid role)
+{
+	bool missing = false;
+
+	return pg_class_aclcheck_ext(relid, role, ACL_SELECT, &missing) == ACLCHECK_OK ||
+		   (!missing &&
+			pg_attribute_aclcheck_all(relid, role, ACL_SELECT, ACLMASK_ALL) == ACLCHECK_OK);
+}
+
 /* The owner of a schema may drop tables in it, and must be able to look them up for that. */
 static bool
 owns_schema(Oid relid, Oid role)

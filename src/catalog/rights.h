@@ -28,6 +28,9 @@ extern bool rights_of_monitor(void);
 /* Whether lists show it: the caller may read it, or see the state of all tables. */
 extern bool rights_to_list(Oid relid);
 
+/* Whether a role may read all columns of a relation; false if it is gone. */
+extern bool rights_to_read(Oid relid, Oid role);
+
 /* What a relation is locked for. */
 typedef struct RightsWanted
 {

@@ -47,11 +47,26 @@ extension_installed(void)
 	return OidIsValid(find_schema(OWN_NAME));
 }
 
-/* Returns the extension's schema, quoted for SQL.  The extension must be installed. */
+/* Another session may drop the extension, or the schema with it, at any time. */
+static const char *
+quoted_schema(const char *extension)
+{
+	Oid schema = find_schema(extension);
+	const char *name = OidIsValid(schema) ? get_namespace_name(schema) : NULL;
+
+	return name == NULL ? NULL : quote_identifier(name);
+}
+
+/* Returns the extension's schema, quoted for SQL.  It is an error if the extension is gone. */
 const char *
 extension_schema(void)
 {
-	return quote_identifier(get_namespace_name(find_schema(OWN_NAME)));
+	const char *schema = quoted_schema(OWN_NAME);
+
+	if (schema == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("extension \"%s\" does not exist", OWN_NAME)));
+	return schema;
 }
 
 /*
@@ -61,7 +76,5 @@ extension_schema(void)
 const char *
 extension_schema_of(const char *name)
 {
-	Oid schema = find_schema(name);
-
-	return OidIsValid(schema) ? quote_identifier(get_namespace_name(schema)) : NULL;
+	return quoted_schema(name);
 }

@@ -30,6 +30,7 @@
 typedef struct Asked
 {
 	List *queries; /* of AskedQuery */
+	const char *schema; /* of pg_stat_statements, quoted */
 	bool given; /* else they are those of pg_stat_statements */
 	bool hidden; /* there are some that are not shown to the caller */
 	bool cut; /* there are more */
@@ -100,7 +101,7 @@ read_statements(void *arg)
 	MemoryContext context = CurrentMemoryContext;
 
 	store_connect();
-	if (SPI_execute(statements_sql(extension_schema_of(STATEMENTS)), true, 0) < 0)
+	if (SPI_execute(statements_sql(asked->schema), true, 0) < 0)
 		elog(ERROR, "could not read %s", STATEMENTS);
 	asked->cut = SPI_processed > MAX_STATEMENTS;
 	for (uint64 i = 0; i < SPI_processed && i < MAX_STATEMENTS; i++)
@@ -130,7 +131,8 @@ take_statements(Asked *asked)
 {
 	ErrorData *error;
 
-	if (extension_schema_of(STATEMENTS) == NULL)
+	asked->schema = extension_schema_of(STATEMENTS);
+	if (asked->schema == NULL)
 		return false;
 	error = attempt_and_undo(read_statements, asked);
 	if (error == NULL)

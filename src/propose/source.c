@@ -14,6 +14,7 @@
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -29,16 +30,24 @@
 #include "ground/errors.h"
 #include "propose/propose.h"
 
-/* The caller must be able to read all columns of what is looked at. */
+/* A table of a schema, when the schema was listed.  It is not locked, and may be gone since. */
+typedef struct ListedTable
+{
+	Oid relid;
+	const char *name;
+} ListedTable;
+
+/* The caller must be able to read all columns of what is looked at, unless it is gone. */
 static void
 require_select(Oid relid)
 {
-	Oid user = GetUserId();
+	const char *name;
 
-	if (pg_class_aclcheck(relid, user, ACL_SELECT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(relid, user, ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)),
-					   get_rel_name(relid));
+	if (rights_to_read(relid, GetUserId()))
+		return;
+	name = get_rel_name(relid);
+	if (name != NULL)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
 }
 
 static bool
@@ -77,7 +86,7 @@ is_listed(const FormData_pg_class *form)
 static int
 compare_names(const ListCell *a, const ListCell *b)
 {
-	return strcmp(get_rel_name(lfirst_oid(a)), get_rel_name(lfirst_oid(b)));
+	return strcmp(((const ListedTable *) lfirst(a))->name, ((const ListedTable *) lfirst(b))->name);
 }
 
 static List *
@@ -95,10 +104,15 @@ list_schema(Oid schema)
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		const FormData_pg_class *form = (const FormData_pg_class *) GETSTRUCT(tuple);
+		ListedTable *table;
 
 		CHECK_FOR_INTERRUPTS();
-		if (is_listed(form))
-			found = lappend_oid(found, form->oid);
+		if (!is_listed(form))
+			continue;
+		table = palloc(sizeof(ListedTable));
+		table->relid = form->oid;
+		table->name = pstrdup(NameStr(form->relname));
+		found = lappend(found, table);
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -106,29 +120,77 @@ list_schema(Oid schema)
 	return found;
 }
 
-/* Whether it is a table of items, or gone. */
-static bool
-has_items(Oid relid)
+/* Locks all tables for reading, or none; then it returns one that another session has locked. */
+static Oid
+try_lock_all(const List *tables)
 {
-	Relation rel = try_relation_open(relid, AccessShareLock);
-	bool result = rel == NULL || dyn_schema(rel) != NULL;
+	for (int i = 0; i < list_length(tables); i++)
+	{
+		Oid relid = ((const ListedTable *) list_nth(tables, i))->relid;
 
-	if (rel != NULL)
-		relation_close(rel, NoLock);
+		if (ConditionalLockRelationOid(relid, AccessShareLock))
+			continue;
+		while (--i >= 0)
+			UnlockRelationOid(((const ListedTable *) list_nth(tables, i))->relid, AccessShareLock);
+		return relid;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Who waits for a table holds no other one of the schema: a session that has locked it may be about
+ * to drop those.
+ */
+static void
+lock_all(const List *tables)
+{
+	Oid relid;
+
+	while (OidIsValid(relid = try_lock_all(tables)))
+	{
+		CHECK_FOR_INTERRUPTS();
+		LockRelationOid(relid, AccessShareLock);
+		UnlockRelationOid(relid, AccessShareLock);
+	}
+}
+
+/*
+ * Returns whether a table is a source, now that it is locked.  It may have been dropped, moved or
+ * attached to a partitioned table since it was listed, and tables of items are none.
+ */
+static bool
+is_source(Oid relid, Oid schema)
+{
+	Relation rel = try_relation_open(relid, NoLock);
+	bool result;
+
+	if (rel == NULL)
+		return false;
+	result =
+		RelationGetNamespace(rel) == schema && is_listed(rel->rd_rel) && dyn_schema(rel) == NULL;
+	relation_close(rel, NoLock);
 	return result;
 }
 
 static List *
 add_schema(List *relids, const char *name)
 {
-	List *found = list_schema(get_namespace_oid(name, false));
+	Oid schema = LookupExplicitNamespace(name, false);
+	List *tables = list_schema(schema);
 	ListCell *cell;
 
-	foreach (cell, found)
+	foreach (cell, tables)
+		require_select(((const ListedTable *) lfirst(cell))->relid);
+	lock_all(tables);
+	foreach (cell, tables)
 	{
-		require_select(lfirst_oid(cell));
-		if (!has_items(lfirst_oid(cell)))
-			relids = list_append_unique_oid(relids, lfirst_oid(cell));
+		Oid relid = ((const ListedTable *) lfirst(cell))->relid;
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_source(relid, schema))
+			relids = list_append_unique_oid(relids, relid);
+		else
+			UnlockRelationOid(relid, AccessShareLock);
 	}
 	return relids;
 }
