@@ -12,6 +12,7 @@
 #include "catalog/pg_namespace.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -161,6 +162,29 @@ rights_open(Oid relid, LOCKMODE mode)
 		return NULL;
 	rights_check(relid, name, &wanted);
 	return try_relation_open(relid, mode);
+}
+
+/*
+ * Gives the session the rights of a role instead of its own, until rights_give_back().  Code that
+ * runs meanwhile cannot change that, as in maintenance commands.
+ */
+void
+rights_take(Oid role, int flags, RightsBefore *before)
+{
+	before->nest = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	GetUserIdAndSecContext(&before->user, &before->context);
+	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
+									 SECURITY_RESTRICTED_OPERATION | flags);
+}
+
+/* Restores the user, the security context and the settings that rights_take() has saved. */
+void
+rights_give_back(const RightsBefore *before)
+{
+	SetUserIdAndSecContext(before->user, before->context);
+	AtEOXact_GUC(true, before->nest);
 }
 
 /* Raises an error unless the current user has the rights of the relation's owner. */

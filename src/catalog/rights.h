@@ -45,6 +45,21 @@ extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void 
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 
+/*
+ * The session acts with the rights of a role and no others, so that code of that role does no harm,
+ * and with the search_path pg_catalog, pg_temp.  flags: SECURITY_NOFORCE_RLS, or 0.  An error gives
+ * the rights back by ending the transaction or subtransaction.
+ */
+typedef struct RightsBefore
+{
+	Oid user;
+	int context;
+	int nest;
+} RightsBefore;
+
+extern void rights_take(Oid role, int flags, RightsBefore *before);
+extern void rights_give_back(const RightsBefore *before);
+
 /* Raises an error unless the caller has the rights of the relation's owner. */
 extern void rights_require_owner(Relation rel);
 

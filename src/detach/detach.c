@@ -10,7 +10,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "catalog/resource.h"
@@ -21,33 +20,6 @@
 #include "work/brief_lock.h"
 
 static const char *const format_names[] = {"jsonb", "dynamodb", "columns", NULL};
-
-/* The rights of the session before it took those of the table's owner. */
-typedef struct Rights
-{
-	Oid user;
-	int context;
-	int nest;
-} Rights;
-
-/* An error gives the rights up by ending the transaction or subtransaction. */
-static void
-take_rights(Oid owner, Rights *before)
-{
-	before->nest = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	GetUserIdAndSecContext(&before->user, &before->context);
-	SetUserIdAndSecContext(owner, before->context | SECURITY_LOCAL_USERID_CHANGE |
-									  SECURITY_RESTRICTED_OPERATION);
-}
-
-static void
-give_rights_back(const Rights *before)
-{
-	SetUserIdAndSecContext(before->user, before->context);
-	AtEOXact_GUC(true, before->nest);
-}
 
 /*
  * The table
@@ -159,7 +131,7 @@ dyn_detach(PG_FUNCTION_ARGS)
 	MemoryContext context = CurrentMemoryContext;
 	Detach detach = {0};
 	DynTable *table;
-	Rights rights;
+	RightsBefore before;
 	bool dry_run;
 	Relation rel;
 
@@ -173,7 +145,7 @@ dyn_detach(PG_FUNCTION_ARGS)
 	detach.shape = dyn_shape_of(rel, table);
 	SPI_connect();
 	MemoryContextSwitchTo(context); /* the plan outlives SPI */
-	take_rights(rel->rd_rel->relowner, &rights);
+	rights_take(rel->rd_rel->relowner, 0, &before);
 	detach_plan(&detach, rel);
 	relation_close(rel, NoLock);
 	if (!dry_run)
@@ -181,7 +153,7 @@ dyn_detach(PG_FUNCTION_ARGS)
 		refuse(&detach);
 		execute(&detach);
 	}
-	give_rights_back(&rights);
+	rights_give_back(&before);
 	SPI_finish();
 	return_plan(fcinfo, &detach);
 	return (Datum) 0;

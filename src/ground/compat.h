@@ -42,8 +42,11 @@ struct Node;
 #if !PG16_GE
 #define object_ownercheck(class, object, role) pg_class_ownercheck((object), (role))
 #define schema_ownercheck(object, role) pg_namespace_ownercheck((object), (role))
+#define schema_aclcheck(object, role, mode) pg_namespace_aclcheck((object), (role), (mode))
 #else
 #define schema_ownercheck(object, role) object_ownercheck(NamespaceRelationId, (object), (role))
+#define schema_aclcheck(object, role, mode) \
+	object_aclcheck(NamespaceRelationId, (object), (role), (mode))
 #endif
 
 /* 16 lets a role be granted without the right to set it. */

@@ -99,17 +99,19 @@ tell_of_foreign_key(ProposeTable *table, const ProposeForeignKey *foreign)
 static void
 warn_of_table(ProposeTable *table)
 {
-	if (table->hides_rows)
-		propose_remark(
-			&table->remarks, true,
-			"Row-level security hides rows from you: will the migration run as a role that "
-			"sees all of them?");
 	if (table->has_children)
 		propose_remark(
 			&table->remarks, true,
 			"Other tables inherit from it, and their rows become items too: do all of these "
 			"differ in the key?");
-	if (table->rows < 1)
+	if (table->unseen != NULL)
+		propose_remark(
+			&table->remarks, true,
+			"Its rows were not looked at, because %s.  So widths of numbers are those of their "
+			"types, and nothing is known of values that keys cannot hold: will the migration run "
+			"as a role that sees all rows?",
+			table->unseen);
+	else if (table->rows < 1)
 		propose_remark(&table->remarks, false,
 					   "It is empty, so widths of numbers are those of their types.");
 }

@@ -37,7 +37,7 @@ count_sql(const ProposeTable *table, const ProposeForeignKey *foreign)
 static void
 count(const ProposeTable *table, ProposeForeignKey *foreign)
 {
-	propose_execute(count_sql(table, foreign), 0, NULL, NULL);
+	propose_execute_on(table, count_sql(table, foreign));
 	foreign->average = propose_answer(1);
 	foreign->most = propose_answer(2);
 	SPI_freetuptable(SPI_tuptable);
@@ -78,7 +78,7 @@ propose_count(Proposal *proposal)
 		for (int k = 0; k < table->nforeign; k++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (table->foreign[k].parent == NULL)
+			if (table->foreign[k].parent == NULL || table->unseen != NULL)
 				continue;
 			if (table->sampled < 1)
 				estimate(table, &table->foreign[k]);

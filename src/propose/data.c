@@ -220,7 +220,7 @@ read_extremes(ProposeTable *table)
 			   " (min($) < 0)::int",
 			   name);
 	appendStringInfo(&sql, " FROM %s AS src", table->qualified);
-	propose_execute(sql.data, 0, NULL, NULL);
+	propose_execute_on(table, sql.data);
 	column->data.digits = Max(column->data.digits, (int) propose_answer(1));
 	column->data.negative |= propose_answer(2) > 0;
 	SPI_freetuptable(SPI_tuptable);
@@ -231,7 +231,7 @@ read_table(ProposeTable *table)
 {
 	double rows;
 
-	propose_execute(table_sql(table), 0, NULL, NULL);
+	propose_execute_on(table, table_sql(table));
 	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns; i++)
 	{
@@ -254,6 +254,7 @@ propose_read_data(Proposal *proposal)
 	for (int i = 0; i < proposal->ntables; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_table(&proposal->tables[i]);
+		if (proposal->tables[i].unseen == NULL)
+			read_table(&proposal->tables[i]);
 	}
 }

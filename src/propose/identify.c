@@ -48,7 +48,7 @@ guess(ProposeTable *table)
 {
 	double rows;
 
-	propose_execute(distinct_sql(table), 0, NULL, NULL);
+	propose_execute_on(table, distinct_sql(table));
 	rows = propose_answer(1);
 	for (int i = 0; i < table->ncolumns && rows > 0 && table->nkeys == 0; i++)
 	{
@@ -78,7 +78,8 @@ propose_identify(Proposal *proposal)
 
 		CHECK_FOR_INTERRUPTS();
 		propose_read_size(table);
-		if (table->nkeys == 0 && table->ncolumns > 0 && table->sampled == 1)
+		if (table->nkeys == 0 && table->ncolumns > 0 && table->sampled == 1 &&
+			table->unseen == NULL)
 			guess(table);
 	}
 }

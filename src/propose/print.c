@@ -209,11 +209,14 @@ explain_entity(StringInfo out, const Proposal *proposal, const ProposeEntity *en
 	const ProposeTable *table = entity->table;
 	ListCell *cell;
 
-	propose_comment(out, "%s: %.0f %s of %s%s.", entity->name, table->rows,
-					table->rows == 1 ? "row" : "rows", table->qualified,
-					table->sampled < 1
-						? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
-						: "");
+	if (table->unseen != NULL)
+		propose_comment(out, "%s: rows of %s.", entity->name, table->qualified);
+	else
+		propose_comment(out, "%s: %.0f %s of %s%s.", entity->name, table->rows,
+						table->rows == 1 ? "row" : "rows", table->qualified,
+						table->sampled < 1
+							? psprintf(", of which %.1f %% were looked at", table->sampled * 100)
+							: "");
 	explain_owner(out, entity);
 	for (int i = 0; i < proposal->nindexes; i++)
 	{

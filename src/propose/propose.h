@@ -119,7 +119,8 @@ typedef struct ProposeTable
 	Oid relid;
 	char relkind;
 	bool has_children; /* tables that inherit from it; not partitions */
-	bool hides_rows; /* by row-level security, from the caller */
+	Oid owner;
+	const char *unseen; /* why its rows are not looked at; NULL: they are */
 	const char *schema;
 	const char *name;
 	const char *qualified; /* both, quoted */
@@ -226,6 +227,7 @@ extern void propose_count(Proposal *proposal);
 
 /* read.c: answers of a statement that returns one row */
 extern void propose_execute(const char *sql, int nargs, Oid *types, Datum *values);
+extern void propose_execute_on(const ProposeTable *table, const char *sql);
 extern double propose_answer(int column);
 extern void propose_read_size(ProposeTable *table);
 

@@ -2,15 +2,20 @@
  * read.c
  *	  Statements about sources, and what they answer.
  *
- * They run with the rights of the caller, so row-level security applies, and with the settings of
- * migrations, so that names in them mean what is in pg_catalog.
+ * To read rows of a table can run code of its owner: functions of views, of indexes and constraints
+ * that the planner looks at.  So rows are read with the rights of the owner, as maintenance commands
+ * read them; source.c has found that the caller may see them.  Catalogs are read with the caller's
+ * rights.  All statements have the settings of migrations, so that names in them mean what is in
+ * pg_catalog.
  */
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 
+#include "catalog/rights.h"
 #include "propose/propose.h"
 
 /* Pages that are read of a table: 32 MB. */
@@ -27,6 +32,18 @@ propose_execute(const char *sql, int nargs, Oid *types, Datum *values)
 	MemoryContextSwitchTo(context);
 	if (result != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "statement about a source failed: %s", SPI_result_code_string(result));
+}
+
+/* The same, about the rows of a table. */
+void
+propose_execute_on(const ProposeTable *table, const char *sql)
+{
+	RightsBefore before;
+
+	/* the caller sees all rows of the table itself, and so must the owner */
+	rights_take(table->owner, table->relkind == RELKIND_VIEW ? 0 : SECURITY_NOFORCE_RLS, &before);
+	propose_execute(sql, 0, NULL, NULL);
+	rights_give_back(&before);
 }
 
 /* Returns a column of that row as a number, 0 if it is NULL. */

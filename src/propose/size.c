@@ -115,6 +115,8 @@ propose_size(Proposal *proposal)
 	{
 		const ProposeEntity *entity = lfirst(cell);
 
+		if (entity->table->unseen != NULL)
+			continue;
 		rows += entity->table->rows;
 		before += entity->table->bytes;
 		after += entity->table->rows * propose_item_size(proposal, entity, 0);

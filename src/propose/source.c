@@ -27,6 +27,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "ground/arguments.h"
+#include "ground/compat.h"
 #include "ground/errors.h"
 #include "propose/propose.h"
 
@@ -208,6 +209,46 @@ schema_of_all(const char *name)
 	return list_length(names) == 1 ? strVal(linitial(names)) : NULL;
 }
 
+/* What a foreign table or a view shows may depend on the user; partitions may be foreign tables. */
+static bool
+depends_on_reader(Relation rel)
+{
+	ListCell *cell;
+
+	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		return true;
+	if (!rel->rd_rel->relhassubclass)
+		return false;
+	foreach (cell, find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns why the rows of a source are not to be looked at, or NULL.  They are read with the rights
+ * of its owner (see read.c), which must show nothing that the caller does not see.  To run the
+ * policies of row-level security would be to run the owner's code with the caller's rights.
+ */
+static const char *
+why_unseen(Relation rel)
+{
+	Oid relid = RelationGetRelid(rel);
+	Oid owner = rel->rd_rel->relowner;
+
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		return "row-level security hides some from you";
+	if (!has_privs_of_role(GetUserId(), owner) && depends_on_reader(rel))
+		return "they may depend on who reads them, and you have not the rights of its owner";
+	if (!rights_to_read(relid, owner) ||
+		schema_aclcheck(RelationGetNamespace(rel), owner, ACL_USAGE) != ACLCHECK_OK)
+		return "its owner may not read it";
+	return NULL;
+}
+
 static void
 open_source(ProposeTable *table, Oid relid)
 {
@@ -221,7 +262,8 @@ open_source(ProposeTable *table, Oid relid)
 	table->relid = relid;
 	table->relkind = rel->rd_rel->relkind;
 	table->has_children = table->relkind == RELKIND_RELATION && dyn_has_children(rel);
-	table->hides_rows = check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED;
+	table->owner = rel->rd_rel->relowner;
+	table->unseen = why_unseen(rel);
 	table->schema = get_namespace_name(RelationGetNamespace(rel));
 	table->name = pstrdup(RelationGetRelationName(rel));
 	table->qualified = quote_qualified_identifier(table->schema, table->name);
