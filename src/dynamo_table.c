@@ -50,6 +50,7 @@ _PG_init(void)
 	partiql_init();
 	entity_enforce_init();
 	member_path_init();
+	member_merge_init();
 	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();

@@ -17,6 +17,20 @@ compare_names(ItemSpan a, ItemSpan b)
 	return item_compare_bytes(a, b);
 }
 
+/* Names are short: a call of memcmp() takes longer than to look at their bytes. */
+static inline bool
+is_name(ItemSpan here, ItemSpan name)
+{
+	if (here.len != name.len)
+		return false;
+	for (uint32 i = 0; i < name.len; i++)
+	{
+		if (here.data[i] != name.data[i])
+			return false;
+	}
+	return true;
+}
+
 /* The number of the child with that name, and its value; -1 if there is none. */
 int
 item_position(const ItemChildren *map, ItemSpan name, ItemSpan *value)
@@ -62,7 +76,7 @@ item_find_near(const ItemChildren *map, ItemSpan name, uint32 *place, ItemSpan *
 		ItemSpan here;
 		ItemSpan there = item_entry(item_child(map, *place), &here);
 
-		if (here.len == name.len && compare_names(here, name) == 0)
+		if (is_name(here, name))
 		{
 			*value = there;
 			return true;

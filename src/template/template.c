@@ -480,6 +480,12 @@ literal_ends(ItemSpan text, ItemSpan literal)
 	return !found;
 }
 
+static bool
+is_in_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '-' || c == '.';
+}
+
 /*
  * Of a text without a form of its own: whether it could be taken for more than the placeholder.  It
  * is what is written of the given one, which messages show.
@@ -505,6 +511,14 @@ check_free(const TemplatePart *part, ItemSpan text, ItemSpan given)
 						: part->lower ? " in lower case"
 									  : "");
 	return NULL;
+}
+
+/* Whether the value is a number, which has nothing in it that is beside the placeholder. */
+static bool
+is_number_beside(const TemplatePart *part, ItemSpan value)
+{
+	return item_type(value) == ITEM_N && part->literal.len == 0 && !is_in_number(part->before) &&
+		   !is_in_number(part->after);
 }
 
 static const char *
@@ -534,7 +548,7 @@ render_free(const TemplatePart *part, ItemSpan value, StringInfo out)
 							  : str_tolower(text.data, text.len, DEFAULT_COLLATION_OID);
 		text = (ItemSpan){changed, (uint32) strlen(changed)};
 	}
-	problem = check_free(part, text, given);
+	problem = is_number_beside(part, value) ? NULL : check_free(part, text, given);
 	if (problem == NULL)
 		appendBinaryStringInfo(out, text.data, text.len);
 	return problem;

@@ -117,16 +117,10 @@ compare_names(const ListCell *a, const ListCell *b)
 
 /* By name: what an entity declares in another order is the same definition. */
 static void
-print_attributes(JsonWriter *json, const Entity *entity, const EntityKey *key)
+print_attributes(JsonWriter *json, List *attributes)
 {
-	List *attributes = NIL;
 	ListCell *cell;
 
-	for (int i = 0; i < entity->nattributes; i++)
-	{
-		if (key_uses(key, &entity->attributes[i]))
-			attributes = lappend(attributes, &entity->attributes[i]);
-	}
 	list_sort(attributes, compare_names);
 	foreach (cell, attributes)
 		print_attribute(json, lfirst(cell));
@@ -147,22 +141,50 @@ print_key(JsonWriter *json, const EntityKey *key)
 	json_write_end_array(json);
 }
 
-/* What a view that looks at this key has as its definition. */
-char *
-member_definition(const Entity *entity, const EntityKey *key)
+static char *
+print_definition(const Entity *entity, List *keys, List *attributes)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
+	ListCell *cell;
 
 	json_write_begin(&json, NULL);
 	entity_print_names(&json, entity);
 	json_write_begin(&json, "keys");
-	print_key(&json, key);
+	foreach (cell, keys)
+		print_key(&json, lfirst(cell));
 	json_write_end(&json);
 	json_write_begin(&json, "attributes");
-	print_attributes(&json, entity, key);
+	print_attributes(&json, attributes);
 	json_write_end(&json);
 	json_write_end(&json);
 	return json.text->data;
+}
+
+/* The attributes that any of the keys is made of. */
+static List *
+used_attributes(const Entity *entity, List *keys)
+{
+	List *attributes = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < entity->nattributes; i++)
+	{
+		foreach (cell, keys)
+		{
+			if (key_uses(lfirst(cell), &entity->attributes[i]))
+				attributes = list_append_unique_ptr(attributes, &entity->attributes[i]);
+		}
+	}
+	return attributes;
+}
+
+/* What a view that looks at this key has as its definition. */
+char *
+member_definition(const Entity *entity, const EntityKey *key)
+{
+	List *keys = list_make1((void *) key);
+
+	return print_definition(entity, keys, used_attributes(entity, keys));
 }
 
 /* Placeholders are looked for in items. */
@@ -200,6 +222,13 @@ collect_exact(Member *member)
 	}
 }
 
+pg_noreturn static void
+fail_without_one_key(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("the definition of an entity's items must have one key")));
+}
+
 static void
 read_definition(Member *member, ItemSpan definition)
 {
@@ -208,10 +237,19 @@ read_definition(Member *member, ItemSpan definition)
 	member->entity = entity_parse(
 		&none, item_parse(definition.data, (int) definition.len, ITEM_SYNTAX_PLAIN_ITEM, NULL),
 		false);
-	if (member->entity->nkeys != 1)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("the definition of an entity's items must have one key")));
+	if (member->entity->nkeys == 0)
+		fail_without_one_key();
 	member->key = &member->entity->keys[0];
+}
+
+static List *
+keys_of(const Entity *entity)
+{
+	List *keys = NIL;
+
+	for (int i = 0; i < entity->nkeys; i++)
+		keys = lappend(keys, &entity->keys[i]);
+	return keys;
 }
 
 /*
@@ -221,15 +259,19 @@ read_definition(Member *member, ItemSpan definition)
 static bool
 is_ours(const Member *member, ItemSpan definition)
 {
-	return item_span_is(definition, member_definition(member->entity, member->key));
+	List *keys = keys_of(member->entity);
+
+	return item_span_is(
+		definition, print_definition(member->entity, keys, used_attributes(member->entity, keys)));
 }
 
 /*
- * Returns what a definition says, from the session's cache if it is one that we write; it is good
- * until the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it is no definition.
+ * Returns what a definition of one key or more says, from the session's cache if it is one that we
+ * write; it is good until the current memory context is reset.  Raises ERRCODE_DYN_VALIDATION if it
+ * is no definition.
  */
 const Member *
-member_parse(ItemSpan definition)
+member_parse_several(ItemSpan definition)
 {
 	MemoryContextCallback *unpin = palloc(sizeof(MemoryContextCallback));
 	TextKey key = {.text = definition};
@@ -257,6 +299,91 @@ member_parse(ItemSpan definition)
 	if (ours)
 		text_cache_unpin_later(&member->entry, unpin);
 	return member;
+}
+
+/* The same for a definition as views have them.  Raises ERRCODE_DYN_VALIDATION if it has several keys. */
+const Member *
+member_parse(ItemSpan definition)
+{
+	const Member *member = member_parse_several(definition);
+
+	if (member->entity->nkeys != 1)
+		fail_without_one_key();
+	return member;
+}
+
+/*
+ * Several definitions as one
+ */
+
+static int
+compare_keys(const ListCell *a, const ListCell *b)
+{
+	return item_compare_bytes(((const EntityKey *) lfirst(a))->attribute,
+							  ((const EntityKey *) lfirst(b))->attribute);
+}
+
+static bool
+has_same_names(const Entity *a, const Entity *b)
+{
+	return same(a->name, b->name) && same(a->type_attribute, b->type_attribute) &&
+		   same(a->type, b->type);
+}
+
+/* Adds an attribute to those of other definitions, unless one has the name.  False: it is another one. */
+static bool
+add_attribute(List **attributes, EntityAttribute *attribute)
+{
+	ListCell *cell;
+
+	foreach (cell, *attributes)
+	{
+		const EntityAttribute *known = lfirst(cell);
+
+		if (same(known->name, attribute->name))
+			return same(known->stored, attribute->stored) &&
+				   known->type.type == attribute->type.type &&
+				   known->type.sql == attribute->type.sql;
+	}
+	*attributes = lappend(*attributes, attribute);
+	return true;
+}
+
+static bool
+add_definition(const Member *member, const Entity *first, List **keys, List **attributes)
+{
+	ListCell *cell;
+
+	foreach (cell, *keys)
+	{
+		if (same(((const EntityKey *) lfirst(cell))->attribute, member->key->attribute))
+			return false;
+	}
+	*keys = lappend(*keys, (void *) member->key);
+	for (int i = 0; i < member->entity->nattributes; i++)
+	{
+		if (!add_attribute(attributes, &member->entity->attributes[i]))
+			return false;
+	}
+	return has_same_names(member->entity, first);
+}
+
+/* Returns the definition that says what those of several members say together; NULL: there is none. */
+char *
+member_merge(List *members)
+{
+	const Entity *first = ((const Member *) linitial(members))->entity;
+	List *keys = NIL;
+	List *attributes = NIL;
+	ListCell *cell;
+
+	foreach (cell, members)
+	{
+		if (!add_definition(lfirst(cell), first, &keys, &attributes))
+			return NULL;
+	}
+	list_sort(keys, compare_keys);
+	return print_definition(first, keys, attributes);
 }
 
 /*
@@ -342,7 +469,7 @@ take(ItemSpan *string, ItemSpan beginning)
 /* Whether a key is what a template makes: each part is compared as soon as it is there. */
 static bool
 is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *attributes,
-			MemberMemory *memory)
+			StringInfo out, uint32 *places)
 {
 	for (int i = 0; i < t->nparts; i++)
 	{
@@ -352,11 +479,11 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 
 		if (part->npath > 0)
 		{
-			resetStringInfo(&memory->out);
-			if (!find_part(part, root, attributes, &memory->parts[i], &value) ||
-				template_render_value(part, value, &memory->out) != NULL)
+			resetStringInfo(out);
+			if (!find_part(part, root, attributes, &places[i], &value) ||
+				template_render_value(part, value, out) != NULL)
 				return false;
-			piece = (ItemSpan){memory->out.data, (uint32) memory->out.len};
+			piece = (ItemSpan){out->data, (uint32) out->len};
 		}
 		if (!take(&key, piece))
 			return false;
@@ -366,13 +493,13 @@ is_rendered(const Template *t, ItemSpan key, ItemSpan root, const ItemChildren *
 
 static bool
 key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
-			const ItemChildren *attributes, MemberMemory *memory)
+			const ItemChildren *attributes, StringInfo out, MemberKeyPlaces *places)
 {
 	const Template *t = NULL;
 	ItemSpan value;
 	ItemSpan whole;
 
-	if (!item_find_near(attributes, key->attribute, &memory->key, &value))
+	if (!item_find_near(attributes, key->attribute, &places->key, &value))
 		return false;
 	for (int i = 0; i < key->ntemplates && t == NULL; i++)
 	{
@@ -382,10 +509,20 @@ key_matches(const Entity *entity, const EntityKey *key, ItemSpan root,
 	if (t == NULL)
 		return false;
 	if (t->whole)
-		return find_part(t->parts, root, attributes, &memory->parts[0], &whole) &&
+		return find_part(t->parts, root, attributes, &places->parts[0], &whole) &&
 			   same(whole, value);
 	return item_type(value) == ITEM_S &&
-		   is_rendered(t, item_payload(value), root, attributes, memory);
+		   is_rendered(t, item_payload(value), root, attributes, out, places->parts);
+}
+
+static uint32 *
+make_places(const EntityKey *key)
+{
+	int n = 1;
+
+	for (int i = 0; i < key->ntemplates; i++)
+		n = Max(n, key->templates[i].template->nparts);
+	return palloc0(n * sizeof(uint32));
 }
 
 /* Makes what member_matches() keeps, in the current memory context. */
@@ -393,29 +530,35 @@ MemberMemory *
 member_memory(const Member *member)
 {
 	MemberMemory *memory = palloc0(sizeof(MemberMemory));
-	int n = 1;
+	const Entity *entity = member->entity;
 
-	for (int i = 0; i < member->key->ntemplates; i++)
-		n = Max(n, member->key->templates[i].template->nparts);
 	initStringInfo(&memory->out);
-	memory->parts = palloc0(n * sizeof(uint32));
+	memory->keys = palloc(entity->nkeys * sizeof(MemberKeyPlaces));
+	for (int i = 0; i < entity->nkeys; i++)
+		memory->keys[i] = (MemberKeyPlaces){0, make_places(&entity->keys[i])};
 	memory->exact = palloc0((member->nexact + 1) * sizeof(uint32));
 	return memory;
 }
 
 /*
  * Returns whether a stored item is of the member's entity: by its type attribute, and by the
- * member's one key, which must be what the templates make of the item's attributes.  root is the
- * item's root value, and memory is kept by the caller for the next item.
+ * member's keys, each of which must be what its templates make of the item's attributes.  root is
+ * the item's root value, and memory is kept by the caller for the next item.
  */
 bool
 member_matches(const Member *member, ItemSpan root, MemberMemory *memory)
 {
+	const Entity *entity = member->entity;
 	ItemChildren attributes = item_children(root);
 
-	if (!has_type(member->entity, &attributes, memory) ||
-		!key_matches(member->entity, member->key, root, &attributes, memory))
+	if (!has_type(entity, &attributes, memory))
 		return false;
+	for (int i = 0; i < entity->nkeys; i++)
+	{
+		if (!key_matches(entity, &entity->keys[i], root, &attributes, &memory->out,
+						 &memory->keys[i]))
+			return false;
+	}
 	for (int i = 0; i < member->nexact; i++)
 	{
 		if (!is_exact(&member->exact[i], &attributes, &memory->exact[i]))
@@ -450,7 +593,13 @@ make_state(FunctionCallInfo fcinfo)
 	state->context = context;
 	if (!constant)
 		state->definition = PG_GETARG_TEXT_P_COPY(MEMBER_DEFINITION_ARGUMENT);
-	state->member = member_parse(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
+	state->member = member_parse_several(text_span(PG_GETARG_TEXT_PP(MEMBER_DEFINITION_ARGUMENT)));
+	if (state->member->entity->nkeys != PG_NARGS() - MEMBER_COLUMN_ARGUMENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_VALIDATION),
+				 errmsg("the definition of an entity's items must have one key for each column"),
+				 errdetail("It has %d, and %d are given.", state->member->entity->nkeys,
+						   PG_NARGS() - MEMBER_COLUMN_ARGUMENT)));
 	state->memory = member_memory(state->member);
 	MemoryContextSwitchTo(old);
 	return state;
@@ -476,7 +625,7 @@ get_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* dyn_is_entity(item, definition, key) */
+/* dyn_is_entity(item, definition, key …) */
 PG_FUNCTION_INFO_V1(dyn_is_entity);
 Datum
 dyn_is_entity(PG_FUNCTION_ARGS)
