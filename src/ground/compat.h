@@ -83,6 +83,13 @@ struct Node;
 	index_beginscan((rel), (index), (snapshot), (nkeys), 0)
 #endif
 
+/* 18 calls the order of a sort by what it compares with, not by a strategy of btrees. */
+#if PG18_GE
+#define pathkey_is_descending(key) ((key)->pk_cmptype == COMPARE_GT)
+#else
+#define pathkey_is_descending(key) ((key)->pk_strategy == BTGreaterStrategyNumber)
+#endif
+
 /* 17 can flush a message that is not transactional. */
 #if PG17_GE
 #define log_logical_message(prefix, text, len) \

@@ -385,6 +385,25 @@ is_ordered(const EntityAttribute *attribute, const TemplatePart *part, ItemType 
 	}
 }
 
+/*
+ * Returns whether keys that are the same up to a part of the template are in the order of an
+ * expression: it is the part's attribute, and NULL only for numbers that are larger than its type.
+ */
+bool
+member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part)
+{
+	const EntityAttribute *attribute = member_part_attribute(call, part);
+	ItemType type;
+	Oid sql;
+
+	/* of a timestamp only the days are in order, whatever zones it is written with */
+	if (attribute == NULL || part->unit != TEMPLATE_WHOLE)
+		return false;
+	type = attribute_type(node, call, attribute->stored, &sql);
+	return type != 0 && sql != TIMESTAMPOID && sql != TIMESTAMPTZOID &&
+		   is_ordered(attribute, part, type, sql);
+}
+
 /* The value that a clause compares the attribute with, and how, or NULL. */
 static Node *
 compared_value(const MemberCall *call, const TemplatePart *part, const EntityAttribute *attribute,

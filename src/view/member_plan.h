@@ -53,6 +53,7 @@ extern bool member_uses_clause(const MemberCall *call, RestrictInfo *clause);
 extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
 extern bool member_names_attribute(Node *node, const MemberCall *call,
 								   const EntityAttribute *attribute);
+extern bool member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part);
 extern const EntityAttribute *member_part_attribute(const MemberCall *call,
 													const TemplatePart *part);
 extern List *member_key_clauses(const MemberCall *call, const KnownValues *known,

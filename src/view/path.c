@@ -1,6 +1,6 @@
 /*
  * path.c
- *	  Scans of indexes for entities' items, by what joins say of their keys.
+ *	  Scans of indexes for entities' items, by what joins say of their keys, or in the order of keys.
  *
  *		SELECT … FROM "Album" a JOIN "Track" t USING ("AlbumId") WHERE a."ArtistId" = 90
  *
@@ -17,14 +17,18 @@
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_collation.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "view/member_plan.h"
 
@@ -455,6 +459,105 @@ add_restricted_paths(const Planned *plan)
 	}
 }
 
+/*
+ * The order of an attribute
+ */
+
+/* Whether a sort is by what an expression is, in the order of its type. */
+static bool
+is_sorted_by(const Planned *plan, const PathKey *sort, const MemberCall *call,
+			 const TemplatePart *part)
+{
+	ListCell *cell;
+
+	foreach (cell, sort->pk_eclass->ec_members)
+	{
+		const EquivalenceMember *member = lfirst(cell);
+		Node *node = (Node *) member->em_expr;
+
+		if (!member->em_is_const && bms_equal(member->em_relids, plan->rel->relids) &&
+			member_is_in_order(node, call, part) &&
+			lookup_type_cache(exprType(node), TYPECACHE_BTREE_OPFAMILY)->btree_opf ==
+				sort->pk_opfamily)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns the part of a template that the keys in a column of an index are in the order of, where
+ * the columns before have one value each, or NULL.
+ */
+static const TemplatePart *
+ordered_part(const Planned *plan, const KeyScan *scan, int column, const MemberCall *call)
+{
+	const IndexOptInfo *index = scan->index;
+	KnownValues known;
+
+	if (call == NULL || call->t == NULL || index->indexcollations[column] != C_COLLATION_OID ||
+		index->reverse_sort[column])
+		return NULL;
+	member_find_values(plan->rel->baserestrictinfo, call, &known);
+	return known.nparts < call->t->nparts && known.list == NULL ? &call->t->parts[known.nparts]
+																: NULL;
+}
+
+/* Adds conditions on an index's first columns, and returns how many have one value each. */
+static int
+add_equal_columns(const Planned *plan, KeyScan *scan)
+{
+	int column = 0;
+
+	while (column < scan->index->nkeycolumns &&
+		   add_column(plan, scan, column, plan->rel->baserestrictinfo))
+	{
+		const IndexClause *clause = llast(scan->clauses);
+
+		/* one of several values, which does not count */
+		if (IsA(linitial_node(RestrictInfo, clause->indexquals)->clause, ScalarArrayOpExpr))
+			break;
+		column++;
+	}
+	return column;
+}
+
+/*
+ * A scan in the order that the query asks for first: of the attribute that the sort keys of an item
+ * collection begin with.  So the latest items of a collection are read, and not all of it.  A number
+ * that is too large for the attribute's type is NULL, and comes last.
+ */
+static void
+add_ordered_path(const Planned *plan, IndexOptInfo *index)
+{
+	PathKey *sort = linitial(plan->root->query_pathkeys);
+	bool descending = pathkey_is_descending(sort);
+	KeyScan scan = {.index = index};
+	int column = add_equal_columns(plan, &scan);
+	const MemberCall *call =
+		column < index->nkeycolumns ? call_of_column(plan, index->indexkeys[column]) : NULL;
+	const TemplatePart *part = ordered_part(plan, &scan, column, call);
+
+	if (part == NULL || sort->pk_nulls_first != descending || !is_sorted_by(plan, sort, call, part))
+		return;
+	add_path(plan->rel,
+			 (Path *) create_index_path(plan->root, index, scan.clauses, NIL, NIL, list_make1(sort),
+										descending == part->reversed ? ForwardScanDirection
+																	 : BackwardScanDirection,
+										false, plan->rel->lateral_relids, 1.0, false));
+}
+
+static void
+add_ordered_paths(const Planned *plan)
+{
+	ListCell *cell;
+
+	foreach (cell, plan->rel->indexlist)
+	{
+		if (is_usable(lfirst(cell)))
+			add_ordered_path(plan, lfirst(cell));
+	}
+}
+
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -469,6 +572,8 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		return;
 	if (is_incomplete(&plan))
 		add_restricted_paths(&plan);
+	if (root->query_pathkeys != NIL)
+		add_ordered_paths(&plan);
 	if (rel->joininfo != NIL || rel->has_eclass_joins)
 		add_join_paths(&plan);
 }
