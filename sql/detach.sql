@@ -220,6 +220,41 @@ CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXEC
 SELECT dyn_detach('parts', dry_run => true);
 DROP TABLE parts;
 
+-- views that people have written: what would have other rows, or other columns, is in the way
+SELECT dyn_create_table('written', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
+SELECT dyn_create_entity('written', 'Customer', '{"pk": "C#<Id>", "sk": "C", "g": "N#<Name>"}', '{"Id": "S text", "Name": "S text", "Tags": "L text[]"}');
+SELECT dyn_put_entity('written', 'Customer', '{"Id": "1", "Name": "Ada", "Tags": ["x", "y"]}'::jsonb);
+SELECT dyn_put_entity('written', 'Customer', '{"Id": "2", "Name": "Bo"}'::jsonb);
+SELECT dyn_create_entity_view('written', 'Customer');
+SELECT substring(pg_get_viewdef('"Customer"'::regclass) FROM 'WHERE (.*);') AS is_customer,
+	$$dynamo_internal.attribute(t.item, 'Id', 'S', NULL::text) AS "Id"$$ AS id,
+	$$unnest(dynamo_internal.attribute(t.item, 'Tags', 'L', NULL::text[])) WITH ORDINALITY u (element, "position")$$ AS tags \gset
+SELECT replace(:'is_customer', 't.sk)', 't.g)') AS swapped \gset
+CREATE VIEW w_left AS SELECT :id, u.element FROM written t LEFT JOIN LATERAL :tags ON true WHERE :is_customer;
+CREATE VIEW w_inner AS SELECT :id, u.element FROM written t JOIN LATERAL :tags ON u.element = 'x' WHERE :is_customer;
+CREATE VIEW w_self AS SELECT :id FROM written t CROSS JOIN written t2 WHERE :is_customer;
+CREATE VIEW w_sample AS SELECT :id FROM written t TABLESAMPLE BERNOULLI (0) WHERE :is_customer;
+CREATE VIEW w_lock AS SELECT :id FROM written t WHERE :is_customer FOR UPDATE;
+CREATE VIEW w_only AS SELECT :id FROM ONLY written t WHERE :is_customer;
+CREATE VIEW w_column AS SELECT :id FROM written t WHERE :swapped;
+\set VERBOSITY default
+SELECT dyn_detach('written', 'columns');
+\set VERBOSITY terse
+DROP VIEW w_left, w_inner, w_self, w_sample, w_lock, w_only, w_column;
+CREATE VIEW w_cross AS SELECT :id, u.element FROM written t, :tags WHERE :is_customer;
+CREATE VIEW w_collation AS SELECT dynamo_internal.attribute(t.item, 'Id', 'S', t.sk) AS "Id" FROM written t WHERE :is_customer;
+-- a definition that cannot be read is that of a view
+CREATE VIEW w_bad AS SELECT :id FROM written t WHERE dynamo_internal.is_entity(t.item, '{"entity": "Customer", "keys": {"pk": "<Id><Id>"}, "attributes": {"Id": "S"}}', t.pk);
+\set VERBOSITY default
+SELECT dyn_detach('written', 'columns');
+\set VERBOSITY terse
+DROP VIEW w_bad;
+SELECT count(*) > 0 AS done FROM dyn_detach('written', 'columns');
+TABLE w_cross;
+TABLE w_collation;
+SELECT collation_name FROM information_schema.columns WHERE table_name = 'w_collation';
+DROP TABLE written CASCADE;
+
 -- arguments, and rights
 SELECT dyn_create_table('mine', 'pk S');
 GRANT ALL ON mine TO PUBLIC;

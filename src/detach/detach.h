@@ -48,6 +48,7 @@ typedef struct DetachViewColumn
 {
 	const char *name; /* quoted */
 	const char *type; /* for SQL, with its collation if that is not the type's */
+	Oid collation;
 	DetachColumn *column; /* NULL: it is of the unnested list */
 	const char *element; /* then: that */
 } DetachViewColumn;

@@ -14,17 +14,17 @@
 #include "access/relation.h"
 #include "access/reloptions.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_collation_d.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_namespace_d.h"
-#include "commands/defrem.h"
 #include "catalog/pg_type_d.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
 #include "detach/detach.h"
@@ -43,7 +43,8 @@ typedef struct ViewReading
 	Relation rel;
 	Query *query;
 	EntityView *rule;
-	Index function; /* of the range table; 0: no list is unnested */
+	Index table; /* of the range table */
+	Index function; /* the same; 0: no list is unnested */
 	DetachView *view;
 	StringInfoData before;
 	List *present; /* of char *: columns that its conditions require, quoted */
@@ -68,9 +69,23 @@ column_of(const ViewReading *reading, Node *node)
 	Var *var = (Var *) node;
 
 	if (!IsA(node, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
-		rt_fetch(var->varno, reading->query->rtable)->relid != reading->detach->relid)
+		var->varno != (int) reading->table)
 		return NULL;
 	return quote_identifier(get_attname(reading->detach->relid, var->varattno, false));
+}
+
+static bool
+is_column(const ViewReading *reading, Node *node, const char *column)
+{
+	const char *found = column_of(reading, node);
+
+	return found != NULL && strcmp(found, column) == 0;
+}
+
+static bool
+is_item(const ViewReading *reading, Node *node)
+{
+	return is_column(reading, node, quote_identifier(DYN_ITEM_COLUMN));
 }
 
 /*
@@ -117,13 +132,13 @@ read_member(ViewReading *reading, FuncExpr *call)
 	ItemSpan definition;
 	ItemSpan attribute;
 
-	if (column_of(reading, list_nth(call->args, MEMBER_ITEM_ARGUMENT)) == NULL ||
-		!IsA(constant, Const) || constant->consttype != TEXTOID || constant->constisnull)
+	if (!is_item(reading, list_nth(call->args, MEMBER_ITEM_ARGUMENT)) || !IsA(constant, Const) ||
+		constant->consttype != TEXTOID || constant->constisnull)
 		return false;
 	definition = text_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
 	attribute = member_parse(definition)->key->attribute;
 	column = detach_key_column(detach, attribute);
-	if (column == NULL)
+	if (column == NULL || !is_column(reading, list_nth(call->args, MEMBER_COLUMN_ARGUMENT), column))
 		return false;
 	append_condition(&reading->before, psprintf(DYN_INTERNAL ".is_entity(%s, %s, %s)",
 												quote_identifier(DYN_ITEM_COLUMN),
@@ -185,11 +200,28 @@ column_of_attribute(ViewReading *reading, const ViewColumn *column)
 }
 
 static char *
-collation_clause(Oid type, Oid collation)
+qualified_collation(Oid collation)
 {
-	if (!OidIsValid(collation) || collation == get_typcollation(type))
+	HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	Form_pg_collation form;
+	char *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	form = (Form_pg_collation) GETSTRUCT(tuple);
+	name = quote_qualified_identifier(get_namespace_name(form->collnamespace),
+									  NameStr(form->collname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/* What makes one collation of another. */
+static char *
+collation_clause(Oid from, Oid to)
+{
+	if (from == to || !OidIsValid(to))
 		return "";
-	return psprintf(" COLLATE %s", generate_collation_name(collation));
+	return psprintf(" COLLATE %s", qualified_collation(to));
 }
 
 static bool
@@ -223,14 +255,19 @@ read_columns(ViewReading *reading)
 		attribute = TupleDescAttr(desc, entry->resno - 1);
 		column = &view->columns[entry->resno - 1];
 		column->name = quote_identifier(pstrdup(NameStr(attribute->attname)));
-		column->type =
-			psprintf("%s%s",
-					 format_type_extended(attribute->atttypid, attribute->atttypmod,
-										  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY),
-					 collation_clause(attribute->atttypid, attribute->attcollation));
+		column->type = psprintf(
+			"%s%s",
+			format_type_extended(attribute->atttypid, attribute->atttypmod,
+								 FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY),
+			collation_clause(get_typcollation(attribute->atttypid), attribute->attcollation));
+		column->collation = attribute->attcollation;
 		if (reading->rule->columns[entry->resno - 1].stored.len > 0)
+		{
+			if (!is_item(reading, linitial(((FuncExpr *) entry->expr)->args)))
+				return false;
 			column->column =
 				column_of_attribute(reading, &reading->rule->columns[entry->resno - 1]);
+		}
 		else if (!read_element(reading, (Node *) entry->expr, column))
 			return false;
 	}
@@ -256,7 +293,7 @@ read_unnesting(ViewReading *reading, const RangeTblEntry *entry)
 		list_length(call->args) != 1 || get_func_namespace(call->funcid) != PG_CATALOG_NAMESPACE)
 		return false;
 	attribute = call_of(linitial(call->args), dyn_attribute_value);
-	if (attribute == NULL)
+	if (attribute == NULL || !is_item(reading, linitial(attribute->args)))
 		return false;
 	name = lsecond(attribute->args);
 	code = lthird(attribute->args);
@@ -272,7 +309,39 @@ read_unnesting(ViewReading *reading, const RangeTblEntry *entry)
 	return true;
 }
 
-/* The table, and for a list of it the function; OLD and NEW are in the range table too. */
+/* All of the table: no sample of it, and not it ONLY. */
+static bool
+read_table(ViewReading *reading, const RangeTblEntry *entry, Index number)
+{
+	if (reading->table != 0 || entry->relid != reading->detach->relid || !entry->inh ||
+		entry->tablesample != NULL)
+		return false;
+	reading->table = number;
+	return true;
+}
+
+static bool
+read_relation(ViewReading *reading, const RangeTblEntry *entry, Index number)
+{
+	switch (entry->rtekind)
+	{
+		case RTE_RELATION:
+			/* OLD and NEW */
+			return entry->relid == RelationGetRelid(reading->rel) ||
+				   read_table(reading, entry, number);
+		case RTE_FUNCTION:
+			if (reading->function != 0 || !read_unnesting(reading, entry))
+				return false;
+			reading->function = number;
+			return true;
+		case RTE_JOIN:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The table, and for a list of it the function. */
 static bool
 read_relations(ViewReading *reading)
 {
@@ -280,31 +349,39 @@ read_relations(ViewReading *reading)
 
 	foreach (cell, reading->query->rtable)
 	{
-		const RangeTblEntry *entry = lfirst(cell);
-
-		if (entry->rtekind == RTE_FUNCTION)
-		{
-			if (reading->function != 0 || !read_unnesting(reading, entry))
-				return false;
-			reading->function = foreach_current_index(cell) + 1;
-		}
-		else if (entry->rtekind == RTE_JOIN)
-			continue;
-		else if (entry->rtekind != RTE_RELATION || (entry->relid != reading->detach->relid &&
-													entry->relid != RelationGetRelid(reading->rel)))
+		if (!read_relation(reading, lfirst(cell), foreach_current_index(cell) + 1))
 			return false;
 	}
-	return true;
+	return reading->table != 0;
+}
+
+/* Relations side by side, without conditions of joins. */
+static bool
+is_cross_join(Node *from)
+{
+	const JoinExpr *join = (const JoinExpr *) from;
+
+	check_stack_depth();
+	return IsA(from, RangeTblRef) ||
+		   (IsA(from, JoinExpr) && join->jointype == JOIN_INNER && join->quals == NULL &&
+			is_cross_join(join->larg) && is_cross_join(join->rarg));
 }
 
 static bool
 is_simple(const Query *query)
 {
-	return query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
-		   query->distinctClause == NIL && query->sortClause == NIL && query->limitCount == NULL &&
-		   query->limitOffset == NULL && query->cteList == NIL && query->setOperations == NULL &&
-		   !query->hasSubLinks && !query->hasAggs && !query->hasWindowFuncs &&
-		   !query->hasTargetSRFs;
+	ListCell *cell;
+
+	foreach (cell, query->jointree->fromlist)
+	{
+		if (!is_cross_join(lfirst(cell)))
+			return false;
+	}
+	return query->rowMarks == NIL && query->groupClause == NIL && query->groupingSets == NIL &&
+		   query->havingQual == NULL && query->distinctClause == NIL && query->sortClause == NIL &&
+		   query->limitCount == NULL && query->limitOffset == NULL && query->cteList == NIL &&
+		   query->setOperations == NULL && !query->hasSubLinks && !query->hasAggs &&
+		   !query->hasWindowFuncs && !query->hasTargetSRFs;
 }
 
 static char *
@@ -352,9 +429,17 @@ read_view(ViewReading *reading)
 }
 
 static void
+name_view(void *arg)
+{
+	errcontext("view %s", ((const DetachView *) arg)->qualified);
+}
+
+static void
 choose_view(Detach *detach, Relation items, Relation rel)
 {
 	ViewReading reading = {.detach = detach, .rel = rel, .rule = entity_view_read(rel)};
+	ErrorContextCallback callback;
+	bool known;
 
 	if (reading.rule == NULL || reading.rule->table != detach->relid)
 		return;
@@ -363,9 +448,13 @@ choose_view(Detach *detach, Relation items, Relation rel)
 	reading.view->relid = RelationGetRelid(rel);
 	reading.view->qualified = quote_qualified_identifier(
 		get_namespace_name(RelationGetNamespace(rel)), RelationGetRelationName(rel));
-	reading.view->entity = entity_of(detach, items, reading.rule);
 	initStringInfo(&reading.before);
-	if (reading.view->entity == NULL || !read_view(&reading))
+	callback = (ErrorContextCallback){error_context_stack, name_view, reading.view};
+	error_context_stack = &callback;
+	reading.view->entity = entity_of(detach, items, reading.rule);
+	known = reading.view->entity != NULL && read_view(&reading);
+	error_context_stack = callback.previous;
+	if (!known)
 		return;
 	reading.view->options = reloptions_of(rel);
 	reading.view->before = reading.before.data;
@@ -468,14 +557,16 @@ detach_empty_view_sql(const DetachView *view)
 static char *
 value_of(const DetachViewColumn *column)
 {
-	if (column->column == NULL)
+	const DetachColumn *source = column->column;
+	Oid collation;
+
+	if (source == NULL)
 		return psprintf("%s AS %s", column->element, column->name);
-	/* key columns sort by bytes, columns of views do not */
-	return psprintf("t.%s%s AS %s", quote_identifier(column->column->name),
-					column->column->is_key && column->column->type.sql == TEXTOID
-						? " COLLATE pg_catalog.\"default\""
-						: "",
-					column->name);
+	/* key columns sort by bytes, columns of views commonly do not */
+	collation = source->is_key && source->type.sql == TEXTOID ? C_COLLATION_OID
+															  : get_typcollation(source->type.sql);
+	return psprintf("t.%s%s AS %s", quote_identifier(source->name),
+					collation_clause(collation, column->collation), column->name);
 }
 
 /* The statement that makes it a view of the table's columns. */
