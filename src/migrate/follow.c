@@ -100,6 +100,13 @@ migration_followers(const char *name, Oid relid)
 	return triggers;
 }
 
+static bool
+follows(const Trigger *trigger, const Migration *migration)
+{
+	return strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
+		   trigger->tgnargs == 1 && strcmp(trigger->tgargs[0], migration->name) == 0;
+}
+
 /* Returns whether a table that a migration reads has triggers that follow it. */
 bool
 migration_has_followers(const Migration *migration, Relation rel)
@@ -108,14 +115,76 @@ migration_has_followers(const Migration *migration, Relation rel)
 	bool found = false;
 
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
-	{
-		const Trigger *trigger = &triggers->triggers[i];
-
-		found = found ||
-				(strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
-				 trigger->tgnargs == 1 && strcmp(trigger->tgargs[0], migration->name) == 0);
-	}
+		found = found || follows(&triggers->triggers[i], migration);
 	return found;
+}
+
+/* Returns a relation and its partitions, if it has some. */
+static List *
+table_and_partitions(Oid relid)
+{
+	return get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE
+			   ? find_all_inheritors(relid, AccessShareLock, NULL)
+			   : list_make1_oid(relid);
+}
+
+/* Whether a trigger fires where it was made to, or wherever it can; see create_triggers(). */
+static bool
+fires(const Trigger *trigger, Relation rel)
+{
+	bool by_row = rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || rel->rd_rel->relispartition;
+
+	if (trigger->tgenabled == TRIGGER_FIRES_ALWAYS)
+		return true;
+	if (by_row || TRIGGER_FOR_TRUNCATE(trigger->tgtype))
+		return false;
+	return trigger->tgenabled ==
+		   (TRIGGER_FOR_ROW(trigger->tgtype) ? TRIGGER_FIRES_ON_REPLICA : TRIGGER_FIRES_ON_ORIGIN);
+}
+
+static bool
+all_fire(const Migration *migration, Oid relid)
+{
+	Relation rel = try_relation_open(relid, AccessShareLock);
+	bool fire = true;
+
+	if (rel == NULL)
+		return true;
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &rel->trigdesc->triggers[i];
+
+		fire = fire && (!follows(trigger, migration) || fires(trigger, rel));
+	}
+	relation_close(rel, NoLock);
+	return fire;
+}
+
+/*
+ * Returns the tables whose triggers do not fire as they were made, as a list of char *.  ALTER TABLE
+ * disables all triggers of a table, and does not enable them as they were; a restore of data does
+ * both.
+ */
+List *
+migration_disabled(const Migration *migration)
+{
+	List *tables = NIL;
+	ListCell *cell;
+	ListCell *part;
+
+	foreach (cell, migration->relids)
+	{
+		foreach (part, table_and_partitions(lfirst_oid(cell)))
+		{
+			Oid relid = lfirst_oid(part);
+
+			if (!all_fire(migration, relid))
+				tables = lappend(
+					tables, quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+													   get_rel_name(relid)));
+		}
+	}
+	return tables;
 }
 
 /*
@@ -146,21 +215,14 @@ check_table(const MigrationStep *step, Oid relid)
 		refuse(step, psprintf("%s is a foreign table.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_RELATION && dyn_has_children(rel))
 		refuse(step, psprintf("%s has child tables.", name), NULL);
+	if (!rel->rd_rel->relispartition && has_superclass(relid))
+		refuse(step, psprintf("%s is a child table.", name), NULL);
 	if (!migration_may_follow(step->migration->relid, relid))
 		refuse(step,
 			   psprintf("The owner of the table of items has not the rights of the owner of %s.",
 						name),
 			   "Let one role own both, or grant it the other one.");
 	relation_close(rel, AccessShareLock);
-}
-
-/* Returns a relation and its partitions, if it has some. */
-static List *
-table_and_partitions(Oid relid)
-{
-	return get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE
-			   ? find_all_inheritors(relid, AccessShareLock, NULL)
-			   : list_make1_oid(relid);
 }
 
 /* Checks that the attributes of the key come from the row of the source alone. */

@@ -355,5 +355,6 @@ extern void migration_yield(TimestampTz began);
 /* follow.c */
 extern List *migration_followers(const char *name, Oid relid); /* OIDs of triggers */
 extern bool migration_has_followers(const Migration *migration, Relation rel);
+extern List *migration_disabled(const Migration *migration); /* of char *: tables */
 
 #endif

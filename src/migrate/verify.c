@@ -272,6 +272,24 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	}
 }
 
+static void
+put_disabled(Comparison *c)
+{
+	ListCell *cell;
+
+	foreach (cell, migration_disabled(c->migration))
+	{
+		Datum values[5] = {0};
+		bool nulls[5] = {true, true, true, true, false};
+
+		values[4] = CStringGetTextDatum(
+			psprintf("triggers of %s do not fire as they were made, so changes may be missed; call "
+					 "dyn_unfollow_migration() and dyn_follow_migration()",
+					 (const char *) lfirst(cell)));
+		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
+	}
+}
+
 PG_FUNCTION_INFO_V1(dyn_verify_migration);
 Datum
 dyn_verify_migration(PG_FUNCTION_ARGS)
@@ -289,6 +307,7 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 				 verify_row);
 	for (int i = 0; i < c.migration->nsteps; i++)
 		put_new_columns(&c, &c.migration->steps[i]);
+	put_disabled(&c);
 	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
 							(long long) c.rows, (long long) c.equal)));
 	relation_close(rel, NoLock);
