@@ -51,6 +51,7 @@ _PG_init(void)
 	entity_enforce_init();
 	member_path_init();
 	member_merge_init();
+	member_distinct_init();
 	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();

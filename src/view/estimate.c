@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
@@ -59,66 +60,108 @@ presence(const MemberCall *call)
 	return list_make1(test);
 }
 
-static List *
-literal_clauses(const MemberCall *call)
+/* Returns what holds of a key's column without any values: equality, a range or an end of one, or NIL. */
+List *
+member_literal_clauses(const MemberCall *call)
 {
 	KeyOperators operators = column_operators(call);
 	KnownValues known;
-	List *clauses;
 
 	member_find_values(NIL, call, &known);
-	clauses = member_key_clauses(call, &known, &operators);
-	return clauses != NIL ? clauses : presence(call);
+	return member_key_clauses(call, &known, &operators);
 }
 
 /*
- * Sets what an estimate depends on, and returns whether it depends on nothing else: of a range, which
- * the operators of text compare for any role, by the statistics of the column alone.
+ * The statistics of the column, or NULL.  Any role may know what they say of texts that are equal or
+ * begin alike, since the operators of text are leakproof.
  */
-static bool
-find_statistics(const PlannerInfo *root, const MemberCall *call, List *clauses,
-				MemberEstimate *basis)
+static HeapTuple
+find_statistics(const PlannerInfo *root, const MemberCall *call)
 {
 	int i = (int) call->column->varno;
 	const RangeTblEntry *entry;
-	HeapTuple tuple;
 
-	if (list_length(clauses) != 2 || get_relation_stats_hook != NULL ||
-		i >= root->simple_rel_array_size || root->simple_rel_array[i] == NULL ||
-		root->simple_rel_array[i]->statlist != NIL)
-		return false;
+	/* another extension may have others */
+	if (get_relation_stats_hook != NULL || call->column->vartype != TEXTOID ||
+		i >= root->simple_rel_array_size || root->simple_rel_array[i] == NULL)
+		return NULL;
 	entry = root->simple_rte_array[i];
 	if (entry->rtekind != RTE_RELATION)
-		return false;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
-							Int16GetDatum(call->column->varattno), BoolGetDatum(entry->inh));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	*basis = (MemberEstimate){entry->relid, call->column->varattno, tuple->t_self,
-							  HeapTupleHeaderGetRawXmin(tuple->t_data), 0};
-	ReleaseSysCache(tuple);
-	return true;
+		return NULL;
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
+						   Int16GetDatum(call->column->varattno), BoolGetDatum(entry->inh));
+}
+
+static bool
+is_kept(MemberEstimate *kept, Oid relid, const MemberCall *call, HeapTuple tuple)
+{
+	return kept->relid == relid && kept->attnum == call->column->varattno &&
+		   kept->written == HeapTupleHeaderGetRawXmin(tuple->t_data) &&
+		   ItemPointerEquals(&kept->statistics, &tuple->t_self);
 }
 
 /*
- * Which part of the items has such a key.  A member keeps what it was for its last table: the planner
- * goes through all the statistics of the column for each of the two ends.
+ * By the statistics of a column.  A range of strings begins with the literal, and equality is what the
+ * operator's own estimate says.
  */
-static Selectivity
-literal_part(const MemberScope *scope, const MemberCall *call)
+static bool
+read_statistics(const MemberScope *scope, const MemberCall *call, List *clauses, HeapTuple tuple,
+				MemberShare *share)
 {
-	List *clauses = literal_clauses(call);
-	MemberEstimate *known = call->member->estimate;
-	MemberEstimate basis;
-	bool keeps = find_statistics(scope->root, call, clauses, &basis);
+	double tuples = scope->root->simple_rel_array[call->column->varno]->tuples;
+	Oid family = column_operators(call).family;
+	const Const *first;
+	ItemSpan literal;
 
-	if (keeps && known->relid == basis.relid && known->attnum == basis.attnum &&
-		known->written == basis.written && ItemPointerEquals(&known->statistics, &basis.statistics))
-		return known->part;
-	basis.part = clauses_part(scope, clauses);
-	if (keeps)
-		*known = basis;
-	return basis.part;
+	if (clauses == NIL)
+		return member_share_read(tuple, tuples, NULL, InvalidOid, share);
+	first = lsecond_node(Const, ((OpExpr *) linitial(clauses))->args);
+	if (list_length(clauses) != 2 || first->consttype != TEXTOID || first->constisnull)
+		return false;
+	literal = text_span(DatumGetTextPP(first->constvalue));
+	return member_share_read(tuple, tuples, &literal,
+							 get_opfamily_member(family, TEXTOID, TEXTOID, BTLessStrategyNumber),
+							 share);
+}
+
+/* A constant, which is one key, is known better than a range. */
+static void
+estimate_share(const MemberScope *scope, const MemberCall *call, List *clauses, MemberShare *share)
+{
+	*share = (MemberShare){clauses_part(scope, clauses != NIL ? clauses : presence(call))};
+	share->most = share->part;
+	share->exact = list_length(clauses) == 1;
+}
+
+/*
+ * Which part of the items has such a key.  A member keeps what it was for its last table: all the
+ * statistics of the column are gone through for it.
+ */
+static MemberShare
+literal_share(const MemberScope *scope, const MemberCall *call)
+{
+	HeapTuple tuple = find_statistics(scope->root, call);
+	MemberEstimate *kept = call->member->estimate;
+	List *clauses;
+	MemberShare share;
+
+	if (HeapTupleIsValid(tuple) &&
+		is_kept(kept, scope->root->simple_rte_array[call->column->varno]->relid, call, tuple))
+	{
+		ReleaseSysCache(tuple);
+		return kept->share;
+	}
+	clauses = member_literal_clauses(call);
+	if (!HeapTupleIsValid(tuple) || !read_statistics(scope, call, clauses, tuple, &share))
+		estimate_share(scope, call, clauses, &share);
+	if (HeapTupleIsValid(tuple))
+	{
+		*kept = (MemberEstimate){scope->root->simple_rte_array[call->column->varno]->relid,
+								 call->column->varattno, tuple->t_self,
+								 HeapTupleHeaderGetRawXmin(tuple->t_data), share};
+		ReleaseSysCache(tuple);
+	}
+	return share;
 }
 
 /*
@@ -133,19 +176,47 @@ has_outer_values(const KnownValues *known)
 		   contain_var_clause(known->upper);
 }
 
+/* One key of several: a common one, or what there is of the others on average. */
+static Selectivity
+key_part(const MemberScope *scope, const MemberCall *call, const Node *key, double keys)
+{
+	MemberShare share = literal_share(scope, call);
+	HeapTuple tuple;
+	Selectivity common;
+
+	if (!IsA(key, Const) || share.part <= 0 ||
+		!HeapTupleIsValid(tuple = find_statistics(scope->root, call)))
+		return 1.0 / keys;
+	/* a value that cannot be in a key */
+	common = ((const Const *) key)->constisnull ? 0 : member_share_common(tuple, (Const *) key);
+	ReleaseSysCache(tuple);
+	if (((const Const *) key)->constisnull)
+		return 0;
+	if (common > 0)
+		return Min(common / share.part, 1.0);
+	return Max(1.0 - share.common / share.part, 0) / Max(keys - share.ncommon, 1.0);
+}
+
 /*
  * Of the entity's items, by the values of one key.  The planner takes the two ends of a range for
  * one only if they are constants.
  */
 static Selectivity
-value_part(const MemberScope *scope, const MemberCall *call, const KnownValues *known,
-		   Selectivity literal)
+value_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call,
+		   const KnownValues *known)
 {
 	KeyOperators operators = column_operators(call);
-	Selectivity part = member_is_whole(call, known) || !has_outer_values(known)
-						   ? clauses_part(scope, member_key_clauses(call, known, &operators))
-						   : DEFAULT_RANGE_INEQ_SEL;
+	Selectivity literal = literal_share(scope, call).part;
+	Selectivity part = DEFAULT_RANGE_INEQ_SEL;
+	bool whole = member_is_whole(call, known);
+	double keys = whole && known->list == NULL ? member_keys(scope, rel, calls, call) : 0;
+	List *clauses =
+		whole || !has_outer_values(known) ? member_key_clauses(call, known, &operators) : NIL;
 
+	if (keys > 0 && list_length(clauses) == 1)
+		return key_part(scope, call, lsecond(((OpExpr *) linitial(clauses))->args), keys);
+	if (clauses != NIL)
+		part = clauses_part(scope, clauses);
 	return part < literal ? part / literal : 1.0;
 }
 
@@ -230,31 +301,50 @@ is_one_row(List *calls, List *clauses, const RelOptInfo *rel)
 }
 
 /*
+ * The keys of an entity begin alike together, so of the beginnings the rarest counts, not the product
+ * of all.  A constant is known better than a range is, so it is believed if it is not impossible.
+ */
+static Selectivity
+literals_part(const MemberScope *scope, List *calls)
+{
+	Selectivity part = 1.0;
+	Selectivity exact = 1.0;
+	Selectivity most = 1.0;
+	ListCell *cell;
+
+	foreach (cell, calls)
+	{
+		MemberShare share = literal_share(scope, lfirst(cell));
+
+		part = Min(part, share.part);
+		most = Min(most, share.most);
+		if (share.exact)
+			exact = Min(exact, share.part);
+	}
+	return exact <= most ? exact : part;
+}
+
+/*
  * Returns which part of a table's items is selected by calls together with those of the clauses
  * that say the values of their keys, which are added to *used.
- *
- * The keys of an entity begin alike together, so of the beginnings the rarest counts, not the
- * product of all.
  */
 Selectivity
 member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, List *clauses,
 			List **used)
 {
-	Selectivity part = 1.0;
+	Selectivity part = literals_part(scope, calls);
 	List *groups = NIL;
 	ListCell *cell;
 
 	foreach (cell, calls)
 	{
 		const MemberCall *call = lfirst(cell);
-		Selectivity literal = literal_part(scope, call);
 		KnownValues known;
 
-		part = Min(part, literal);
 		member_find_values(clauses, call, &known);
 		if (known.clauses == NIL)
 			continue;
-		add_to_group(&groups, known.clauses, value_part(scope, call, &known, literal));
+		add_to_group(&groups, known.clauses, value_part(scope, rel, calls, call, &known));
 		*used = list_concat_unique_ptr(*used, known.clauses);
 	}
 	foreach (cell, groups)
@@ -265,12 +355,122 @@ member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls, List *
 }
 
 /*
+ * Different keys
+ */
+
+/* Returns how many items the calls select, without any values. */
+double
+member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls)
+{
+	return clamp_row_est(rel->tuples * literals_part(scope, calls));
+}
+
+static const IndexOptInfo *
+index_by(const RelOptInfo *rel, const MemberCall *call)
+{
+	ListCell *cell;
+
+	foreach (cell, rel->indexlist)
+	{
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (member_index_is_usable(index) && index->indexkeys[0] == call->column->varattno)
+			return index;
+	}
+	return NULL;
+}
+
+/* Reads an index at the beginning of a range, and at some of the bounds that statistics have in it. */
+static void
+read_index(const MemberScope *scope, const IndexOptInfo *index, List *calls, const MemberCall *call,
+		   List *clauses, MemberProbe *probe)
+{
+	HeapTuple tuple = find_statistics(scope->root, call);
+	const Const *first = lsecond_node(Const, ((OpExpr *) linitial(clauses))->args);
+	List *bounds = NIL;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		bounds = member_share_bounds(tuple, text_span(DatumGetTextPP(first->constvalue)));
+		ReleaseSysCache(tuple);
+	}
+	member_probe(scope->root->simple_rte_array[call->column->varno]->relid, index, calls, clauses,
+				 bounds, probe);
+}
+
+/* What an index tells, which is kept with the statistics. */
+static const MemberProbe *
+probe(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
+{
+	MemberEstimate *kept = call->member->estimate;
+	const IndexOptInfo *index = index_by(rel, call);
+
+	if (index == NULL)
+		return NULL;
+	if (kept->index != index->indexoid)
+	{
+		List *clauses = member_literal_clauses(call);
+
+		if (list_length(clauses) != 2)
+			return NULL;
+		read_index(scope, index, calls, call, clauses, &kept->probe);
+		kept->index = index->indexoid;
+	}
+	return kept->probe.items > 0 ? &kept->probe : NULL;
+}
+
+/*
+ * Returns how many different keys the items have that the calls select, in the column of one of the
+ * calls; 0: nothing is known of it.  Values of the column that are common have been counted; of the
+ * others, an index tells how many items a key has.
+ */
+double
+member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
+{
+	MemberShare share = literal_share(scope, call);
+	double items = member_items(scope, rel, calls);
+	const MemberProbe *probed;
+	double keys = share.keys;
+
+	if (keys <= 0)
+		return 0;
+	probed = probe(scope, rel, calls, call);
+	if (probed != NULL && probed->all)
+		keys = probed->keys;
+	else if (probed != NULL)
+		keys = share.ncommon + items * (share.part > 0 ? 1 - share.common / share.part : 1) *
+								   probed->keys / probed->items;
+	return clamp_row_est(Min(keys, items));
+}
+
+/*
  * For the planner
  */
 
 /*
- * The same without what the planner multiplies it with for the clauses that say values, of which it
- * knows nothing.
+ * Makes the clauses that give values select more.  Of them the planner knows nothing, and supposes
+ * that they select little; a call cannot select more than all.
+ */
+static void
+raise_values(List *used, double factor)
+{
+	ListCell *cell;
+
+	foreach (cell, used)
+	{
+		RestrictInfo *clause = lfirst(cell);
+		double raised = Min(clause->norm_selec * factor, 1.0);
+
+		if (clause->norm_selec <= 0)
+			continue;
+		factor *= clause->norm_selec / raised;
+		clause->norm_selec = raised;
+	}
+}
+
+/*
+ * What the calls of a table leave of it, without what the planner multiplies that with for the clauses
+ * that say values.  These are mostly estimated after the calls, which come from a view.
  */
 static Selectivity
 part_beside_values(const MemberScope *scope, const RelOptInfo *rel, List *calls)
@@ -283,30 +483,35 @@ part_beside_values(const MemberScope *scope, const RelOptInfo *rel, List *calls)
 	foreach (cell, used)
 		values *= clause_selectivity(scope->root, lfirst(cell), scope->relid, scope->jointype,
 									 scope->sjinfo);
-	return values > part ? part / values : 1.0;
+	if (values > part)
+		return part / values;
+	if (values > 0)
+		raise_values(used, part / values);
+	return 1.0;
 }
 
-/* The calls that come before a call among the restrictions of its table, and itself; NIL: it is none of them. */
-static List *
-calls_up_to(const RelOptInfo *rel, const List *args)
+/* Whether a call is the first among the restrictions of its table; *calls: all of them. */
+static bool
+is_first(const RelOptInfo *rel, const List *args, List **calls, bool *known)
 {
-	List *calls = NIL;
 	ListCell *cell;
 
-	foreach (cell, member_calls(rel))
+	*known = false;
+	*calls = member_calls(rel);
+	foreach (cell, *calls)
 	{
 		const MemberCall *call = lfirst(cell);
 
-		calls = lappend(calls, (void *) call);
-		if (equal(((FuncExpr *) call->clause->clause)->args, args))
-			return calls;
+		*known |= equal(((FuncExpr *) call->clause->clause)->args, args);
+		if (*known)
+			return foreach_current_index(cell) == 0;
 	}
-	return NIL;
+	return false;
 }
 
 /*
- * Sets the selectivity of a call, and returns whether it could.  The planner multiplies it with those of the other
- * calls, so each has what it leaves of what those before it do.
+ * Sets the selectivity of a call, and returns whether it could.  The planner multiplies it with those of
+ * the other calls, so the first one has what all of them leave.
  */
 bool
 member_estimate(SupportRequestSelectivity *request)
@@ -317,22 +522,15 @@ member_estimate(SupportRequestSelectivity *request)
 	MemberCall call;
 	const RelOptInfo *rel;
 	List *calls;
-	Selectivity before;
-	Selectivity all;
+	bool known;
 
 	if (request->is_join || !member_read_call((Node *) &node, &call) ||
 		(int) call.item->varno >= root->simple_rel_array_size ||
 		(rel = root->simple_rel_array[call.item->varno]) == NULL)
 		return false;
-	calls = calls_up_to(rel, request->args);
-	if (calls == NIL)
-	{
-		request->selectivity = literal_part(&scope, &call);
-		return true;
-	}
-	all = part_beside_values(&scope, rel, calls);
-	before =
-		part_beside_values(&scope, rel, list_truncate(list_copy(calls), list_length(calls) - 1));
-	request->selectivity = all < before ? all / before : 1.0;
+	if (is_first(rel, request->args, &calls, &known))
+		request->selectivity = part_beside_values(&scope, rel, calls);
+	else
+		request->selectivity = known ? 1.0 : literal_share(&scope, &call).part;
 	return true;
 }

@@ -43,14 +43,35 @@ typedef struct MemberExact
 	ValueWriter *writer;
 } MemberExact;
 
-/* What the planner has last computed: which part of a table's keys begin as those of the member. */
+/* Which part of a table's rows has a key that begins with the literals of a template. */
+typedef struct MemberShare
+{
+	Selectivity part;
+	Selectivity most; /* what it can be */
+	bool exact; /* it is no range, so that values that were counted tell */
+	Selectivity common; /* of it, what has one of the most common values */
+	int ncommon; /* how many of those */
+	double keys; /* different ones; 0: not known */
+} MemberShare;
+
+/* What the first entries of an index tell. */
+typedef struct MemberProbe
+{
+	int items;
+	int keys; /* different ones, in the first column */
+	bool all; /* there are no more */
+} MemberProbe;
+
+/* What the planner has last computed for the member's key, of which table. */
 typedef struct MemberEstimate
 {
 	Oid relid; /* InvalidOid: nothing yet */
 	AttrNumber attnum;
 	ItemPointerData statistics; /* the row of pg_statistic that it was made of */
 	TransactionId written;
-	Selectivity part;
+	MemberShare share;
+	Oid index; /* that was probed; InvalidOid: none yet */
+	MemberProbe probe;
 } MemberEstimate;
 
 typedef struct Member

@@ -72,8 +72,27 @@ typedef struct MemberScope
 extern Selectivity member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 							   List *clauses, List **used);
 extern bool member_estimate(SupportRequestSelectivity *request);
+extern List *member_literal_clauses(const MemberCall *call); /* NIL: any key may be one */
+extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
+extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
+						  const MemberCall *call);
+
+/* share.c */
+extern bool member_share_read(HeapTuple tuple, double tuples, const ItemSpan *literal, Oid less,
+							  MemberShare *share);
+extern List *member_share_bounds(HeapTuple tuple, ItemSpan literal);
+extern Selectivity member_share_common(HeapTuple tuple, const Const *key);
+
+/* probe.c */
+extern void member_probe(Oid relid, const IndexOptInfo *index, List *calls, List *clauses,
+						 List *bounds, MemberProbe *probe);
+
+/* distinct.c: how many different values attributes have */
+extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
+extern void member_distinct_init(void);
 
 /* path.c */
+extern bool member_index_is_usable(const IndexOptInfo *index);
 extern void member_path_init(void);
 
 #endif

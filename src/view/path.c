@@ -62,8 +62,9 @@ is_table(const RelOptInfo *rel, const RangeTblEntry *rte)
 		   rte->tablesample == NULL && rel->indexlist != NIL;
 }
 
-static bool
-is_usable(const IndexOptInfo *index)
+/* Returns whether a scan of the index finds the rows of the query. */
+bool
+member_index_is_usable(const IndexOptInfo *index)
 {
 	return index->relam == BTREE_AM_OID && (index->indpred == NIL || index->predOK);
 }
@@ -401,7 +402,9 @@ add_join_paths(const Planned *plan)
 
 		foreach (index, plan->rel->indexlist)
 		{
-			KeyScan *scan = is_usable(lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
+			KeyScan *scan = member_index_is_usable(lfirst(index))
+								? scan_of(plan, lfirst(index), clauses)
+								: NULL;
 
 			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
 				scans = lappend(scans, scan);
@@ -451,7 +454,7 @@ add_restricted_paths(const Planned *plan)
 		KeyScan scan = {.index = lfirst(cell)};
 		bool whole = true;
 
-		for (int i = 0; is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
+		for (int i = 0; member_index_is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
 			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
 		scan.unique = scan.index->unique && whole;
 		if (scan.clauses != NIL)
@@ -570,6 +573,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	plan.calls = member_calls(rel);
 	if (plan.calls == NIL)
 		return;
+	member_distinct_add(root, rel, plan.calls);
 	if (is_incomplete(&plan))
 		add_restricted_paths(&plan);
 	if (root->query_pathkeys != NIL)

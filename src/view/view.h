@@ -23,6 +23,9 @@
  *		member_plan.h	what a query says of the keys of an entity's items
  *		member_plan.c	planner support for dyn_is_entity(): conditions on keys
  *		estimate.c		and how many items there are
+ *		share.c			what statistics say of keys that begin alike
+ *		probe.c			and what entries of an index say of them
+ *		distinct.c		how many different values attributes have
  *		path.c			scans of indexes by what joins say of keys
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
