@@ -532,5 +532,6 @@ member_estimate(SupportRequestSelectivity *request)
 		request->selectivity = part_beside_values(&scope, rel, calls);
 	else
 		request->selectivity = known ? 1.0 : literal_share(&scope, &call).part;
+	CLAMP_PROBABILITY(request->selectivity); /* a sum of shares may be a little more than all */
 	return true;
 }
