@@ -556,7 +556,7 @@ add_ordered_paths(const Planned *plan)
 
 	foreach (cell, plan->rel->indexlist)
 	{
-		if (is_usable(lfirst(cell)))
+		if (member_index_is_usable(lfirst(cell)))
 			add_ordered_path(plan, lfirst(cell));
 	}
 }
