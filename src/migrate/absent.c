@@ -87,10 +87,12 @@ is_guarded(const StepRelation *relation, bool inverse)
 	const StepRelation *to = inverse ? relation->other : relation;
 	Relation rel =
 		relation_open(inverse ? relation->relid : relation->other->relid, AccessShareLock);
+	/* a copy: what looks into the catalogs may have the relation's own list freed */
+	List *keys = copyObject(RelationGetFKeyList(rel));
 	bool found = false;
 	ListCell *cell;
 
-	foreach (cell, RelationGetFKeyList(rel))
+	foreach (cell, keys)
 	{
 		const ForeignKeyCacheInfo *key = lfirst(cell);
 

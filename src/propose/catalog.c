@@ -226,10 +226,12 @@ read_foreign_key(const ProposeTable *table, Relation rel, const ForeignKeyCacheI
 static List *
 foreign_keys_of(const ProposeTable *table, Relation rel)
 {
+	/* a copy: what looks into the catalogs may have the relation's own list freed */
+	List *keys = copyObject(RelationGetFKeyList(rel));
 	List *result = NIL;
 	ListCell *cell;
 
-	foreach (cell, RelationGetFKeyList(rel))
+	foreach (cell, keys)
 		result = lappend(result, read_foreign_key(table, rel, lfirst(cell)));
 	return result;
 }
