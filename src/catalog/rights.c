@@ -22,18 +22,28 @@
 
 #define WRITE_RIGHTS (ACL_INSERT | ACL_UPDATE | ACL_DELETE)
 
-static bool
-owns(Oid relid, Oid role)
+/* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
+Oid
+rights_owner(Oid relid)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	bool result = false;
+	Oid owner = InvalidOid;
 
 	if (HeapTupleIsValid(tuple))
 	{
-		result = has_privs_of_role(role, ((Form_pg_class) GETSTRUCT(tuple))->relowner);
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
 		ReleaseSysCache(tuple);
 	}
-	return result;
+	return owner;
+}
+
+/* Returns whether a role has the rights of a relation's owner.  False if the relation is gone. */
+bool
+rights_owns(Oid relid, Oid role)
+{
+	Oid owner = rights_owner(relid);
+
+	return OidIsValid(owner) && has_privs_of_role(role, owner);
 }
 
 static bool
@@ -53,7 +63,7 @@ has_one(Oid relid, Oid role, AclMode rights)
 bool
 rights_any(Oid relid, Oid role)
 {
-	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || owns(relid, role);
+	return has_one(relid, role, ACL_ALL_RIGHTS_RELATION) || rights_owns(relid, role);
 }
 
 /*
@@ -116,7 +126,7 @@ may_lock(Oid relid, Oid role, LOCKMODE mode)
 {
 	if (mode < RowExclusiveLock)
 		return rights_any(relid, role) || owns_schema(relid, role);
-	return has_one(relid, role, WRITE_RIGHTS) || owns(relid, role);
+	return has_one(relid, role, WRITE_RIGHTS) || rights_owns(relid, role);
 }
 
 /*

@@ -42,6 +42,12 @@ typedef struct RightsWanted
 /* A RangeVarGetRelidCallback with a RightsWanted as its argument. */
 extern void rights_check_name(const RangeVar *name, Oid relid, Oid before, void *wanted);
 
+/* The owner of a relation; InvalidOid: it is gone. */
+extern Oid rights_owner(Oid relid);
+
+/* Whether a role has the rights of that owner; false: not, or it is gone. */
+extern bool rights_owns(Oid relid, Oid role);
+
 /* Open a relation that the caller has named by its OID; NULL if there is none. */
 extern Relation rights_open(Oid relid, LOCKMODE mode);
 

@@ -27,10 +27,10 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "catalog/rights.h"
 #include "detach/detach.h"
 #include "ground/arguments.h"
 #include "ground/extension.h"
-#include "migrate/migrate.h"
 #include "view/view.h"
 
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
@@ -49,18 +49,6 @@ typedef struct ViewReading
 	StringInfoData before;
 	List *present; /* of char *: columns that its conditions require, quoted */
 } ViewReading;
-
-static FuncExpr *
-call_of(Node *node, PGFunction function)
-{
-	FuncExpr *call = (FuncExpr *) node;
-	FmgrInfo flinfo;
-
-	if (node == NULL || !IsA(node, FuncExpr))
-		return NULL;
-	fmgr_info(call->funcid, &flinfo);
-	return flinfo.fn_addr == function ? call : NULL;
-}
 
 /* The column of the table that an expression is, quoted; NULL: it is something else. */
 static const char *
@@ -151,7 +139,7 @@ read_member(ViewReading *reading, FuncExpr *call)
 static bool
 read_condition(ViewReading *reading, Node *node)
 {
-	FuncExpr *call = call_of(node, dyn_is_entity);
+	FuncExpr *call = entity_view_call(node, dyn_is_entity);
 	const char *column;
 
 	if (call != NULL)
@@ -292,7 +280,7 @@ read_unnesting(ViewReading *reading, const RangeTblEntry *entry)
 	if (list_length(entry->functions) != 1 || !entry->funcordinality || !IsA(call, FuncExpr) ||
 		list_length(call->args) != 1 || get_func_namespace(call->funcid) != PG_CATALOG_NAMESPACE)
 		return false;
-	attribute = call_of(linitial(call->args), dyn_attribute_value);
+	attribute = entity_view_call(linitial(call->args), dyn_attribute_value);
 	if (attribute == NULL || !is_item(reading, linitial(attribute->args)))
 		return false;
 	name = lsecond(attribute->args);
@@ -471,7 +459,7 @@ detach_views_of_owner(Relation rel)
 
 	foreach (cell, entity_views_of(RelationGetRelid(rel)))
 	{
-		if (migration_owner(lfirst_oid(cell)) == rel->rd_rel->relowner)
+		if (rights_owner(lfirst_oid(cell)) == rel->rd_rel->relowner)
 			views = lappend_oid(views, lfirst_oid(cell));
 	}
 	return views;

@@ -8,22 +8,15 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_trigger.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
 #include "catalog/rights.h"
 #include "ground/errors.h"
@@ -173,21 +166,6 @@ migration_is_declared(Oid relid, ItemSpan name)
 	return declared;
 }
 
-/* Returns the owner of a relation, or InvalidOid if the relation is gone.  Takes no lock. */
-Oid
-migration_owner(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
 /*
  * Returns whether the migrations of a table of items may follow another table.  A follower runs the
  * SQL of the declaration with the rights of each role that writes the followed table, so the owner
@@ -197,8 +175,8 @@ migration_owner(Oid relid)
 bool
 migration_may_follow(Oid relid, Oid followed)
 {
-	Oid owner = migration_owner(relid);
-	Oid other = migration_owner(followed);
+	Oid owner = rights_owner(relid);
+	Oid other = rights_owner(followed);
 
 	return OidIsValid(owner) && OidIsValid(other) && has_privs_of_role(owner, other);
 }
@@ -232,7 +210,7 @@ preferred(List *found)
 
 	foreach (cell, found)
 	{
-		if (is_member_of_role_nosuper(GetUserId(), migration_owner(lfirst_oid(cell))))
+		if (is_member_of_role_nosuper(GetUserId(), rights_owner(lfirst_oid(cell))))
 			own = lappend_oid(own, lfirst_oid(cell));
 		if (rights_any(lfirst_oid(cell), GetUserId()))
 			usable = lappend_oid(usable, lfirst_oid(cell));
@@ -410,7 +388,6 @@ check_followed(const Migration *migration)
 	foreach (cell, migration->relids)
 	{
 		Oid relid = lfirst_oid(cell);
-
 		Relation rel;
 
 		if (relid == migration->relid)

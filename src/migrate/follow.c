@@ -61,15 +61,6 @@ has_argument(HeapTuple tuple, Relation rel, const char *name)
 		   memcmp(VARDATA_ANY(arguments), name, strlen(name) + 1) == 0;
 }
 
-/* False if the table is gone, which another session may have dropped. */
-static bool
-is_own(Oid relid)
-{
-	Oid owner = migration_owner(relid);
-
-	return OidIsValid(owner) && has_privs_of_role(GetUserId(), owner);
-}
-
 /*
  * Returns triggers with the name of a migration, without those that a partition has from its
  * parent, which come and go with the parent's.  Any role can create such a trigger on its own
@@ -92,7 +83,7 @@ migration_followers(const char *name, Oid relid)
 			strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 			has_argument(tuple, rel, name) &&
 			(OidIsValid(relid) ? migration_may_follow(relid, form->tgrelid)
-							   : is_own(form->tgrelid)))
+							   : rights_owns(form->tgrelid, GetUserId())))
 			triggers = lappend_oid(triggers, form->oid);
 	}
 	systable_endscan(scan);
@@ -576,9 +567,9 @@ lock_followed(List *triggers)
 		if (tuple == NULL)
 			continue;
 		relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
-		if (!OidIsValid(migration_owner(relid)))
+		if (!OidIsValid(rights_owner(relid)))
 			continue;
-		if (!is_own(relid))
+		if (!rights_owns(relid, GetUserId()))
 			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(relid));
 		relids = list_append_unique_oid(relids, relid);
 	}

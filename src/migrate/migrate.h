@@ -240,7 +240,6 @@ extern List *migration_declarations(Oid relid); /* of ModelDeclaration */
 extern bool migration_is_declared(Oid relid, ItemSpan name);
 extern Oid migration_table(ItemSpan name); /* InvalidOid: none has it */
 extern bool migration_may_follow(Oid relid, Oid followed);
-extern Oid migration_owner(Oid relid); /* of a table; InvalidOid: it is gone */
 extern bool migration_try_read(void (*read)(void *arg), void *arg);
 extern MigrationStep *migration_step(Migration *migration, ItemSpan name);
 

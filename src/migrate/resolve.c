@@ -59,7 +59,7 @@ step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan n
 				   const char *where)
 {
 	RightsWanted wanted = {.mode = AccessShareLock,
-						   .owner = migration_owner(step->migration->relid)};
+						   .owner = rights_owner(step->migration->relid)};
 	List *names = qualified_name_list(pnstrdup(name.data, name.len));
 	Relation rel;
 

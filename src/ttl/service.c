@@ -16,9 +16,7 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "commands/dbcommands.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -29,10 +27,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "ground/extension.h"
 #include "ttl/service.h"
 #include "ttl/ttl.h"
@@ -271,20 +269,6 @@ compare_turns(const void *a, const void *b)
 	return x->relid < y->relid ? -1 : x->relid > y->relid;
 }
 
-/* InvalidOid: the table is gone. */
-static Oid
-owner_of(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner;
-
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return owner;
-}
-
 /* What is due now. */
 static void
 find_turns(Worker *worker)
@@ -301,7 +285,7 @@ find_turns(Worker *worker)
 		CHECK_FOR_INTERRUPTS();
 		if (turn.due > now && turn.due < TimestampTzPlusMilliseconds(now, MAX_WAIT))
 			continue;
-		turn.owner = owner_of(turn.relid);
+		turn.owner = rights_owner(turn.relid);
 		if (OidIsValid(turn.owner))
 			worker->turns[worker->nturns++] = turn;
 	}

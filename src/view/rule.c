@@ -28,9 +28,9 @@
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
-/* The call of one of our functions, or NULL. */
-static FuncExpr *
-call_of(Node *node, PGFunction function)
+/* Returns the call of a function of ours that an expression is, or NULL. */
+FuncExpr *
+entity_view_call(Node *node, PGFunction function)
 {
 	FuncExpr *call = (FuncExpr *) node;
 	FmgrInfo flinfo;
@@ -55,7 +55,7 @@ read_text(Node *node, ItemSpan *span)
 static void
 read_member_call(EntityView *view, const Query *query, Node *node)
 {
-	FuncExpr *call = call_of(node, dyn_is_entity);
+	FuncExpr *call = entity_view_call(node, dyn_is_entity);
 	Var *item;
 
 	if (call == NULL || list_length(call->args) != MEMBER_ARGUMENTS)
@@ -86,7 +86,7 @@ read_conditions(EntityView *view, const Query *query, Node *quals)
 static void
 read_column(const TargetEntry *entry, Oid type_of_column, ViewColumn *column)
 {
-	FuncExpr *call = call_of((Node *) entry->expr, dyn_attribute_value);
+	FuncExpr *call = entity_view_call((Node *) entry->expr, dyn_attribute_value);
 	ItemSpan type;
 
 	if (call == NULL || call->funcresulttype != type_of_column || !IsA(linitial(call->args), Var) ||

@@ -50,8 +50,9 @@ typedef struct EntityView
 	ViewColumn *columns; /* by their numbers */
 } EntityView;
 
-/* view_rule.c: in the current memory context; NULL: it is none */
+/* rule.c: in the current memory context; NULL: it is none */
 extern EntityView *entity_view_read(Relation view);
+extern FuncExpr *entity_view_call(Node *node, PGFunction function);
 extern List *entity_views_of(Oid table); /* of Oid */
 
 /* view.c: whether a view was made of what the entity is now */
