@@ -63,13 +63,35 @@ dyn_follower_literal(const char *migration)
 	return out.data;
 }
 
+/* Returns a copy of a trigger's row of pg_trigger, or NULL if the trigger is gone. */
+HeapTuple
+dyn_follower_trigger(Oid oid)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return tuple;
+}
+
 /* The name of a migration, which a trigger of the follower's has as its only argument. */
 static ItemSpan
-migration_of(HeapTuple tuple, TupleDesc desc)
+migration_of(HeapTuple tuple)
 {
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
 	bool isnull;
-	bytea *arguments = DatumGetByteaPP(heap_getattr(tuple, Anum_pg_trigger_tgargs, desc, &isnull));
+	bytea *arguments = DatumGetByteaPP(
+		heap_getattr(tuple, Anum_pg_trigger_tgargs, RelationGetDescr(rel), &isnull));
 
+	table_close(rel, AccessShareLock);
 	return (ItemSpan){VARDATA_ANY(arguments), (uint32) VARSIZE_ANY_EXHDR(arguments) - 1};
 }
 
@@ -96,31 +118,20 @@ is_follower(const FormData_pg_trigger *form)
 static char *
 line_on(Oid oid, Oid relid, char **migration)
 {
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	char *line = NULL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
+	HeapTuple tuple = dyn_follower_trigger(oid);
+	Form_pg_trigger form;
+	char *source;
+	ItemSpan name;
 
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-		char *source = form->tgrelid == relid ? NULL : table_name(form->tgrelid);
-
-		if (source != NULL && is_follower(form))
-		{
-			ItemSpan name = migration_of(tuple, RelationGetDescr(rel));
-
-			*migration = pnstrdup(name.data, name.len);
-			line = psprintf("Migration \"%s\" follows table %s.", item_quoted(name), source);
-		}
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return line;
+	if (tuple == NULL)
+		return NULL;
+	form = (Form_pg_trigger) GETSTRUCT(tuple);
+	source = form->tgrelid == relid ? NULL : table_name(form->tgrelid);
+	if (source == NULL || !is_follower(form))
+		return NULL;
+	name = migration_of(tuple);
+	*migration = pnstrdup(name.data, name.len);
+	return psprintf("Migration \"%s\" follows table %s.", item_quoted(name), source);
 }
 
 static int

@@ -10,10 +10,14 @@
 #ifndef DYNAMO_TABLE_CATALOG_FOLLOWER_H
 #define DYNAMO_TABLE_CATALOG_FOLLOWER_H
 
+#include "access/htup.h"
 #include "utils/relcache.h"
 
 /* What the names of these triggers begin with.  The name of the migration is their argument. */
 #define DYN_FOLLOW_TRIGGER "~dynamo_follow"
+
+/* A copy of its row of pg_trigger; NULL: the trigger is gone. */
+extern HeapTuple dyn_follower_trigger(Oid oid);
 
 extern char *dyn_follower_condition(const char *qualified);
 extern char *dyn_follower_literal(const char *migration);

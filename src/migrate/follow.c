@@ -79,6 +79,7 @@ migration_followers(const char *name, Oid relid)
 	{
 		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
 
+		CHECK_FOR_INTERRUPTS();
 		if (!OidIsValid(form->tgparentid) &&
 			strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 			has_argument(tuple, rel, name) &&
@@ -518,29 +519,10 @@ dyn_follow_migration(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* A copy; NULL: the trigger is gone. */
-static HeapTuple
-find_trigger(Oid oid)
-{
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		tuple = heap_copytuple(tuple);
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return tuple;
-}
-
 static void
 drop_trigger(Oid oid)
 {
-	HeapTuple tuple = find_trigger(oid);
+	HeapTuple tuple = dyn_follower_trigger(oid);
 	Form_pg_trigger form;
 
 	if (tuple == NULL)
@@ -561,7 +543,7 @@ lock_followed(List *triggers)
 
 	foreach (cell, triggers)
 	{
-		HeapTuple tuple = find_trigger(lfirst_oid(cell));
+		HeapTuple tuple = dyn_follower_trigger(lfirst_oid(cell));
 		Oid relid;
 
 		if (tuple == NULL)

@@ -58,8 +58,7 @@ void
 step_open_relation(const MigrationStep *step, StepRelation *relation, ItemSpan name,
 				   const char *where)
 {
-	RightsWanted wanted = {.mode = AccessShareLock,
-						   .owner = rights_owner(step->migration->relid)};
+	RightsWanted wanted = {.mode = AccessShareLock, .owner = rights_owner(step->migration->relid)};
 	List *names = qualified_name_list(pnstrdup(name.data, name.len));
 	Relation rel;
 

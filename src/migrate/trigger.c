@@ -11,17 +11,14 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "access/tupconvert.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -51,28 +48,6 @@ typedef struct Followed
 	TupleConversionMap *map; /* NULL: rows of the partition are like its */
 } Followed;
 
-/* Sets a trigger's table, and the one of which it is a copy.  False: there is no such trigger. */
-static bool
-read_trigger(Oid oid, Oid *relid, Oid *parent)
-{
-	Relation rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		*relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
-		*parent = ((Form_pg_trigger) GETSTRUCT(tuple))->tgparentid;
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return HeapTupleIsValid(tuple);
-}
-
 /* Returns the table whose trigger this is, or is a copy of. */
 static Oid
 trigger_table(const TriggerData *trigger)
@@ -82,9 +57,13 @@ trigger_table(const TriggerData *trigger)
 
 	while (trigger->tg_trigger->tgisclone && OidIsValid(oid))
 	{
+		HeapTuple tuple = dyn_follower_trigger(oid);
+
 		CHECK_FOR_INTERRUPTS();
-		if (!read_trigger(oid, &relid, &oid))
+		if (tuple == NULL)
 			break;
+		relid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+		oid = ((Form_pg_trigger) GETSTRUCT(tuple))->tgparentid;
 	}
 	return relid;
 }
