@@ -184,6 +184,13 @@ DO $$ BEGIN EXECUTE (SELECT 'CREATE TABLE many.child (id int PRIMARY KEY, ' || s
 SELECT line FROM remarks('items.many', '{many.*}') line WHERE line ~ '[?]|GSI20';
 CALL run_proposal('items.many', '{many.*}');
 
+-- a type of an extension outside of the search_path, and names that would change how a terminal shows the text
+CREATE SCHEMA loose;
+CREATE EXTENSION citext SCHEMA loose;
+CREATE TABLE loose.words (word loose.citext PRIMARY KEY, U&"line\2028 turned\202e end" text GENERATED ALWAYS AS ('x') STORED);
+INSERT INTO loose.words VALUES ('One');
+SELECT line FROM remarks('items.words', '{loose.words}') line WHERE line ~ 'Column';
+
 -- row-level security applies, and the search_path gives names no other meaning
 CREATE ROLE propose_reader;
 GRANT USAGE ON SCHEMA knots TO propose_reader;
@@ -205,5 +212,5 @@ RESET ROLE;
 RESET search_path;
 
 SET client_min_messages = error;
-DROP SCHEMA hard, sides, trap, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
+DROP SCHEMA hard, sides, trap, loose, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
 DROP ROLE propose_reader;

@@ -254,6 +254,12 @@ text_span(const void *t)
 	return (ItemSpan){VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t)};
 }
 
+static inline ItemSpan
+item_span(const char *text)
+{
+	return (ItemSpan){text, (uint32) strlen(text)};
+}
+
 static inline bool
 item_span_is(ItemSpan span, const char *text)
 {

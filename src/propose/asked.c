@@ -150,28 +150,6 @@ take_statements(Asked *asked)
  * Text that may be anybody's: one line, without what controls a terminal
  */
 
-/* The bytes of a character that ends a line, or changes how others are shown; 0: it does not. */
-static int
-control_length(const char *p)
-{
-	const unsigned char *c = (const unsigned char *) p;
-
-	if (c[0] < 0x20 || c[0] == 0x7f)
-		return 1;
-	if (GetDatabaseEncoding() != PG_UTF8)
-		return 0;
-	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-		return 2;
-	/* ends of lines and paragraphs, directions of writing */
-	if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f))
-		return 3;
-	if (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae)
-		return 3;
-	if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
-		return 3;
-	return 0;
-}
-
 /* The text as one line, cut, with one space for any white space. */
 static char *
 one_line(const char *text)
@@ -181,7 +159,7 @@ one_line(const char *text)
 	initStringInfo(&line);
 	while (*text != '\0' && line.len <= SHOWN_TEXT)
 	{
-		int skipped = *text == ' ' ? 1 : control_length(text);
+		int skipped = *text == ' ' ? 1 : propose_control_length(text);
 		int length = skipped > 0 ? skipped : pg_mblen(text);
 
 		if (skipped == 0)

@@ -123,7 +123,6 @@ typedef struct AskedAnswer
 
 /* asked_query.c */
 extern void asked_analyse(AskedQuery *asked, const Proposal *proposal);
-extern ProposeTable *asked_table(const Proposal *proposal, Oid relid);
 
 /* asked_answer.c */
 extern AskedAnswer *asked_answer(const Proposal *proposal, const AskedQuery *asked);

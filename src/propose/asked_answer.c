@@ -56,17 +56,6 @@ drop_none(Reading *r)
  */
 
 static int
-position_of(const ProposeTable *table, AttrNumber attnum)
-{
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		if (table->columns[i].attnum == attnum)
-			return i;
-	}
-	return -1;
-}
-
-static int
 class_of(const Reading *r, int relation, int position)
 {
 	int i = r->first[relation] + position;
@@ -80,7 +69,7 @@ class_of(const Reading *r, int relation, int position)
 static int
 find_class(const Reading *r, AskedColumn column)
 {
-	int position = position_of(r->tables[column.relation], column.attnum);
+	int position = propose_position(r->tables[column.relation], column.attnum);
 
 	return position < 0 ? -1 : class_of(r, column.relation, position);
 }
@@ -329,7 +318,7 @@ take_filters(const Reading *r, int relation, bool alone, AskedRead *read)
 	foreach (cell, r->asked->bounds)
 	{
 		const AskedBound *bound = lfirst(cell);
-		int position = position_of(table, bound->column.attnum);
+		int position = propose_position(table, bound->column.attnum);
 		AskedFilter *filter;
 
 		if (key_says(r, relation, read, bound))
@@ -683,7 +672,7 @@ index_order(const Reading *r)
 	foreach (cell, r->asked->bounds)
 	{
 		const AskedBound *bound = lfirst(cell);
-		int position = position_of(r->tables[bound->column.relation], bound->column.attnum);
+		int position = propose_position(r->tables[bound->column.relation], bound->column.attnum);
 
 		if (bound->test != ASKED_EQUAL && bound->test != ASKED_ANY_OF && position >= 0)
 			return psprintf(", sorted by %s",
@@ -692,7 +681,7 @@ index_order(const Reading *r)
 	foreach (cell, r->asked->order)
 	{
 		const AskedOrder *order = lfirst(cell);
-		int position = position_of(r->tables[order->column.relation], order->column.attnum);
+		int position = propose_position(r->tables[order->column.relation], order->column.attnum);
 
 		if (position >= 0)
 			names =
@@ -752,7 +741,7 @@ mentions_source(const Proposal *proposal, const AskedQuery *asked)
 
 	foreach (cell, asked->mentioned)
 	{
-		if (asked_table(proposal, lfirst_oid(cell)) != NULL ||
+		if (propose_source(proposal, lfirst_oid(cell)) != NULL ||
 			get_rel_relkind(lfirst_oid(cell)) == RELKIND_VIEW)
 			return true;
 	}
@@ -771,7 +760,7 @@ find_tables(Reading *r)
 	{
 		Oid relid = ((AskedRelation *) list_nth(r->asked->relations, i))->relid;
 
-		r->tables[i] = asked_table(r->proposal, relid);
+		r->tables[i] = propose_source(r->proposal, relid);
 		if (r->tables[i] == NULL)
 			other = get_rel_name(relid);
 		else
@@ -847,7 +836,7 @@ answer_write(const Reading *r, AskedRead *read)
 		notes = lappend(notes, "for each item that is read");
 	while ((i = bms_next_member(r->asked->assigned, i)) >= 0)
 	{
-		int position = position_of(table, (AttrNumber) i);
+		int position = propose_position(table, (AttrNumber) i);
 
 		if (position >= 0 && (propose_key_has(entity->partition, position) ||
 							  propose_key_has(entity->sort, position)))

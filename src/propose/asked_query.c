@@ -470,18 +470,6 @@ read_condition(Scope *scope, Node *node, int depth)
  * What is read
  */
 
-/* Returns the source of an OID; NULL: it is none. */
-ProposeTable *
-asked_table(const Proposal *proposal, Oid relid)
-{
-	for (int i = 0; i < proposal->ntables; i++)
-	{
-		if (proposal->tables[i].relid == relid)
-			return &proposal->tables[i];
-	}
-	return NULL;
-}
-
 static Query *
 view_query(Oid relid)
 {
@@ -530,7 +518,7 @@ enter_relation(Scope *scope, Index i, int depth)
 	{
 		case RTE_RELATION:
 			if (get_rel_relkind(rte->relid) == RELKIND_VIEW &&
-				asked_table(scope->asked->proposal, rte->relid) == NULL)
+				propose_source(scope->asked->proposal, rte->relid) == NULL)
 				scope->inner[i] = enter_query(scope->asked, view_query(rte->relid), NULL, depth);
 			else
 				scope->relations[i] = add_relation(scope->asked, rte->relid, depth);

@@ -22,8 +22,9 @@
 
 #include "propose/propose.h"
 
-static ProposeTable *
-find(const Proposal *proposal, Oid relid)
+/* Returns the source of an OID; NULL: it is none. */
+ProposeTable *
+propose_source(const Proposal *proposal, Oid relid)
 {
 	for (int i = 0; i < proposal->ntables; i++)
 	{
@@ -33,9 +34,9 @@ find(const Proposal *proposal, Oid relid)
 	return NULL;
 }
 
-/* Position among the columns; -1: there is none. */
-static int
-position(const ProposeTable *table, AttrNumber attnum)
+/* Returns the position of a column among those of the table; -1: there is none. */
+int
+propose_position(const ProposeTable *table, AttrNumber attnum)
 {
 	for (int i = 0; i < table->ncolumns; i++)
 	{
@@ -116,7 +117,7 @@ is_key(const ProposeTable *table, Relation index)
 		return false;
 	for (int i = 0; i < form->indnkeyatts; i++)
 	{
-		int column = position(table, form->indkey.values[i]);
+		int column = propose_position(table, form->indkey.values[i]);
 
 		if (column < 0 || !table->columns[column].required)
 			return false;
@@ -132,7 +133,7 @@ take_key(ProposeTable *table, Relation index)
 	table->nkeys = form->indnkeyatts;
 	table->keys = palloc(table->nkeys * sizeof(int));
 	for (int i = 0; i < table->nkeys; i++)
-		table->keys[i] = position(table, form->indkey.values[i]);
+		table->keys[i] = propose_position(table, form->indkey.values[i]);
 	table->key_is_primary = form->indisprimary;
 }
 
@@ -307,7 +308,7 @@ read_foreign_keys(ProposeTable *table, Relation rel)
 static void
 link_parent(const Proposal *proposal, ProposeForeignKey *foreign)
 {
-	ProposeTable *parent = find(proposal, foreign->parent_relid);
+	ProposeTable *parent = propose_source(proposal, foreign->parent_relid);
 	int in_key = 0;
 
 	if (parent == NULL || parent->nkeys == 0)
@@ -318,7 +319,7 @@ link_parent(const Proposal *proposal, ProposeForeignKey *foreign)
 	foreign->parent = parent;
 	for (int i = 0; i < foreign->ncolumns; i++)
 	{
-		int column = position(parent, (AttrNumber) foreign->parent_columns[i]);
+		int column = propose_position(parent, (AttrNumber) foreign->parent_columns[i]);
 
 		foreign->parent_columns[i] = column;
 		parent->columns[column].in_key = true;

@@ -4,8 +4,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -13,6 +15,15 @@
 
 /* Bytes of one value that may make an item too large. */
 #define LARGE_VALUE (300 * 1024)
+
+/* In whatever schema it is, and whatever the search_path. */
+static bool
+is_citext(Oid type)
+{
+	Oid extension = get_extension_oid("citext", true);
+
+	return OidIsValid(extension) && getExtensionOfObject(TypeRelationId, type) == extension;
+}
 
 /* Whether values that SQL holds for equal may differ as text. */
 static bool
@@ -25,8 +36,7 @@ has_loose_equality(const ProposeColumn *column)
 	/* 1.0 and 1.00, as text */
 	if (value_item_type(base) == ITEM_N && column->value.type == ITEM_S)
 		return true;
-	return base == INTERVALOID || base == TIMETZOID ||
-		   strcmp(format_type_extended(base, -1, 0), "citext") == 0;
+	return base == INTERVALOID || base == TIMETZOID || is_citext(base);
 }
 
 static void

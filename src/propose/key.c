@@ -267,15 +267,9 @@ propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign)
 	initStringInfo(&prefix);
 	appendStringInfoString(&prefix, parent->prefix);
 	for (int i = 0; i < foreign->ncolumns; i++)
-	{
-		const char *name = parent->table->columns[foreign->parent_columns[i]].attribute;
-
-		appendStringInfoChar(&prefix, '_');
-		for (const char *p = name; *p != '\0'; p++)
-			appendStringInfoChar(&prefix, (unsigned char) *p < 0x80 && !isalnum((unsigned char) *p)
-											  ? '_'
-											  : (char) pg_ascii_toupper((unsigned char) *p));
-	}
+		appendStringInfo(
+			&prefix, "_%s",
+			propose_prefix(parent->table->columns[foreign->parent_columns[i]].attribute));
 	return add_columns(proposal, NIL, prefix.data, parent->table, foreign->ncolumns,
 					   foreign->columns, false);
 }

@@ -79,9 +79,12 @@ name_is_shared(const Proposal *proposal, const ProposeTable *table)
 	return false;
 }
 
-/* Letters in upper case, and nothing that divides the parts of a key or of a template. */
-static char *
-prefix_of(const char *name)
+/*
+ * Returns a name as a prefix of keys has it: letters in upper case, and nothing that divides the parts
+ * of a key or of a template.
+ */
+char *
+propose_prefix(const char *name)
 {
 	char *prefix = pstrdup(name);
 
@@ -103,7 +106,7 @@ name_entity(Proposal *proposal, ProposeTable *table)
 						   : table->name;
 
 	entity->name = free_name(proposal, name, is_entity);
-	entity->prefix = free_name(proposal, prefix_of(entity->name), is_prefix);
+	entity->prefix = free_name(proposal, propose_prefix(entity->name), is_prefix);
 }
 
 /*

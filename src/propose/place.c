@@ -184,8 +184,8 @@ put_places(Proposal *proposal, ProposeEntity *entity, List *places, List *habits
 		if (index < 0)
 		{
 			propose_remark(&entity->table->remarks, true,
-						   "A table has at most %d indexes, so %s is in none: which of the foreign "
-						   "keys are read by?",
+						   "A table has at most %d indexes, so %s is in none: by which of its "
+						   "foreign keys is it read?",
 						   PROPOSE_MAX_INDEXES,
 						   place->foreign != NULL ? place->foreign->name : "its own key");
 			continue;

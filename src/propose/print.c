@@ -11,12 +11,6 @@
 #include "ground/json_writer.h"
 #include "propose/propose.h"
 
-static ItemSpan
-span(const char *text)
-{
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
 /*
  * The table
  */
@@ -71,7 +65,7 @@ print_table(const Proposal *proposal)
 static void
 write_key(JsonWriter *json, const ProposeEntity *entity, const char *name, const ProposeKey *key)
 {
-	json_write_member(json, span(name));
+	json_write_member(json, item_span(name));
 	json_write_string(json, NULL, propose_key_text(entity, key));
 }
 
@@ -103,7 +97,7 @@ attribute_json(const char *before, const char *name, const char *type, bool requ
 	JsonWriter json = json_writer(JSON_SPACED);
 
 	appendStringInfoString(json.text, before);
-	json_write_member(&json, span(name));
+	json_write_member(&json, item_span(name));
 	json_write_begin(&json, NULL);
 	json_write_string(&json, "type", type);
 	if (required)

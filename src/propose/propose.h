@@ -219,6 +219,8 @@ typedef struct Proposal
 extern void propose_sources(Proposal *proposal, ArrayType *sources);
 extern void propose_read_catalog(Proposal *proposal);
 extern void propose_link(Proposal *proposal);
+extern ProposeTable *propose_source(const Proposal *proposal, Oid relid);
+extern int propose_position(const ProposeTable *table, AttrNumber attnum);
 
 /* identify.c, data.c, count.c: connected to SPI, with the settings of migrations */
 extern void propose_identify(Proposal *proposal);
@@ -234,6 +236,7 @@ extern void propose_read_size(ProposeTable *table);
 /* name.c */
 extern void propose_names(Proposal *proposal);
 extern void propose_view_names(Proposal *proposal);
+extern char *propose_prefix(const char *name);
 extern ProposeTable *propose_find_table(const Proposal *proposal, ItemSpan name);
 extern const char *propose_new_attribute(const ProposeEntity *entity, const char *stem,
 										 const char *name);
@@ -275,6 +278,7 @@ extern void propose_size(Proposal *proposal);
 extern void propose_cautions(Proposal *proposal);
 
 /* comment.c */
+extern int propose_control_length(const char *text);
 extern void propose_remark(List **remarks, bool question, const char *format, ...)
 	pg_attribute_printf(3, 4);
 extern void propose_comment(StringInfo out, const char *format, ...) pg_attribute_printf(2, 3);

@@ -9,12 +9,6 @@
 #include "ground/json_writer.h"
 #include "propose/propose.h"
 
-static ItemSpan
-span(const char *text)
-{
-	return (ItemSpan){text, (uint32) strlen(text)};
-}
-
 static void
 write_step_attributes(JsonWriter *json, const ProposeTable *table)
 {
@@ -29,7 +23,7 @@ write_step_attributes(JsonWriter *json, const ProposeTable *table)
 		if (!begun)
 			json_write_begin(json, "attributes");
 		begun = true;
-		json_write_member(json, span(column->attribute));
+		json_write_member(json, item_span(column->attribute));
 		json_write_string(json, NULL, column->sql != NULL ? column->sql : column->name);
 	}
 	if (begun)
@@ -47,7 +41,7 @@ write_on(JsonWriter *json, const ProposeForeignKey *foreign, const ProposeTable 
 		const char *column = table->columns[foreign->columns[i]].name;
 		const char *parent = foreign->parent->columns[foreign->parent_columns[i]].name;
 
-		json_write_member(json, span(of_children ? column : parent));
+		json_write_member(json, item_span(of_children ? column : parent));
 		json_write_string(json, NULL, of_children ? parent : column);
 	}
 	json_write_end(json);
@@ -59,7 +53,7 @@ write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeign
 {
 	ListCell *cell;
 
-	json_write_member(json, span(foreign->name));
+	json_write_member(json, item_span(foreign->name));
 	json_write_begin(json, NULL);
 	json_write_string(json, "from", foreign->parent->qualified);
 	write_on(json, foreign, entity->table, false);
@@ -70,7 +64,7 @@ write_parent(JsonWriter *json, const ProposeEntity *entity, const ProposeForeign
 
 		if (copy->foreign != foreign)
 			continue;
-		json_write_member(json, span(copy->attribute));
+		json_write_member(json, item_span(copy->attribute));
 		json_write_string(json, NULL, copy->column->name);
 	}
 	json_write_end(json);
@@ -114,7 +108,7 @@ write_values(JsonWriter *json, const ProposeList *list)
 			refers |= list->foreign->columns[k] == i;
 		if (refers)
 			continue;
-		json_write_member(json, span(table->columns[i].name));
+		json_write_member(json, item_span(table->columns[i].name));
 		json_write_string(json, NULL,
 						  psprintf("%s.%s", alias, quote_identifier(table->columns[i].name)));
 	}
@@ -149,7 +143,7 @@ children_json(const ProposeEntity *entity)
 	{
 		const ProposeList *list = lfirst(cell);
 
-		json_write_member(&json, span(list->attribute));
+		json_write_member(&json, item_span(list->attribute));
 		json_write_begin(&json, NULL);
 		json_write_string(&json, "from", list->child->table->qualified);
 		write_on(&json, list->foreign, list->child->table, true);
