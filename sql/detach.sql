@@ -220,6 +220,19 @@ CREATE TRIGGER "~dynamo_keys" BEFORE INSERT OR UPDATE ON parts FOR EACH ROW EXEC
 SELECT dyn_detach('parts', dry_run => true);
 DROP TABLE parts;
 
+-- policies that hide rows from the owner hide none from the plan
+SELECT dyn_create_table('hidden', 'pk S');
+SELECT dyn_put('hidden', '{"pk": {"S": "a"}, "Z": {"S": "x\u0000y"}}');
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT count(*) FROM hidden;
+\set VERBOSITY default
+SELECT dyn_detach('hidden');
+\set VERBOSITY terse
+SELECT count(*) > 0 AS done FROM dyn_detach('hidden', 'dynamodb');
+ALTER TABLE hidden NO FORCE ROW LEVEL SECURITY;
+TABLE hidden;
+DROP TABLE hidden;
+
 -- views that people have written: what would have other rows, or other columns, is in the way
 SELECT dyn_create_table('written', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "g S"}}');
 SELECT dyn_create_entity('written', 'Customer', '{"pk": "C#<Id>", "sk": "C", "g": "N#<Name>"}', '{"Id": "S text", "Name": "S text", "Tags": "L text[]"}');

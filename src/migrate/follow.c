@@ -467,6 +467,7 @@ open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
 	rights_require_owner(rel);
 	refuse_followed(*migration);
 	sources = check_steps(*migration);
+	list_sort(sources, list_oid_cmp); /* in the same order in all sessions */
 	brief_lock(RelationGetRelid(rel), ShareUpdateExclusiveLock);
 	relation_close(rel, AccessShareLock);
 	brief_lock_all(sources, ShareRowExclusiveLock);
@@ -555,8 +556,10 @@ lock_followed(List *triggers)
 			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(relid));
 		relids = list_append_unique_oid(relids, relid);
 	}
-	if (relids != NIL)
-		brief_lock_all(relids, AccessExclusiveLock);
+	if (relids == NIL)
+		return;
+	list_sort(relids, list_oid_cmp);
+	brief_lock_all(relids, AccessExclusiveLock);
 }
 
 /* Works even if the migration is gone or its tables were renamed. */

@@ -94,12 +94,24 @@ lock_impatiently(void *arg)
 	PG_END_TRY();
 }
 
+/*
+ * Whether the locks were not to be had now.  Of several, some may be what another session waits for
+ * that holds others, as a transaction does that reads a view after its table.  That is no deadlock
+ * any more when the attempt has let go of all of them.
+ */
+static bool
+is_in_use(const Wait *wait, const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		   (error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED && list_length(wait->relids) > 1);
+}
+
 static bool
 try_lock(Wait *wait)
 {
 	ErrorData *error = attempt(lock_impatiently, wait);
 
-	if (error != NULL && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+	if (error != NULL && !is_in_use(wait, error))
 		ReThrowError(error);
 	return error == NULL;
 }
@@ -224,24 +236,22 @@ fail(List *relids, LOCKMODE mode)
 /*
  * Locks all of the relations until the transaction ends.  Raises ERRCODE_DYN_RESOURCE_IN_USE after
  * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
- * and no session queues behind this one.  The caller has checked the user's rights; relations may
- * be gone.
+ * and no session queues behind this one.  The caller has checked the user's rights, and gives the
+ * relations in the order in which other sessions lock them; relations may be gone.
  */
 void
 brief_lock_all(List *relids, LOCKMODE mode)
 {
 	int limit = LockTimeout > 0 ? LockTimeout : LOCK_LIMIT;
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit);
-	Wait wait = {list_copy(relids), NULL, mode, Min(limit, LOCK_PATIENCE)};
+	Wait wait = {relids, NULL, mode, Min(limit, LOCK_PATIENCE)};
 
-	/* in the same order in all sessions */
-	list_sort(wait.relids, list_oid_cmp);
 	while (!try_lock(&wait))
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
 		if (left <= 0)
-			fail(wait.relids, mode);
+			fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}
 }
