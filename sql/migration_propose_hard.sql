@@ -184,6 +184,16 @@ DO $$ BEGIN EXECUTE (SELECT 'CREATE TABLE many.child (id int PRIMARY KEY, ' || s
 SELECT line FROM remarks('items.many', '{many.*}') line WHERE line ~ '[?]|GSI20';
 CALL run_proposal('items.many', '{many.*}');
 
+-- a foreign key without values is padded as the key that it refers to
+CREATE SCHEMA unused;
+CREATE TABLE unused.a (id int PRIMARY KEY);
+CREATE TABLE unused.b (id int PRIMARY KEY, a_id int REFERENCES unused.a, other_id int REFERENCES unused.a);
+CREATE TABLE unused.c (b_id int REFERENCES unused.b, a_id int REFERENCES unused.a, PRIMARY KEY (b_id, a_id));
+INSERT INTO unused.a VALUES (7);
+INSERT INTO unused.b VALUES (8, 7, NULL);
+INSERT INTO unused.c VALUES (8, 7);
+SELECT DISTINCT part[1] FROM dyn_propose_migration('items.unused', '{unused.*}') p, regexp_matches(p, '<[a-z_]+:[0-9]+>', 'g') part ORDER BY 1;
+
 -- a type of an extension outside of the search_path, and names that would change how a terminal shows the text
 CREATE SCHEMA loose;
 CREATE EXTENSION citext SCHEMA loose;
@@ -212,5 +222,5 @@ RESET ROLE;
 RESET search_path;
 
 SET client_min_messages = error;
-DROP SCHEMA hard, sides, trap, loose, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
+DROP SCHEMA hard, sides, trap, loose, unused, divided, "Odd ""Names"".*", odd2, knots, large, many, evil, items CASCADE;
 DROP ROLE propose_reader;

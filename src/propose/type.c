@@ -102,9 +102,12 @@ choose(ProposeTable *table, ProposeColumn *column)
 		column->name, type == ITEM_N ? "N" : "timestamp");
 }
 
-/* Both sides of a foreign key are written in one way. */
+/*
+ * Both sides of a foreign key are written in one way.  One without values, of which nothing is known,
+ * has those of the other.
+ */
 static bool
-share_unstorable(ProposeTable *table)
+share_data(ProposeTable *table)
 {
 	bool changed = false;
 
@@ -114,11 +117,12 @@ share_unstorable(ProposeTable *table)
 
 		for (int k = 0; k < foreign->ncolumns && foreign->parent != NULL; k++)
 		{
-			bool *a = &table->columns[foreign->columns[k]].data.unstorable;
-			bool *b = &foreign->parent->columns[foreign->parent_columns[k]].data.unstorable;
+			ProposeData *a = &table->columns[foreign->columns[k]].data;
+			ProposeData *b = &foreign->parent->columns[foreign->parent_columns[k]].data;
 
-			changed |= *a != *b;
-			*a = *b = *a || *b;
+			changed |= a->unstorable != b->unstorable || a->digits != b->digits;
+			a->unstorable = b->unstorable = a->unstorable || b->unstorable;
+			a->digits = b->digits = Max(a->digits, b->digits);
 		}
 	}
 	return changed;
@@ -135,7 +139,7 @@ propose_types(Proposal *proposal)
 		changed = false;
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < proposal->ntables; i++)
-			changed |= share_unstorable(&proposal->tables[i]);
+			changed |= share_data(&proposal->tables[i]);
 	}
 	for (int i = 0; i < proposal->ntables; i++)
 	{
