@@ -6,8 +6,8 @@
  * neighbours in an index, and those of one key too: so some hundred of them tell how many items a
  * key has, and all of them are counted if there are not more.
  *
- * As where the planner looks for the ends of a column's values, entries are counted that no
- * snapshot has seen yet, or that are not removed yet.
+ * Entries are counted whoever sees their items, also those that are only not removed yet: so rows are
+ * not looked at, and it is known how much is read at most.
  */
 #include "postgres.h"
 
@@ -160,6 +160,8 @@ read_index(IndexScanDesc scan, ScanKeyData *keys, int nkeys, List *bounds,
 	ListCell *cell;
 
 	scan->xs_want_itup = true;
+	/* else any number of them would be passed over */
+	scan->ignore_killed_tuples = false;
 	index_rescan(scan, keys, nkeys, NULL, 0);
 	probe->all = count_entries(scan, conditions, probe);
 	foreach (cell, probe->all ? NIL : bounds)
