@@ -517,6 +517,8 @@ enter_relation(Scope *scope, Index i, int depth)
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
+			if (rte->tablesample != NULL)
+				stays(scope->asked, "TABLESAMPLE");
 			if (get_rel_relkind(rte->relid) == RELKIND_VIEW &&
 				propose_source(scope->asked->proposal, rte->relid) == NULL)
 				scope->inner[i] = enter_query(scope->asked, view_query(rte->relid), NULL, depth);
