@@ -33,6 +33,11 @@ SELECT '{"n":{"N":"9.9999999999999999999999999999999999999e125"}}'::dyn_item ->>
   = repeat('9', 38) || repeat('0', 88) AS largest;
 SELECT '{"n":{"N":"1e-130"}}'::dyn_item ->> 'n' = '0.' || repeat('0', 129) || '1' AS smallest;
 
+-- integers of few digits are read and written by themselves: they and their neighbours, both ways
+SELECT count(*), count(*) FILTER (WHERE item ->> 'n' <> i::text OR dynamo_internal.attribute(item, 'n', 'N', NULL::bigint) <> i) AS wrong
+FROM (SELECT i, jsonb_build_object('n', i)::dyn_item AS item FROM (SELECT generate_series(-200, 20200) UNION ALL
+	SELECT m * (10::numeric ^ e)::bigint + d FROM generate_series(0, 17) e, generate_series(1, 9) m, generate_series(-2, 2) d) AS n (i)) AS items;
+
 -- T06 canonical form
 SELECT n, ('{"N":"' || n || '"}')::dyn_value ->> 'x' IS NULL AS no_map, ('{"N":"' || n || '"}')::dyn_value
   FROM unnest(ARRAY['0001.230', '1.0', '+3', '-0', '0', '0.000', '-0.0e5', '1e0', '1E2', '1e+2', '120e-1', '.5', '5.',

@@ -306,6 +306,37 @@ require_valid(ItemSpan number)
 		item_fail_invalid();
 }
 
+/* Most numbers are integers above zero of few digits, for which these are enough. */
+#define FEW_PAIRS 4
+
+/*
+ * Whether a number is such an integer, in canonical form: its pairs, and its value.  False for others
+ * says nothing of their form.
+ */
+static inline bool
+read_few(ItemSpan number, int *npairs, uint32 *value)
+{
+	const unsigned char *p = (const unsigned char *) number.data;
+	int n = (int) number.len - 1;
+	uint32 result = 0;
+
+	if (n < 1 || n > FEW_PAIRS || p[0] < 0x80 + 64 + n || p[0] > 0x80 + 64 + FEW_PAIRS ||
+		p[1] == 1 || p[n] == 1)
+		return false;
+	*npairs = p[0] - 0x80 - 64;
+	for (int i = 1; i <= *npairs; i++)
+	{
+		uint32 digit = i <= n ? (uint32) p[i] - 1 : 0;
+
+		/* 0 has become the largest one */
+		if (digit > 99)
+			return false;
+		result = result * 100 + digit;
+	}
+	*value = result;
+	return true;
+}
+
 /* number * 100^places; false if that is no integer, or too large. */
 bool
 item_number_to_int64(ItemSpan number, int places, int64 *value)
@@ -313,10 +344,17 @@ item_number_to_int64(ItemSpan number, int places, int64 *value)
 	int n = (int) number.len - 1;
 	int exponent;
 	int64 result = 0;
+	int npairs;
+	uint32 few;
 
 	*value = 0;
 	if (number.len == 0)
 		return true;
+	if (places == 0 && read_few(number, &npairs, &few))
+	{
+		*value = few;
+		return true;
+	}
 	require_valid(number);
 	exponent = packed_exponent(number) + places;
 	/* the last pair is not 0, and no more than 10 fit */
@@ -419,11 +457,21 @@ item_number_print(ItemSpan number, char out[ITEM_NUMBER_TEXT])
 	int point; /* digits before the point */
 	int i = 0;
 	char *p = out;
+	int npairs;
+	uint32 few;
 
 	if (number.len == 0)
 	{
 		strcpy(out, "0");
 		return 1;
+	}
+	if (read_few(number, &npairs, &few))
+	{
+		n = 2 * npairs - (packed_digit(number, 0) < 10);
+		out[n] = '\0';
+		for (i = n; i > 0; few /= 10)
+			out[--i] = (char) ('0' + few % 10);
+		return n;
 	}
 	require_valid(number);
 	for (int place = 0; place < (int) number.len - 1; place++)

@@ -356,12 +356,14 @@ render_padded(const TemplatePart *part, ItemSpan value, StringInfo out)
 		return psprintf("is %s, which does not fit %d %s",
 						item_quoted((ItemSpan){text, (uint32) len}), part->width,
 						part->width == 1 ? "digit" : "digits");
+	enlargeStringInfo(out, part->width);
 	for (int i = len - part->width; i < len; i++)
 	{
 		char digit = i < 0 ? '0' : text[i];
 
-		appendStringInfoChar(out, part->reversed ? '0' + ('9' - digit) : digit);
+		out->data[out->len++] = part->reversed ? (char) ('0' + ('9' - digit)) : digit;
 	}
+	out->data[out->len] = '\0';
 	return NULL;
 }
 
