@@ -74,6 +74,43 @@ SELECT * FROM fp.wrong();
 TRUNCATE fp.orders_1;
 TRUNCATE fp.orders_2_eu;
 TRUNCATE fp.orders;
+-- partitions that came later have no trigger for that: created, attached, with partitions of its own
+CREATE TABLE fp.orders_6 PARTITION OF fp.orders FOR VALUES FROM ('2024-06-01') TO ('2024-07-01') PARTITION BY LIST (region);
+CREATE TABLE fp.orders_6_eu PARTITION OF fp.orders_6 FOR VALUES IN ('eu');
+INSERT INTO fp.orders VALUES (13, '2024-06-02', 'eu', 1, 3);
+TRUNCATE fp.orders_3;
+TRUNCATE fp.customers_rest, fp.orders_4;
+TRUNCATE fp.orders_6;
+TRUNCATE fp.orders_6_eu;
+CREATE ROLE regress_part_reader;
+GRANT USAGE ON SCHEMA fp TO regress_part_reader;
+SET ROLE regress_part_reader;
+TRUNCATE fp.orders_3;
+RESET ROLE;
+ALTER TABLE fp.orders DETACH PARTITION fp.orders_3;
+TRUNCATE fp.orders_3;
+ALTER TABLE fp.orders ATTACH PARTITION fp.orders_3 FOR VALUES FROM ('2024-03-01') TO ('2024-04-01');
+SELECT * FROM fp.wrong();
+CALL dyn_migrate('fp');
+DELETE FROM fpt WHERE pk IN ('ORDER#8', 'ORDER#9', 'ORDER#1', 'EU#1', 'SOME#1') AND NOT EXISTS (SELECT FROM fp.orders o WHERE pk = 'ORDER#' || o.id);
+-- with triggers of their own all of them are refused by all sessions
+BEGIN;
+SELECT dyn_unfollow_migration('fp');
+SELECT dyn_follow_migration('fp');
+COMMIT;
+SELECT * FROM fp.wrong();
+SELECT c.relname FROM pg_class c WHERE relnamespace = 'fp'::regnamespace AND relispartition AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND tgname LIKE '~dynamo_follow_truncate%') ORDER BY 1;
+TRUNCATE fp.orders_3;
+TRUNCATE fp.orders_6_eu;
+-- what becomes of a whole partition is told
+ALTER TABLE fp.orders DETACH PARTITION fp.orders_4;
+DROP TABLE fp.orders_6;
+CREATE TABLE fp.orders_7 AS SELECT 14 AS id, date '2024-07-05' AS day, 'eu'::text AS region, 1 AS customer, 4::numeric AS total;
+ALTER TABLE fp.orders_7 ALTER id SET NOT NULL, ALTER day SET NOT NULL, ALTER region SET NOT NULL;
+ALTER TABLE fp.orders ATTACH PARTITION fp.orders_7 FOR VALUES FROM ('2024-07-01') TO ('2024-08-01');
+SELECT * FROM fp.wrong();
+REVOKE ALL ON SCHEMA fp FROM regress_part_reader;
+DROP ROLE regress_part_reader;
 -- unwinding
 SELECT dyn_unfollow_migration('fp');
 SELECT count(*) FROM pg_trigger WHERE tgname LIKE '~dynamo_follow%';

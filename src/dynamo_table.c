@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "migrate/migrate.h"
 #include "utils/guc.h"
 
 #include "am/am.h"
@@ -49,6 +50,7 @@ _PG_init(void)
 	store_init();
 	partiql_init();
 	entity_enforce_init();
+	migration_truncate_init();
 	member_path_init();
 	member_merge_init();
 	member_distinct_init();

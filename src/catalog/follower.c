@@ -12,6 +12,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -112,6 +113,42 @@ is_follower(const FormData_pg_trigger *form)
 	return form->tgnargs == 1 &&
 		   strncmp(NameStr(form->tgname), DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
 		   get_func_namespace(form->tgfoid) == get_namespace_oid(DYN_INTERNAL, true);
+}
+
+/*
+ * Returns the name of a migration that follows a partition by a trigger which the partition has from
+ * its table, or NULL.  If the partition has a trigger for TRUNCATE of its own, that is NULL too.
+ * Takes no lock on the partition.
+ */
+char *
+dyn_follower_of_partition(Oid relid)
+{
+	Relation rel = table_open(TriggerRelationId, AccessShareLock);
+	char *migration = NULL;
+	bool guarded = false;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_trigger_tgrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, TriggerRelidNameIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		const FormData_pg_trigger *form = (const FormData_pg_trigger *) GETSTRUCT(tuple);
+		ItemSpan name;
+
+		if (!is_follower(form))
+			continue;
+		guarded = guarded || TRIGGER_FOR_TRUNCATE(form->tgtype);
+		if (!OidIsValid(form->tgparentid) || form->tgenabled == TRIGGER_DISABLED)
+			continue;
+		name = migration_of(tuple);
+		migration = pnstrdup(name.data, name.len);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return guarded ? NULL : migration;
 }
 
 /* A line on a trigger of another table; NULL: it is no follower. */

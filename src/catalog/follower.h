@@ -19,6 +19,9 @@
 /* A copy of its row of pg_trigger; NULL: the trigger is gone. */
 extern HeapTuple dyn_follower_trigger(Oid oid);
 
+/* The migration that follows a partition without a trigger for TRUNCATE; NULL: none does. */
+extern char *dyn_follower_of_partition(Oid relid);
+
 extern char *dyn_follower_condition(const char *qualified);
 extern char *dyn_follower_literal(const char *migration);
 extern void dyn_follower_refuse_drop(Relation rel);

@@ -179,6 +179,55 @@ migration_disabled(const Migration *migration)
 	return tables;
 }
 
+/* Whether a partition has row triggers from its table, and none for TRUNCATE. */
+static bool
+is_later(const Migration *migration, Oid relid)
+{
+	Relation rel = try_relation_open(relid, AccessShareLock);
+	bool copied = false;
+	bool guarded = false;
+
+	if (rel == NULL)
+		return false;
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &rel->trigdesc->triggers[i];
+
+		if (!follows(trigger, migration))
+			continue;
+		copied = copied || trigger->tgisclone;
+		guarded = guarded || TRIGGER_FOR_TRUNCATE(trigger->tgtype);
+	}
+	relation_close(rel, NoLock);
+	return copied && !guarded;
+}
+
+/*
+ * Returns the partitions that followed tables have got since the following began, as a list of
+ * char *.  Nothing but a hook refuses TRUNCATE of them; see truncate.c.
+ */
+List *
+migration_later_partitions(const Migration *migration)
+{
+	List *tables = NIL;
+	ListCell *cell;
+	ListCell *part;
+
+	foreach (cell, migration->relids)
+	{
+		foreach (part, table_and_partitions(lfirst_oid(cell)))
+		{
+			Oid relid = lfirst_oid(part);
+
+			if (is_later(migration, relid))
+				tables = lappend(
+					tables, quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+													   get_rel_name(relid)));
+		}
+	}
+	return tables;
+}
+
 /*
  * What following needs
  */

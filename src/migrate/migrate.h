@@ -42,6 +42,7 @@
  *		check.h		what these share: comparing what rows make with what is there
  *		follow.c	dyn_follow_migration(), dyn_unfollow_migration()
  *		trigger.c	the triggers of followed tables
+ *		truncate.c	TRUNCATE of followed tables, which is refused
  *		changed.c	which items are to be made again when rows have changed
  *		refresh.c	these items made again
  *		refresh.h	what these share
@@ -351,7 +352,15 @@ extern TimestampTz migration_lock_batch(const Migration *migration);
 extern bool migration_has_writers(const MigrationStep *step);
 extern void migration_yield(TimestampTz began);
 
+/* trigger.c */
+extern void migration_refuse_call(const char *function, const char *kind);
+
+/* truncate.c */
+extern void migration_truncate_init(void);
+extern bool migration_truncate_is_refused(void); /* of partitions without a trigger */
+
 /* follow.c */
+extern List *migration_later_partitions(const Migration *migration); /* of char * */
 extern List *migration_followers(const char *name, Oid relid); /* OIDs of triggers */
 extern bool migration_has_followers(const Migration *migration, Relation rel);
 extern List *migration_disabled(const Migration *migration); /* of char *: tables */

@@ -31,7 +31,6 @@
 #include "store/plan.h"
 
 extern PGDLLEXPORT Datum dyn_migration_changed(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum dyn_migration_truncated(PG_FUNCTION_ARGS);
 
 /* Rows that are in memory at once, unless work_mem is less. */
 #define PORTION_ROWS 10000
@@ -375,8 +374,9 @@ follow(Change *change, Rows *rows, char *name)
 	MemoryContextDelete(context);
 }
 
-static void
-refuse_call(const char *function, const char *kind)
+/* Raises the error of a trigger function that was called otherwise. */
+void
+migration_refuse_call(const char *function, const char *kind)
 {
 	ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 					errmsg("function \"%s\" must be called by %s", function, kind)));
@@ -402,8 +402,9 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 	Rows rows;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !has_rows(trigger) || trigger->tg_trigger->tgnargs != 1)
-		refuse_call(DYN_INTERNAL ".migration_changed",
-					"an AFTER row trigger, or an AFTER statement trigger with transition tables");
+		migration_refuse_call(
+			DYN_INTERNAL ".migration_changed",
+			"an AFTER row trigger, or an AFTER statement trigger with transition tables");
 	store_connect();
 	open_rows(&rows, trigger, open_followed_table(fcinfo, trigger, &change));
 	follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
@@ -411,35 +412,4 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 	relation_close(change.source, NoLock);
 	SPI_finish();
 	return PointerGetDatum(NULL);
-}
-
-/* Returns whether the trigger's table was followed as a partition, and is none any more. */
-static bool
-was_partition(const TriggerData *trigger)
-{
-	const char *part = DYN_FOLLOW_TRIGGER "_truncate_part_";
-
-	return !trigger->tg_relation->rd_rel->relispartition &&
-		   strncmp(trigger->tg_trigger->tgname, part, strlen(part)) == 0;
-}
-
-PG_FUNCTION_INFO_V1(dyn_migration_truncated);
-Datum
-dyn_migration_truncated(PG_FUNCTION_ARGS)
-{
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	const char *name;
-
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ||
-		trigger->tg_trigger->tgnargs != 1)
-		refuse_call(DYN_INTERNAL ".migration_truncated", "a TRUNCATE trigger");
-	if (was_partition(trigger))
-		return PointerGetDatum(NULL);
-	name = trigger->tg_trigger->tgargs[0];
-	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("table \"%s\" cannot be truncated, since migration \"%s\" follows it",
-						   RelationGetRelationName(trigger->tg_relation),
-						   item_quoted((ItemSpan){name, (uint32) strlen(name)})),
-					errhint("Use DELETE, or call dyn_unfollow_migration(%s) first.",
-							dyn_follower_literal(name))));
 }

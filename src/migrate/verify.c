@@ -272,20 +272,19 @@ put_new_columns(Comparison *c, const MigrationStep *step)
 	}
 }
 
+/* About tables that the migration follows: no row or item differs, but something is to be known. */
 static void
-put_disabled(Comparison *c)
+put_tables(Comparison *c, const char *before, const List *tables, const char *after)
 {
 	ListCell *cell;
 
-	foreach (cell, migration_disabled(c->migration))
+	foreach (cell, tables)
 	{
 		Datum values[5] = {0};
 		bool nulls[5] = {true, true, true, true, false};
 
-		values[4] = CStringGetTextDatum(
-			psprintf("triggers of %s do not fire as they were made, so changes may be missed; call "
-					 "dyn_unfollow_migration() and dyn_follow_migration()",
-					 (const char *) lfirst(cell)));
+		values[4] =
+			CStringGetTextDatum(psprintf("%s %s %s", before, (const char *) lfirst(cell), after));
 		tuplestore_putvalues(c->result->setResult, c->result->setDesc, values, nulls);
 	}
 }
@@ -307,7 +306,14 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 				 verify_row);
 	for (int i = 0; i < c.migration->nsteps; i++)
 		put_new_columns(&c, &c.migration->steps[i]);
-	put_disabled(&c);
+	put_tables(&c, "triggers of", migration_disabled(c.migration),
+			   "do not fire as they were made, so changes may be missed; call "
+			   "dyn_unfollow_migration() and dyn_follow_migration()");
+	if (!migration_truncate_is_refused())
+		put_tables(
+			&c, "partition", migration_later_partitions(c.migration),
+			"came after the following began, so a session without the library can truncate it; "
+			"call dyn_unfollow_migration() and dyn_follow_migration() in one transaction");
 	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
 							(long long) c.rows, (long long) c.equal)));
 	relation_close(rel, NoLock);
