@@ -28,6 +28,7 @@
 #include "ttl/service.h"
 #include "ttl/ttl.h"
 #include "view/member_plan.h"
+#include "view/view.h"
 #include "work/place.h"
 #include "work/service.h"
 
@@ -54,6 +55,7 @@ _PG_init(void)
 	member_path_init();
 	member_merge_init();
 	member_distinct_init();
+	entity_view_release_init();
 	place_settings_init();
 	dyn_stream_init();
 	dyn_ttl_init();

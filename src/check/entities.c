@@ -29,7 +29,7 @@ typedef struct Check
 {
 	DynTable *table;
 	List *entities; /* of Entity */
-	List *members; /* for each: a list of Member, by the table's keys */
+	List *members; /* for each: a list of Member, by the keys of a view of all its items */
 	ReturnSetInfo *result;
 	int64 found;
 	int64 max;
@@ -100,6 +100,21 @@ is_shown(List *members, const DynItem *item)
 	return true;
 }
 
+/* Items that are older than an index may have keys that cannot be in it. */
+static void
+check_indexes(Check *check, const Entity *entity, const DynItem *item)
+{
+	for (int i = 0; i < check->table->nindexes; i++)
+	{
+		const DynIndex *index = &check->table->indexes[i];
+
+		if (entity_view_needs_index(entity, check->table, index) &&
+			!dyn_index_has(check->table, index, item))
+			report(check, key_of(check, item), entity->name, "not shown by views",
+				   psprintf("index \"%s\" leaves it out", item_quoted(index->name)));
+	}
+}
+
 static void
 check_as_entity(Check *check, int number, const DynItem *item)
 {
@@ -109,9 +124,13 @@ check_as_entity(Check *check, int number, const DynItem *item)
 
 	foreach (cell, problems)
 		report(check, key_of(check, item), entity->name, "not as declared", lfirst(cell));
-	if (problems == NIL && !is_shown(list_nth(check->members, number), item))
+	if (problems != NIL)
+		return;
+	if (!is_shown(list_nth(check->members, number), item))
 		report(check, key_of(check, item), entity->name, "not shown by views",
 			   "an attribute of its key is not written as its type writes it");
+	else
+		check_indexes(check, entity, item);
 }
 
 /* "Org", "Project" */
@@ -308,17 +327,15 @@ check_views(Check *check)
  */
 
 static List *
-members_of(const Entity *entity)
+members_of(const Entity *entity, const DynTable *table)
 {
 	List *members = NIL;
+	ListCell *cell;
 
-	for (int i = 0; i < entity->nkeys; i++)
+	foreach (cell, entity_view_keys(entity, table, NULL))
 	{
-		char *definition;
+		char *definition = entity_view_definition(entity, lfirst(cell));
 
-		if (!entity->keys[i].of_table)
-			continue;
-		definition = member_definition(entity, &entity->keys[i]);
 		members = lappend(
 			members, (void *) member_parse((ItemSpan){definition, (uint32) strlen(definition)}));
 	}
@@ -336,7 +353,7 @@ prepare(Check *check, Relation rel)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel))));
 	foreach (cell, check->entities)
-		check->members = lappend(check->members, members_of(lfirst(cell)));
+		check->members = lappend(check->members, members_of(lfirst(cell), check->table));
 	check->item_context = AllocSetContextCreate(CurrentMemoryContext, "dynamo_table checked item",
 												ALLOCSET_DEFAULT_SIZES);
 }

@@ -245,7 +245,7 @@ entity_condition(const Detach *detach, const Entity *entity)
 			continue;
 		appendStringInfo(&sql, "%s" DYN_INTERNAL ".is_entity(%s, %s, %s)", word,
 						 quote_identifier(DYN_ITEM_COLUMN),
-						 quote_literal_cstr(member_definition(entity, key)),
+						 quote_literal_cstr(member_definition(entity, key, false)),
 						 detach_key_column(detach, key->attribute));
 		word = " AND ";
 	}

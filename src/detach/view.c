@@ -116,6 +116,7 @@ read_member(ViewReading *reading, FuncExpr *call)
 {
 	Const *constant = list_nth(call->args, MEMBER_DEFINITION_ARGUMENT);
 	const Detach *detach = reading->detach;
+	const Member *member;
 	const char *column;
 	ItemSpan definition;
 	ItemSpan attribute;
@@ -124,14 +125,16 @@ read_member(ViewReading *reading, FuncExpr *call)
 		constant->consttype != TEXTOID || constant->constisnull)
 		return false;
 	definition = text_span((text *) PG_DETOAST_DATUM_COPY(constant->constvalue));
-	attribute = member_parse(definition)->key->attribute;
+	member = member_parse(definition);
+	attribute = member->key->attribute;
 	column = detach_key_column(detach, attribute);
 	if (column == NULL || !is_column(reading, list_nth(call->args, MEMBER_COLUMN_ARGUMENT), column))
 		return false;
 	append_condition(&reading->before, psprintf(DYN_INTERNAL ".is_entity(%s, %s, %s)",
 												quote_identifier(DYN_ITEM_COLUMN),
 												detach_literal(definition), column));
-	if (!is_key_of_table(detach->table, attribute))
+	/* a key that all items have is not derived any more: new rows may lack it */
+	if (!is_key_of_table(detach->table, attribute) && !member->entity->required)
 		add_present(reading, column);
 	return true;
 }

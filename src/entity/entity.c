@@ -514,6 +514,7 @@ static const Field entity_fields[] = {
 	{"entity", FIELD_NAME, FIELD_AT(Entity, name), .required = true},
 	{"type_attribute", FIELD_NAME, FIELD_AT(Entity, type_attribute)},
 	{"type", FIELD_NAME, FIELD_AT(Entity, type)},
+	{"required", FIELD_BOOL, FIELD_AT(Entity, required)},
 	{"keys", FIELD_OBJECT, FIELD_AT(Entity, declared_keys), .required = true},
 	{"attributes", FIELD_OBJECT, .required = true, .read = read_attributes,
 	 .print = print_attributes},

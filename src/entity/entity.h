@@ -88,6 +88,7 @@ typedef struct Entity
 	ItemSpan type_attribute; /* of length 0: none */
 	ItemSpan type; /* its value */
 	ItemSpan declared_keys; /* as declared: an M */
+	bool required; /* of a definition in a view: each of its items has the key, see view/member.h */
 	int nkeys;
 	EntityKey *keys; /* those of the table first, in their order */
 	int nattributes;

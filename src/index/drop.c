@@ -3,7 +3,8 @@
  *	  dyn_drop_index(): a global secondary index goes, from a table that is in use.
  *
  * In the opposite order of its making: it is no longer read, then the btree goes, then what the
- * table has for it.  A part of an index can be dropped as well.
+ * table has for it.  A part of an index can be dropped as well.  Views of entities that can do without
+ * its columns do so from then on.
  */
 #include "postgres.h"
 
@@ -14,6 +15,15 @@
 
 #include "ground/errors.h"
 #include "index/index.h"
+
+static const GsiDependents *dependents; /* NULL: none are known */
+
+/* Sets what is known of views.  Called once, by the layer that makes them. */
+void
+gsi_set_dependents(const GsiDependents *known)
+{
+	dependents = known;
+}
 
 static void
 check_droppable(const GsiWork *work, const DynIndexSpec *spec)
@@ -46,10 +56,11 @@ gsi_disown_index(GsiWork *work)
 	dyn_shape_write_trigger(shape);
 }
 
-/* Columns of the old shape that the new one has no use for. */
-static void
-append_dropped(StringInfo sql, List *old, List *new)
+/* The names of columns of the old shape that the new one has no use for. */
+static List *
+dropped_columns(List *old, List *new)
 {
+	List *names = NIL;
 	ListCell *a;
 	ListCell *b;
 
@@ -61,8 +72,27 @@ append_dropped(StringInfo sql, List *old, List *new)
 		foreach (b, new)
 			used |= strcmp(((DynShapeColumn *) lfirst(b))->column, column->column) == 0;
 		if (!used)
-			appendStringInfo(sql, ", DROP COLUMN IF EXISTS %s", quote_identifier(column->column));
+			names = lappend(names, (void *) column->column);
 	}
+	return names;
+}
+
+/* Removes it from the shape.  Returns the names of the columns that go with it. */
+static List *
+forget(const GsiWork *work, DynShape *shape)
+{
+	List *columns = dyn_shape_columns(shape);
+
+	gsi_forget(work, shape);
+	return dropped_columns(columns, dyn_shape_columns(shape));
+}
+
+/* Raises an error if views that use the index are not the current user's to change. */
+void
+gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table)
+{
+	if (dependents != NULL)
+		dependents->release(RelationGetRelid(rel), forget(work, dyn_shape_of(rel, table)), false);
 }
 
 /*
@@ -74,15 +104,19 @@ bool
 gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool validate)
 {
 	DynShape *shape = dyn_shape_of(rel, table);
-	List *columns = dyn_shape_columns(shape);
+	List *columns = forget(work, shape);
+	Oid relid = RelationGetRelid(rel);
 	StringInfoData sql;
+	ListCell *cell;
 
 	relation_close(rel, NoLock);
-	gsi_forget(work, shape);
+	if (dependents != NULL)
+		dependents->release(relid, columns, true);
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
 	gsi_append_constraint(&sql, shape, validate);
-	append_dropped(&sql, columns, dyn_shape_columns(shape));
+	foreach (cell, columns)
+		appendStringInfo(&sql, ", DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell)));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
 	dyn_execute(sql.data);
@@ -100,7 +134,9 @@ gsi_remove_index(GsiWork *work)
 	Relation rel;
 
 	gsi_drop_btree(work);
+	work->procedure.also = dependents == NULL ? NULL : dependents->find;
 	rel = gsi_open_briefly(work, AccessExclusiveLock, &table);
+	work->procedure.also = NULL;
 	if (gsi_forget_index(work, rel, table, false))
 		gsi_validate(work);
 }
@@ -109,6 +145,7 @@ static void
 drop(GsiWork *work, FunctionCallInfo fcinfo, Relation rel, DynTable *table)
 {
 	check_droppable(work, dyn_shape_index(dyn_shape_of(rel, table), work->name));
+	gsi_check_dependents(work, rel, table);
 	relation_close(rel, NoLock);
 	gsi_disown_index(work);
 	gsi_remove_index(work);

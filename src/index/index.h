@@ -87,6 +87,20 @@ extern void gsi_remove_index(GsiWork *work);
 extern bool gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table,
 							 bool validate);
 
+/*
+ * Views that do without the columns of an index that is dropped; the layers above know them.  They are
+ * locked before the table, as readers lock them.
+ */
+typedef struct GsiDependents
+{
+	List *(*find)(Oid table); /* those of the current user, by their OIDs */
+	void (*release)(Oid table, List *columns,
+					bool now); /* of char *; or only look whether it may */
+} GsiDependents;
+
+extern void gsi_set_dependents(const GsiDependents *known);
+extern void gsi_check_dependents(const GsiWork *work, Relation rel, const DynTable *table);
+
 /* queue.c */
 extern const Service gsi_service;
 extern bool gsi_start_waiting(void);

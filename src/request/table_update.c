@@ -418,6 +418,7 @@ delete_index(Relation rel, const DynTable *table, ItemSpan given, ItemSpan name)
 
 	find_index(shape, given, name, "delete")->status = DYN_INDEX_DELETING;
 	begin_online(&work, rel, table, shape, name);
+	gsi_check_dependents(&work, rel, table);
 	relation_close(rel, NoLock);
 	dyn_shape_write_trigger(shape);
 	gsi_resume_later(&work, table);

@@ -13,7 +13,7 @@
 #include "ground/errors.h"
 #include "view/member.h"
 
-static TextCache cache = {.name = "definitions of entities' items", .max = 64, .max_key = 8192};
+static TextCache cache = {.name = "definitions of entities' items", .max = 256, .max_key = 8192};
 
 /*
  * Types with several input forms of one value, of which one is commonly used.  Timestamps are not
@@ -142,13 +142,15 @@ print_key(JsonWriter *json, const EntityKey *key)
 }
 
 static char *
-print_definition(const Entity *entity, List *keys, List *attributes)
+print_definition(const Entity *entity, bool required, List *keys, List *attributes)
 {
 	JsonWriter json = json_writer(JSON_SPACED);
 	ListCell *cell;
 
 	json_write_begin(&json, NULL);
 	entity_print_names(&json, entity);
+	if (required)
+		json_write_bool(&json, "required", true);
 	json_write_begin(&json, "keys");
 	foreach (cell, keys)
 		print_key(&json, lfirst(cell));
@@ -178,13 +180,13 @@ used_attributes(const Entity *entity, List *keys)
 	return attributes;
 }
 
-/* What a view that looks at this key has as its definition. */
+/* What a view that looks at this key has as its definition; required: all items of the entity have it. */
 char *
-member_definition(const Entity *entity, const EntityKey *key)
+member_definition(const Entity *entity, const EntityKey *key, bool required)
 {
 	List *keys = list_make1((void *) key);
 
-	return print_definition(entity, keys, used_attributes(entity, keys));
+	return print_definition(entity, required, keys, used_attributes(entity, keys));
 }
 
 /* Placeholders are looked for in items. */
@@ -261,8 +263,8 @@ is_ours(const Member *member, ItemSpan definition)
 {
 	List *keys = keys_of(member->entity);
 
-	return item_span_is(
-		definition, print_definition(member->entity, keys, used_attributes(member->entity, keys)));
+	return item_span_is(definition, print_definition(member->entity, member->entity->required, keys,
+													 used_attributes(member->entity, keys)));
 }
 
 /*
@@ -383,7 +385,7 @@ member_merge(List *members)
 			return NULL;
 	}
 	list_sort(keys, compare_keys);
-	return print_definition(first, keys, attributes);
+	return print_definition(first, false, keys, attributes);
 }
 
 /*

@@ -16,6 +16,11 @@
  * a change of an entity its views have to be created again; dyn_check_entities() names those that
  * are out of date.
  *
+ * A definition with "required": true is one of an index in which all items of the entity are, since all
+ * attributes of its keys are required.  A view of the entity has it for the planner, and does without it
+ * if the index is dropped.  Without "required" the key is one of the table, or the view is of what is in
+ * an index.
+ *
  * Attributes in templates must determine their keys by their SQL values, since these are what
  * queries give.  Most types are read in one way only; those that are not (is_canonical() in
  * member.c) must be written as the extension would write them.
@@ -107,7 +112,7 @@ extern const Member *member_parse(ItemSpan definition); /* of one key */
 extern const Member *member_parse_several(ItemSpan definition);
 extern MemberMemory *member_memory(const Member *member);
 extern bool member_matches(const Member *member, ItemSpan root, MemberMemory *memory);
-extern char *member_definition(const Entity *entity, const EntityKey *key);
+extern char *member_definition(const Entity *entity, const EntityKey *key, bool required);
 extern char *member_merge(List *members); /* of Member * */
 extern bool member_is_determined(const ValueType *type);
 extern bool member_is_canonical(const ValueType *type);

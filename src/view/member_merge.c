@@ -38,7 +38,10 @@ typedef struct Merged
  * The call
  */
 
-/* A policy's conditions come before those of a view, so calls of one level only are one. */
+/*
+ * A policy's conditions come before those of a view, so calls of one level only are one.  A function can
+ * have so many arguments.
+ */
 static List *
 mergeable_calls(const RelOptInfo *rel, Index level)
 {
@@ -51,7 +54,8 @@ mergeable_calls(const RelOptInfo *rel, Index level)
 		const MemberCall *first = calls == NIL ? call : linitial(calls);
 
 		if (call->clause->security_level == level && call->definition->consttype != TEXTOID &&
-			call->function == first->function && equal(call->item, first->item))
+			call->function == first->function && equal(call->item, first->item) &&
+			list_length(calls) < FUNC_MAX_ARGS - MEMBER_COLUMN_ARGUMENT)
 			calls = lappend(calls, call);
 	}
 	return calls;

@@ -52,6 +52,19 @@ read_text(Node *node, ItemSpan *span)
 	return true;
 }
 
+/* What a condition of a view says of its entity; NULL: it is no call of dyn_is_entity(). */
+const Member *
+entity_view_member(Node *condition)
+{
+	FuncExpr *call = entity_view_call(condition, dyn_is_entity);
+	ItemSpan definition;
+
+	if (call == NULL || list_length(call->args) != MEMBER_ARGUMENTS ||
+		!read_text(list_nth(call->args, MEMBER_DEFINITION_ARGUMENT), &definition))
+		return NULL;
+	return member_parse(definition);
+}
+
 static void
 read_member_call(EntityView *view, const Query *query, Node *node)
 {

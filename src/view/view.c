@@ -35,7 +35,7 @@ typedef struct NewView
 	const EntityAttribute *unnested; /* or NULL */
 	char *schema;
 	char *name;
-	List *keys; /* of EntityKey: what its items are known by */
+	List *keys; /* of EntityViewKey: what its items are known by */
 	List *attributes; /* of EntityAttribute: its columns */
 	bool exists;
 } NewView;
@@ -50,126 +50,6 @@ static char *
 literal(ItemSpan text)
 {
 	return quote_literal_cstr(pnstrdup(text.data, text.len));
-}
-
-/*
- * Keys
- */
-
-/* An index's key that is an attribute as it is needs no template, but is one all the same. */
-static EntityKey *
-natural_key(const Entity *entity, ItemSpan attribute)
-{
-	const EntityAttribute *natural = entity_stored_attribute(entity, attribute);
-	EntityKey *key;
-	char *text;
-
-	/* a name that cannot be in a placeholder: the index is of no use to the planner then */
-	if (natural == NULL || strpbrk(pnstrdup(natural->name.data, natural->name.len), "<>:.") != NULL)
-		return NULL;
-	text = psprintf("<%.*s>", (int) natural->name.len, natural->name.data);
-	key = palloc0(sizeof(EntityKey));
-	key->attribute = attribute;
-	key->type = natural->type.type;
-	key->ntemplates = 1;
-	key->templates = palloc0(sizeof(EntityTemplate));
-	key->templates[0].template = template_parse((ItemSpan){text, (uint32) strlen(text)});
-	return key;
-}
-
-static bool
-in_keys(List *keys, ItemSpan attribute)
-{
-	ListCell *cell;
-
-	foreach (cell, keys)
-	{
-		if (same(((EntityKey *) lfirst(cell))->attribute, attribute))
-			return true;
-	}
-	return false;
-}
-
-static List *
-add_key(List *keys, const EntityKey *new)
-{
-	return in_keys(keys, new->attribute) ? keys : lappend(keys, (void *) new);
-}
-
-/* The table's keys always; those of an index too, where the view is of what is in it. */
-static List *
-view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
-{
-	List *keys = NIL;
-
-	for (int i = 0; i < table->nkeys; i++)
-		keys = add_key(keys, entity_key(entity, table->keys[i].attribute));
-	for (int i = 0; index != NULL && i < index->nkeys; i++)
-	{
-		ItemSpan attribute = dyn_index_key(table, index, i)->attribute;
-		const EntityKey *key = entity_key(entity, attribute);
-
-		if (key == NULL && entity_stored_attribute(entity, attribute) == NULL)
-			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-							errmsg("entity \"%s\" has no key \"%s\" of index \"%s\"",
-								   item_quoted(entity->name), item_quoted(attribute),
-								   item_quoted(index->name)),
-							errdetail("None of its items is in that index.")));
-		if (key == NULL)
-			key = natural_key(entity, attribute);
-		if (key != NULL)
-			keys = add_key(keys, key);
-	}
-	return keys;
-}
-
-/* Whether a view's definitions are those that it would have today.  Each names the key that it is about. */
-static bool
-has_keys_of(const Entity *entity, const EntityView *view)
-{
-	for (int i = 0; i < view->nkeys; i++)
-	{
-		ItemSpan attribute = member_parse(view->definitions[i])->key->attribute;
-		const EntityKey *key = entity_key(entity, attribute);
-
-		if (key == NULL)
-			key = natural_key(entity, attribute);
-		if (key == NULL || !item_span_is(view->definitions[i], member_definition(entity, key)))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Whether a view is what it would be made today.  A column whose attribute is not declared any more does
- * no harm: it shows what there is, and cannot be written to.  *changed: the attribute whose type is
- * another one, or NULL.
- */
-EntityViewState
-entity_view_state(const Entity *entity, const EntityView *view, const EntityAttribute **changed)
-{
-	EntityViewState state = ENTITY_VIEW_CURRENT;
-
-	*changed = NULL;
-	for (int i = 0; i < view->ncolumns; i++)
-	{
-		const ViewColumn *column = &view->columns[i];
-		const EntityAttribute *attribute =
-			column->stored.len == 0 ? NULL : entity_stored_attribute(entity, column->stored);
-
-		if (attribute == NULL ||
-			(column->type.type == attribute->type.type && column->type.sql == attribute->type.sql))
-			continue;
-		if (column->type.sql != attribute->type.sql)
-			state = ENTITY_VIEW_OTHER_COLUMN;
-		else if (state == ENTITY_VIEW_CURRENT)
-			state = ENTITY_VIEW_OTHER_TYPE;
-		if (*changed == NULL)
-			*changed = attribute;
-	}
-	if (state == ENTITY_VIEW_CURRENT && !has_keys_of(entity, view))
-		return ENTITY_VIEW_OTHER_KEYS;
-	return state;
 }
 
 /*
@@ -372,12 +252,12 @@ view_statement(const NewView *view)
 		append_elements(&sql, view);
 	foreach (cell, view->keys)
 	{
-		const EntityKey *key = lfirst(cell);
+		const EntityViewKey *key = lfirst(cell);
 
 		appendStringInfo(&sql, " %s " DYN_INTERNAL ".is_entity(t.item, %s, t.%s)",
 						 foreach_current_index(cell) == 0 ? "WHERE" : "AND",
-						 quote_literal_cstr(member_definition(view->entity, key)),
-						 column_of(view->table, key->attribute));
+						 quote_literal_cstr(entity_view_definition(view->entity, key)),
+						 column_of(view->table, key->key->attribute));
 	}
 	/*
 	 * What the index is restricted to: without it the planner may not use it.  The calls say it of
@@ -387,7 +267,7 @@ view_statement(const NewView *view)
 	{
 		const DynKey *key = dyn_index_key(view->table, view->index, i);
 
-		if (!in_keys(view->keys, key->attribute))
+		if (!entity_view_has_key(view->keys, key->attribute))
 			appendStringInfo(&sql, " AND t.%s IS NOT NULL", quote_identifier(key->column));
 	}
 	return sql.data;
@@ -481,7 +361,7 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 		view.name = default_name(view.entity, unnest, index);
 	else
 		view.name = dyn_identifier(text_span(name));
-	view.keys = view_keys(view.entity, table, view.index);
+	view.keys = entity_view_keys(view.entity, table, view.index);
 	choose_columns(&view);
 	make_view(&view);
 	relation_close(rel, NoLock);

@@ -13,6 +13,8 @@
  * beside them.
  *
  *		view.c			dyn_create_entity_view(): making a view
+ *		key.c			what keys a view's items are known by, and whether it is what it would be today
+ *		release.c		views do without the keys of an index that is dropped
  *		rule.c			reading what a view is, from its rule
  *		writer.c		what writing to a view needs of it, kept by the session
  *		change.c		writing to views: their INSTEAD OF trigger
@@ -54,8 +56,25 @@ typedef struct EntityView
 extern EntityView *entity_view_read(Relation view);
 extern FuncExpr *entity_view_call(Node *node, PGFunction function);
 extern List *entity_views_of(Oid table); /* of Oid */
+extern const Member *entity_view_member(Node *condition);
 
-/* view.c: whether a view was made of what the entity is now */
+/*
+ * key.c: what the items of a view are known by.  With an index: what is in it.  Without: also the keys
+ * of indexes in which all items of the entity are.
+ */
+typedef struct EntityViewKey
+{
+	const EntityKey *key;
+	bool required; /* it is a key of such an index */
+} EntityViewKey;
+
+extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index);
+extern bool entity_view_has_key(List *keys, ItemSpan attribute);
+extern char *entity_view_definition(const Entity *entity, const EntityViewKey *key);
+extern bool entity_view_needs_index(const Entity *entity, const DynTable *table,
+									const DynIndex *index);
+
+/* and whether a view was made of what the entity is now */
 typedef enum EntityViewState
 {
 	ENTITY_VIEW_CURRENT,
@@ -66,6 +85,9 @@ typedef enum EntityViewState
 
 extern EntityViewState entity_view_state(const Entity *entity, const EntityView *view,
 										 const EntityAttribute **changed);
+
+/* release.c */
+extern void entity_view_release_init(void);
 
 /* writer.c: valid until the transaction ends, even if the view or the declaration changes. */
 typedef struct ViewWriterColumn

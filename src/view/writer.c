@@ -107,8 +107,9 @@ make_columns(EntityViewWriter *writer)
 }
 
 /*
- * An item of the entity has the keys of the table that its attributes make.  It may lack a key of an
- * index, or have a uuid or date in it that is not written as its type writes it.
+ * An item of the entity has the keys of the table that its attributes make, and those that all items
+ * have.  It may lack another key of an index, or have a uuid or date in a key that is not written as its
+ * type writes it.
  */
 static void
 choose_checked(EntityViewWriter *writer)
@@ -121,7 +122,9 @@ choose_checked(EntityViewWriter *writer)
 		const Member *member = member_parse(view->definitions[i]);
 		const EntityKey *key = entity_key(writer->entity, member->key->attribute);
 
-		if (key == NULL || !key->of_table || member->nexact > 0)
+		bool made = member->entity->required || (key != NULL && key->of_table);
+
+		if (!made || member->nexact > 0)
 			writer->checked[writer->nchecked++] = member;
 	}
 }

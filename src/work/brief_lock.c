@@ -129,6 +129,15 @@ brief_lock_try(Oid relid, LOCKMODE mode)
 	return try_lock(&wait);
 }
 
+/* Does the same as brief_lock_try() for several relations, in that order: all locks, or none. */
+bool
+brief_lock_try_all(List *relids, LOCKMODE mode)
+{
+	Wait wait = {relids, NULL, mode, LOCK_PATIENCE};
+
+	return try_lock(&wait);
+}
+
 /* Does the same as brief_lock_try() for a lock that is named by its tag. */
 bool
 brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode)

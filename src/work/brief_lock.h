@@ -18,6 +18,7 @@ extern void work_sleep(long milliseconds);
 
 /* One attempt at a lock until the transaction ends; false if it is not to be had soon. */
 extern bool brief_lock_try(Oid relid, LOCKMODE mode);
+extern bool brief_lock_try_all(List *relids, LOCKMODE mode);
 extern bool brief_lock_try_tag(const LOCKTAG *tag, LOCKMODE mode);
 
 /*

@@ -219,10 +219,19 @@ procedure_open(Procedure *procedure, LOCKMODE mode)
 	return open_locked(procedure);
 }
 
+/* What is locked together, in the order of a reader's locks. */
+static List *
+wanted_locks(const Procedure *procedure)
+{
+	List *also = procedure->also == NULL ? NIL : procedure->also(procedure->relid);
+
+	return lappend_oid(also, procedure->relid);
+}
+
 static void
 tell_blocked(const Procedure *procedure, LOCKMODE mode)
 {
-	char *blockers = brief_lock_blockers(list_make1_oid(procedure->relid), mode);
+	char *blockers = brief_lock_blockers(wanted_locks(procedure), mode);
 
 	ereport(NOTICE, (errmsg("%s: other transactions still use table \"%s\"", procedure->what,
 							procedure->table),
@@ -239,7 +248,7 @@ procedure_open_briefly(Procedure *procedure, LOCKMODE mode)
 	TimestampTz told = GetCurrentTimestamp();
 
 	procedure_next_transaction(procedure);
-	while (!brief_lock_try(procedure->relid, mode))
+	while (!brief_lock_try_all(wanted_locks(procedure), mode))
 	{
 		procedure_next_transaction(procedure);
 		if (TimestampDifferenceExceeds(told, GetCurrentTimestamp(), TELL_BLOCKED))

@@ -22,6 +22,7 @@
 #define DYNAMO_TABLE_WORK_PROCEDURE_H
 
 #include "fmgr.h"
+#include "nodes/pg_list.h"
 #include "storage/lock.h"
 #include "utils/relcache.h"
 
@@ -41,6 +42,8 @@ typedef struct Procedure
 	MemoryContext context; /* outlives transactions */
 	MemoryContext transient; /* emptied by each transaction */
 	void (*begun)(struct Procedure *procedure); /* called in each new transaction, unless NULL */
+	List *(*also)(Oid relid); /* relations to be locked before the table, for
+	                           * procedure_open_briefly(); NULL: none */
 	bool has_turn;
 } Procedure;
 

@@ -20,16 +20,17 @@ $node->safe_psql(
 	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"GSI1": {"partition_key": "GSI1PK S", "sort_key": "GSI1SK S"}}');
 	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<OrgId>","sk":"#METADATA#"}', '{"OrgId":"S","Name":"S","Mood":"S \"Mood\"","Code":"S char(4)"}');
 	SELECT dyn_create_entity('app', 'User', '{"pk":"ORG#<OrgId>","sk":"USER#<UserId>","GSI1PK":"EMAIL#<E''mail>","GSI1SK":"USER"}',
-		'{"OrgId":"S","UserId":"S uuid","E''mail":{"type":"S","stored":"e"},"Tags":"SS","Joined":"S timestamptz(0)"}');
+		'{"OrgId":"S","UserId":"S uuid","E''mail":{"type":"S","stored":"e","required":true},"Tags":"SS","Joined":"S timestamptz(0)"}');
 	SELECT dyn_create_entity_view('app', 'Org'), dyn_create_entity_view('app', 'User'), dyn_create_entity_view('app', 'User', index_name => 'GSI1'), dyn_create_entity_view('app', 'User', unnest => 'Tags');
 	SELECT dyn_create_access_pattern('app', 'users', 'Query', '{"KeyConditionExpression":"pk = :o AND begins_with(sk, :u)","ExpressionAttributeValues":{":o":{"S":"ORG#<OrgId>"},":u":{"S":"USER#"}}}', 'User', 'it''s "quoted" \\ here');
 	INSERT INTO "Org" ("OrgId", "Code", "Mood", "Name") VALUES ('1', 'ab', 'cross', 'one'), ('2', NULL, NULL, 'two');
 	INSERT INTO "User" ("OrgId", "UserId", "E'mail", "Tags", "Joined") VALUES ('1', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'a@x', '{a,b}', '2024-05-01 10:00+02');
+	INSERT INTO "User" ("OrgId", "UserId", "E'mail") SELECT 'other ' || i % 10, md5(i::text)::uuid, 'b@' || i FROM generate_series(1, 100) i;
 });
 
 my %queries = (
 	org => q{SELECT * FROM "Org" ORDER BY 1},
-	user => q{SELECT * FROM "User" ORDER BY 1},
+	user => q{SELECT * FROM "User" ORDER BY 1, 2},
 	index => q{SELECT * FROM "User_GSI1" WHERE "E'mail" = 'a@x'},
 	tags => q{SELECT * FROM "User_Tags" ORDER BY 1, 2, 3},
 	patterns => q{SELECT dyn_access_pattern_chart('app')},
@@ -51,9 +52,12 @@ is($expected{check}, '0', 'and nothing is wrong');
 sub same_and_alive
 {
 	my ($db, $path, $name) = @_;
+	ask($db, $path, 'ANALYZE app');
 	is(ask($db, $path, $queries{$_}), $expected{$_}, "$name: $_") for sort keys %queries;
 	my $plan = ask($db, $path, q{SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT * FROM "User" WHERE "OrgId" = '1'});
 	like($plan, qr/Index Cond: \(\(pk = 'ORG#1'::text\) AND \(sk >= 'USER#'::text\) AND \(sk < 'USER\$'::text\)\)/, "$name: the planner knows the keys");
+	$plan = ask($db, $path, q{SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) SELECT * FROM "User" WHERE "E'mail" = 'a@x'});
+	like($plan, qr/Index Cond: \(\("GSI1PK" = 'EMAIL#a\@x'::text\) AND \("GSI1SK" = 'USER'::text\)/, "$name: and those of the index in which all items are");
 	is(ask($db, $path, q{BEGIN; INSERT INTO "Org" ("OrgId", "Name") VALUES ('3', 'three'); UPDATE "Org" SET "Mood" = 'calm' WHERE "OrgId" IN ('1', '3');
 		SELECT "OrgId", "Mood" FROM "Org" ORDER BY 1; ROLLBACK}),
 		"1|calm\n2|\n3|calm", "$name: rows are written");
@@ -84,6 +88,12 @@ $node->safe_psql($db, q{
 is(ask($db, 'shop, kit', $queries{user}), $expected{user}, 'renamed: user');
 is(ask($db, 'shop, kit', q{UPDATE people SET "Tags" = '{c}' WHERE "OrgId" = '1' RETURNING "Tags"}), '{c}', 'renamed: rows are written');
 is(ask($db, 'shop, kit', q{SELECT count(*) FROM dyn_check_entities('items')}), '0', 'renamed: nothing is wrong');
+
+# an index is dropped: the view does without its keys
+$node->safe_psql($db, 'DROP VIEW shop."User_GSI1"');
+$node->safe_psql($db, q{SET search_path = shop, kit; CALL dyn_drop_index('items', 'GSI1')});
+is(ask($db, 'shop, kit', q{SELECT count(*) FROM people}), '101', 'without the index: the view is as it was');
+is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'items'::regclass AND attname LIKE 'GSI%'}), '0', 'without the index: its columns are gone');
 $node->safe_psql($db, 'DROP TABLE shop.items CASCADE');
 is(ask($db, 'shop, kit', q{SELECT count(*) FROM pg_views WHERE schemaname = 'shop'}), '0', 'views go with their table');
 
