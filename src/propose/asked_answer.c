@@ -721,6 +721,79 @@ other_index(const Reading *r)
 }
 
 /*
+ * Joins of views, which look up the partners of each row by an index
+ */
+
+static bool
+is_given(const Reading *r, int relation, const ProposeKey *key, const bool *given)
+{
+	bool columns = false;
+	ListCell *cell;
+
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal == NULL && !given[class_of(r, relation, part->column)])
+			return false;
+		columns |= part->literal == NULL;
+	}
+	return columns;
+}
+
+/* By what the given columns lead to the rows of a relation: "book by GSI1"; NULL: they do not. */
+static char *
+lookup(const Reading *r, int relation, const bool *given)
+{
+	const ProposeEntity *entity = r->tables[relation]->entity;
+
+	if (is_given(r, relation, entity->partition, given))
+		return psprintf("%s by its key", entity->view);
+	for (int i = 0; i < r->proposal->nindexes; i++)
+	{
+		if (entity->places[i] == NULL ||
+			!is_given(r, relation, entity->places[i]->partition, given))
+			continue;
+		return psprintf("%s by %s",
+						propose_place_has_all(entity, i) ? entity->view : entity->index_views[i],
+						propose_index_name(r->proposal, i));
+	}
+	return NULL;
+}
+
+/*
+ * How a join of views finds all rows from those that are given, or that it has found: "author by its
+ * key, book by GSI1"; NULL: it reads all of some entity.
+ */
+static char *
+lookups_of_views(const Reading *r)
+{
+	int last = r->n - 1;
+	int total = r->first[last] + r->tables[last]->ncolumns;
+	bool *given = palloc0((total + 1) * sizeof(bool));
+	Bitmapset *left = bms_add_range(NULL, 0, last);
+	List *texts = NIL;
+	int i = -1;
+
+	for (int class = 0; class < total; class ++)
+		given[class] = r->known[class] != NOT_KNOWN;
+	while ((i = bms_next_member(left, i)) >= 0)
+	{
+		char *text = lookup(r, i, given);
+
+		CHECK_FOR_INTERRUPTS();
+		if (text == NULL)
+			continue;
+		texts = lappend(texts, text);
+		left = bms_del_member(left, i);
+		for (int k = 0; k < r->tables[i]->ncolumns; k++)
+			given[class_of(r, i, k)] = true;
+		i = -1;
+	}
+	return bms_is_empty(left) ? join_texts(texts, ", ") : NULL;
+}
+
+/*
  * The answer
  */
 
@@ -847,13 +920,36 @@ answer_write(const Reading *r, AskedRead *read)
 	return make_answer(ANSWER_WRITE, read, list_concat(notes, notes_of_read(r, read)));
 }
 
+/* No read gives all that is wanted: what would, and how views find it. */
+static AskedAnswer *
+answer_views(Reading *r)
+{
+	char *index = other_index(r);
+	char *lookups = r->n > 1 ? lookups_of_views(r) : NULL;
+	AskedKind kind = ANSWER_VIEWS;
+	List *notes = NIL;
+
+	if (index != NULL)
+		notes = lappend(notes, psprintf("an index %s", index));
+	if (read_with_copies(r, PG_INT32_MAX) != NULL)
+		notes =
+			lappend(notes, psprintf("%scopies of %s", index == NULL ? "" : "or ", copies_text(r)));
+	if (notes != NIL)
+		kind = ANSWER_INDEX;
+	else
+		notes =
+			list_make1(r->asked->bounds == NIL ? "no column is compared with a value"
+											   : "no key leads from the values to all of its rows");
+	if (lookups != NULL)
+		notes = lappend(notes, psprintf("views look up %s", lookups));
+	return make_answer(kind, NULL, notes);
+}
+
 /* The answer of a query whose relations are all known. */
 static AskedAnswer *
 answer_tables(Reading *r)
 {
-	List *notes = NIL;
 	AskedRead *read;
-	char *index;
 
 	if (r->asked->command == CMD_INSERT && r->n == 1)
 		return answer_write(r, NULL);
@@ -867,18 +963,7 @@ answer_tables(Reading *r)
 	if (read != NULL)
 		return make_answer(ANSWER_ONE_READ, read, notes_of_read(r, read));
 	drop_none(r);
-	index = other_index(r);
-	if (index != NULL)
-		notes = lappend(notes, psprintf("an index %s", index));
-	if (read_with_copies(r, PG_INT32_MAX) != NULL)
-		notes =
-			lappend(notes, psprintf("%scopies of %s", index == NULL ? "" : "or ", copies_text(r)));
-	if (notes != NIL)
-		return make_answer(ANSWER_INDEX, NULL, notes);
-	return make_answer(ANSWER_VIEWS, NULL,
-					   list_make1(r->asked->bounds == NIL
-									  ? "no column is compared with a value"
-									  : "no key leads from the values to all of its rows"));
+	return answer_views(r);
 }
 
 /* Returns what answers a query, which has been analysed, in the current memory context. */

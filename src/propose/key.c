@@ -404,3 +404,27 @@ propose_key_has(const ProposeKey *key, int column)
 	}
 	return false;
 }
+
+/* Whether all rows have the key: none of its columns can be NULL. */
+static bool
+is_required(const ProposeTable *table, const ProposeKey *key)
+{
+	ListCell *cell;
+
+	foreach (cell, key)
+	{
+		const ProposePart *part = lfirst(cell);
+
+		if (part->literal == NULL && !table->columns[part->column].required)
+			return false;
+	}
+	return true;
+}
+
+/* Whether all items of an entity are in an index, in which some are. */
+bool
+propose_place_has_all(const ProposeEntity *entity, int i)
+{
+	return is_required(entity->table, entity->places[i]->partition) &&
+		   is_required(entity->table, entity->places[i]->sort);
+}

@@ -308,8 +308,10 @@ print_views(const Proposal *proposal, List *texts)
 	ListCell *cell;
 
 	initStringInfo(&out);
-	propose_comment(&out, "Views, for reports: one of each entity, and one of its items in each "
-						  "index, by which joins find them.");
+	propose_comment(&out,
+					"Views, for reports: one of each entity, whose items joins find by the table's "
+					"key and by each index in which all of them are; and one for each index in "
+					"which some are.");
 	texts = lappend(texts, out.data);
 	foreach (cell, proposal->entities)
 	{
@@ -318,7 +320,7 @@ print_views(const Proposal *proposal, List *texts)
 		texts = lappend(texts, print_view(proposal, entity));
 		for (int i = 0; i < proposal->nindexes; i++)
 		{
-			if (entity->places[i] != NULL)
+			if (entity->places[i] != NULL && !propose_place_has_all(entity, i))
 				texts = lappend(texts, print_index_view(proposal, entity, i));
 		}
 	}

@@ -262,6 +262,7 @@ extern ProposeKey *propose_head_key(const ProposeEntity *entity);
 extern ProposeKey *propose_parent_key(const Proposal *proposal, const ProposeForeignKey *foreign);
 extern const char *propose_key_text(const ProposeEntity *entity, const ProposeKey *key);
 extern bool propose_key_has(const ProposeKey *key, int column);
+extern bool propose_place_has_all(const ProposeEntity *entity, int i);
 
 /* place.c */
 extern void propose_places(Proposal *proposal);
