@@ -1010,10 +1010,10 @@ CREATE FUNCTION dynamo_internal.entity_view_change() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'dyn_entity_view_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dynamo_internal.entity_view_change() IS 'write to a view that dyn_create_entity_view() has made';
 
-CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index_name text DEFAULT NULL)
+CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name text DEFAULT NULL, unnest text DEFAULT NULL, index_name text DEFAULT NULL, use_indexes boolean DEFAULT true)
 	RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text) IS 'make a view of an entity''s items, with a typed column for each attribute';
+COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text, boolean) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
 CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;

@@ -81,6 +81,13 @@ END $$;
 SELECT a.* FROM unnest(ARRAY['SELECT count(*) FROM "Line"', 'SELECT count(*) FROM "Line" WHERE track = 7', 'SELECT count(*) FROM "Line" WHERE track = 8', 'SELECT count(*) FROM "Line" WHERE invoice = 900',
   'SELECT count(*) FROM "Line" WHERE invoice = 900 AND price = 1', 'SELECT count(*) FROM (VALUES (7), (8)) v (x) JOIN "Line" ON track = x', 'SELECT count(*) FROM "Line_tags" WHERE invoice = 900']) q, answers(q) a;
 SELECT key ->> 'sk' AS sk, problem, detail FROM dyn_check_entities('app') ORDER BY 1, 3;
+-- unless the view is to test no more than the keys of the table
+SELECT dyn_create_entity_view('app', 'Line', 'tested_less', use_indexes => NULL);
+SELECT dyn_create_entity_view('app', 'Line', 'tested_less', use_indexes => false);
+SELECT keys('tested_less');
+SELECT a.* FROM unnest(ARRAY['SELECT count(*) FROM tested_less', 'SELECT count(*) FROM tested_less WHERE track = 7']) q, answers(q) a;
+SELECT count(*) FROM dyn_check_entities('app') WHERE key IS NULL;
+DROP VIEW tested_less;
 SELECT count(dyn_delete('app', jsonb_build_object('pk', 'INVOICE#900', 'sk', 'LINE#00' || i))) FROM generate_series(1, 5) i;
 SELECT count(*) FROM dyn_check_entities('app');
 

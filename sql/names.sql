@@ -62,7 +62,7 @@ INSERT INTO words (place, name, types) VALUES
 	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{text}'), (9, 'data', '{boolean}'), (9, 'dry_run', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
 	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
 	(9, 'on_conflict', '{text}'), (9, 'on_error', '{text}'), (9, 'prefix', '{text}'), (9, 'restart', '{boolean}'), (9, 'select_mode', '{text}'), (9, 'shards', '{bigint}'), (9, 'sqlstate', '{text}'),
-	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'valid_until', '{timestamp with time zone}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
+	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'use_indexes', '{boolean}'), (9, 'valid_until', '{timestamp with time zone}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
 CREATE TEMP VIEW arguments AS SELECT p.oid, p.routine, a.n, a.name, format_type(a.type, NULL) AS type, a.n > p.pronargs - p.pronargdefaults AS optional, coalesce(p.proargmodes[a.n], 'i') = 'b' AS result
 	FROM public_functions p, LATERAL unnest(p.proargnames[:p.pronargs], p.proargtypes::oid[]) WITH ORDINALITY a (name, type, n);
 -- INOUT arguments of procedures are results, and so come last

@@ -332,7 +332,7 @@ members_of(const Entity *entity, const DynTable *table)
 	List *members = NIL;
 	ListCell *cell;
 
-	foreach (cell, entity_view_keys(entity, table, NULL))
+	foreach (cell, entity_view_keys(entity, table, NULL, true))
 	{
 		char *definition = entity_view_definition(entity, lfirst(cell));
 

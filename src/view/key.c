@@ -153,10 +153,12 @@ add_keys_of_index(List *keys, const Entity *entity, const DynTable *table, const
 
 /*
  * Returns the keys that the items of a view are known by, as a list of EntityViewKey *.  The view is of
- * all items of the entity, or of those that are in the index.
+ * all items of the entity, or of those that are in the index.  use_indexes: the former has keys of
+ * indexes.
  */
 List *
-entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index)
+entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index,
+				 bool use_indexes)
 {
 	List *keys = NIL;
 
@@ -164,7 +166,7 @@ entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *in
 		keys = add_key(keys, entity_key(entity, table->keys[i].attribute), false);
 	if (index != NULL)
 		return add_keys_of_index(keys, entity, table, index, false);
-	for (int i = 0; i < table->nindexes; i++)
+	for (int i = 0; use_indexes && i < table->nindexes; i++)
 	{
 		if (entity_view_needs_index(entity, table, &table->indexes[i]))
 			keys = add_keys_of_index(keys, entity, table, &table->indexes[i], true);

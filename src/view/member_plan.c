@@ -40,6 +40,9 @@
 extern PGDLLEXPORT Datum dyn_attribute_value(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum dyn_is_entity(PG_FUNCTION_ARGS);
 
+/* Of a call, in units of cpu_operator_cost; others have the cost of the function. */
+#define NEXT_KEY_COST 6
+
 /* Values of a list, all of whose keys are made each time that the planner asks for a condition. */
 #define MAX_LIST 1000
 
@@ -720,6 +723,23 @@ index_condition(const SupportRequestIndexCondition *request)
 	return member_key_clauses(&call, &known, &operators);
 }
 
+/*
+ * All keys of an item are tested in one call in the end, so those of indexes take a part of the time of
+ * the first.
+ */
+static bool
+is_cheap(SupportRequestCost *request)
+{
+	MemberCall call;
+
+	if (request->node == NULL || !member_read_call(request->node, &call) ||
+		!call.member->entity->required)
+		return false;
+	request->startup = 0;
+	request->per_tuple = NEXT_KEY_COST * cpu_operator_cost;
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(dyn_is_entity_support);
 Datum
 dyn_is_entity_support(PG_FUNCTION_ARGS)
@@ -730,6 +750,8 @@ dyn_is_entity_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(member_simplify((SupportRequestSimplify *) request));
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
+	if (IsA(request, SupportRequestCost) && is_cheap((SupportRequestCost *) request))
+		PG_RETURN_POINTER(request);
 	if (IsA(request, SupportRequestSelectivity) &&
 		member_estimate((SupportRequestSelectivity *) request))
 		PG_RETURN_POINTER(request);

@@ -337,7 +337,7 @@ default_name(const Entity *entity, const text *unnest, const text *index)
 	return dyn_identifier((ItemSpan){name.data, (uint32) name.len});
 }
 
-/* dyn_create_entity_view(table_name, entity, view_name, unnest, index_name) */
+/* dyn_create_entity_view(table_name, entity, view_name, unnest, index_name, use_indexes) */
 PG_FUNCTION_INFO_V1(dyn_create_entity_view);
 Datum
 dyn_create_entity_view(PG_FUNCTION_ARGS)
@@ -351,6 +351,7 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "entity");
+	argument_require(fcinfo, 5, "use_indexes");
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	view.table = table;
 	view.entity = entity_find(rel, table, text_span(PG_GETARG_TEXT_PP(1)));
@@ -361,7 +362,7 @@ dyn_create_entity_view(PG_FUNCTION_ARGS)
 		view.name = default_name(view.entity, unnest, index);
 	else
 		view.name = dyn_identifier(text_span(name));
-	view.keys = entity_view_keys(view.entity, table, view.index);
+	view.keys = entity_view_keys(view.entity, table, view.index, PG_GETARG_BOOL(5));
 	choose_columns(&view);
 	make_view(&view);
 	relation_close(rel, NoLock);

@@ -68,7 +68,8 @@ typedef struct EntityViewKey
 	bool required; /* it is a key of such an index */
 } EntityViewKey;
 
-extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index);
+extern List *entity_view_keys(const Entity *entity, const DynTable *table, const DynIndex *index,
+							  bool use_indexes);
 extern bool entity_view_has_key(List *keys, ItemSpan attribute);
 extern char *entity_view_definition(const Entity *entity, const EntityViewKey *key);
 extern bool entity_view_needs_index(const Entity *entity, const DynTable *table,
