@@ -678,16 +678,6 @@ template_fits(const Template *t, ItemSpan string)
 	return fits;
 }
 
-/*
- * Returns the literal that a template begins with, which is part of the template; of length 0 if it
- * begins with a placeholder.
- */
-ItemSpan
-template_prefix(const Template *t)
-{
-	return is_placeholder(&t->parts[0]) ? (ItemSpan){"", 0} : t->parts[0].literal;
-}
-
 static bool
 steps_meet(const TemplateStep *a, const TemplateStep *b)
 {

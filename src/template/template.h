@@ -103,9 +103,6 @@ extern bool template_find(const TemplatePart *part, ItemSpan attributes, ItemSpa
 /* Whether a string has the form that it renders. */
 extern bool template_fits(const Template *t, ItemSpan string);
 
-/* The literal that all it renders begins with; of length 0: it begins with a placeholder. */
-extern ItemSpan template_prefix(const Template *t);
-
 /* Whether some string has the form of both. */
 extern bool template_overlaps(const Template *a, const Template *b);
 
