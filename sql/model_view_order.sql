@@ -43,8 +43,8 @@ SELECT sorted('"Id"', '"Order"', '"Customer" = 1', '"Id"');
 SELECT sorted('"Id"', '"Order"', '"Customer" = 1', '"Id" DESC');
 SELECT sorted('"Id"', '"Order"', '"Customer" = 1 AND "Id" BETWEEN 100 AND 900', '"Id" DESC');
 -- digits that are subtracted from nines
-SELECT sorted('"Id"', '"Order_GSI2"', '"Customer" = 1', '"Id"');
-SELECT sorted('"Id"', '"Order_GSI2"', '"Customer" = 1', '"Id" DESC');
+SELECT sorted('"Id"', '"Order_GSI1"', '"Kind" = ''new'' AND "Day" = ''2024-01-05''', '"Id"');
+SELECT sorted('"Id"', '"Order_GSI1"', '"Kind" = ''new'' AND "Day" = ''2024-01-05''', '"Id" DESC');
 -- a date, alone and before another column
 SELECT sorted('"Day"', '"Order_GSI1"', '"Kind" = ''new''', '"Day" DESC');
 SELECT sorted('"Day", "Id"', '"Order_GSI1"', '"Kind" = ''new''', '"Day", "Id"');

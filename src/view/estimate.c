@@ -444,6 +444,19 @@ member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls, const 
 }
 
 /*
+ * Returns how often the items of neighbours, by the keys in the column of one of the calls, are in different
+ * blocks of the table, as a part of 1; -1: it is not known.
+ */
+double
+member_apart(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
+{
+	MemberShare share = literal_share(scope, call);
+	const MemberProbe *probed = share.keys > 0 ? probe(scope, rel, calls, call) : NULL;
+
+	return probed == NULL || probed->pairs == 0 ? -1 : (double) probed->apart / probed->pairs;
+}
+
+/*
  * For the planner
  */
 

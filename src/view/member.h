@@ -64,6 +64,8 @@ typedef struct MemberProbe
 {
 	int items;
 	int keys; /* different ones, in the first column */
+	int pairs; /* of entries that follow each other */
+	int apart; /* of these, whose items are in different blocks of the table */
 	bool all; /* there are no more */
 } MemberProbe;
 

@@ -76,6 +76,8 @@ extern List *member_literal_clauses(const MemberCall *call); /* NIL: any key may
 extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
 extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 						  const MemberCall *call);
+extern double member_apart(const MemberScope *scope, const RelOptInfo *rel, List *calls,
+						   const MemberCall *call);
 
 /* share.c */
 extern bool member_share_read(HeapTuple tuple, double tuples, const ItemSpan *literal, Oid less,
@@ -90,6 +92,9 @@ extern void member_probe(Oid relid, const IndexOptInfo *index, List *calls, List
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);
+
+/* cost.c */
+extern void member_cost_add(IndexOptInfo *index);
 
 /* path.c */
 extern bool member_index_is_usable(const IndexOptInfo *index);

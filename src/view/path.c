@@ -338,12 +338,16 @@ static void
 add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 {
 	double loops = loop_count(plan, required_outer);
-	IndexPath *path = create_index_path(plan->root, scan->index, scan->clauses, NIL, NIL, NIL,
-										ForwardScanDirection, false, required_outer, loops, false);
-	Path *bitmap = scan->unique || !scan->index->amhasgetbitmap
-					   ? NULL
-					   : (Path *) create_bitmap_heap_path(plan->root, plan->rel, (Path *) path,
-														  required_outer, loops, 0);
+	IndexPath *path;
+	Path *bitmap;
+
+	member_cost_add(scan->index);
+	path = create_index_path(plan->root, scan->index, scan->clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, required_outer, loops, false);
+	bitmap = scan->unique || !scan->index->amhasgetbitmap
+				 ? NULL
+				 : (Path *) create_bitmap_heap_path(plan->root, plan->rel, (Path *) path,
+													required_outer, loops, 0);
 
 	add_path(plan->rel, (Path *) path);
 	if (bitmap != NULL)
@@ -542,6 +546,7 @@ add_ordered_path(const Planned *plan, IndexOptInfo *index)
 
 	if (part == NULL || sort->pk_nulls_first != descending || !is_sorted_by(plan, sort, call, part))
 		return;
+	member_cost_add(index);
 	add_path(plan->rel,
 			 (Path *) create_index_path(plan->root, index, scan.clauses, NIL, NIL, list_make1(sort),
 										descending == part->reversed ? ForwardScanDirection

@@ -125,6 +125,7 @@ count_entries(IndexScanDesc scan, const Conditions *conditions, MemberProbe *pro
 	int items = 0;
 	int keys = 0;
 	bool all = false;
+	BlockNumber block = InvalidBlockNumber;
 
 	for (int i = 0; i < MAX_ENTRIES; i++)
 	{
@@ -144,6 +145,9 @@ count_entries(IndexScanDesc scan, const Conditions *conditions, MemberProbe *pro
 			keys++;
 			last = datumCopy(key, column->attbyval, column->attlen);
 		}
+		probe->pairs += items > 0;
+		probe->apart += items > 0 && block != ItemPointerGetBlockNumber(&scan->xs_heaptid);
+		block = ItemPointerGetBlockNumber(&scan->xs_heaptid);
 		items++;
 	}
 	/* the last key may have more */

@@ -28,6 +28,7 @@
  *		share.c			what statistics say of keys that begin alike
  *		probe.c			and what entries of an index say of them
  *		distinct.c		how many different values attributes have
+ *		cost.c			what scans of indexes fetch
  *		path.c			scans of indexes by what joins say of keys
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
