@@ -14,14 +14,18 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tupconvert.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
 #include "catalog/follower.h"
@@ -89,6 +93,63 @@ open_followed_table(FunctionCallInfo fcinfo, const TriggerData *trigger, Change 
 	fcinfo->flinfo->fn_extra = followed;
 	MemoryContextSwitchTo(old);
 	return followed;
+}
+
+/*
+ * Restoring a dump
+ */
+
+/* Whether no two rows of a table can be equal in some columns, by an index that is complete. */
+static bool
+has_unique_index(Relation rel)
+{
+	List *indexes = RelationGetIndexList(rel);
+	bool found = false;
+	ListCell *cell;
+
+	foreach (cell, indexes)
+	{
+		HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		found = found || (((Form_pg_index) GETSTRUCT(tuple))->indisunique &&
+						  ((Form_pg_index) GETSTRUCT(tuple))->indisvalid);
+		ReleaseSysCache(tuple);
+	}
+	list_free(indexes);
+	return found;
+}
+
+static bool
+refuses_truncate(const TriggerDesc *triggers, const char *migration)
+{
+	for (int i = 0; i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (TRIGGER_FOR_TRUNCATE(trigger->tgtype) && trigger->tgnargs == 1 &&
+			strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0 &&
+			strcmp(trigger->tgargs[0], migration) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns whether rows of a partition come from a dump, which has their items too.  A restore in
+ * parallel may make the trigger of a partitioned table, and so its copies, before partitions have
+ * their rows: pg_dump knows no dependency of that trigger on these rows.  What a partition has of its
+ * own comes after its rows: its trigger for TRUNCATE, and its part of an index, without which the
+ * index of the whole table is not valid.  Restores, and hardly anybody else, check no bodies of
+ * functions.
+ */
+static bool
+is_restored(const TriggerData *trigger, const Change *change)
+{
+	return !check_function_bodies && change->part != change->source &&
+		   !refuses_truncate(change->part->trigdesc, trigger->tg_trigger->tgargs[0]) &&
+		   !has_unique_index(change->source);
 }
 
 /*
@@ -407,7 +468,8 @@ dyn_migration_changed(PG_FUNCTION_ARGS)
 			"an AFTER row trigger, or an AFTER statement trigger with transition tables");
 	store_connect();
 	open_rows(&rows, trigger, open_followed_table(fcinfo, trigger, &change));
-	follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
+	if (!is_restored(trigger, &change))
+		follow(&change, &rows, trigger->tg_trigger->tgargs[0]);
 	close_rows(&rows);
 	relation_close(change.source, NoLock);
 	SPI_finish();

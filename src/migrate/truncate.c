@@ -14,6 +14,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -63,6 +64,9 @@ dyn_migration_truncated(PG_FUNCTION_ARGS)
 }
 
 /*
+ * A restore in parallel truncates a table before it loads its rows, perhaps when the partition has
+ * triggers already: see is_restored() in trigger.c.
+ *
  * The table is not locked yet, and may be gone.  Who may not truncate it gets the server's error, and
  * is not told who follows it.
  */
@@ -73,7 +77,7 @@ check_partition(Oid relid)
 	const char *migration;
 	const char *name;
 
-	if (!get_rel_relispartition(relid) ||
+	if (!check_function_bodies || !get_rel_relispartition(relid) ||
 		pg_class_aclcheck_ext(relid, GetUserId(), ACL_TRUNCATE, &missing) != ACLCHECK_OK)
 		return;
 	migration = dyn_follower_of_partition(relid);
