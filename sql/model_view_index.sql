@@ -13,7 +13,7 @@ SELECT dyn_create_entity('app', 'Odd', '{"pk": "ODD#<id>", "sk": "#", "g1": [{"w
   '{"id": "N", "kind": "S", "place": {"type": "M", "required": true}}');
 SELECT dyn_create_entity('app', 'Fixed', '{"pk": "FIXED#<id>", "sk": "#", "g1": "FIXED", "h1": "#"}', '{"id": "N"}');
 SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Line', index_name => 'GSI1'), dyn_create_entity_view('app', 'Line', unnest => 'tags'), dyn_create_entity_view('app', 'Odd'), dyn_create_entity_view('app', 'Fixed');
-CREATE FUNCTION keys(view regclass) RETURNS text LANGUAGE sql AS $$ SELECT string_agg(k[1], ' ') FROM regexp_matches(pg_get_viewdef(view), '(?:, |AND |\()t?\.?(\w+)(?:\)| IS NOT NULL)', 'g') k $$;
+CREATE FUNCTION keys_of_view(view regclass) RETURNS text LANGUAGE sql AS $$ SELECT string_agg(k[1], ' ') FROM regexp_matches(pg_get_viewdef(view), '(?:, |AND |\()t?\.?(\w+)(?:\)| IS NOT NULL)', 'g') k $$;
 CREATE FUNCTION conditions(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -23,7 +23,7 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
-SELECT v, keys(quote_ident(v)::regclass) FROM unnest('{Line,Line_GSI1,Line_tags,Odd,Fixed}'::text[]) v;
+SELECT v, keys_of_view(quote_ident(v)::regclass) FROM unnest('{Line,Line_GSI1,Line_tags,Odd,Fixed}'::text[]) v;
 SELECT replace(pg_get_viewdef('"Fixed"'), 't.', '');
 
 INSERT INTO "Line" (invoice, no, track, price, note, day, tags) SELECT i / 5, i % 5, i % 40, i % 7, CASE WHEN i % 2 = 0 THEN 'n' || i END, 'd', '[1, 2]' FROM generate_series(1, 1000) i;
@@ -84,7 +84,7 @@ SELECT key ->> 'sk' AS sk, problem, detail FROM dyn_check_entities('app') ORDER 
 -- unless the view is to test no more than the keys of the table
 SELECT dyn_create_entity_view('app', 'Line', 'tested_less', use_indexes => NULL);
 SELECT dyn_create_entity_view('app', 'Line', 'tested_less', use_indexes => false);
-SELECT keys('tested_less');
+SELECT keys_of_view('tested_less');
 SELECT a.* FROM unnest(ARRAY['SELECT count(*) FROM tested_less', 'SELECT count(*) FROM tested_less WHERE track = 7']) q, answers(q) a;
 SELECT count(*) FROM dyn_check_entities('app') WHERE key IS NULL;
 DROP VIEW tested_less;
@@ -104,7 +104,7 @@ SELECT dyn_create_entity('app', 'Line', '{"pk": "INVOICE#<invoice>", "sk": "LINE
 SELECT detail FROM dyn_check_entities('app');
 INSERT INTO "Line" (invoice, no, price, day) VALUES (902, 1, 1, 'd');
 SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Line', unnest => 'tags');
-SELECT keys('"Line"');
+SELECT keys_of_view('"Line"');
 SELECT detail FROM dyn_check_entities('app');
 INSERT INTO "Line" (invoice, no, price, day) VALUES (902, 1, 1, 'd') RETURNING track;
 DELETE FROM "Line" WHERE invoice = 902;
@@ -113,8 +113,8 @@ SELECT dyn_create_entity('app', 'Line', '{"pk": "INVOICE#<invoice>", "sk": "LINE
   '{"invoice": "N integer", "no": "N integer", "track": {"type": "N integer", "required": true, "stored": "t"}, "price": {"type": "N", "required": true}, "note": "S", "day": {"type": "S", "required": true}, "tags": "L jsonb"}');
 SELECT detail FROM dyn_check_entities('app');
 INSERT INTO "Line" (invoice, no, track, price, day) VALUES (902, 1, 7, 1, 'd') RETURNING track;
-SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Line', unnest => 'tags'), keys('"Line"');
-SELECT keys('"Line"');
+SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Line', unnest => 'tags'), keys_of_view('"Line"');
+SELECT keys_of_view('"Line"');
 
 -- an index is dropped: the views lose its keys and nothing else, and one of what is in it is in the way
 ALTER VIEW "Line" RENAME COLUMN note TO remark;
@@ -137,7 +137,7 @@ SELECT i ->> 'IndexName', i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_desc
 CALL dyn_drop_index('app', 'GSI1');
 DROP VIEW "Line_GSI1";
 CALL dyn_drop_index('app', 'GSI1');
-SELECT keys('"Line"'), keys('"Line_tags"'), keys('"Fixed"');
+SELECT keys_of_view('"Line"'), keys_of_view('"Line_tags"'), keys_of_view('"Fixed"');
 SELECT '"Line"'::regclass::oid = :before AND (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = '"Line"'::regclass) = :'columns' AS same, reloptions, pg_get_userbyid(relowner) FROM pg_class WHERE oid = '"Line"'::regclass;
 SELECT count(*) FROM ((TABLE kept EXCEPT ALL TABLE "Line") UNION ALL (TABLE "Line" EXCEPT ALL TABLE kept)) d;
 SELECT count(*) FROM over;
@@ -156,29 +156,29 @@ DROP TRIGGER stop ON app;
 SELECT count(*) FROM app WHERE g1 IS NULL AND item ->> 'g1' IS NOT NULL;
 ALTER VIEW "Line" RENAME COLUMN remark TO note;
 SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Fixed');
-SELECT keys('"Line"'), keys('"Fixed"');
+SELECT keys_of_view('"Line"'), keys_of_view('"Fixed"');
 SELECT count(*) FROM "Line";
 CALL dyn_create_index('app', 'GSI1', 'g1 S', 'h1 S');
-SELECT keys('"Line"');
+SELECT keys_of_view('"Line"');
 SELECT detail FROM dyn_check_entities('app');
 SELECT dyn_create_entity_view('app', 'Line'), dyn_create_entity_view('app', 'Fixed');
-SELECT keys('"Line"'), keys('"Fixed"');
+SELECT keys_of_view('"Line"'), keys_of_view('"Fixed"');
 SELECT count(*) FROM "Line";
 SELECT conditions('SELECT * FROM "Line" WHERE track = 7');
 -- without its btree it is none
 DROP INDEX "app_GSI1";
 SELECT dyn_create_entity_view('app', 'Line');
-SELECT keys('"Line"');
+SELECT keys_of_view('"Line"');
 CALL dyn_drop_index('app', 'GSI1');
-SELECT keys('"Line"'), keys('"Fixed"');
+SELECT keys_of_view('"Line"'), keys_of_view('"Fixed"');
 
 -- a column that another index has as well stays, and so does what the view says of it
 CALL dyn_create_index('app', 'One', 'g1 S');
 CALL dyn_create_index('app', 'Two', 'g1 S', 'h1 S');
 SELECT dyn_create_entity_view('app', 'Line');
-SELECT keys('"Line"');
+SELECT keys_of_view('"Line"');
 CALL dyn_drop_index('app', 'Two');
-SELECT keys('"Line"');
+SELECT keys_of_view('"Line"');
 SELECT detail FROM dyn_check_entities('app');
 
 -- items that are older than an index, which cannot be in it
