@@ -284,6 +284,22 @@ SELECT dyn_detach('mine');
 SELECT dyn_detach('mine', dry_run => true);
 RESET ROLE;
 
+-- what is made again is made by the owner, who may not be able to
+CREATE SCHEMA closed;
+GRANT USAGE ON SCHEMA closed TO detach_owner;
+SELECT dyn_create_table('closed.items', 'pk S', global_indexes => '{"G": {"partition_key": "At N", "covering": true}}');
+SELECT dyn_create_entity('closed.items', 'E', '{"pk": "E#<Id>"}', '{"Id": "S text"}');
+SELECT dyn_create_entity_view('closed.items', 'E');
+ALTER TABLE closed.items OWNER TO detach_owner;
+ALTER VIEW closed."E" OWNER TO detach_owner;
+SELECT line FROM dyn_detach('closed.items', 'columns', dry_run => true) line WHERE line LIKE '-- Refused%';
+\set VERBOSITY default
+SELECT dyn_detach('closed.items', 'columns');
+\set VERBOSITY terse
+GRANT CREATE ON SCHEMA closed TO detach_owner;
+SELECT count(*) > 0 AS done FROM dyn_detach('closed.items', 'columns');
+DROP SCHEMA closed CASCADE;
+
 -- a superuser runs none of the owner's code with other rights than the owner's
 SET ROLE detach_owner;
 CREATE FUNCTION whoami(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'detach_owner' THEN RAISE 'runs as %', current_user; END IF; RETURN $1; END $$;

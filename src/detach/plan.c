@@ -10,13 +10,16 @@
 #include "catalog/pg_class.h"
 #include "commands/tablespace.h"
 #include "commands/trigger.h"
+#include "miscadmin.h"
 #include "nodes/value.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "detach/detach.h"
+#include "ground/compat.h"
 #include "ground/label.h"
 #include "migrate/migrate.h"
 
@@ -270,12 +273,33 @@ bare_index_sql(const Detach *detach, const DynIndex *index, const char *relation
 	return dyn_shape_index_sql(detach->shape, &spec, relation, false);
 }
 
+/* What is made again is made by the owner: better refused before the table is rewritten. */
+static void
+require_create(Detach *detach, Oid schema)
+{
+	char *problem;
+	ListCell *cell;
+
+	if (schema_aclcheck(schema, GetUserId(), ACL_CREATE) == ACLCHECK_OK)
+		return;
+	problem = psprintf("its owner \"%s\" has no CREATE on schema \"%s\", where views or btrees are "
+					   "made again",
+					   GetUserNameFromId(GetUserId(), false), get_namespace_name(schema));
+	foreach (cell, detach->problems)
+	{
+		if (strcmp(lfirst(cell), problem) == 0)
+			return;
+	}
+	add_problem(detach, problem);
+}
+
 /* A btree that carried items is made without them, under its name. */
 static void
 add_btree(Detach *detach, const DynIndex *index)
 {
 	Oid tablespace = get_rel_tablespace(index->relid);
 
+	require_create(detach, get_rel_namespace(index->relid));
 	add_statement(detach, bare_index_sql(detach, index, get_rel_name(index->relid)));
 	if (OidIsValid(tablespace))
 		add_statement(detach,
@@ -408,7 +432,12 @@ restore_views(Detach *detach)
 	ListCell *cell;
 
 	foreach (cell, detach->views)
-		add_statement(detach, detach_view_sql(detach, lfirst(cell)));
+	{
+		const DetachView *view = lfirst(cell);
+
+		require_create(detach, get_rel_namespace(view->relid));
+		add_statement(detach, detach_view_sql(detach, view));
+	}
 }
 
 static void
