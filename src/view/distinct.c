@@ -264,10 +264,10 @@ make_statistics(double distinct)
 static bool
 get_statistics(PlannerInfo *root, Oid indexoid, AttrNumber column, VariableStatData *vardata)
 {
-	AttributeIndex *attributes = OidIsValid(indexoid) ? NULL : find_attributes(vardata->rel);
+	AttributeIndex *attributes = find_attributes(vardata->rel);
 	double *distinct;
 
-	if (attributes == NULL)
+	if (attributes == NULL || attributes->index.indexoid != indexoid)
 		return next_hook != NULL && next_hook(root, indexoid, column, vardata);
 	distinct = &attributes->distinct[column - 1];
 	if (*distinct == 0)
@@ -377,6 +377,25 @@ add_grouped(Attributes *attributes)
 		add_attribute(attributes, lfirst(cell), NIL);
 }
 
+/*
+ * An index that is there and has no expressions, for which the planner asks for none.  Ours goes by
+ * its OID, since other extensions look up the names of all indexes of a table.
+ */
+static Oid
+namesake(const RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach (cell, rel->indexlist)
+	{
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (index->indexprs == NIL && !index->hypothetical)
+			return index->indexoid;
+	}
+	return InvalidOid;
+}
+
 static AttributeIndex *
 make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
 {
@@ -385,6 +404,7 @@ make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
 	int n = list_length(attributes->nodes);
 
 	index->type = T_IndexOptInfo;
+	index->indexoid = namesake(rel);
 	index->rel = rel;
 	index->tree_height = -1;
 	index->hypothetical = true;
@@ -409,7 +429,7 @@ member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls)
 	Attributes attributes = {root, rel};
 	int i = -1;
 
-	if (find_attributes(rel) != NULL)
+	if (find_attributes(rel) != NULL || !OidIsValid(namesake(rel)))
 		return;
 	add_clauses(&attributes);
 	while ((i = bms_next_member(rel->eclass_indexes, i)) >= 0)
