@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace_d.h"
 #include "commands/tablespace.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
