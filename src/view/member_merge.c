@@ -208,7 +208,10 @@ merge(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo 
 {
 	if (next_hook != NULL)
 		next_hook(root, stage, input, output, extra);
-	for (int i = 1; stage == UPPERREL_FINAL && i < root->simple_rel_array_size; i++)
+	if (stage != UPPERREL_FINAL)
+		return;
+	member_narrow(root, output);
+	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
 

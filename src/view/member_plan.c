@@ -156,6 +156,18 @@ attribute_type(Node *node, const MemberCall *call, ItemSpan stored, Oid *sql)
 	return item_type_from_code(constant_span(type));
 }
 
+/* Returns the item that an expression is an attribute of, as columns of views are; NULL: it is something else. */
+Node *
+member_attribute_item(Node *node)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+
+	return IsA(node, FuncExpr) && list_length(function->args) == 4 &&
+				   is_function(function->funcid, dyn_attribute_value)
+			   ? linitial(function->args)
+			   : NULL;
+}
+
 /*
  * Whether SQL values that are equal are one attribute: because the type is read in one way only,
  * or because dyn_is_entity() looks whether it is written as it is by us.

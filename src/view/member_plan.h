@@ -53,6 +53,7 @@ extern bool member_uses_clause(const MemberCall *call, RestrictInfo *clause);
 extern void member_find_values(List *clauses, const MemberCall *call, KnownValues *known);
 extern bool member_names_attribute(Node *node, const MemberCall *call,
 								   const EntityAttribute *attribute);
+extern Node *member_attribute_item(Node *node);
 extern bool member_is_in_order(Node *node, const MemberCall *call, const TemplatePart *part);
 extern const EntityAttribute *member_part_attribute(const MemberCall *call,
 													const TemplatePart *part);
@@ -92,6 +93,9 @@ extern void member_probe(Oid relid, const IndexOptInfo *index, List *calls, List
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
 extern void member_distinct_init(void);
+
+/* narrow.c */
+extern void member_narrow(PlannerInfo *root, RelOptInfo *final);
 
 /* cost.c */
 extern void member_cost_add(IndexOptInfo *index);
