@@ -134,31 +134,28 @@ fires(const Trigger *trigger, Relation rel)
 		   (TRIGGER_FOR_ROW(trigger->tgtype) ? TRIGGER_FIRES_ON_REPLICA : TRIGGER_FIRES_ON_ORIGIN);
 }
 
+/* Whether a table has a trigger that does not. */
 static bool
-all_fire(const Migration *migration, Oid relid)
+is_disabled(const Migration *migration, Oid relid)
 {
 	Relation rel = try_relation_open(relid, AccessShareLock);
-	bool fire = true;
+	bool disabled = false;
 
 	if (rel == NULL)
-		return true;
+		return false;
 	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 
-		fire = fire && (!follows(trigger, migration) || fires(trigger, rel));
+		disabled = disabled || (follows(trigger, migration) && !fires(trigger, rel));
 	}
 	relation_close(rel, NoLock);
-	return fire;
+	return disabled;
 }
 
-/*
- * Returns the tables whose triggers do not fire as they were made, as a list of char *.  ALTER TABLE
- * disables all triggers of a table, and does not enable them as they were; a restore of data does
- * both.
- */
-List *
-migration_disabled(const Migration *migration)
+/* The names of followed tables and of their partitions that are so, as a list of char *. */
+static List *
+tables_that(const Migration *migration, bool (*are)(const Migration *migration, Oid relid))
 {
 	List *tables = NIL;
 	ListCell *cell;
@@ -170,13 +167,24 @@ migration_disabled(const Migration *migration)
 		{
 			Oid relid = lfirst_oid(part);
 
-			if (!all_fire(migration, relid))
+			if (are(migration, relid))
 				tables = lappend(
 					tables, quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
 													   get_rel_name(relid)));
 		}
 	}
 	return tables;
+}
+
+/*
+ * Returns the tables whose triggers do not fire as they were made, as a list of char *.  ALTER TABLE
+ * disables all triggers of a table, and does not enable them as they were; a restore of data does
+ * both.
+ */
+List *
+migration_disabled(const Migration *migration)
+{
+	return tables_that(migration, is_disabled);
 }
 
 /* Whether a partition has row triggers from its table, and none for TRUNCATE. */
@@ -209,23 +217,7 @@ is_later(const Migration *migration, Oid relid)
 List *
 migration_later_partitions(const Migration *migration)
 {
-	List *tables = NIL;
-	ListCell *cell;
-	ListCell *part;
-
-	foreach (cell, migration->relids)
-	{
-		foreach (part, table_and_partitions(lfirst_oid(cell)))
-		{
-			Oid relid = lfirst_oid(part);
-
-			if (is_later(migration, relid))
-				tables = lappend(
-					tables, quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-													   get_rel_name(relid)));
-		}
-	}
-	return tables;
+	return tables_that(migration, is_later);
 }
 
 /*
