@@ -395,7 +395,10 @@ fuzz_entity(const Input *input)
 	declaration = item_parse(printed, (int) strlen(printed), ITEM_SYNTAX_PLAIN_ITEM, NULL);
 	CHECK(strcmp(printed, entity_print(entity_parse(table, declaration, true))) == 0);
 	for (int i = 0; i < entity->nkeys; i++)
-		(void) member_definition(entity, &entity->keys[i]);
+	{
+		(void) member_definition(entity, &entity->keys[i], false);
+		(void) member_definition(entity, &entity->keys[i], true);
+	}
 	if (stored != NULL)
 	{
 		(void) entity_problems(entity, stored);
