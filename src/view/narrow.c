@@ -134,8 +134,6 @@ find_uses(Node *node, Narrowing *narrowing)
 			((Carried *) lfirst(cell))->whole |=
 				((Carried *) lfirst(cell))->rel->relid == (Index) ((Var *) node)->varno;
 	}
-	if (IsA(node, RestrictInfo))
-		node = (Node *) ((RestrictInfo *) node)->clause;
 	return expression_tree_walker(node, find_uses, narrowing);
 }
 
