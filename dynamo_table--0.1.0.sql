@@ -1399,3 +1399,7 @@ BEGIN
 		EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
 	END LOOP;
 END $$;
+
+CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_distribute_table(text, text) IS 'distribute a table of items over the nodes of Citus';

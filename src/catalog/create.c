@@ -25,13 +25,16 @@
 
 #include "catalog/follower.h"
 #include "catalog/key.h"
+#include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/description.h"
 #include "ground/errors.h"
+#include "ground/definition.h"
 #include "ground/name.h"
+#include "ground/trigger.h"
 #include "work/brief_lock.h"
 #include "work/owned.h"
 
@@ -348,5 +351,36 @@ dyn_drop_table(PG_FUNCTION_ARGS)
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
 	dyn_drop(rel, table);
+	PG_RETURN_VOID();
+}
+
+/* dyn_distribute_table(table_name, colocate_with) */
+PG_FUNCTION_INFO_V1(dyn_distribute_table);
+Datum
+dyn_distribute_table(PG_FUNCTION_ARGS)
+{
+	DynTable *table;
+	Relation rel;
+	text *name = argument_required_text(fcinfo, 0, "table_name");
+	List *arguments;
+	char *qualified;
+	char *column;
+
+	rel = resource_lock(text_span(name), AccessExclusiveLock, &table);
+	arguments = dyn_derive_arguments(rel);
+	qualified = pstrdup(table->qualified);
+	column = pstrdup(table->keys[0].column);
+	relation_close(rel, NoLock);
+	SPI_connect();
+	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
+	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
+	dyn_execute(psprintf("SELECT pg_catalog.create_distributed_table(%s, %s, colocate_with => %s)",
+						 quote_literal_cstr(qualified), quote_literal_cstr(column),
+						 PG_ARGISNULL(1) ? "'default'"
+										 : quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(1)))));
+	/* what Citus has copied to shards */
+	dyn_execute(psprintf("SELECT pg_catalog.truncate_local_data_after_distributing_table(%s)",
+						 quote_literal_cstr(qualified)));
+	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -19,6 +19,7 @@
 #include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "ground/definition.h"
 
 /* The place of a column in the table's keys, or -1. */
 static int
@@ -130,7 +131,8 @@ read_constraints(Relation rel, DynTable *table)
 
 	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
 	{
-		if (constraint_fits(table, constraints->check[i].ccbin))
+		if (constraint_fits(table, constraints->check[i].ccbin) ||
+			definition_is(&constraints->check[i]))
 			table->extras.own_checks = bms_add_member(table->extras.own_checks, i);
 		else
 			table->extras.constraints = true;
@@ -216,7 +218,7 @@ read_trigger(const Trigger *trigger, DynExtras *extras)
 static void
 read_triggers(Relation rel, DynTable *table)
 {
-	for (int i = 0; i < rel->trigdesc->numtriggers; i++)
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 

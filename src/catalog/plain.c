@@ -22,6 +22,8 @@ refuse_reads(Relation rel, const DynTable *table)
 {
 	if (table->unsupported)
 		return "it is not supported";
+	if (table->distributed)
+		return "it is distributed";
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		return "it is partitioned";
 	if (!dyn_am_is_ours(rel))
@@ -82,7 +84,7 @@ refuse_triggers(Relation rel, const DynTable *table)
 {
 	bool derived = false;
 
-	for (int i = 0; i < rel->trigdesc->numtriggers; i++)
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
 	{
 		const Trigger *trigger = &rel->trigdesc->triggers[i];
 

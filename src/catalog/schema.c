@@ -410,6 +410,7 @@ read_schema(Relation rel)
 		read_ttl(rel, table);
 	read_carried(rel, table);
 	find_btrees(rel, table);
+	table->distributed = dyn_is_distributed(rel);
 	table->unsupported = dyn_unsupported(rel) != NULL;
 	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 	dyn_read_plainness(rel, table);

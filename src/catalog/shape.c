@@ -17,6 +17,7 @@
 #include "catalog/shape.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/definition.h"
 #include "ground/settings.h"
 
 /* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
@@ -351,6 +352,18 @@ dyn_execute(const char *sql)
 void
 dyn_shape_write_trigger(const DynShape *shape)
 {
+	Relation rel = relation_open(shape->relid, NoLock);
+	bool distributed = dyn_is_distributed(rel);
+
+	relation_close(rel, NoLock);
+	if (distributed)
+	{
+		dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DEFINITION_CONSTRAINT,
+							 shape->qualified));
+		dyn_execute(psprintf("ALTER TABLE %s %s", shape->qualified,
+							 definition_sql(derive_arguments(shape))));
+		return;
+	}
 	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, derive_arguments(shape)));
 	dyn_triggers_enable(shape->relid, shape->qualified);
 }

@@ -120,6 +120,7 @@ typedef struct DynTable
 	bool row_security; /* policies may hide rows */
 	bool rules;
 	bool enforced; /* only items of declared entities may be stored */
+	bool distributed; /* its rows are in shards, which Citus manages */
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */
 	const char *write_refusal; /* why it cannot be written so, or NULL */
@@ -135,6 +136,7 @@ typedef struct DynTable
 	int nbtrees; /* btrees of its indexes beside the primary key's, each once */
 	const DynIndex **btrees; /* they have exactly the rows in which their columns are set */
 	DynSettings settings;
+	struct StoreShards *shards; /* of a distributed table, see store/shard.c */
 	struct StorePlan *plans; /* the SPI store's kept plans, see store/plan.c */
 } DynTable;
 

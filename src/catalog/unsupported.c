@@ -20,6 +20,7 @@
 #include "utils/rel.h"
 
 #include "catalog/table.h"
+#include "ground/trigger.h"
 
 /*
  * Citus' catalog of the tables that it manages, and its index.  Only superusers can create tables
@@ -79,7 +80,7 @@ dyn_unsupported(Relation rel)
 		return "It has child tables.";
 	if (is_child(rel))
 		return "It inherits from another table.";
-	if (dyn_is_distributed(rel))
+	if (dyn_is_distributed(rel) && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) != NULL)
 		return "It is managed by Citus.";
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "ground/extension.h"
+#include "ground/definition.h"
 #include "ground/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
@@ -48,7 +49,9 @@ dyn_derive_arguments(Relation rel)
 	const Trigger *trigger = dyn_trigger_find(rel, DYN_TRIGGER_DERIVE);
 	List *arguments = NIL;
 
-	for (int i = 0; trigger != NULL && i < trigger->tgnargs; i++)
+	if (trigger == NULL)
+		return definition_read(rel);
+	for (int i = 0; i < trigger->tgnargs; i++)
 		arguments = lappend(arguments, trigger->tgargs[i]);
 	return arguments;
 }

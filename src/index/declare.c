@@ -20,9 +20,34 @@
 void
 gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate)
 {
-	appendStringInfo(sql, "DROP CONSTRAINT IF EXISTS %s, ADD %s%s",
+	appendStringInfo(sql, "DROP CONSTRAINT IF EXISTS %s" GSI_NEXT "ADD %s%s",
 					 quote_identifier(DYN_KEYS_CONSTRAINT), dyn_shape_constraint_sql(shape),
 					 validate ? "" : " NOT VALID");
+}
+
+/* Commands of ALTER TABLE, with GSI_NEXT between them: together, or one by one as Citus wants it. */
+void
+gsi_alter(const DynShape *shape, bool distributed, char *commands)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	for (char *next, *command = commands; command != NULL; command = next)
+	{
+		next = strstr(command, GSI_NEXT);
+		if (next != NULL)
+		{
+			*next = '\0';
+			next += strlen(GSI_NEXT);
+		}
+		appendStringInfo(&sql, "%s%s",
+						 sql.len > 0 ? ", " : psprintf("ALTER TABLE %s ", shape->qualified),
+						 command);
+		if (next != NULL && !distributed)
+			continue;
+		dyn_execute(sql.data);
+		resetStringInfo(&sql);
+	}
 }
 
 /* Whether a column is there already; one that is no key's must not become one. */
@@ -51,7 +76,6 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool
 	StringInfoData sql;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const DynShapeColumn *column = list_nth(columns, i);
@@ -59,12 +83,12 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool
 
 		if (has_column(table, column->column))
 			continue;
-		appendStringInfo(&sql, "ADD COLUMN %s, ", dyn_shape_column_sql(shape, i));
+		appendStringInfo(&sql, "ADD COLUMN %s" GSI_NEXT, dyn_shape_column_sql(shape, i));
 		if (statistics != NULL)
-			appendStringInfo(&sql, "%s, ", statistics);
+			appendStringInfo(&sql, "%s" GSI_NEXT, statistics);
 	}
 	if (*parameters != '\0')
-		appendStringInfo(&sql, "SET (%s), ", parameters);
+		appendStringInfo(&sql, "SET (%s)" GSI_NEXT, parameters);
 	gsi_append_constraint(&sql, shape, validate);
 	return sql.data;
 }
@@ -77,9 +101,10 @@ void
 gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
 {
 	char *sql = gsi_declaration(rel, table, shape, validate);
+	bool distributed = table->distributed;
 
 	relation_close(rel, NoLock);
-	dyn_execute(sql);
+	gsi_alter(shape, distributed, sql);
 	dyn_shape_write_trigger(shape);
 }
 

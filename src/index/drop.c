@@ -106,6 +106,7 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	DynShape *shape = dyn_shape_of(rel, table);
 	List *columns = forget(work, shape);
 	Oid relid = RelationGetRelid(rel);
+	bool distributed = table->distributed;
 	StringInfoData sql;
 	ListCell *cell;
 
@@ -113,13 +114,12 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	if (dependents != NULL)
 		dependents->release(relid, columns, true);
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER TABLE %s ", shape->qualified);
 	gsi_append_constraint(&sql, shape, validate);
 	foreach (cell, columns)
-		appendStringInfo(&sql, ", DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell)));
+		appendStringInfo(&sql, GSI_NEXT "DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell)));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
-	dyn_execute(sql.data);
+	gsi_alter(shape, distributed, sql.data);
 	return dyn_shape_is_filled(shape);
 }
 

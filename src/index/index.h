@@ -117,6 +117,9 @@ extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpec *spec);
 
 /* declare.c */
+/* between commands of an ALTER TABLE */
+#define GSI_NEXT " \001"
+extern void gsi_alter(const DynShape *shape, bool distributed, char *commands);
 extern void gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate);
 extern char *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape,
 							 bool validate);

@@ -26,7 +26,7 @@
 
 #include "ground/attempt.h"
 #include "ground/mark.h"
-#include "store/store.h"
+#include "store/remote.h"
 
 static DynItem *
 make_placeholder(const DynItem *item)
@@ -138,7 +138,12 @@ bool
 store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
 	Placeholder placeholder = {rel, key, item};
-	ErrorData *error = attempt(try_placeholder, &placeholder);
+	DynTable *table = dyn_schema(rel);
+	ErrorData *error;
+
+	if (table->distributed)
+		return remote_hold_absent(rel, table, key, item);
+	error = attempt(try_placeholder, &placeholder);
 
 	if (error == NULL || stays_absent(rel, error))
 		return true;

@@ -64,15 +64,15 @@ free_plan(void *plan)
  * Prepares a statement and keeps its plan for store_find_plan(), as long as the table's schema is
  * cached.  The plan is to use only the given index of the table.  The caller is connected to SPI.
  */
-StorePlan *
-store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types)
+static StorePlan *
+prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types, int options)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StorePlan *plan = MemoryContextAlloc(table->context, sizeof(StorePlan));
 
 	plan->shape = shape;
 	plan->index = index;
-	plan->plan = SPI_prepare_cursor(sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	plan->plan = SPI_prepare_cursor(sql, nargs, types, options);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	SPI_keepplan(plan->plan);
@@ -83,6 +83,26 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 	plan->next = table->plans;
 	table->plans = plan;
 	return plan;
+}
+
+StorePlan *
+store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types)
+{
+	if (table->distributed)
+		return store_prepare_remote(table, shape, sql, nargs, types, true);
+	return prepare(table, shape, index, sql, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+}
+
+/*
+ * The same for a distributed table.  Citus finds the shard of a statement that is routed by a
+ * parameter when it executes a generic plan; it has no generic plan over several shards.
+ */
+StorePlan *
+store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs, Oid *types,
+					 bool routed)
+{
+	return prepare(table, shape, InvalidOid, sql, nargs, types,
+				   routed ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 }
 
 /*
@@ -220,7 +240,8 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 	MemoryContext context = CurrentMemoryContext;
 	int result;
 
-	ensure_plan(plan);
+	if (OidIsValid(plan->index))
+		ensure_plan(plan);
 	result = execute_generic(plan, options);
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);

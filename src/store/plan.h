@@ -15,7 +15,7 @@ typedef struct StorePlan
 {
 	struct StorePlan *next;
 	int shape;
-	Oid index; /* that it is to use */
+	Oid index; /* that it is to use; invalid: other nodes plan */
 	SPIPlanPtr plan;
 	MemoryContextCallback freed; /* when the schema is */
 } StorePlan;
@@ -24,6 +24,8 @@ extern void store_connect(void);
 extern StorePlan *store_find_plan(DynTable *table, int shape);
 extern StorePlan *store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 								Oid *types);
+extern StorePlan *store_prepare_remote(DynTable *table, int shape, const char *sql, int nargs,
+									   Oid *types, bool routed);
 extern void store_execute(StorePlan *plan, const SPIExecuteOptions *options);
 extern const PlannedStmt *store_planned(StorePlan *plan);
 extern ParamListInfo store_parameters(int n, const Oid *types, const Datum *values);

@@ -9,11 +9,13 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 
 #include "store/spi_store.h"
@@ -34,7 +36,7 @@ enum
 };
 
 /* Equality and position take each column once, and a bound at the other end one more. */
-#define STORE_MAX_RANGE_ARGS (DYN_MAX_INDEX_COLUMNS + 2)
+#define STORE_MAX_RANGE_ARGS (DYN_MAX_INDEX_COLUMNS + 3)
 
 typedef struct RangeStatement
 {
@@ -76,7 +78,8 @@ add_argument(const DynTable *table, const StoreRange *range, RangeStatement *sta
 }
 
 static void
-add_arguments(const DynTable *table, const StoreRange *range, RangeStatement *statement)
+add_arguments(const DynTable *table, const StoreRange *range, int64 limit,
+			  RangeStatement *statement)
 {
 	statement->nargs = 0;
 	for (int i = 0; i < range->nequal; i++)
@@ -87,6 +90,11 @@ add_arguments(const DynTable *table, const StoreRange *range, RangeStatement *st
 		add_argument(table, range, statement, range->nequal, range->upper.value);
 	for (int i = range->nequal; i < range->nposition; i++)
 		add_argument(table, range, statement, i, range->position[i]);
+	if (table->distributed)
+	{
+		statement->types[statement->nargs] = INT8OID;
+		statement->values[statement->nargs++] = Int64GetDatum(limit);
+	}
 }
 
 /*
@@ -137,7 +145,7 @@ append_position(StringInfo sql, const DynTable *table, const StoreRange *range, 
 	appendStringInfoChar(sql, ')');
 }
 
-static void
+static int
 append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range)
 {
 	int conditions = 0;
@@ -161,6 +169,7 @@ append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range
 		append_and(sql, &conditions);
 		appendStringInfo(sql, "%s IS NOT NULL", column_name(table, range, i));
 	}
+	return parameter;
 }
 
 /*
@@ -190,7 +199,9 @@ static void
 append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
 {
 	StoreWant want = range->want;
-	int columns = store_wants_keys(want) || store_wants_part(want) ? range->index->ncolumns
+	int limit;
+	int columns = table->distributed || store_wants_keys(want) || store_wants_part(want)
+					  ? range->index->ncolumns
 				  : want == STORE_WANT_ITEM                        ? 0
 																   : range->index->npartition;
 
@@ -203,26 +214,33 @@ append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
 		appendStringInfoString(sql, ", ");
 	append_columns(sql, table, range, 0, columns, "");
 	appendStringInfo(sql, " FROM %s%s", table->qualified, store_wants_part(want) ? " entry" : "");
-	append_conditions(sql, table, range);
+	limit = append_conditions(sql, table, range);
 	appendStringInfoString(sql, " ORDER BY ");
 	append_columns(sql, table, range, 0, range->index->ncolumns, range->forward ? "" : " DESC");
+	if (table->distributed)
+		appendStringInfo(sql, " LIMIT $%d", limit);
 }
 
 /* The statement of a range that is narrowed. */
 static void
-prepare(DynTable *table, const StoreRange *range, RangeStatement *statement)
+prepare(DynTable *table, const StoreRange *range, int64 limit, RangeStatement *statement)
 {
 	int shape = range_shape(table, range);
 	StringInfoData sql;
 
-	add_arguments(table, range, statement);
+	add_arguments(table, range, limit, statement);
 	statement->plan = store_find_plan(table, shape);
 	if (statement->plan != NULL)
 		return;
 	initStringInfo(&sql);
 	append_range(&sql, table, range);
-	statement->plan = store_prepare(table, shape, range->index->relid, sql.data, statement->nargs,
-									statement->types);
+	if (table->distributed)
+		statement->plan =
+			store_prepare_remote(table, shape, sql.data, statement->nargs, statement->types,
+								 dyn_index_is_table(range->index) && range->nequal > 0);
+	else
+		statement->plan = store_prepare(table, shape, range->index->relid, sql.data,
+										statement->nargs, statement->types);
 	pfree(sql.data);
 }
 
@@ -239,6 +257,11 @@ typedef struct RangeReceiver
 	StoreRowCallback callback;
 	void *arg;
 	MemoryContext context; /* for one row */
+	int64 rows;
+	int64 limit;
+	bool more; /* the callback wants */
+	StoreRange *rest; /* of a distributed table: what comes after the row; or NULL */
+	MemoryContext position; /* of that */
 } RangeReceiver;
 
 /* The place of the columns in what a statement returns. */
@@ -274,6 +297,22 @@ read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
 		row->partition[i] = slot->tts_values[partition + i];
 }
 
+/* Where the next chunk of a range begins. */
+static void
+keep_position(RangeReceiver *receiver, TupleTableSlot *slot)
+{
+	StoreRange *rest = receiver->rest;
+	int first = first_column(receiver->range->want);
+
+	MemoryContextSwitchTo(receiver->position);
+	rest->nposition = rest->index->ncolumns;
+	for (int i = 0; i < rest->index->ncolumns; i++)
+	{
+		/* all types of keys are varlena */
+		rest->position[i] = datumCopy(slot->tts_values[first + i], false, -1);
+	}
+}
+
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -290,7 +329,10 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		 i < slot->tts_tupleDescriptor->natts; i++)
 		store_forbid_null(slot->tts_isnull[i]);
 	read_row(receiver, slot, &row);
-	more = receiver->callback(&row, receiver->arg);
+	more = receiver->more = receiver->callback(&row, receiver->arg);
+	receiver->rows++;
+	if (more && receiver->rest != NULL && receiver->rows == receiver->limit)
+		keep_position(receiver, slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->context);
 	return more;
@@ -308,7 +350,7 @@ end_receiver(DestReceiver *self)
 
 static void
 execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-		StoreRowCallback callback, void *arg)
+		StoreRowCallback callback, void *arg, int64 limit, StoreRange *rest, bool *more)
 {
 	RangeReceiver receiver = {
 		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
@@ -316,7 +358,12 @@ execute(const DynTable *table, const StoreRange *range, const RangeStatement *st
 		range,
 		callback,
 		arg,
-		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES)};
+		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES),
+		0,
+		limit,
+		true,
+		rest,
+		CurrentMemoryContext};
 	SPIExecuteOptions options = {0};
 
 	options.params = store_parameters(statement->nargs, statement->types, statement->values);
@@ -324,6 +371,7 @@ execute(const DynTable *table, const StoreRange *range, const RangeStatement *st
 	options.dest = &receiver.pub;
 	store_execute(statement->plan, &options);
 	MemoryContextDelete(receiver.context);
+	*more = receiver.more && receiver.rows == limit;
 }
 
 /* The index that a plan scans; of a partitioned table there are several. */
@@ -370,9 +418,38 @@ spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *expla
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, &statement);
-	look_at_plan(store_planned(statement.plan)->planTree, explanation);
+	prepare(table, &rows, 1, &statement);
+	if (!table->distributed)
+		look_at_plan(store_planned(statement.plan)->planTree, explanation);
 	SPI_finish();
+}
+
+/*
+ * Rows of a statement on a distributed table: no LIMIT reaches a shard unless the statement has one,
+ * and all that a statement returns is kept until it has ended.
+ */
+#define FIRST_CHUNK 100
+#define LAST_CHUNK 1600
+
+static void
+chunks(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+{
+	StoreRange rest = *range;
+	int64 limit = range->likely > 0 ? Min(range->likely, LAST_CHUNK) : FIRST_CHUNK;
+	bool more = true;
+
+	while (more)
+	{
+		StoreRange chunk = rest;
+		RangeStatement statement;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!store_range_narrow(table, &chunk))
+			return;
+		prepare(table, &chunk, limit, &statement);
+		execute(table, &chunk, &statement, callback, arg, limit, &rest, &more);
+		limit = Min(2 * limit, LAST_CHUNK);
+	}
 }
 
 /*
@@ -384,9 +461,15 @@ spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, v
 {
 	StoreRange rows = with_rows(table, range);
 	RangeStatement statement;
+	bool more;
 
 	store_connect();
-	prepare(table, &rows, &statement);
-	execute(table, &rows, &statement, callback, arg);
+	if (table->distributed)
+		chunks(table, &rows, callback, arg);
+	else
+	{
+		prepare(table, &rows, 0, &statement);
+		execute(table, &rows, &statement, callback, arg, -1, NULL, &more);
+	}
 	SPI_finish();
 }

@@ -4,12 +4,15 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "utils/rls.h"
 
 #include "ground/errors.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/prefetch.h"
+#include "store/remote.h"
+#include "store/shard.h"
 #include "store/spi_store.h"
 #include "store/statement.h"
 
@@ -47,9 +50,16 @@ store_end(const ErrorContextCallback *callback)
 DynItem *
 store_get(DynTable *table, const DynKeyValues *key)
 {
-	DynItem *item;
+	DynItem *item = NULL;
+	DynTable *shard;
+	Relation rel = table->distributed
+					   ? store_shard_open(table, key->values[0], AccessShareLock, &shard)
+					   : NULL;
+	bool done = direct_get(rel != NULL ? shard : table, key, &item);
 
-	return direct_get(table, key, &item) ? item : spi_get(table, key);
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+	return done ? item : spi_get(table, key);
 }
 
 /*
@@ -85,7 +95,23 @@ store_reader_close(StoreReader *reader)
 void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
-	if (!direct_range(table, range, callback, arg))
+	DynTable *shard;
+	Relation rel = table->distributed && dyn_index_is_table(range->index) && range->nequal > 0
+					   ? store_shard_open(table, range->equal[0], AccessShareLock, &shard)
+					   : NULL;
+	StoreRange local = *range;
+	bool done;
+
+	if (rel == NULL)
+	{
+		if (!direct_range(table, range, callback, arg))
+			spi_range(table, range, callback, arg);
+		return;
+	}
+	local.index = &shard->primary;
+	done = direct_range(shard, &local, callback, arg);
+	relation_close(rel, NoLock);
+	if (!done)
 		spi_range(table, range, callback, arg);
 }
 
@@ -136,6 +162,7 @@ struct StoreWriter
 	Relation rel;
 	MemoryContext context;
 	struct Writer *direct; /* NULL: it has not been needed */
+	struct StoreWriter *shard; /* of the last item, if that is on this node */
 	bool after_read;
 };
 
@@ -169,6 +196,41 @@ store_writer_close(StoreWriter *writer)
 	if (writer->direct != NULL)
 		direct_writer_close(writer->direct);
 	writer->direct = NULL;
+	if (writer->shard != NULL)
+	{
+		store_writer_close(writer->shard);
+		relation_close(writer->shard->rel, NoLock);
+		writer->shard = NULL;
+	}
+}
+
+/* The writer of the shard that has the key, if that is on this node. */
+static StoreWriter *
+routed(StoreWriter *writer, const DynKeyValues *key)
+{
+	MemoryContext old;
+	DynTable *table;
+	Relation rel;
+
+	if (!writer->table->distributed)
+		return writer;
+	rel = store_shard_open(writer->table, key->values[0], RowExclusiveLock, &table);
+	if (rel == NULL)
+		return writer;
+	if (writer->shard != NULL && writer->shard->rel == rel)
+	{
+		relation_close(rel, NoLock);
+		return writer->shard;
+	}
+	if (writer->shard != NULL)
+	{
+		store_writer_close(writer->shard);
+		relation_close(writer->shard->rel, NoLock);
+	}
+	old = MemoryContextSwitchTo(writer->context);
+	writer->shard = store_writer(rel, table);
+	MemoryContextSwitchTo(old);
+	return writer->shard;
 }
 
 /* The direct store's part of a writer, or NULL if the SPI store serves the write. */
@@ -192,10 +254,15 @@ direct(StoreWriter *writer, AclMode privileges)
 void
 store_put(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
+	struct Writer *w;
+
+	writer = routed(writer, &row->key);
+	w = direct(writer, ACL_INSERT | ACL_UPDATE);
 
 	if (w != NULL)
 		direct_put(w, row);
+	else if (writer->table->distributed)
+		remote_put(writer->table, row);
 	else
 		spi_put(writer->table, row);
 }
@@ -207,8 +274,13 @@ store_put(StoreWriter *writer, const DynRow *row)
 bool
 store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	struct Writer *w = direct(writer, ACL_UPDATE);
+	struct Writer *w;
 
+	writer = routed(writer, key);
+	w = direct(writer, ACL_UPDATE);
+
+	if (writer->table->distributed)
+		return remote_change(writer->table, key, change, arg);
 	return w != NULL ? direct_change(w, key, change, arg)
 					 : spi_change(writer->table, key, change, arg);
 }
@@ -217,7 +289,10 @@ store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, v
 DynItem *
 store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 {
-	struct Writer *w = direct(writer, ACL_UPDATE);
+	struct Writer *w;
+
+	writer = routed(writer, key);
+	w = direct(writer, ACL_UPDATE);
 
 	return w != NULL ? direct_lock(w, key, lock) : spi_lock(writer->table, key, lock);
 }
@@ -252,8 +327,14 @@ forbid_hidden_write(const DynTable *table)
 bool
 store_insert(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w = direct(writer, ACL_INSERT | ACL_UPDATE);
-	bool inserted = w != NULL ? direct_insert(w, row) : spi_insert(writer->table, row);
+	struct Writer *w;
+	bool inserted;
+
+	writer = routed(writer, &row->key);
+	w = direct(writer, ACL_INSERT | ACL_UPDATE);
+	inserted = w != NULL                    ? direct_insert(w, row)
+					: writer->table->distributed ? remote_insert(writer->table, row)
+												 : spi_insert(writer->table, row);
 
 	if (!inserted && may_suppress(writer->table) &&
 		store_lock(writer, &row->key, STORE_LOCK_REPLACE) == NULL)
@@ -265,10 +346,15 @@ store_insert(StoreWriter *writer, const DynRow *row)
 void
 store_replace(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w = direct(writer, ACL_UPDATE);
+	struct Writer *w;
+
+	writer = routed(writer, &row->key);
+	w = direct(writer, ACL_UPDATE);
 
 	if (w != NULL)
 		direct_replace(w, row);
+	else if (writer->table->distributed)
+		remote_replace(writer->table, row);
 	else
 		spi_replace(writer->table, row);
 }
@@ -277,7 +363,10 @@ store_replace(StoreWriter *writer, const DynRow *row)
 DynItem *
 store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old)
 {
-	struct Writer *w = direct(writer, ACL_DELETE);
+	struct Writer *w;
+
+	writer = routed(writer, key);
+	w = direct(writer, ACL_DELETE);
 
 	return w != NULL ? direct_delete(w, key, want_old) : spi_delete(writer->table, key, want_old);
 }
@@ -293,6 +382,8 @@ store_put_many(StoreWriter *writer, int n, const DynRow *const *rows)
 
 	if (w != NULL)
 		direct_put_many(w, n, rows);
+	else if (writer->table->distributed)
+		remote_put_many(writer->table, n, rows);
 	else
 		spi_put_many(writer->table, n, rows);
 }
