@@ -1,0 +1,107 @@
+# Nodes of Citus on this machine: node 0 is the coordinator, which has no shards, 1 and 2 are workers.
+#
+#   my $citus = CitusNodes->new;
+#   $citus->sql(0, 'SELECT …')   its result, as safe_psql()
+#   $citus->node(1)              the PostgreSQL::Test::Cluster, for everything else
+#   $citus->add                  a worker more; returns its number
+#   $citus->crash(1)             kill -9 for its processes, and the next start
+#   $citus->move_all('app', 2)   its shards that are elsewhere, one after the other, to that node
+#
+# They talk over Unix sockets, so a node is named by the folder of its socket.
+package CitusNodes;
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use DynamoTable ();
+
+sub new
+{
+	my ($class, $settings) = @_;
+	my $self = bless { nodes => [], settings => $settings // '' }, $class;
+	$self->_start for 0 .. 2;
+	my ($host, $port) = $self->address(0);
+	$self->sql(0, "SELECT citus_set_coordinator_host('$host', $port)");
+	$self->_join($_) for 1, 2;
+	$self->sql(0, "SELECT citus_set_node_property('$host', $port, 'shouldhaveshards', false)");
+	return $self;
+}
+
+sub node { return $_[0]{nodes}[ $_[1] ] }
+
+sub address
+{
+	my ($self, $n) = @_;
+	return ($self->node($n)->host, $self->node($n)->port);
+}
+
+sub sql
+{
+	my ($self, $n, $sql) = @_;
+	return $self->node($n)->safe_psql('postgres', $sql);
+}
+
+sub add
+{
+	my ($self) = @_;
+	my $n = $self->_start;
+	$self->_join($n);
+	return $n;
+}
+
+sub crash
+{
+	my ($self, $n) = @_;
+	DynamoTable::crash($self->node($n));
+}
+
+# The number of the node of each shard of a table, by the shard's id.
+sub placements
+{
+	my ($self, $table) = @_;
+	my %number = map { (join(':', $self->address($_)) => $_) } 0 .. $#{ $self->{nodes} };
+	return map { my ($id, $address) = split /\|/; ($id => $number{$address}) }
+		split /\n/, $self->sql(0, "SELECT shardid, nodename || ':' || nodeport FROM citus_shards
+			WHERE table_name = '$table'::regclass ORDER BY 1");
+}
+
+sub move
+{
+	my ($self, $shard, $from, $to, $mode) = @_;
+	$self->sql(0, sprintf("SELECT citus_move_shard_placement(%s, '%s', %d, '%s', %d, '%s')",
+		$shard, $self->address($from), $self->address($to), $mode // 'block_writes'));
+}
+
+sub move_all
+{
+	my ($self, $table, $to, $mode) = @_;
+	my %placements = $self->placements($table);
+	$self->move($_, $placements{$_}, $to, $mode) for grep { $placements{$_} != $to } sort keys %placements;
+}
+
+# A server with both extensions, which belongs to no other node yet.
+sub _start
+{
+	my ($self) = @_;
+	my $n = @{ $self->{nodes} };
+	my $node = PostgreSQL::Test::Cluster->new("node$n");
+	push @{ $self->{nodes} }, $node;
+	$node->init(allows_streaming => 'logical');
+	DynamoTable::allow_plugin($node);
+	$node->append_conf('postgresql.conf', join("\n", slurp_file("$FindBin::RealBin/nodes.conf"),
+		"citus.local_hostname = '" . $node->host . "'", $self->{settings}));
+	$node->start;
+	$self->sql($n, 'CREATE EXTENSION citus; CREATE EXTENSION dynamo_table');
+	return $n;
+}
+
+sub _join
+{
+	my ($self, $n) = @_;
+	$self->sql(0, sprintf("SELECT citus_add_node('%s', %d)", $self->address($n)));
+}
+
+1;
