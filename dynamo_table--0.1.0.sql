@@ -651,6 +651,11 @@ CREATE PROCEDURE dyn_sweep_ttl(table_name text DEFAULT NULL, batch_size bigint D
 COMMENT ON PROCEDURE dyn_sweep_ttl(text, bigint, interval, boolean, bigint) IS
 	'remove expired items of a table, or of all tables; commits by itself';
 
+CREATE PROCEDURE dynamo_internal.sweep_shards(relation regclass, batch_size integer, milliseconds integer, from_start boolean, INOUT deleted bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME', 'dyn_ttl_sweep_shards' LANGUAGE C;
+COMMENT ON PROCEDURE dynamo_internal.sweep_shards(regclass, integer, integer, boolean, bigint) IS
+	'remove expired items from the shards of a distributed table on this node, for dyn_sweep_ttl on any node; commits by itself';
+
 -- How far sweeps came, and what they did.  The functions reach it with the rights of its owner; no other role has any,
 -- whatever default privileges are set.  It is not dumped: relations get other OIDs, and the first sweep begins at the start.
 CREATE TABLE dynamo_internal.ttl_sweeps (
@@ -678,7 +683,7 @@ CREATE TABLE dynamo_internal.index_requests (
 );
 COMMENT ON TABLE dynamo_internal.index_requests IS 'tables with indexes, or time to live, that background workers are to make or remove';
 
-CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean)
+CREATE FUNCTION dynamo_internal.ttl_tables() RETURNS TABLE (relation regclass, attribute text, status text, hide_expired boolean, locked boolean, parts oid[])
 	AS 'MODULE_PATHNAME', 'dyn_ttl_list' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_internal.ttl_tables() IS 'tables with time to live that the caller may read';
 
@@ -688,12 +693,15 @@ COMMENT ON FUNCTION dynamo_internal.ttl_due(regclass, bigint) IS 'how many items
 
 -- A barrier: what others' sweeps have met is not for functions in a query's conditions.
 CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
-	SELECT t.relation, t.attribute, t.status, t.hide_expired, d.due_items, d.oldest_due, s.swept AS last_sweep,
-		coalesce(s.deleted, 0) AS deleted, coalesce(s.errors, 0) AS errors,
-		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN s.last_error END AS last_error, s.retry_at, t.locked
-	FROM dynamo_internal.ttl_tables() t LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = t.relation::oid
-		CROSS JOIN LATERAL dynamo_internal.ttl_due(t.relation, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d;
-COMMENT ON VIEW dyn_ttl_tables IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed';
+	SELECT t.relation, t.attribute, t.status, t.hide_expired, p.due_items, p.oldest_due, p.swept AS last_sweep, p.deleted, p.errors,
+		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN p.last_error END AS last_error, p.retry_at, t.locked
+	FROM dynamo_internal.ttl_tables() t CROSS JOIN LATERAL (
+		SELECT sum(d.due_items)::bigint AS due_items, min(d.oldest_due) AS oldest_due, max(s.swept) AS swept,
+			coalesce(sum(s.deleted), 0)::bigint AS deleted, coalesce(sum(s.errors), 0)::bigint AS errors,
+			(array_agg(s.last_error ORDER BY s.swept DESC) FILTER (WHERE s.last_error IS NOT NULL))[1] AS last_error, max(s.retry_at) AS retry_at
+		FROM unnest(t.parts) part LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = part
+			CROSS JOIN LATERAL dynamo_internal.ttl_due(part, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d) p;
+COMMENT ON VIEW dyn_ttl_tables IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed; of distributed tables on this node';
 GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
 
 -- streams
@@ -1378,7 +1386,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.item_hash, dynamo_internal.item_hash_extended, dynamo_internal.value_eq, dynamo_internal.value_ne,
 	dynamo_internal.value_hash, dynamo_internal.value_hash_extended
 	TO PUBLIC;
-GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl TO PUBLIC;
+GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl, dynamo_internal.sweep_shards TO PUBLIC;
 
 -- Only the owner has privileges on the tables above; what default privileges have granted is revoked.  A role that is granted
 -- SELECT later, with all tables of a schema, sees no row: there is no policy, and the owner needs none.

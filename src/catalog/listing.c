@@ -9,6 +9,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
@@ -22,6 +23,7 @@
 
 #include "catalog/table.h"
 #include "ground/attempt.h"
+#include "ground/definition.h"
 #include "ground/errors.h"
 #include "ground/trigger.h"
 
@@ -130,9 +132,50 @@ contains(const DynListedTrigger *trigger, const char *text)
 				  strlen(text)) != NULL;
 }
 
+static bool
+definition_contains(Relation rel, HeapTuple tuple, const char *part)
+{
+	bool isnull;
+	Datum expression =
+		heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(rel), &isnull);
+	const char *definition = isnull ? NULL : definition_text(TextDatumGetCString(expression));
+
+	return definition != NULL && strstr(definition, part) != NULL;
+}
+
 /*
- * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, in
- * the current memory context.
+ * The distributed tables whose definition, which is in a constraint, contains a part.  Their shards,
+ * which have the same constraint, are no tables of their own.
+ */
+static List *
+defined_tables(const char *part)
+{
+	Relation rel = table_open(ConstraintRelationId, AccessShareLock);
+	List *tables = NIL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_constraint_conname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(DEFINITION_CONSTRAINT));
+	scan = systable_beginscan(rel, ConstraintNameNspIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+
+		if (form->contype == CONSTRAINT_CHECK && OidIsValid(form->conrelid) &&
+			is_within_reach(form->conrelid) && definition_contains(rel, tuple, part) &&
+			dyn_is_distributed_id(form->conrelid))
+			tables = lappend_oid(tables, form->conrelid);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return tables;
+}
+
+/*
+ * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments or
+ * their definitions, in the current memory context.
  */
 List *
 dyn_tables_with_setting(const char *member)
@@ -142,10 +185,12 @@ dyn_tables_with_setting(const char *member)
 	MemoryContext old = MemoryContextSwitchTo(work);
 	char *quoted = psprintf("\"%s\"", member);
 	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
-	List *tables = NIL;
+	List *defined = defined_tables(member);
+	List *tables;
 	ListCell *cell;
 
 	MemoryContextSwitchTo(old);
+	tables = list_copy(defined);
 	foreach (cell, triggers)
 	{
 		const DynListedTrigger *trigger = lfirst(cell);
@@ -154,6 +199,7 @@ dyn_tables_with_setting(const char *member)
 			tables = lappend_oid(tables, trigger->relid);
 	}
 	list_sort(tables, list_oid_cmp);
+	list_deduplicate_oid(tables);
 	MemoryContextDelete(work);
 	return tables;
 }

@@ -17,6 +17,7 @@
  *		rights.c		which roles may know of a relation and lock it
  *		resource.c		tables as calls name them: found, locked, their settings changed
  *		listing.c		the tables of the database, by what they have
+ *		local_shards.c	shards on this node of tables that Citus distributes
  *		describe.c		a table as DynamoDB describes it
  *		key.c			rules of key values, and the columns derived from them
  *		derive.c		what the columns of a row are by its item: trigger and constraint
@@ -172,6 +173,7 @@ extern DynTable *dyn_schema_any(Relation rel);
 /* unsupported.c */
 extern bool dyn_has_children(Relation rel);
 extern bool dyn_is_distributed(Relation rel);
+extern bool dyn_is_distributed_id(Oid relid);
 extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */

@@ -44,9 +44,9 @@ is_child(Relation rel)
 	return !rel->rd_rel->relispartition && has_superclass(RelationGetRelid(rel));
 }
 
-/* Returns whether Citus manages the relation.  False if Citus is not installed in the database. */
+/* Returns whether Citus manages a table.  False if Citus is not installed in the database. */
 bool
-dyn_is_distributed(Relation rel)
+dyn_is_distributed_id(Oid relid)
 {
 	Oid catalog = get_relname_relid(CITUS_TABLES, PG_CATALOG_NAMESPACE);
 	Relation tables;
@@ -64,12 +64,19 @@ dyn_is_distributed(Relation rel)
 	index = get_relname_relid(CITUS_TABLES_INDEX, PG_CATALOG_NAMESPACE);
 	tables = table_open(catalog, AccessShareLock);
 	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationGetRelid(rel)));
+				ObjectIdGetDatum(relid));
 	scan = systable_beginscan(tables, index, OidIsValid(index), NULL, 1, &key);
 	found = HeapTupleIsValid(systable_getnext(scan));
 	systable_endscan(scan);
 	table_close(tables, AccessShareLock);
 	return found;
+}
+
+/* The same of one that is open. */
+bool
+dyn_is_distributed(Relation rel)
+{
+	return dyn_is_distributed_id(RelationGetRelid(rel));
 }
 
 /* Why the table cannot be used, as a sentence; NULL if it can. */

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "catalog/pg_type_d.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -18,20 +19,24 @@
 #include "ground/json_writer.h"
 #include "item/reader.h"
 
-/* The text of CHECK ('…' IS NOT NULL), or NULL if it is another constraint. */
+/* The text of CHECK ('…' IS NOT NULL), or NULL if the expression is another. */
+const char *
+definition_text(const char *expression)
+{
+	const NullTest *test = stringToNode(expression);
+	const Const *value = IsA(test, NullTest) ? (const Const *) test->arg : NULL;
+
+	if (value == NULL || !IsA(value, Const) || value->constisnull || value->consttype != TEXTOID)
+		return NULL;
+	return TextDatumGetCString(value->constvalue);
+}
+
 static const char *
 definition_of(const ConstrCheck *check)
 {
-	const NullTest *test;
-	const Const *value;
-
 	if (strncmp(check->ccname, DEFINITION_CONSTRAINT, strlen(DEFINITION_CONSTRAINT)) != 0)
 		return NULL;
-	test = stringToNode(check->ccbin);
-	value = IsA(test, NullTest) ? (const Const *) test->arg : NULL;
-	if (value == NULL || !IsA(value, Const) || value->constisnull)
-		return NULL;
-	return TextDatumGetCString(value->constvalue);
+	return definition_text(check->ccbin);
 }
 
 bool

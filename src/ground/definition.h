@@ -11,6 +11,7 @@
 
 #define DEFINITION_CONSTRAINT "dynamo_definition"
 
+extern const char *definition_text(const char *expression);
 extern bool definition_is(const ConstrCheck *check);
 extern List *definition_read(Relation rel); /* of char * */
 extern char *definition_sql(List *arguments);

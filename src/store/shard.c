@@ -13,18 +13,15 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "catalog/key.h"
+#include "catalog/local_shards.h"
 
 #include "store/plan.h"
 #include "store/shard.h"
-
-/* As Citus' resource_lock.h has it. */
-#define SHARD_METADATA_LOCK 4
 
 typedef struct Shard
 {
@@ -36,6 +33,7 @@ typedef struct Shard
 
 struct StoreShards
 {
+	int32 colocation; /* the group that they are moved with */
 	int n;
 	Shard shards[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -61,8 +59,10 @@ read_shards(DynTable *table)
 	result = SPI_execute_with_args(
 		"SELECT s.shardminvalue::int4, s.shardmaxvalue::int4, s.shardid,"
 		" CASE WHEN p.groupid = l.groupid"
-		" THEN pg_catalog.to_regclass(pg_catalog.shard_name($1, s.shardid))::oid END"
-		" FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p USING (shardid),"
+		" THEN pg_catalog.to_regclass(pg_catalog.shard_name($1, s.shardid))::oid END,"
+		" t.colocationid"
+		" FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p USING (shardid)"
+		" JOIN pg_catalog.pg_dist_partition t USING (logicalrelid),"
 		" pg_catalog.pg_dist_local_group l WHERE s.logicalrelid = $1 ORDER BY 1",
 		1, &type, &relid, NULL, true, 0);
 	if (result != SPI_OK_SELECT)
@@ -70,10 +70,10 @@ read_shards(DynTable *table)
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
+	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 5)) : 0;
 	for (int i = 0; i < shards->n; i++)
-		shards->shards[i] =
-			(Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
-					DatumGetInt64(column(i, 3)), DatumGetObjectId(column(i, 4))};
+		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
+									DatumGetInt64(column(i, 3)), DatumGetObjectId(column(i, 4))};
 	SPI_finish();
 	return shards;
 }
@@ -84,9 +84,9 @@ hash_of(const DynTable *table, Datum value)
 	TypeCacheEntry *entry =
 		lookup_type_cache(dyn_key_column_type(table->keys[0].type), TYPECACHE_HASH_PROC_FINFO);
 
-	return DatumGetInt32(FunctionCall1Coll(
-		&entry->hash_proc_finfo, table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid,
-		value));
+	return DatumGetInt32(
+		FunctionCall1Coll(&entry->hash_proc_finfo,
+						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, value));
 }
 
 /*
@@ -97,7 +97,6 @@ Relation
 store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **shard)
 {
 	int32 hash;
-	LOCKTAG tag;
 	Relation rel;
 
 	if (!OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE)))
@@ -113,9 +112,8 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **sha
 			continue;
 		if (!OidIsValid(s->relid))
 			return NULL;
-		SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (s->id >> 32), (uint32) s->id,
-							 SHARD_METADATA_LOCK);
-		(void) LockAcquire(&tag, ShareLock, false, false);
+		/* the shards are in the order in which Citus numbers them for its lock */
+		(void) dyn_shard_lock(table->shards->colocation, i, true);
 		/* the shard has moved away meanwhile */
 		if (!table->valid)
 			return NULL;

@@ -20,13 +20,14 @@
 #include "ttl/ttl.h"
 
 /*
- * Whether a table has items that expire and a btree that can be read: of a partitioned table, the partitions have; an unlogged
- * one has no files on a standby.
+ * Whether a table has items that expire and a btree that can be read: of a partitioned table, the
+ * partitions have, and of one that Citus distributes, the shards; an unlogged one has no files on a
+ * standby.
  */
 bool
 ttl_has_items(Relation rel, const DynTable *table)
 {
-	return table->ttl != NULL && OidIsValid(table->ttl->relid) &&
+	return table->ttl != NULL && OidIsValid(table->ttl->relid) && !table->distributed &&
 		   rel->rd_rel->relkind == RELKIND_RELATION &&
 		   (RelationIsPermanent(rel) || !RecoveryInProgress());
 }

@@ -6,6 +6,7 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -17,6 +18,7 @@
 
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ttl/ttl.h"
 #include "work/procedure.h"
 
@@ -44,7 +46,7 @@ named_table(text *name)
 	if (table->ttl == NULL || table->ttl->status != DYN_INDEX_ACTIVE)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("time to live of table \"%s\" is not enabled", table->name)));
-	if (!ttl_has_items(rel, table))
+	if (!table->distributed && !ttl_has_items(rel, table))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("partitioned table \"%s\" cannot be swept", table->name),
 						errhint("Sweep its partitions.")));
@@ -102,10 +104,94 @@ tell_locked(const TtlSweep *sweep)
 							 name == NULL ? "?" : name)));
 }
 
-static int64
-sweep_table(Oid relid, TtlLimits limits, bool alone)
+/* What is left of the budget after what was used of it; -1: nothing. */
+static int
+rest_of_budget(const TtlLimits *limits, TimestampTz start)
 {
-	TtlSweep sweep = {.relid = relid, .limits = limits};
+	long used = TimestampDifferenceMilliseconds(start, GetCurrentTimestamp());
+
+	if (limits->budget == 0)
+		return 0;
+	return used < limits->budget ? limits->budget - (int) used : -1;
+}
+
+/*
+ * Tables that Citus distributes
+ */
+
+/*
+ * The call for each node.  Citus makes it there as the current user, in a session of its own, so that
+ * it can commit.
+ */
+static char *
+nodes_call(Oid relid, const TtlLimits *limits)
+{
+	char *table = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+											 get_rel_name(relid));
+
+	return psprintf("CALL " DYN_INTERNAL ".sweep_shards(%s::pg_catalog.regclass, %d, %d, %s)",
+					quote_literal_cstr(table), limits->batch, limits->budget,
+					limits->from_start ? "true" : "false");
+}
+
+/* Of one node: what it has removed, or why it could not, as a WARNING. */
+static int64
+read_answer(int row, bool *failed)
+{
+	HeapTuple tuple = SPI_tuptable->vals[row];
+	char *node = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 1);
+	char *success = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
+	char *result = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 3);
+
+	if (strcmp(success, "t") == 0)
+		return pg_strtoint64(result);
+	*failed = true;
+	ereport(
+		WARNING,
+		(errmsg("expired items on node %s cannot be removed", node == NULL ? "?" : node),
+		 result == NULL ? 0 : errdetail("%s", result),
+		 errhint("The node is called as the current user, who has to be able to log in there.")));
+	return 0;
+}
+
+/*
+ * Has each node sweep its shards.  The nodes work at the same time, each with the whole budget.  The
+ * error of a node does not stop the others.
+ */
+static int64
+sweep_distributed(Oid relid, TtlLimits limits, bool alone)
+{
+	Oid types[] = {TEXTOID};
+	Datum values[] = {CStringGetTextDatum(nodes_call(relid, &limits))};
+	int64 deleted = 0;
+	bool failed = false;
+	int result;
+
+	result = SPI_execute_with_args(
+		"SELECT n.nodename OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) n.nodeport,"
+		" r.success, r.result"
+		" FROM pg_catalog.run_command_on_all_nodes($1) r LEFT JOIN pg_catalog.pg_dist_node n"
+		" ON n.nodeid OPERATOR(pg_catalog.=) r.nodeid ORDER BY r.nodeid",
+		lengthof(types), types, values, NULL, false, 0);
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	for (int i = 0; i < (int) SPI_processed; i++)
+		deleted += read_answer(i, &failed);
+	if (failed && alone)
+		ereport(ERROR, (errcode(ERRCODE_FDW_ERROR),
+						errmsg("expired items of table \"%s\" were not removed on all nodes",
+							   get_rel_name(relid))));
+	return deleted;
+}
+
+/*
+ * Tables and shards of this node
+ */
+
+static int64
+sweep_target(const TtlTarget *target, TtlLimits limits, bool alone)
+{
+	TtlSweep sweep = {.relid = target->relid, .shard = target->shard, .limits = limits};
 
 	ttl_run(&sweep);
 	if (sweep.error != NULL && alone)
@@ -117,29 +203,35 @@ sweep_table(Oid relid, TtlLimits limits, bool alone)
 	return sweep.deleted;
 }
 
+static int64
+sweep_table(Oid relid, TtlLimits limits, bool alone)
+{
+	TtlTarget target = {relid, NULL};
+
+	return dyn_is_distributed_id(relid) ? sweep_distributed(relid, limits, alone)
+										: sweep_target(&target, limits, alone);
+}
+
 /* The budget is for all tables together. */
 static int64
 sweep_all(TtlLimits limits)
 {
 	TimestampTz start = GetCurrentTimestamp();
 	List *tables = dyn_tables_with_setting("ttl_attribute");
-	int budget = limits.budget;
+	TtlLimits rest = limits;
 	int64 deleted = 0;
 	ListCell *cell;
 
+	/* a lock of another session does not stop the rest */
+	rest.nowait = true;
 	foreach (cell, tables)
 	{
-		long used = TimestampDifferenceMilliseconds(start, GetCurrentTimestamp());
-
 		CHECK_FOR_INTERRUPTS();
-		if (budget > 0 && used >= budget)
+		rest.budget = rest_of_budget(&limits, start);
+		if (rest.budget < 0)
 			break;
-		if (!may_sweep(lfirst_oid(cell)))
-			continue;
-		/* a lock of another session does not stop the rest */
-		limits.nowait = true;
-		limits.budget = budget > 0 ? budget - (int) used : 0;
-		deleted += sweep_table(lfirst_oid(cell), limits, false);
+		if (may_sweep(lfirst_oid(cell)))
+			deleted += sweep_table(lfirst_oid(cell), rest, false);
 	}
 	return deleted;
 }
@@ -170,6 +262,67 @@ dyn_sweep_ttl(PG_FUNCTION_ARGS)
 		deleted = sweep_all(limits);
 	else
 		deleted = sweep_table(named_table(PG_GETARG_TEXT_PP(0)), limits, true);
+	SPI_finish();
+	return make_result(fcinfo, deleted);
+}
+
+/* Sweep the shards on this node of a table, by the same rules; an error is raised at the end. */
+static int64
+sweep_shards(Oid relid, TtlLimits limits)
+{
+	TimestampTz start = GetCurrentTimestamp();
+	List *targets = ttl_targets(list_make1_oid(relid));
+	MemoryContext context = CurrentMemoryContext;
+	TtlLimits rest = limits;
+	ErrorData *error = NULL;
+	int64 deleted = 0;
+	ListCell *cell;
+
+	foreach (cell, targets)
+	{
+		const TtlTarget *target = lfirst(cell);
+		TtlSweep sweep = {.relid = target->relid, .shard = target->shard};
+
+		CHECK_FOR_INTERRUPTS();
+		rest.budget = rest_of_budget(&limits, start);
+		if (rest.budget < 0)
+			break;
+		sweep.limits = rest;
+		ttl_run(&sweep);
+		MemoryContextSwitchTo(context);
+		deleted += sweep.deleted;
+		if (error == NULL)
+			error = sweep.error;
+	}
+	if (error != NULL)
+		ThrowErrorData(error);
+	return deleted;
+}
+
+/* dyn_ttl_sweep_shards(relation, batch_size, milliseconds, from_start, INOUT deleted) */
+PG_FUNCTION_INFO_V1(dyn_ttl_sweep_shards);
+Datum
+dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"relation", "batch_size", "milliseconds", "from_start"};
+	TtlLimits limits = {.pause = dyn_ttl_pause};
+	int64 deleted;
+	Oid relid;
+
+	for (int i = 0; i < lengthof(names); i++)
+		argument_require(fcinfo, i, names[i]);
+	relid = PG_GETARG_OID(0);
+	limits.batch = Max(PG_GETARG_INT32(1), 1);
+	limits.budget = Max(PG_GETARG_INT32(2), 0);
+	limits.from_start = PG_GETARG_BOOL(3);
+	procedure_connect(fcinfo, DYN_INTERNAL ".sweep_shards");
+	PreventCommandIfReadOnly(DYN_INTERNAL ".sweep_shards");
+	if (!may_sweep(relid))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+	if (!dyn_is_distributed_id(relid))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
+	deleted = sweep_shards(relid, limits);
 	SPI_finish();
 	return make_result(fcinfo, deleted);
 }

@@ -51,6 +51,7 @@ typedef struct Turn
 {
 	Oid owner;
 	Oid relid;
+	const DynLocalShard *shard; /* as in a sweep */
 	TimestampTz due;
 	bool taken;
 } Turn;
@@ -60,21 +61,26 @@ typedef struct Worker
 	MemoryContext context; /* outlives transactions */
 	Visit *visit;
 	bool installed; /* the extension is, in this database */
-	List *tables;
+	bool found; /* tables with time to live, even if no shard of theirs is here */
+	List *targets; /* what to sweep, of TtlTarget */
 	Turn *turns; /* in the order of owners, and of the times at which they were due */
 	int nturns;
 } Worker;
 
-/* Where the extension is, and the tables to sweep. */
+/* Where the extension is, and what there is to sweep. */
 static void
 look_around(Worker *worker)
 {
+	List *tables = NIL;
+
 	background_begin();
 	SPI_connect();
 	worker->installed = extension_installed();
 	MemoryContextSwitchTo(worker->context);
 	if (worker->installed)
-		worker->tables = dyn_tables_with_setting("ttl_attribute");
+		tables = dyn_tables_with_setting("ttl_attribute");
+	worker->targets = ttl_targets(tables);
+	worker->found = tables != NIL;
 	SPI_finish();
 	background_commit();
 }
@@ -202,6 +208,7 @@ static bool
 sweep_table(Worker *worker, const Turn *turn, int share, MemoryContext context)
 {
 	TtlSweep sweep = {.relid = turn->relid,
+					  .shard = turn->shard,
 					  .limits = {.batch = dyn_ttl_batch_size,
 								 .budget = share,
 								 .pause = dyn_ttl_pause,
@@ -250,7 +257,7 @@ static void
 note_culprits(Worker *worker)
 {
 	MemoryContextSwitchTo(worker->context);
-	for (int i = 0; worker->tables != NIL && i < worker->visit->nculprits; i++)
+	for (int i = 0; worker->targets != NIL && i < worker->visit->nculprits; i++)
 		note_culprit(worker, worker->visit->culprits[i]);
 	worker->visit->nculprits = 0;
 	visit_publish(worker->visit);
@@ -276,11 +283,13 @@ find_turns(Worker *worker)
 	TimestampTz now = GetCurrentTimestamp();
 	ListCell *cell;
 
-	worker->turns = palloc0(list_length(worker->tables) * sizeof(Turn));
+	worker->turns = palloc0(list_length(worker->targets) * sizeof(Turn));
 	background_begin();
-	foreach (cell, worker->tables)
+	foreach (cell, worker->targets)
 	{
-		Turn turn = {.relid = lfirst_oid(cell), .due = ttl_due_time(lfirst_oid(cell))};
+		const TtlTarget *target = lfirst(cell);
+		Turn turn = {
+			.relid = target->relid, .shard = target->shard, .due = ttl_due_time(target->relid)};
 
 		CHECK_FOR_INTERRUPTS();
 		if (turn.due > now && turn.due < TimestampTzPlusMilliseconds(now, MAX_WAIT))
@@ -368,7 +377,7 @@ visit(Visit *visit)
 		look_around(&worker);
 	note_culprits(&worker);
 	MemoryContextSwitchTo(worker.context);
-	if (worker.tables != NIL)
+	if (worker.found)
 	{
 		find_turns(&worker);
 		answer = sweep_tables(&worker) ? VISIT_DONE : VISIT_MORE;

@@ -6,10 +6,12 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
@@ -33,11 +35,31 @@ open_readable(Oid relid, DynListed *listed)
 	return false;
 }
 
-static void
-put_table(ReturnSetInfo *result, const DynListed *listed)
+/* What holds the items on this node: the table itself, or its shards. */
+static ArrayType *
+parts_of(Oid relid, List *shards)
 {
-	Datum values[5];
-	bool nulls[5] = {false};
+	Datum *parts = palloc((list_length(shards) + 1) * sizeof(Datum));
+	int n = 0;
+	ListCell *cell;
+
+	foreach (cell, shards)
+	{
+		const DynLocalShard *shard = lfirst(cell);
+
+		if (shard->table == relid)
+			parts[n++] = ObjectIdGetDatum(shard->relid);
+	}
+	if (!dyn_is_distributed_id(relid))
+		parts[n++] = ObjectIdGetDatum(relid);
+	return construct_array(parts, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
+}
+
+static void
+put_table(ReturnSetInfo *result, const DynListed *listed, List *shards)
+{
+	Datum values[6];
+	bool nulls[6] = {false};
 	ItemSpan attribute = listed->settings.ttl;
 	DynIndexStatus status =
 		listed->rel == NULL ? listed->settings.ttl_status : listed->table->ttl->status;
@@ -47,25 +69,28 @@ put_table(ReturnSetInfo *result, const DynListed *listed)
 	values[2] = CStringGetTextDatum(dyn_ttl_status_names[status]);
 	values[3] = BoolGetDatum(listed->settings.hide_expired);
 	values[4] = BoolGetDatum(listed->rel == NULL);
+	values[5] = PointerGetDatum(parts_of(listed->relid, shards));
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* dyn_ttl_list(): relation, attribute, status, hide_expired, locked */
+/* dyn_ttl_list(): relation, attribute, status, hide_expired, locked, parts */
 PG_FUNCTION_INFO_V1(dyn_ttl_list);
 Datum
 dyn_ttl_list(PG_FUNCTION_ARGS)
 {
+	List *tables = dyn_tables_with_setting("ttl_attribute");
+	List *shards = dyn_local_shards(tables);
 	ListCell *cell;
 
 	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, dyn_tables_with_setting("ttl_attribute"))
+	foreach (cell, tables)
 	{
 		DynListed listed;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!open_readable(lfirst_oid(cell), &listed))
 			continue;
-		put_table((ReturnSetInfo *) fcinfo->resultinfo, &listed);
+		put_table((ReturnSetInfo *) fcinfo->resultinfo, &listed, shards);
 		dyn_close_listed(&listed);
 	}
 	PG_RETURN_NULL();

@@ -56,15 +56,32 @@ next_transaction(TtlSweep *sweep)
 	procedure_commit(sweep->transient);
 }
 
+/*
+ * Keep a shard on this node until the transaction ends.  False if it is moving, or is not here any
+ * more.
+ */
+static bool
+keep_shard(TtlSweep *sweep, bool wait)
+{
+	DynShardState state = dyn_local_shard_keep(sweep->shard, wait);
+
+	sweep->locked = state == DYN_SHARD_MOVES;
+	sweep->absent = state != DYN_SHARD_HERE;
+	return !sweep->absent;
+}
+
 /* NULL if there is nothing to sweep, or no longer. */
 Relation
 ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 {
+	bool wait = !sweep->limits.background && !sweep->limits.nowait;
 	Relation rel = NULL;
-
 	List *indexes;
 
-	if (!sweep->limits.background && !sweep->limits.nowait)
+	*table = NULL;
+	if (sweep->shard != NULL && !keep_shard(sweep, wait))
+		return NULL;
+	if (wait)
 		rel = try_relation_open(sweep->relid, mode);
 	else if (dyn_try_locks(sweep->relid, mode, &indexes))
 		rel = try_relation_open(sweep->relid, NoLock);

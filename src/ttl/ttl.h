@@ -6,10 +6,14 @@
  * key's, and a btree over that column has the due items in order.  Sweeps read it from the oldest
  * that counts, or from where the sweeps before have come to.
  *
- * Lock order within a transaction: the table, the btree, then rows, which are never waited for.
+ * Of a table that Citus distributes each node sweeps its shards, as tables (catalog/local_shards.h).
+ *
+ * Lock order within a transaction: the shard's metadata, the table, the btree, then rows, which are
+ * never waited for.
  *
  *		enable.c	dyn_enable_ttl(), dyn_disable_ttl(), dyn_ttl_resume()
  *		declare.c	the definition of tables with time to live, and without
+ *		targets.c	the tables and shards that this node sweeps
  *		due.c		which items are due, by the btree
  *		sweep.c		removing them from one table
  *		run.c		sweeps that continue where the previous one ended
@@ -28,6 +32,7 @@
 #include "storage/itemptr.h"
 
 #include "catalog/expiry.h"
+#include "catalog/local_shards.h"
 #include "catalog/table.h"
 
 /* An item that was due when the index was read. */
@@ -52,6 +57,7 @@ typedef struct TtlLimits
 typedef struct TtlSweep
 {
 	Oid relid;
+	const DynLocalShard *shard; /* that it is; NULL: it is a table of this node */
 	TtlLimits limits;
 	int64 from; /* second to begin with; 0: the oldest that counts */
 
@@ -81,6 +87,15 @@ typedef struct TtlSweep
 	char *planned_for; /* the table's name then */
 	TimestampTz start; /* of the sweep */
 } TtlSweep;
+
+/* targets.c */
+typedef struct TtlTarget
+{
+	Oid relid;
+	const DynLocalShard *shard; /* as in a sweep */
+} TtlTarget;
+
+extern List *ttl_targets(List *tables);
 
 /* due.c */
 extern bool ttl_has_items(Relation rel, const DynTable *table);

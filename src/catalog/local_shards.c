@@ -1,0 +1,294 @@
+/*
+ * local_shards.c
+ *	  Shards that this node has of tables that Citus distributes.
+ *
+ * Work on a shard itself, instead of on its table through Citus, is a transaction of one shard.  It
+ * takes the lock under which Citus' own statements use a shard: whoever moves or splits the shard
+ * takes it exclusively on all nodes, until the catalogs of Citus say where the shard is from then
+ * on.  So under that lock the catalogs are asked again.  A shard that they do not have here is a copy that
+ * is being made, or one that is left to be dropped, and must not be touched.
+ *
+ * Only shards of which there is one placement are listed, by Citus' model of replication: what is
+ * done to one of several would make them different.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace_d.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/varlena.h"
+
+#include "catalog/local_shards.h"
+
+/* The class of Citus' advisory locks on the metadata of shards that are moved together. */
+#define COLOCATED_SHARDS_LOCK 8
+
+/* The state of a placement that has been made. */
+#define PLACEMENT_ACTIVE 1
+
+#define TABLES "pg_dist_partition"
+#define TABLES_INDEX "pg_dist_partition_logical_relid_index"
+#define SHARDS "pg_dist_shard"
+#define SHARDS_INDEX "pg_dist_shard_logical_relid_index"
+#define PLACEMENTS "pg_dist_placement"
+#define PLACEMENTS_INDEX "pg_dist_placement_shardid_index"
+#define LOCAL_GROUP "pg_dist_local_group"
+
+static bool
+has_citus(void)
+{
+	return OidIsValid(get_relname_relid(PLACEMENTS, PG_CATALOG_NAMESPACE));
+}
+
+static Datum
+value(int row, int column)
+{
+	bool isnull;
+	Datum datum = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, &isnull);
+
+	return isnull ? (Datum) 0 : datum;
+}
+
+/* The relation of a shard, by what Citus' shard_name() says; it may leave the schema out. */
+static Oid
+shard_relation(Oid table, text *name)
+{
+	const char *relation = strVal(llast(textToQualifiedNameList(name)));
+
+	return get_relname_relid(relation, get_rel_namespace(table));
+}
+
+static Datum
+oid_array(List *oids)
+{
+	Datum *elements = palloc(list_length(oids) * sizeof(Datum));
+	ListCell *cell;
+
+	foreach (cell, oids)
+		elements[foreach_current_index(cell)] = ObjectIdGetDatum(lfirst_oid(cell));
+	return PointerGetDatum(
+		construct_array(elements, list_length(oids), OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+/*
+ * Lists the shards on this node (DynLocalShard *) of those of the tables that Citus distributes by
+ * hash, in the current memory context.  The caller has an active snapshot.
+ */
+List *
+dyn_local_shards(List *tables)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid types[] = {OIDARRAYOID};
+	List *shards = NIL;
+	Datum values[1];
+	int result;
+
+	if (tables == NIL || !has_citus())
+		return NIL;
+	values[0] = oid_array(tables);
+	SPI_connect();
+	result = SPI_execute_with_args(
+		"SELECT s.logicalrelid::pg_catalog.oid, s.shardid,"
+		" pg_catalog.shard_name(s.logicalrelid, s.shardid)"
+		" FROM pg_catalog." TABLES " t, pg_catalog." SHARDS " s,"
+		" pg_catalog." PLACEMENTS " p, pg_catalog." LOCAL_GROUP " g"
+		" WHERE t.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ($1)"
+		" AND t.partmethod OPERATOR(pg_catalog.=) 'h' AND t.repmodel OPERATOR(pg_catalog.=) 's'"
+		" AND t.colocationid OPERATOR(pg_catalog.>) 0"
+		" AND s.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) t.logicalrelid::pg_catalog.oid"
+		" AND p.shardid OPERATOR(pg_catalog.=) s.shardid"
+		" AND p.groupid OPERATOR(pg_catalog.=) g.groupid"
+		" ORDER BY 1, 2",
+		lengthof(types), types, values, NULL, false, 0);
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	for (int i = 0; i < (int) SPI_processed; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		DynLocalShard *shard = palloc(sizeof(DynLocalShard));
+
+		shard->table = DatumGetObjectId(value(i, 1));
+		shard->id = DatumGetInt64(value(i, 2));
+		shard->relid = shard_relation(shard->table, DatumGetTextPP(value(i, 3)));
+		if (OidIsValid(shard->relid))
+			shards = lappend(shards, shard);
+		MemoryContextSwitchTo(old);
+	}
+	SPI_finish();
+	return shards;
+}
+
+/*
+ * Reading Citus' catalogs, as they are now
+ */
+
+typedef struct CatalogScan
+{
+	Relation rel;
+	SysScanDesc scan;
+	HeapTuple tuple;
+} CatalogScan;
+
+/* The rows in which a column has a value; all of them if there is no column. */
+static void
+begin_scan(CatalogScan *scan, const char *catalog, const char *index, const char *column,
+		   RegProcedure equal, Datum wanted)
+{
+	Oid relid = get_relname_relid(catalog, PG_CATALOG_NAMESPACE);
+	Oid btree = index == NULL ? InvalidOid : get_relname_relid(index, PG_CATALOG_NAMESPACE);
+	ScanKeyData key;
+
+	scan->rel = table_open(relid, AccessShareLock);
+	if (column != NULL)
+		ScanKeyInit(&key, get_attnum(relid, column), BTEqualStrategyNumber, equal, wanted);
+	scan->scan =
+		systable_beginscan(scan->rel, btree, OidIsValid(btree), NULL, column == NULL ? 0 : 1, &key);
+}
+
+static bool
+next_row(CatalogScan *scan)
+{
+	scan->tuple = systable_getnext(scan->scan);
+	return HeapTupleIsValid(scan->tuple);
+}
+
+static void
+end_scan(const CatalogScan *scan)
+{
+	systable_endscan(scan->scan);
+	table_close(scan->rel, AccessShareLock);
+}
+
+static Datum
+column_of(const CatalogScan *scan, const char *column)
+{
+	AttrNumber attnum = get_attnum(RelationGetRelid(scan->rel), column);
+	bool isnull = true;
+	Datum datum = (Datum) 0;
+
+	if (attnum > 0)
+		datum = heap_getattr(scan->tuple, attnum, RelationGetDescr(scan->rel), &isnull);
+	if (isnull)
+		elog(ERROR, "catalog \"%s\" of Citus has no \"%s\"", RelationGetRelationName(scan->rel),
+			 column);
+	return datum;
+}
+
+/* The group that this node is; -1 if that is not known. */
+static int32
+local_group(void)
+{
+	int32 group = -1;
+	CatalogScan scan;
+
+	begin_scan(&scan, LOCAL_GROUP, NULL, NULL, InvalidOid, (Datum) 0);
+	if (next_row(&scan))
+		group = DatumGetInt32(column_of(&scan, "groupid"));
+	end_scan(&scan);
+	return group;
+}
+
+static bool
+is_here(int64 id)
+{
+	int32 group = local_group();
+	bool here = false;
+	CatalogScan scan;
+
+	begin_scan(&scan, PLACEMENTS, PLACEMENTS_INDEX, "shardid", F_INT8EQ, Int64GetDatum(id));
+	while (!here && next_row(&scan))
+		here = DatumGetInt32(column_of(&scan, "groupid")) == group &&
+			   DatumGetInt32(column_of(&scan, "shardstate")) == PLACEMENT_ACTIVE;
+	end_scan(&scan);
+	return here;
+}
+
+/* The colocation group of a table; -1 if Citus does not know the table. */
+static int32
+colocation_of(Oid table)
+{
+	int32 colocation = -1;
+	CatalogScan scan;
+
+	begin_scan(&scan, TABLES, TABLES_INDEX, "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
+	if (next_row(&scan))
+		colocation = DatumGetInt32(column_of(&scan, "colocationid"));
+	end_scan(&scan);
+	return colocation;
+}
+
+/* How many shards of its table come before a shard, by their ranges of hashes; -1: it is none. */
+static int
+place_of(const DynLocalShard *shard)
+{
+	int32 from = 0;
+	int before = 0;
+	bool found = false;
+	CatalogScan scan;
+
+	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
+			   ObjectIdGetDatum(shard->table));
+	while (!found && next_row(&scan))
+	{
+		found = DatumGetInt64(column_of(&scan, "shardid")) == shard->id;
+		from = pg_strtoint32(TextDatumGetCString(column_of(&scan, "shardminvalue")));
+	}
+	end_scan(&scan);
+	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
+			   ObjectIdGetDatum(shard->table));
+	while (found && next_row(&scan))
+		before += pg_strtoint32(TextDatumGetCString(column_of(&scan, "shardminvalue"))) < from;
+	end_scan(&scan);
+	return found ? before : -1;
+}
+
+/*
+ * Locks
+ */
+
+/*
+ * Takes the lock that keeps shards of a colocation group where they are until the transaction ends:
+ * those that have this place, from 0 on, in the order of the ranges of hashes.  It comes before any
+ * lock of a shard's relation.  Returns false if another session has it and wait is false.
+ */
+bool
+dyn_shard_lock(int32 colocation, int place, bool wait)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) place, (uint32) colocation,
+						 COLOCATED_SHARDS_LOCK);
+	return LockAcquire(&tag, ShareLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/*
+ * Keeps a shard that was listed on this node until the transaction ends.  Returns DYN_SHARD_MOVES if
+ * another session has its lock and wait is false, and DYN_SHARD_GONE if the shard is not here any
+ * more; with the lock, or a split that changed the order, it is looked for again.
+ */
+DynShardState
+dyn_local_shard_keep(const DynLocalShard *shard, bool wait)
+{
+	int32 colocation = colocation_of(shard->table);
+	int place = place_of(shard);
+
+	if (place < 0)
+		return DYN_SHARD_GONE;
+	if (!dyn_shard_lock(colocation, place, wait))
+		return DYN_SHARD_MOVES;
+	return is_here(shard->id) && place_of(shard) == place &&
+				   colocation_of(shard->table) == colocation
+			   ? DYN_SHARD_HERE
+			   : DYN_SHARD_GONE;
+}

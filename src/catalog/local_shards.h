@@ -1,0 +1,31 @@
+/*
+ * local_shards.h
+ *	  Shards that this node has of tables that Citus distributes.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_LOCAL_SHARDS_H
+#define DYNAMO_TABLE_CATALOG_LOCAL_SHARDS_H
+
+#include "nodes/pg_list.h"
+
+/* A shard, as it was when it was listed. */
+typedef struct DynLocalShard
+{
+	Oid table; /* the distributed one */
+	Oid relid;
+	int64 id;
+} DynLocalShard;
+
+extern List *dyn_local_shards(List *tables);
+
+/* Whether a shard can be used where it was. */
+typedef enum DynShardState
+{
+	DYN_SHARD_HERE,
+	DYN_SHARD_MOVES,
+	DYN_SHARD_GONE
+} DynShardState;
+
+extern DynShardState dyn_local_shard_keep(const DynLocalShard *shard, bool wait);
+extern bool dyn_shard_lock(int32 colocation, int place, bool wait);
+
+#endif
