@@ -1,5 +1,6 @@
 """Run the operations of partiql.json by dyn_request() and compare their answers: by the direct store and
-by the SPI store, each in a database of its own.  The operations of a model follow each other: what one
+by the SPI store, each in a database of its own; with $DISTRIBUTED all tables are distributed, and in one
+database (see ../distributed.py).  The operations of a model follow each other: what one
 writes the next one reads.
 
 What an operation expects:
@@ -25,6 +26,9 @@ import sys
 import psycopg2
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(FOLDER))
+import distributed
+
 OPERATIONS = 243  # of the file, each run by both stores
 PAGES = 1000  # no operation has more: one that goes on does not end
 MEMBERS = {"ExecuteStatement": {"Items", "NextToken"}, "BatchExecuteStatement": {"Responses"}, "ExecuteTransaction": {"Responses"}, "GetItem": {"Item"}}
@@ -239,22 +243,26 @@ def key_schema(pk, sk):
     return [{"AttributeName": k["name"], "KeyType": t} for k, t in ((pk, "HASH"), (sk, "RANGE")) if k]
 
 
-def create_table(cur, model):
+def create_table(cur, ddl, model):
     pk, sk = model["table"]["pk"], model["table"]["sk"]
     keys = [pk, sk] + [k for i in model["gsis"] for k in (i["pk"], i["sk"])] + [i["sk"] for i in model["lsis"]]
     request = {"TableName": model["id"], "BillingMode": "PAY_PER_REQUEST", "KeySchema": key_schema(pk, sk), "AttributeDefinitions": attribute_definitions(keys)}
     for member, indexes in (("GlobalSecondaryIndexes", model["gsis"]), ("LocalSecondaryIndexes", model["lsis"])):
         if indexes:
             request[member] = [{"IndexName": i["name"], "KeySchema": key_schema(i.get("pk", pk), i["sk"]), "Projection": i["projection"]} for i in indexes]
-    send(cur, "CreateTable", request)
+    send(ddl, "CreateTable", request)
+    distributed.distribute(ddl, model["id"])
     for item in model["items"]:
         send(cur, "PutItem", {"TableName": model["id"], "Item": item})
 
 
-def run_operation(cur, table, operation, tokens, transcript):
+def run_operation(cur, store, table, operation, tokens, transcript):
     """Raises Different unless the answer is what is expected."""
     op = operation["op"]
     request = filled(operation["request"], table, tokens)
+    if "ClientRequestToken" in request:
+        # the other store's, which may be in the same database, are remembered
+        request["ClientRequestToken"] += store
     expect = filled(operation["expect"], table, {})
     if set(expect) - EXPECT:
         raise Different("it expects %s, which nothing compares" % ", ".join(set(expect) - EXPECT))
@@ -273,23 +281,23 @@ def run_operation(cur, table, operation, tokens, transcript):
         tokens[operation["save_token"]] = answer["NextToken"]
 
 
-def run_model(cur, store, model, transcript):
+def run_model(cur, ddl, store, model, transcript):
     """How many operations pass and fail."""
     passed = failed = 0
     tokens = {}
     try:
-        create_table(cur, model)
+        create_table(cur, ddl, model)
     except Refused as e:
         print("not ok - %s, %s store: the table is not made: %s" % (model["id"], store, e))
         return 0, len(model["operations"])
     cur.execute("SELECT store FROM dyn_explain(%s)", (model["id"],))
-    if cur.fetchone() != (store,):
+    if cur.fetchone() != (store,) and not distributed.NODE:
         print("not ok - %s is read by another store than %s" % (model["id"], store))
         failed += 1
     for number, operation in enumerate(model["operations"]):
         answers = len(transcript)
         try:
-            run_operation(cur, model["id"], operation, tokens, transcript)
+            run_operation(cur, store, model["id"], operation, tokens, transcript)
             passed += 1
         except Different as e:
             failed += 1
@@ -301,13 +309,18 @@ def run_model(cur, store, model, transcript):
 
 
 def run_store(admin, store, models):
-    database = "partiql_" + store
-    admin.execute("CREATE DATABASE " + database)
+    database = "postgres"
+    if distributed.NODE is None:
+        database = "partiql_" + store
+        admin.execute("CREATE DATABASE " + database)
     cur = connect(database)
-    cur.execute("CREATE EXTENSION dynamo_table")
+    ddl = distributed.maker(cur)
+    ddl.execute("CREATE EXTENSION IF NOT EXISTS dynamo_table")
     cur.execute("SELECT set_config('dynamo_table.direct_store', %s, false)", ("on" if store == "direct" else "off",))
     transcript = []
-    results = [run_model(cur, store, model, transcript) for model in models]
+    results = [run_model(cur, ddl, store, model, transcript) for model in models]
+    for model in models:
+        ddl.execute("DROP TABLE IF EXISTS " + '"%s"' % model["id"])
     cur.connection.close()
     return sum(r[0] for r in results), sum(r[1] for r in results), transcript
 

@@ -1,0 +1,26 @@
+# The operations of test/conformance over distributed tables, asked of the coordinator and of a worker.
+use strict;
+use warnings;
+
+use FindBin;
+use Test::More;
+use CitusNodes;
+
+my $citus = CitusNodes->new;
+my ($host, $port) = $citus->address(0);
+$ENV{DISTRIBUTED} = "host=$host port=$port dbname=postgres";
+$ENV{PGDATABASE} = 'postgres';
+my $folder = "$FindBin::RealBin/../conformance";
+
+for my $n (0, 1)
+{
+	local ($ENV{PGHOST}, $ENV{PGPORT}) = $citus->address($n);
+	for my $runner ("$folder/run.py $folder/strategies.json", "$folder/partiql/run.py")
+	{
+		my $said = `/usr/bin/python3 $runner 2>&1`;
+		is($?, 0, "node $n passes " . ($said =~ /^(.*passed, .*failed)$/m ? $1 : $runner)) or diag($said);
+		is($citus->sql(0, q{SELECT count(*) FROM pg_dist_partition WHERE partmethod = 'h'}), '0', 'no table is left');
+	}
+}
+
+done_testing();

@@ -1,0 +1,26 @@
+"""Distributed tables for the runners of operations.
+
+$DISTRIBUTED, where it is set, says how to connect to the node on which tables are made and distributed:
+Citus' coordinator, or the only node, if it is one that only looks like Citus (test/sql/like_citus.sql).
+What is asked of the tables is asked of the node that libpq's own variables name.
+"""
+
+import os
+
+import psycopg2
+
+NODE = os.environ.get("DISTRIBUTED")
+
+
+def maker(cur):
+    """Where tables are made, altered and dropped: here, unless they are distributed."""
+    if NODE is None:
+        return cur
+    connection = psycopg2.connect(NODE)
+    connection.autocommit = True
+    return connection.cursor()
+
+
+def distribute(cur, table):
+    if NODE is not None:
+        cur.execute("SELECT dyn_distribute_table(%s)", (table,))
