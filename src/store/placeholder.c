@@ -26,7 +26,7 @@
 
 #include "ground/attempt.h"
 #include "ground/mark.h"
-#include "store/remote.h"
+#include "store/spi_store.h"
 
 static DynItem *
 make_placeholder(const DynItem *item)
@@ -135,15 +135,10 @@ try_placeholder(void *arg)
  * False if by now there is one.
  */
 bool
-store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
+placeholder_hold(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
 	Placeholder placeholder = {rel, key, item};
-	DynTable *table = dyn_schema(rel);
-	ErrorData *error;
-
-	if (table->distributed)
-		return remote_hold_absent(rel, table, key, item);
-	error = attempt(try_placeholder, &placeholder);
+	ErrorData *error = attempt(try_placeholder, &placeholder);
 
 	if (error == NULL || stays_absent(rel, error))
 		return true;

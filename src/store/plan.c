@@ -72,6 +72,7 @@ prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *
 
 	plan->shape = shape;
 	plan->index = index;
+	plan->custom = (options & CURSOR_OPT_CUSTOM_PLAN) != 0;
 	plan->plan = SPI_prepare_cursor(sql, nargs, types, options);
 	if (plan->plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
@@ -210,14 +211,17 @@ ensure_plan(StorePlan *plan)
 
 /*
  * plan_cache_mode = force_custom_plan would have the statement planned anew for each execution,
- * without the switches above.  A trigger that sets it means what comes after us.
+ * without the switches above, and force_generic_plan would have Citus fail where there is no generic
+ * plan.  A trigger that sets it means what comes after us.
  */
 static int
-execute_generic(StorePlan *plan, const SPIExecuteOptions *options)
+execute_as_prepared(StorePlan *plan, const SPIExecuteOptions *options)
 {
+	int before = plan_cache_mode;
 	int result;
 
-	if (plan_cache_mode != PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN)
+	if (before !=
+		(plan->custom ? PLAN_CACHE_MODE_FORCE_GENERIC_PLAN : PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN))
 		return SPI_execute_plan_extended(plan->plan, options);
 	PG_TRY();
 	{
@@ -227,7 +231,7 @@ execute_generic(StorePlan *plan, const SPIExecuteOptions *options)
 	PG_FINALLY();
 	{
 		if (plan_cache_mode == PLAN_CACHE_MODE_AUTO)
-			plan_cache_mode = PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN;
+			plan_cache_mode = before;
 	}
 	PG_END_TRY();
 	return result;
@@ -242,7 +246,7 @@ store_execute(StorePlan *plan, const SPIExecuteOptions *options)
 
 	if (OidIsValid(plan->index))
 		ensure_plan(plan);
-	result = execute_generic(plan, options);
+	result = execute_as_prepared(plan, options);
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
 	if (result < 0)

@@ -16,6 +16,7 @@ typedef struct StorePlan
 	struct StorePlan *next;
 	int shape;
 	Oid index; /* that it is to use; invalid: other nodes plan */
+	bool custom; /* it is planned for each execution */
 	SPIPlanPtr plan;
 	MemoryContextCallback freed; /* when the schema is */
 } StorePlan;

@@ -1,32 +1,36 @@
 /*
  * remote.c
- *	  The remote store: writes to a table whose rows are in shards on other nodes.
+ *	  The remote store: writes to a table whose rows are in shards, which other nodes may have.
  *
- * Reads, locks and deletes are the SPI store's statements, which Citus routes by the partition key.
- * Writes give all derived columns, since no trigger derives them there; a change is a lock and a
- * replacement, since our function cannot be called on another node.
+ * Each statement is for one item collection, and Citus routes it to its shard by the partition key.
+ * Gets, locks and deletes are those of the SPI store.  Writes give all derived columns, since no
+ * trigger derives them on a shard.  A change is a lock and a replacement, since the function of the
+ * SPI store's change cannot be called on another node.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include <dlfcn.h>
+
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "store/remote.h"
-#include "store/spi_store.h"
 
 /* Beside the shapes of the SPI store. */
 enum
 {
-	PUT = 1 << 28,
-	INSERT,
-	REPLACE,
-	PUT_MANY = 1 << 27 /* and the number of rows */
+	PUT = 1 << 27, /* and the number of rows */
+	INSERT = 1 << 28,
+	REPLACE
 };
 
 /* Rows of a statement. */
 #define MAX_ROWS 32
+
+/*
+ * SQL.  A row is the item and the derived columns, in the order of the table's keys.
+ */
 
 static int
 row_arguments(const DynTable *table)
@@ -48,24 +52,66 @@ column_type(const DynTable *table, int i)
 			   : dyn_key_column_type(table->keys[i - 1].type);
 }
 
-/* The columns that an update sets. */
+/* The columns that are not the key, with a prefix each. */
 static void
-append_assignments(StringInfo sql, const DynTable *table, bool excluded)
+append_values(StringInfo sql, const DynTable *table, const char *prefix)
 {
 	const char *separator = "";
 
 	for (int i = 0; i < row_arguments(table); i++)
 	{
-		const char *column = quote_identifier(column_name(table, i));
-
 		if (i > 0 && i <= table->nkeys)
 			continue;
-		appendStringInfo(sql, "%s%s = ", separator, column);
-		if (excluded)
-			appendStringInfo(sql, "EXCLUDED.%s", column);
-		else
-			appendStringInfo(sql, "$%d", i + 1);
+		appendStringInfo(sql, "%s%s%s", separator, prefix, quote_identifier(column_name(table, i)));
 		separator = ", ";
+	}
+}
+
+/* The same as parameters of one row. */
+static void
+append_parameters(StringInfo sql, const DynTable *table)
+{
+	const char *separator = "";
+
+	for (int i = 0; i < row_arguments(table); i++)
+	{
+		if (i > 0 && i <= table->nkeys)
+			continue;
+		appendStringInfo(sql, "%s$%d", separator, i + 1);
+		separator = ", ";
+	}
+}
+
+/*
+ * Whether each row is written, and counted.  Otherwise one that would stay as it is, by the bytes
+ * of its columns, is locked only, as unchanged.h says.  Policies may check what is written.
+ */
+static bool
+writes_all(const DynTable *table)
+{
+	return table->row_security || table->rules;
+}
+
+/* "UPDATE SET (a, b) = ROW(x, y) WHERE …" */
+static void
+append_conflict(StringInfo sql, const DynTable *table, bool keep)
+{
+	appendStringInfoString(sql, " ON CONFLICT (");
+	store_append_key_columns(sql, table);
+	appendStringInfoString(sql, ") DO UPDATE SET (");
+	append_values(sql, table, "");
+	appendStringInfoString(sql, ") = ROW(");
+	append_values(sql, table, "EXCLUDED.");
+	appendStringInfoChar(sql, ')');
+	if (keep)
+		appendStringInfoString(sql, " WHERE false");
+	else if (!writes_all(table))
+	{
+		appendStringInfoString(sql, " WHERE pg_catalog.record_image_ne(ROW(");
+		append_values(sql, table, "old.");
+		appendStringInfoString(sql, "), ROW(");
+		append_values(sql, table, "EXCLUDED.");
+		appendStringInfoString(sql, "))");
 	}
 }
 
@@ -74,7 +120,7 @@ append_insert(StringInfo sql, const DynTable *table, int nrows)
 {
 	int parameter = 1;
 
-	appendStringInfo(sql, "INSERT INTO %s (", table->qualified);
+	appendStringInfo(sql, "INSERT INTO %s AS old (", table->qualified);
 	for (int i = 0; i < row_arguments(table); i++)
 		appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", quote_identifier(column_name(table, i)));
 	appendStringInfoString(sql, ") VALUES ");
@@ -85,10 +131,29 @@ append_insert(StringInfo sql, const DynTable *table, int nrows)
 			appendStringInfo(sql, "%s$%d", i > 0 ? ", " : "", parameter++);
 		appendStringInfoChar(sql, ')');
 	}
-	appendStringInfoString(sql, " ON CONFLICT (");
-	store_append_key_columns(sql, table);
-	appendStringInfoString(sql, ") DO UPDATE SET ");
-	append_assignments(sql, table, true);
+}
+
+static void
+append_replace(StringInfo sql, const DynTable *table)
+{
+	const char *key = quote_identifier(table->keys[0].column);
+
+	appendStringInfo(sql, "UPDATE %s SET (", table->qualified);
+	append_values(sql, table, "");
+	appendStringInfoString(sql, ") = ROW(");
+	append_parameters(sql, table);
+	appendStringInfoString(sql, ") WHERE ");
+	for (int i = 0; i < table->nkeys; i++)
+		appendStringInfo(sql, "%s%s OPERATOR(pg_catalog.=) $%d", i == 0 ? "" : " AND ",
+						 quote_identifier(table->keys[i].column), i + 2);
+	if (writes_all(table))
+		return;
+	/* with a column of the key on both sides: Citus would compute a row of parameters, and cannot send it */
+	appendStringInfo(sql, " AND pg_catalog.record_image_ne(ROW(%s, ", key);
+	append_values(sql, table, "");
+	appendStringInfo(sql, "), ROW(%s, ", key);
+	append_parameters(sql, table);
+	appendStringInfoString(sql, "))");
 }
 
 static StorePlan *
@@ -100,17 +165,12 @@ get_plan(DynTable *table, int shape, int nrows, int nargs, Oid *types)
 	if (plan != NULL)
 		return plan;
 	initStringInfo(&sql);
-	if (shape != REPLACE)
-		append_insert(&sql, table, nrows);
-	if (shape == INSERT)
-		appendStringInfoString(&sql, " WHERE false");
 	if (shape == REPLACE)
+		append_replace(&sql, table);
+	else
 	{
-		appendStringInfo(&sql, "UPDATE %s SET ", table->qualified);
-		append_assignments(&sql, table, false);
-		for (int i = 0; i < table->nkeys; i++)
-			appendStringInfo(&sql, "%s%s OPERATOR(pg_catalog.=) $%d", i == 0 ? " WHERE " : " AND ",
-							 quote_identifier(table->keys[i].column), i + 2);
+		append_insert(&sql, table, nrows);
+		append_conflict(&sql, table, shape == INSERT);
 	}
 	plan = store_prepare_remote(table, shape, sql.data, nargs, types, true);
 	pfree(sql.data);
@@ -144,28 +204,40 @@ run(DynTable *table, int shape, int nrows, const DynRow *const *rows)
 	return done;
 }
 
-/* Insert or replace, whatever is there. */
-void
+/* Insert or replace items of one collection, whatever is there. */
+static void
+put(DynTable *table, int n, const DynRow *const *rows)
+{
+	uint64 done = run(table, PUT | n, n, rows);
+
+	if (writes_all(table))
+		store_require_writes(table, done, n);
+}
+
+static void
 remote_put(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, PUT, 1, &row), 1);
+	put(table, 1, &row);
 }
 
 /* As spi_insert(). */
-bool
+static bool
 remote_insert(DynTable *table, const DynRow *row)
 {
 	return run(table, INSERT, 1, &row) > 0;
 }
 
 /* The caller has the item locked. */
-void
+static void
 remote_replace(DynTable *table, const DynRow *row)
 {
-	store_require_writes(table, run(table, REPLACE, 1, &row), 1);
+	uint64 done = run(table, REPLACE, 1, &row);
+
+	if (writes_all(table))
+		store_require_writes(table, done, 1);
 }
 
-bool
+static bool
 remote_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	DynItem *old = spi_lock(table, key, STORE_LOCK_REPLACE);
@@ -176,36 +248,69 @@ remote_change(DynTable *table, const DynKeyValues *key, StoreChange change, void
 	return true;
 }
 
+static bool
+same_collection(const DynTable *table, const DynRow *a, const DynRow *b)
+{
+	return store_column_compare(table->keys[0].type, a->key.values[0], b->key.values[0]) == 0;
+}
+
+/* Rows of the next statement.  Few numbers, since each has a plan of its own. */
+static int
+rows_together(const DynTable *table, int n, const DynRow *const *rows)
+{
+	int same = 1;
+	int together = 1;
+
+	while (same < Min(n, MAX_ROWS) && same_collection(table, rows[0], rows[same]))
+		same++;
+	while (2 * together <= same)
+		together *= 2;
+	return together;
+}
+
 /*
- * A statement for each item collection, in their order: Citus runs a statement on several shards at
- * the same time, so calls would wait for each other in a circle.
+ * The collections in their order: Citus runs a statement on several shards at the same time, so
+ * calls would wait for each other in a circle.
  */
-void
+static void
 remote_put_many(DynTable *table, int n, const DynRow *const *rows)
 {
-	for (int first = 0, end; first < n; first = end)
+	for (int done = 0, next; done < n; done += next)
 	{
-		for (end = first + 1; end < n && end - first < MAX_ROWS; end++)
-		{
-			if (store_column_compare(table->keys[0].type, rows[end]->key.values[0],
-									 rows[first]->key.values[0]) != 0)
-				break;
-		}
-		store_require_writes(table,
-							 run(table, PUT_MANY | (end - first), end - first, rows + first),
-							 end - first);
+		CHECK_FOR_INTERRUPTS();
+		next = rows_together(table, n - done, rows + done);
+		put(table, next, rows + done);
 	}
 }
 
 /*
- * Keep the item of a key absent until the transaction ends.  Everyone who inserts the key on its
- * shard waits for the distributed transaction, even if the row is gone again.
+ * Everyone who inserts the key on its shard waits for the distributed transaction, even if the row
+ * is gone again.  Unlike placeholder_hold() this takes the privileges to insert and to delete.
  */
-bool
-remote_hold_absent(Relation rel, DynTable *table, const DynKeyValues *key, const DynItem *item)
+static bool
+remote_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
 {
+	DynTable *table = dyn_schema(rel);
+
 	if (!remote_insert(table, dyn_derive(rel, table, item)))
 		return false;
 	(void) spi_delete(table, key, false);
 	return true;
+}
+
+const StatementStore remote_store = {remote_put,     remote_change,   remote_insert,
+									 remote_replace, remote_put_many, remote_hold_absent,
+									 remote_range};
+
+/*
+ * Citus looks for deadlocks of several nodes, cancels one of the transactions, and gives the error
+ * its code only when it is sent to the client.
+ */
+bool
+remote_is_deadlock(void)
+{
+	bool (*cancelled)(bool clear) =
+		(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock");
+
+	return cancelled != NULL && cancelled(true);
 }

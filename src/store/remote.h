@@ -5,14 +5,15 @@
 #ifndef DYNAMO_TABLE_STORE_REMOTE_H
 #define DYNAMO_TABLE_STORE_REMOTE_H
 
-#include "store/store.h"
+#include "store/spi_store.h"
 
-extern void remote_put(DynTable *table, const DynRow *row);
-extern bool remote_insert(DynTable *table, const DynRow *row);
-extern void remote_replace(DynTable *table, const DynRow *row);
-extern bool remote_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg);
-extern void remote_put_many(DynTable *table, int n, const DynRow *const *rows);
-extern bool remote_hold_absent(Relation rel, DynTable *table, const DynKeyValues *key,
-							   const DynItem *item);
+extern const StatementStore remote_store;
+
+/* Whether the error that is being raised is the cancel by which Citus ends a deadlock of nodes. */
+extern bool remote_is_deadlock(void);
+
+/* remote_range.c: ranges that are narrowed */
+extern void remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
+						 void *arg);
 
 #endif

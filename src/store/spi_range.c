@@ -78,7 +78,7 @@ add_argument(const DynTable *table, const StoreRange *range, RangeStatement *sta
 }
 
 static void
-add_arguments(const DynTable *table, const StoreRange *range, int64 limit,
+add_arguments(const DynTable *table, const StoreRange *range, const RangeChunk *chunk,
 			  RangeStatement *statement)
 {
 	statement->nargs = 0;
@@ -90,10 +90,10 @@ add_arguments(const DynTable *table, const StoreRange *range, int64 limit,
 		add_argument(table, range, statement, range->nequal, range->upper.value);
 	for (int i = range->nequal; i < range->nposition; i++)
 		add_argument(table, range, statement, i, range->position[i]);
-	if (table->distributed)
+	if (chunk != NULL)
 	{
 		statement->types[statement->nargs] = INT8OID;
-		statement->values[statement->nargs++] = Int64GetDatum(limit);
+		statement->values[statement->nargs++] = Int64GetDatum(chunk->limit);
 	}
 }
 
@@ -145,6 +145,7 @@ append_position(StringInfo sql, const DynTable *table, const StoreRange *range, 
 	appendStringInfoChar(sql, ')');
 }
 
+/* Returns the number of the next parameter. */
 static int
 append_conditions(StringInfo sql, const DynTable *table, const StoreRange *range)
 {
@@ -194,16 +195,23 @@ append_part(StringInfo sql, const DynTable *table, const StoreRange *range)
 	appendStringInfoString(sql, ") END");
 }
 
+/* The columns that are selected: the first ones of the index.  A chunk's are its position, too. */
+static int
+selected_columns(const StoreRange *range, const RangeChunk *chunk)
+{
+	if (chunk != NULL || store_wants_keys(range->want) || store_wants_part(range->want))
+		return range->index->ncolumns;
+	return range->want == STORE_WANT_ITEM ? 0 : range->index->npartition;
+}
+
 /* The item or the two parts of it first, then columns. */
 static void
-append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
+append_range(StringInfo sql, const DynTable *table, const StoreRange *range,
+			 const RangeChunk *chunk)
 {
 	StoreWant want = range->want;
-	int limit;
-	int columns = table->distributed || store_wants_keys(want) || store_wants_part(want)
-					  ? range->index->ncolumns
-				  : want == STORE_WANT_ITEM                        ? 0
-																   : range->index->npartition;
+	int columns = selected_columns(range, chunk);
+	int next;
 
 	appendStringInfoString(sql, "SELECT ");
 	if (store_wants_part(want))
@@ -214,27 +222,28 @@ append_range(StringInfo sql, const DynTable *table, const StoreRange *range)
 		appendStringInfoString(sql, ", ");
 	append_columns(sql, table, range, 0, columns, "");
 	appendStringInfo(sql, " FROM %s%s", table->qualified, store_wants_part(want) ? " entry" : "");
-	limit = append_conditions(sql, table, range);
+	next = append_conditions(sql, table, range);
 	appendStringInfoString(sql, " ORDER BY ");
 	append_columns(sql, table, range, 0, range->index->ncolumns, range->forward ? "" : " DESC");
-	if (table->distributed)
-		appendStringInfo(sql, " LIMIT $%d", limit);
+	if (chunk != NULL)
+		appendStringInfo(sql, " LIMIT $%d", next);
 }
 
-/* The statement of a range that is narrowed. */
+/* The statement of a range that is narrowed.  Where that is of a distributed table, there is a chunk. */
 static void
-prepare(DynTable *table, const StoreRange *range, int64 limit, RangeStatement *statement)
+prepare(DynTable *table, const StoreRange *range, const RangeChunk *chunk,
+		RangeStatement *statement)
 {
 	int shape = range_shape(table, range);
 	StringInfoData sql;
 
-	add_arguments(table, range, limit, statement);
+	add_arguments(table, range, chunk, statement);
 	statement->plan = store_find_plan(table, shape);
 	if (statement->plan != NULL)
 		return;
 	initStringInfo(&sql);
-	append_range(&sql, table, range);
-	if (table->distributed)
+	append_range(&sql, table, range, chunk);
+	if (chunk != NULL)
 		statement->plan =
 			store_prepare_remote(table, shape, sql.data, statement->nargs, statement->types,
 								 dyn_index_is_table(range->index) && range->nequal > 0);
@@ -257,10 +266,7 @@ typedef struct RangeReceiver
 	StoreRowCallback callback;
 	void *arg;
 	MemoryContext context; /* for one row */
-	int64 rows;
-	int64 limit;
-	bool more; /* the callback wants */
-	StoreRange *rest; /* of a distributed table: what comes after the row; or NULL */
+	RangeChunk *chunk; /* or NULL: all */
 	MemoryContext position; /* of that */
 } RangeReceiver;
 
@@ -297,20 +303,25 @@ read_row(const RangeReceiver *receiver, TupleTableSlot *slot, StoreRow *row)
 		row->partition[i] = slot->tts_values[partition + i];
 }
 
-/* Where the next chunk of a range begins. */
+/* Count a row of a chunk; the position of its last one is where the next one begins. */
 static void
-keep_position(RangeReceiver *receiver, TupleTableSlot *slot)
+count_row(const RangeReceiver *receiver, TupleTableSlot *slot)
 {
-	StoreRange *rest = receiver->rest;
+	RangeChunk *chunk = receiver->chunk;
 	int first = first_column(receiver->range->want);
 
-	MemoryContextSwitchTo(receiver->position);
-	rest->nposition = rest->index->ncolumns;
-	for (int i = 0; i < rest->index->ncolumns; i++)
+	chunk->rows++;
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
-		/* all types of keys are varlena */
-		rest->position[i] = datumCopy(slot->tts_values[first + i], false, -1);
+		if (!slot->tts_isnull[i])
+			chunk->bytes += VARSIZE_ANY(DatumGetPointer(slot->tts_values[i]));
 	}
+	if (chunk->rows < chunk->limit)
+		return;
+	MemoryContextSwitchTo(receiver->position);
+	/* all types of keys are varlena */
+	for (int i = 0; i < receiver->range->index->ncolumns; i++)
+		chunk->position[i] = datumCopy(slot->tts_values[first + i], false, -1);
 }
 
 static bool
@@ -329,10 +340,12 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		 i < slot->tts_tupleDescriptor->natts; i++)
 		store_forbid_null(slot->tts_isnull[i]);
 	read_row(receiver, slot, &row);
-	more = receiver->more = receiver->callback(&row, receiver->arg);
-	receiver->rows++;
-	if (more && receiver->rest != NULL && receiver->rows == receiver->limit)
-		keep_position(receiver, slot);
+	more = receiver->callback(&row, receiver->arg);
+	if (receiver->chunk != NULL)
+	{
+		count_row(receiver, slot);
+		receiver->chunk->more = more && receiver->chunk->rows == receiver->chunk->limit;
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->context);
 	return more;
@@ -350,7 +363,7 @@ end_receiver(DestReceiver *self)
 
 static void
 execute(const DynTable *table, const StoreRange *range, const RangeStatement *statement,
-		StoreRowCallback callback, void *arg, int64 limit, StoreRange *rest, bool *more)
+		StoreRowCallback callback, void *arg, RangeChunk *chunk)
 {
 	RangeReceiver receiver = {
 		{receive_row, start_receiver, end_receiver, end_receiver, DestNone},
@@ -359,10 +372,7 @@ execute(const DynTable *table, const StoreRange *range, const RangeStatement *st
 		callback,
 		arg,
 		AllocSetContextCreate(CurrentMemoryContext, "dynamo_table row", ALLOCSET_DEFAULT_SIZES),
-		0,
-		limit,
-		true,
-		rest,
+		chunk,
 		CurrentMemoryContext};
 	SPIExecuteOptions options = {0};
 
@@ -371,7 +381,6 @@ execute(const DynTable *table, const StoreRange *range, const RangeStatement *st
 	options.dest = &receiver.pub;
 	store_execute(statement->plan, &options);
 	MemoryContextDelete(receiver.context);
-	*more = receiver.more && receiver.rows == limit;
 }
 
 /* The index that a plan scans; of a partitioned table there are several. */
@@ -415,41 +424,27 @@ void
 spi_range_plan(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
 	StoreRange rows = with_rows(table, range);
+	RangeChunk chunk = {.limit = 1};
 	RangeStatement statement;
 
 	store_connect();
-	prepare(table, &rows, 1, &statement);
+	prepare(table, &rows, table->distributed ? &chunk : NULL, &statement);
 	if (!table->distributed)
 		look_at_plan(store_planned(statement.plan)->planTree, explanation);
 	SPI_finish();
 }
 
-/*
- * Rows of a statement on a distributed table: no LIMIT reaches a shard unless the statement has one,
- * and all that a statement returns is kept until it has ended.
- */
-#define FIRST_CHUNK 100
-#define LAST_CHUNK 1600
-
 static void
-chunks(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
+read_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg,
+		   RangeChunk *chunk)
 {
-	StoreRange rest = *range;
-	int64 limit = range->likely > 0 ? Min(range->likely, LAST_CHUNK) : FIRST_CHUNK;
-	bool more = true;
+	StoreRange rows = with_rows(table, range);
+	RangeStatement statement;
 
-	while (more)
-	{
-		StoreRange chunk = rest;
-		RangeStatement statement;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!store_range_narrow(table, &chunk))
-			return;
-		prepare(table, &chunk, limit, &statement);
-		execute(table, &chunk, &statement, callback, arg, limit, &rest, &more);
-		limit = Min(2 * limit, LAST_CHUNK);
-	}
+	store_connect();
+	prepare(table, &rows, chunk, &statement);
+	execute(table, &rows, &statement, callback, arg, chunk);
+	SPI_finish();
 }
 
 /*
@@ -459,17 +454,16 @@ chunks(DynTable *table, const StoreRange *range, StoreRowCallback callback, void
 void
 spi_range(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
-	StoreRange rows = with_rows(table, range);
-	RangeStatement statement;
-	bool more;
+	read_range(table, range, callback, arg, NULL);
+}
 
-	store_connect();
-	if (table->distributed)
-		chunks(table, &rows, callback, arg);
-	else
-	{
-		prepare(table, &rows, 0, &statement);
-		execute(table, &rows, &statement, callback, arg, -1, NULL, &more);
-	}
-	SPI_finish();
+/* The same of at most as many entries as the chunk is to have, which is told about them. */
+void
+spi_range_chunk(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg,
+				RangeChunk *chunk)
+{
+	chunk->rows = 0;
+	chunk->bytes = 0;
+	chunk->more = false;
+	read_range(table, range, callback, arg, chunk);
 }

@@ -307,7 +307,7 @@ store_require_writes(const DynTable *table, uint64 rows, uint64 expected)
 }
 
 /* Insert or replace, whatever is there. */
-void
+static void
 spi_put(DynTable *table, const DynRow *row)
 {
 	store_require_writes(table, run(table, PUT, PointerGetDatum(row->item), &row->key, NULL), 1);
@@ -354,7 +354,7 @@ dyn_store_change(PG_FUNCTION_ARGS)
  * Change the item in one statement; false if there is none.  The executor evaluates the change on
  * the version that it replaces, whoever was faster: that makes it atomic.
  */
-bool
+static bool
 spi_change(DynTable *table, const DynKeyValues *key, StoreChange change, void *arg)
 {
 	Change state = {0, change, arg, CurrentMemoryContext, changes};
@@ -406,14 +406,14 @@ spi_lock(DynTable *table, const DynKeyValues *key, StoreLock lock)
  * is locked for a replacement, so the next spi_lock() finds it, and nobody begins again
  * twice.  (ON CONFLICT DO NOTHING would not lock it.)
  */
-bool
+static bool
 spi_insert(DynTable *table, const DynRow *row)
 {
 	return run(table, INSERT, PointerGetDatum(row->item), &row->key, NULL) > 0;
 }
 
 /* The caller has the item locked. */
-void
+static void
 spi_replace(DynTable *table, const DynRow *row)
 {
 	store_require_writes(table, run(table, REPLACE, PointerGetDatum(row->item), &row->key, NULL),
@@ -441,3 +441,6 @@ spi_delete(DynTable *table, const DynKeyValues *key, bool want_old)
 	}
 	return old;
 }
+
+const StatementStore spi_store = {spi_put,      spi_change,       spi_insert, spi_replace,
+								  spi_put_many, placeholder_hold, spi_range};

@@ -16,6 +16,13 @@
 #include "store/spi_store.h"
 #include "store/statement.h"
 
+/* The store that serves a table by statements. */
+static const StatementStore *
+statements(const DynTable *table)
+{
+	return table->distributed ? &remote_store : &spi_store;
+}
+
 /*
  * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
  * meet others in a deadlock; then the caller begins his transaction again, as after any conflict.
@@ -23,7 +30,8 @@
 static void
 name_conflict(void *arg)
 {
-	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED &&
+		!(geterrcode() == ERRCODE_QUERY_CANCELED && remote_is_deadlock()))
 		return;
 	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
 	errmsg("transaction conflict: deadlock with another transaction");
@@ -105,14 +113,14 @@ store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback call
 	if (rel == NULL)
 	{
 		if (!direct_range(table, range, callback, arg))
-			spi_range(table, range, callback, arg);
+			statements(table)->range(table, range, callback, arg);
 		return;
 	}
 	local.index = &shard->primary;
 	done = direct_range(shard, &local, callback, arg);
 	relation_close(rel, NoLock);
 	if (!done)
-		spi_range(table, range, callback, arg);
+		statements(table)->range(table, range, callback, arg);
 }
 
 /* Whether a narrowed range gives the whole key of an item, so that it needs no scan. */
@@ -261,10 +269,8 @@ store_put(StoreWriter *writer, const DynRow *row)
 
 	if (w != NULL)
 		direct_put(w, row);
-	else if (writer->table->distributed)
-		remote_put(writer->table, row);
 	else
-		spi_put(writer->table, row);
+		statements(writer->table)->put(writer->table, row);
 }
 
 /*
@@ -279,10 +285,8 @@ store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, v
 	writer = routed(writer, key);
 	w = direct(writer, ACL_UPDATE);
 
-	if (writer->table->distributed)
-		return remote_change(writer->table, key, change, arg);
 	return w != NULL ? direct_change(w, key, change, arg)
-					 : spi_change(writer->table, key, change, arg);
+					 : statements(writer->table)->change(writer->table, key, change, arg);
 }
 
 /* Locks the item of a key, and returns it, palloc'd; NULL if there is none. */
@@ -332,9 +336,8 @@ store_insert(StoreWriter *writer, const DynRow *row)
 
 	writer = routed(writer, &row->key);
 	w = direct(writer, ACL_INSERT | ACL_UPDATE);
-	inserted = w != NULL                    ? direct_insert(w, row)
-					: writer->table->distributed ? remote_insert(writer->table, row)
-												 : spi_insert(writer->table, row);
+	inserted =
+		w != NULL ? direct_insert(w, row) : statements(writer->table)->insert(writer->table, row);
 
 	if (!inserted && may_suppress(writer->table) &&
 		store_lock(writer, &row->key, STORE_LOCK_REPLACE) == NULL)
@@ -353,10 +356,8 @@ store_replace(StoreWriter *writer, const DynRow *row)
 
 	if (w != NULL)
 		direct_replace(w, row);
-	else if (writer->table->distributed)
-		remote_replace(writer->table, row);
 	else
-		spi_replace(writer->table, row);
+		statements(writer->table)->replace(writer->table, row);
 }
 
 /* Deletes the item of a key.  Returns the item if want_old and there was one; otherwise NULL. */
@@ -382,10 +383,8 @@ store_put_many(StoreWriter *writer, int n, const DynRow *const *rows)
 
 	if (w != NULL)
 		direct_put_many(w, n, rows);
-	else if (writer->table->distributed)
-		remote_put_many(writer->table, n, rows);
 	else
-		spi_put_many(writer->table, n, rows);
+		statements(writer->table)->put_many(writer->table, n, rows);
 }
 
 /* Sets inserted[i] to what store_insert() would return for each item. */
@@ -416,6 +415,16 @@ store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys)
 	}
 	for (int i = 0; i < n; i++)
 		(void) store_delete(writer, keys[i], false);
+}
+
+/*
+ * Keeps the item of a key absent until the transaction ends; item has its key attributes.  Returns
+ * false if by now there is one.
+ */
+bool
+store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
+{
+	return statements(dyn_schema(rel))->hold_absent(rel, key, item);
 }
 
 /* Defines the settings of the stores.  Called once by _PG_init(). */

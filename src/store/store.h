@@ -2,10 +2,11 @@
  * store.h
  *	  The item store: the only place that touches a relation of items.
  *
- * Callers have the relation open and locked and hand over checked keys.  There are two stores
+ * Callers have the relation open and locked and hand over checked keys.  There are three stores
  * behind it.  The SPI store runs statements with the privileges of the caller, so row-level
- * security, table privileges and user triggers hold.  The direct store calls the table and its
- * indexes, where none of these has a say; see direct.h.  store.c chooses.
+ * security, table privileges and user triggers hold.  The remote store does the same for
+ * distributed tables.  The direct store calls the table and its indexes, where none of these has a
+ * say; see direct.h.  store.c chooses.
  *
  * A write that leaves an item as it is locks its row and does not write it; see unchanged.h.
  *
@@ -25,7 +26,10 @@
  *		spi_store.c		the SPI store: calls for single items
  *		spi_many.c		its puts of many items
  *		spi_range.c		its ranges
- *		plan.c			its kept plans, which stay ordered index scans
+ *		remote.c		the remote store: writes to shards, which other nodes may have
+ *		remote_range.c	its ranges, chunk by chunk
+ *		shard.c			the shards that this node has
+ *		plan.c			kept plans of both, which stay ordered index scans
  *		range.c			what the stores share of ranges
  *		explain.c		what it takes to read a range, and the range in words
  *		placeholder.c	keeping an item absent until the transaction ends
@@ -164,8 +168,6 @@ extern void store_put_many(StoreWriter *writer, int n, const DynRow *const *rows
 extern void store_insert_many(StoreWriter *writer, int n, const DynRow *const *rows,
 							  bool *inserted);
 extern void store_delete_many(StoreWriter *writer, int n, const DynKeyValues *const *keys);
-
-/* placeholder.c */
 extern bool store_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item);
 
 #endif
