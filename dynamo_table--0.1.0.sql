@@ -315,10 +315,11 @@ COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
 	'whether a row lacks key columns of indexes that its item should have there';
 
 CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL,
-		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90)
+		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90,
+		distributed boolean DEFAULT false, colocate_with text DEFAULT NULL, shard_count integer DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint) IS
+COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint, boolean, text, integer) IS
 	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
 CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
@@ -329,6 +330,16 @@ COMMENT ON FUNCTION dyn_alter_table(text, jsonb) IS
 CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
+
+CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL, shard_count integer DEFAULT NULL)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_distribute_table(text, text, integer) IS
+	'distribute a table of items over the nodes of Citus by its partition key';
+
+CREATE FUNCTION dyn_undistribute_table(table_name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_undistribute_table(text) IS 'make a distributed table of items a table of one node again';
 
 CREATE FUNCTION dyn_describe_table(table_name text) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
@@ -1407,7 +1418,3 @@ BEGIN
 		EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
 	END LOOP;
 END $$;
-
-CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_distribute_table(text, text) IS 'distribute a table of items over the nodes of Citus';

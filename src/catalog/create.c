@@ -25,16 +25,13 @@
 
 #include "catalog/follower.h"
 #include "catalog/key.h"
-#include "catalog/resource.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/compat.h"
 #include "ground/description.h"
 #include "ground/errors.h"
-#include "ground/definition.h"
 #include "ground/name.h"
-#include "ground/trigger.h"
 #include "work/brief_lock.h"
 #include "work/owned.h"
 
@@ -268,17 +265,28 @@ dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor)
 	SPI_finish();
 }
 
-/* dyn_create_table(table_name, partition_key, sort_key, global_indexes, local_indexes, fillfactor) */
+/*
+ * dyn_create_table(table_name, partition_key, sort_key, global_indexes, local_indexes, fillfactor,
+ * distributed, colocate_with, shard_count)
+ */
 PG_FUNCTION_INFO_V1(dyn_create_table);
 Datum
 dyn_create_table(PG_FUNCTION_ARGS)
 {
 	DynShape shape = {0};
+	bool distributed = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
+	DynDistribution how;
 	text *name;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(5))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table name, partition key and fillfactor must not be null")));
+	if (!distributed && (!PG_ARGISNULL(7) || !PG_ARGISNULL(8)))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("colocate_with and shard_count are for distributed tables"),
+						errhint("Add distributed => true.")));
+	if (distributed)
+		how = dyn_distribution_read(fcinfo, 7);
 	name = PG_GETARG_TEXT_PP(0);
 	add_key(&shape, PG_GETARG_TEXT_PP(1));
 	if (!PG_ARGISNULL(2))
@@ -290,6 +298,8 @@ dyn_create_table(PG_FUNCTION_ARGS)
 			add_indexes(&shape, PG_GETARG_JSONB_P(i), i == 4);
 	}
 	dyn_create(&shape, text_span(name), PG_GETARG_INT64(5));
+	if (distributed)
+		dyn_distribute(shape.relid, &how);
 	PG_RETURN_VOID();
 }
 
@@ -324,7 +334,7 @@ dyn_drop(Relation rel, DynTable *table)
 
 	check_may_drop(rel);
 	check_protection(relid);
-	dyn_follower_refuse_drop(rel);
+	dyn_follower_refuse(rel, "dropped");
 	relation_close(rel, AccessShareLock);
 	brief_lock(relid, AccessExclusiveLock);
 	rel = try_relation_open(relid, NoLock);
@@ -334,7 +344,7 @@ dyn_drop(Relation rel, DynTable *table)
 						errmsg("table \"%s\" does not exist", name),
 						errwords("Requested resource not found: Table: %s not found", name)));
 	check_protection(relid);
-	dyn_follower_refuse_drop(rel);
+	dyn_follower_refuse(rel, "dropped");
 	sql = psprintf("DROP TABLE %s", table->qualified);
 	relation_close(rel, NoLock);
 	SPI_connect();
@@ -351,36 +361,5 @@ dyn_drop_table(PG_FUNCTION_ARGS)
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
 	dyn_drop(rel, table);
-	PG_RETURN_VOID();
-}
-
-/* dyn_distribute_table(table_name, colocate_with) */
-PG_FUNCTION_INFO_V1(dyn_distribute_table);
-Datum
-dyn_distribute_table(PG_FUNCTION_ARGS)
-{
-	DynTable *table;
-	Relation rel;
-	text *name = argument_required_text(fcinfo, 0, "table_name");
-	List *arguments;
-	char *qualified;
-	char *column;
-
-	rel = resource_lock(text_span(name), AccessExclusiveLock, &table);
-	arguments = dyn_derive_arguments(rel);
-	qualified = pstrdup(table->qualified);
-	column = pstrdup(table->keys[0].column);
-	relation_close(rel, NoLock);
-	SPI_connect();
-	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
-	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
-	dyn_execute(psprintf("SELECT pg_catalog.create_distributed_table(%s, %s, colocate_with => %s)",
-						 quote_literal_cstr(qualified), quote_literal_cstr(column),
-						 PG_ARGISNULL(1) ? "'default'"
-										 : quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(1)))));
-	/* what Citus has copied to shards */
-	dyn_execute(psprintf("SELECT pg_catalog.truncate_local_data_after_distributing_table(%s)",
-						 quote_literal_cstr(qualified)));
-	SPI_finish();
 	PG_RETURN_VOID();
 }

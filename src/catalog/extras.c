@@ -132,7 +132,7 @@ read_constraints(Relation rel, DynTable *table)
 	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
 	{
 		if (constraint_fits(table, constraints->check[i].ccbin) ||
-			definition_is(&constraints->check[i]))
+			definition_is(rel, &constraints->check[i]))
 			table->extras.own_checks = bms_add_member(table->extras.own_checks, i);
 		else
 			table->extras.constraints = true;

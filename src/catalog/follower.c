@@ -208,11 +208,12 @@ join_lines(List *lines)
 }
 
 /*
- * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if a table of items has followers.  The
- * server's own error would tell the caller to use CASCADE, which functions and requests do not have.
+ * Raises ERRCODE_DYN_RESOURCE_IN_USE, with a list of them, if a table of items has followers.  done
+ * says what would happen to the table.  Where it is dropped, the server's own error would tell the
+ * caller to use CASCADE, which functions and requests do not have.
  */
 void
-dyn_follower_refuse_drop(Relation rel)
+dyn_follower_refuse(Relation rel, const char *done)
 {
 	Relation depend = table_open(DependRelationId, AccessShareLock);
 	Oid relid = RelationGetRelid(rel);
@@ -243,8 +244,8 @@ dyn_follower_refuse_drop(Relation rel)
 	if (lines != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
-				 errmsg("table \"%s\" cannot be dropped while other tables are followed into it",
-						RelationGetRelationName(rel)),
+				 errmsg("table \"%s\" cannot be %s while other tables are followed into it",
+						RelationGetRelationName(rel), done),
 				 errdetail("%s", join_lines(lines)),
 				 errhint("Call dyn_unfollow_migration(%s) first.", dyn_follower_literal(migration)),
 				 errwords("Attempt to change a resource which is still in use: Table is the target "

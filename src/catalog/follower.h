@@ -24,6 +24,6 @@ extern char *dyn_follower_of_partition(Oid relid);
 
 extern char *dyn_follower_condition(const char *qualified);
 extern char *dyn_follower_literal(const char *migration);
-extern void dyn_follower_refuse_drop(Relation rel);
+extern void dyn_follower_refuse(Relation rel, const char *done);
 
 #endif

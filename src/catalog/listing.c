@@ -23,6 +23,7 @@
 
 #include "catalog/table.h"
 #include "ground/attempt.h"
+#include "ground/citus.h"
 #include "ground/definition.h"
 #include "ground/errors.h"
 #include "ground/trigger.h"
@@ -84,12 +85,8 @@ listed(Relation rel, HeapTuple tuple)
 	return trigger;
 }
 
-/*
- * The triggers with that role, of one table or of all, in the current memory context.  They are
- * read under a catalog snapshot, not the transaction's, which may be older.
- */
-List *
-dyn_listed_triggers(Oid relid, DynTriggerRole role)
+static List *
+list_triggers(Oid relid, DynTriggerRole role)
 {
 	Relation rel = table_open(TriggerRelationId, AccessShareLock);
 	List *triggers = NIL;
@@ -115,6 +112,121 @@ dyn_listed_triggers(Oid relid, DynTriggerRole role)
 }
 
 /*
+ * Definitions of distributed tables
+ */
+
+static bool
+is_unreadable(const ErrorData *error)
+{
+	int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_DATA_EXCEPTION || category == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		   category == ERRCODE_TO_CATEGORY(ERRCODE_DYN_VALIDATION) ||
+		   error->sqlerrcode == ERRCODE_INVALID_TABLE_DEFINITION;
+}
+
+typedef struct DefinitionRead
+{
+	const char *expression;
+	List *arguments;
+} DefinitionRead;
+
+static void
+read_definition(void *arg)
+{
+	DefinitionRead *read = arg;
+
+	read->arguments = definition_parse(read->expression);
+}
+
+/* As pg_trigger would have them; none if the definition cannot be read. */
+static DynListedTrigger *
+listed_definition(Oid relid, const char *expression)
+{
+	DynListedTrigger *trigger = palloc(sizeof(DynListedTrigger));
+	DefinitionRead read = {expression, NIL};
+	StringInfoData arguments;
+	ListCell *cell;
+
+	initStringInfo(&arguments);
+	if (attempt_to_compute(read_definition, &read, is_unreadable) != NULL)
+		read.arguments = NIL;
+	foreach (cell, read.arguments)
+		appendBinaryStringInfo(&arguments, lfirst(cell), (int) strlen(lfirst(cell)) + 1);
+	trigger->relid = relid;
+	trigger->arguments = (bytea *) cstring_to_text_with_len(arguments.data, arguments.len);
+	return trigger;
+}
+
+static bool
+is_listed(const List *triggers, Oid relid)
+{
+	const ListCell *cell;
+
+	foreach (cell, triggers)
+	{
+		if (((const DynListedTrigger *) lfirst(cell))->relid == relid)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the definition in a constraint, if it counts; see dyn_derive_arguments(). */
+static List *
+add_definition(List *triggers, Relation rel, HeapTuple tuple)
+{
+	Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
+	bool isnull;
+	Datum expression;
+
+	if (form->contype != CONSTRAINT_CHECK || citus_kind(form->conrelid) != CITUS_DISTRIBUTED ||
+		is_listed(triggers, form->conrelid))
+		return triggers;
+	expression = heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(rel), &isnull);
+	if (isnull)
+		return triggers;
+	return lappend(triggers, listed_definition(form->conrelid, TextDatumGetCString(expression)));
+}
+
+/* Shards are in no list: to Citus they are no distributed tables. */
+static List *
+add_definitions(List *triggers, Oid relid)
+{
+	Relation rel;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (!citus_is_installed())
+		return triggers;
+	rel = table_open(ConstraintRelationId, AccessShareLock);
+	ScanKeyInit(&keys[0], Anum_pg_constraint_conname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(DEFINITION_CONSTRAINT));
+	ScanKeyInit(&keys[1], Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(rel, OidIsValid(relid) ? InvalidOid : ConstraintNameNspIndexId,
+							  !OidIsValid(relid), NULL, OidIsValid(relid) ? 2 : 1, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		triggers = add_definition(triggers, rel, tuple);
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return triggers;
+}
+
+/*
+ * The triggers with that role, of one table or of all, in the current memory context; the definition
+ * of a distributed table is in place of its derive trigger.  They are read under a catalog snapshot,
+ * not the transaction's, which may be older.
+ */
+List *
+dyn_listed_triggers(Oid relid, DynTriggerRole role)
+{
+	List *triggers = list_triggers(relid, role);
+
+	return role == DYN_TRIGGER_DERIVE ? add_definitions(triggers, relid) : triggers;
+}
+
+/*
  * Returns whether the table is one that DynamoDB would list: it is visible by its unqualified name,
  * and is no partition.  False if it is gone.
  */
@@ -132,50 +244,9 @@ contains(const DynListedTrigger *trigger, const char *text)
 				  strlen(text)) != NULL;
 }
 
-static bool
-definition_contains(Relation rel, HeapTuple tuple, const char *part)
-{
-	bool isnull;
-	Datum expression =
-		heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(rel), &isnull);
-	const char *definition = isnull ? NULL : definition_text(TextDatumGetCString(expression));
-
-	return definition != NULL && strstr(definition, part) != NULL;
-}
-
 /*
- * The distributed tables whose definition, which is in a constraint, contains a part.  Their shards,
- * which have the same constraint, are no tables of their own.
- */
-static List *
-defined_tables(const char *part)
-{
-	Relation rel = table_open(ConstraintRelationId, AccessShareLock);
-	List *tables = NIL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_pg_constraint_conname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum(DEFINITION_CONSTRAINT));
-	scan = systable_beginscan(rel, ConstraintNameNspIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
-
-		if (form->contype == CONSTRAINT_CHECK && OidIsValid(form->conrelid) &&
-			is_within_reach(form->conrelid) && definition_contains(rel, tuple, part) &&
-			dyn_is_distributed_id(form->conrelid))
-			tables = lappend_oid(tables, form->conrelid);
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return tables;
-}
-
-/*
- * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments or
- * their definitions, in the current memory context.
+ * Returns the OIDs of all tables that may have a setting, judged by their triggers' arguments, in
+ * the current memory context.
  */
 List *
 dyn_tables_with_setting(const char *member)
@@ -185,12 +256,10 @@ dyn_tables_with_setting(const char *member)
 	MemoryContext old = MemoryContextSwitchTo(work);
 	char *quoted = psprintf("\"%s\"", member);
 	List *triggers = dyn_listed_triggers(InvalidOid, DYN_TRIGGER_DERIVE);
-	List *defined = defined_tables(member);
-	List *tables;
+	List *tables = NIL;
 	ListCell *cell;
 
 	MemoryContextSwitchTo(old);
-	tables = list_copy(defined);
 	foreach (cell, triggers)
 	{
 		const DynListedTrigger *trigger = lfirst(cell);
@@ -199,7 +268,6 @@ dyn_tables_with_setting(const char *member)
 			tables = lappend_oid(tables, trigger->relid);
 	}
 	list_sort(tables, list_oid_cmp);
-	list_deduplicate_oid(tables);
 	MemoryContextDelete(work);
 	return tables;
 }
@@ -226,16 +294,6 @@ read_settings(void *arg)
 		at += strlen(at) + 1;
 	if (at < end)
 		dyn_settings_parse(at, read->settings);
-}
-
-static bool
-is_unreadable(const ErrorData *error)
-{
-	int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-
-	return category == ERRCODE_DATA_EXCEPTION || category == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
-		   category == ERRCODE_TO_CATEGORY(ERRCODE_DYN_VALIDATION) ||
-		   error->sqlerrcode == ERRCODE_INVALID_TABLE_DEFINITION;
 }
 
 /*

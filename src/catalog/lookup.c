@@ -15,6 +15,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "ground/arn.h"
+#include "ground/definition.h"
 #include "ground/errors.h"
 #include "ground/trigger.h"
 
@@ -177,6 +178,7 @@ open_table(text *name, RightsWanted wanted, DynTable **table)
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
 						errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
 						errdetail("It has no trigger \"%s\".", DYN_DERIVE_TRIGGER),
+						definition_exists(rel) ? errhint(DYN_UNDISTRIBUTED_HINT) : 0,
 						errwords(DYN_NOT_FOUND_WORDS)));
 	return rel;
 }

@@ -29,6 +29,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/invalidate.h"
 
@@ -411,6 +412,7 @@ read_schema(Relation rel)
 	read_carried(rel, table);
 	find_btrees(rel, table);
 	table->distributed = dyn_is_distributed(rel);
+	table->shard = !table->distributed && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
 	table->unsupported = dyn_unsupported(rel) != NULL;
 	table->enforced = dyn_trigger_find(rel, DYN_TRIGGER_ENFORCE) != NULL;
 	dyn_read_plainness(rel, table);
@@ -454,9 +456,37 @@ dyn_schema_any(Relation rel)
 	return table;
 }
 
+/* A shard holds the items of one range of hashes, so a call on it would miss or misplace items. */
+void
+dyn_refuse_shard(Relation rel)
+{
+	Oid relid = citus_shard_of(rel);
+	char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
+
+	if (name == NULL)
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("table \"%s\" cannot be used as a table of items", RelationGetRelationName(rel)),
+		 errdetail("It is a shard of a distributed table."), errhint("Use table \"%s\".", name)));
+}
+
+/*
+ * The schema of a shard, for callers that have found it in Citus' catalogs; NULL if it has no
+ * definition.
+ */
+DynTable *
+dyn_schema_shard(Relation rel)
+{
+	DynTable *table = dyn_schema_any(rel);
+
+	return table != NULL && table->shard ? table : NULL;
+}
+
 /*
  * The same for callers that read or write items or change the table.  Raises an error for an
- * unsupported table.
+ * unsupported table, and for a shard.
  */
 DynTable *
 dyn_schema(Relation rel)
@@ -464,6 +494,13 @@ dyn_schema(Relation rel)
 	DynTable *table = dyn_schema_any(rel);
 	const char *detail;
 
+	if (table != NULL && table->shard)
+	{
+		dyn_refuse_shard(rel);
+		/* Citus has dropped or moved it, of which nothing has told */
+		mark_invalid(RelationGetRelid(rel));
+		return NULL;
+	}
 	if (table == NULL || !table->unsupported)
 		return table;
 	detail = dyn_unsupported(rel);

@@ -15,9 +15,10 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "catalog/shape.h"
+#include "ground/citus.h"
+#include "ground/definition.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
-#include "ground/definition.h"
 #include "ground/settings.h"
 
 /* The shape that the derive trigger's arguments describe; the first ones are the table's keys. */
@@ -348,20 +349,26 @@ dyn_execute(const char *sql)
 	MemoryContextSwitchTo(context);
 }
 
-/* A replaced trigger fires in the default way until ALTER TABLE changes that. */
+/* Citus takes ALTER TABLE of constraints with one command only. */
+static void
+write_definition(const DynShape *shape)
+{
+	dyn_execute(
+		psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, shape->qualified));
+	dyn_execute(
+		psprintf("ALTER TABLE %s %s", shape->qualified, definition_sql(derive_arguments(shape))));
+}
+
+/*
+ * Writes the trigger's arguments, or the definition of a distributed table.  A replaced trigger fires
+ * in the default way until ALTER TABLE changes that.
+ */
 void
 dyn_shape_write_trigger(const DynShape *shape)
 {
-	Relation rel = relation_open(shape->relid, NoLock);
-	bool distributed = dyn_is_distributed(rel);
-
-	relation_close(rel, NoLock);
-	if (distributed)
+	if (citus_kind(shape->relid) == CITUS_DISTRIBUTED)
 	{
-		dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS " DEFINITION_CONSTRAINT,
-							 shape->qualified));
-		dyn_execute(psprintf("ALTER TABLE %s %s", shape->qualified,
-							 definition_sql(derive_arguments(shape))));
+		write_definition(shape);
 		return;
 	}
 	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, shape->qualified, derive_arguments(shape)));

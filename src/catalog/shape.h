@@ -5,6 +5,7 @@
 #ifndef DYNAMO_TABLE_CATALOG_SHAPE_H
 #define DYNAMO_TABLE_CATALOG_SHAPE_H
 
+#include "fmgr.h"
 #include "nodes/pg_list.h"
 
 #include "catalog/table.h"
@@ -43,6 +44,16 @@ extern const char *dyn_covering_parameters(const DynShape *shape, Relation rel);
 /* create.c */
 #define DYN_DEFAULT_FILLFACTOR 90
 extern void dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor);
+
+/* distribute.c */
+typedef struct DynDistribution
+{
+	const char *colocate_with; /* qualified and quoted; NULL: Citus chooses */
+	int32 shard_count; /* 0: likewise */
+} DynDistribution;
+
+extern DynDistribution dyn_distribution_read(FunctionCallInfo fcinfo, int first);
+extern void dyn_distribute(Oid relid, const DynDistribution *how);
 
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_read(List *arguments, int nkeys);

@@ -6,7 +6,8 @@
  * derive trigger.  The primary key's columns are the table's keys in order; the trigger's first
  * arguments say which attribute and type each is derived from.  One more argument for each
  * secondary index is its definition, see ground/index_spec.h, and the last one may be settings, see
- * ground/table_settings.h.
+ * ground/table_settings.h.  A distributed table, which can have no trigger, has the same arguments in
+ * a constraint, see ground/definition.h.
  *
  *		schema.c		the cache of tables, for each backend
  *		index.c			secondary indexes: their btrees, what they project
@@ -27,6 +28,7 @@
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
+ *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		follower.c		triggers of other tables that write to one
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
@@ -122,6 +124,7 @@ typedef struct DynTable
 	bool rules;
 	bool enforced; /* only items of declared entities may be stored */
 	bool distributed; /* its rows are in shards, which Citus manages */
+	bool shard; /* it is one of these, which only the store opens */
 	bool unsupported; /* it cannot be used, see unsupported.c */
 	const char *read_refusal; /* why it cannot be read without the executor, or NULL; see plain.c */
 	const char *write_refusal; /* why it cannot be written so, or NULL */
@@ -169,11 +172,12 @@ dyn_index_has_key(const DynTable *table, const DynIndex *index, ItemSpan attribu
 /* schema.c */
 extern DynTable *dyn_schema(Relation rel);
 extern DynTable *dyn_schema_any(Relation rel);
+extern DynTable *dyn_schema_shard(Relation rel);
+extern void dyn_refuse_shard(Relation rel);
 
 /* unsupported.c */
 extern bool dyn_has_children(Relation rel);
 extern bool dyn_is_distributed(Relation rel);
-extern bool dyn_is_distributed_id(Oid relid);
 extern const char *dyn_unsupported(Relation rel);
 
 /* lookup.c */
@@ -246,6 +250,13 @@ extern int dyn_local_indexes(const DynTable *table);
 
 /* create.c */
 extern void dyn_drop(Relation rel, DynTable *table);
+
+/* distribute.c */
+#define DYN_UNDISTRIBUTED_HINT \
+	"It has the definition of a distributed table. Call dyn_distribute_table(), or " \
+	"dyn_undistribute_table() to make it a table of one node."
+extern void dyn_refuse_distributed(Relation rel, const char *what, const char *detail,
+								   const char *hint);
 
 /* describe.c */
 extern void dyn_describe(JsonWriter *json, const char *member, Relation rel, const DynTable *table,

@@ -35,6 +35,7 @@ typedef struct TableCheck
 	DynShape *shape; /* by the derive trigger's arguments; NULL: these cannot be read */
 	Oid primary; /* the btree, valid or not */
 	int nkeys; /* of the table */
+	bool distributed; /* its definition is in a constraint, see ground/definition.h */
 	bool reads; /* rows and entries are read too, and no policy hides any */
 } TableCheck;
 
@@ -42,7 +43,7 @@ typedef struct TableCheck
 typedef struct RowProblem
 {
 	Oid relid;
-	ItemPointer place;
+	ItemPointer place; /* NULL: it is in a shard */
 	Datum key; /* dyn_item; 0: unknown */
 	const char *problem;
 	const char *advice;

@@ -13,6 +13,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "check/check.h"
+#include "ground/citus.h"
 #include "ground/compat.h"
 
 static char *
@@ -28,10 +29,12 @@ alter(const TableCheck *check, const char *column, const char *change)
 					quote_identifier(column), change);
 }
 
-/* Returns the statement that derives a column of all rows again. */
+/* Returns the statement that derives a column of all rows again.  On shards no trigger does that. */
 static char *
 fill_sql(const TableCheck *check)
 {
+	if (check->distributed)
+		return psprintf("Put all items of %s again;", check->qualified);
 	return psprintf("UPDATE %s SET %s = %s;", check->qualified, DYN_ITEM_COLUMN, DYN_ITEM_COLUMN);
 }
 
@@ -145,11 +148,11 @@ is_enforced(const ConstrCheck *constraint)
 }
 
 static const ConstrCheck *
-find_constraint(TupleDesc desc)
+find_constraint(Relation rel, TupleDesc desc)
 {
 	for (int i = 0; desc->constr != NULL && i < desc->constr->num_check; i++)
 	{
-		if (strcmp(desc->constr->check[i].ccname, DYN_KEYS_CONSTRAINT) == 0)
+		if (citus_name_is(rel, desc->constr->check[i].ccname, DYN_KEYS_CONSTRAINT))
 			return &desc->constr->check[i];
 	}
 	return NULL;
@@ -166,8 +169,12 @@ advise_constraint(const TableCheck *check, bool exists)
 
 	if (check->shape == NULL)
 		return pstrdup("Mend the trigger first, and call again.");
+	/* Citus takes one command at a time */
 	return psprintf("ALTER TABLE %s %sADD %s NOT VALID; -- then call again", check->qualified,
-					exists ? psprintf("DROP CONSTRAINT %s, ", name) : "",
+					!exists ? ""
+					: check->distributed
+						? psprintf("DROP CONSTRAINT %s; ALTER TABLE %s ", name, check->qualified)
+						: psprintf("DROP CONSTRAINT %s, ", name),
 					dyn_shape_constraint_sql(check->shape));
 }
 
@@ -180,7 +187,7 @@ check_constraint(TableCheck *check)
 {
 	static const char *const object = "constraint \"" DYN_KEYS_CONSTRAINT "\"";
 	TupleDesc desc = CreateTupleDescCopyConstr(RelationGetDescr(check->rel));
-	const ConstrCheck *constraint = find_constraint(desc);
+	const ConstrCheck *constraint = find_constraint(check->rel, desc);
 	Covering covering = {check->table};
 
 	if (constraint == NULL)

@@ -51,11 +51,38 @@ typedef struct ItemScan
  * Reporting
  */
 
+/* Rows of several shards have the same place. */
+static char *
+where_key_sql(const ItemScan *scan)
+{
+	const DynTable *table = scan->check->table;
+	StringInfoData sql;
+
+	if (table == NULL)
+		return pstrdup("WHERE …");
+	initStringInfo(&sql);
+	for (int i = 0; i < table->nkeys; i++)
+	{
+		bool varlena;
+		Oid output;
+
+		getTypeOutputInfo(dyn_key_column_type(table->keys[i].type), &output, &varlena);
+		appendStringInfo(&sql, "%s%s = %s", i == 0 ? "WHERE " : " AND ",
+						 quote_identifier(table->keys[i].column),
+						 quote_literal_cstr(OidOutputFunctionCall(output, scan->values[i])));
+	}
+	return sql.data;
+}
+
 /* Returns a WHERE clause that finds the row. */
 static char *
 where_sql(const ItemScan *scan)
 {
-	char *place = DatumGetCString(DirectFunctionCall1(tidout, PointerGetDatum(scan->place)));
+	char *place;
+
+	if (scan->place == NULL)
+		return where_key_sql(scan);
+	place = DatumGetCString(DirectFunctionCall1(tidout, PointerGetDatum(scan->place)));
 
 	return psprintf("WHERE ctid = '%s'", place);
 }
@@ -138,7 +165,7 @@ report_moved(ItemScan *scan, const DynKey *key)
 		psprintf("column \"%s\" of the key is not what the item has", key->column);
 	const char *relation = relation_sql(scan);
 
-	if (scan->relid != scan->check->table->relid)
+	if (scan->place == NULL || scan->relid != scan->check->table->relid)
 		report_invalid(scan, problem);
 	else
 		report(scan, problem,
@@ -150,6 +177,11 @@ report_moved(ItemScan *scan, const DynKey *key)
 static void
 report_column(ItemScan *scan, const DynKey *key, const char *problem)
 {
+	if (scan->place == NULL)
+	{
+		report_invalid(scan, psprintf("column \"%s\" %s", key->column, problem));
+		return;
+	}
 	report(scan, psprintf("column \"%s\" %s", key->column, problem),
 		   psprintf("UPDATE %s SET %s = %s %s;", relation_sql(scan), DYN_ITEM_COLUMN,
 					DYN_ITEM_COLUMN, where_sql(scan)));
@@ -297,6 +329,8 @@ read_row(ItemScan *scan, HeapTuple tuple, TupleDesc desc)
 
 	scan->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, RESULT_RELATION, &isnull));
 	scan->place = (ItemPointer) DatumGetPointer(SPI_getbinval(tuple, desc, RESULT_PLACE, &isnull));
+	if (isnull)
+		scan->place = NULL;
 	for (int i = 0; i < ncolumns; i++)
 		scan->values[i] = SPI_getbinval(tuple, desc, RESULT_COLUMNS + i, &scan->nulls[i]);
 	item = SPI_getbinval(tuple, desc, RESULT_ITEM, &isnull);
@@ -362,7 +396,13 @@ check_items(TableCheck *check, int64 max)
 	if (max == 0 || !has_items(check->rel))
 		return;
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT tableoid, ctid, %s", quote_identifier(DYN_ITEM_COLUMN));
+	/* those of a shard say nothing on this node */
+	appendStringInfo(
+		&sql, "SELECT %s, %s",
+		dyn_is_distributed(check->rel)
+			? psprintf("%u::pg_catalog.oid, NULL::pg_catalog.tid", RelationGetRelid(check->rel))
+			: "tableoid, ctid",
+		quote_identifier(DYN_ITEM_COLUMN));
 	for (int i = 0; check->table != NULL && i < check->table->ncolumns; i++)
 		appendStringInfo(&sql, ", %s", quote_identifier(check->table->keys[i].column));
 	/* a table of items must not have inheritance children, whose keys are their own */

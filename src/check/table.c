@@ -23,6 +23,7 @@
 #include "check/check.h"
 #include "ground/arn.h"
 #include "ground/attempt.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 
 /*
@@ -67,6 +68,7 @@ check_report_row(TableCheck *check, const RowProblem *row)
 	values[COLUMN_ADVICE] = CStringGetTextDatum(row->advice);
 	values[COLUMN_KEY] = row->key;
 	values[COLUMN_PLACE] = PointerGetDatum(row->place);
+	nulls[COLUMN_PLACE] = row->place == NULL;
 	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
 }
 
@@ -144,6 +146,13 @@ read_shape(void *arg)
 	check->shape = shape;
 }
 
+/* Whether it is a distributed table, or a shard of one, and so has a definition and no trigger. */
+static bool
+is_distributed(Relation rel)
+{
+	return dyn_is_distributed(rel) || OidIsValid(citus_shard_of(rel));
+}
+
 static void
 check_structure(TableCheck *check, Relation rel)
 {
@@ -155,6 +164,7 @@ check_structure(TableCheck *check, Relation rel)
 												  RelationGetRelationName(rel));
 	check->table = NULL;
 	check->shape = NULL;
+	check->distributed = is_distributed(rel);
 	count_keys(check);
 	unreadable = check_try(read_table, check);
 	unshaped = check_try(read_shape, check);

@@ -14,6 +14,7 @@
 
 #include "catalog/key.h"
 #include "check/check.h"
+#include "ground/definition.h"
 #include "ground/extension.h"
 #include "ground/trigger.h"
 
@@ -79,6 +80,11 @@ guess_keys(const TableCheck *check)
 static char *
 advise_replacing(const TableCheck *check)
 {
+	if (check->distributed)
+		return psprintf(
+			"Restore it, the keys, indexes and settings of the table, from a dump. With "
+			"the keys alone it is: ALTER TABLE %s %s;",
+			check->qualified, definition_sql(guess_keys(check)));
 	return psprintf("Restore its arguments, the keys, indexes and settings of the table, from a "
 					"dump. With the keys alone it is: %s",
 					make_sql(check, made_of(DYN_DERIVE_TRIGGER), guess_keys(check)));
@@ -109,20 +115,19 @@ parse_argument(void *arg)
 }
 
 static void
-check_arguments(TableCheck *check, List *arguments)
+check_arguments(TableCheck *check, const char *object, List *arguments)
 {
 	ListCell *cell;
 
 	if (arguments == NIL)
-		check_report(check, object_name(DYN_DERIVE_TRIGGER), "it has no arguments",
-					 advise_replacing(check));
+		check_report(check, object, "it has no arguments", advise_replacing(check));
 	foreach (cell, arguments)
 	{
 		Argument argument = {lfirst(cell), foreach_current_index(cell) < check->nkeys};
 		const char *problem = check_try(parse_argument, &argument);
 
 		if (problem != NULL)
-			check_report(check, object_name(DYN_DERIVE_TRIGGER),
+			check_report(check, object,
 						 psprintf("argument %d cannot be read: %s", foreach_current_index(cell) + 1,
 								  problem),
 						 advise_replacing(check));
@@ -212,13 +217,44 @@ check_one(TableCheck *check, const Trigger *trigger)
 					 psprintf("ALTER TABLE %s %s TRIGGER %s;", check->qualified, made->command,
 							  quote_identifier(made->name)));
 	if (derives)
-		check_arguments(check, arguments_of(trigger));
+		check_arguments(check, object, arguments_of(trigger));
+}
+
+typedef struct Definition
+{
+	Relation rel;
+	List *arguments;
+} Definition;
+
+static void
+read_definition(void *arg)
+{
+	Definition *definition = arg;
+
+	definition->arguments = definition_read(definition->rel);
+}
+
+/* The same arguments of a distributed table, which can have no triggers. */
+static void
+check_definition(TableCheck *check)
+{
+	static const char *const object = "constraint \"" DEFINITION_CONSTRAINT "\"";
+	Definition definition = {check->rel, NIL};
+	const char *problem = check_try(read_definition, &definition);
+
+	if (problem != NULL)
+		check_report(check, object, psprintf("it cannot be read: %s", problem),
+					 advise_replacing(check));
+	else if (!definition_exists(check->rel))
+		check_report(check, object, "it is missing", advise_replacing(check));
+	else
+		check_arguments(check, object, definition.arguments);
 }
 
 /*
  * Report triggers of the extension that call another function, fire at other events, are enabled or
  * disabled wrongly, or have unreadable arguments; a missing derive trigger; and triggers of users
- * that fire after it.
+ * that fire after it.  Of a distributed table, report its definition if that is missing or unreadable.
  */
 void
 check_triggers(TableCheck *check)
@@ -227,6 +263,11 @@ check_triggers(TableCheck *check)
 	TriggerDesc *triggers = CopyTriggerDesc(check->rel->trigdesc);
 	bool derives = false;
 
+	if (check->distributed)
+	{
+		check_definition(check);
+		return;
+	}
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
 	{
 		if (made_of(triggers->triggers[i].tgname) == NULL)

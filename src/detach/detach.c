@@ -31,6 +31,9 @@ open_owned(text *name, DynTable **table)
 	Relation rel = dyn_table_open(name, AccessShareLock, table);
 
 	rights_require_plain_table(rel, "the items");
+	dyn_refuse_distributed(rel, "be detached",
+						   "Its rows are in shards, which would keep their items.",
+						   "Call dyn_undistribute_table() first.");
 	return rel;
 }
 

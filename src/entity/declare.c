@@ -295,6 +295,10 @@ dyn_enforce_entities(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "enabled");
 	enabled = PG_GETARG_BOOL(1);
 	rel = model_open_to_enforce(name, enabled, &table);
+	if (enabled)
+		dyn_refuse_distributed(rel, "enforce entities",
+							   "They are enforced by a trigger, which its shards cannot have.",
+							   NULL);
 	if (enabled && entities_of(rel, table) == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("table \"%s\" has no entities", RelationGetRelationName(rel)),

@@ -31,6 +31,8 @@
  *		index_spec.c		how a secondary index is declared
  *		table_settings.c	what a table has beside keys and indexes
  *		trigger.c			the triggers that keep these: finding them, and when they fire
+ *		definition.c		the constraint that keeps these of a table that can have no triggers
+ *		citus.c				what Citus says of a relation
  *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures
  *		notification.c		notifications of the extension's own

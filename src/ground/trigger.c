@@ -9,9 +9,11 @@
 #include "commands/trigger.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
-#include "ground/extension.h"
+#include "ground/citus.h"
 #include "ground/definition.h"
+#include "ground/extension.h"
 #include "ground/trigger.h"
 
 const DynTriggerState dyn_triggers[DYN_TRIGGERS] = {
@@ -40,8 +42,22 @@ dyn_trigger_find(Relation rel, DynTriggerRole role)
 }
 
 /*
- * Returns the arguments of the derive trigger, which are the table's keys, indexes and settings.
- * They are C strings in the current memory context; NIL if the table has no such trigger.
+ * Whether the definition of a relation without the derive trigger counts: Citus says that it is a
+ * distributed table, or a shard of one.  Any role can give such a constraint to a table of its own.
+ * Logical decoding cannot read the catalogs of Citus, and believes it as it believes a trigger.
+ */
+static bool
+is_believed(Relation rel)
+{
+	return definition_exists(rel) &&
+		   (HistoricSnapshotActive() || citus_kind(RelationGetRelid(rel)) == CITUS_DISTRIBUTED ||
+			OidIsValid(citus_shard_of(rel)));
+}
+
+/*
+ * Returns the arguments of the derive trigger, which are the table's keys, indexes and settings; of
+ * a distributed table or its shard, those that its definition has in place of the trigger.  They are
+ * C strings in the current memory context; NIL if the table has neither.
  */
 List *
 dyn_derive_arguments(Relation rel)
@@ -50,7 +66,7 @@ dyn_derive_arguments(Relation rel)
 	List *arguments = NIL;
 
 	if (trigger == NULL)
-		return definition_read(rel);
+		return is_believed(rel) ? definition_read(rel) : NIL;
 	for (int i = 0; i < trigger->tgnargs; i++)
 		arguments = lappend(arguments, trigger->tgargs[i]);
 	return arguments;

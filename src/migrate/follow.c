@@ -33,6 +33,7 @@
 #include "catalog/follower.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "ground/citus.h"
 #include "ground/arguments.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -246,6 +247,8 @@ check_table(const MigrationStep *step, Oid relid)
 		refuse(step, psprintf("%s is a view.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
 		refuse(step, psprintf("%s is a foreign table.", name), NULL);
+	if (citus_kind(relid) != CITUS_NONE)
+		refuse(step, psprintf("%s is managed by Citus.", name), NULL);
 	if (rel->rd_rel->relkind == RELKIND_RELATION && dyn_has_children(rel))
 		refuse(step, psprintf("%s has child tables.", name), NULL);
 	if (!rel->rd_rel->relispartition && has_superclass(relid))
@@ -506,6 +509,9 @@ open_to_follow(ItemSpan name, DynTable **table, Migration **migration)
 	List *sources;
 
 	rights_require_owner(rel);
+	dyn_refuse_distributed(rel, "be the target of a migration that is followed",
+						   "Triggers of the tables that are followed would write to its shards.",
+						   "Let the application write to both, and run dyn_migrate() again.");
 	refuse_followed(*migration);
 	sources = check_steps(*migration);
 	list_sort(sources, list_oid_cmp); /* in the same order in all sessions */

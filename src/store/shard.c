@@ -118,8 +118,11 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **sha
 		if (!table->valid)
 			return NULL;
 		rel = relation_open(s->relid, mode);
-		*shard = dyn_schema(rel);
-		return rel;
+		*shard = dyn_schema_shard(rel);
+		if (*shard != NULL)
+			return rel;
+		relation_close(rel, NoLock);
+		return NULL;
 	}
 	return NULL;
 }

@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/arguments.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/progress.h"
 #include "transfer/feed.h"
@@ -190,7 +191,7 @@ open_source(Source *source, Oid relid, const char *column)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("\"%s\" cannot be imported from", source->name),
 						errdetail("It is a temporary table of another session.")));
-	if (dyn_is_distributed(rel))
+	if (citus_kind(relid) != CITUS_NONE)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("\"%s\" cannot be imported from", source->name),
 						errdetail("It is managed by Citus.")));

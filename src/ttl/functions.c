@@ -17,6 +17,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/arguments.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "ttl/ttl.h"
@@ -208,8 +209,8 @@ sweep_table(Oid relid, TtlLimits limits, bool alone)
 {
 	TtlTarget target = {relid, NULL};
 
-	return dyn_is_distributed_id(relid) ? sweep_distributed(relid, limits, alone)
-										: sweep_target(&target, limits, alone);
+	return citus_kind(relid) == CITUS_DISTRIBUTED ? sweep_distributed(relid, limits, alone)
+												  : sweep_target(&target, limits, alone);
 }
 
 /* The budget is for all tables together. */
@@ -319,7 +320,7 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly(DYN_INTERNAL ".sweep_shards");
 	if (!may_sweep(relid))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
-	if (!dyn_is_distributed_id(relid))
+	if (citus_kind(relid) != CITUS_DISTRIBUTED)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
 	deleted = sweep_shards(relid, limits);

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog/rights.h"
+#include "ground/citus.h"
 #include "ttl/ttl.h"
 
 /* Due items beyond these are not counted. */
@@ -50,7 +51,7 @@ parts_of(Oid relid, List *shards)
 		if (shard->table == relid)
 			parts[n++] = ObjectIdGetDatum(shard->relid);
 	}
-	if (!dyn_is_distributed_id(relid))
+	if (citus_kind(relid) != CITUS_DISTRIBUTED)
 		parts[n++] = ObjectIdGetDatum(relid);
 	return construct_array(parts, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
 }

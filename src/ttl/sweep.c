@@ -87,7 +87,7 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 		rel = try_relation_open(sweep->relid, NoLock);
 	else
 		sweep->locked = true;
-	*table = rel == NULL ? NULL : dyn_schema(rel);
+	*table = rel == NULL ? NULL : sweep->shard != NULL ? dyn_schema_shard(rel) : dyn_schema(rel);
 	sweep->absent = *table == NULL || !ttl_has_items(rel, *table) ||
 					(*table)->ttl->status != DYN_INDEX_ACTIVE || RELATION_IS_OTHER_TEMP(rel);
 	if (!sweep->absent)

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "ground/citus.h"
 #include "ttl/ttl.h"
 
 static List *
@@ -31,7 +32,7 @@ ttl_targets(List *tables)
 	{
 		Oid relid = lfirst_oid(cell);
 
-		if (dyn_is_distributed_id(relid))
+		if (citus_kind(relid) == CITUS_DISTRIBUTED)
 			distributed = lappend_oid(distributed, relid);
 		else
 			targets = append_target(targets, relid, NULL);

@@ -1,0 +1,445 @@
+/*
+ * distribute.c
+ *	  dyn_distribute_table() and dyn_undistribute_table(): tables whose items are on all nodes of
+ *	  Citus, and back.
+ *
+ * A distributed table can have no triggers.  What its derive trigger said is in a constraint, its
+ * definition, which Citus takes to all nodes and shards; its constraint on keys is what guards rows.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/follower.h"
+#include "catalog/resource.h"
+#include "catalog/rights.h"
+#include "catalog/shape.h"
+#include "ground/arguments.h"
+#include "ground/arn.h"
+#include "ground/citus.h"
+#include "ground/definition.h"
+#include "ground/errors.h"
+#include "work/brief_lock.h"
+
+/*
+ * Refusals
+ */
+
+/* Raises an error for a table that Citus manages; what completes "cannot …". */
+void
+dyn_refuse_distributed(Relation rel, const char *what, const char *detail, const char *hint)
+{
+	if (citus_kind(RelationGetRelid(rel)) == CITUS_NONE)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("distributed table \"%s\" cannot %s", RelationGetRelationName(rel), what),
+			 errdetail("%s", detail), hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+/* Citus must be there, and this must be the node where it makes and ends distributed tables. */
+static void
+require_coordinator(void)
+{
+	if (!citus_is_installed())
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("extension \"citus\" is not installed in this database"),
+						errdetail("It is what distributes tables."),
+						errhint("Install it on all nodes, and add these to the coordinator.")));
+	if (!citus_is_coordinator())
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("tables cannot be distributed from this node"),
+						errdetail("It is a worker of Citus."),
+						errhint("Connect to the coordinator and call the function again.")));
+}
+
+pg_noreturn static void
+fail(Relation rel, const char *detail, const char *hint)
+{
+	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("table \"%s\" cannot be distributed", RelationGetRelationName(rel)),
+					errdetail("%s", detail), hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+static void
+refuse_relation(Relation rel, const DynTable *table)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(rel), table->keys[0].attnum - 1);
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION || rel->rd_rel->relispartition)
+		fail(rel, "It is partitioned, or a partition.", NULL);
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		fail(rel, "It is a temporary table.", NULL);
+	if (table->rules)
+		fail(rel, "It has rules.", "Drop them first.");
+	if (column->attgenerated != '\0' || column->attidentity != '\0')
+		fail(rel, psprintf("Column \"%s\" is generated.", NameStr(column->attname)),
+			 "The column of the partition key must be an ordinary one.");
+}
+
+/* Foreign keys, on either side, are triggers too. */
+static void
+refuse_trigger(Relation rel, const Trigger *trigger)
+{
+	if (strcmp(trigger->tgname, DYN_DERIVE_TRIGGER) == 0)
+		return;
+	if (OidIsValid(trigger->tgconstrrelid))
+		fail(rel,
+			 psprintf("It has a foreign key to or from table \"%s\".",
+					  get_rel_name(trigger->tgconstrrelid)),
+			 "Drop the foreign key first.");
+	if (trigger->tgisinternal)
+		fail(rel, "It has a deferrable constraint.", "Drop the constraint first.");
+	if (strcmp(trigger->tgname, DYN_ENFORCE_TRIGGER) == 0)
+		fail(rel, "Its entities are enforced, which takes a trigger.",
+			 "Call dyn_enforce_entities() with enabled => false first.");
+	if (strncmp(trigger->tgname, DYN_FOLLOW_TRIGGER, strlen(DYN_FOLLOW_TRIGGER)) == 0)
+		fail(rel, "A migration follows it, which takes triggers.",
+			 "Call dyn_unfollow_migration() first.");
+	fail(rel, psprintf("It has trigger \"%s\".", trigger->tgname), "Drop the trigger first.");
+}
+
+static void
+refuse_triggers(Relation rel)
+{
+	/* a copy: look-ups may rebuild the relation */
+	TriggerDesc *triggers = CopyTriggerDesc(rel->trigdesc);
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+		refuse_trigger(rel, &triggers->triggers[i]);
+}
+
+/* A stream reads the changes of one relation. */
+static void
+refuse_stream(Relation rel, const DynTable *table)
+{
+	if (dyn_settings_stream(&table->settings) != NULL)
+		fail(rel, "It has a change stream.", "Call dyn_disable_stream() first.");
+}
+
+static void
+refuse_unfinished(Relation rel, const DynTable *table)
+{
+	if (!dyn_shape_is_filled(dyn_shape_of(rel, table)))
+		fail(rel, "An index of it, or time to live, is being made or removed.",
+			 "Finish that first.");
+}
+
+/* Raises an error unless the table, which the caller has locked, can be distributed. */
+static void
+refuse_table(Relation rel, const DynTable *table)
+{
+	if (table->distributed)
+		ereport(ERROR,
+				(errcode(ERRCODE_DYN_RESOURCE_IN_USE),
+				 errmsg("table \"%s\" is distributed already", RelationGetRelationName(rel))));
+	refuse_relation(rel, table);
+	refuse_triggers(rel);
+	refuse_stream(rel, table);
+	refuse_unfinished(rel, table);
+	dyn_follower_refuse(rel, "distributed");
+}
+
+/*
+ * Steps
+ */
+
+/* Connected to SPI. */
+static void
+run(const char *sql, int n, Oid *types, Datum *values, const char *nulls)
+{
+	int result = SPI_execute_with_args(sql, n, types, values, nulls, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+}
+
+/* Citus tells the caller to do what is done here. */
+static int
+begin_quietly(void)
+{
+	int nest = NewGUCNestLevel();
+
+	if (client_min_messages < WARNING)
+		(void) set_config_option("client_min_messages", "warning", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return nest;
+}
+
+/* The rows of a table that has any are copied to the shards; those that are left behind are removed. */
+static void
+call_distribute(Oid relid, const char *column, bool rows, const DynDistribution *how)
+{
+	Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, INT4OID};
+	Datum values[] = {
+		ObjectIdGetDatum(relid), CStringGetTextDatum(column),
+		CStringGetTextDatum(how->colocate_with == NULL ? "default" : how->colocate_with),
+		Int32GetDatum(how->shard_count)};
+	int nest = begin_quietly();
+
+	run("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
+		"shard_count => $4)",
+		4, types, values, how->shard_count == 0 ? "   n" : "    ");
+	if (rows)
+		run("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", 1, types, values,
+			NULL);
+	AtEOXact_GUC(true, nest);
+}
+
+/*
+ * Distributes a table of items that the caller has locked so that nobody uses it, and not open.
+ * Everything is one transaction, on all nodes.
+ */
+void
+dyn_distribute(Oid relid, const DynDistribution *how)
+{
+	Relation rel = relation_open(relid, NoLock);
+	DynTable *table = dyn_schema(rel);
+	bool rows = RelationGetNumberOfBlocks(rel) > 0;
+	List *arguments;
+	char *qualified;
+	char *column;
+
+	refuse_table(rel, table);
+	arguments = dyn_derive_arguments(rel);
+	qualified = pstrdup(table->qualified);
+	column = pstrdup(table->keys[0].column);
+	relation_close(rel, NoLock);
+	SPI_connect();
+	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
+	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
+	call_distribute(relid, column, rows, how);
+	SPI_finish();
+}
+
+/*
+ * Makes the derive trigger of a table that is not distributed of its definition, and drops that.
+ * False if it has none.
+ */
+static bool
+return_trigger(Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	char *qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												 RelationGetRelationName(rel));
+	List *arguments =
+		dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL ? definition_read(rel) : NIL;
+
+	relation_close(rel, NoLock);
+	if (arguments == NIL)
+		return false;
+	SPI_connect();
+	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, qualified, arguments));
+	dyn_triggers_enable(relid, qualified);
+	dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, qualified));
+	SPI_finish();
+	return true;
+}
+
+/*
+ * Functions
+ */
+
+/*
+ * Locks a table, which only its owner may, so that nobody uses it.  It need not be a table of items
+ * yet: one that was restored has its definition alone.
+ */
+static Oid
+lock_table(ItemSpan given)
+{
+	ItemSpan name = dyn_table_name(given);
+	Oid relid = dyn_table_lookup(name);
+	Relation rel = OidIsValid(relid) ? rights_open(relid, AccessShareLock) : NULL;
+
+	if (rel != NULL)
+	{
+		rights_require_owner(rel);
+		dyn_refuse_shard(rel);
+		relation_close(rel, AccessShareLock);
+		brief_lock(relid, AccessExclusiveLock);
+		rel = try_relation_open(relid, NoLock);
+	}
+	if (rel == NULL)
+		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+						errmsg("table \"%.*s\" does not exist", (int) name.len, name.data)));
+	relation_close(rel, NoLock);
+	return relid;
+}
+
+pg_noreturn static void
+fail_no_table(Relation rel)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_NOT_FOUND),
+					errmsg("\"%s\" is not a table of items", RelationGetRelationName(rel)),
+					errdetail("It has neither trigger \"%s\" nor constraint \"%s\".",
+							  DYN_DERIVE_TRIGGER, DEFINITION_CONSTRAINT)));
+}
+
+/* Whether a table of items that is locked is distributed. */
+static bool
+is_distributed(Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	DynTable *table = dyn_schema(rel);
+	bool distributed;
+
+	if (table == NULL)
+		fail_no_table(rel);
+	distributed = table->distributed;
+	relation_close(rel, NoLock);
+	return distributed;
+}
+
+/* The table whose items are to be on the same nodes, as Citus wants it. */
+static const char *
+read_colocated(ItemSpan name)
+{
+	DynTable *table;
+	Relation rel = resource_open(name, &table);
+	const char *qualified = pstrdup(table->qualified);
+
+	if (!table->distributed)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" is not distributed", RelationGetRelationName(rel)),
+						errdetail("Argument colocate_with must name a distributed table.")));
+	relation_close(rel, NoLock);
+	return qualified;
+}
+
+/* The arguments colocate_with and shard_count.  Raises an error where no table can be distributed. */
+DynDistribution
+dyn_distribution_read(FunctionCallInfo fcinfo, int first)
+{
+	DynDistribution how = {NULL, 0};
+
+	require_coordinator();
+	if (!PG_ARGISNULL(first) && !PG_ARGISNULL(first + 1))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("colocate_with and shard_count cannot be given together"),
+						errdetail("Tables on the same nodes have as many shards.")));
+	if (!PG_ARGISNULL(first))
+		how.colocate_with = read_colocated(text_span(PG_GETARG_TEXT_PP(first)));
+	if (!PG_ARGISNULL(first + 1))
+	{
+		how.shard_count = PG_GETARG_INT32(first + 1);
+		if (how.shard_count < 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("shard_count must be positive")));
+	}
+	return how;
+}
+
+/* dyn_distribute_table(table_name, colocate_with, shard_count) */
+PG_FUNCTION_INFO_V1(dyn_distribute_table);
+Datum
+dyn_distribute_table(PG_FUNCTION_ARGS)
+{
+	ItemSpan name = text_span(argument_required_text(fcinfo, 0, "table_name"));
+	DynDistribution how = dyn_distribution_read(fcinfo, 1);
+	Oid relid = lock_table(name);
+
+	if (citus_kind(relid) == CITUS_NONE)
+		(void) return_trigger(relid);
+	(void) is_distributed(relid);
+	dyn_distribute(relid, &how);
+	PG_RETURN_VOID();
+}
+
+/* Citus makes a new relation for the rows, and drops the old one. */
+static Oid
+call_undistribute(Oid relid)
+{
+	char *name = get_rel_name(relid);
+	Oid namespace = get_rel_namespace(relid);
+	Oid type = REGCLASSOID;
+	Datum value = ObjectIdGetDatum(relid);
+	int nest;
+
+	SPI_connect();
+	nest = begin_quietly();
+	run("SELECT pg_catalog.undistribute_table($1)", 1, &type, &value, NULL);
+	AtEOXact_GUC(true, nest);
+	SPI_finish();
+	return get_relname_relid(name, namespace);
+}
+
+/* Citus makes views again without their triggers, which write to views of entities. */
+static void
+refuse_views(Oid relid)
+{
+	Oid type = OIDOID;
+	Datum value = ObjectIdGetDatum(relid);
+
+	run("SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
+		" FROM pg_catalog.pg_depend d"
+		" JOIN pg_catalog.pg_rewrite r ON r.oid OPERATOR(pg_catalog.=) d.objid"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.ev_class"
+		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+		" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+		" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+		" AND d.refobjid OPERATOR(pg_catalog.=) $1 AND c.relhastriggers"
+		" AND c.oid OPERATOR(pg_catalog.<>) $1 ORDER BY c.relname LIMIT 1",
+		1, &type, &value, NULL);
+	if (SPI_processed > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("table \"%s\" cannot be made a table of one node", get_rel_name(relid)),
+				 errdetail("View %s would lose its triggers.",
+						   SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
+				 errhint("Drop the view, and create it again afterwards.")));
+}
+
+static void
+refuse_undistribute(Oid relid)
+{
+	Relation rel = relation_open(relid, NoLock);
+	DynTable *table = dyn_schema(rel);
+
+	require_coordinator();
+	if (dyn_settings_stream(&table->settings) != NULL)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("table \"%s\" cannot be made a table of one node", table->name),
+						errdetail("It has a change stream."),
+						errhint("Call dyn_disable_stream() first.")));
+	dyn_follower_refuse(rel, "made a table of one node");
+	relation_close(rel, NoLock);
+	SPI_connect();
+	refuse_views(relid);
+	SPI_finish();
+}
+
+/*
+ * dyn_undistribute_table(table_name): the way back, also for a table that has its definition and is
+ * not distributed, because it was restored from a dump or undistributed by Citus alone.
+ */
+PG_FUNCTION_INFO_V1(dyn_undistribute_table);
+Datum
+dyn_undistribute_table(PG_FUNCTION_ARGS)
+{
+	Oid relid = lock_table(text_span(argument_required_text(fcinfo, 0, "table_name")));
+
+	if (citus_kind(relid) != CITUS_NONE && is_distributed(relid))
+	{
+		refuse_undistribute(relid);
+		relid = call_undistribute(relid);
+	}
+	if (!return_trigger(relid) && !is_distributed(relid))
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
+	/* it must be a table of items now */
+	(void) is_distributed(relid);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,228 @@
+/*
+ * citus.c
+ *	  What Citus says of a relation, by its catalogs.
+ *
+ * The catalogs are read as those of the server are, under a catalog snapshot and with no privilege.
+ * Only superusers can create tables in their schema.  Nothing of Citus is linked.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace_d.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "ground/citus.h"
+
+/* pg_dist_partition.partmethod */
+#define BY_HASH 'h'
+
+/* pg_dist_local_group.groupid */
+#define COORDINATOR_GROUP 0
+
+/* A scan of one catalog, or of what a column of it equals. */
+typedef struct CitusScan
+{
+	Relation rel;
+	SysScanDesc scan;
+	HeapTuple tuple;
+} CitusScan;
+
+static Oid
+catalog_oid(const char *name)
+{
+	return get_relname_relid(name, PG_CATALOG_NAMESPACE);
+}
+
+static bool
+scan_next(CitusScan *scan)
+{
+	scan->tuple = systable_getnext(scan->scan);
+	return HeapTupleIsValid(scan->tuple);
+}
+
+/* Without a column all rows are read.  False, with nothing open, if there is no such catalog. */
+static bool
+scan_begin(CitusScan *scan, const char *catalog, const char *index, const char *column,
+		   RegProcedure equal, Datum value)
+{
+	Oid relid = catalog_oid(catalog);
+	Oid btree = index == NULL ? InvalidOid : catalog_oid(index);
+	AttrNumber attnum =
+		!OidIsValid(relid) || column == NULL ? InvalidAttrNumber : get_attnum(relid, column);
+	ScanKeyData key;
+
+	if (!OidIsValid(relid) || (column != NULL && attnum <= 0))
+		return false;
+	if (column != NULL)
+		ScanKeyInit(&key, attnum, BTEqualStrategyNumber, equal, value);
+	scan->rel = table_open(relid, AccessShareLock);
+	scan->scan =
+		systable_beginscan(scan->rel, btree, OidIsValid(btree), NULL, column == NULL ? 0 : 1, &key);
+	return true;
+}
+
+static void
+scan_end(const CitusScan *scan)
+{
+	systable_endscan(scan->scan);
+	table_close(scan->rel, AccessShareLock);
+}
+
+/* A column of the row, of a type that is passed by value. */
+static Datum
+scan_value(const CitusScan *scan, const char *column)
+{
+	AttrNumber attnum = get_attnum(RelationGetRelid(scan->rel), column);
+	bool isnull = true;
+	Datum value = (Datum) 0;
+
+	if (attnum > 0)
+		value = heap_getattr(scan->tuple, attnum, RelationGetDescr(scan->rel), &isnull);
+	if (isnull)
+		elog(ERROR, "table \"%s\" has no value of column \"%s\"",
+			 RelationGetRelationName(scan->rel), column);
+	return value;
+}
+
+/* Whether Citus is installed in the database. */
+bool
+citus_is_installed(void)
+{
+	return OidIsValid(catalog_oid("pg_dist_partition"));
+}
+
+/* The number of this node's group in Citus; -1 without Citus. */
+static int32
+local_group(void)
+{
+	int32 group = -1;
+	CitusScan scan;
+
+	if (!scan_begin(&scan, "pg_dist_local_group", NULL, NULL, InvalidOid, (Datum) 0))
+		return group;
+	if (scan_next(&scan))
+		group = DatumGetInt32(scan_value(&scan, "groupid"));
+	scan_end(&scan);
+	return group;
+}
+
+/* Whether this node is the coordinator, from which alone tables are distributed. */
+bool
+citus_is_coordinator(void)
+{
+	return local_group() == COORDINATOR_GROUP;
+}
+
+/* What a relation is to Citus, which need not be installed. */
+CitusKind
+citus_kind(Oid relid)
+{
+	CitusKind kind = CITUS_NONE;
+	CitusScan scan;
+
+	if (!scan_begin(&scan, "pg_dist_partition", "pg_dist_partition_logical_relid_index",
+					"logicalrelid", F_OIDEQ, ObjectIdGetDatum(relid)))
+		return kind;
+	if (scan_next(&scan))
+		kind = DatumGetChar(scan_value(&scan, "partmethod")) == BY_HASH ? CITUS_DISTRIBUTED
+																		: CITUS_OTHER;
+	scan_end(&scan);
+	return kind;
+}
+
+/*
+ * Shards
+ */
+
+/* The number with which the name of a shard ends, with the underscore before it; NULL: no shard. */
+static const char *
+shard_suffix(const char *relation)
+{
+	const char *underscore = strrchr(relation, '_');
+	size_t digits;
+
+	if (underscore == NULL || underscore == relation)
+		return NULL;
+	digits = strspn(underscore + 1, "0123456789");
+	return digits > 0 && digits < 19 && underscore[1 + digits] == '\0' ? underscore : NULL;
+}
+
+static bool
+is_placed_here(int64 shard)
+{
+	int32 group = local_group();
+	bool found = false;
+	CitusScan scan;
+
+	if (!scan_begin(&scan, "pg_dist_placement", "pg_dist_placement_shardid_index", "shardid",
+					F_INT8EQ, Int64GetDatum(shard)))
+		return false;
+	while (!found && scan_next(&scan))
+		found = DatumGetInt32(scan_value(&scan, "groupid")) == group;
+	scan_end(&scan);
+	return found;
+}
+
+/* Whether a relation has the schema and the owner of a table. */
+static bool
+belongs_with(Relation rel, Oid table)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	Form_pg_class form;
+	bool same;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	same =
+		form->relnamespace == rel->rd_rel->relnamespace && form->relowner == rel->rd_rel->relowner;
+	ReleaseSysCache(tuple);
+	return same;
+}
+
+/*
+ * The distributed table that a relation is a shard of, or InvalidOid.  It is a shard if it has the
+ * number of one that is placed on this node, and is where that is and belongs to whom it belongs:
+ * another relation of that name could only be made by the table's owner, to whom the shard belongs.
+ */
+Oid
+citus_shard_of(Relation rel)
+{
+	const char *suffix = shard_suffix(RelationGetRelationName(rel));
+	int64 shard = suffix == NULL ? 0 : strtoll(suffix + 1, NULL, 10);
+	Oid table = InvalidOid;
+	CitusScan scan;
+
+	if (suffix == NULL || !scan_begin(&scan, "pg_dist_shard", "pg_dist_shard_shardid_index",
+									  "shardid", F_INT8EQ, Int64GetDatum(shard)))
+		return InvalidOid;
+	if (scan_next(&scan))
+		table = DatumGetObjectId(scan_value(&scan, "logicalrelid"));
+	scan_end(&scan);
+	return OidIsValid(table) && is_placed_here(shard) && belongs_with(rel, table) ? table
+																				  : InvalidOid;
+}
+
+/*
+ * Whether an object of a relation has that name.  Citus adds the number of the shard to the names of
+ * objects that it makes on shards after these.
+ */
+bool
+citus_name_is(Relation rel, const char *name, const char *base)
+{
+	size_t len = strlen(base);
+	const char *suffix;
+
+	if (strncmp(name, base, len) != 0)
+		return false;
+	if (name[len] == '\0')
+		return true;
+	suffix = shard_suffix(RelationGetRelationName(rel));
+	return suffix != NULL && strcmp(name + len, suffix) == 0;
+}
