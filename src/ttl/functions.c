@@ -121,15 +121,18 @@ rest_of_budget(const TtlLimits *limits, TimestampTz start)
  */
 
 /*
- * The call for each node.  Citus makes it there as the current user, in a session of its own, so that
- * it can commit.
+ * The call for each node; NULL if the table is gone.  Citus makes it there as the current user, in a
+ * session of its own, so that it can commit.
  */
 static char *
 nodes_call(Oid relid, const TtlLimits *limits)
 {
-	char *table = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-											 get_rel_name(relid));
+	char *name = get_rel_name(relid);
+	char *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
+	char *table = schema == NULL ? NULL : quote_qualified_identifier(schema, name);
 
+	if (table == NULL)
+		return NULL;
 	return psprintf("CALL " DYN_INTERNAL ".sweep_shards(%s::pg_catalog.regclass, %d, %d, %s)",
 					quote_literal_cstr(table), limits->batch, limits->budget,
 					limits->from_start ? "true" : "false");
@@ -163,11 +166,15 @@ static int64
 sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 {
 	Oid types[] = {TEXTOID};
-	Datum values[] = {CStringGetTextDatum(nodes_call(relid, &limits))};
+	char *call = nodes_call(relid, &limits);
+	Datum values[1];
 	int64 deleted = 0;
 	bool failed = false;
 	int result;
 
+	if (call == NULL)
+		return 0;
+	values[0] = CStringGetTextDatum(call);
 	result = SPI_execute_with_args(
 		"SELECT n.nodename OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) n.nodeport,"
 		" r.success, r.result"
@@ -180,8 +187,7 @@ sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 		deleted += read_answer(i, &failed);
 	if (failed && alone)
 		ereport(ERROR, (errcode(ERRCODE_FDW_ERROR),
-						errmsg("expired items of table \"%s\" were not removed on all nodes",
-							   get_rel_name(relid))));
+						errmsg("expired items were not removed on all nodes")));
 	return deleted;
 }
 
@@ -308,6 +314,7 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 	static const char *const names[] = {"relation", "batch_size", "milliseconds", "from_start"};
 	TtlLimits limits = {.pause = dyn_ttl_pause};
 	int64 deleted;
+	char *name;
 	Oid relid;
 
 	for (int i = 0; i < lengthof(names); i++)
@@ -318,11 +325,15 @@ dyn_ttl_sweep_shards(PG_FUNCTION_ARGS)
 	limits.from_start = PG_GETARG_BOOL(3);
 	procedure_connect(fcinfo, DYN_INTERNAL ".sweep_shards");
 	PreventCommandIfReadOnly(DYN_INTERNAL ".sweep_shards");
+	name = get_rel_name(relid);
+	if (name == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relid)));
 	if (!may_sweep(relid))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
 	if (citus_kind(relid) != CITUS_DISTRIBUTED)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("table \"%s\" is not distributed", get_rel_name(relid))));
+						errmsg("table \"%s\" is not distributed", name)));
 	deleted = sweep_shards(relid, limits);
 	SPI_finish();
 	return make_result(fcinfo, deleted);

@@ -113,7 +113,7 @@ put(0, 'called', -100, 100);
 is($citus->sql(0, 'CALL dyn_sweep_ttl()'), 100, 'and so does a call for all tables');
 put(0, 'called', -100, 100);
 my ($result, $out, $err) = $citus->node(2)->psql('postgres', q{SET ROLE nobody; CALL dyn_sweep_ttl('app')});
-like($err, qr/not removed on all nodes/, 'a role that cannot log in on the nodes is told so');
+like($err, qr/were not removed on all nodes/, 'a role that cannot log in on the nodes is told so');
 like($err, qr/has to be able to log in there/, 'and why');
 is(count('called'), 100, 'nothing is removed then');
 ($result, $out, $err) = $citus->node(2)->psql('postgres', q{CREATE ROLE other LOGIN; SET ROLE other; CALL dynamo_internal.sweep_shards('app', 10, 0, true)});
