@@ -383,6 +383,21 @@ CREATE TABLE dynamo_internal.transact_tokens (
 CREATE INDEX ON dynamo_internal.transact_tokens (expires);
 COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of transactions: which requests were done in the last minutes';
 
+-- The same for requests on distributed tables.  It is distributed with the first of these, by a bucket of tokens, so that
+-- all nodes share it and each statement is routed to one shard.  Roles have other OIDs on other nodes.
+CREATE TABLE dynamo_internal.shared_tokens (
+	bucket int NOT NULL,
+	role text COLLATE "C" NOT NULL,
+	statements boolean NOT NULL,
+	token text COLLATE "C" NOT NULL,
+	request bytea NOT NULL,
+	expires timestamptz NOT NULL,
+	returned bytea,
+	PRIMARY KEY (bucket, role, statements, token)
+);
+CREATE INDEX ON dynamo_internal.shared_tokens (bucket, expires);
+COMMENT ON TABLE dynamo_internal.shared_tokens IS 'tokens of transactions on distributed tables: which requests were done in the last minutes';
+
 -- actions
 
 CREATE FUNCTION dyn_get(table_name text, key dyn_item, names jsonb DEFAULT NULL, projection text DEFAULT NULL,

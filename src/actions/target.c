@@ -105,6 +105,15 @@ target_close(TargetTables *tables)
 	}
 }
 
+/* A distributed table has another OID on each node, but one name; those of this node come first. */
+static int
+compare_tables(const DynTable *x, const DynTable *y)
+{
+	if (x->distributed != y->distributed)
+		return x->distributed ? 1 : -1;
+	return x->distributed ? strcmp(x->qualified, y->qualified) : x->relid < y->relid ? -1 : 1;
+}
+
 static int
 compare_targets(const void *a, const void *b)
 {
@@ -112,8 +121,20 @@ compare_targets(const void *a, const void *b)
 	const ItemTarget *y = *(ItemTarget *const *) b;
 
 	if (x->table->relid != y->table->relid)
-		return x->table->relid < y->table->relid ? -1 : 1;
+		return compare_tables(x->table, y->table);
 	return store_key_compare(x->table, &x->write.key, &y->write.key);
+}
+
+/* Returns whether any of the tables is distributed. */
+bool
+target_any_distributed(const ItemTarget *targets, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (targets[i].table->distributed)
+			return true;
+	}
+	return false;
 }
 
 /*

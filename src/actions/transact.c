@@ -557,12 +557,12 @@ measure_replay(const Transact *t)
 
 /* What is returned is kept with the token: it may have values that no other call would make. */
 static void
-answer(const TransactRequest *request)
+answer(const TransactRequest *request, const RequestToken *token)
 {
-	bytea *returned = request->token == NULL ? NULL : transact_pack_returned(request);
+	bytea *returned = token->token == NULL ? NULL : transact_pack_returned(request);
 
 	if (returned != NULL)
-		token_answer(request->statements, request->token, returned);
+		token_answer(token, returned);
 }
 
 /*
@@ -574,6 +574,7 @@ action_transact(const TransactRequest *request)
 {
 	ItemTarget **order;
 	bytea *returned = NULL;
+	RequestToken token = {request->token, request->statements, false};
 	Transact *t;
 	bool fresh;
 
@@ -582,14 +583,14 @@ action_transact(const TransactRequest *request)
 	action_examine(request, check_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
-	fresh = request->token == NULL ||
-			token_claim(request->statements, request->token,
-						transact_request_hash(request, t->targets), &returned);
+	token.shared = target_any_distributed(t->targets, request->nactions);
+	fresh = token.token == NULL ||
+			token_claim(&token, transact_request_hash(request, t->targets), &returned);
 	if (fresh)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
-		answer(request);
+		answer(request, &token);
 	}
 	else
 	{

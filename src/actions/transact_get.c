@@ -3,10 +3,15 @@
  *	  TransactGetItems.
  *
  * The caller's snapshot is one for all gets, and a transaction shows there as a whole or not at all.
+ * Nodes have no snapshot in common.  So if there are several items and any of a distributed table,
+ * they are locked as by checks of a transaction, those that are not there too: a transaction that
+ * writes them comes before all of the locks, or after them.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/memutils.h"
 
 #include "catalog/expiry.h"
@@ -56,7 +61,7 @@ parse_projections(const TransactRequest *request)
 }
 
 static DynItem *
-get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
+get_item(StoreReader *reader, const ItemTarget *target)
 {
 	ErrorContextCallback callback;
 	DynItem *item;
@@ -64,13 +69,88 @@ get_item(StoreReader *reader, const ItemTarget *target, Size *bytes)
 	store_begin(&callback);
 	item = store_read(reader, target->table, &target->write.key);
 	store_end(&callback);
+	return item;
+}
+
+static void
+add_bytes(Size *bytes, const DynItem *item)
+{
 	if (item != NULL)
 		*bytes += item_size(item_root(item));
 	if (*bytes > (Size) dyn_max_transaction_size)
 		ereport(ERROR,
 				(errcode(ERRCODE_DYN_VALIDATION),
 				 errmsg("items of a transaction exceed %d bytes", dyn_max_transaction_size)));
-	return item;
+}
+
+/*
+ * Locks
+ */
+
+#define LOCK_HINT "dyn_batch_get() and BatchGetItem read items one by one, without locks."
+
+static void
+require_right_to_lock(const ItemTarget *target)
+{
+	const DynTable *table = target->table;
+
+	if (table->distributed &&
+		pg_class_aclmask(table->relid, GetUserId(),
+						 ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_DELETE,
+						 ACLMASK_ALL) != (ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_DELETE))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for table %s", table->name),
+				 errdetail("A transaction that reads several items of distributed tables locks "
+						   "them, which takes SELECT, INSERT, UPDATE and DELETE."),
+				 errhint(LOCK_HINT)));
+}
+
+static DynItem *
+lock_item(const TransactRequest *request, ItemTarget *target)
+{
+	for (int attempt = 1;; attempt++)
+	{
+		DynItem *item = write_lock(target->writer, &target->write, STORE_LOCK_CHECK);
+
+		/* a role that may not see an item need not keep it absent */
+		if (item != NULL || (target->table->row_security && attempt > 1) ||
+			write_hold_absent(target->writer, &target->write,
+							  request->actions[target->number].request.item))
+			return item;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The items by their number, locked in the order of all calls; NULL if no locks are needed. */
+static DynItem **
+lock_items(const TransactRequest *request, const TargetTables *tables, ItemTarget *targets,
+		   ItemTarget *const *order)
+{
+	int n = request->nactions;
+	DynItem **items;
+	Size bytes = 0;
+
+	if (n == 1 || !target_any_distributed(targets, n))
+		return NULL;
+	if (XactReadOnly)
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot lock items of distributed tables in a read-only transaction"),
+				 errdetail("A transaction that reads several items of distributed tables "
+						   "locks them."),
+				 errhint(LOCK_HINT)));
+	for (int i = 0; i < n; i++)
+		require_right_to_lock(&targets[i]);
+	items = palloc(n * sizeof(DynItem *));
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		target_begin(tables, order[i]);
+		items[order[i]->number] = lock_item(request, order[i]);
+		add_bytes(&bytes, items[order[i]->number]);
+	}
+	return items;
 }
 
 /*
@@ -88,12 +168,15 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 	StoreReader *reader = store_reader();
 	const Expr **projections;
 	ItemTarget *targets;
+	ItemTarget **order;
+	DynItem **locked;
 	Size bytes = 0;
 
 	transact_check_request(request);
 	projections = parse_projections(request);
 	targets = find_targets(request, tables);
-	(void) target_sort(targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
+	order = target_sort(targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
+	locked = lock_items(request, tables, targets, order);
 	for (int i = 0; i < request->nactions; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -101,7 +184,8 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 
 		CHECK_FOR_INTERRUPTS();
 		target_begin(tables, &targets[i]);
-		item = get_item(reader, &targets[i], &bytes);
+		item = locked != NULL ? locked[i] : get_item(reader, &targets[i]);
+		add_bytes(&bytes, item);
 		target_measure(request->meter, &targets[i], item, item);
 		item = expiry_visible(targets[i].table, item);
 		if (item != NULL && projections[i] != NULL)

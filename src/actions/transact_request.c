@@ -9,6 +9,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/rel.h"
 
+#include "catalog/local_shards.h"
 #include "actions/several.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
@@ -122,15 +123,25 @@ hash_part(pg_cryptohash_ctx *ctx, const void *varlena)
 
 /*
  * Which table a name stands for.  An OID may be given out again, so there are two of them, and the
- * UUID that a table of CreateTable has.  None of them changes while the table exists.
+ * UUID that a table of CreateTable has.  None of them changes while the table exists.  A distributed
+ * table has other OIDs on each node, but the same name and shards.
  */
 static void
 hash_table(pg_cryptohash_ctx *ctx, const ItemTarget *target)
 {
+	const DynTable *table = target->table;
 	Oid oids[] = {RelationGetRelid(target->rel), target->rel->rd_rel->reltype};
-	ItemSpan id = target->table->settings.id;
+	ItemSpan id = table->settings.id;
+	int64 shard;
 
-	hash_bytes_of(ctx, oids, sizeof(oids));
+	if (table->distributed)
+	{
+		shard = dyn_oldest_shard(table->relid);
+		hash_bytes_of(ctx, &shard, sizeof(shard));
+		hash_bytes_of(ctx, table->qualified, strlen(table->qualified));
+	}
+	else
+		hash_bytes_of(ctx, oids, sizeof(oids));
 	hash_bytes_of(ctx, &id.len, sizeof(id.len));
 	hash_bytes_of(ctx, id.data, id.len);
 }

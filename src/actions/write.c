@@ -326,7 +326,8 @@ write_may_differ(const ItemWriter *writer)
 {
 	const RelationData *rel = writer->rel;
 
-	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || (rel->trigdesc != NULL && rel->trigdesc->numtriggers > 1);
+	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
+		   (rel->trigdesc != NULL && rel->trigdesc->numtriggers > 1);
 }
 
 /*

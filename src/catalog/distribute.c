@@ -218,6 +218,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);
 	relation_close(rel, NoLock);
+	dyn_share_tokens();
 	SPI_connect();
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
 	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));

@@ -254,6 +254,29 @@ place_of(const DynLocalShard *shard)
 }
 
 /*
+ * Returns the oldest shard of a table, or 0 if Citus knows none.  Unlike an OID it is the same on all
+ * nodes, and it is given out once; only a split of that shard changes it.
+ */
+int64
+dyn_oldest_shard(Oid table)
+{
+	int64 oldest = 0;
+	CatalogScan scan;
+
+	if (!has_citus())
+		return 0;
+	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
+	while (next_row(&scan))
+	{
+		int64 id = DatumGetInt64(column_of(&scan, "shardid"));
+
+		oldest = oldest == 0 ? id : Min(oldest, id);
+	}
+	end_scan(&scan);
+	return oldest;
+}
+
+/*
  * Locks
  */
 

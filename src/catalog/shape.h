@@ -78,4 +78,7 @@ extern char *dyn_shape_index_sql(const DynShape *shape, const DynIndexSpec *spec
 extern char *dyn_shape_ttl_sql(const DynShape *shape, const char *relation, bool concurrently);
 extern char *dyn_index_relation_name(Oid namespace, const char *table, ItemSpan index);
 
+/* share_tokens.c */
+extern void dyn_share_tokens(void);
+
 #endif

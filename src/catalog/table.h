@@ -29,6 +29,7 @@
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
+ *		share_tokens.c	the table of tokens, distributed with the first table of items
  *		follower.c		triggers of other tables that write to one
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H

@@ -3,9 +3,12 @@
  *	  What Citus says of a relation, by its catalogs.
  *
  * The catalogs are read as those of the server are, under a catalog snapshot and with no privilege.
- * Only superusers can create tables in their schema.  Nothing of Citus is linked.
+ * Only superusers can create tables in their schema.  Nothing of Citus is linked; its
+ * functions are looked up.
  */
 #include "postgres.h"
+
+#include <dlfcn.h>
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -225,4 +228,35 @@ citus_name_is(Relation rel, const char *name, const char *base)
 		return true;
 	suffix = shard_suffix(RelationGetRelationName(rel));
 	return suffix != NULL && strcmp(name + len, suffix) == 0;
+}
+
+/*
+ * Functions of Citus, which is loaded where its tables are used
+ */
+
+/*
+ * Returns whether the cancel that is being raised is the one by which Citus ends a deadlock of several
+ * nodes.  Citus gives that error its code when it is sent to the client.
+ */
+bool
+citus_ends_deadlock(void)
+{
+	bool (*cancelled)(bool clear) =
+		(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock");
+
+	return cancelled != NULL && cancelled(true);
+}
+
+/*
+ * Makes this transaction one of Citus'.  Whoever writes to a shard past Citus calls it first: Citus
+ * takes all other sessions of a node for one transaction when it looks for deadlocks, so that two of
+ * them that wait for each other's rows would be a deadlock to it.
+ */
+void
+citus_join_transaction(void)
+{
+	void (*join)(void) = (void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction");
+
+	if (join != NULL)
+		join();
 }

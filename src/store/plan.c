@@ -60,10 +60,6 @@ free_plan(void *plan)
 	SPI_freeplan(plan);
 }
 
-/*
- * Prepares a statement and keeps its plan for store_find_plan(), as long as the table's schema is
- * cached.  The plan is to use only the given index of the table.  The caller is connected to SPI.
- */
 static StorePlan *
 prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types, int options)
 {
@@ -86,6 +82,10 @@ prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *
 	return plan;
 }
 
+/*
+ * Prepares a statement and keeps its plan for store_find_plan(), as long as the table's schema is
+ * cached.  The plan is to use only the given index of the table.  The caller is connected to SPI.
+ */
 StorePlan *
 store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs, Oid *types)
 {
@@ -95,7 +95,7 @@ store_prepare(DynTable *table, int shape, Oid index, const char *sql, int nargs,
 }
 
 /*
- * The same for a distributed table.  Citus finds the shard of a statement that is routed by a
+ * Prepares one for a distributed table, likewise.  Citus finds the shard of a statement that is routed by a
  * parameter when it executes a generic plan; it has no generic plan over several shards.
  */
 StorePlan *

@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include <dlfcn.h>
-
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -301,16 +299,3 @@ remote_hold_absent(Relation rel, const DynKeyValues *key, const DynItem *item)
 const StatementStore remote_store = {remote_put,     remote_change,   remote_insert,
 									 remote_replace, remote_put_many, remote_hold_absent,
 									 remote_range};
-
-/*
- * Citus looks for deadlocks of several nodes, cancels one of the transactions, and gives the error
- * its code only when it is sent to the client.
- */
-bool
-remote_is_deadlock(void)
-{
-	bool (*cancelled)(bool clear) =
-		(bool (*)(bool)) dlsym(RTLD_DEFAULT, "MyBackendGotCancelledDueToDeadlock");
-
-	return cancelled != NULL && cancelled(true);
-}

@@ -9,9 +9,6 @@
 
 extern const StatementStore remote_store;
 
-/* Whether the error that is being raised is the cancel by which Citus ends a deadlock of nodes. */
-extern bool remote_is_deadlock(void);
-
 /* remote_range.c: ranges that are narrowed */
 extern void remote_range(DynTable *table, const StoreRange *range, StoreRowCallback callback,
 						 void *arg);

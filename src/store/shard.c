@@ -20,6 +20,7 @@
 #include "catalog/key.h"
 #include "catalog/local_shards.h"
 
+#include "ground/citus.h"
 #include "store/plan.h"
 #include "store/shard.h"
 
@@ -112,6 +113,8 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **sha
 			continue;
 		if (!OidIsValid(s->relid))
 			return NULL;
+		if (mode >= RowExclusiveLock)
+			citus_join_transaction();
 		/* the shards are in the order in which Citus numbers them for its lock */
 		(void) dyn_shard_lock(table->shards->colocation, i, true);
 		/* the shard has moved away meanwhile */

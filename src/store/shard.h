@@ -10,7 +10,6 @@
 
 #include "catalog/table.h"
 
-extern Relation store_shard_open(DynTable *table, Datum partition, LOCKMODE mode,
-								 DynTable **shard);
+extern Relation store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **shard);
 
 #endif

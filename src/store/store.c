@@ -7,6 +7,7 @@
 #include "access/relation.h"
 #include "utils/rls.h"
 
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "store/direct.h"
 #include "store/plan.h"
@@ -31,7 +32,7 @@ static void
 name_conflict(void *arg)
 {
 	if (geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED &&
-		!(geterrcode() == ERRCODE_QUERY_CANCELED && remote_is_deadlock()))
+		!(geterrcode() == ERRCODE_QUERY_CANCELED && citus_ends_deadlock()))
 		return;
 	errcode(ERRCODE_DYN_TRANSACTION_CONFLICT);
 	errmsg("transaction conflict: deadlock with another transaction");

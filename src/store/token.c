@@ -1,17 +1,19 @@
 /*
  * token.c
- *	  Idempotency tokens, in a table of the extension.
+ *	  Idempotency tokens, in tables of the extension: one of this node, and one that is distributed
+ *	  together with the first table of items.
  *
  * A token is remembered by the transaction that does what it stands for, so it is if and only if
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the table but its owner, so these statements run as him (work/owned.c).
+ * Nobody has rights on the tables but their owner, so these statements run as him (work/owned.c).
  */
 #include "postgres.h"
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -23,10 +25,11 @@
 #include "store/store.h"
 #include "store/token.h"
 
-#define TOKEN_TABLE "transact_tokens"
-
 /* Expired tokens that a call clears away: more than it adds. */
 #define CLEAR_AT_ONCE "10"
+
+/* Of the distributed table: more than anybody has shards. */
+#define BUCKETS 1024
 
 typedef enum Statement
 {
@@ -36,83 +39,91 @@ typedef enum Statement
 	CLEAR
 } Statement;
 
-/* Kept for the session, as long as the extension stays where it is. */
-static SPIPlanPtr plans[CLEAR + 1];
-static char plans_table[4 * NAMEDATALEN]; /* quoted, with its schema */
+typedef struct TokenTable
+{
+	const char *name;
+	const char *key;
+	const char *is_key; /* of the token that the statement is about */
+	const char *is_near; /* of tokens that the statement may reach */
+	SPIPlanPtr plans[CLEAR + 1]; /* kept for the session */
+} TokenTable;
+
+/* Of this node. */
+static TokenTable local_tokens = {.name = "transact_tokens",
+								  .key = "role, statements, token",
+								  .is_key = "role = $1 AND statements = $6 AND token = $2",
+								  .is_near = "true"};
+
+/* Of all nodes that have distributed tables: each statement is routed by the bucket. */
+static TokenTable shared_tokens = {
+	.name = "shared_tokens",
+	.key = "role, statements, token, bucket",
+	.is_key = "role = $1 AND statements = $6 AND token = $2 AND bucket = $7",
+	.is_near = "bucket = $7"};
 
 typedef struct TokenArguments
 {
-	Datum values[6];
+	Datum values[7];
 } TokenArguments;
 
-/* role, token, request or what is returned, now, end, statements */
-static Oid argument_types[] = {OIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, BOOLOID};
-
-static void
-forget_plans(void)
-{
-	plans_table[0] = '\0';
-	for (int i = 0; i < lengthof(plans); i++)
-	{
-		if (plans[i] != NULL)
-			SPI_freeplan(plans[i]);
-		plans[i] = NULL;
-	}
-}
+/* role, token, request or what is returned, now, end, statements, bucket */
+static Oid argument_types[] = {OIDOID,         TEXTOID, BYTEAOID, TIMESTAMPTZOID,
+							   TIMESTAMPTZOID, BOOLOID, INT4OID};
 
 /* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
 static char *
-make_statement(const char *table, Statement statement)
+make_statement(const TokenTable *table, Statement statement)
 {
 	switch (statement)
 	{
 		case CLAIM:
-			return psprintf("INSERT INTO %s AS t (role, statements, token, request, expires)"
-							" VALUES ($1, $6, $2, $3, $5)"
-							" ON CONFLICT (role, statements, token) DO UPDATE"
+			return psprintf("INSERT INTO " DYN_INTERNAL ".%s AS t (%s, request, expires)"
+							" VALUES ($1, $6, $2, %s$3, $5)"
+							" ON CONFLICT (%s) DO UPDATE"
 							" SET request = EXCLUDED.request, expires = EXCLUDED.expires,"
 							" returned = NULL"
 							" WHERE t.expires <= $4",
-							table);
+							table->name, table->key, table == &shared_tokens ? "$7, " : "",
+							table->key);
 		case LOOK:
-			return psprintf("SELECT request, returned FROM %s WHERE role = $1"
-							" AND statements = $6 AND token = $2",
-							table);
+			return psprintf("SELECT request, returned FROM " DYN_INTERNAL ".%s WHERE %s",
+							table->name, table->is_key);
 		case ANSWER:
-			return psprintf("UPDATE %s SET returned = $3 WHERE role = $1 AND statements = $6"
-							" AND token = $2",
-							table);
+			return psprintf("UPDATE " DYN_INTERNAL ".%s SET returned = $3 WHERE %s", table->name,
+							table->is_key);
 		case CLEAR:
 			break;
 	}
-	return psprintf("DELETE FROM %s WHERE (role, statements, token) IN"
-					" (SELECT role, statements, token FROM %s"
-					" WHERE expires <= $4 ORDER BY expires LIMIT " CLEAR_AT_ONCE
-					" FOR UPDATE SKIP LOCKED)",
-					table, table);
+	return psprintf("DELETE FROM " DYN_INTERNAL ".%s WHERE %s AND (%s) IN"
+					" (SELECT %s FROM " DYN_INTERNAL ".%s WHERE %s AND expires <= $4"
+					" ORDER BY expires LIMIT " CLEAR_AT_ONCE " FOR UPDATE SKIP LOCKED)",
+					table->name, table->is_near, table->key, table->key, table->name,
+					table->is_near);
 }
 
 static SPIPlanPtr
-get_plan(const char *table, Statement statement)
+get_plan(TokenTable *table, Statement statement)
 {
-	if (strcmp(plans_table, table) != 0)
-		forget_plans();
-	if (plans[statement] == NULL)
+	if (table->plans[statement] == NULL)
 	{
-		SPIPlanPtr plan =
-			SPI_prepare(make_statement(table, statement), lengthof(argument_types), argument_types);
+		SPIPlanPtr plan;
+		Oid types[lengthof(argument_types)];
 
+		memcpy(types, argument_types, sizeof(types));
+		/* roles have other OIDs on other nodes */
+		if (table == &shared_tokens)
+			types[0] = TEXTOID;
+		plan = SPI_prepare(make_statement(table, statement), lengthof(types), types);
 		if (plan == NULL)
 			elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 		SPI_keepplan(plan);
-		plans[statement] = plan;
-		strlcpy(plans_table, table, sizeof(plans_table));
+		table->plans[statement] = plan;
 	}
-	return plans[statement];
+	return table->plans[statement];
 }
 
 static uint64
-run(const char *table, Statement statement, TokenArguments *arguments)
+run(TokenTable *table, Statement statement, TokenArguments *arguments)
 {
 	int result = SPI_execute_plan(get_plan(table, statement), arguments->values, NULL, false, 0);
 
@@ -146,7 +157,7 @@ copied(const bytea *value)
 
 /* Whether the request of a token that is known is this one.  Returns what that has returned. */
 static bytea *
-require_same(const char *table, TokenArguments *arguments)
+require_same(TokenTable *table, TokenArguments *arguments)
 {
 	bytea *request = DatumGetByteaPP(arguments->values[2]);
 	bytea *known;
@@ -168,7 +179,7 @@ require_same(const char *table, TokenArguments *arguments)
 
 /* True if the token is new and now taken. */
 static bool
-claim(const char *table, TokenArguments *arguments, bytea **returned)
+claim(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
 	if (run(table, CLAIM, arguments) == 0)
 	{
@@ -182,63 +193,77 @@ claim(const char *table, TokenArguments *arguments, bytea **returned)
 }
 
 static bool
-keep_answer(const char *table, TokenArguments *arguments, bytea **returned)
+keep_answer(TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
 	if (run(table, ANSWER, arguments) != 1)
 		elog(ERROR, "a token has vanished while it was locked");
 	return true;
 }
 
-typedef bool (*TokenUse)(const char *table, TokenArguments *arguments, bytea **returned);
+typedef bool (*TokenUse)(TokenTable *table, TokenArguments *arguments, bytea **returned);
 
 static bool
-use_as_owner(TokenUse use, TokenArguments *arguments, bytea **returned)
+use_as_owner(TokenUse use, TokenTable *table, TokenArguments *arguments, bytea **returned)
 {
 	ErrorContextCallback callback;
 	OwnedRights before;
 	bool result;
 
-	owned_begin(owned_table(TOKEN_TABLE), &before);
+	owned_begin(owned_table(table->name), &before);
 	store_begin(&callback);
 	store_connect();
-	result = use(DYN_INTERNAL "." TOKEN_TABLE, arguments, returned);
+	result = use(table, arguments, returned);
 	SPI_finish();
 	store_end(&callback);
 	owned_end(&before);
 	return result;
 }
 
+static TokenTable *
+token_table(const RequestToken *token)
+{
+	return token->shared ? &shared_tokens : &local_tokens;
+}
+
+static Datum
+token_role(const RequestToken *token)
+{
+	return token->shared ? CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))
+						 : ObjectIdGetDatum(GetUserId());
+}
+
 static TokenArguments
-token_arguments(bool statements, text *token, bytea *value)
+token_arguments(const RequestToken *token, bytea *value)
 {
 	TimestampTz now = GetCurrentTimestamp();
+	ItemSpan bytes = text_span(token->token);
+	uint32 bucket = hash_bytes((const unsigned char *) bytes.data, (int) bytes.len) % BUCKETS;
 
 	return (TokenArguments){
-		{ObjectIdGetDatum(GetUserId()), PointerGetDatum(token), PointerGetDatum(value),
+		{token_role(token), PointerGetDatum(token->token), PointerGetDatum(value),
 		 TimestampTzGetDatum(now),
 		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC),
-		 BoolGetDatum(statements)}};
+		 BoolGetDatum(token->statements), Int32GetDatum((int32) bucket)}};
 }
 
 /*
- * Take the caller's token for a request; false if the same request was done with it before, and
- * then *returned is set to what token_answer() has kept, or NULL.  Raises
- * IdempotentParameterMismatchException if it was another one.  Those of statements are tokens of
- * their own.
+ * Take the token for a request; false if the same request was done with it before, and then
+ * *returned is set to what token_answer() has kept, or NULL.  Raises
+ * IdempotentParameterMismatchException if it was another one.
  */
 bool
-token_claim(bool statements, text *token, bytea *request, bytea **returned)
+token_claim(const RequestToken *token, bytea *request, bytea **returned)
 {
-	TokenArguments arguments = token_arguments(statements, token, request);
+	TokenArguments arguments = token_arguments(token, request);
 
-	return use_as_owner(claim, &arguments, returned);
+	return use_as_owner(claim, token_table(token), &arguments, returned);
 }
 
 /* Keeps what the request has returned, together with the token that its call has just claimed. */
 void
-token_answer(bool statements, text *token, bytea *returned)
+token_answer(const RequestToken *token, bytea *returned)
 {
-	TokenArguments arguments = token_arguments(statements, token, returned);
+	TokenArguments arguments = token_arguments(token, returned);
 
-	(void) use_as_owner(keep_answer, &arguments, NULL);
+	(void) use_as_owner(keep_answer, token_table(token), &arguments, NULL);
 }

@@ -9,7 +9,15 @@
 
 #define DYN_TOKEN_MINUTES 10 /* that a token is remembered */
 
-extern bool token_claim(bool statements, text *token, bytea *request, bytea **returned);
-extern void token_answer(bool statements, text *token, bytea *returned);
+/* A token of the current user. */
+typedef struct RequestToken
+{
+	text *token;
+	bool statements; /* those of statements are tokens of their own */
+	bool shared; /* so are those of requests on distributed tables, by all nodes */
+} RequestToken;
+
+extern bool token_claim(const RequestToken *token, bytea *request, bytea **returned);
+extern void token_answer(const RequestToken *token, bytea *returned);
 
 #endif

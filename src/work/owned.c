@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace_d.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -65,8 +66,12 @@ is_own_trigger(const Trigger *trigger)
 {
 	const char *name = get_func_name(trigger->tgfoid);
 
-	if (name == NULL ||
-		get_func_namespace(trigger->tgfoid) != get_namespace_oid(DYN_INTERNAL, true))
+	if (name == NULL)
+		return false;
+	/* that of Citus on a table that it distributes; nobody else can create functions there */
+	if (get_func_namespace(trigger->tgfoid) == PG_CATALOG_NAMESPACE)
+		return strcmp(name, "citus_truncate_trigger") == 0;
+	if (get_func_namespace(trigger->tgfoid) != get_namespace_oid(DYN_INTERNAL, true))
 		return false;
 	for (int i = 0; i < lengthof(own_functions); i++)
 	{
