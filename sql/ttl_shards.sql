@@ -74,6 +74,16 @@ CALL dyn_sweep_ttl('app', batch_size => 5, time_budget => '1 min', from_start =>
 UPDATE answers SET success = false, result = 'ERROR:  something' WHERE nodeid = 2;
 CALL dyn_sweep_ttl('app');
 CALL dyn_sweep_ttl();
+-- where Citus does not work, other tables are listed and swept
+SELECT dyn_create_table('plain', 'pk S');
+CALL dyn_enable_ttl('plain', 'expires');
+SELECT dyn_put('plain', jsonb_build_object('pk', 'a', 'expires', floor(extract(epoch FROM now())) - 10));
+UPDATE answers SET success = true, result = '0';
+ALTER FUNCTION pg_catalog.shard_name(regclass, bigint) RENAME TO shard_name_of;
+SELECT relation, due_items FROM dyn_ttl_tables WHERE relation::text ~ '^(app|plain)' ORDER BY relation::text;
+CALL dyn_sweep_ttl();
+ALTER FUNCTION pg_catalog.shard_name_of(regclass, bigint) RENAME TO shard_name;
+
 -- rights
 CREATE ROLE regress_ttl_stranger;
 GRANT USAGE ON SCHEMA ttl_shards TO regress_ttl_stranger;

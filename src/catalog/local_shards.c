@@ -30,6 +30,8 @@
 #include "utils/varlena.h"
 
 #include "catalog/local_shards.h"
+#include "ground/attempt.h"
+#include "ground/citus.h"
 
 /* The class of Citus' advisory locks on the metadata of shards that are moved together. */
 #define COLOCATED_SHARDS_LOCK 8
@@ -81,22 +83,23 @@ oid_array(List *oids)
 		construct_array(elements, list_length(oids), OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
 
-/*
- * Lists the shards on this node (DynLocalShard *) of those of the tables that Citus distributes by
- * hash, in the current memory context.  The caller has an active snapshot.
- */
-List *
-dyn_local_shards(List *tables)
+/* What list_shards() is asked, and answers. */
+typedef struct ShardList
 {
+	List *tables;
+	List *shards; /* of DynLocalShard */
+} ShardList;
+
+/* A step for attempt(). */
+static void
+list_shards(void *arg)
+{
+	ShardList *list = arg;
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[] = {OIDARRAYOID};
-	List *shards = NIL;
-	Datum values[1];
+	Datum values[] = {oid_array(list->tables)};
 	int result;
 
-	if (tables == NIL || !has_citus())
-		return NIL;
-	values[0] = oid_array(tables);
 	SPI_connect();
 	result = SPI_execute_with_args(
 		"SELECT s.logicalrelid::pg_catalog.oid, s.shardid,"
@@ -122,11 +125,41 @@ dyn_local_shards(List *tables)
 		shard->id = DatumGetInt64(value(i, 2));
 		shard->relid = shard_relation(shard->table, DatumGetTextPP(value(i, 3)));
 		if (OidIsValid(shard->relid))
-			shards = lappend(shards, shard);
+			list->shards = lappend(list->shards, shard);
 		MemoryContextSwitchTo(old);
 	}
 	SPI_finish();
-	return shards;
+}
+
+/*
+ * Lists the shards on this node (DynLocalShard *) of those of the tables that Citus distributes by
+ * hash, in the current memory context.  The caller has an active snapshot.
+ *
+ * Where Citus does not work, as while its library is of another version than its catalogs, a WARNING
+ * says so, and there are none: what is done to other tables goes on.
+ */
+List *
+dyn_local_shards(List *tables)
+{
+	ShardList list = {NIL, NIL};
+	ErrorData *error;
+	ListCell *cell;
+
+	foreach (cell, tables)
+	{
+		if (citus_kind(lfirst_oid(cell)) == CITUS_DISTRIBUTED)
+			list.tables = lappend_oid(list.tables, lfirst_oid(cell));
+	}
+	if (list.tables == NIL || !has_citus())
+		return NIL;
+	error = attempt(list_shards, &list);
+	if (error == NULL)
+		return list.shards;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+		ReThrowError(error);
+	ereport(WARNING, (errcode(error->sqlerrcode),
+					  errmsg("shards of distributed tables cannot be listed: %s", error->message)));
+	return NIL;
 }
 
 /*

@@ -25,19 +25,14 @@ List *
 ttl_targets(List *tables)
 {
 	List *targets = NIL;
-	List *distributed = NIL;
 	ListCell *cell;
 
 	foreach (cell, tables)
 	{
-		Oid relid = lfirst_oid(cell);
-
-		if (citus_kind(relid) == CITUS_DISTRIBUTED)
-			distributed = lappend_oid(distributed, relid);
-		else
-			targets = append_target(targets, relid, NULL);
+		if (citus_kind(lfirst_oid(cell)) != CITUS_DISTRIBUTED)
+			targets = append_target(targets, lfirst_oid(cell), NULL);
 	}
-	foreach (cell, dyn_local_shards(distributed))
+	foreach (cell, dyn_local_shards(tables))
 	{
 		const DynLocalShard *shard = lfirst(cell);
 
