@@ -304,6 +304,11 @@ CREATE FUNCTION dynamo_internal.keys_match(item dyn_item, keys text[], VARIADIC 
 COMMENT ON FUNCTION dynamo_internal.keys_match(dyn_item, text[], "any") IS
 	'whether the columns are what the keys, each as "name TYPE", derive from the item';
 
+CREATE FUNCTION dynamo_internal.shard_takes(relation oid, partition_key anyelement) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'dyn_shard_takes' LANGUAGE C STABLE PARALLEL SAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.shard_takes(oid, anyelement) IS
+	'whether a row with the partition key belongs to the relation, if that is a shard of a distributed table';
+
 CREATE FUNCTION dynamo_internal.carried(item dyn_item, definition text) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'dyn_carried' LANGUAGE C IMMUTABLE PARALLEL SAFE STRICT;
 COMMENT ON FUNCTION dynamo_internal.carried(dyn_item, text) IS
@@ -1395,7 +1400,7 @@ GRANT SELECT ON dyn_access_keys TO PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA dynamo_internal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
 	-- constraints and triggers
-	dynamo_internal.keys_match, dynamo_internal.carried, dynamo_internal.derive_keys, dynamo_internal.model_check,
+	dynamo_internal.keys_match, dynamo_internal.shard_takes, dynamo_internal.carried, dynamo_internal.derive_keys, dynamo_internal.model_check,
 	dynamo_internal.entity_view_change, dynamo_internal.migration_changed, dynamo_internal.migration_truncated,
 	-- views
 	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),

@@ -217,12 +217,12 @@ SELECT dyn_undistribute_table('Second');
 SELECT dyn_scan('Second');
 
 -- shards, by the names that Citus gives them
-CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL);
+CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL, shardminvalue text, shardmaxvalue text);
 CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint NOT NULL, groupid int NOT NULL);
 CREATE TABLE third_102008 (LIKE third INCLUDING ALL);
 ALTER TABLE third_102008 RENAME CONSTRAINT dynamo_definition TO dynamo_definition_102008;
 SELECT dyn_get('third_102008', '{"pk":{"S":"a"}}');
-INSERT INTO pg_catalog.pg_dist_shard VALUES ('third', 102008);
+INSERT INTO pg_catalog.pg_dist_shard VALUES ('third', 102008, '-2147483648', '-1');
 INSERT INTO pg_catalog.pg_dist_placement VALUES (102008, 1);
 SELECT dyn_get('third_102008', '{"pk":{"S":"a"}}');
 UPDATE pg_catalog.pg_dist_placement SET groupid = 0;
@@ -234,6 +234,28 @@ SELECT dyn_undistribute_table('third_102008');
 SELECT dyn_request('GetItem', '{"TableName":"third_102008","Key":{"pk":{"S":"a"}}}');
 SELECT dyn_request('ListTables', '{}');
 SELECT object, problem FROM dyn_check_table('third_102008');
+-- it takes the keys of its hashes alone
+CREATE FUNCTION insert_all() RETURNS TABLE (key text, belongs boolean, result text) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR key IN SELECT 'k' || i FROM generate_series(1, 6) i LOOP
+    belongs := hashtext(key) < 0;
+    BEGIN
+      INSERT INTO third_102008 (item, pk) VALUES (jsonb_build_object('pk', key)::dyn_item, key);
+      result := 'inserted';
+    EXCEPTION WHEN check_violation THEN result := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+SELECT * FROM insert_all();
+-- until it is one, it takes all of them, as when Citus copies rows to it
+UPDATE pg_catalog.pg_dist_placement SET groupid = 1;
+TRUNCATE third_102008;
+SELECT count(*) FILTER (WHERE result = 'inserted') FROM insert_all();
+UPDATE pg_catalog.pg_dist_placement SET groupid = 0;
+ALTER TABLE third_102008 DROP CONSTRAINT dynamo_shard;
+SELECT object, problem, advice FROM dyn_check_table('third_102008') WHERE object LIKE '%dynamo_shard%';
+SELECT dynamo_internal.shard_takes('third_102008'::regclass, 'a'::text), dynamo_internal.shard_takes(0, 'a'::text), dynamo_internal.shard_takes('third_102008'::regclass, '(1,2)'::point);
 -- one of another owner, or with another number, is none
 ALTER TABLE third_102008 OWNER TO distribute_owner;
 SELECT dyn_get('third_102008', '{"pk":{"S":"a"}}');
@@ -245,6 +267,6 @@ DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_local_group, pg_cata
 DROP FUNCTION pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
 RESET allow_system_table_mods;
 DROP TABLE app, plain, forged, "Second", third, third_102009, one, owned, parts, above, temporary;
-DROP FUNCTION try, nothing;
+DROP FUNCTION try, nothing, insert_all;
 REVOKE CREATE ON SCHEMA public FROM distribute_owner;
 DROP ROLE distribute_owner, distribute_other;

@@ -27,6 +27,7 @@
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
+#include "catalog/shard_guard.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/citus.h"
@@ -221,6 +222,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	dyn_share_tokens();
 	SPI_connect();
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
+	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, shard_guard_sql(column)));
 	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
 	call_distribute(relid, column, rows, how);
 	SPI_finish();
@@ -245,7 +247,9 @@ return_trigger(Oid relid)
 	SPI_connect();
 	dyn_execute(dyn_trigger_sql(DYN_TRIGGER_DERIVE, qualified, arguments));
 	dyn_triggers_enable(relid, qualified);
-	dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT, qualified));
+	dyn_execute(psprintf("ALTER TABLE %s DROP CONSTRAINT " DEFINITION_CONSTRAINT
+						 ", DROP CONSTRAINT IF EXISTS " SHARD_CONSTRAINT,
+						 qualified));
 	SPI_finish();
 	return true;
 }

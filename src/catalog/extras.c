@@ -19,6 +19,7 @@
 #include "catalog/carried.h"
 #include "catalog/derive.h"
 #include "catalog/key.h"
+#include "catalog/shard_guard.h"
 #include "ground/definition.h"
 
 /* The place of a column in the table's keys, or -1. */
@@ -132,7 +133,8 @@ read_constraints(Relation rel, DynTable *table)
 	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
 	{
 		if (constraint_fits(table, constraints->check[i].ccbin) ||
-			definition_is(rel, &constraints->check[i]))
+			definition_is(rel, &constraints->check[i]) ||
+			shard_guard_is(table, constraints->check[i].ccbin))
 			table->extras.own_checks = bms_add_member(table->extras.own_checks, i);
 		else
 			table->extras.constraints = true;

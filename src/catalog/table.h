@@ -28,6 +28,7 @@
  *		expiry.c		when items expire, and which of them a table hides
  *		shape.c			the DDL of a table: columns, constraint, trigger, indexes
  *		create.c		dyn_create_table() and dyn_drop_table()
+ *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		share_tokens.c	the table of tokens, distributed with the first table of items
  *		follower.c		triggers of other tables that write to one

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "catalog/key.h"
+#include "catalog/shard_guard.h"
 #include "check/check.h"
 #include "ground/definition.h"
 #include "ground/extension.h"
@@ -234,6 +235,21 @@ read_definition(void *arg)
 	definition->arguments = definition_read(definition->rel);
 }
 
+static void
+check_guard(TableCheck *check)
+{
+	TupleDesc desc = CreateTupleDescCopyConstr(RelationGetDescr(check->rel));
+	bool found = check->table == NULL;
+
+	for (int i = 0; desc->constr != NULL && i < desc->constr->num_check; i++)
+		found = found || shard_guard_is(check->table, desc->constr->check[i].ccbin);
+	if (!found)
+		check_report(check, "constraint \"" SHARD_CONSTRAINT "\"",
+					 "it is missing: nothing keeps items out of shards that they do not belong to",
+					 psprintf("ALTER TABLE %s %s;", check->qualified,
+							  shard_guard_sql(check->table->keys[0].column)));
+}
+
 /* The same arguments of a distributed table, which can have no triggers. */
 static void
 check_definition(TableCheck *check)
@@ -249,6 +265,7 @@ check_definition(TableCheck *check)
 		check_report(check, object, "it is missing", advise_replacing(check));
 	else
 		check_arguments(check, object, definition.arguments);
+	check_guard(check);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace_d.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -77,7 +78,7 @@ scan_end(const CitusScan *scan)
 	table_close(scan->rel, AccessShareLock);
 }
 
-/* A column of the row, of a type that is passed by value. */
+/* A column of the row, which is valid until the next one. */
 static Datum
 scan_value(const CitusScan *scan, const char *column)
 {
@@ -172,32 +173,46 @@ is_placed_here(int64 shard)
 	return found;
 }
 
-/* Whether a relation has the schema and the owner of a table. */
+/* Whether two relations have the same schema and the same owner. */
 static bool
-belongs_with(Relation rel, Oid table)
+belong_together(Oid relid, Oid table)
 {
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	Form_pg_class form;
-	bool same;
+	HeapTuple a = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	HeapTuple b = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	bool same = false;
 
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	same =
-		form->relnamespace == rel->rd_rel->relnamespace && form->relowner == rel->rd_rel->relowner;
-	ReleaseSysCache(tuple);
+	if (HeapTupleIsValid(a) && HeapTupleIsValid(b))
+	{
+		Form_pg_class x = (Form_pg_class) GETSTRUCT(a);
+		Form_pg_class y = (Form_pg_class) GETSTRUCT(b);
+
+		same = x->relnamespace == y->relnamespace && x->relowner == y->relowner;
+	}
+	if (HeapTupleIsValid(a))
+		ReleaseSysCache(a);
+	if (HeapTupleIsValid(b))
+		ReleaseSysCache(b);
 	return same;
+}
+
+/* The bound of a range of hashes, which is text. */
+static int32
+read_bound(const CitusScan *scan, const char *column)
+{
+	return pg_strtoint32(TextDatumGetCString(scan_value(scan, column)));
 }
 
 /*
  * The distributed table that a relation is a shard of, or InvalidOid.  It is a shard if it has the
  * number of one that is placed on this node, and is where that is and belongs to whom it belongs:
  * another relation of that name could only be made by the table's owner, to whom the shard belongs.
+ * Sets the range of hashes that are in the shard unless range is NULL.
  */
 Oid
-citus_shard_of(Relation rel)
+citus_shard_range(Oid relid, CitusRange *range)
 {
-	const char *suffix = shard_suffix(RelationGetRelationName(rel));
+	char *name = get_rel_name(relid);
+	const char *suffix = name == NULL ? NULL : shard_suffix(name);
 	int64 shard = suffix == NULL ? 0 : strtoll(suffix + 1, NULL, 10);
 	Oid table = InvalidOid;
 	CitusScan scan;
@@ -206,10 +221,24 @@ citus_shard_of(Relation rel)
 									  "shardid", F_INT8EQ, Int64GetDatum(shard)))
 		return InvalidOid;
 	if (scan_next(&scan))
+	{
 		table = DatumGetObjectId(scan_value(&scan, "logicalrelid"));
+		if (range != NULL && citus_kind(table) == CITUS_DISTRIBUTED)
+			*range = (CitusRange){read_bound(&scan, "shardminvalue"),
+								  read_bound(&scan, "shardmaxvalue")};
+	}
 	scan_end(&scan);
-	return OidIsValid(table) && is_placed_here(shard) && belongs_with(rel, table) ? table
-																				  : InvalidOid;
+	return OidIsValid(table) && belong_together(relid, table) &&
+				   citus_kind(table) == CITUS_DISTRIBUTED && is_placed_here(shard)
+			   ? table
+			   : InvalidOid;
+}
+
+/* The same of an open relation. */
+Oid
+citus_shard_of(Relation rel)
+{
+	return citus_shard_range(RelationGetRelid(rel), NULL);
 }
 
 /*

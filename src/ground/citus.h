@@ -15,9 +15,17 @@ typedef enum CitusKind
 	CITUS_OTHER /* a reference table, a local one that Citus manages, and so on */
 } CitusKind;
 
+/* The hashes of the rows of a shard, both ends included. */
+typedef struct CitusRange
+{
+	int32 from;
+	int32 to;
+} CitusRange;
+
 extern bool citus_is_installed(void);
 extern bool citus_is_coordinator(void);
 extern CitusKind citus_kind(Oid relid);
+extern Oid citus_shard_range(Oid relid, CitusRange *range);
 extern Oid citus_shard_of(Relation rel);
 extern bool citus_ends_deadlock(void);
 extern void citus_join_transaction(void);
