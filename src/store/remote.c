@@ -134,8 +134,6 @@ append_insert(StringInfo sql, const DynTable *table, int nrows)
 static void
 append_replace(StringInfo sql, const DynTable *table)
 {
-	const char *key = quote_identifier(table->keys[0].column);
-
 	appendStringInfo(sql, "UPDATE %s SET (", table->qualified);
 	append_values(sql, table, "");
 	appendStringInfoString(sql, ") = ROW(");
@@ -146,10 +144,13 @@ append_replace(StringInfo sql, const DynTable *table)
 						 quote_identifier(table->keys[i].column), i + 2);
 	if (writes_all(table))
 		return;
-	/* with a column of the key on both sides: Citus would compute a row of parameters, and cannot send it */
-	appendStringInfo(sql, " AND pg_catalog.record_image_ne(ROW(%s, ", key);
+	/*
+	 * With something of the row on both sides: Citus would compute a row of parameters, and cannot
+	 * send it.  It is not the partition key, which Citus wants once to find one shard by a parameter.
+	 */
+	appendStringInfo(sql, " AND pg_catalog.record_image_ne(ROW(%s IS NULL, ", DYN_ITEM_COLUMN);
 	append_values(sql, table, "");
-	appendStringInfo(sql, "), ROW(%s, ", key);
+	appendStringInfo(sql, "), ROW(%s IS NULL, ", DYN_ITEM_COLUMN);
 	append_parameters(sql, table);
 	appendStringInfoString(sql, "))");
 }

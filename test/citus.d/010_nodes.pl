@@ -26,6 +26,21 @@ my %placements = $citus->placements('app');
 is(scalar(keys %placements), 8, 'the table has shards');
 is(join(' ', sort { $a <=> $b } values %placements), '1 1 1 1 2 2 2 2', 'and both workers have some');
 
+# A call for one item is for one shard, and commits in one phase.
+for my $call (
+	q{dyn_put('app', '{"pk":{"S":"p1"},"sk":{"S":"0"},"n":{"N":"1"},"new":{"N":"1"}}')},
+	q{dyn_put('app', '{"pk":{"S":"p1"},"sk":{"S":"0"},"n":{"N":"1"}}', condition => 'n = :n', vals => '{":n": {"N": "1"}}')},
+	q{dyn_put('app', '{"pk":{"S":"other"},"sk":{"S":"0"}}', condition => 'attribute_not_exists(pk)')},
+	q{dyn_update('app', '{"pk":{"S":"other"},"sk":{"S":"0"}}', 'ADD calls :n', vals => '{":n": {"N": "1"}}')},
+	q{dyn_delete('app', '{"pk":{"S":"other"},"sk":{"S":"0"}}', return_values => 'ALL_OLD')})
+{
+	my ($out, $err);
+	$citus->node(0)->psql('postgres', "SET citus.log_remote_commands = on; BEGIN; SELECT $call; COMMIT", stdout => \$out, stderr => \$err);
+	my %shards = map { $_ => 1 } $err =~ /app_(\d+)/g;
+	is(scalar(keys %shards), 1, "one shard: $call") or diag($err);
+	unlike($err, qr/ERROR|PREPARE TRANSACTION/, "and one phase: $call");
+}
+
 my $new = $citus->add;
 is(count_from($new), 630, 'a new node reads it');
 $citus->move_all('app', $new);
