@@ -6,6 +6,8 @@
 #   $citus->add                  a worker more; returns its number
 #   $citus->crash(1)             kill -9 for its processes, and the next start
 #   $citus->move_all('app', 2)   its shards that are elsewhere, one after the other, to that node
+#   my $run = $citus->start(1, @statements);  one after the other by psql, which goes on after errors
+#   my ($rows, $errors) = $citus->finish($run);  lines of the results, and what failed
 #
 # They talk over Unix sockets, so a node is named by the folder of its socket.
 package CitusNodes;
@@ -14,6 +16,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use DynamoTable ();
@@ -21,7 +24,7 @@ use DynamoTable ();
 sub new
 {
 	my ($class, $settings) = @_;
-	my $self = bless { nodes => [], settings => $settings // '' }, $class;
+	my $self = bless { nodes => [], settings => $settings // '', runs => 0 }, $class;
 	$self->_start for 0 .. 2;
 	my ($host, $port) = $self->address(0);
 	$self->sql(0, "SELECT citus_set_coordinator_host('$host', $port)");
@@ -80,6 +83,23 @@ sub move_all
 	my ($self, $table, $to, $mode) = @_;
 	my %placements = $self->placements($table);
 	$self->move($_, $placements{$_}, $to, $mode) for grep { $placements{$_} != $to } sort keys %placements;
+}
+
+sub start
+{
+	my ($self, $n, @statements) = @_;
+	my %run = (out => '', err => '', file => $self->node($n)->basedir . '/run' . $self->{runs}++ . '.sql');
+	append_to_file($run{file}, join('', map { "$_;\n" } @statements));
+	$run{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $self->node($n)->connstr('postgres'), '-f', $run{file} ],
+		'>', \$run{out}, '2>', \$run{err});
+	return \%run;
+}
+
+sub finish
+{
+	my ($self, $run) = @_;
+	$run->{harness}->finish;
+	return ([ grep { $_ ne '' } split /\n/, $run->{out} ], [ grep { /ERROR|FATAL|PANIC|connection/ } split /\n/, $run->{err} ]);
 }
 
 # A server with both extensions, which belongs to no other node yet.
