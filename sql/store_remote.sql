@@ -130,6 +130,8 @@ SELECT why($$dyn_put('app', key('t', 5000))$$);
 SELECT why($$dyn_put('app', key('p2', 2))$$);
 SELECT why($$dyn_update('app', key('p2', 2), 'SET n = n')$$);
 SELECT why($$dyn_put('app', key('t', 3))$$);
+-- and what it hides is not there
+SELECT count(*), count(i) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"1"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"p2"},"sk":{"N":"-1"}}}}]') i;
 RESET ROLE;
 
 SET client_min_messages = warning;

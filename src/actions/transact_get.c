@@ -16,6 +16,7 @@
 
 #include "catalog/expiry.h"
 #include "actions/several.h"
+#include "ground/attempt.h"
 #include "ground/errors.h"
 #include "ground/settings.h"
 
@@ -106,17 +107,52 @@ require_right_to_lock(const ItemTarget *target)
 				 errhint(LOCK_HINT)));
 }
 
+/* An item that is not there, or that a policy of row-level security hides. */
+typedef struct Absence
+{
+	const TransactRequest *request;
+	ItemTarget *target;
+	bool held;
+} Absence;
+
+static void
+hold_absent(void *arg)
+{
+	Absence *absence = arg;
+	const ItemTarget *target = absence->target;
+
+	absence->held = write_hold_absent(target->writer, &target->write,
+									  absence->request->actions[target->number].request.item);
+}
+
+/* False if there is an item now.  A role that may not write a key need not keep it absent. */
+static bool
+stays_absent(Absence *absence)
+{
+	ErrorData *error;
+
+	if (!absence->target->table->row_security)
+	{
+		hold_absent(absence);
+		return absence->held;
+	}
+	error = attempt(hold_absent, absence);
+	if (error != NULL && error->sqlerrcode != ERRCODE_INSUFFICIENT_PRIVILEGE)
+		ReThrowError(error);
+	return error != NULL || absence->held;
+}
+
 static DynItem *
 lock_item(const TransactRequest *request, ItemTarget *target)
 {
-	for (int attempt = 1;; attempt++)
+	Absence absence = {request, target, false};
+
+	for (int round = 1;; round++)
 	{
 		DynItem *item = write_lock(target->writer, &target->write, STORE_LOCK_CHECK);
 
-		/* a role that may not see an item need not keep it absent */
-		if (item != NULL || (target->table->row_security && attempt > 1) ||
-			write_hold_absent(target->writer, &target->write,
-							  request->actions[target->number].request.item))
+		/* an item that a policy hides is there each time */
+		if (item != NULL || (target->table->row_security && round > 1) || stays_absent(&absence))
 			return item;
 		CHECK_FOR_INTERRUPTS();
 	}
