@@ -636,6 +636,16 @@ CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use; commits by itself';
 
+CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'dyn_shard_sizes' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.shard_sizes(text[], integer) IS
+	'items and bytes of shards of a distributed table, and of each of its indexes';
+
+CREATE FUNCTION dynamo_internal.fill_shard(shard regclass, index_name text, filenode oid, from_block bigint, to_block bigint, one boolean) RETURNS text
+	AS 'MODULE_PATHNAME', 'dyn_fill_shard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dynamo_internal.fill_shard(regclass, text, oid, bigint, bigint, boolean) IS
+	'fill in the columns of an index in some rows of a shard of a distributed table';
+
 CREATE PROCEDURE dynamo_internal.resume_index(relation regclass, index_name text)
 	AS 'MODULE_PATHNAME', 'dyn_resume_index' LANGUAGE C;
 COMMENT ON PROCEDURE dynamo_internal.resume_index(regclass, text) IS
@@ -1408,7 +1418,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.ttl_tables,
 	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.migration_steps,
 	-- statements
-	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.migration_key,
+	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
 	-- casts, operators and what sorts and hashes by them
 	dynamo_internal.item_from_json, dynamo_internal.item_from_jsonb, dynamo_internal.item_to_json, dynamo_internal.item_to_jsonb,
 	dynamo_internal.items_from_json, dynamo_internal.items_from_jsonb, dynamo_internal.items_from_text,

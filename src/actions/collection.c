@@ -56,12 +56,12 @@ limit_bytes(void)
 
 /* Whether a relation is so small that no collection can be near the limit. */
 static bool
-is_small(Relation rel, int local_indexes)
+is_small(Relation rel, const DynTable *table, int local_indexes)
 {
 	double blocks;
 
-	/* a partitioned table does not know */
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
+	/* a table whose rows are in others does not know */
+	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind) || table->distributed)
 		return false;
 	blocks = RelationGetNumberOfBlocks(rel);
 	if (OidIsValid(rel->rd_rel->reltoastrelid))
@@ -138,7 +138,7 @@ collection_watch(Relation rel, const DynTable *table, const DynKeyValues *key, c
 	if (unseen + (double) bytes < LOOK_AFTER * (double) limit_bytes())
 		return COLLECTION_ROOM;
 	unseen = 0;
-	return is_small(rel, local_indexes) ? COLLECTION_ROOM : COLLECTION_LOOK;
+	return is_small(rel, table, local_indexes) ? COLLECTION_ROOM : COLLECTION_LOOK;
 }
 
 /* After a write that had not to look. */

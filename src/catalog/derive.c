@@ -461,7 +461,9 @@ dyn_keys_missing(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	rel = dyn_open_given(PG_GETARG_OID(0));
-	table = dyn_schema(rel);
+	table = dyn_schema_shard(rel);
+	if (table == NULL)
+		table = dyn_schema(rel);
 	if (table == NULL || PG_NARGS() - 2 != table->ncolumns - table->nkeys)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("these are not the key columns of a table of items")));

@@ -5,11 +5,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/rel.h"
 
+#include "catalog/size.h"
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
@@ -61,50 +61,6 @@ append_projection(JsonWriter *json, const DynIndex *index)
 		json_write_end_array(json);
 	}
 	json_write_end(json);
-}
-
-/* Counts are those of the last VACUUM or ANALYZE. */
-static void
-append_count(JsonWriter *json, Relation rel)
-{
-	/* -1 until the first one */
-	json_write_integer(json, "ItemCount", (int64) Max(rel->rd_rel->reltuples, 0));
-}
-
-/* Whether it cannot have any rows; they are not looked at.  A btree has a page to begin with. */
-static bool
-is_empty(Relation rel)
-{
-	return RELKIND_HAS_STORAGE(rel->rd_rel->relkind) &&
-		   RelationGetNumberOfBlocks(rel) <= (rel->rd_rel->relkind == RELKIND_INDEX ? 1 : 0);
-}
-
-/* A relation without rows has files too, as of its TOAST table. */
-static void
-append_size(JsonWriter *json, const char *member, PGFunction size, Oid relid, bool empty)
-{
-	json_write_integer(json, member,
-					   empty ? 0
-							 : DatumGetInt64(DirectFunctionCall1(size, ObjectIdGetDatum(relid))));
-}
-
-/* What only a btree that is there has. */
-static void
-append_btree(JsonWriter *json, const DynIndex *index, bool empty)
-{
-	Relation btree;
-
-	if (!OidIsValid(index->relid))
-	{
-		json_write_integer(json, "IndexSizeBytes", 0);
-		json_write_integer(json, "ItemCount", 0);
-		return;
-	}
-	btree = relation_open(index->relid, AccessShareLock);
-	append_size(json, "IndexSizeBytes", pg_total_relation_size, index->relid,
-				empty || is_empty(btree));
-	append_count(json, btree);
-	relation_close(btree, NoLock);
 }
 
 static void
@@ -164,7 +120,7 @@ append_global(JsonWriter *json, const DynIndex *index, const DynDescription *des
 
 static void
 append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, const char *arn,
-			 const DynDescription *description, bool empty)
+			 const DynDescription *description, const DynSize *size)
 {
 	json_write_begin(json, NULL);
 	json_write_span(json, "IndexName", index->name);
@@ -172,7 +128,8 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 	append_projection(json, index);
 	if (!index->local)
 		append_global(json, index, description);
-	append_btree(json, index, empty);
+	json_write_integer(json, "IndexSizeBytes", size->bytes);
+	json_write_integer(json, "ItemCount", size->items);
 	json_write_string(json, "IndexArn", dyn_index_arn(arn, index->name));
 	json_write_end(json);
 }
@@ -180,7 +137,7 @@ append_index(JsonWriter *json, const DynTable *table, const DynIndex *index, con
 /* The indexes of one kind; no member if there are none. */
 static void
 append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool local,
-			   const DynDescription *description, bool empty)
+			   const DynDescription *description, const DynSize *sizes)
 {
 	bool any = false;
 
@@ -191,7 +148,7 @@ append_indexes(JsonWriter *json, const DynTable *table, const char *arn, bool lo
 		if (!any)
 			json_write_begin_array(json,
 								   local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes");
-		append_index(json, table, &table->indexes[i], arn, description, empty);
+		append_index(json, table, &table->indexes[i], arn, description, &sizes[1 + i]);
 		any = true;
 	}
 	if (any)
@@ -256,8 +213,8 @@ append_stream(JsonWriter *json, const DynSettings *settings, ItemSpan name)
 
 /* What DynamoDB says of each table. */
 static void
-append_common(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan name,
-			  const DynDescription *description, const char *status)
+append_common(JsonWriter *json, const DynTable *table, ItemSpan name,
+			  const DynDescription *description, const char *status, const DynSize *size)
 {
 	json_write_span(json, "TableName", name);
 	json_write_string(json, "TableArn", dyn_table_arn(name));
@@ -267,8 +224,8 @@ append_common(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan na
 	append_billing(json, description);
 	append_capacity(json, &description->units.provisioned);
 	json_write_bool(json, "DeletionProtectionEnabled", description->deletion_protection);
-	append_count(json, rel);
-	append_size(json, "TableSizeBytes", pg_table_size, table->relid, is_empty(rel));
+	json_write_integer(json, "ItemCount", size->items);
+	json_write_integer(json, "TableSizeBytes", size->bytes);
 }
 
 static void
@@ -278,15 +235,15 @@ append_table(JsonWriter *json, Relation rel, const DynTable *table, ItemSpan giv
 	ItemSpan name = dyn_table_name(given);
 	char *arn = dyn_table_arn(name);
 	const DynDescription *description = description_read(table->relid);
-	bool empty = is_empty(rel);
+	const DynSize *sizes = dyn_sizes(rel, table);
 
-	append_common(json, rel, table, name, description, status);
+	append_common(json, table, name, description, status, sizes);
 	append_key_schema(json, table, &table->primary);
 	append_attributes(json, table);
 	append_settings(json, description, status);
 	append_stream(json, &table->settings, name);
-	append_indexes(json, table, arn, false, description, empty);
-	append_indexes(json, table, arn, true, description, empty);
+	append_indexes(json, table, arn, false, description, sizes);
+	append_indexes(json, table, arn, true, description, sizes);
 }
 
 /* Writes a TableDescription; name is the name or ARN by which the table was requested. */
@@ -305,8 +262,8 @@ dyn_describe_deleted(JsonWriter *json, const char *member, Relation rel, const D
 					 ItemSpan given)
 {
 	json_write_begin(json, member);
-	append_common(json, rel, table, dyn_table_name(given), description_read(table->relid),
-				  "DELETING");
+	append_common(json, table, dyn_table_name(given), description_read(table->relid), "DELETING",
+				  dyn_sizes(rel, table));
 	json_write_end(json);
 }
 

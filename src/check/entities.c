@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/size.h"
 #include "ground/arguments.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
@@ -347,7 +348,7 @@ prepare(Check *check, Relation rel)
 {
 	ListCell *cell;
 
-	check->expected = rel->rd_rel->reltuples;
+	check->expected = dyn_expected_items(rel);
 	check->entities = entities_of(rel, check->table);
 	if (check->entities == NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

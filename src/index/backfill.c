@@ -7,6 +7,8 @@
  * of milliseconds.  A batch never waits for a row while it has others locked: rows that other
  * sessions have locked are skipped, and updated at the end, one by one.
  *
+ * The rows of a distributed table are updated on the nodes that have them, see backfill_shards.c.
+ *
  * No progress is stored.  A procedure that begins again reads the table again, and finds which rows
  * have their columns.
  */
@@ -30,7 +32,7 @@
 #include "ground/mark.h"
 #include "ground/progress.h"
 #include "index/index.h"
-#include "work/tid_plan.h"
+#include "index/lacking.h"
 
 #define FIRST_BATCH 16 /* blocks */
 #define LARGEST_BATCH 128
@@ -40,12 +42,6 @@
 /* Smaller tables may double; larger ones are vacuumed after each eighth that was updated. */
 #define VACUUM_FROM 1024 /* blocks */
 #define VACUUM_PART 8
-
-typedef struct BlockRange
-{
-	BlockNumber from;
-	BlockNumber to;
-} BlockRange;
 
 typedef struct Backfill
 {
@@ -57,12 +53,7 @@ typedef struct Backfill
 	BlockNumber changed; /* blocks since the last VACUUM */
 	List *skipped; /* BlockRange */
 	TimestampTz told;
-	/* of the transaction */
-	const char *qualified;
-	const char *match; /* the constraint's condition */
-	const char *lacking; /* condition on rows that need an update */
-	const char *left_out; /* the same on those that the index leaves out once that is done */
-	const char *candidates; /* what may lack something: cheap, and not exact */
+	Lacking rows; /* of the transaction */
 } Backfill;
 
 /*
@@ -78,53 +69,6 @@ gsi_check_row_security(const GsiWork *work)
 						errmsg("row-level security may hide items of table \"%s\" from %s",
 							   work->procedure.table, work->procedure.what),
 						errhint("Call as a role that bypasses row-level security.")));
-}
-
-/*
- * What to look for.  dyn_keys_missing() is exact, and dear; an attribute that is there and has no
- * column is cheap to see.
- */
-static void
-write_conditions(Backfill *fill, const DynTable *table, const DynShape *shape)
-{
-	List *columns = dyn_shape_columns(shape);
-	const DynIndex *index = gsi_find(fill->work, table);
-	StringInfoData sql;
-
-	fill->match = dyn_shape_match_sql(shape);
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "(NOT %s", fill->match);
-	if (list_length(columns) > shape->nkeys)
-		appendStringInfo(&sql, " OR " DYN_INTERNAL ".keys_missing(%u, %s", table->relid,
-						 quote_identifier(DYN_ITEM_COLUMN));
-	for (int i = shape->nkeys; i < list_length(columns); i++)
-		appendStringInfo(&sql, ", %s",
-						 quote_identifier(((DynShapeColumn *) list_nth(columns, i))->column));
-	appendStringInfoString(&sql, list_length(columns) > shape->nkeys ? "))" : ")");
-	fill->lacking = pstrdup(sql.data);
-
-	resetStringInfo(&sql);
-	appendStringInfoString(&sql, "(false");
-	for (int i = 0; i < index->nkeys; i++)
-	{
-		const DynKey *key = dyn_index_key(table, index, i);
-
-		if (index->columns[i] >= table->nkeys)
-			appendStringInfo(&sql, " OR %s IS NULL AND %s OPERATOR(%s.?) %s",
-							 quote_identifier(key->column), quote_identifier(DYN_ITEM_COLUMN),
-							 shape->extension,
-							 quote_literal_cstr(pnstrdup(key->attribute.data, key->attribute.len)));
-	}
-	appendStringInfoChar(&sql, ')');
-	fill->left_out = pstrdup(sql.data);
-
-	resetStringInfo(&sql);
-	appendStringInfo(&sql, "(NOT %s OR %s", fill->match, fill->left_out);
-	if (index->carried_column >= 0)
-		appendStringInfo(&sql, " OR %s IS NULL",
-						 quote_identifier(table->keys[index->carried_column].column));
-	appendStringInfoChar(&sql, ')');
-	fill->candidates = sql.data;
 }
 
 /* The beginning, or the beginning again. */
@@ -159,8 +103,7 @@ next_transaction(Backfill *fill)
 					  false);
 	if (!same)
 		start(fill, rel);
-	fill->qualified = table->qualified;
-	write_conditions(fill, table, dyn_shape_of(rel, table));
+	lacking_describe(&fill->rows, work, rel, table);
 	relation_close(rel, NoLock);
 	return same;
 }
@@ -169,71 +112,14 @@ next_transaction(Backfill *fill)
  * Statements
  */
 
-#define IN_RANGE "ctid OPERATOR(pg_catalog.>=) $1 AND ctid OPERATOR(pg_catalog.<) $2"
-
-static void
-run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
-{
-	MemoryContext context = CurrentMemoryContext;
-	Oid types[2] = {type, type};
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, read_only, 0);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
-	MemoryContextSwitchTo(context);
-}
-
-static void
-run_tid_scan(const char *sql, int nargs, Oid type, Datum *values)
-{
-	PlanSwitches before;
-
-	tid_plan_begin(&before);
-	PG_TRY();
-	{
-		run(sql, nargs, type, values, true);
-	}
-	PG_FINALLY();
-	{
-		tid_plan_end(&before);
-	}
-	PG_END_TRY();
-}
-
-static Datum
-tid(BlockNumber block)
-{
-	ItemPointer pointer = palloc(sizeof(ItemPointerData));
-
-	ItemPointerSet(pointer, block, 0);
-	return PointerGetDatum(pointer);
-}
-
-static int64
-result(int column)
-{
-	bool isnull;
-
-	return DatumGetInt64(
-		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull));
-}
-
 /* Rows in a range of blocks that lack columns; those that shall never have them are counted. */
 static int64
 count_rows(Backfill *fill, BlockRange range)
 {
-	Datum bounds[2] = {tid(range.from), tid(range.to)};
-	int64 lacking;
+	int64 left_out;
+	int64 lacking = lacking_count(&fill->rows, range, &left_out);
 
-	run_tid_scan(psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
-						  " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out)"
-						  " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " IN_RANGE
-						  " AND %s) rows",
-						  fill->lacking, fill->left_out, fill->qualified, fill->candidates),
-				 2, TIDOID, bounds);
-	lacking = result(1);
-	fill->work->left_out += result(2);
-	SPI_freetuptable(SPI_tuptable);
+	fill->work->left_out += left_out;
 	return lacking;
 }
 
@@ -241,12 +127,12 @@ count_rows(Backfill *fill, BlockRange range)
 static int
 find_rows(Backfill *fill, BlockRange range, Datum **tids)
 {
-	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
 	int n;
 
-	run_tid_scan(
-		psprintf("SELECT ctid FROM %s WHERE " IN_RANGE " AND %s", fill->qualified, fill->lacking),
-		2, TIDOID, bounds);
+	lacking_run_tid_scan(psprintf("SELECT ctid FROM %s WHERE " LACKING_IN_RANGE " AND %s",
+								  fill->rows.qualified, fill->rows.lacking),
+						 2, TIDOID, bounds);
 	n = (int) SPI_processed;
 	*tids = palloc(Max(n, 1) * sizeof(Datum));
 	for (int i = 0; i < n; i++)
@@ -285,7 +171,7 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 	DynMarked marked;
 
 	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->procedure.relid);
-	run(sql, nargs, TIDOID, values, false);
+	lacking_run(sql, nargs, TIDOID, values, false);
 	dyn_mark_end(&marked);
 }
 
@@ -293,15 +179,15 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 static int
 update_rows(Backfill *fill, BlockRange range)
 {
-	Datum bounds[2] = {tid(range.from), tid(range.to)};
+	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
 	const char *item = quote_identifier(DYN_ITEM_COLUMN);
 
 	run_update(fill,
 			   psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-						"SELECT ctid FROM %s WHERE " IN_RANGE " AND %s"
+						"SELECT ctid FROM %s WHERE " LACKING_IN_RANGE " AND %s"
 						" FOR NO KEY UPDATE SKIP LOCKED)) RETURNING %s",
-						fill->qualified, item, item, fill->qualified, fill->lacking,
-						fill->left_out),
+						fill->rows.qualified, item, item, fill->rows.qualified, fill->rows.lacking,
+						fill->rows.left_out),
 			   2, bounds);
 	return count_updated(fill);
 }
@@ -315,7 +201,7 @@ update_row(Backfill *fill, Datum pointer)
 	run_update(
 		fill,
 		psprintf("UPDATE %s SET %s = %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s RETURNING %s",
-				 fill->qualified, item, item, fill->lacking, fill->left_out),
+				 fill->rows.qualified, item, item, fill->rows.lacking, fill->rows.left_out),
 		1, &pointer);
 	return count_updated(fill) > 0;
 }
@@ -327,9 +213,9 @@ update_row(Backfill *fill, Datum pointer)
 static void
 check_gone(const Backfill *fill, Datum pointer)
 {
-	run(psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s", fill->qualified,
-				 fill->lacking),
-		1, TIDOID, &pointer, false);
+	lacking_run(psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s",
+						 fill->rows.qualified, fill->rows.lacking),
+				1, TIDOID, &pointer, false);
 	if (SPI_processed > 0)
 		ereport(ERROR, (errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 						errmsg("columns of %s cannot be filled in", fill->work->procedure.what),
@@ -421,7 +307,8 @@ vacuum(Backfill *fill)
 	if (work->temporary || fill->end < VACUUM_FROM || fill->changed < fill->end / VACUUM_PART)
 		return;
 	fill->changed = 0;
-	sql = psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s", fill->qualified);
+	sql = psprintf("VACUUM (TRUNCATE false, PROCESS_TOAST false, SKIP_LOCKED) %s",
+				   fill->rows.qualified);
 	sql = MemoryContextStrdup(work->procedure.context, sql);
 	procedure_next_transaction(&work->procedure);
 	gsi_progress(work, GSI_VACUUM);
@@ -430,18 +317,16 @@ vacuum(Backfill *fill)
 	pfree(sql);
 }
 
-static void
-tell(Backfill *fill)
+/* Tells of progress from time to time. */
+void
+gsi_tell(const GsiWork *work, TimestampTz *told)
 {
-	GsiWork *work = fill->work;
-
-	work->blocks_done = fill->next;
-	if (progress_is_due(&fill->told))
-		ereport(NOTICE,
-				(errmsg("%s: %d %% of the blocks of table \"%s\" are read, " INT64_FORMAT
-						" items are filled in",
-						work->procedure.what, (int) (100.0 * fill->next / Max(fill->end, 1)),
-						work->procedure.table, work->items)));
+	if (progress_is_due(told))
+		ereport(NOTICE, (errmsg("%s: %d %% of the blocks of table \"%s\" are read, " INT64_FORMAT
+								" items are filled in",
+								work->procedure.what,
+								(int) (100.0 * work->blocks_done / Max(work->blocks_total, 1)),
+								work->procedure.table, work->items)));
 }
 
 /*
@@ -456,6 +341,11 @@ gsi_backfill(GsiWork *work)
 
 	ereport(NOTICE, (errmsg("%s: filling columns", work->procedure.what)));
 	gsi_progress(work, GSI_BACKFILL);
+	if (work->distributed)
+	{
+		gsi_backfill_shards(work);
+		return;
+	}
 	for (;;)
 	{
 		next_transaction(&fill);
@@ -465,7 +355,8 @@ gsi_backfill(GsiWork *work)
 			fill_skipped(&fill);
 		else
 			break;
-		tell(&fill);
+		work->blocks_done = fill.next;
+		gsi_tell(work, &fill.told);
 		vacuum(&fill);
 		work->phase = fill.next < fill.end ? GSI_BACKFILL : GSI_SKIPPED;
 	}

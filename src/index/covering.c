@@ -5,10 +5,10 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/size.h"
 #include "index/index.h"
 
 /* Blocks that are read to see which items an index will have. */
@@ -34,7 +34,7 @@ append_condition(StringInfo sql, const DynTable *table, const DynIndexSpec *spec
 static double
 measure(Relation rel, const DynTable *table, const DynIndexSpec *spec)
 {
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	double blocks = dyn_blocks(rel);
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData sql;
 	int64 counts[2];

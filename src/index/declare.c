@@ -6,6 +6,7 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -13,37 +14,32 @@
 #include "index/index.h"
 
 /*
- * Commands of an ALTER TABLE that replace the constraint.  It holds for all rows to come at once;
- * whether the others obey it is found out later, without a lock in the way of writers, unless
+ * Returns the commands of ALTER TABLE that replace the constraint.  It holds for all rows to come at
+ * once; whether the others obey it is found out later, without a lock in the way of writers, unless
  * there are none.
  */
-void
-gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate)
+List *
+gsi_constraint_commands(const DynShape *shape, bool validate)
 {
-	appendStringInfo(sql, "DROP CONSTRAINT IF EXISTS %s" GSI_NEXT "ADD %s%s",
-					 quote_identifier(DYN_KEYS_CONSTRAINT), dyn_shape_constraint_sql(shape),
-					 validate ? "" : " NOT VALID");
+	return list_make2(
+		psprintf("DROP CONSTRAINT IF EXISTS %s", quote_identifier(DYN_KEYS_CONSTRAINT)),
+		psprintf("ADD %s%s", dyn_shape_constraint_sql(shape), validate ? "" : " NOT VALID"));
 }
 
-/* Commands of ALTER TABLE, with GSI_NEXT between them: together, or one by one as Citus wants it. */
+/* Runs commands of ALTER TABLE: together, or one by one, as Citus wants them. */
 void
-gsi_alter(const DynShape *shape, bool distributed, char *commands)
+gsi_alter(const DynShape *shape, bool distributed, List *commands)
 {
 	StringInfoData sql;
+	ListCell *cell;
 
 	initStringInfo(&sql);
-	for (char *next, *command = commands; command != NULL; command = next)
+	foreach (cell, commands)
 	{
-		next = strstr(command, GSI_NEXT);
-		if (next != NULL)
-		{
-			*next = '\0';
-			next += strlen(GSI_NEXT);
-		}
 		appendStringInfo(&sql, "%s%s",
 						 sql.len > 0 ? ", " : psprintf("ALTER TABLE %s ", shape->qualified),
-						 command);
-		if (next != NULL && !distributed)
+						 (const char *) lfirst(cell));
+		if (!distributed && lnext(commands, cell) != NULL)
 			continue;
 		dyn_execute(sql.data);
 		resetStringInfo(&sql);
@@ -67,30 +63,31 @@ has_column(const DynTable *table, const char *column)
 	return false;
 }
 
-/* The statement that gives a table the columns and the constraint of a shape. */
-char *
+/*
+ * Returns the commands of ALTER TABLE that give a table the columns and the constraint of a shape.
+ * Citus has no command for statistics of columns.
+ */
+List *
 gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
 {
 	const char *parameters = dyn_covering_parameters(shape, rel);
 	List *columns = dyn_shape_columns(shape);
-	StringInfoData sql;
+	List *commands = NIL;
 
-	initStringInfo(&sql);
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const DynShapeColumn *column = list_nth(columns, i);
-		char *statistics = dyn_shape_statistics_sql(shape, i);
+		char *statistics = table->distributed ? NULL : dyn_shape_statistics_sql(shape, i);
 
 		if (has_column(table, column->column))
 			continue;
-		appendStringInfo(&sql, "ADD COLUMN %s" GSI_NEXT, dyn_shape_column_sql(shape, i));
+		commands = lappend(commands, psprintf("ADD COLUMN %s", dyn_shape_column_sql(shape, i)));
 		if (statistics != NULL)
-			appendStringInfo(&sql, "%s" GSI_NEXT, statistics);
+			commands = lappend(commands, statistics);
 	}
 	if (*parameters != '\0')
-		appendStringInfo(&sql, "SET (%s)" GSI_NEXT, parameters);
-	gsi_append_constraint(&sql, shape, validate);
-	return sql.data;
+		commands = lappend(commands, psprintf("SET (%s)", parameters));
+	return list_concat(commands, gsi_constraint_commands(shape, validate));
 }
 
 /*
@@ -100,11 +97,11 @@ gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape, bool
 void
 gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate)
 {
-	char *sql = gsi_declaration(rel, table, shape, validate);
+	List *commands = gsi_declaration(rel, table, shape, validate);
 	bool distributed = table->distributed;
 
 	relation_close(rel, NoLock);
-	gsi_alter(shape, distributed, sql);
+	gsi_alter(shape, distributed, commands);
 	dyn_shape_write_trigger(shape);
 }
 
@@ -119,4 +116,11 @@ gsi_validate(GsiWork *work)
 	relation_close(rel, NoLock);
 	dyn_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
 						 quote_identifier(DYN_KEYS_CONSTRAINT)));
+}
+
+/* Whether nothing has to be filled in or built.  Shards are not looked at. */
+bool
+gsi_is_empty(Relation rel, const DynTable *table)
+{
+	return !table->distributed && RelationGetNumberOfBlocks(rel) == 0;
 }

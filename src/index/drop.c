@@ -107,19 +107,18 @@ gsi_forget_index(const GsiWork *work, Relation rel, const DynTable *table, bool 
 	List *columns = forget(work, shape);
 	Oid relid = RelationGetRelid(rel);
 	bool distributed = table->distributed;
-	StringInfoData sql;
+	List *commands = gsi_constraint_commands(shape, validate);
 	ListCell *cell;
 
 	relation_close(rel, NoLock);
 	if (dependents != NULL)
 		dependents->release(relid, columns, true);
-	initStringInfo(&sql);
-	gsi_append_constraint(&sql, shape, validate);
 	foreach (cell, columns)
-		appendStringInfo(&sql, GSI_NEXT "DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell)));
+		commands =
+			lappend(commands, psprintf("DROP COLUMN IF EXISTS %s", quote_identifier(lfirst(cell))));
 	/* first the trigger: the schema names no column that is not there */
 	dyn_shape_write_trigger(shape);
-	gsi_alter(shape, distributed, sql.data);
+	gsi_alter(shape, distributed, commands);
 	return dyn_shape_is_filled(shape);
 }
 

@@ -15,6 +15,9 @@
  *		covering.c		how an index becomes covering
  *		declare.c		the DDL that changes columns, constraint and trigger
  *		backfill.c		columns of rows that are older than the index
+ *		backfill_shards.c	the same in the shards of a distributed table
+ *		fill_shard.c	a batch of that, on the node that has the shard
+ *		lacking.c		rows that lack columns
  *		btree.c			the btree: found, built, dropped
  *		later.c			procedures that begin when a transaction has committed
  *		queue.c			their requests, which background workers go on with
@@ -26,6 +29,7 @@
 #define DYNAMO_TABLE_INDEX_INDEX_H
 
 #include "fmgr.h"
+#include "datatype/timestamp.h"
 #include "storage/block.h"
 
 #include "catalog/shape.h"
@@ -50,6 +54,7 @@ typedef struct GsiWork
 {
 	Procedure procedure; /* the first member */
 	bool temporary; /* no other process can see the table */
+	bool distributed; /* its rows are on other nodes */
 	bool ttl; /* it is about time to live, not about an index */
 	ItemSpan name; /* of the index */
 	const char *index; /* the same for messages; procedure.what is "index "GSI1"" */
@@ -117,18 +122,21 @@ extern void gsi_resume(GsiWork *work, DynIndexStatus status);
 extern void gsi_settle_covering(Relation rel, const DynTable *table, DynIndexSpec *spec);
 
 /* declare.c */
-/* between commands of an ALTER TABLE */
-#define GSI_NEXT " \001"
-extern void gsi_alter(const DynShape *shape, bool distributed, char *commands);
-extern void gsi_append_constraint(StringInfo sql, const DynShape *shape, bool validate);
-extern char *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape,
+extern List *gsi_constraint_commands(const DynShape *shape, bool validate); /* of char * */
+extern void gsi_alter(const DynShape *shape, bool distributed, List *commands);
+extern List *gsi_declaration(Relation rel, const DynTable *table, const DynShape *shape,
 							 bool validate);
 extern void gsi_declare(Relation rel, const DynTable *table, const DynShape *shape, bool validate);
 extern void gsi_validate(GsiWork *work);
+extern bool gsi_is_empty(Relation rel, const DynTable *table);
 
 /* backfill.c */
 extern void gsi_check_row_security(const GsiWork *work);
 extern void gsi_backfill(GsiWork *work);
+extern void gsi_tell(const GsiWork *work, TimestampTz *told);
+
+/* backfill_shards.c */
+extern void gsi_backfill_shards(GsiWork *work);
 
 /* btree.c */
 extern void gsi_build_btree(GsiWork *work);

@@ -61,6 +61,7 @@ begin(GsiWork *work, FunctionCallInfo fcinfo, bool by_oid, DynTable **table)
 	rel = open_argument(fcinfo, by_oid, table);
 	rights_require_plain_table(rel, work->ttl ? work->procedure.what : "indexes");
 	work->temporary = rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP;
+	work->distributed = (*table)->distributed;
 	work->procedure.begun = show_progress;
 	if (!procedure_begin(&work->procedure, rel))
 		ereport(ERROR, (errcode(ERRCODE_DYN_RESOURCE_IN_USE),

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/size.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -509,9 +510,10 @@ expect_rows(ItemJob *work, Job *job)
 {
 	DynTable *table;
 	Relation rel = open_table(work, AccessShareLock, &table);
+	double expected = dyn_expected_items(rel);
 
-	if (rel->rd_rel->reltuples >= 0)
-		job_expect(job, 1, (int64) rel->rd_rel->reltuples);
+	if (expected >= 0)
+		job_expect(job, 1, (int64) expected);
 	relation_close(rel, NoLock);
 }
 

@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "actions/actions.h"
+#include "catalog/size.h"
 #include "ground/arguments.h"
 #include "ground/progress.h"
 #include "entity/entity.h"
@@ -60,7 +61,7 @@ open_table(Export *export, text *name)
 
 	if (name != NULL)
 		export->entity = entity_find(rel, table, text_span(name));
-	export->expected = rel->rd_rel->reltuples;
+	export->expected = dyn_expected_items(rel);
 	relation_close(rel, NoLock);
 }
 

@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "ground/errors.h"
@@ -93,7 +92,7 @@ bool
 ttl_declare(GsiWork *work, Relation rel, const DynTable *table, ItemSpan attribute,
 			bool hide_expired)
 {
-	bool empty = RelationGetNumberOfBlocks(rel) == 0;
+	bool empty = gsi_is_empty(rel, table);
 	bool has_btree = table->ttl != NULL && OidIsValid(table->ttl->relid);
 	DynShape *shape =
 		shape_with(rel, table, attribute, empty ? DYN_INDEX_ACTIVE : DYN_INDEX_CREATING);

@@ -9,7 +9,6 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
@@ -100,7 +99,7 @@ ttl_enable(ItemSpan name, ItemSpan attribute, bool hide_expired, const char *pro
 	ttl_begin_work(&work, procedure);
 	gsi_begin_in_transaction(&work, rel, table);
 	gsi_check_row_security(&work);
-	if (RelationGetNumberOfBlocks(rel) > 0)
+	if (!gsi_is_empty(rel, table))
 		resource_require_permanent(rel, "Call dyn_enable_ttl outside of a transaction.");
 	SPI_connect();
 	if (!ttl_declare(&work, rel, table, attribute, hide_expired))
@@ -123,7 +122,7 @@ ttl_disable(ItemSpan name, const char *procedure)
 	ttl_begin_work(&work, procedure);
 	gsi_begin_in_transaction(&work, rel, table);
 	SPI_connect();
-	if (RelationGetNumberOfBlocks(rel) == 0)
+	if (gsi_is_empty(rel, table))
 		(void) gsi_forget_index(&work, rel, table, true);
 	else
 	{

@@ -23,7 +23,7 @@
 #include "utils/syscache.h"
 
 #include "ground/extension.h"
-#include "view/member.h"
+#include "view/member_plan.h"
 
 #define TYPE_NAME "entity"
 
@@ -76,18 +76,28 @@ entity_function(Oid function, Oid schema, Oid type)
 						   PointerGetDatum(buildoidvector(arguments, n)), ObjectIdGetDatum(schema));
 }
 
-/* postgres_fdw may send a condition on a foreign table elsewhere, as a text. */
+/*
+ * postgres_fdw may send a condition on a foreign table elsewhere, as a text, and so does Citus with
+ * one on a distributed table.
+ */
 static bool
-is_foreign(const PlannerInfo *root, const Node *item)
+is_elsewhere(const PlannerInfo *root, const Node *item)
 {
 	const Var *var = (const Var *) item;
+	const RangeTblEntry *rte;
 
-	return root != NULL && IsA(item, Var) && var->varlevelsup == 0 && var->varno > 0 &&
-		   (int) var->varno <= list_length(root->parse->rtable) &&
-		   rt_fetch(var->varno, root->parse->rtable)->relkind == RELKIND_FOREIGN_TABLE;
+	if (!IsA(item, Var) || var->varlevelsup != 0 || var->varno <= 0 ||
+		(int) var->varno > list_length(root->parse->rtable))
+		return false;
+	rte = rt_fetch(var->varno, root->parse->rtable);
+	return rte->relkind == RELKIND_FOREIGN_TABLE ||
+		   (rte->rtekind == RTE_RELATION && member_distribution_column(rte->relid) != 0);
 }
 
-/* The call of dyn_is_entity() with its definition as a constant that EXPLAIN shows by name, or NULL. */
+/*
+ * The call of dyn_is_entity() with its definition as a constant that EXPLAIN shows by name, or NULL.  An
+ * expression that is not planned stays as it is: Citus simplifies what it sends to other nodes as a text.
+ */
 Node *
 member_simplify(const SupportRequestSimplify *request)
 {
@@ -98,8 +108,8 @@ member_simplify(const SupportRequestSimplify *request)
 	Oid function;
 	Oid type;
 
-	if (list_length(call->args) != MEMBER_ARGUMENTS ||
-		is_foreign(request->root, list_nth(call->args, MEMBER_ITEM_ARGUMENT)))
+	if (request->root == NULL || list_length(call->args) != MEMBER_ARGUMENTS ||
+		is_elsewhere(request->root, list_nth(call->args, MEMBER_ITEM_ARGUMENT)))
 		return NULL;
 	definition = list_nth(call->args, MEMBER_DEFINITION_ARGUMENT);
 	if (!IsA(definition, Const) || definition->consttype != TEXTOID || definition->constisnull)

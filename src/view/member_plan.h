@@ -97,6 +97,10 @@ extern void member_distinct_init(void);
 /* narrow.c */
 extern void member_narrow(PlannerInfo *root, RelOptInfo *final);
 
+/* route.c */
+extern AttrNumber member_distribution_column(Oid relid);
+extern bool member_route(PlannerInfo *root, RelOptInfo *rel, Oid relid, List *calls);
+
 /* cost.c */
 extern void member_cost_add(IndexOptInfo *index);
 

@@ -576,7 +576,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (!is_table(rel, rte) || IS_DUMMY_REL(rel))
 		return;
 	plan.calls = member_calls(rel);
-	if (plan.calls == NIL)
+	if (plan.calls == NIL || member_route(root, rel, rte->relid, plan.calls))
 		return;
 	member_distinct_add(root, rel, plan.calls);
 	if (is_incomplete(&plan))

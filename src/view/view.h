@@ -31,6 +31,7 @@
  *		distinct.c		how many different values attributes have
  *		cost.c			what scans of indexes fetch
  *		path.c			scans of indexes by what joins say of keys
+ *		route.c			partition keys, for the planner of Citus
  */
 #ifndef DYNAMO_TABLE_MODEL_VIEW_H
 #define DYNAMO_TABLE_MODEL_VIEW_H

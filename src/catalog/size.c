@@ -1,0 +1,238 @@
+/*
+ * size.c
+ *	  How large a table and its indexes are, wherever their rows are.
+ *
+ * Of a distributed table each node is asked for the sizes of its shards, all at the same time and
+ * with the caller's role.  That waits for no lock: a shard that is locked against readers, as by a
+ * command on the table in the caller's own transaction, counts with 0.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+
+#include "catalog/rights.h"
+#include "catalog/size.h"
+#include "ground/errors.h"
+#include "ground/extension.h"
+
+/* More than a table can have; the number comes from another node. */
+#define MAX_SIZES 1000
+
+/* The table and its indexes. */
+static int
+count_sizes(const DynTable *table)
+{
+	return 1 + table->nindexes;
+}
+
+/*
+ * Tables of this node
+ */
+
+/* Whether it cannot have any rows; they are not looked at.  A btree has a page to begin with. */
+static bool
+is_empty(Relation rel)
+{
+	return RELKIND_HAS_STORAGE(rel->rd_rel->relkind) &&
+		   RelationGetNumberOfBlocks(rel) <= (rel->rd_rel->relkind == RELKIND_INDEX ? 1 : 0);
+}
+
+/* A relation without rows has files too, as of its TOAST table. */
+static DynSize
+size_of(Relation rel, PGFunction bytes, bool empty)
+{
+	return (DynSize){
+		(int64) Max(rel->rd_rel->reltuples, 0), /* -1 until the first one */
+		empty ? 0
+			  : DatumGetInt64(DirectFunctionCall1(bytes, ObjectIdGetDatum(RelationGetRelid(rel))))};
+}
+
+static void
+local_sizes(Relation rel, const DynTable *table, DynSize *sizes)
+{
+	bool empty = is_empty(rel);
+
+	sizes[0] = size_of(rel, pg_table_size, empty);
+	for (int i = 0; i < table->nindexes; i++)
+	{
+		Relation btree;
+
+		/* it is not built yet */
+		if (!OidIsValid(table->indexes[i].relid))
+			continue;
+		btree = relation_open(table->indexes[i].relid, AccessShareLock);
+		sizes[1 + i] = size_of(btree, pg_total_relation_size, empty || is_empty(btree));
+		relation_close(btree, NoLock);
+	}
+}
+
+/*
+ * Shards
+ */
+
+/* Adds the sizes of a shard of this node, unless it is gone or locked. */
+static void
+add_shard(text *name, int n, DynSize *sizes)
+{
+	Oid relid =
+		RangeVarGetRelid(makeRangeVarFromNameList(textToQualifiedNameList(name)), NoLock, true);
+	DynTable *table;
+	DynSize *shard;
+	Relation rel;
+
+	if (!OidIsValid(relid) || !rights_to_see(relid) ||
+		!ConditionalLockRelationOid(relid, AccessShareLock))
+		return;
+	rel = try_relation_open(relid, NoLock);
+	table = rel == NULL ? NULL : dyn_schema_shard(rel);
+	if (table != NULL && count_sizes(table) == n)
+	{
+		shard = palloc0(n * sizeof(DynSize));
+		local_sizes(rel, table, shard);
+		for (int i = 0; i < n; i++)
+		{
+			sizes[i].items += shard[i].items;
+			sizes[i].bytes += shard[i].bytes;
+		}
+		pfree(shard);
+	}
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+}
+
+/* shard_sizes(shards, sizes): items and bytes of the table and each of its indexes, of all these shards */
+PG_FUNCTION_INFO_V1(dyn_shard_sizes);
+Datum
+dyn_shard_sizes(PG_FUNCTION_ARGS)
+{
+	int n = PG_GETARG_INT32(1);
+	DynSize *sizes;
+	Datum *names;
+	Datum *result;
+	bool *nulls;
+	int nnames;
+
+	if (n < 1 || n > MAX_SIZES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid number of sizes")));
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls,
+					  &nnames);
+	sizes = palloc0(n * sizeof(DynSize));
+	for (int i = 0; i < nnames; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i])
+			add_shard(DatumGetTextPP(names[i]), n, sizes);
+	}
+	result = palloc(2 * n * sizeof(Datum));
+	for (int i = 0; i < n; i++)
+	{
+		result[2 * i] = Int64GetDatum(sizes[i].items);
+		result[2 * i + 1] = Int64GetDatum(sizes[i].bytes);
+	}
+	PG_RETURN_ARRAYTYPE_P(
+		construct_array(result, 2 * n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* The answer of a node: its name, what it says, and that as numbers unless it failed. */
+static void
+add_answer(HeapTuple tuple, TupleDesc desc, int n, DynSize *sizes)
+{
+	bool failed;
+	Datum answer = SPI_getbinval(tuple, desc, 3, &failed);
+	Datum *values;
+	bool *nulls;
+	int nvalues;
+
+	if (failed)
+		ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+						errmsg("node %s does not say how large its shards are",
+							   SPI_getvalue(tuple, desc, 1)),
+						errdetail("%s", SPI_getvalue(tuple, desc, 2))));
+	deconstruct_array(DatumGetArrayTypeP(answer), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &values, &nulls, &nvalues);
+	for (int i = 0; i < n && nvalues == 2 * n; i++)
+	{
+		sizes[i].items += DatumGetInt64(values[2 * i]);
+		sizes[i].bytes += DatumGetInt64(values[2 * i + 1]);
+	}
+}
+
+/* Shards by their nodes, each with a command for it */
+#define ASK_NODES \
+	"SELECT r.node_name, r.result, CASE WHEN r.success THEN r.result::pg_catalog.int8[] END FROM " \
+	"(SELECT pg_catalog.array_agg(nodename) AS names," \
+	" pg_catalog.array_agg(nodeport) AS ports, pg_catalog.array_agg(command) AS commands FROM (" \
+	"SELECT n.nodename::pg_catalog.text, n.nodeport, pg_catalog.format('SELECT " DYN_INTERNAL \
+	".shard_sizes(%L, %s)', pg_catalog.array_agg(pg_catalog.shard_name($1, s.shardid)" \
+	" ORDER BY s.shardid), $2) AS command FROM pg_catalog.pg_dist_shard s" \
+	" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid" \
+	" AND p.shardstate OPERATOR(pg_catalog.=) 1 JOIN pg_catalog.pg_dist_node n" \
+	" ON n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.noderole OPERATOR(pg_catalog.=) " \
+	"'primary'" \
+	" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2) nodes) nodes," \
+	" pg_catalog.master_run_on_worker(names, ports, commands, true) r" \
+	" WHERE names IS NOT NULL"
+
+static void
+distributed_sizes(const DynTable *table, DynSize *sizes)
+{
+	Oid types[] = {REGCLASSOID, INT4OID};
+	Datum values[] = {ObjectIdGetDatum(table->relid), Int32GetDatum(count_sizes(table))};
+	MemoryContext context = CurrentMemoryContext;
+
+	SPI_connect();
+	if (SPI_execute_with_args(ASK_NODES, lengthof(types), types, values, NULL, false, 0) !=
+		SPI_OK_SELECT)
+		elog(ERROR, "sizes of table \"%s\" cannot be read", table->name);
+	for (uint64 i = 0; i < SPI_processed; i++)
+		add_answer(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, count_sizes(table), sizes);
+	SPI_finish();
+	MemoryContextSwitchTo(context);
+}
+
+DynSize *
+dyn_sizes(Relation rel, const DynTable *table)
+{
+	DynSize *sizes = palloc0(count_sizes(table) * sizeof(DynSize));
+
+	if (table->distributed)
+		distributed_sizes(table, sizes);
+	else
+		local_sizes(rel, table, sizes);
+	return sizes;
+}
+
+/*
+ * Estimates
+ */
+
+double
+dyn_expected_items(Relation rel)
+{
+	const DynTable *table = dyn_schema(rel);
+
+	if (table == NULL || !table->distributed)
+		return rel->rd_rel->reltuples;
+	return (double) dyn_sizes(rel, table)[0].items;
+}
+
+double
+dyn_blocks(Relation rel)
+{
+	const DynTable *table = dyn_schema(rel);
+
+	if (table == NULL || !table->distributed)
+		return RelationGetNumberOfBlocks(rel);
+	return (double) dyn_sizes(rel, table)[0].bytes / BLCKSZ;
+}

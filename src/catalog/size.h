@@ -1,0 +1,26 @@
+/*
+ * size.h
+ *	  How large a table and its indexes are, wherever their rows are.
+ */
+#ifndef DYNAMO_TABLE_CATALOG_SIZE_H
+#define DYNAMO_TABLE_CATALOG_SIZE_H
+
+#include "catalog/table.h"
+
+/* What is not known is 0. */
+typedef struct DynSize
+{
+	int64 items; /* as of the last VACUUM or ANALYZE */
+	int64 bytes;
+} DynSize;
+
+/* Returns the size of the table, and of each index in the order of the schema. */
+extern DynSize *dyn_sizes(Relation rel, const DynTable *table);
+
+/* How many items there are as of the last VACUUM or ANALYZE; -1: not known. */
+extern double dyn_expected_items(Relation rel);
+
+/* The blocks of the table itself. */
+extern double dyn_blocks(Relation rel);
+
+#endif
