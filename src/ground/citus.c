@@ -284,8 +284,10 @@ citus_ends_deadlock(void)
 void
 citus_join_transaction(void)
 {
+	/* this one also makes a background worker ready for Citus, which a session is from its start */
+	bool (*ready)(void) = (bool (*)(void)) dlsym(RTLD_DEFAULT, "CitusHasBeenLoaded");
 	void (*join)(void) = (void (*)(void)) dlsym(RTLD_DEFAULT, "UseCoordinatedTransaction");
 
-	if (join != NULL)
+	if (ready != NULL && join != NULL && ready())
 		join();
 }
