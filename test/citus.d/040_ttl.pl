@@ -138,4 +138,20 @@ sleep 3;
 is(count('hidden'), 10, 'nothing expires when time to live is disabled');
 is($citus->sql($_, q{SELECT count(*) FROM dyn_ttl_tables}), 0, "node $_ knows") for 0 .. $new;
 
+# declared anew while the table is in use
+($result, $out, $err) = $citus->node(2)->psql('postgres', q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
+like($err, qr/HINT:  Connect to the coordinator/, 'a worker declares nothing');
+$citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
+comes_to('hidden', 0, 'items of before expire on all nodes');
+is(count('stays'), 100, 'others stay');
+is($citus->sql($_, q{SELECT status, hide_expired FROM dyn_ttl_tables}), 'ENABLED|f', "node $_ knows again") for 0 .. $new;
+
+# as a request, which a background worker completes
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}')});
+ok($citus->node(0)->poll_query_until('postgres', q{SELECT count(*) FROM dyn_ttl_tables}, 0), 'UpdateTimeToLive ends it');
+put(0, 'asked', -100, 50);
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":true}}')});
+comes_to('asked', 0, 'and begins it');
+is(count('stays'), 100, 'others stay');
+
 done_testing();
