@@ -125,6 +125,14 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 1, "samples");
 	InitMaterializedSRF(fcinfo, 0);
 	rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
+	if (table->distributed)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("pages of distributed table \"%s\" cannot be counted", table->name),
+			 errdetail(
+				 "Its pages are those of shards on other nodes, and Citus has no plan for a sample "
+				 "of collections with their pages.")));
 	values[0] = Float4GetDatum(
 		Min(100.0f, 100.0f * PAGES_PER_COLLECTION * samples / Max(count_blocks(rel), 1)));
 	values[1] = Int64GetDatum(samples);

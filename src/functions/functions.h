@@ -26,7 +26,7 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 }
 
 /* read.c */
-extern void set_store(const char *refusal, Datum *values, bool *nulls);
+extern void set_store(const char *refusal, bool remote, Datum *values, bool *nulls);
 
 /* page.c */
 typedef struct ResultPage

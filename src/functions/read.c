@@ -242,9 +242,9 @@ explain(FunctionCallInfo fcinfo, StoreExplanation *explanation, ReadResult *resu
 
 /* Sets the columns store and store_reason, or those of a write. */
 void
-set_store(const char *refusal, Datum *values, bool *nulls)
+set_store(const char *refusal, bool remote, Datum *values, bool *nulls)
 {
-	values[0] = CStringGetTextDatum(refusal == NULL ? "direct" : "sql");
+	values[0] = CStringGetTextDatum(refusal == NULL ? "direct" : remote ? "remote" : "sql");
 	nulls[1] = refusal == NULL;
 	if (refusal != NULL)
 		values[1] = CStringGetTextDatum(refusal);
@@ -276,8 +276,8 @@ dyn_explain(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum(result.bytes);
 	values[7] = Int64GetDatum(explanation.pages);
 	values[8] = BoolGetDatum(explanation.index_only);
-	set_store(explanation.refusal, &values[9], &nulls[9]);
-	set_store(explanation.write_refusal, &values[11], &nulls[11]);
+	set_store(explanation.refusal, explanation.remote, &values[9], &nulls[9]);
+	set_store(explanation.write_refusal, explanation.remote, &values[11], &nulls[11]);
 	nulls[13] = !explanation.index_only || explanation.refusal != NULL;
 	values[13] = Int64GetDatum(explanation.skipped);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));

@@ -298,7 +298,7 @@ return_access(const PartiqlAccess *access, void *arg)
 	values[8] = Int64GetDatum(access->bytes_read);
 	values[9] = Int64GetDatum(store->pages);
 	values[10] = BoolGetDatum(store->index_only);
-	set_store(read ? store->refusal : store->write_refusal, &values[11], &nulls[11]);
+	set_store(read ? store->refusal : store->write_refusal, store->remote, &values[11], &nulls[11]);
 	nulls[13] = !read || !store->index_only || store->refusal != NULL;
 	values[13] = Int64GetDatum(store->skipped);
 	tuplestore_putvalues(explanation->result->setResult, explanation->result->setDesc, values,

@@ -115,6 +115,21 @@ stop_at_once(const StoreRow *row, void *arg)
 	return false;
 }
 
+/*
+ * A distributed table is read by its shards, each by its part of the index.  Citus finds the one shard by an
+ * equal partition key, which a local index has too.
+ */
+static void
+plan_remote(const DynTable *table, const StoreRange *range, StoreExplanation *explanation)
+{
+	bool routed = range->nequal > 0 && range->index->columns[0] == table->primary.columns[0];
+
+	explanation->remote = true;
+	explanation->index = range->index->relid;
+	explanation->refusal =
+		routed ? "it is distributed, one shard is read" : "it is distributed, all shards are read";
+}
+
 /* What is known before a range is read, which is narrowed.  False if there is nothing to read. */
 static bool
 plan_range(DynTable *table, StoreRange *range, StoreExplanation *explanation)
@@ -128,7 +143,9 @@ plan_range(DynTable *table, StoreRange *range, StoreExplanation *explanation)
 		return false;
 	}
 	explanation->words = range_words(table, range);
-	if (explanation->refusal == NULL)
+	if (table->distributed)
+		plan_remote(table, range, explanation);
+	else if (explanation->refusal == NULL)
 	{
 		explanation->index = range->index->relid;
 		explanation->index_only = !store_wants_item(range->want);
@@ -159,6 +176,7 @@ store_explain_write(const DynTable *table, const DynKeyValues *key, AclMode priv
 	explanation->words = range_words(table, &range);
 	explanation->index = table->primary.relid;
 	explanation->write_refusal = direct_write_refusal(table, privileges);
+	explanation->remote = table->distributed;
 }
 
 /*

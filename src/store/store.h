@@ -99,6 +99,7 @@ typedef struct StoreExplanation
 	char *words; /* the range as a condition */
 	Oid index; /* what the plan scans, if that is one index */
 	bool index_only;
+	bool remote; /* the rows are in shards */
 	const char *refusal; /* why it was read by a statement; NULL: it was read directly */
 	const char
 		*write_refusal; /* the same of a call that puts or updates an item, or of the write */

@@ -1,0 +1,53 @@
+# What is said of a distributed table is said of the whole: sizes, counts, explanations, views of entities.
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use CitusNodes;
+
+my $citus = CitusNodes->new;
+$citus->sql(0, q{
+	SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"G": {"partition_key": "g S", "sort_key": "h N"}}', local_indexes => '{"L": {"sort_key": "h N"}}');
+	SELECT dyn_distribute_table('app');
+	SELECT dyn_create_entity('app', 'Org', '{"pk":"ORG#<Id>","sk":"ORG"}', '{"Id":"S","Name":"S"}');
+	SELECT dyn_create_entity('app', 'Person', '{"pk":"ORG#<Id>","sk":"PERSON#<Person>"}', '{"Id":"S","Person":"S"}');
+	SELECT dyn_put_entity('app', 'Org', jsonb_build_object('Id', i::text, 'Name', 'name' || i)::dyn_item) FROM generate_series(1, 200) i;
+	SELECT dyn_put_entity('app', 'Person', jsonb_build_object('Id', i::text, 'Person', p::text, 'g', 'g', 'h', i * 10 + p)::dyn_item) FROM generate_series(1, 200) i, generate_series(1, 5) p;
+	SELECT dyn_create_entity_view('app', 'Org', 'orgs');
+	SELECT dyn_create_entity_view('app', 'Person', 'persons');
+	ANALYZE app});
+
+for my $n (0 .. 2)
+{
+	is($citus->sql($n, q{SELECT d -> 'ItemCount', d -> 'GlobalSecondaryIndexes' -> 0 -> 'ItemCount', d -> 'LocalSecondaryIndexes' -> 0 -> 'ItemCount' FROM dyn_describe_table('app') d}),
+		'1200|1000|1000', "node $n counts the items of all shards");
+	my $size = q{SELECT sum(result::bigint) FROM run_command_on_placements('app', $$SELECT pg_table_size('%s')$$)};
+	is($citus->sql($n, q{SELECT dyn_describe_table('app') -> 'TableSizeBytes'}), $citus->sql($n, $size), 'and their sizes');
+	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"ORG#7"}}')}),
+		'app_pkey|remote|it is distributed, one shard is read|6', 'a collection is in one shard');
+	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}', max_items => 10)}),
+		'"app_G"|remote|it is distributed, all shards are read|10', 'an index is in all');
+	is($citus->sql($n, q{SELECT "Name" FROM orgs WHERE "Id" = '7'}), 'name7', 'a view finds an item');
+	like($citus->sql($n, q{EXPLAIN SELECT * FROM orgs WHERE "Id" = '7'}), qr/Task Count: 1\n/, 'in one shard');
+	like($citus->sql($n, q{PREPARE p(text) AS SELECT * FROM orgs WHERE "Id" = $1; EXPLAIN EXECUTE p('7')}), qr/Task Count: 1\n/, 'also by a parameter');
+	is($citus->sql($n, q{SELECT count(*), count(DISTINCT o."Name") FROM orgs o JOIN persons p USING ("Id") WHERE o."Id" = '7' AND p."Id" = '7'}), '5|1', 'which joins two views');
+	is($citus->sql($n, q{SELECT count(*) FROM persons}), 1000, 'without a key the view has the items of all shards');
+	is($citus->sql($n, q{SELECT (SELECT count(*) FROM orgs), "Name" FROM orgs WHERE "Id" IN ('7', '8') ORDER BY 2 LIMIT 1}), '200|name7', 'also with several keys');
+}
+
+# each shard reads its btree as far as the limit
+like($citus->sql(0, q{EXPLAIN SELECT g, h, pk, sk FROM app WHERE g = 'g' AND h IS NOT NULL ORDER BY g, h, pk, sk LIMIT 10}),
+	qr/Task Count: 8\n.*Limit.*Index (Only )?Scan using "?app_G_\d+/s, 'a shard reads its index up to the limit');
+
+# a node that is down is no silent zero
+$citus->node(2)->stop;
+my ($out, $err);
+isnt($citus->node(0)->psql('postgres', q{SELECT dyn_describe_table('app')}, stdout => \$out, stderr => \$err), 0, 'sizes need all nodes');
+like($err, qr/does not say how large its shards are/, 'and the error names the one that is down');
+
+isnt($citus->node(0)->psql('postgres', q{SELECT dyn_collection_pages('app')}, stdout => \$out, stderr => \$err), 0, 'pages are not counted');
+like($err, qr/pages of distributed table "app" cannot be counted/, 'which is said');
+
+done_testing();
