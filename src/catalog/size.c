@@ -10,6 +10,7 @@
 
 #include "access/relation.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -17,6 +18,7 @@
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/varlena.h"
 
@@ -191,6 +193,9 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 	Datum values[] = {ObjectIdGetDatum(table->relid), Int32GetDatum(count_sizes(table))};
 	MemoryContext context = CurrentMemoryContext;
 
+	/* a distributed table that has no shards */
+	if (!OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE)))
+		return;
 	SPI_connect();
 	if (SPI_execute_with_args(ASK_NODES, lengthof(types), types, values, NULL, false, 0) !=
 		SPI_OK_SELECT)
