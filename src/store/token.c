@@ -17,6 +17,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "work/owned.h"
@@ -210,6 +211,10 @@ use_as_owner(TokenUse use, TokenTable *table, TokenArguments *arguments, bytea *
 	bool result;
 
 	owned_begin(owned_table(table->name), &before);
+	/* Citus has no generic plan of a statement that has the bucket twice; until owned_end() */
+	if (table == &shared_tokens)
+		(void) set_config_option("plan_cache_mode", "force_custom_plan", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
 	store_begin(&callback);
 	store_connect();
 	result = use(table, arguments, returned);

@@ -132,6 +132,7 @@ is($citus->sql(1, q{SELECT dyn_get('app', '} . key('once') . q{') ->> 'n'}), 5, 
 like((at_once(transact('token1', add('once', 2))))[0], qr/YD\d+: +the token was used for another request/, 'another request with it is refused');
 $citus->sql(2, q{UPDATE dynamo_internal.shared_tokens SET expires = now()});
 is((at_once(transact('token1', add('once', 2))))[0], "t\n", 'until it has expired');
+is($citus->sql(1, 'SET plan_cache_mode = force_generic_plan; ' . join('; ', map { transact("generic$_", add('generic', 1)) } 1 .. 7)), join("\n", ('t') x 7), 'in any plan_cache_mode');
 is($citus->sql(0, q{SELECT count(*) FROM dynamo_internal.transact_tokens}), 0, 'tokens of distributed tables are in one table of all nodes');
 
 # a deadlock of several calls
