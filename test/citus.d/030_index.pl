@@ -62,8 +62,8 @@ isnt($citus->node(1)->psql('postgres', q{CALL dyn_create_index('app', 'Elsewhere
 like($err, qr/operation is not allowed on this node/, 'and says why');
 is($citus->sql(0, q{SELECT count(*) FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Elsewhere'}), 0, 'nothing is left of it');
 
-# writers, and a row that is locked for a while: it is waited for at the end
-my @writers = map { $coordinator->background_psql('postgres') } 0 .. 2;
+# writers at all nodes, and a row that is locked for a while: it is waited for at the end
+my @writers = map { $citus->node($_)->background_psql('postgres') } 0 .. 2;
 for my $n (0 .. 2)
 {
 	$writers[$n]->query_until(qr/started/, qq{\\echo started
