@@ -815,6 +815,22 @@ CREATE TABLE dynamo_internal.stream_ends (
 );
 COMMENT ON TABLE dynamo_internal.stream_ends IS 'where closed shards of streams have ended';
 
+-- The shards of distributed tables that are, or were, on this node while their tables have a stream: each is a shard of the stream.
+-- "relation" is that of the shard, and what the tables above have of it; another one if the shard leaves the node and comes back.
+-- "leaving" is a place in the WAL behind its last change; when all before that is collected, it has an end in stream_ends.
+CREATE TABLE dynamo_internal.stream_placements (
+	relation oid NOT NULL,
+	stream bigint NOT NULL,
+	distributed oid NOT NULL,
+	shard bigint NOT NULL,
+	lower integer NOT NULL,
+	upper integer NOT NULL,
+	began timestamptz NOT NULL,
+	leaving pg_lsn,
+	PRIMARY KEY (relation, stream)
+);
+COMMENT ON TABLE dynamo_internal.stream_placements IS 'shards of distributed tables on this node as shards of their streams';
+
 -- streams: the secret of marks
 
 -- One row, made here and never changed; a dump has none of it, so a restored database has another.  What the extension
@@ -918,6 +934,18 @@ CREATE FUNCTION dyn_read_stream(table_name text, start_position text DEFAULT 'TR
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION dyn_read_stream(text, text, bigint, text, bigint, interval, text) IS
 	'records of changes of a table''s items, in the order of commits; with a format also as JSON, in the shape of DynamoDB''s events';
+
+-- streams of distributed tables: what a node tells another about what it has collected, by the rights of the caller
+
+CREATE FUNCTION dynamo_internal.stream_node_shards(distributed regclass, label bigint) RETURNS json
+	AS 'MODULE_PATHNAME', 'dyn_stream_node_shards' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.stream_node_shards(regclass, bigint) IS 'the shards of a distributed table''s stream on this node, or an error';
+
+CREATE FUNCTION dynamo_internal.stream_node_records(distributed regclass, label bigint, shard oid, start_position text, max_records bigint, name text)
+	RETURNS json
+	AS 'MODULE_PATHNAME', 'dyn_stream_node_records' LANGUAGE C VOLATILE PARALLEL UNSAFE STRICT;
+COMMENT ON FUNCTION dynamo_internal.stream_node_records(regclass, bigint, oid, text, bigint, text) IS
+	'records of such a shard as GetRecords has them, or an error';
 
 -- entities
 
@@ -1416,7 +1444,8 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.ttl_tables,
-	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.migration_steps,
+	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
+	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,
 	-- casts, operators and what sorts and hashes by them

@@ -4,7 +4,7 @@
  *
  * An iterator contains the whole state of reading; the server stores nothing for it:
  *
- *		ARN of the stream | number of the shard | position | when it was issued
+ *		ARN of the stream | number of the shard, or its place | position | when it was issued
  *
  * There is nothing secret in it.  A role that forges one can read only what it may read anyway,
  * since privileges are checked at each use.  An iterator names the table, as all requests do: of a
@@ -59,6 +59,52 @@ request_parse_shard_id(ItemSpan id, const DynStream *stream)
 	return -1;
 }
 
+/*
+ * Shards of a distributed table are named by where they are: group of the node, number of the table's
+ * shard, relation there.
+ */
+#define PLACEMENT_FORMAT "%08x-%016llx-%08x"
+#define PLACEMENT_LENGTH (8 + 1 + 16 + 1 + 8)
+
+static char *
+print_placement(const StreamPlacement *placement)
+{
+	return psprintf(PLACEMENT_FORMAT, (unsigned) placement->node,
+					(unsigned long long) placement->shard, placement->relid);
+}
+
+/* Only what print_placement() writes. */
+static bool
+parse_placement(ItemSpan text, StreamPlacement *placement)
+{
+	char *given = pnstrdup(text.data, text.len);
+	unsigned node;
+	unsigned long long shard;
+	unsigned relid;
+
+	if (text.len != PLACEMENT_LENGTH || sscanf(given, "%8x-%16llx-%8x", &node, &shard, &relid) != 3)
+		return false;
+	*placement = (StreamPlacement){(int) node, (int64) shard, relid};
+	return strcmp(print_placement(placement), given) == 0;
+}
+
+/* Like request_shard_id(). */
+char *
+request_node_shard_id(int64 label, const StreamPlacement *placement)
+{
+	return psprintf("shardId-%020lld-%s", (long long) label, print_placement(placement));
+}
+
+/* False if the text is no id of a shard of the stream; there need not be such a shard. */
+bool
+request_parse_node_shard_id(ItemSpan id, int64 label, StreamPlacement *placement)
+{
+	uint32 len = id.len - Min(id.len, PLACEMENT_LENGTH);
+
+	return parse_placement((ItemSpan){id.data + len, id.len - len}, placement) &&
+		   item_span_is(id, request_node_shard_id(label, placement));
+}
+
 /* Returns the iterator as text, allocated in the current memory context. */
 char *
 request_print_iterator(const ShardIterator *iterator)
@@ -68,6 +114,10 @@ request_print_iterator(const ShardIterator *iterator)
 							   ? "TRIM_HORIZON"
 							   : stream_sequence_print(iterator->position.after, sequence);
 
+	if (iterator->placed)
+		return psprintf("%.*s|%s|%.*s|" INT64_FORMAT, (int) iterator->stream.len,
+						iterator->stream.data, print_placement(&iterator->placement),
+						(int) iterator->place.len, iterator->place.data, iterator->issued);
 	return psprintf("%.*s|%d|%s|" INT64_FORMAT, (int) iterator->stream.len, iterator->stream.data,
 					iterator->shard, position, iterator->issued);
 }
@@ -115,18 +165,33 @@ read_position(ItemSpan text, StreamPosition *position)
 	return true;
 }
 
+/* Of a distributed table; whether the place is one is for its node to say. */
+static bool
+read_placed(ItemSpan place, ItemSpan shard, ShardIterator *iterator)
+{
+	iterator->placed = parse_placement(shard, &iterator->placement);
+	iterator->place = place;
+	return iterator->placed && place.len <= STREAM_SEQUENCE_MAX;
+}
+
 static bool
 read_iterator(ItemSpan text, ShardIterator *iterator)
 {
+	ItemSpan place;
 	ItemSpan part;
 	int64 shard;
 
 	if (!cut_last(&text, &part) || !read_number(part, &iterator->issued) ||
-		!cut_last(&text, &part) || !read_position(part, &iterator->position) ||
-		!cut_last(&text, &part) || !read_number(part, &shard) || shard >= DYN_MAX_SHARD_NUMBERS)
+		!cut_last(&text, &place) || !cut_last(&text, &part))
+		return false;
+	iterator->stream = text;
+	if (part.len == PLACEMENT_LENGTH)
+		return read_placed(place, part, iterator);
+	iterator->placed = false;
+	if (!read_position(place, &iterator->position) || !read_number(part, &shard) ||
+		shard >= DYN_MAX_SHARD_NUMBERS)
 		return false;
 	iterator->shard = (int) shard;
-	iterator->stream = text;
 	return true;
 }
 

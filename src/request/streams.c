@@ -15,11 +15,11 @@
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "request/iterator.h"
+#include "request/node_shards.h"
 #include "request/request.h"
 
 #define MAX_LISTED 100
 #define MAX_RECORDS 1000
-#define MAX_PAGE_BYTES (1024 * 1024)
 
 static int64
 get_limit(const RequestInteger *limit, int max)
@@ -357,7 +357,15 @@ append_description(JsonWriter *response, const DescribeStream *describe, const D
 	json_write_raw(response, "CreationRequestDateTime",
 				   psprintf("%.3f", (double) stream->label / 1000));
 	append_key_schema(response, table);
-	append_shards(response, describe, target);
+	if (table->distributed)
+	{
+		NodeShardsWanted wanted = {describe->after, describe->parent,
+								   (int) get_limit(&describe->limit, MAX_LISTED)};
+
+		request_append_node_shards(response, target, &wanted);
+	}
+	else
+		append_shards(response, describe, target);
 	json_write_end(response);
 }
 
@@ -407,8 +415,15 @@ typedef struct GetShardIterator
 	ItemSpan sequence;
 } GetShardIterator;
 
+pg_noreturn static void
+fail_sequence(const GetShardIterator *get)
+{
+	ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+					errmsg("invalid SequenceNumber \"%s\"", item_quoted(get->sequence))));
+}
+
 static StreamPosition
-get_position(const GetShardIterator *get)
+get_position(const GetShardIterator *get, int64 *epoch)
 {
 	bool needed = get->type == TYPE_AT || get->type == TYPE_AFTER;
 	StreamPlace place;
@@ -421,10 +436,21 @@ get_position(const GetShardIterator *get)
 		return (StreamPosition){true};
 	if (get->type == TYPE_LATEST)
 		return stream_position_latest();
-	if (!stream_sequence_parse(get->sequence, &place))
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("invalid SequenceNumber \"%s\"", item_quoted(get->sequence))));
+	if (!stream_sequence_parse_in(get->sequence, epoch, &place))
+		fail_sequence(get);
 	return get->type == TYPE_AT ? stream_position_at(place) : stream_position_after(place);
+}
+
+/* As text, for the node that has the shard; LATEST is that node's. */
+static ItemSpan
+position_text(const GetShardIterator *get, StreamPosition position, int64 epoch)
+{
+	const char *text =
+		get->type == TYPE_TRIM_HORIZON || get->type == TYPE_LATEST
+			? iterator_types[get->type]
+			: stream_sequence_print_in(epoch, position.after, palloc(STREAM_SEQUENCE_MAX + 1));
+
+	return (ItemSpan){text, (uint32) strlen(text)};
 }
 
 /* Run GetShardIterator.  Raises an error if the current user may not read the table's streams. */
@@ -438,16 +464,27 @@ request_get_shard_iterator(JsonReader *reader, JsonWriter *response)
 		 iterator_types},
 		{"SequenceNumber", MEMBER_STRING, offsetof(GetShardIterator, sequence)}};
 	GetShardIterator get = {{0}};
-	ShardIterator iterator;
+	ShardIterator iterator = {{0}};
 	StreamTarget target;
 	DynTable *table;
+	bool distributed;
+	int64 epoch = 0;
+	Relation rel;
 
 	request_read(reader, members, lengthof(members), &get, NULL);
 	request_names(reader, get.stream);
-	iterator.position = get_position(&get);
+	iterator.position = get_position(&get, &epoch);
 	iterator.stream = get.stream;
-	relation_close(open_stream(get.stream, &table, &target), AccessShareLock);
-	iterator.shard = request_parse_shard_id(get.shard, &target.stream);
+	rel = open_stream(get.stream, &table, &target);
+	distributed = table->distributed;
+	relation_close(rel, AccessShareLock);
+	if (!distributed && epoch != 0)
+		fail_sequence(&get);
+	if (distributed)
+		request_node_iterator(&target, get.shard, position_text(&get, iterator.position, epoch),
+							  &iterator);
+	else
+		iterator.shard = request_parse_shard_id(get.shard, &target.stream);
 	if (iterator.shard < 0)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
@@ -477,15 +514,37 @@ append_record(const StreamRecord *record, void *arg)
 static void
 find_target(const ShardIterator *iterator, StreamTarget *target)
 {
+	Relation rel;
+	bool distributed;
 	ItemSpan name;
 	int64 label;
 	DynTable *table;
 
 	if (!request_parse_stream_arn(iterator->stream, &name, &label))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
-	relation_close(open_stream(iterator->stream, &table, target), AccessShareLock);
-	if (iterator->shard >= stream_all_shards(&target->stream))
+	rel = open_stream(iterator->stream, &table, target);
+	distributed = table->distributed;
+	relation_close(rel, AccessShareLock);
+	if (distributed != iterator->placed || iterator->shard >= stream_all_shards(&target->stream))
 		dyn_error(ERRCODE_DYN_VALIDATION, "Invalid ShardIterator");
+}
+
+/* Of a shard that this server has collected. */
+static void
+append_records(JsonWriter *response, const StreamTarget *target, ShardIterator *iterator,
+			   int64 max_records, bool *ended)
+{
+	StreamRead read = {.position = iterator->position,
+					   .shard = iterator->shard,
+					   .max_records = max_records,
+					   .max_bytes = STREAM_PAGE_BYTES};
+	StreamReadResult result;
+
+	json_write_begin_array(response, "Records");
+	stream_read(target, &read, append_record, response, &result);
+	json_write_end_array(response);
+	iterator->position = result.next;
+	*ended = result.ended;
 }
 
 /*
@@ -499,25 +558,23 @@ request_get_records(JsonReader *reader, JsonWriter *response)
 		{"ShardIterator", MEMBER_STRING, offsetof(GetRecords, iterator), true},
 		{"Limit", MEMBER_INTEGER, offsetof(GetRecords, limit), .min = 1, .max = MAX_RECORDS}};
 	GetRecords get = {{0}};
-	StreamRead read = {.max_bytes = MAX_PAGE_BYTES};
-	ShardIterator iterator;
-	StreamReadResult result;
+	ShardIterator iterator = {{0}};
 	StreamTarget target;
+	int64 max_records;
+	bool ended;
 
 	request_read(reader, members, lengthof(members), &get, NULL);
-	read.max_records = get_limit(&get.limit, MAX_RECORDS);
+	max_records = get_limit(&get.limit, MAX_RECORDS);
 	request_parse_iterator(get.iterator, &iterator);
 	request_names(reader, iterator.stream);
 	find_target(&iterator, &target);
-	read.position = iterator.position;
-	read.shard = iterator.shard;
 	json_write_begin(response, NULL);
-	json_write_begin_array(response, "Records");
-	stream_read(&target, &read, append_record, response, &result);
-	json_write_end_array(response);
-	iterator.position = result.next;
+	if (iterator.placed)
+		request_append_node_records(response, &target, &iterator, max_records, &ended);
+	else
+		append_records(response, &target, &iterator, max_records, &ended);
 	iterator.issued = request_now();
-	if (!result.ended)
+	if (!ended)
 		json_write_string(response, "NextShardIterator", request_print_iterator(&iterator));
 	json_write_end(response);
 }

@@ -120,13 +120,13 @@ stream_append(Oid partition, StreamDecoder *decoder)
 
 /* Tell listeners, when the transaction commits, which tables have new records. */
 void
-stream_notify(const StreamRound *round)
+stream_notify(List *relids)
 {
 	ListCell *cell;
 
 	if (dyn_notification_queue_is_full())
 		return;
-	foreach (cell, round->relations)
+	foreach (cell, relids)
 	{
 		Oid relid = lfirst_oid(cell);
 		char *name = get_rel_name(relid);

@@ -180,6 +180,13 @@ shard_of(const StreamSubject *subject, ItemSpan partition)
  * Records
  */
 
+static bool
+same_item(const DynItem *a, const DynItem *b)
+{
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
 static int
 image_size(const DynItem *image)
 {
@@ -218,7 +225,77 @@ start_record(const StreamPlugin *plugin, const StreamSubject *subject, StreamEve
 							 .stream = subject->stream,
 							 .view = subject->view,
 							 .event = event,
-							 .committed = plugin->committed};
+							 .committed = plugin->committed,
+							 .citus_shard = subject->citus_shard,
+							 .relation = subject->relation,
+							 .schema = subject->schema,
+							 .owner = subject->owner};
+}
+
+/*
+ * Held records
+ *
+ * In a shard, a place is held for an absent item by a row that has its keys alone, which is inserted
+ * and deleted at once.  So the record of such an insert waits for the next change.
+ */
+
+static const DynItem *
+copy_item(MemoryContext context, const DynItem *item)
+{
+	Size size = item == NULL ? 0 : VARSIZE_ANY(item);
+	void *copy = item == NULL ? NULL : MemoryContextAlloc(context, size);
+
+	if (copy != NULL)
+		memcpy(copy, item, size);
+	return copy;
+}
+
+static ItemSpan
+copy_span(MemoryContext context, ItemSpan span)
+{
+	char *copy = MemoryContextAlloc(context, span.len);
+
+	memcpy(copy, span.data, span.len);
+	return (ItemSpan){copy, span.len};
+}
+
+static void
+hold(StreamPlugin *plugin, const StreamSubject *subject, const StreamRecord *record)
+{
+	MemoryContext context = plugin->transaction_context;
+	StreamRecord *held = MemoryContextAlloc(context, sizeof(StreamRecord));
+
+	*held = *record;
+	held->table = copy_span(context, record->table);
+	held->relation = copy_span(context, record->relation);
+	held->keys = copy_item(context, record->keys);
+	held->new_image = copy_item(context, record->new_image);
+	plugin->held = held;
+	plugin->held_relid = subject->relid;
+}
+
+static void
+forget_held(StreamPlugin *plugin)
+{
+	pfree((char *) plugin->held->table.data);
+	pfree((char *) plugin->held->relation.data);
+	pfree((void *) plugin->held->keys);
+	if (plugin->held->new_image != NULL)
+		pfree((void *) plugin->held->new_image);
+	pfree(plugin->held);
+	plugin->held = NULL;
+}
+
+/* Nothing takes it back any more. */
+void
+stream_release(StreamPlugin *plugin)
+{
+	if (plugin->held == NULL)
+		return;
+	plugin->held->place = plugin->place;
+	plugin->held->place.ordinal = ++plugin->place.ordinal;
+	plugin->deliver(plugin, plugin->held);
+	forget_held(plugin);
 }
 
 /* key: the row that has the keys.  The images are those that the WAL has. */
@@ -246,7 +323,10 @@ record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, con
 	record.incomplete = view_old && old == NULL && event != STREAM_INSERT && subject->view_asked;
 	record.size =
 		image_size(record.keys) + image_size(record.new_image) + image_size(record.old_image);
-	deliver(plugin, subject, &record);
+	if (subject->placed && event == STREAM_INSERT && same_item(record.keys, new))
+		hold(plugin, subject, &record);
+	else
+		deliver(plugin, subject, &record);
 }
 
 /* Written once for a table or its partition; the remedy is to change its replica identity. */
@@ -275,13 +355,6 @@ insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *
 		record_item(plugin, subject, STREAM_INSERT, row, row->item, NULL, false);
 	else
 		complain(subject);
-}
-
-static bool
-same_item(const DynItem *a, const DynItem *b)
-{
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
 /*
@@ -355,6 +428,22 @@ remove_item(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, Stream
 		complain(subject);
 }
 
+/* Whether a change takes the held record back: both are of no item then. */
+static bool
+takes_back(StreamPlugin *plugin, const StreamSubject *subject, const ReorderBufferChange *change,
+		   const StreamRow *old)
+{
+	bool takes = plugin->held != NULL && change->action == REORDER_BUFFER_CHANGE_DELETE &&
+				 plugin->held_relid == subject->relid && old->item != NULL &&
+				 same_item(plugin->held->keys, old->item);
+
+	if (takes)
+		forget_held(plugin);
+	else
+		stream_release(plugin);
+	return takes;
+}
+
 /* Deliver what a change of a row is to its item: nothing, one record, or two if it got another key. */
 void
 stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
@@ -365,6 +454,8 @@ stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 
 	read_row(plugin, subject, desc, decoded_tuple(change->data.tp.oldtuple), &old);
 	read_row(plugin, subject, desc, decoded_tuple(change->data.tp.newtuple), &new);
+	if (takes_back(plugin, subject, change, &old))
+		return;
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
@@ -387,6 +478,7 @@ stream_truncate(StreamPlugin *plugin, StreamSubject *subject, bool part)
 {
 	StreamRecord record;
 
+	stream_release(plugin);
 	start_record(plugin, subject, STREAM_TRUNCATE, &record);
 	record.incomplete = part;
 	for (int i = 0; i < subject->shards; i++)

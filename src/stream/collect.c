@@ -225,7 +225,8 @@ store_round(StreamCollector *collector, const StreamState *next)
 	{
 		stream_partition_for(round->collected, &collector->partition);
 		stream_append(collector->partition.relid, collector->decoder);
-		stream_notify(round);
+		stream_watch_records(collector, round);
+		stream_notify(stream_watch_tables(collector, round->relations));
 	}
 	write_ends(collector, next->records_at);
 	write_gaps(collector, next->records_at);
@@ -285,7 +286,7 @@ stream_collect_round(StreamCollector *collector, XLogRecPtr limit, bool note)
 
 /*
  * What is not for a round: drop what has expired, now and then, confirm what was not safe yet, and let standbys take
- * the slot over.
+ * the slot over, and look which shards of distributed tables are here.
  */
 void
 stream_collect_rest(StreamCollector *collector)
@@ -296,6 +297,7 @@ stream_collect_rest(StreamCollector *collector)
 	bool dropped = true;
 
 	confirm(collector);
+	stream_watch(collector);
 	stream_help_standbys(&collector->help);
 	if (!TimestampDifferenceExceeds(collector->trimmed, time, pause))
 		return;

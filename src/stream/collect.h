@@ -54,6 +54,8 @@ typedef struct StreamCollector
 	TimestampTz noted; /* when the state was written */
 	TimestampTz trimmed; /* when it was last looked for what has expired */
 	StreamHelp help;
+	bool distributed; /* Citus is installed in the database */
+	TimestampTz watched; /* when its catalogs were looked at, by the clock */
 } StreamCollector;
 
 /* collect.c */
@@ -67,9 +69,14 @@ extern void stream_collector_abandon(StreamCollector *collector);
 extern void stream_help_standbys(StreamHelp *help);
 extern void stream_help_reset(StreamHelp *help);
 
+/* watch.c */
+extern void stream_watch(StreamCollector *collector);
+extern void stream_watch_records(StreamCollector *collector, const StreamRound *round);
+extern List *stream_watch_tables(const StreamCollector *collector, List *relids);
+
 /* append.c */
 extern void stream_append(Oid partition, StreamDecoder *decoder);
-extern void stream_notify(const StreamRound *round);
+extern void stream_notify(List *relids);
 
 /* partition.c */
 extern void stream_partition_for(TimestampTz time, StreamPartition *partition);

@@ -160,6 +160,26 @@ note_relation(StreamRound *round, Oid relid)
 }
 
 static void
+note_placed(StreamRound *round, const StreamRecord *record)
+{
+	StreamPlaced *placed;
+	ListCell *cell;
+
+	foreach (cell, round->placed)
+	{
+		placed = lfirst(cell);
+		if (placed->relid == record->relid && placed->stream == record->stream)
+			return;
+	}
+	placed = palloc(sizeof(StreamPlaced));
+	*placed = (StreamPlaced){
+		record->relid,     record->stream,   record->citus_shard,
+		record->schema,    record->owner,    pnstrdup(record->relation.data, record->relation.len),
+		record->committed, record->place.lsn};
+	round->placed = lappend(round->placed, placed);
+}
+
+static void
 set_item(Datum *values, bool *nulls, int column, const DynItem *item)
 {
 	values[column] = PointerGetDatum(item);
@@ -203,6 +223,8 @@ take_record(StreamPlugin *plugin, const StreamRecord *record)
 	old = MemoryContextSwitchTo(decoder->round_context);
 	store_record(decoder, record);
 	note_relation(round, record->relid);
+	if (record->citus_shard != 0)
+		note_placed(round, record);
 	round->records++;
 	round->bytes += record->size;
 	round->last_commit = record->committed;

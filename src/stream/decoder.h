@@ -21,10 +21,24 @@ typedef struct StreamRound
 	uint64 bytes;
 	TimestampTz last_commit;
 	List *relations; /* that have records in it */
+	List *placed; /* of StreamPlaced: those of them that are shards of distributed tables */
 	List *ends; /* of StreamEnd */
 	List *passed; /* of StreamSpot */
 	List *torn; /* those of them that have left records, which are not to be stored */
 } StreamRound;
+
+/* A shard of a distributed table as its first record in the round has it. */
+typedef struct StreamPlaced
+{
+	Oid relid;
+	int64 stream;
+	int64 shard; /* Citus' number */
+	Oid schema;
+	Oid owner;
+	char *table; /* its table's name then */
+	TimestampTz committed;
+	XLogRecPtr lsn;
+} StreamPlaced;
 
 /* A generation of a stream's shards that was closed in the round. */
 typedef struct StreamEnd

@@ -26,7 +26,7 @@
 #include "ground/errors.h"
 #include "ground/mark.h"
 #include "catalog/resource.h"
-#include "stream/read.h"
+#include "stream/nodes.h"
 #include "stream/stream.h"
 #include "work/owned.h"
 
@@ -57,6 +57,35 @@ check_table(Relation rel)
 				 errdetail("Changes of %s tables are not in the WAL.",
 						   rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ? "temporary"
 																			  : "unlogged")));
+}
+
+/* Whether its stream has the shards of the table, and each is collected where it is. */
+static bool
+is_distributed(ItemSpan name)
+{
+	DynTable *table;
+	Relation rel = resource_open(name, &table);
+	bool distributed = table->distributed;
+
+	relation_close(rel, AccessShareLock);
+	return distributed;
+}
+
+/* A distributed table can have a stream if all nodes are ready, and of its own shards. */
+static void
+check_nodes(ItemSpan name, int shards)
+{
+	DynTable *table;
+	Relation rel = resource_open(name, &table);
+	Oid relid = RelationGetRelid(rel);
+
+	rights_require_owner(rel);
+	relation_close(rel, AccessShareLock);
+	if (shards > 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("the stream of a distributed table has no number of shards"),
+						errdetail("Each shard of the table is a shard of its stream.")));
+	stream_nodes_require(relid);
 }
 
 /*
@@ -161,6 +190,8 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	int64 label;
 
 	PreventCommandDuringRecovery("dyn_enable_stream");
+	if (is_distributed(name))
+		check_nodes(name, shards);
 	keep_slot(name);
 	rel = resource_lock(name, mode, &table);
 	check_table(rel);
@@ -170,7 +201,10 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	SPI_connect();
 	stream_require_slot_to_enable();
 	label = new_label(table, &shape->settings);
-	add_stream(&shape->settings, label, view, shards > 0 ? shards : dyn_stream_shards);
+	add_stream(&shape->settings, label, view,
+			   table->distributed ? 1
+			   : shards > 0       ? shards
+								  : dyn_stream_shards);
 	forget_expired(&shape->settings);
 	identity = stream_identity_change(rel, view, &shape->settings);
 	write_stream(rel, shape, identity);
@@ -221,6 +255,12 @@ split_shards(ItemSpan name, int shards)
 	DynStream *stream;
 
 	PreventCommandDuringRecovery("dyn_alter_stream");
+	if (is_distributed(name))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the shards of a distributed table's stream cannot be split"),
+				 errdetail("Each shard of the table is a shard of its stream."),
+				 errhint("Split shards of the table by Citus, and the stream's are split too.")));
 	keep_slot(name);
 	rel = resource_lock(name, ShareRowExclusiveLock, &table);
 	check_table(rel);

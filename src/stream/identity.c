@@ -28,9 +28,10 @@ needs_old_row(DynStreamView view)
 
 /* The identity that is set if the present one does not suffice. */
 static char
-identity_for(DynStreamView view)
+identity_for(Relation rel, DynStreamView view)
 {
-	return needs_old_row(view) ? REPLICA_IDENTITY_FULL : REPLICA_IDENTITY_DEFAULT;
+	return needs_old_row(view) || dyn_is_distributed(rel) ? REPLICA_IDENTITY_FULL
+														  : REPLICA_IDENTITY_DEFAULT;
 }
 
 static const char *
@@ -47,10 +48,15 @@ identity_word(char identity)
 	}
 }
 
-/* An open table of ours has a primary key, which is the default. */
+/*
+ * An open table of ours has a primary key, which is the default.  Shards of distributed tables need
+ * the whole row, since what the store deletes there after it has held a place is told by the item.
+ */
 bool
 stream_identity_suffices(Relation rel, DynStreamView view)
 {
+	if (dyn_is_distributed(rel))
+		return rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
 	switch (rel->rd_rel->relreplident)
 	{
 		case REPLICA_IDENTITY_FULL:
@@ -98,7 +104,7 @@ stream_identity_change(Relation rel, DynStreamView view, DynSettings *settings)
 	if (stream_identity_suffices(rel, view))
 		return NULL;
 	settings->identity = current_identity(rel);
-	return alter(rel, identity_word(identity_for(view)));
+	return alter(rel, identity_word(identity_for(rel, view)));
 }
 
 /* Whether the table still has the index. */
@@ -120,7 +126,7 @@ stream_identity_restore(Relation rel, DynStreamView view, const DynSettings *set
 	const char *identity = pnstrdup(settings->identity.data, settings->identity.len);
 	const char *index = identity + strlen(INDEX);
 
-	if (settings->identity.len == 0 || rel->rd_rel->relreplident != identity_for(view))
+	if (settings->identity.len == 0 || rel->rd_rel->relreplident != identity_for(rel, view))
 		return NULL;
 	if (strncmp(identity, INDEX, strlen(INDEX)) == 0)
 	{

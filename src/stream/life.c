@@ -165,7 +165,8 @@ static void
 clear_tables(const Life *life)
 {
 	static const char *const tables[] = {STREAM_STATE_TABLE, STREAM_GAPS_TABLE,
-										 STREAM_TRIMMED_TABLE, STREAM_ENDS_TABLE};
+										 STREAM_TRIMMED_TABLE, STREAM_ENDS_TABLE,
+										 STREAM_PLACEMENTS_TABLE};
 
 	truncate_records(life);
 	for (int i = 0; i < lengthof(tables); i++)
@@ -180,10 +181,12 @@ clear_tables(const Life *life)
 static void
 write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 {
-	TimestampTz noticed = GetCurrentTimestamp();
+	TimestampTz noticed;
 	Streams streams;
 	ListCell *cell;
 
+	stream_watch_note();
+	noticed = GetCurrentTimestamp();
 	/* later than their labels, even if the clock was set back */
 	survey_streams(&streams);
 	if (streams.newest > 0)

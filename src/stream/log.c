@@ -51,7 +51,7 @@ enum
 	INDEX_SHARD
 };
 
-/* stream_gaps, stream_trimmed, stream_ends, stream_state */
+/* stream_gaps, stream_trimmed, stream_ends, stream_placements, stream_state */
 enum
 {
 	GAP_AFTER = 1,
@@ -76,6 +76,17 @@ enum
 	END_LSN,
 	END_ORDINAL,
 	END_COLLECTED
+};
+
+enum
+{
+	PLACEMENT_RELATION = 1,
+	PLACEMENT_STREAM,
+	PLACEMENT_DISTRIBUTED,
+	PLACEMENT_SHARD,
+	PLACEMENT_LOWER,
+	PLACEMENT_UPPER,
+	PLACEMENT_BEGAN
 };
 
 enum
@@ -509,4 +520,47 @@ stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 	memset(ends, 0, DYN_MAX_GENERATIONS * sizeof(StreamClosing));
 	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
 	read_rows(log, STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
+}
+
+typedef struct PlacementList
+{
+	int64 stream;
+	int n;
+	int room;
+	StreamPlacedRow *rows;
+} PlacementList;
+
+static void
+read_placement(HeapTuple row, TupleDesc desc, void *arg)
+{
+	PlacementList *list = arg;
+	bool isnull;
+
+	if (DatumGetInt64(heap_getattr(row, PLACEMENT_STREAM, desc, &isnull)) != list->stream)
+		return;
+	if (list->n == list->room)
+	{
+		list->room = 2 * list->room;
+		list->rows = repalloc(list->rows, list->room * sizeof(StreamPlacedRow));
+	}
+	list->rows[list->n++] =
+		(StreamPlacedRow){DatumGetObjectId(heap_getattr(row, PLACEMENT_RELATION, desc, &isnull)),
+						  DatumGetInt64(heap_getattr(row, PLACEMENT_SHARD, desc, &isnull)),
+						  DatumGetInt32(heap_getattr(row, PLACEMENT_LOWER, desc, &isnull)),
+						  DatumGetInt32(heap_getattr(row, PLACEMENT_UPPER, desc, &isnull)),
+						  DatumGetTimestampTz(heap_getattr(row, PLACEMENT_BEGAN, desc, &isnull))};
+}
+
+/* The shards of a distributed table's stream that this node has, or had. */
+int
+stream_log_placements(const StreamLog *log, Oid distributed, int64 stream, StreamPlacedRow **rows)
+{
+	PlacementList list = {stream, 0, 32, palloc(32 * sizeof(StreamPlacedRow))};
+	ScanKeyData key;
+
+	ScanKeyInit(&key, PLACEMENT_DISTRIBUTED, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(distributed));
+	read_rows(log, STREAM_PLACEMENTS_TABLE, log->snapshot, &key, 1, read_placement, &list);
+	*rows = list.rows;
+	return list.n;
 }

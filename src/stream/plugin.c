@@ -10,6 +10,7 @@
 
 #include "access/htup_details.h"
 #include "fmgr.h"
+#include "replication/origin.h"
 #include "replication/output_plugin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -66,6 +67,7 @@ begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	plugin->place = (StreamPlace){txn->final_lsn, 0};
 	plugin->committed = txn->xact_time.commit_time;
 	plugin->marks = NIL;
+	plugin->held = NULL;
 	plugin->secret_read = false;
 	plugin->secret = NULL;
 }
@@ -75,6 +77,7 @@ commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn
 {
 	StreamPlugin *plugin = ctx->output_plugin_private;
 
+	stream_release(plugin);
 	stream_subjects_clear(plugin->subjects);
 	OutputPluginUpdateProgress(ctx, plugin->place.ordinal == 0);
 }
@@ -195,6 +198,17 @@ stream_is_marked(const StreamPlugin *plugin, const StreamSubject *subject, DynMa
  * Changes
  */
 
+/*
+ * Whether Citus copies items from another node, or from a shard that it splits.  With
+ * citus.enable_change_data_capture, the changes of these copies have an origin, which is no other
+ * node's; no other change of a shard has one, since a distributed table cannot be subscribed to.
+ */
+static bool
+is_copied(const StreamSubject *subject, const ReorderBufferChange *change)
+{
+	return subject->placed && change->origin_id != InvalidRepOriginId;
+}
+
 static void
 change_row(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation rel,
 		   ReorderBufferChange *change)
@@ -202,7 +216,7 @@ change_row(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation rel,
 	StreamPlugin *plugin = ctx->output_plugin_private;
 	StreamSubject *subject = stream_subject(plugin, rel);
 
-	if (subject != NULL)
+	if (subject != NULL && !is_copied(subject, change))
 	{
 		MemoryContext old = MemoryContextSwitchTo(plugin->change_context);
 
@@ -237,7 +251,7 @@ truncate_tables(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelatio
 	{
 		StreamSubject *subject = stream_subject(plugin, relations[i]);
 
-		if (subject == NULL || list_member_oid(done, subject->named))
+		if (subject == NULL || list_member_oid(done, subject->named) || is_copied(subject, change))
 			continue;
 		done = lappend_oid(done, subject->named);
 		stream_truncate(plugin, subject, !is_among(subject->named, nrelations, relations));

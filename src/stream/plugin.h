@@ -51,6 +51,9 @@ typedef struct StreamPlugin
 	bool secret_read;
 	bytea *secret; /* that its marks are signed with; NULL: there is none */
 	List *marks; /* that have begun and not ended */
+	StreamRecord
+		*held; /* that the next change of the relation may take back, or NULL; see change.c */
+	Oid held_relid;
 } StreamPlugin;
 
 /* options.c */

@@ -55,7 +55,7 @@ append_image(JsonWriter *json, const char *name, const DynItem *image, StreamFor
 static void
 append_change(JsonWriter *json, const StreamRecord *record, StreamFormat format)
 {
-	char sequence[STREAM_SEQUENCE_LENGTH + 1];
+	char sequence[STREAM_SEQUENCE_MAX + 1];
 
 	json_write_begin(json, "dynamodb");
 	json_write_integer(json, "ApproximateCreationDateTime",
@@ -65,7 +65,8 @@ append_change(JsonWriter *json, const StreamRecord *record, StreamFormat format)
 	append_image(json, "OldImage", record->old_image, format);
 	if (record->incomplete)
 		json_write_bool(json, "Incomplete", true);
-	json_write_string(json, "SequenceNumber", stream_sequence_print(record->place, sequence));
+	json_write_string(json, "SequenceNumber",
+					  stream_sequence_print_in(record->epoch, record->place, sequence));
 	json_write_integer(json, "SizeBytes", record->size);
 	json_write_string(json, "StreamViewType", dyn_stream_view_names[record->view]);
 	json_write_end(json);
@@ -93,15 +94,21 @@ append_source(JsonWriter *json, const StreamRecord *record, StreamFormat format)
 	appendStringInfoChar(json->text, '"');
 }
 
-/* The event's id is as good as its place: 32 digits for the table, the commit and the number. */
+/*
+ * The event's id is as good as its place: 32 digits for the table, the commit and the number, and 8
+ * more for the node of a distributed table.
+ */
 void
 stream_record_print(StringInfo out, const StreamRecord *record, StreamFormat format)
 {
 	JsonWriter json = json_writer_into(out, JSON_COMPACT);
-	char id[8 + 16 + 8 + 1];
+	char id[8 + 16 + 8 + 8 + 1];
+	char *end = write_hex(write_hex(write_hex(id, 8, record->relid), 16, record->place.lsn), 8,
+						  record->place.ordinal);
 
-	*write_hex(write_hex(write_hex(id, 8, record->relid), 16, record->place.lsn), 8,
-			   record->place.ordinal) = '\0';
+	if (record->epoch != 0)
+		end = write_hex(end, 8, (uint64) record->node);
+	*end = '\0';
 	json_write_begin(&json, NULL);
 	json_write_string(&json, "eventID", id);
 	json_write_string(&json, "eventName", stream_event_name(record->event));

@@ -105,7 +105,11 @@ find_span(const StreamTarget *target, int shard, const StreamClosing ends[DYN_MA
 static bool
 gap_concerns(const StreamGap *gap, const StreamTarget *target)
 {
-	if (OidIsValid(gap->relid) && gap->relid != target->relid)
+	if (OidIsValid(gap->relid) && gap->relid != target->relid && gap->relid != target->distributed)
+		return false;
+	/* those that were noticed before a shard came here are not of it */
+	if (OidIsValid(target->distributed) && gap->noticed < target->began &&
+		gap->relid != target->relid)
 		return false;
 	return gap->noticed > stream_time(target->stream.label) ||
 		   !stream_label_is_plausible(target->stream.label);
@@ -280,9 +284,9 @@ find_generation(const StreamLog *log, const StreamTarget *target, int i, StreamP
 	generation->first = (StreamPlace){start.lsn, start.ordinal + 1};
 	/* without records too, it does not end before it begins */
 	raise_place(&generation->last, generation->first);
-	/* the newest one is described as long as its stream is */
-	generation->listed =
-		i == target->stream.nearlier || !has_expired(generation, &ends[i], floor, empty);
+	/* the newest one is described as long as its stream is, unless it is of a shard that may have left */
+	generation->listed = (i == target->stream.nearlier && !OidIsValid(target->distributed)) ||
+						 !has_expired(generation, &ends[i], floor, empty);
 }
 
 /*

@@ -25,6 +25,9 @@ typedef struct StreamTarget
 	DynStream stream;
 	int nolder; /* streams of the table before this one that are still listed */
 	int64 *older; /* their labels */
+	/* of a shard of a distributed table: that, and when the shard came here; or InvalidOid */
+	Oid distributed;
+	TimestampTz began;
 } StreamTarget;
 
 typedef struct StreamRead
@@ -112,6 +115,18 @@ extern bool stream_log_last(const StreamLog *log, Oid relid, int64 stream, Strea
 extern StreamPlace stream_log_floor(const StreamLog *log, Oid relid, int64 stream);
 extern int stream_log_gaps(const StreamLog *log, StreamGap **gaps);
 extern XLogRecPtr stream_log_collected(const StreamLog *log);
+/* A shard of a distributed table that is, or was, on this node. */
+typedef struct StreamPlacedRow
+{
+	Oid relid;
+	int64 shard; /* Citus' number */
+	int32 lower; /* of the hashes of its partition keys */
+	int32 upper;
+	TimestampTz began;
+} StreamPlacedRow;
+
+extern int stream_log_placements(const StreamLog *log, Oid distributed, int64 stream,
+								 StreamPlacedRow **rows);
 extern void stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 							StreamClosing ends[DYN_MAX_GENERATIONS]);
 

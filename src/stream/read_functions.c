@@ -187,6 +187,14 @@ look(ReadCall *call)
 	Relation rel = dyn_table_open(call->table, AccessShareLock, &table);
 
 	stream_check_reader(rel);
+	if (table->distributed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the stream of distributed table \"%s\" cannot be read as a whole",
+						table->name),
+				 errdetail("Nodes have no common order of commits."),
+				 errhint("Read its shards by DescribeStream, GetShardIterator and GetRecords of "
+						 "dyn_request.")));
 	find_target(call, table);
 	relation_close(rel, AccessShareLock);
 	stream_read(&call->target, &call->read, put_record, call, &result);

@@ -54,6 +54,13 @@ typedef struct StreamRecord
 	const DynItem *keys; /* NULL: the whole table */
 	const DynItem *new_image; /* NULL: none, or not in the view */
 	const DynItem *old_image;
+	/* of a shard of a distributed table, as the decoder sees it: Citus' number of it, or 0 */
+	int64 citus_shard;
+	ItemSpan relation; /* of the table */
+	Oid schema;
+	Oid owner;
+	int64 epoch; /* of a shard of a distributed table, as sequence numbers have it; or 0 */
+	int node; /* likewise */
 } StreamRecord;
 
 /* How a record is written. */
@@ -65,6 +72,7 @@ typedef enum StreamFormat
 } StreamFormat;
 
 #define STREAM_SEQUENCE_LENGTH 33
+#define STREAM_SEQUENCE_MAX 40
 
 static inline int
 stream_place_compare(StreamPlace a, StreamPlace b)
@@ -77,6 +85,9 @@ stream_place_compare(StreamPlace a, StreamPlace b)
 /* sequence.c */
 extern char *stream_sequence_print(StreamPlace place, char text[STREAM_SEQUENCE_LENGTH + 1]);
 extern bool stream_sequence_parse(ItemSpan text, StreamPlace *place);
+extern char *stream_sequence_print_in(int64 epoch, StreamPlace place,
+									  char text[STREAM_SEQUENCE_MAX + 1]);
+extern bool stream_sequence_parse_in(ItemSpan text, int64 *epoch, StreamPlace *place);
 
 /* print.c */
 extern const char *stream_event_name(StreamEvent event);

@@ -24,6 +24,9 @@
  *		progress.c			collectors, their progress, and waiting sessions, in shared memory
  *		service.c			collectors as background workers
  *		functions.c			dyn_collect_streams(): collecting on demand
+ *		watch.c				the shards of distributed tables on this node, as shards of streams
+ *		node.c				what this node tells others about those
+ *		nodes.c				the shards of a stream on all nodes, and their records
  *		end.c				where closed shards have ended
  *		gap.c				where changes were not collected
  *		log.c				the collected records, and whether they are complete, by one snapshot
@@ -51,6 +54,7 @@
 #define STREAM_GAPS_TABLE "stream_gaps"
 #define STREAM_TRIMMED_TABLE "stream_trimmed"
 #define STREAM_ENDS_TABLE "stream_ends"
+#define STREAM_PLACEMENTS_TABLE "stream_placements"
 
 /* The columns of stream_records, from 0 on. */
 enum
@@ -121,6 +125,9 @@ extern void stream_look(StreamSlot *slot);
 pg_noreturn extern void stream_fail_slot(StreamSlotState state);
 extern void stream_require_slot(void);
 extern void stream_require_slot_to_enable(void);
+
+/* watch.c */
+extern void stream_watch_note(void);
 
 /* end.c, gap.c */
 extern void stream_end_write(Oid relid, int64 label, int generation, StreamPlace place,

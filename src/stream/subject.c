@@ -27,6 +27,7 @@
 #include "catalog/derive.h"
 #include "catalog/key.h"
 #include "ground/compat.h"
+#include "ground/definition.h"
 #include "ground/invalidate.h"
 #include "ground/stream_shards.h"
 #include "stream/subject.h"
@@ -192,10 +193,15 @@ read_key_columns(StreamSubject *subject, Relation rel)
 	return NULL;
 }
 
-/* The first arguments are the keys; settings may be the last.  Raises an error for what is neither. */
-static void
-parse_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
+/*
+ * The first arguments are the keys; settings may be the last.  Raises an error for what is neither.
+ * False: the relation has none.
+ */
+static bool
+parse_arguments(StreamSubject *subject, DynSettings *settings, Relation rel)
 {
+	List *arguments = dyn_derive_arguments(rel);
+
 	memset(settings, 0, sizeof(DynSettings));
 	for (int i = 0; i < list_length(arguments); i++)
 	{
@@ -209,6 +215,7 @@ parse_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
 			dyn_parse_key_spec((ItemSpan){argument, (uint32) strlen(argument)},
 							   &subject->keys[i].attribute, &subject->keys[i].type);
 	}
+	return arguments != NIL;
 }
 
 /*
@@ -216,14 +223,14 @@ parse_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
  * sound after an error in it; other errors than its own go on.
  */
 static const char *
-try_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
+try_arguments(StreamSubject *subject, DynSettings *settings, Relation rel, volatile bool *found)
 {
 	MemoryContext context = CurrentMemoryContext;
 	const char *volatile problem = NULL;
 
 	PG_TRY();
 	{
-		parse_arguments(subject, settings, arguments);
+		*found = parse_arguments(subject, settings, rel);
 	}
 	PG_CATCH();
 	{
@@ -236,8 +243,10 @@ try_arguments(StreamSubject *subject, DynSettings *settings, List *arguments)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		problem =
-			psprintf("An argument of trigger \"%s\": %s.", DYN_DERIVE_TRIGGER, error->message);
+		problem = subject->placed ? psprintf("Its constraint \"%s\": %s.", DEFINITION_CONSTRAINT,
+											 error->message)
+								  : psprintf("An argument of trigger \"%s\": %s.",
+											 DYN_DERIVE_TRIGGER, error->message);
 	}
 	PG_END_TRY();
 	return problem;
@@ -325,18 +334,37 @@ table_name(const DynSettings *settings, const char *relation)
 	return (ItemSpan){relation, (uint32) strlen(relation)};
 }
 
+/* A shard is called as its table, and then "_" and its number. */
+static char *
+name_without_shard(StreamSubject *subject, Relation rel)
+{
+	char *name = pstrdup(RelationGetRelationName(rel));
+	char *last = strrchr(name, '_');
+	char *end;
+
+	if (!subject->placed || last == NULL)
+		return name;
+	subject->citus_shard = strtoll(last + 1, &end, 10);
+	if (subject->citus_shard <= 0 || *end != '\0')
+		subject->citus_shard = 0;
+	else
+		*last = '\0';
+	return name;
+}
+
 static const char *
 read_subject(StreamSubject *subject, const StreamOptions *options, Relation rel, Relation named)
 {
-	const char *relation = pstrdup(RelationGetRelationName(named));
-	List *arguments = dyn_derive_arguments(named);
+	const char *relation = name_without_shard(subject, named);
+	volatile bool found = true;
 	DynSettings settings;
 	const char *problem;
 
-	if (arguments == NIL ||
-		!is_wanted(options, get_namespace_name(RelationGetNamespace(named)), relation))
+	if (!is_wanted(options, get_namespace_name(RelationGetNamespace(named)), relation))
 		return NULL;
-	problem = try_arguments(subject, &settings, arguments);
+	problem = try_arguments(subject, &settings, named, &found);
+	if (!found)
+		return NULL;
 	if (problem == NULL)
 		problem = read_item_column(subject, RelationGetDescr(rel));
 	if (problem == NULL)
@@ -345,6 +373,7 @@ read_subject(StreamSubject *subject, const StreamOptions *options, Relation rel,
 		return problem;
 	subject->wanted = read_stream(subject, options, &settings);
 	subject->table = table_name(&settings, relation);
+	subject->relation = (ItemSpan){relation, (uint32) strlen(relation)};
 	subject->ttl = settings.ttl;
 	return NULL;
 }
@@ -362,6 +391,10 @@ fill_subject(StreamPlugin *plugin, StreamSubject *subject, Relation rel)
 	subject->wanted = false;
 	/* before anything is looked at: what is invalidated meanwhile is read again */
 	subject->valid = true;
+	subject->placed = definition_exists(rel) && dyn_trigger_find(rel, DYN_TRIGGER_DERIVE) == NULL;
+	subject->citus_shard = 0;
+	subject->schema = RelationGetNamespace(rel);
+	subject->owner = rel->rd_rel->relowner;
 	subject->named = trigger_origin(rel);
 	plugin->subjects->partitions |= subject->named != subject->relid;
 	named = RelationIdGetRelation(subject->named);
@@ -379,6 +412,21 @@ fill_subject(StreamPlugin *plugin, StreamSubject *subject, Relation rel)
 	MemoryContextSwitchTo(old);
 }
 
+/* For each change, so by the name alone. */
+static bool
+may_have_definition(Relation rel)
+{
+	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
+
+	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
+	{
+		if (strncmp(constraints->check[i].ccname, DEFINITION_CONSTRAINT,
+					strlen(DEFINITION_CONSTRAINT)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* What is known of a relation that is being decoded; NULL if its changes give no records. */
 StreamSubject *
 stream_subject(StreamPlugin *plugin, Relation rel)
@@ -389,7 +437,7 @@ stream_subject(StreamPlugin *plugin, Relation rel)
 	bool found;
 
 	/* most of other tables */
-	if (rel->trigdesc == NULL)
+	if (rel->trigdesc == NULL && !may_have_definition(rel))
 		return NULL;
 	subject = hash_search(subjects->entries, &relid, HASH_ENTER, &found);
 	if (!found)

@@ -18,6 +18,11 @@ typedef struct StreamSubject
 	bool refused; /* the log has been told that it is none */
 	bool keyless; /* and that deletes in it have no keys */
 	bool unsound; /* and that it has invalid items */
+	bool placed; /* a shard of a distributed table, which Citus copies from node to node */
+	int64 citus_shard; /* its number */
+	ItemSpan relation; /* of the table */
+	Oid schema;
+	Oid owner;
 	MemoryContext context;
 
 	Oid named; /* the table that records are of: this, or the partitioned one it belongs to */
@@ -43,6 +48,7 @@ extern StreamSubject *stream_subject(StreamPlugin *plugin, Relation rel);
 /* change.c */
 extern void stream_change(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc,
 						  ReorderBufferChange *change);
+extern void stream_release(StreamPlugin *plugin);
 extern void stream_truncate(StreamPlugin *plugin, StreamSubject *subject, bool part);
 
 /* plugin.c */

@@ -79,6 +79,8 @@ stream_set_target(StreamTarget *target, const DynTable *table, const DynStream *
 	target->relid = table->relid;
 	target->table = name;
 	target->stream = *stream;
+	target->distributed = InvalidOid;
+	target->began = 0;
 	target->nolder = (int) (stream - table->settings.streams);
 	target->older = palloc(target->nolder * sizeof(int64));
 	for (int i = 0; i < target->nolder; i++)
