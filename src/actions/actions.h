@@ -114,6 +114,7 @@ typedef struct ItemRequest
 	BuiltExpressions built;
 	ItemMeasure *measure;
 	const ItemForm *form; /* NULL: as they are stored */
+	bool alone; /* the call is a transaction by itself */
 } ItemRequest;
 
 /* Called for each item of a result; the datum lives as long as the call. */
@@ -155,6 +156,7 @@ typedef struct ReadRequest
 	BuiltExpressions built;
 	const ReadMeter *meter; /* or NULL */
 	bool parts; /* the filter sees only what the index projects, also if that is a local one */
+	bool alone; /* the call is a transaction by itself */
 } ReadRequest;
 
 typedef struct QueryRequest
@@ -213,6 +215,7 @@ extern DynItem *action_delete(const ItemRequest *request);
 extern void action_query(const QueryRequest *request, ResultCallback callback, void *arg,
 						 ReadResult *result);
 extern void action_check_query(const QueryRequest *request);
+extern bool action_query_partition(const QueryRequest *request, Datum *partition);
 
 /* scan.c */
 extern void action_scan(const ScanRequest *request, ResultCallback callback, void *arg,

@@ -49,7 +49,7 @@ action_get(const ItemRequest *request)
 		action_check_consistent(&table->primary);
 	dyn_key_exact(table, &table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
 	store_begin(&callback);
-	item = store_get(table, &key);
+	item = store_get(table, &key, request->alone);
 	store_end(&callback);
 	relation_close(rel, NoLock);
 	begin_measure(request, table);
@@ -98,6 +98,8 @@ action_put(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
+	if (request->alone)
+		store_writer_alone(writer.store);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare(&writer, request->item, &write);
 	begin_measure(request, table);
@@ -183,6 +185,8 @@ action_update(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
+	if (request->alone)
+		store_writer_alone(writer.store);
 	differs = request->return_values == RETURN_ALL_NEW && write_may_differ(&writer);
 	write_prepare_key(&writer, request->item, &write);
 	action_check_update(request, table, u.update);
@@ -226,6 +230,8 @@ action_delete(const ItemRequest *request)
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
 	write_open(&writer, rel, table);
+	if (request->alone)
+		store_writer_alone(writer.store);
 	write_prepare_key(&writer, request->item, &write);
 	begin_measure(request, table);
 	write_delete(&writer, &write, want_old || request->measure != NULL,

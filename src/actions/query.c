@@ -245,6 +245,7 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 	range.want = read_want(&read);
 	range.forward = request->forward;
 	range.likely = read_likely(&read);
+	range.alone = request->read.alone;
 	set_range(&read, terms, &range);
 	read_start(&read, &range);
 	read_range(&read, &range);
@@ -262,4 +263,25 @@ action_check_query(const QueryRequest *request)
 
 	open_query(&read, request, NULL, NULL, &result, terms);
 	read_close(&read);
+}
+
+/*
+ * Returns whether a request reads the table itself, and sets *partition to the value of its partition
+ * key.  Raises an error for what is wrong with the request.
+ */
+bool
+action_query_partition(const QueryRequest *request, Datum *partition)
+{
+	Terms terms = {NULL};
+	StoreRange range = {0};
+	ReadResult result;
+	Read read;
+	bool whole;
+
+	open_query(&read, request, NULL, NULL, &result, terms);
+	whole = dyn_index_is_table(read.index);
+	set_range(&read, terms, &range);
+	*partition = range.equal[0];
+	read_close(&read);
+	return whole;
 }

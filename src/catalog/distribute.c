@@ -24,6 +24,7 @@
 #include "utils/rel.h"
 
 #include "catalog/follower.h"
+#include "catalog/key.h"
 #include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
@@ -213,11 +214,13 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	List *arguments;
 	char *qualified;
 	char *column;
+	Oid type;
 
 	refuse_table(rel, table);
 	arguments = dyn_derive_arguments(rel);
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);
+	type = dyn_key_column_type(table->keys[0].type);
 	relation_close(rel, NoLock);
 	dyn_share_tokens();
 	SPI_connect();
@@ -225,6 +228,7 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, shard_guard_sql(column)));
 	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
 	call_distribute(relid, column, rows, how);
+	dyn_distribute_routed(qualified, type);
 	SPI_finish();
 }
 

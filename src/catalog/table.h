@@ -31,6 +31,7 @@
  *		shard_guard.c	the constraint that keeps rows out of wrong shards of these
  *		distribute.c	dyn_distribute_table() and dyn_undistribute_table()
  *		share_tokens.c	the table of tokens, distributed with the first table of items
+ *		routed.c		distributing the functions by which calls are sent to other nodes
  *		follower.c		triggers of other tables that write to one
  */
 #ifndef DYNAMO_TABLE_CATALOG_TABLE_H
@@ -249,6 +250,9 @@ extern Size dyn_index_entry_size(const DynTable *table, const DynIndex *index, c
 extern DynItem *dyn_index_part(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern bool dyn_index_has(const DynTable *table, const DynIndex *index, const DynItem *item);
 extern int dyn_local_indexes(const DynTable *table);
+
+/* routed.c */
+extern void dyn_distribute_routed(const char *qualified, Oid type);
 
 /* create.c */
 extern void dyn_drop(Relation rel, DynTable *table);

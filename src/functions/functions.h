@@ -4,6 +4,7 @@
  *
  *		item.c				dyn_get(), dyn_put(), dyn_update(), dyn_delete()
  *		read.c				dyn_query(), dyn_scan(), and their pages
+ *		route.c				calls of distributed tables, sent to the nodes of their items
  *		page.c				the items of a page
  *		several.c			batches and transactions
  *		entity_actions.h	what they do with items of entities
@@ -16,7 +17,11 @@
 #define DYNAMO_TABLE_FUNCTIONS_FUNCTIONS_H
 
 #include "funcapi.h"
+#include "nodes/primnodes.h"
+#include "storage/lockdefs.h"
 #include "utils/array.h"
+
+#include "actions/actions.h"
 
 /* Add a row of one column to the result of a set-returning function. */
 static inline void
@@ -27,6 +32,12 @@ return_row(ReturnSetInfo *result, Datum value, bool isnull)
 
 /* read.c */
 extern void set_store(const char *refusal, bool remote, Datum *values, bool *nulls);
+
+extern bool query_partition(const FuncExpr *call, const OpenTable *open, Datum *partition);
+
+/* route.c */
+extern bool call_is_alone(FunctionCallInfo fcinfo);
+extern bool call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open);
 
 /* page.c */
 typedef struct ResultPage

@@ -4,15 +4,30 @@
  */
 #include "postgres.h"
 
-#include "utils/builtins.h"
+#include "access/relation.h"
+#include "storage/lockdefs.h"
 
 #include "actions/actions.h"
+#include "functions/functions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 
+/* Runs the action of a function of that many arguments, or of its routed function. */
 static Datum
-return_item(FunctionCallInfo fcinfo, DynItem *item)
+run(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, ItemRequest *request,
+	DynItem *(*action)(const ItemRequest *request))
 {
+	OpenTable open;
+	DynItem *item;
+
+	request->alone = call_is_alone(fcinfo);
+	if (call_open(fcinfo, nargs, mode, &open))
+		request->open = &open;
+	else
+		request->table = PG_GETARG_TEXT_PP(0);
+	item = action(request);
+	if (request->open != NULL)
+		relation_close(open.rel, NoLock);
 	if (item == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_POINTER(item);
@@ -27,12 +42,11 @@ dyn_get(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "key");
-	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.expressions = expr_request_arguments(fcinfo, 2, -1);
 	request.projection = argument_text(fcinfo, 3);
 	request.consistent = !PG_ARGISNULL(4) && PG_GETARG_BOOL(4);
-	return return_item(fcinfo, action_get(&request));
+	return run(fcinfo, 5, AccessShareLock, &request, action_get);
 }
 
 /* dyn_put(table_name, item, condition, …) */
@@ -44,10 +58,9 @@ dyn_put(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "item");
-	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	action_write_arguments(fcinfo, 2, option_return_old, &request);
-	return return_item(fcinfo, action_put(&request));
+	return run(fcinfo, 7, RowExclusiveLock, &request, action_put);
 }
 
 /* dyn_update(table_name, key, update, condition, …) */
@@ -59,11 +72,10 @@ dyn_update(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "key");
-	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	request.update = argument_text(fcinfo, 2);
 	action_write_arguments(fcinfo, 3, option_return_any, &request);
-	return return_item(fcinfo, action_update(&request));
+	return run(fcinfo, 8, RowExclusiveLock, &request, action_update);
 }
 
 /* dyn_delete(table_name, key, condition, …) */
@@ -75,8 +87,7 @@ dyn_delete(PG_FUNCTION_ARGS)
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 1, "key");
-	request.table = PG_GETARG_TEXT_PP(0);
 	request.item = PG_GETARG_DYN_ITEM(1);
 	action_write_arguments(fcinfo, 2, option_return_old, &request);
-	return return_item(fcinfo, action_delete(&request));
+	return run(fcinfo, 7, RowExclusiveLock, &request, action_delete);
 }

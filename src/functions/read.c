@@ -8,12 +8,16 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "utils/builtins.h"
+#include "utils/rel.h"
 
 #include "actions/actions.h"
 #include "functions/functions.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+
+#define QUERY_ARGUMENTS 12
 
 static ReadSelect
 get_select(FunctionCallInfo fcinfo, int i)
@@ -127,12 +131,43 @@ dyn_query(PG_FUNCTION_ARGS)
 {
 	QueryRequest request;
 	ReadResult result;
+	OpenTable open;
 
 	get_query(fcinfo, false, &request);
 	forbid_count(&request.read);
+	request.read.alone = call_is_alone(fcinfo);
+	if (call_open(fcinfo, QUERY_ARGUMENTS, AccessShareLock, &open))
+		request.read.open = &open;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	action_query(&request, return_next, fcinfo->resultinfo, &result);
+	if (request.read.open != NULL)
+		relation_close(open.rel, NoLock);
 	return (Datum) 0;
+}
+
+/*
+ * Sets *partition to the partition key of a call of dyn_query() whose arguments are constants.
+ * Returns false if it reads an index.
+ */
+bool
+query_partition(const FuncExpr *call, const OpenTable *open, Datum *partition)
+{
+	LOCAL_FCINFO(fcinfo, QUERY_ARGUMENTS);
+	FmgrInfo flinfo;
+	QueryRequest request;
+
+	fmgr_info(call->funcid, &flinfo);
+	InitFunctionCallInfoData(*fcinfo, &flinfo, QUERY_ARGUMENTS, InvalidOid, NULL, NULL);
+	for (int i = 0; i < QUERY_ARGUMENTS; i++)
+	{
+		const Const *argument = list_nth_node(Const, call->args, i);
+
+		fcinfo->args[i].value = argument->constvalue;
+		fcinfo->args[i].isnull = argument->constisnull;
+	}
+	get_query(fcinfo, false, &request);
+	request.read.open = open;
+	return action_query_partition(&request, partition);
 }
 
 PG_FUNCTION_INFO_V1(dyn_scan);

@@ -43,10 +43,13 @@ struct Node;
 #define object_ownercheck(class, object, role) pg_class_ownercheck((object), (role))
 #define schema_ownercheck(object, role) pg_namespace_ownercheck((object), (role))
 #define schema_aclcheck(object, role, mode) pg_namespace_aclcheck((object), (role), (mode))
+#define function_aclcheck(object, role, mode) pg_proc_aclcheck((object), (role), (mode))
 #else
 #define schema_ownercheck(object, role) object_ownercheck(NamespaceRelationId, (object), (role))
 #define schema_aclcheck(object, role, mode) \
 	object_aclcheck(NamespaceRelationId, (object), (role), (mode))
+#define function_aclcheck(object, role, mode) \
+	object_aclcheck(ProcedureRelationId, (object), (role), (mode))
 #endif
 
 /* 16 lets a role be granted without the right to set it. */

@@ -12,6 +12,9 @@
 /* As SQL text has it; needs no quotes. */
 #define DYN_INTERNAL "dynamo_internal"
 
+/* Of functions in it by which calls are sent to other nodes, instead of "dyn_". */
+#define DYN_ROUTED_PREFIX "routed_"
+
 extern bool extension_installed(void);
 extern const char *extension_schema(void);
 extern const char *extension_schema_of(const char *name);

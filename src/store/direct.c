@@ -30,8 +30,9 @@ refuse_role(const DynTable *table, AclMode privileges)
 	return missing & ACL_DELETE ? "the role lacks DELETE on the table" : NULL;
 }
 
-static const char *
-refuse_call(const DynTable *table, AclMode privileges)
+/* What speaks against a call whatever the table is: its setting, its role, and modules. */
+const char *
+direct_call_refusal(const DynTable *table, AclMode privileges)
 {
 	if (!enabled)
 		return "\"dynamo_table.direct_store\" is off";
@@ -49,7 +50,8 @@ refuse_call(const DynTable *table, AclMode privileges)
 const char *
 direct_read_refusal(const DynTable *table)
 {
-	return table->read_refusal != NULL ? table->read_refusal : refuse_call(table, ACL_SELECT);
+	return table->read_refusal != NULL ? table->read_refusal
+									   : direct_call_refusal(table, ACL_SELECT);
 }
 
 /*
@@ -66,13 +68,20 @@ direct_write_refusal(const DynTable *table, AclMode privileges)
 	const char *reason = table->write_refusal;
 
 	if (reason == NULL)
-		reason = refuse_call(table, privileges | ACL_SELECT);
+		reason = direct_call_refusal(table, privileges | ACL_SELECT);
 	if (reason == NULL && !table->valid)
 		reason = "it has been changed during the call";
 	if (reason == NULL && IsolationUsesXactSnapshot() &&
 		direct_index_refusal(table, &table->primary) != NULL)
 		reason = "the transaction's snapshot is older than its primary key";
 	return reason;
+}
+
+/* Whether dynamo_table.direct_store is on. */
+bool
+direct_is_enabled(void)
+{
+	return enabled;
 }
 
 /* Defines the setting dynamo_table.direct_store.  Called once by store_init(). */

@@ -1,42 +1,52 @@
 /*
  * shard.c
- *	  The shard of a key, where this node has it.
+ *	  Where the shards of a distributed table are, and those of this node as tables.
  *
- * A shard here is a table of items that the direct store can serve.  Citus moves shards under a lock
- * on their metadata, which is taken here as its own executor does.
+ * A shard of this node is a table of items that the direct store can serve.  Citus does not know of
+ * what is written so: it would commit a transaction that has written to other nodes, too, in one
+ * phase.  So only a call that is a transaction by itself opens a shard; all others are statements,
+ * which Citus sends to the shard.  Such a call has no writes before it, either, which may have gone
+ * by a connection of Citus and would not be seen here.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
 #include "catalog/key.h"
 #include "catalog/local_shards.h"
-
 #include "ground/citus.h"
+#include "ground/extension.h"
+#include "store/direct.h"
 #include "store/plan.h"
 #include "store/shard.h"
 
 typedef struct Shard
 {
-	int32 from;
+	int32 from; /* hashes of partition keys */
 	int32 to;
 	int64 id;
-	Oid relid; /* invalid: another node has it */
+	Oid relid; /* InvalidOid: another node has it */
 } Shard;
 
 struct StoreShards
 {
-	int32 colocation; /* the group that they are moved with */
+	bool routed; /* calls of this table can be sent to the nodes of their shards */
+	int32 colocation;
 	int n;
-	Shard shards[FLEXIBLE_ARRAY_MEMBER];
+	Shard shards[FLEXIBLE_ARRAY_MEMBER]; /* in the order of hashes */
 };
 
 static Datum
@@ -48,84 +58,209 @@ column(int row, int i)
 	return isnull ? (Datum) 0 : value;
 }
 
+/*
+ * Reads what the newest committed catalogs say, as the schema does, in whose memory it is kept.  A
+ * table whose shards have copies has none here.  The functions are those of
+* dyn_distribute_routed().
+ */
 static struct StoreShards *
 read_shards(DynTable *table)
 {
 	struct StoreShards *shards;
-	Oid type = OIDOID;
-	Datum relid = ObjectIdGetDatum(table->relid);
+	Oid types[] = {OIDOID, OIDOID};
+	Datum values[] = {ObjectIdGetDatum(table->relid),
+					  ObjectIdGetDatum(dyn_key_column_type(table->keys[0].type))};
 	int result;
 
 	store_connect();
+	PushActiveSnapshot(GetLatestSnapshot());
 	result = SPI_execute_with_args(
-		"SELECT s.shardminvalue::int4, s.shardmaxvalue::int4, s.shardid,"
-		" CASE WHEN p.groupid = l.groupid"
-		" THEN pg_catalog.to_regclass(pg_catalog.shard_name($1, s.shardid))::oid END,"
-		" t.colocationid"
-		" FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p USING (shardid)"
-		" JOIN pg_catalog.pg_dist_partition t USING (logicalrelid),"
-		" pg_catalog.pg_dist_local_group l WHERE s.logicalrelid = $1 ORDER BY 1",
-		1, &type, &relid, NULL, true, 0);
+		"SELECT s.shardminvalue::pg_catalog.int4, s.shardmaxvalue::pg_catalog.int4, s.shardid,"
+		" CASE WHEN p.groupid OPERATOR(pg_catalog.=) l.groupid"
+		" THEN pg_catalog.to_regclass(pg_catalog.shard_name($1, s.shardid))::pg_catalog.oid END,"
+		" EXISTS (SELECT FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_dist_object o"
+		" ON o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass"
+		" AND o.objid OPERATOR(pg_catalog.=) f.oid WHERE f.pronamespace OPERATOR(pg_catalog.=)"
+		" '" DYN_INTERNAL "'::pg_catalog.regnamespace"
+		" AND f.proname OPERATOR(pg_catalog.=) '" DYN_ROUTED_PREFIX "get'"
+		" AND f.proargtypes[f.pronargs OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) $2"
+		" AND o.colocationid OPERATOR(pg_catalog.=) d.colocationid), d.colocationid"
+		" FROM pg_catalog.pg_dist_partition d"
+		" JOIN pg_catalog.pg_dist_shard s ON s.logicalrelid OPERATOR(pg_catalog.=) d.logicalrelid"
+		" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+		" AND p.shardstate OPERATOR(pg_catalog.=) 1, pg_catalog.pg_dist_local_group l"
+		" WHERE d.logicalrelid OPERATOR(pg_catalog.=) $1"
+		" AND d.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
+		" AND d.repmodel OPERATOR(pg_catalog.=) 's'::pg_catalog.\"char\""
+		" AND d.colocationid OPERATOR(pg_catalog.>) 0 ORDER BY 1",
+		2, types, values, NULL, true, 0);
 	if (result != SPI_OK_SELECT)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
-	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 5)) : 0;
+	shards->routed = shards->n > 0 && DatumGetBool(column(0, 5));
+	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
 		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
 									DatumGetInt64(column(i, 3)), DatumGetObjectId(column(i, 4))};
+	PopActiveSnapshot();
 	SPI_finish();
 	return shards;
 }
 
 static int32
-hash_of(const DynTable *table, Datum value)
+hash_of(const DynTable *table, Datum partition)
 {
 	TypeCacheEntry *entry =
 		lookup_type_cache(dyn_key_column_type(table->keys[0].type), TYPECACHE_HASH_PROC_FINFO);
 
 	return DatumGetInt32(
 		FunctionCall1Coll(&entry->hash_proc_finfo,
-						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, value));
+						  table->keys[0].type == ITEM_S ? C_COLLATION_OID : InvalidOid, partition));
+}
+
+/* The shard of a partition key, or NULL. */
+static const Shard *
+find_shard(DynTable *table, Datum partition)
+{
+	int32 hash = hash_of(table, partition);
+
+	if (table->shards == NULL)
+		table->shards = read_shards(table);
+	for (int i = 0; i < table->shards->n; i++)
+	{
+		const Shard *shard = &table->shards->shards[i];
+
+		if (hash >= shard->from && hash <= shard->to)
+			return shard;
+	}
+	return NULL;
 }
 
 /*
- * Opens and locks the shard of a partition key, if it is on this node; NULL otherwise.  The caller
- * closes the relation and keeps the locks.
+ * Keeps the shard of a partition key where it is until the transaction ends, and returns it; NULL if
+ * the table has none that is known here.  Citus moves and splits shards under a lock on all nodes
+ * that conflicts, and its changed catalogs invalidate the table.
+ */
+static const Shard *
+keep_shard(DynTable *table, Datum partition)
+{
+	const Shard *found = find_shard(table, partition);
+	Shard shard;
+
+	do
+	{
+		if (found == NULL)
+			return NULL;
+		shard = *found;
+		(void) dyn_shard_lock(table->shards->colocation, (int) (found - table->shards->shards),
+							  true);
+		AcceptInvalidationMessages();
+		if (table->valid)
+			return found;
+		/* an invalid one stays so, and is read each time */
+		table->shards = NULL;
+		found = find_shard(table, partition);
+	} while (found == NULL || found->id != shard.id || found->relid != shard.relid);
+	return found;
+}
+
+/*
+ * Keeps the shard of a partition key where it is until the transaction ends.  A write of several
+ * statements needs that: Citus keeps it for each statement that writes, but a move takes locks of
+ * rows away, and what has been waiting for a move has a snapshot that does not show moved rows.
+ */
+void
+store_shard_keep(DynTable *table, Datum partition)
+{
+	if (store_has_shards())
+		(void) keep_shard(table, partition);
+}
+
+/* Rows of the table are rows of the shard.  What users have added to it may call anything. */
+static bool
+is_alike(const DynTable *table, const DynTable *shard)
+{
+	if (shard == NULL || shard->unsupported || shard->write_refusal != NULL || shard->extras.any ||
+		shard->nkeys != table->nkeys || shard->ncolumns != table->ncolumns)
+		return false;
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (strcmp(shard->keys[i].column, table->keys[i].column) != 0 ||
+			shard->keys[i].type != table->keys[i].type)
+			return false;
+	}
+	return true;
+}
+
+/* Citus does not send a statement on a shard of this node by a connection. */
+static bool
+executes_locally(void)
+{
+	const char *setting = GetConfigOption("citus.enable_local_execution", true, false);
+
+	return setting != NULL && strcmp(setting, "on") == 0;
+}
+
+/*
+ * Opens and locks the shard of a partition key for a call that is a transaction by itself, if the
+ * shard is on this node and the direct store may serve the call; otherwise NULL.  The caller has the
+ * distributed table open and locked, closes the shard, and keeps the locks.  A snapshot that is older
+ * may not show what has been moved here.
  */
 Relation
-store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **shard)
+store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, AclMode privileges,
+				 DynTable **shard)
 {
-	int32 hash;
+	const Shard *found;
 	Relation rel;
 
-	if (!OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE)))
+	if (!store_has_shards() || IsolationUsesXactSnapshot() || table->row_security || table->rules ||
+		table->unsupported || direct_call_refusal(table, privileges | ACL_SELECT) != NULL ||
+		!executes_locally())
 		return NULL;
+	found = find_shard(table, partition);
+	if (found == NULL || !OidIsValid(found->relid))
+		return NULL;
+	found = keep_shard(table, partition);
+	if (found == NULL || !OidIsValid(found->relid))
+		return NULL;
+	if (mode >= RowExclusiveLock)
+		citus_join_transaction();
+	rel = try_relation_open(found->relid, mode);
+	if (rel == NULL)
+		return NULL;
+	*shard = dyn_schema_shard(rel);
+	if (is_alike(table, *shard))
+		return rel;
+	relation_close(rel, NoLock);
+	return NULL;
+}
+
+/* Whether tables of this database may be distributed. */
+bool
+store_has_shards(void)
+{
+	return OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE));
+}
+
+/* Whether calls of a table can be sent to the nodes of their shards. */
+bool
+store_is_routed(DynTable *table)
+{
+	if (!table->distributed || !direct_is_enabled() || !store_has_shards())
+		return false;
 	if (table->shards == NULL)
 		table->shards = read_shards(table);
-	hash = hash_of(table, partition);
-	for (int i = 0; i < table->shards->n; i++)
-	{
-		const Shard *s = &table->shards->shards[i];
+	return table->shards->routed;
+}
 
-		if (hash < s->from || hash > s->to)
-			continue;
-		if (!OidIsValid(s->relid))
-			return NULL;
-		if (mode >= RowExclusiveLock)
-			citus_join_transaction();
-		/* the shards are in the order in which Citus numbers them for its lock */
-		(void) dyn_shard_lock(table->shards->colocation, i, true);
-		/* the shard has moved away meanwhile */
-		if (!table->valid)
-			return NULL;
-		rel = relation_open(s->relid, mode);
-		*shard = dyn_schema_shard(rel);
-		if (*shard != NULL)
-			return rel;
-		relation_close(rel, NoLock);
-		return NULL;
-	}
-	return NULL;
+/* The same of a call, and whether the shard of its partition key is on another node. */
+bool
+store_is_routed_away(DynTable *table, Datum partition)
+{
+	const Shard *shard = store_is_routed(table) ? find_shard(table, partition) : NULL;
+
+	return shard != NULL && !OidIsValid(shard->relid);
 }

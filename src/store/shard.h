@@ -1,15 +1,21 @@
 /*
  * shard.h
- *	  The shard of a key, where this node has it.
+ *	  Where the shards of a distributed table are, and those of this node as tables.
  */
 #ifndef DYNAMO_TABLE_STORE_SHARD_H
 #define DYNAMO_TABLE_STORE_SHARD_H
 
+#include "nodes/parsenodes.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
 #include "catalog/table.h"
 
-extern Relation store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, DynTable **shard);
+extern bool store_has_shards(void);
+extern bool store_is_routed(DynTable *table);
+extern bool store_is_routed_away(DynTable *table, Datum partition);
+extern void store_shard_keep(DynTable *table, Datum partition);
+extern Relation store_shard_open(DynTable *table, Datum partition, LOCKMODE mode,
+								 AclMode privileges, DynTable **shard);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "access/relation.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h"
 
 #include "ground/citus.h"
 #include "ground/errors.h"
@@ -55,19 +56,39 @@ store_end(const ErrorContextCallback *callback)
 	error_context_stack = callback->previous;
 }
 
-/* Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none. */
+/* The shard of a partition key for a read, with a snapshot that shows it; NULL: it is not for us. */
+static Relation
+open_shard(DynTable *table, Datum partition, DynTable **shard)
+{
+	Relation rel =
+		table->distributed ? store_shard_open(table, partition, AccessShareLock, 0, shard) : NULL;
+
+	if (rel != NULL)
+		PushActiveSnapshot(GetLatestSnapshot());
+	return rel;
+}
+
+static void
+close_shard(Relation rel)
+{
+	PopActiveSnapshot();
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Returns the item of a key that the active snapshot shows, palloc'd; NULL if there is none.  alone:
+ * the call is a transaction by itself.
+ */
 DynItem *
-store_get(DynTable *table, const DynKeyValues *key)
+store_get(DynTable *table, const DynKeyValues *key, bool alone)
 {
 	DynItem *item = NULL;
 	DynTable *shard;
-	Relation rel = table->distributed
-					   ? store_shard_open(table, key->values[0], AccessShareLock, &shard)
-					   : NULL;
+	Relation rel = alone ? open_shard(table, key->values[0], &shard) : NULL;
 	bool done = direct_get(rel != NULL ? shard : table, key, &item);
 
 	if (rel != NULL)
-		relation_close(rel, NoLock);
+		close_shard(rel);
 	return done ? item : spi_get(table, key);
 }
 
@@ -105,8 +126,8 @@ void
 store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback callback, void *arg)
 {
 	DynTable *shard;
-	Relation rel = table->distributed && dyn_index_is_table(range->index) && range->nequal > 0
-					   ? store_shard_open(table, range->equal[0], AccessShareLock, &shard)
+	Relation rel = range->alone && dyn_index_is_table(range->index) && range->nequal > 0
+					   ? open_shard(table, range->equal[0], &shard)
 					   : NULL;
 	StoreRange local = *range;
 	bool done;
@@ -119,7 +140,7 @@ store_range_read(DynTable *table, const StoreRange *range, StoreRowCallback call
 	}
 	local.index = &shard->primary;
 	done = direct_range(shard, &local, callback, arg);
-	relation_close(rel, NoLock);
+	close_shard(rel);
 	if (!done)
 		statements(table)->range(table, range, callback, arg);
 }
@@ -140,7 +161,7 @@ range_of_one(DynTable *table, const StoreRange *range, StoreRowCallback callback
 	DynItem *item;
 
 	memcpy(key.values, range->equal, range->nequal * sizeof(Datum));
-	item = store_get(table, &key);
+	item = store_get(table, &key, range->alone);
 	if (item == NULL)
 		return;
 	row.item = PointerGetDatum(item);
@@ -171,8 +192,9 @@ struct StoreWriter
 	Relation rel;
 	MemoryContext context;
 	struct Writer *direct; /* NULL: it has not been needed */
-	struct StoreWriter *shard; /* of the last item, if that is on this node */
+	struct StoreWriter *shard; /* of the item, if that is written there directly */
 	bool after_read;
+	bool alone; /* the call is a transaction by itself */
 };
 
 /*
@@ -198,6 +220,16 @@ store_writer_after_read(StoreWriter *writer)
 	writer->after_read = true;
 }
 
+/*
+ * Says that the call, which writes one item, is a transaction by itself.  Called before the first
+ * write.
+ */
+void
+store_writer_alone(StoreWriter *writer)
+{
+	writer->alone = true;
+}
+
 /* Closes what a writer has open.  Locks stay until the transaction ends. */
 void
 store_writer_close(StoreWriter *writer)
@@ -213,36 +245,31 @@ store_writer_close(StoreWriter *writer)
 	}
 }
 
-/* The writer of the shard that has the key, if that is on this node. */
+/* The writer of the shard that has the key, if the call writes to that itself; otherwise NULL. */
 static StoreWriter *
-routed(StoreWriter *writer, const DynKeyValues *key)
+shard_writer(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
 {
 	MemoryContext old;
 	DynTable *table;
 	Relation rel;
 
-	if (!writer->table->distributed)
-		return writer;
-	rel = store_shard_open(writer->table, key->values[0], RowExclusiveLock, &table);
-	if (rel == NULL)
-		return writer;
-	if (writer->shard != NULL && writer->shard->rel == rel)
-	{
-		relation_close(rel, NoLock);
-		return writer->shard;
-	}
 	if (writer->shard != NULL)
-	{
-		store_writer_close(writer->shard);
-		relation_close(writer->shard->rel, NoLock);
-	}
+		return direct_call_refusal(writer->table, privileges) == NULL ? writer->shard : NULL;
+	if (!writer->alone)
+		return NULL;
+	/* what has begun by statements goes on so */
+	writer->alone = false;
+	rel = store_shard_open(writer->table, key->values[0], RowExclusiveLock, privileges, &table);
+	if (rel == NULL)
+		return NULL;
 	old = MemoryContextSwitchTo(writer->context);
 	writer->shard = store_writer(rel, table);
+	writer->shard->after_read = writer->after_read;
 	MemoryContextSwitchTo(old);
 	return writer->shard;
 }
 
-/* The direct store's part of a writer, or NULL if the SPI store serves the write. */
+/* The direct store's part of a writer, or NULL if statements serve the write. */
 static struct Writer *
 direct(StoreWriter *writer, AclMode privileges)
 {
@@ -259,14 +286,27 @@ direct(StoreWriter *writer, AclMode privileges)
 	return writer->direct;
 }
 
+/* The same for the item of a key, which may be in a shard. */
+static struct Writer *
+direct_at(StoreWriter *writer, const DynKeyValues *key, AclMode privileges)
+{
+	StoreWriter *shard;
+	struct Writer *w;
+
+	if (!writer->table->distributed)
+		return direct(writer, privileges);
+	shard = shard_writer(writer, key, privileges);
+	w = shard == NULL ? NULL : direct(shard, privileges);
+	if (w == NULL)
+		store_shard_keep(writer->table, key->values[0]);
+	return w;
+}
+
 /* Inserts an item, or replaces the one of its key. */
 void
 store_put(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w;
-
-	writer = routed(writer, &row->key);
-	w = direct(writer, ACL_INSERT | ACL_UPDATE);
+	struct Writer *w = direct_at(writer, &row->key, ACL_INSERT | ACL_UPDATE);
 
 	if (w != NULL)
 		direct_put(w, row);
@@ -281,10 +321,7 @@ store_put(StoreWriter *writer, const DynRow *row)
 bool
 store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, void *arg)
 {
-	struct Writer *w;
-
-	writer = routed(writer, key);
-	w = direct(writer, ACL_UPDATE);
+	struct Writer *w = direct_at(writer, key, ACL_UPDATE);
 
 	return w != NULL ? direct_change(w, key, change, arg)
 					 : statements(writer->table)->change(writer->table, key, change, arg);
@@ -294,10 +331,7 @@ store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change, v
 DynItem *
 store_lock(StoreWriter *writer, const DynKeyValues *key, StoreLock lock)
 {
-	struct Writer *w;
-
-	writer = routed(writer, key);
-	w = direct(writer, ACL_UPDATE);
+	struct Writer *w = direct_at(writer, key, ACL_UPDATE);
 
 	return w != NULL ? direct_lock(w, key, lock) : spi_lock(writer->table, key, lock);
 }
@@ -332,11 +366,9 @@ forbid_hidden_write(const DynTable *table)
 bool
 store_insert(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w;
+	struct Writer *w = direct_at(writer, &row->key, ACL_INSERT | ACL_UPDATE);
 	bool inserted;
 
-	writer = routed(writer, &row->key);
-	w = direct(writer, ACL_INSERT | ACL_UPDATE);
 	inserted =
 		w != NULL ? direct_insert(w, row) : statements(writer->table)->insert(writer->table, row);
 
@@ -350,10 +382,7 @@ store_insert(StoreWriter *writer, const DynRow *row)
 void
 store_replace(StoreWriter *writer, const DynRow *row)
 {
-	struct Writer *w;
-
-	writer = routed(writer, &row->key);
-	w = direct(writer, ACL_UPDATE);
+	struct Writer *w = direct_at(writer, &row->key, ACL_UPDATE);
 
 	if (w != NULL)
 		direct_replace(w, row);
@@ -365,10 +394,7 @@ store_replace(StoreWriter *writer, const DynRow *row)
 DynItem *
 store_delete(StoreWriter *writer, const DynKeyValues *key, bool want_old)
 {
-	struct Writer *w;
-
-	writer = routed(writer, key);
-	w = direct(writer, ACL_DELETE);
+	struct Writer *w = direct_at(writer, key, ACL_DELETE);
 
 	return w != NULL ? direct_delete(w, key, want_old) : spi_delete(writer->table, key, want_old);
 }

@@ -79,6 +79,7 @@ typedef struct StoreRange
 	int nposition; /* columns of the position: all to continue after an entry, 0 without one */
 	Datum position[DYN_MAX_INDEX_COLUMNS];
 	int64 likely; /* how many entries will be taken, as far as that is known; 0: all */
+	bool alone; /* the call is a transaction by itself */
 	int64 *skipped; /* counts rows that are not looked at, as the index alone does; or NULL */
 } StoreRange;
 
@@ -137,7 +138,7 @@ extern void store_end(const ErrorContextCallback *callback);
 extern void store_init(void);
 
 /* Reads, under the caller's snapshot. */
-extern DynItem *store_get(DynTable *table, const DynKeyValues *key);
+extern DynItem *store_get(DynTable *table, const DynKeyValues *key, bool alone);
 extern StoreReader *store_reader(void);
 extern DynItem *store_read(StoreReader *reader, DynTable *table, const DynKeyValues *key);
 extern void store_reader_close(StoreReader *reader);
@@ -156,6 +157,7 @@ extern int store_key_compare(const DynTable *table, const DynKeyValues *a, const
 extern StoreWriter *store_writer(Relation rel, DynTable *table);
 extern void store_writer_close(StoreWriter *writer);
 extern void store_writer_after_read(StoreWriter *writer);
+extern void store_writer_alone(StoreWriter *writer);
 extern void store_put(StoreWriter *writer, const DynRow *row);
 extern bool store_change(StoreWriter *writer, const DynKeyValues *key, StoreChange change,
 						 void *arg);
