@@ -210,13 +210,15 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 {
 	Relation rel = relation_open(relid, NoLock);
 	DynTable *table = dyn_schema(rel);
-	bool rows = RelationGetNumberOfBlocks(rel) > 0;
+	bool rows;
 	List *arguments;
 	char *qualified;
 	char *column;
 	Oid type;
 
 	refuse_table(rel, table);
+	/* it is no partitioned table, which has none */
+	rows = RelationGetNumberOfBlocks(rel) > 0;
 	arguments = dyn_derive_arguments(rel);
 	qualified = pstrdup(table->qualified);
 	column = pstrdup(table->keys[0].column);

@@ -206,6 +206,10 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 	MemoryContextSwitchTo(context);
 }
 
+/*
+ * Returns the sizes of the table, which is open, and of each of its indexes, palloc'd.  Raises an error if a
+ * node with shards of it does not answer.
+ */
 DynSize *
 dyn_sizes(Relation rel, const DynTable *table)
 {
@@ -222,6 +226,7 @@ dyn_sizes(Relation rel, const DynTable *table)
  * Estimates
  */
 
+/* Returns how many items there may be; below 0: it is not known. */
 double
 dyn_expected_items(Relation rel)
 {
@@ -232,6 +237,7 @@ dyn_expected_items(Relation rel)
 	return (double) dyn_sizes(rel, table)[0].items;
 }
 
+/* Returns how many blocks its rows take. */
 double
 dyn_blocks(Relation rel)
 {

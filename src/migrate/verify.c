@@ -193,7 +193,12 @@ items_sql(const Comparison *c, bool of_entities)
 		psprintf(DYN_INTERNAL ".migration_key(%s, %s, %s)", quote_literal_cstr(c->migration->name),
 				 item, of_entities ? "false" : "true");
 
-	return psprintf("(SELECT %s AS item, %s AS key FROM %s%s)", item, key, c->table->qualified,
+	const char *table = c->table->qualified;
+
+	/* its items are fetched first: other nodes have not the tables of the migration */
+	if (c->table->distributed)
+		table = psprintf("(SELECT %s FROM %s OFFSET 0) AS i", item, table);
+	return psprintf("(SELECT %s AS item, %s AS key FROM %s%s)", item, key, table,
 					of_entities ? psprintf(" WHERE %s IS NOT NULL", key) : "");
 }
 

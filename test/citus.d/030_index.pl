@@ -58,7 +58,7 @@ index_is_right($_, 'v', "index $_ has all items") for qw(Column Expression);
 
 # a worker refuses DDL, as Citus does
 my ($out, $err);
-isnt($citus->node(1)->psql('postgres', q{CALL dyn_create_index('app', 'Elsewhere', 'w N')}, stdout => \$out, stderr => \$err), 0, 'a worker creates none');
+ok($citus->node(1)->psql('postgres', q{CALL dyn_create_index('app', 'Elsewhere', 'w N')}, stdout => \$out, stderr => \$err) != 0, 'a worker creates none');
 like($err, qr/operation is not allowed on this node/, 'and says why');
 is($citus->sql(0, q{SELECT count(*) FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Elsewhere'}), 0, 'nothing is left of it');
 

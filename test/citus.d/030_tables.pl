@@ -129,6 +129,15 @@ is($citus->sql(0, q{SELECT count(*) FROM dyn_check_table('apps.renamed')}), '0',
 $citus->sql(0, q{SELECT dyn_put('apps.renamed', jsonb_build_object('pk', 's' || i, 'sk', i)::dyn_item) FROM generate_series(1, 50) i});
 is($citus->sql(1, q{SELECT count(*) FROM generate_series(1, 50) i, dyn_query('apps.renamed', 'pk = :a', vals => jsonb_build_object(':a', 's' || i)) q}), '50', 'writes go to the right shards');
 
+# a migration into one
+$citus->sql(0, q{CREATE TABLE origin (id text PRIMARY KEY, n int); INSERT INTO origin SELECT 'm' || i, i FROM generate_series(1, 20) i;
+	SELECT dyn_create_entity('beside', 'Moved', '{"pk":"M#<id>"}', '{"id":"S","n":"N"}');
+	SELECT dyn_create_migration('beside', 'moved', '[{"from":"origin","entity":"Moved","attributes":{"id":"id","n":"n"}}]')});
+$citus->sql(0, q{CALL dyn_migrate('moved')});
+is($citus->sql(0, q{SELECT count(*) FROM dyn_verify_migration('moved')}), '0', 'a migration fills one');
+$citus->sql(0, q{SELECT dyn_delete('beside', '{"pk":{"S":"M#m7"}}')});
+is($citus->sql(0, q{SELECT count(*) FROM dyn_verify_migration('moved')}), '1', 'and is verified');
+
 # the definition dropped
 $citus->sql(0, 'ALTER TABLE few DROP CONSTRAINT dynamo_definition');
 like(error_of($_, q{SELECT dyn_get('few', '{"pk":{"N":"1"}}')}), qr/"few" is not a table of items/, "without its definition it is no table of items on node $_") for 0 .. 2;

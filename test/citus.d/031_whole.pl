@@ -44,10 +44,10 @@ like($citus->sql(0, q{EXPLAIN SELECT g, h, pk, sk FROM app WHERE g = 'g' AND h I
 # a node that is down is no silent zero
 $citus->node(2)->stop;
 my ($out, $err);
-isnt($citus->node(0)->psql('postgres', q{SELECT dyn_describe_table('app')}, stdout => \$out, stderr => \$err), 0, 'sizes need all nodes');
+ok($citus->node(0)->psql('postgres', q{SELECT dyn_describe_table('app')}, stdout => \$out, stderr => \$err) != 0, 'sizes need all nodes');
 like($err, qr/does not say how large its shards are/, 'and the error names the one that is down');
 
-isnt($citus->node(0)->psql('postgres', q{SELECT dyn_collection_pages('app')}, stdout => \$out, stderr => \$err), 0, 'pages are not counted');
+ok($citus->node(0)->psql('postgres', q{SELECT dyn_collection_pages('app')}, stdout => \$out, stderr => \$err) != 0, 'pages are not counted');
 like($err, qr/pages of distributed table "app" cannot be counted/, 'which is said');
 
 done_testing();
