@@ -66,7 +66,7 @@ $citus->sql(1, q{SELECT dyn_update('app', '{"pk":{"S":"p1"},"sk":{"S":"new"}}', 
 $citus->sql(1, q{SELECT dyn_batch_write('app', ARRAY['{"pk":{"S":"p1"},"sk":{"S":"new"}}', '{"pk":{"S":"p1"},"sk":{"S":"new2"}}']::dyn_item[])});
 is(version(), $version, 'writes that leave a row as it is do not write it');
 $citus->sql(1, q{SELECT dyn_put('app', '{"pk":{"S":"p1"},"sk":{"S":"new"},"kind":{"S":"other"},"n":{"N":"1"}}')});
-isnt(version(), $version, 'others do');
+ok(version() ne $version, 'others do');
 is($citus->sql(2, q{SELECT count(*) FROM dyn_query('app', 'kind = :k', 'ByKind', vals => '{":k":{"S":"other"}}')}), 1, 'and set the columns of indexes');
 
 # kept plans after a move of shards and after DDL, in one session

@@ -11,7 +11,7 @@ CREATE FUNCTION pg_catalog.create_distributed_table(table_name regclass, distrib
 BEGIN
 	INSERT INTO pg_catalog.pg_dist_partition VALUES (table_name, 'h');
 	-- sessions forget what they know of the table
-	EXECUTE format('ALTER TABLE %s ALTER item SET STATISTICS -1', table_name);
+	EXECUTE format('ALTER TABLE %s RESET (parallel_workers)', table_name);
 END $$;
 CREATE FUNCTION pg_catalog.truncate_local_data_after_distributing_table(function_table regclass)
 	RETURNS void LANGUAGE sql AS 'SELECT';
