@@ -321,10 +321,10 @@ COMMENT ON FUNCTION dynamo_internal.keys_missing(oid, dyn_item, "any") IS
 
 CREATE FUNCTION dyn_create_table(table_name text, partition_key text, sort_key text DEFAULT NULL,
 		global_indexes jsonb DEFAULT NULL, local_indexes jsonb DEFAULT NULL, fillfactor bigint DEFAULT 90,
-		distributed boolean DEFAULT false, colocate_with text DEFAULT NULL, shard_count integer DEFAULT NULL)
+		distributed boolean DEFAULT false, colocate_with text DEFAULT NULL, shard_count bigint DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint, boolean, text, integer) IS
+COMMENT ON FUNCTION dyn_create_table(text, text, text, jsonb, jsonb, bigint, boolean, text, bigint) IS
 	'create a table of items with its indexes; keys as "name TYPE" with type S, N or B';
 
 CREATE FUNCTION dyn_alter_table(table_name text, settings jsonb) RETURNS void
@@ -336,10 +336,10 @@ CREATE FUNCTION dyn_drop_table(table_name text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_table(text) IS 'drop a table of items';
 
-CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL, shard_count integer DEFAULT NULL)
+CREATE FUNCTION dyn_distribute_table(table_name text, colocate_with text DEFAULT NULL, shard_count bigint DEFAULT NULL)
 	RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dyn_distribute_table(text, text, integer) IS
+COMMENT ON FUNCTION dyn_distribute_table(text, text, bigint) IS
 	'distribute a table of items over the nodes of Citus by its partition key';
 
 CREATE FUNCTION dyn_undistribute_table(table_name text) RETURNS void
@@ -646,7 +646,7 @@ CREATE PROCEDURE dyn_drop_index(table_name text, index_name text)
 COMMENT ON PROCEDURE dyn_drop_index(text, text) IS 'drop a global secondary index of a table in use; commits by itself';
 
 CREATE FUNCTION dynamo_internal.shard_sizes(shards text[], sizes integer) RETURNS bigint[]
-	AS 'MODULE_PATHNAME', 'dyn_shard_sizes' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
+	AS 'MODULE_PATHNAME', 'dyn_shard_sizes' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION dynamo_internal.shard_sizes(text[], integer) IS
 	'items and bytes of shards of a distributed table, and of each of its indexes';
 

@@ -24,10 +24,12 @@ ALTER TABLE app DROP CONSTRAINT dynamo_definition;
 
 SET allow_system_table_mods = on;
 SET client_min_messages = warning;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL);
+CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, repmodel "char" NOT NULL DEFAULT 's', colocationid int NOT NULL DEFAULT 1);
 CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
 CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
 INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
+CREATE TABLE pg_catalog.pg_dist_object (classid oid NOT NULL, objid oid NOT NULL, colocationid int);
+CREATE FUNCTION pg_catalog.create_distributed_function(regprocedure, text, text) RETURNS void LANGUAGE sql AS '';
 CREATE FUNCTION pg_catalog.create_distributed_table(name regclass, col text, kind text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   RAISE WARNING 'create_distributed_table(%, %, %, %)', name, col, colocate_with, shard_count;
@@ -263,8 +265,8 @@ ALTER TABLE third_102008 OWNER TO CURRENT_USER;
 ALTER TABLE third_102008 RENAME TO third_102009;
 SELECT dyn_get('third_102009', '{"pk":{"S":"a"}}');
 
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement;
-DROP FUNCTION pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
+DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement;
+DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
 RESET allow_system_table_mods;
 DROP TABLE app, plain, forged, "Second", third, third_102009, one, owned, parts, above, temporary;
 DROP FUNCTION try, nothing, insert_all;

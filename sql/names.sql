@@ -20,7 +20,7 @@ INSERT INTO bare SELECT unnest('{put,get,update,delete,query,query_page,scan,sca
 	migrate,import,export,backfill,detach}'::text[]);
 CREATE TEMP TABLE verbs (verb text PRIMARY KEY);
 INSERT INTO verbs SELECT unnest('{create,alter,drop,describe,put,get,update,delete,enable,disable,enforce,sweep,setup,reset,teardown,collect,read,check,preview,propose,verify,follow,unfollow,refresh,
-	run,import,export,explain}'::text[]);
+	run,import,export,explain,distribute,undistribute}'::text[]);
 -- other words for these, and what is no name of a function at all
 CREATE TEMP TABLE refused (word text PRIMARY KEY);
 INSERT INTO refused SELECT unnest('{set,add,remove,show,list,make,new,declare,define,start,stop,begin,end,resume,finish,status,progress,state,init,configure,change,modify,destroy,kill,clear,purge,do,call,exec}'::text[]);
@@ -59,7 +59,7 @@ INSERT INTO words (place, name, types) VALUES
 	(7, 'return_values', '{text}'), (7, 'return_values_on_condition_check_failure', '{text}'),
 	(8, 'batch_size', '{bigint}'), (8, 'max_columns', '{bigint}'), (8, 'max_items', '{bigint}'), (8, 'max_problems', '{bigint}'), (8, 'max_rate', '{bigint}'), (8, 'max_records', '{bigint}'),
 	(8, 'max_wait', '{interval}'), (8, 'max_width', '{bigint}'), (8, 'page_size', '{bigint}'), (8, 'samples', '{bigint}'), (8, 'segment', '{bigint}'), (8, 'time_budget', '{interval}'), (8, 'total_segments', '{bigint}'),
-	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{text}'), (9, 'data', '{boolean}'), (9, 'dry_run', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'),
+	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{text}'), (9, 'data', '{boolean}'), (9, 'dry_run', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'), (9, 'distributed', '{boolean}'), (9, 'colocate_with', '{text}'), (9, 'shard_count', '{bigint}'),
 	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
 	(9, 'on_conflict', '{text}'), (9, 'on_error', '{text}'), (9, 'prefix', '{text}'), (9, 'restart', '{boolean}'), (9, 'select_mode', '{text}'), (9, 'shards', '{bigint}'), (9, 'sqlstate', '{text}'),
 	(9, 'start_key', '{dyn_item}'), (9, 'token', '{text}'), (9, 'type', '{text}'), (9, 'type_attribute', '{text}'), (9, 'type_value', '{text}'), (9, 'types', '{jsonb}'), (9, 'use_indexes', '{boolean}'), (9, 'valid_until', '{timestamp with time zone}'), (9, 'wait', '{boolean}'), (9, 'wrapped', '{boolean}');
@@ -98,7 +98,7 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|enforce|follow|unfollow|run|import|read|preview|propose|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|read|preview|propose|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's' ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
 SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' = ANY (proargnames));

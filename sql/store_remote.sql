@@ -3,10 +3,12 @@
 SELECT dyn_create_table('app', 'pk S', 'sk N', '{"ByKind":{"partition_key":"kind S","sort_key":"n N"}}');
 SET allow_system_table_mods = on;
 SET client_min_messages = warning;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL);
+CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, repmodel "char" NOT NULL DEFAULT 's', colocationid int NOT NULL DEFAULT 1);
 CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
 CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
 INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
+CREATE TABLE pg_catalog.pg_dist_object (classid oid NOT NULL, objid oid NOT NULL, colocationid int);
+CREATE FUNCTION pg_catalog.create_distributed_function(regprocedure, text, text) RETURNS void LANGUAGE sql AS '';
 CREATE FUNCTION pg_catalog.create_distributed_table(name regclass, col text, kind text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO pg_catalog.pg_dist_partition VALUES (name, 'h');
@@ -136,8 +138,8 @@ RESET ROLE;
 
 SET client_min_messages = warning;
 SET allow_system_table_mods = on;
-DROP FUNCTION pg_catalog.create_distributed_table;
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_local_group;
+DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table;
+DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_local_group;
 DROP TABLE app, local;
 DELETE FROM dynamo_internal.shared_tokens;
 DELETE FROM dynamo_internal.transact_tokens;

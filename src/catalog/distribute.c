@@ -345,10 +345,12 @@ dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 		how.colocate_with = read_colocated(text_span(PG_GETARG_TEXT_PP(first)));
 	if (!PG_ARGISNULL(first + 1))
 	{
-		how.shard_count = PG_GETARG_INT32(first + 1);
-		if (how.shard_count < 1)
-			ereport(ERROR,
-					(errcode(ERRCODE_DYN_VALIDATION), errmsg("shard_count must be positive")));
+		int64 count = PG_GETARG_INT64(first + 1);
+
+		if (count < 1 || count > PG_INT32_MAX)
+			ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+							errmsg("shard_count must be from 1 to %d", PG_INT32_MAX)));
+		how.shard_count = (int32) count;
 	}
 	return how;
 }

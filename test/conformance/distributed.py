@@ -21,6 +21,14 @@ def maker(cur):
     return connection.cursor()
 
 
+def fills_indexes(cur):
+    """Whether an index can be made for items that there are: shards have them, and one node without Citus has none."""
+    if NODE is None:
+        return True
+    cur.execute("SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL")
+    return cur.fetchone()[0]
+
+
 def distribute(cur, table):
     if NODE is not None:
         cur.execute("SELECT dyn_distribute_table(%s)", (table,))

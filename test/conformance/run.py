@@ -366,10 +366,13 @@ def check_store(table):
 def run_all():
     """How many operations pass and fail, and what was answered."""
     connect()
-    passed = left_out = failed = 0
+    passed = left_out = skipped = failed = 0
     transcript = []
     for n, strategy in enumerate(strategies):
         if only and strategy["id"] != only:
+            continue
+        if not distributed.fills_indexes(cur) and any(o["op"] == "UpdateTable" for o in strategy["operations"]):
+            skipped += len(strategy["operations"])
             continue
         table = create(n, strategy)
         if not distributed.NODE and not check_store(table):
@@ -390,8 +393,8 @@ def run_all():
             cur.execute("COMMIT")
         ddl.execute("SELECT dyn_drop_table(%s)", (table,))
     print("%s, %s: %d operations left out" % ("dyn_request" if by_request else "typed functions", "direct store" if direct else "SPI store", left_out))
-    if not only and passed != PASSES:
-        print("not ok - %d operations pass, not %d" % (passed, PASSES))
+    if not only and passed != PASSES - skipped:
+        print("not ok - %d operations pass, not %d" % (passed, PASSES - skipped))
         failed += 1
     return passed, failed, transcript
 
