@@ -19,7 +19,7 @@ SELECT dyn_put('forged', '{"pk":{"S":"a"}}');
 SELECT dyn_request('ListTables', '{}');
 ALTER TABLE app ADD CONSTRAINT dynamo_definition CHECK ('["sk N"]'::text IS NOT NULL);
 SELECT dyn_get('app', '{"pk":{"S":"a"},"sk":{"N":"1"}}');
-SELECT store FROM dyn_explain('app', 'pk = :a', vals => '{":a":{"S":"a"}}');
+SELECT store = 'remote' AS remote FROM dyn_explain('app', 'pk = :a', vals => '{":a":{"S":"a"}}');
 ALTER TABLE app DROP CONSTRAINT dynamo_definition;
 
 SET allow_system_table_mods = on;
