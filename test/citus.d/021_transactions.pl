@@ -94,8 +94,8 @@ $writer->query_until(qr/started/, q{\echo started
 SELECT dyn_put('app', '} . key('gone') . qq{');
 \\echo done
 });
-$citus->node(1)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_')
-	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_'$$) WHERE result <> '0')})
+$citus->node(1)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put')
+	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put'$$) WHERE result <> '0')})
 	or die 'nobody waits';
 is($citus->sql(0, q{SELECT dyn_get('app', '} . key('gone') . q{') IS NULL}), 't', 'whoever inserts a key that is held absent waits');
 $holder->query_safe('COMMIT');
@@ -153,8 +153,9 @@ $_->quit for @sessions;
 $citus->sql(0, 'CREATE ROLE reader LOGIN; GRANT SELECT ON app TO reader; CREATE ROLE nobody_logs_in; GRANT SELECT ON app TO nobody_logs_in');
 my $as = sub { my ($role, $sql) = @_; my ($out, $err); $citus->node(0)->psql('postgres', "SET citus.log_remote_commands = on; SET ROLE $role; $sql", stdout => \$out, stderr => \$err); return "$out$err" };
 like($as->('reader', q{SELECT dyn_get('app', '} . key('once') . q{')}), qr/"once"/, 'a role with SELECT reads');
-my $refused = $as->('reader', q{SELECT dyn_put('app', '} . key('once') . q{')});
-like($refused, qr/permission denied for table app/, 'and may not write');
+like($as->('reader', q{SELECT dyn_put('app', '} . key('once') . q{')}), qr/permission denied for table app/, 'and may not write');
+my $refused = $as->('reader', q{BEGIN; SELECT dyn_put('app', '} . key('once') . q{')});
+like($refused, qr/permission denied for table app/, 'nor in a larger transaction');
 unlike($refused, qr/issuing/, 'which is found before anything is sent');
 $refused = $as->('reader', q{SELECT dyn_transact_get('[} . get('once') . ', ' . get('left') . q{]')});
 like($refused, qr/permission denied for table app.*takes SELECT, INSERT, UPDATE and DELETE/s, 'nor lock what it reads together');
