@@ -408,6 +408,9 @@ COMMENT ON TABLE dynamo_internal.shared_tokens IS 'tokens of transactions on dis
 CREATE FUNCTION dynamo_internal.route_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'dyn_route_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dynamo_internal.route_support(internal) IS 'sends calls of distributed tables to the nodes of their items';
+CREATE FUNCTION dynamo_internal.partition_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'dyn_partition_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dynamo_internal.partition_support(internal) IS 'refuses calls of routed functions without a partition key';
 
 CREATE FUNCTION dyn_get(table_name text, key dyn_item, names jsonb DEFAULT NULL, projection text DEFAULT NULL,
 		consistent_read boolean DEFAULT false)
@@ -1475,7 +1478,7 @@ DECLARE
 	routed text;
 BEGIN
 	FOR f IN SELECT replace(p.proname, 'dyn_', 'routed_') AS name, pg_get_function_identity_arguments(p.oid) AS arguments, key,
-			format('RETURNS %s AS %L, %L LANGUAGE C %s PARALLEL %s%s', pg_get_function_result(p.oid),
+			format('RETURNS %s AS %L, %L LANGUAGE C %s PARALLEL %s SUPPORT dynamo_internal.partition_support%s', pg_get_function_result(p.oid),
 				p.probin, p.prosrc, CASE p.provolatile WHEN 's' THEN 'STABLE' ELSE 'VOLATILE' END,
 				CASE p.proparallel WHEN 'r' THEN 'RESTRICTED' ELSE 'UNSAFE' END,
 				CASE WHEN p.proretset THEN ' ROWS 100' END) AS definition,

@@ -15,7 +15,6 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -27,7 +26,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-#include "utils/varlena.h"
 
 #include "catalog/local_shards.h"
 #include "ground/attempt.h"
@@ -60,15 +58,6 @@ value(int row, int column)
 	Datum datum = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, &isnull);
 
 	return isnull ? (Datum) 0 : datum;
-}
-
-/* The relation of a shard, by what Citus' shard_name() says; it may leave the schema out. */
-static Oid
-shard_relation(Oid table, text *name)
-{
-	const char *relation = strVal(llast(textToQualifiedNameList(name)));
-
-	return get_relname_relid(relation, get_rel_namespace(table));
 }
 
 static Datum
@@ -123,7 +112,7 @@ list_shards(void *arg)
 
 		shard->table = DatumGetObjectId(value(i, 1));
 		shard->id = DatumGetInt64(value(i, 2));
-		shard->relid = shard_relation(shard->table, DatumGetTextPP(value(i, 3)));
+		shard->relid = citus_shard_relation(shard->table, TextDatumGetCString(value(i, 3)));
 		if (OidIsValid(shard->relid))
 			list->shards = lappend(list->shards, shard);
 		MemoryContextSwitchTo(old);

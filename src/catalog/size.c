@@ -170,14 +170,14 @@ add_answer(HeapTuple tuple, TupleDesc desc, int n, DynSize *sizes)
 	}
 }
 
-/* Shards by their nodes, each with a command for it */
+/* Shards by their nodes, each with a command for it; their names have "public", too */
 #define ASK_NODES \
 	"SELECT r.node_name, r.result, CASE WHEN r.success THEN r.result::pg_catalog.int8[] END FROM " \
 	"(SELECT pg_catalog.array_agg(nodename) AS names," \
 	" pg_catalog.array_agg(nodeport) AS ports, pg_catalog.array_agg(command) AS commands FROM (" \
 	"SELECT n.nodename::pg_catalog.text, n.nodeport, pg_catalog.format('SELECT " DYN_INTERNAL \
-	".shard_sizes(%L, %s)', pg_catalog.array_agg(pg_catalog.shard_name($1, s.shardid)" \
-	" ORDER BY s.shardid), $2) AS command FROM pg_catalog.pg_dist_shard s" \
+	".shard_sizes(%L, %s)', pg_catalog.array_agg(pg_catalog.shard_name($1, s.shardid, " \
+	"false) ORDER BY s.shardid), $2) AS command FROM pg_catalog.pg_dist_shard s" \
 	" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid" \
 	" AND p.shardstate OPERATOR(pg_catalog.=) 1 JOIN pg_catalog.pg_dist_node n" \
 	" ON n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.noderole OPERATOR(pg_catalog.=) " \

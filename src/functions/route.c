@@ -42,6 +42,7 @@
 #include "functions/functions.h"
 #include "ground/arn.h"
 #include "ground/compat.h"
+#include "ground/errors.h"
 #include "ground/extension.h"
 #include "store/shard.h"
 
@@ -384,5 +385,27 @@ dyn_route_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(simplify((SupportRequestSimplify *) request));
 	if (IsA(request, SupportRequestCost) && dissuade((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
+	PG_RETURN_POINTER(NULL);
+}
+
+/*
+ * Of the routed functions, which everybody may call.  A null distribution argument makes Citus
+ * crash, so the call is refused before Citus plans it.
+ */
+PG_FUNCTION_INFO_V1(dyn_partition_support);
+Datum
+dyn_partition_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+	{
+		const List *arguments = ((SupportRequestSimplify *) request)->fcall->args;
+		const Node *partition = strip_implicit_coercions(llast(arguments));
+
+		if (IsA(partition, Const) && ((const Const *) partition)->constisnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_DYN_VALIDATION), errmsg("partition_key must not be null")));
+	}
 	PG_RETURN_POINTER(NULL);
 }

@@ -18,10 +18,12 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "ground/citus.h"
+#include "ground/compat.h"
 
 /* pg_dist_partition.partmethod */
 #define BY_HASH 'h'
@@ -239,6 +241,19 @@ Oid
 citus_shard_of(Relation rel)
 {
 	return citus_shard_range(RelationGetRelid(rel), NULL);
+}
+
+/*
+ * The relation on this node of a shard of a table, by the name that Citus' shard_name() gives it, or
+ * InvalidOid.  A shard is in the schema of its table, which that name has unless it is "public", so
+ * the search_path is not asked.
+ */
+Oid
+citus_shard_relation(Oid table, const char *name)
+{
+	List *names = qualified_name_list(name);
+
+	return get_relname_relid(strVal(llast(names)), get_rel_namespace(table));
 }
 
 /*

@@ -27,6 +27,7 @@ extern bool citus_is_coordinator(void);
 extern CitusKind citus_kind(Oid relid);
 extern Oid citus_shard_range(Oid relid, CitusRange *range);
 extern Oid citus_shard_of(Relation rel);
+extern Oid citus_shard_relation(Oid table, const char *name);
 extern bool citus_ends_deadlock(void);
 extern void citus_join_transaction(void);
 extern bool citus_name_is(Relation rel, const char *name, const char *base);

@@ -82,7 +82,7 @@ result(int column)
 	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
 }
 
-/* Where a shard is, and its name there. */
+/* Where a shard is, and its qualified name. */
 typedef struct ShardPlace
 {
 	char *node;
@@ -103,7 +103,7 @@ find_place(const Backfill *fill, int64 id, ShardPlace *place)
 					 ShareLock),
 			2, types, values, false);
 	/* another statement, which sees what was committed before the lock */
-	execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid)"
+	execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid, false)"
 			" FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p"
 			" ON p.shardid OPERATOR(pg_catalog.=) s.shardid AND p.shardstate"
 			" OPERATOR(pg_catalog.=) 1 JOIN pg_catalog.pg_dist_node n"

@@ -61,7 +61,7 @@ column(int row, int i)
 /*
  * Reads what the newest committed catalogs say, as the schema does, in whose memory it is kept.  A
  * table whose shards have copies has none here.  The functions are those of
-* dyn_distribute_routed().
+ * dyn_distribute_routed().
  */
 static struct StoreShards *
 read_shards(DynTable *table)
@@ -77,7 +77,7 @@ read_shards(DynTable *table)
 	result = SPI_execute_with_args(
 		"SELECT s.shardminvalue::pg_catalog.int4, s.shardmaxvalue::pg_catalog.int4, s.shardid,"
 		" CASE WHEN p.groupid OPERATOR(pg_catalog.=) l.groupid"
-		" THEN pg_catalog.to_regclass(pg_catalog.shard_name($1, s.shardid))::pg_catalog.oid END,"
+		" THEN pg_catalog.shard_name($1, s.shardid) END,"
 		" EXISTS (SELECT FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_dist_object o"
 		" ON o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass"
 		" AND o.objid OPERATOR(pg_catalog.=) f.oid WHERE f.pronamespace OPERATOR(pg_catalog.=)"
@@ -102,8 +102,15 @@ read_shards(DynTable *table)
 	shards->routed = shards->n > 0 && DatumGetBool(column(0, 5));
 	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
+	{
+		Datum name = column(i, 4);
+
 		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
-									DatumGetInt64(column(i, 3)), DatumGetObjectId(column(i, 4))};
+									DatumGetInt64(column(i, 3)), InvalidOid};
+		/* else it is on another node */
+		if (DatumGetPointer(name) != NULL)
+			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
+	}
 	PopActiveSnapshot();
 	SPI_finish();
 	return shards;

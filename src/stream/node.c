@@ -51,6 +51,9 @@ find_target(NodeCall *call)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, DYN_NOT_FOUND_WORDS);
 	stream_check_reader(rel);
 	table = dyn_schema(rel);
+	/* a caller may name any relation */
+	if (table == NULL)
+		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, DYN_NOT_FOUND_WORDS);
 	stream = stream_find(&table->settings, DatumGetInt64(call->fcinfo->args[1].value));
 	if (stream == NULL)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND, DYN_NOT_FOUND_WORDS ": Stream");

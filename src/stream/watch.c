@@ -23,7 +23,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/regproc.h"
 #include "utils/pg_lsn.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -31,7 +30,6 @@
 #include "catalog/rights.h"
 #include "ground/attempt.h"
 #include "ground/citus.h"
-#include "ground/compat.h"
 #include "ground/definition.h"
 #include "stream/collect.h"
 #include "work/owned.h"
@@ -121,15 +119,6 @@ field(const SPITupleTable *rows, uint64 row, int column)
  * Shards
  */
 
-/* The table's schema may be missing in the name that Citus tells. */
-static Oid
-find_relation(const char *name, Oid distributed)
-{
-	List *names = qualified_name_list(name);
-
-	return get_relname_relid(strVal(llast(names)), get_rel_namespace(distributed));
-}
-
 static void
 note_shard(const SPITupleTable *rows, uint64 row, Oid relid, int64 label)
 {
@@ -165,7 +154,7 @@ note_shards(List **streams)
 		CHECK_FOR_INTERRUPTS();
 		if (!stream->known || stream->label <= DatumGetInt64(field(rows, i, 6)))
 			continue;
-		relid = find_relation(TextDatumGetCString(field(rows, i, 1)), distributed);
+		relid = citus_shard_relation(distributed, TextDatumGetCString(field(rows, i, 1)));
 		/* else it is not there yet, or another relation */
 		if (OidIsValid(relid) && rights_owner(relid) == rights_owner(distributed))
 			note_shard(rows, i, relid, stream->label);

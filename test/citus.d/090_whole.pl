@@ -41,6 +41,22 @@ for my $n (0 .. 2)
 like($citus->sql(0, q{EXPLAIN SELECT g, h, pk, sk FROM app WHERE g = 'g' AND h IS NOT NULL ORDER BY g, h, pk, sk LIMIT 10}),
 	qr/Task Count: 8\n.*Limit.*Index (Only )?Scan using "?app_G_\d+/s, 'a shard reads its index up to the limit');
 
+# a role whose sessions on other nodes do not find "public"
+$citus->sql(0, 'CREATE ROLE reader LOGIN; GRANT SELECT ON app TO reader; ALTER ROLE reader SET search_path = nowhere');
+is($citus->sql(0, q{SET ROLE reader; SELECT dyn_describe_table('app') -> 'ItemCount'}), 1200, 'shards are found whatever the search_path is');
+
+# what everybody may call
+for my $call (q{stream_node_shards('pg_class', 1)}, q{stream_node_records('pg_class', 1, 1, 'TRIM_HORIZON', 1, 'x')})
+{
+	is($citus->sql(0, "SELECT dynamo_internal.$call ->> 'message'"), 'Requested resource not found', "$call: no table of items");
+}
+for my $type (qw(text numeric bytea))
+{
+	my $error;
+	$citus->node(0)->psql('postgres', qq{SELECT dynamo_internal.routed_get('public.app', '{"pk": {"S": "ORG#1"}, "sk": {"S": "ORG"}}', NULL, NULL, NULL, NULL::$type)}, stderr => \$error);
+	like($error, qr/partition_key must not be null/, "a call without a partition key ($type) is refused");
+}
+
 # a node that is down is no silent zero
 $citus->node(2)->stop;
 my ($out, $err);
