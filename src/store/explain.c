@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "store/direct.h"
+#include "store/shard.h"
 #include "store/spi_store.h"
 
 /*
@@ -120,14 +121,13 @@ stop_at_once(const StoreRow *row, void *arg)
  * equal partition key, which a local index has too.
  */
 static void
-plan_remote(const DynTable *table, const StoreRange *range, StoreExplanation *explanation)
+plan_remote(DynTable *table, const StoreRange *range, StoreExplanation *explanation)
 {
 	bool routed = range->nequal > 0 && range->index->columns[0] == table->primary.columns[0];
 
 	explanation->remote = true;
 	explanation->index = range->index->relid;
-	explanation->refusal =
-		routed ? "it is distributed, one shard is read" : "it is distributed, all shards are read";
+	explanation->refusal = store_shards_words(table, routed ? &range->equal[0] : NULL);
 }
 
 /* What is known before a range is read, which is narrowed.  False if there is nothing to read. */

@@ -271,3 +271,43 @@ store_is_routed_away(DynTable *table, Datum partition)
 
 	return shard != NULL && !OidIsValid(shard->relid);
 }
+
+/*
+ * Says which shards a read takes, and of which nodes: the one of a partition key, or all if that is
+ * NULL.
+ */
+const char *
+store_shards_words(DynTable *table, const Datum *partition)
+{
+	const Shard *shard =
+		partition != NULL && store_has_shards() ? find_shard(table, *partition) : NULL;
+	Oid types[] = {OIDOID, INT8OID};
+	Datum values[] = {ObjectIdGetDatum(table->relid), Int64GetDatum(shard == NULL ? 0 : shard->id)};
+	MemoryContext context = CurrentMemoryContext;
+	const char *words = "it is distributed";
+	int result;
+
+	if (!store_has_shards() || (partition != NULL && shard == NULL))
+		return words;
+	store_connect();
+	result = SPI_execute_with_args(
+		"SELECT pg_catalog.count(DISTINCT s.shardid), pg_catalog.count(DISTINCT n.groupid),"
+		" pg_catalog.min(pg_catalog.format('%s:%s', n.nodename, n.nodeport))"
+		" FROM pg_catalog.pg_dist_shard s"
+		" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+		" JOIN pg_catalog.pg_dist_node n ON n.groupid OPERATOR(pg_catalog.=) p.groupid"
+		" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
+		" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
+		" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
+		lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	MemoryContextSwitchTo(context);
+	words = partition != NULL ? psprintf("it is distributed, one shard is read, on node %s",
+										 TextDatumGetCString(column(0, 3)))
+							  : psprintf("it is distributed, " INT64_FORMAT
+										 " shards on " INT64_FORMAT " nodes are read",
+										 DatumGetInt64(column(0, 1)), DatumGetInt64(column(0, 2)));
+	SPI_finish();
+	return words;
+}

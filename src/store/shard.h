@@ -14,6 +14,7 @@
 extern bool store_has_shards(void);
 extern bool store_is_routed(DynTable *table);
 extern bool store_is_routed_away(DynTable *table, Datum partition);
+extern const char *store_shards_words(DynTable *table, const Datum *partition);
 extern void store_shard_keep(DynTable *table, Datum partition);
 extern Relation store_shard_open(DynTable *table, Datum partition, LOCKMODE mode,
 								 AclMode privileges, DynTable **shard);

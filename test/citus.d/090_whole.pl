@@ -25,10 +25,12 @@ for my $n (0 .. 2)
 		'1200|1000|1000', "node $n counts the items of all shards");
 	my $size = q{SELECT sum(result::bigint) FROM run_command_on_placements('app', $$SELECT pg_table_size('%s')$$)};
 	is($citus->sql($n, q{SELECT dyn_describe_table('app') -> 'TableSizeBytes'}), $citus->sql($n, $size), 'and their sizes');
+	my $node = $citus->sql($n, q{SELECT format('%s:%s', nodename, nodeport) FROM pg_dist_node JOIN pg_dist_placement USING (groupid)
+		WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')});
 	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'pk = :p', vals => '{":p":{"S":"ORG#7"}}')}),
-		'app_pkey|remote|it is distributed, one shard is read|6', 'a collection is in one shard');
+		"app_pkey|remote|it is distributed, one shard is read, on node $node|6", 'a collection is in one shard');
 	is($citus->sql($n, q{SELECT postgres_index, store, store_reason, items_read FROM dyn_explain('app', 'g = :g', index_name => 'G', vals => '{":g":{"S":"g"}}', max_items => 10)}),
-		'"app_G"|remote|it is distributed, all shards are read|10', 'an index is in all');
+		'"app_G"|remote|it is distributed, 8 shards on 2 nodes are read|10', 'an index is in all');
 	is($citus->sql($n, q{SELECT "Name" FROM orgs WHERE "Id" = '7'}), 'name7', 'a view finds an item');
 	like($citus->sql($n, q{EXPLAIN SELECT * FROM orgs WHERE "Id" = '7'}), qr/Task Count: 1\n/, 'in one shard');
 	like($citus->sql($n, q{PREPARE p(text) AS SELECT * FROM orgs WHERE "Id" = $1; EXPLAIN EXECUTE p('7')}), qr/Task Count: 1\n/, 'also by a parameter');
