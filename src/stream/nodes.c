@@ -280,7 +280,7 @@ stream_nodes_require(Oid relid)
 
 	SPI_connect();
 	if (execute("SELECT FROM pg_catalog.pg_dist_shard s"
-				" JOIN pg_catalog.pg_dist_placement p USING (shardid)"
+				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
 				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
 				" GROUP BY s.shardid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1",
 				1, types, values) > 0)
