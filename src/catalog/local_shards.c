@@ -13,8 +13,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -155,84 +153,20 @@ dyn_local_shards(List *tables)
  * Reading Citus' catalogs, as they are now
  */
 
-typedef struct CatalogScan
-{
-	Relation rel;
-	SysScanDesc scan;
-	HeapTuple tuple;
-} CatalogScan;
-
-/* The rows in which a column has a value; all of them if there is no column. */
-static void
-begin_scan(CatalogScan *scan, const char *catalog, const char *index, const char *column,
-		   RegProcedure equal, Datum wanted)
-{
-	Oid relid = get_relname_relid(catalog, PG_CATALOG_NAMESPACE);
-	Oid btree = index == NULL ? InvalidOid : get_relname_relid(index, PG_CATALOG_NAMESPACE);
-	ScanKeyData key;
-
-	scan->rel = table_open(relid, AccessShareLock);
-	if (column != NULL)
-		ScanKeyInit(&key, get_attnum(relid, column), BTEqualStrategyNumber, equal, wanted);
-	scan->scan =
-		systable_beginscan(scan->rel, btree, OidIsValid(btree), NULL, column == NULL ? 0 : 1, &key);
-}
-
-static bool
-next_row(CatalogScan *scan)
-{
-	scan->tuple = systable_getnext(scan->scan);
-	return HeapTupleIsValid(scan->tuple);
-}
-
-static void
-end_scan(const CatalogScan *scan)
-{
-	systable_endscan(scan->scan);
-	table_close(scan->rel, AccessShareLock);
-}
-
-static Datum
-column_of(const CatalogScan *scan, const char *column)
-{
-	AttrNumber attnum = get_attnum(RelationGetRelid(scan->rel), column);
-	bool isnull = true;
-	Datum datum = (Datum) 0;
-
-	if (attnum > 0)
-		datum = heap_getattr(scan->tuple, attnum, RelationGetDescr(scan->rel), &isnull);
-	if (isnull)
-		elog(ERROR, "catalog \"%s\" of Citus has no \"%s\"", RelationGetRelationName(scan->rel),
-			 column);
-	return datum;
-}
-
-/* The group that this node is; -1 if that is not known. */
-static int32
-local_group(void)
-{
-	int32 group = -1;
-	CatalogScan scan;
-
-	begin_scan(&scan, LOCAL_GROUP, NULL, NULL, InvalidOid, (Datum) 0);
-	if (next_row(&scan))
-		group = DatumGetInt32(column_of(&scan, "groupid"));
-	end_scan(&scan);
-	return group;
-}
-
 static bool
 is_here(int64 id)
 {
-	int32 group = local_group();
+	int32 group = citus_local_group();
 	bool here = false;
-	CatalogScan scan;
+	CitusScan scan;
 
-	begin_scan(&scan, PLACEMENTS, PLACEMENTS_INDEX, "shardid", F_INT8EQ, Int64GetDatum(id));
-	while (!here && next_row(&scan))
-		here = DatumGetInt32(column_of(&scan, "groupid")) == group &&
-			   DatumGetInt32(column_of(&scan, "shardstate")) == PLACEMENT_ACTIVE;
-	end_scan(&scan);
+	if (!citus_scan_begin(&scan, PLACEMENTS, PLACEMENTS_INDEX, "shardid", F_INT8EQ,
+						  Int64GetDatum(id)))
+		return false;
+	while (!here && citus_scan_next(&scan))
+		here = DatumGetInt32(citus_scan_value(&scan, "groupid")) == group &&
+			   DatumGetInt32(citus_scan_value(&scan, "shardstate")) == PLACEMENT_ACTIVE;
+	citus_scan_end(&scan);
 	return here;
 }
 
@@ -241,12 +175,14 @@ static int32
 colocation_of(Oid table)
 {
 	int32 colocation = -1;
-	CatalogScan scan;
+	CitusScan scan;
 
-	begin_scan(&scan, TABLES, TABLES_INDEX, "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
-	if (next_row(&scan))
-		colocation = DatumGetInt32(column_of(&scan, "colocationid"));
-	end_scan(&scan);
+	if (!citus_scan_begin(&scan, TABLES, TABLES_INDEX, "logicalrelid", F_OIDEQ,
+						  ObjectIdGetDatum(table)))
+		return colocation;
+	if (citus_scan_next(&scan))
+		colocation = DatumGetInt32(citus_scan_value(&scan, "colocationid"));
+	citus_scan_end(&scan);
 	return colocation;
 }
 
@@ -257,21 +193,24 @@ place_of(const DynLocalShard *shard)
 	int32 from = 0;
 	int before = 0;
 	bool found = false;
-	CatalogScan scan;
+	CitusScan scan;
 
-	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
-			   ObjectIdGetDatum(shard->table));
-	while (!found && next_row(&scan))
+	if (!citus_scan_begin(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
+						  ObjectIdGetDatum(shard->table)))
+		return -1;
+	while (!found && citus_scan_next(&scan))
 	{
-		found = DatumGetInt64(column_of(&scan, "shardid")) == shard->id;
-		from = pg_strtoint32(TextDatumGetCString(column_of(&scan, "shardminvalue")));
+		found = DatumGetInt64(citus_scan_value(&scan, "shardid")) == shard->id;
+		from = pg_strtoint32(TextDatumGetCString(citus_scan_value(&scan, "shardminvalue")));
 	}
-	end_scan(&scan);
-	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
-			   ObjectIdGetDatum(shard->table));
-	while (found && next_row(&scan))
-		before += pg_strtoint32(TextDatumGetCString(column_of(&scan, "shardminvalue"))) < from;
-	end_scan(&scan);
+	citus_scan_end(&scan);
+	if (!citus_scan_begin(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
+						  ObjectIdGetDatum(shard->table)))
+		return -1;
+	while (found && citus_scan_next(&scan))
+		before +=
+			pg_strtoint32(TextDatumGetCString(citus_scan_value(&scan, "shardminvalue"))) < from;
+	citus_scan_end(&scan);
 	return found ? before : -1;
 }
 
@@ -283,18 +222,18 @@ int64
 dyn_oldest_shard(Oid table)
 {
 	int64 oldest = 0;
-	CatalogScan scan;
+	CitusScan scan;
 
-	if (!has_citus())
-		return 0;
-	begin_scan(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ, ObjectIdGetDatum(table));
-	while (next_row(&scan))
+	if (!citus_scan_begin(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
+						  ObjectIdGetDatum(table)))
+		return oldest;
+	while (citus_scan_next(&scan))
 	{
-		int64 id = DatumGetInt64(column_of(&scan, "shardid"));
+		int64 id = DatumGetInt64(citus_scan_value(&scan, "shardid"));
 
 		oldest = oldest == 0 ? id : Min(oldest, id);
 	}
-	end_scan(&scan);
+	citus_scan_end(&scan);
 	return oldest;
 }
 

@@ -31,31 +31,27 @@
 /* pg_dist_local_group.groupid */
 #define COORDINATOR_GROUP 0
 
-/* A scan of one catalog, or of what a column of it equals. */
-typedef struct CitusScan
-{
-	Relation rel;
-	SysScanDesc scan;
-	HeapTuple tuple;
-} CitusScan;
-
 static Oid
 catalog_oid(const char *name)
 {
 	return get_relname_relid(name, PG_CATALOG_NAMESPACE);
 }
 
-static bool
-scan_next(CitusScan *scan)
+/* Reads the next row.  False if there is none. */
+bool
+citus_scan_next(CitusScan *scan)
 {
 	scan->tuple = systable_getnext(scan->scan);
 	return HeapTupleIsValid(scan->tuple);
 }
 
-/* Without a column all rows are read.  False, with nothing open, if there is no such catalog. */
-static bool
-scan_begin(CitusScan *scan, const char *catalog, const char *index, const char *column,
-		   RegProcedure equal, Datum value)
+/*
+ * Begins to read a catalog of Citus: the rows in which a column has a value, or all of them without a
+ * column.  False, with nothing open, if there is no such catalog.
+ */
+bool
+citus_scan_begin(CitusScan *scan, const char *catalog, const char *index, const char *column,
+				 RegProcedure equal, Datum value)
 {
 	Oid relid = catalog_oid(catalog);
 	Oid btree = index == NULL ? InvalidOid : catalog_oid(index);
@@ -73,16 +69,17 @@ scan_begin(CitusScan *scan, const char *catalog, const char *index, const char *
 	return true;
 }
 
-static void
-scan_end(const CitusScan *scan)
+/* Ends a scan that has begun. */
+void
+citus_scan_end(const CitusScan *scan)
 {
 	systable_endscan(scan->scan);
 	table_close(scan->rel, AccessShareLock);
 }
 
 /* A column of the row, which is valid until the next one. */
-static Datum
-scan_value(const CitusScan *scan, const char *column)
+Datum
+citus_scan_value(const CitusScan *scan, const char *column)
 {
 	AttrNumber attnum = get_attnum(RelationGetRelid(scan->rel), column);
 	bool isnull = true;
@@ -104,17 +101,17 @@ citus_is_installed(void)
 }
 
 /* The number of this node's group in Citus; -1 without Citus. */
-static int32
-local_group(void)
+int32
+citus_local_group(void)
 {
 	int32 group = -1;
 	CitusScan scan;
 
-	if (!scan_begin(&scan, "pg_dist_local_group", NULL, NULL, InvalidOid, (Datum) 0))
+	if (!citus_scan_begin(&scan, "pg_dist_local_group", NULL, NULL, InvalidOid, (Datum) 0))
 		return group;
-	if (scan_next(&scan))
-		group = DatumGetInt32(scan_value(&scan, "groupid"));
-	scan_end(&scan);
+	if (citus_scan_next(&scan))
+		group = DatumGetInt32(citus_scan_value(&scan, "groupid"));
+	citus_scan_end(&scan);
 	return group;
 }
 
@@ -122,7 +119,7 @@ local_group(void)
 bool
 citus_is_coordinator(void)
 {
-	return local_group() == COORDINATOR_GROUP;
+	return citus_local_group() == COORDINATOR_GROUP;
 }
 
 /* What a relation is to Citus, which need not be installed. */
@@ -132,13 +129,13 @@ citus_kind(Oid relid)
 	CitusKind kind = CITUS_NONE;
 	CitusScan scan;
 
-	if (!scan_begin(&scan, "pg_dist_partition", "pg_dist_partition_logical_relid_index",
-					"logicalrelid", F_OIDEQ, ObjectIdGetDatum(relid)))
+	if (!citus_scan_begin(&scan, "pg_dist_partition", "pg_dist_partition_logical_relid_index",
+						  "logicalrelid", F_OIDEQ, ObjectIdGetDatum(relid)))
 		return kind;
-	if (scan_next(&scan))
-		kind = DatumGetChar(scan_value(&scan, "partmethod")) == BY_HASH ? CITUS_DISTRIBUTED
-																		: CITUS_OTHER;
-	scan_end(&scan);
+	if (citus_scan_next(&scan))
+		kind = DatumGetChar(citus_scan_value(&scan, "partmethod")) == BY_HASH ? CITUS_DISTRIBUTED
+																			  : CITUS_OTHER;
+	citus_scan_end(&scan);
 	return kind;
 }
 
@@ -162,16 +159,16 @@ shard_suffix(const char *relation)
 static bool
 is_placed_here(int64 shard)
 {
-	int32 group = local_group();
+	int32 group = citus_local_group();
 	bool found = false;
 	CitusScan scan;
 
-	if (!scan_begin(&scan, "pg_dist_placement", "pg_dist_placement_shardid_index", "shardid",
-					F_INT8EQ, Int64GetDatum(shard)))
+	if (!citus_scan_begin(&scan, "pg_dist_placement", "pg_dist_placement_shardid_index", "shardid",
+						  F_INT8EQ, Int64GetDatum(shard)))
 		return false;
-	while (!found && scan_next(&scan))
-		found = DatumGetInt32(scan_value(&scan, "groupid")) == group;
-	scan_end(&scan);
+	while (!found && citus_scan_next(&scan))
+		found = DatumGetInt32(citus_scan_value(&scan, "groupid")) == group;
+	citus_scan_end(&scan);
 	return found;
 }
 
@@ -201,7 +198,7 @@ belong_together(Oid relid, Oid table)
 static int32
 read_bound(const CitusScan *scan, const char *column)
 {
-	return pg_strtoint32(TextDatumGetCString(scan_value(scan, column)));
+	return pg_strtoint32(TextDatumGetCString(citus_scan_value(scan, column)));
 }
 
 /*
@@ -219,17 +216,17 @@ citus_shard_range(Oid relid, CitusRange *range)
 	Oid table = InvalidOid;
 	CitusScan scan;
 
-	if (suffix == NULL || !scan_begin(&scan, "pg_dist_shard", "pg_dist_shard_shardid_index",
-									  "shardid", F_INT8EQ, Int64GetDatum(shard)))
+	if (suffix == NULL || !citus_scan_begin(&scan, "pg_dist_shard", "pg_dist_shard_shardid_index",
+											"shardid", F_INT8EQ, Int64GetDatum(shard)))
 		return InvalidOid;
-	if (scan_next(&scan))
+	if (citus_scan_next(&scan))
 	{
-		table = DatumGetObjectId(scan_value(&scan, "logicalrelid"));
+		table = DatumGetObjectId(citus_scan_value(&scan, "logicalrelid"));
 		if (range != NULL && citus_kind(table) == CITUS_DISTRIBUTED)
 			*range = (CitusRange){read_bound(&scan, "shardminvalue"),
 								  read_bound(&scan, "shardmaxvalue")};
 	}
-	scan_end(&scan);
+	citus_scan_end(&scan);
 	return OidIsValid(table) && belong_together(relid, table) &&
 				   citus_kind(table) == CITUS_DISTRIBUTED && is_placed_here(shard)
 			   ? table

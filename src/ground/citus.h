@@ -5,6 +5,8 @@
 #ifndef DYNAMO_TABLE_GROUND_CITUS_H
 #define DYNAMO_TABLE_GROUND_CITUS_H
 
+#include "access/genam.h"
+#include "access/htup.h"
 #include "utils/relcache.h"
 
 /* What a relation is to Citus. */
@@ -22,7 +24,22 @@ typedef struct CitusRange
 	int32 to;
 } CitusRange;
 
+/* A scan of one of Citus' catalogs. */
+typedef struct CitusScan
+{
+	Relation rel;
+	SysScanDesc scan;
+	HeapTuple tuple;
+} CitusScan;
+
+extern bool citus_scan_begin(CitusScan *scan, const char *catalog, const char *index,
+							 const char *column, RegProcedure equal, Datum value);
+extern bool citus_scan_next(CitusScan *scan);
+extern Datum citus_scan_value(const CitusScan *scan, const char *column);
+extern void citus_scan_end(const CitusScan *scan);
+
 extern bool citus_is_installed(void);
+extern int32 citus_local_group(void);
 extern bool citus_is_coordinator(void);
 extern CitusKind citus_kind(Oid relid);
 extern Oid citus_shard_range(Oid relid, CitusRange *range);
