@@ -17,7 +17,7 @@ include gateway/gateway.mk
 else
 
 EXTENSION = dynamo_table
-EXTVERSION = 0.1.0
+EXTVERSION = 0.2.0
 
 MODULE_big = dynamo_table
 DATA = $(EXTENSION)--$(EXTVERSION).sql

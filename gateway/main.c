@@ -15,7 +15,7 @@
 #include "embedded.h"
 #include "serve.h"
 
-#define VERSION "0.1.0"
+#define VERSION "0.2.0"
 
 static void
 help(void)

@@ -33,7 +33,7 @@
 #include "work/service.h"
 
 #if PG_VERSION_NUM >= 180000
-PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.1.0");
+PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.2.0");
 #else
 PG_MODULE_MAGIC;
 #endif

@@ -20,7 +20,7 @@ TOKENS = {
 
 def routines():
     """Names of parameters by the names of functions, from the extension's script."""
-    with open(os.path.join(TOP, "dynamo_table--0.1.0.sql"), encoding="utf-8") as f:
+    with open(os.path.join(TOP, "dynamo_table--0.2.0.sql"), encoding="utf-8") as f:
         script = f.read()
     out = {}
     for m in re.finditer(r"CREATE (?:FUNCTION|PROCEDURE) ((?:dynamo_internal\.|dyn_)\w+)\(([^)]*)\)", script):
