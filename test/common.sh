@@ -204,11 +204,17 @@ need_server()
 
 parts_passed=0 parts_failed=0
 
+# How the tests tell of a failure, each its own way: prove, pg_regress, test/docs and the others.
+failure_line='^not ok|^test .*FAILED|^# +Failed test|^Dubious|^Bail out|^diff -|^[^ ]+:[0-9]+: (failed|prints|should fail|not reached)|: error: |: \*\*\* '
+
 # Run a part of the suite; its last line says "name: N passed, N failed", or without the name, or
-# "skipped: " and why.
+# "skipped: " and why.  $FAILURES, of the first script of those that call each other, collects
+# what failed, which its report_parts tells once more.
 run_part()
 {
-	local out line
+	local out line started=$SECONDS told
+	[ -n "${FAILURES:-}" ] || { FAILURES=$(mktemp) && export FAILURES && owns_failures=1; }
+	told=$(wc -l <"$FAILURES")
 	out=$(mktemp)
 	echo "== $*"
 	"$@" 2>&1 | tee "$out" || true
@@ -216,20 +222,34 @@ run_part()
 		rm -f "$out"
 		return
 	fi
-	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed$' "$out" | tail -1)
-	rm -f "$out"
+	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed$' "$out" | tail -1) || true
 	if [ -z "$line" ]; then
-		echo "$*: ended without a result"
+		echo "$*: ended without a result" | tee -a "$out"
 		line="0 passed, 1 failed"
 	fi
 	line=${line#*: }
 	parts_passed=$((parts_passed + ${line%% passed*}))
 	line=${line#*, }
-	parts_failed=$((parts_failed + ${line%% failed*}))
+	line=${line%% failed*}
+	parts_failed=$((parts_failed + line))
+	# a part of parts has told of them by itself
+	if [ "$line" != 0 ] && [ "$told" = "$(wc -l <"$FAILURES")" ]; then
+		{
+			echo "== $*: $line failed"
+			grep -aE -A 6 "$failure_line" "$out" >"$out.failures" || tail -n 20 "$out" >"$out.failures"
+			head -n 60 "$out.failures"
+		} >>"$FAILURES"
+	fi
+	rm -f "$out" "$out.failures"
+	echo "-- $*: $((SECONDS - started)) s"
 }
 
 report_parts()
 {
+	if [ -n "${owns_failures:-}" ]; then
+		[ ! -s "$FAILURES" ] || { echo "what failed:" && cat "$FAILURES"; }
+		rm -f "$FAILURES"
+	fi
 	echo "$parts_passed passed, $parts_failed failed"
 	[ "$parts_failed" = 0 ]
 }

@@ -168,7 +168,7 @@ with Gateway(database=f"host=/nonexistent,{os.environ['PGHOST']} user=gateway db
     ok(True, 'the pool comes back by itself')
 
 # settings of the login role are those of its requests
-psql("ALTER ROLE gateway SET statement_timeout = '300ms'; ALTER ROLE gateway SET lock_timeout = '100ms'")
+psql("ALTER ROLE gateway SET statement_timeout = '2s'; ALTER ROLE gateway SET lock_timeout = '100ms'")
 with Gateway() as g:
     with Hold("BEGIN; SELECT FROM items WHERE pk = 'y' FOR UPDATE"):
         a = put(g, 'y', 'items')
@@ -187,12 +187,12 @@ with Gateway('--pool-size', '1') as g:
     is_(psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway' AND xact_start IS NOT NULL"), '0', 'no transaction stays open')
 
 # a statement without end
-with Gateway('--request-time', '500ms') as g, Hold():
+with Gateway('--request-time', '2s') as g, Hold():
     is_(told(put(g, pk='late', hold=1)), INTERNAL, 'an answer that does not come')
     is_(get(g, 'a').status, 200, 'the connection is replaced')
 
 # a server that stops reading in the midst of a statement
-with Gateway('--request-time', '500ms', '--pool-size', '1') as g:
+with Gateway('--request-time', '2s', '--pool-size', '1') as g:
     until(lambda: g.metric('dynamo_pool_connections{state="idle"}') == 1, 'a connection')
     stopped = backends()[0]
     os.kill(stopped, signal.SIGSTOP)

@@ -41,6 +41,7 @@ async function edit(item) {
   const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', userDataDir: path.join(folder, 'chromium'),
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
   page = await browser.newPage();
+  page.setDefaultTimeout(120e3);
   await page.setViewport({ width: 1100, height: 700 });
   page.on('dialog', dialog => dialog.accept());
 
