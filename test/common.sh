@@ -107,6 +107,12 @@ may_be_root()
 	[ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -v 2>/dev/null; }
 }
 
+# apt-get, by one script at a time: servers are built while tests run.
+apt_get()
+{
+	as_root env DEBIAN_FRONTEND=noninteractive flock /var/lib/apt apt-get "$@" >/dev/null
+}
+
 # Install the Debian packages that are missing.
 need_packages()
 {
@@ -118,9 +124,9 @@ need_packages()
 	may_be_root || die "packages are missing, and installing them needs root or sudo. As root:
   apt-get install --no-install-recommends $missing"
 	echo "installing: $missing" >&2
-	as_root apt-get update -q >/dev/null || die "apt-get update failed"
+	apt_get update -q || die "apt-get update failed"
 	arguments=$(apt_arguments $missing) || exit 1
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $arguments >/dev/null ||
+	apt_get install -y -q --no-install-recommends $arguments ||
 		die "these packages could not be installed: $missing"
 }
 
@@ -137,8 +143,8 @@ want_packages()
 	local missing arguments
 	missing=$(missing_packages "$@" | tr '\n' ' ')
 	[ -n "$missing" ] || return 0
-	if may_be_root && as_root apt-get update -q >/dev/null && arguments=$(apt_arguments $missing) &&
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $arguments >/dev/null; then
+	if may_be_root && apt_get update -q && arguments=$(apt_arguments $missing) &&
+		apt_get install -y -q --no-install-recommends $arguments; then
 		echo "installed: $missing" >&2
 	else
 		echo "not installed, so some tests are skipped: $missing" >&2
