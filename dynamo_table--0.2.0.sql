@@ -874,9 +874,17 @@ CREATE PROCEDURE dyn_reset_streams(failover boolean DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE dyn_reset_streams(boolean) IS 'replace a replication slot that is lost, and note the gap in change streams; commits by itself';
 
-CREATE PROCEDURE dyn_teardown_streams()
+CREATE PROCEDURE dyn_teardown_streams(force boolean DEFAULT false)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE dyn_teardown_streams() IS 'remove the replication slot of change streams, and all that was collected; commits by itself';
+COMMENT ON PROCEDURE dyn_teardown_streams(boolean) IS 'remove the replication slot of change streams, and all that was collected; commits by itself';
+
+-- Has the library loaded in a session that may drop the extension, so that it can warn of the slot that is left.
+CREATE FUNCTION dynamo_internal.extension_dropping() RETURNS event_trigger
+	AS 'MODULE_PATHNAME', 'dyn_extension_dropping' LANGUAGE C;
+COMMENT ON FUNCTION dynamo_internal.extension_dropping() IS 'load the library before the extension is dropped';
+CREATE EVENT TRIGGER dynamo_table_drop ON ddl_command_start WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED', 'DROP SCHEMA')
+	EXECUTE FUNCTION dynamo_internal.extension_dropping();
+COMMENT ON EVENT TRIGGER dynamo_table_drop IS 'DROP EXTENSION dynamo_table warns of a replication slot that is left';
 
 -- One row.  Only this view determines the state of the slot.  The setting for output plugins came with a minor version, and is
 -- visible to some roles only.  A collector that is at work confirms what it has committed

@@ -58,6 +58,7 @@ _PG_init(void)
 	entity_view_release_init();
 	place_settings_init();
 	dyn_stream_init();
+	stream_drop_init();
 	dyn_ttl_init();
 	if (process_shared_preload_libraries_in_progress)
 	{

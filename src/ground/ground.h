@@ -35,6 +35,7 @@
  *		citus.c				what Citus says of a relation
  *		progress.c			when a NOTICE about the progress of long work is due
  *		mark.c				marks in the WAL for readers of changes, and their signatures
+ *		quiet.c				messages of the server that are not logged
  *		notification.c		notifications of the extension's own
  *		description.c		what is said of a table only to be described
  *		label.c				security labels of tables: the provider, reading and writing

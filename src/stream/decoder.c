@@ -27,6 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/compat.h"
+#include "ground/quiet.h"
 #include "stream/decoder.h"
 #include "stream/plugin.h"
 #include "stream/subject.h"
@@ -529,6 +530,7 @@ stream_decoder_open(XLogRecPtr collected, TupleDesc row)
 	decoder->row = CreateTupleDescCopy(row);
 	decoder->skipped = decoder->reached = decoder->seen = collected;
 	MemoryContextSwitchTo(old);
+	quiet_begin(QUIET_DECODING);
 	PG_TRY();
 	{
 		acquire_slot(stream_slot_name());
@@ -559,6 +561,7 @@ stream_decoder_close(StreamDecoder *decoder)
 	stream_attempt_end(&decoder->attempt);
 	FreeDecodingContext(decoder->decoding);
 	ReplicationSlotRelease();
+	quiet_end(QUIET_DECODING);
 	MemoryContextDelete(decoder->context);
 }
 
@@ -566,6 +569,7 @@ stream_decoder_close(StreamDecoder *decoder)
 void
 stream_decoder_abandon(StreamDecoder *decoder)
 {
+	quiet_end(QUIET_DECODING);
 	stream_attempt_end(&decoder->attempt);
 	/* the slot takes some */
 	LWLockReleaseAll();

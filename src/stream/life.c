@@ -39,6 +39,7 @@ typedef struct Life
 {
 	const char *procedure;
 	int failover; /* of a slot that it makes; -1: not said */
+	bool force; /* tear down although streams are enabled */
 	StreamSlot slot;
 	volatile bool has_slot; /* its lock */
 } Life;
@@ -363,25 +364,44 @@ reset(Life *life)
 					  errhint("Readers of streams that were enabled then are told so.")));
 }
 
+/* Enabled streams are their owners' to disable; without a slot they are as in a restored database. */
 static bool
 check_tear_down(Life *life)
 {
 	Streams streams;
 
 	survey_streams(&streams);
-	if (streams.enabled > 0)
+	if (streams.enabled > 0 && !life->force)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg_plural("%d table has an enabled stream", "%d tables have an enabled stream",
 							   streams.enabled, streams.enabled),
 				 errdetail("Enabled: %s.", streams.names.data),
-				 errhint("Disable them by dyn_disable_stream.")));
+				 errhint("Disable them by dyn_disable_stream, or call dyn_teardown_streams(force "
+						 "=> true).")));
 	return true;
+}
+
+static void
+tell_uncollected(void)
+{
+	Streams streams;
+
+	survey_streams(&streams);
+	if (streams.enabled > 0)
+		ereport(WARNING, (errmsg_plural("changes of %d table with an enabled stream are not "
+										"collected any more",
+										"changes of %d tables with enabled streams are not "
+										"collected any more",
+										streams.enabled, streams.enabled),
+						  errdetail("Enabled: %s.", streams.names.data),
+						  errhint("Streams go on, after a gap, with dyn_setup_streams().")));
 }
 
 static void
 tear_down(Life *life)
 {
+	tell_uncollected();
 	if (life->slot.exists)
 		drop_slot();
 	clear_tables(life);
@@ -409,12 +429,14 @@ dyn_reset_streams(PG_FUNCTION_ARGS)
 	return run(fcinfo, &life, check_reset, reset);
 }
 
-/* dyn_teardown_streams() */
+/* dyn_teardown_streams(force) */
 PG_FUNCTION_INFO_V1(dyn_teardown_streams);
 Datum
 dyn_teardown_streams(PG_FUNCTION_ARGS)
 {
-	Life life = {.procedure = "dyn_teardown_streams", .failover = -1};
+	Life life = {.procedure = "dyn_teardown_streams",
+				 .failover = -1,
+				 .force = !PG_ARGISNULL(0) && PG_GETARG_BOOL(0)};
 
 	return run(fcinfo, &life, check_tear_down, tear_down);
 }

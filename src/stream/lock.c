@@ -83,18 +83,30 @@ end_worker(int pid)
 		kill(pid, SIGTERM);
 }
 
-/* For the rest of the session, taking it over from the process that decodes. */
-void
-stream_take_slot(void)
+/*
+ * For the rest of the session, or the transaction, taking it over from the process that decodes; false
+ * if that does not leave.
+ */
+bool
+stream_try_take_slot(bool session)
 {
 	for (int i = 0; i < LEAVE_ATTEMPTS; i++)
 	{
-		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, true))
-			return;
+		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, session))
+			return true;
 		if (i % LEAVE_REMINDER == 0)
 			end_worker(stream_slot_holder());
 		work_sleep(LEAVE_PAUSE);
 	}
+	return false;
+}
+
+/* For the rest of the session, or an error. */
+void
+stream_take_slot(void)
+{
+	if (stream_try_take_slot(true))
+		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("changes of items are being collected by process %d", stream_slot_holder()),

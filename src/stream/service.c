@@ -5,6 +5,7 @@
  * It is a session of the bootstrap superuser, but does nothing beyond collecting.  Between rounds
  * it holds only the slot.  A session that needs the slot, or the database for itself, ends it; the
  * launcher starts it again.
+ * ALTER DATABASE can switch it off: then one comes now and then to see whether it still is.
  *
  * A database that needs one has a slot, which is in shared memory; so the launcher need not connect
  * to the database to know that.
@@ -87,19 +88,24 @@ is_over(TimestampTz *last, int milliseconds)
 
 /* A session that copies or renames the database waits five seconds for others to leave it. */
 static bool
-is_wanted_by_others(Worker *worker)
+is_unwanted(Worker *worker)
 {
+	bool unwanted;
+
 	if (!is_over(&worker->looked, LOOK_AROUND))
 		return false;
 	worker->looked = GetCurrentTimestamp();
-	return background_is_locked(MyDatabaseId);
+	begin();
+	unwanted = background_is_locked(MyDatabaseId) || service_is_switched_off(&stream_service);
+	commit();
+	return unwanted;
 }
 
 /* Whether the worker has to stop; default_transaction_read_only is a reason too. */
 static bool
 is_to_leave(Worker *worker)
 {
-	return !dyn_stream_collector || DefaultXactReadOnly || is_wanted_by_others(worker);
+	return !dyn_stream_collector || DefaultXactReadOnly || is_unwanted(worker);
 }
 
 /*
@@ -197,6 +203,8 @@ visit(Visit *visit)
 	SetConfigOption("temp_file_limit", "-1", PGC_SUSET, PGC_S_SESSION);
 	stream_attempt_worker_init();
 	worker.looked = worker.active = GetCurrentTimestamp();
+	if (!dyn_stream_collector)
+		return VISIT_NOTHING;
 	if (!wait_after_death(&worker) || !open_collector(&worker.collector))
 		return VISIT_SILENT;
 	pgstat_report_activity(STATE_RUNNING, "collecting changes of items");
@@ -244,8 +252,9 @@ databases(void)
 	return found;
 }
 
-/* Seconds until a collector is followed by another at least. */
+/* Seconds until a collector is followed by another at least, and by one that looks whether it is switched on again. */
 static const int interval = 1;
+static const int probe_interval = 10;
 
 const Service stream_service = {.worker = "dynamo_table stream collector",
 								.purpose = "collect changes of items",
@@ -253,7 +262,7 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.enabled = &dyn_stream_collector,
 								.setting = "dynamo_table.stream_collector",
 								.interval = &interval,
-								.probe_interval = &interval,
+								.probe_interval = &probe_interval,
 								.max_back_off = 60,
 								.databases = databases,
 								.visit = visit,

@@ -20,7 +20,7 @@ dyn_stream_init(void)
 	DefineCustomBoolVariable("dynamo_table.stream_collector",
 							 "Sets whether background workers collect changes of items.",
 							 "They run only if the library is in shared_preload_libraries.",
-							 &dyn_stream_collector, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
+							 &dyn_stream_collector, true, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"dynamo_table.stream_poll_interval",
 		"Sets the longest time between two looks of a collector at an idle WAL.", NULL,

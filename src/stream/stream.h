@@ -8,6 +8,7 @@
  *		slot.c				the database's replication slot
  *		lock.c				its locks
  *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
+ *		drop.c				DROP EXTENSION while the slot is there
  *		standby.c			letting standbys take the slot over although the server is idle
  *		plugin.c			the output plugin: callbacks of logical decoding
  *		options.c			its options
@@ -83,6 +84,9 @@ extern int dyn_stream_retention; /* seconds */
 extern int dyn_stream_shards;
 extern void dyn_stream_init(void);
 
+/* drop.c */
+extern void stream_drop_init(void);
+
 /* progress.c */
 extern void stream_wait_for_records(int milliseconds);
 
@@ -95,6 +99,7 @@ typedef enum StreamLock
 
 extern bool stream_try_lock(StreamLock lock, LOCKMODE mode, bool session);
 extern void stream_unlock(StreamLock lock, LOCKMODE mode);
+extern bool stream_try_take_slot(bool session);
 extern void stream_take_slot(void);
 
 /* slot.c: what dyn_stream_slots says, connected to SPI */

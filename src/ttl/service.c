@@ -372,8 +372,8 @@ visit(Visit *visit)
 	/* where SPI keeps what outlives transactions */
 	PortalContext =
 		AllocSetContextCreate(worker.context, "dynamo_table table", ALLOCSET_DEFAULT_SIZES);
-	/* default_transaction_read_only stops the worker too */
-	if (!DefaultXactReadOnly)
+	/* ALTER DATABASE may have switched it off; default_transaction_read_only stops it too */
+	if (dyn_ttl_worker && !DefaultXactReadOnly)
 		look_around(&worker);
 	note_culprits(&worker);
 	MemoryContextSwitchTo(worker.context);

@@ -35,7 +35,7 @@ dyn_ttl_init(void)
 	DefineCustomBoolVariable("dynamo_table.ttl_worker",
 							 "Sets whether background workers remove expired items.",
 							 "They run only if the library is in shared_preload_libraries.",
-							 &dyn_ttl_worker, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
+							 &dyn_ttl_worker, true, PGC_SUSET, 0, NULL, NULL, NULL);
 	number("dynamo_table.ttl_max_workers",
 		   "Sets how many background workers sweep at the same time.", NULL, &dyn_ttl_max_workers,
 		   2, 1, MAX_VISITORS, 0);

@@ -17,6 +17,7 @@
 #include "utils/wait_event.h"
 
 #include "ground/compat.h"
+#include "ground/quiet.h"
 #include "work/background.h"
 
 /*
@@ -43,6 +44,7 @@ background_describe(BackgroundWorker *worker, const char *type, const char *func
 void
 background_start(void)
 {
+	quiet_begin(QUIET_WORKER);
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();

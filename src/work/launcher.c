@@ -508,8 +508,10 @@ overstays(int slot)
 	visit_read(slot, &visit);
 	if (visit.began == 0)
 		return TimestampDifferenceExceeds(running[slot].registered, now, WAIT_FOR_START);
-	return !services[visit.service]->resident &&
-		   TimestampDifferenceExceeds(visit.began, now, VISIT_OVERSTAY);
+	/* a setting of its database may hide from it that the service was switched off */
+	if (services[visit.service]->resident)
+		return !*services[visit.service]->enabled;
+	return TimestampDifferenceExceeds(visit.began, now, VISIT_OVERSTAY);
 }
 
 /* Sees which visits have ended, and which have to. */

@@ -19,6 +19,7 @@
  *		launcher.c		which database is visited when, and for which service
  *		visit.c			the worker of a service, which visits a database
  *		shared.c		the shared memory of services
+ *		switch.c		services that are switched off in a database
  *		trace.c			what visits were at when the server went down
  *		background.c	what all workers have in common, those below too
  *		statement.c		statements that run in no function: a worker runs them
@@ -83,7 +84,7 @@ typedef struct Service
 	const char *purpose; /* what no worker is free to do, in the server's log */
 	bool resident;
 	const bool *enabled;
-	const char *setting; /* its name, for service_notice() */
+	const char *setting; /* its name; of one with a database's own value, off counts there */
 	const int *max_workers; /* NULL: one for each database */
 
 	/* Seconds until a visit comes after one that had nothing left to do, or found nothing to do. */
@@ -109,6 +110,9 @@ extern void service_register(const Service *service);
 extern void launcher_init(void);
 extern int64 service_back_off(const Service *service, int failures, bool crashed);
 extern PGDLLEXPORT void dyn_launcher_main(Datum unused);
+
+/* switch.c: in a worker */
+extern bool service_is_switched_off(const Service *service);
 
 /* shared.c */
 extern void shared_lock(LWLockMode mode);

@@ -1,0 +1,67 @@
+/*
+ * drop.c
+ *	  DROP EXTENSION while the database has its slot, which no transaction can drop.
+ *
+ * Whatever drops the extension comes by a hook.  An event trigger has the library loaded before, in
+ * sessions that have not used it.
+ */
+#include "postgres.h"
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_extension.h"
+#include "commands/event_trigger.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "replication/slot.h"
+
+#include "stream/service.h"
+#include "stream/stream.h"
+
+extern PGDLLEXPORT Datum dyn_extension_dropping(PG_FUNCTION_ARGS);
+
+static object_access_hook_type next_hook;
+
+PG_FUNCTION_INFO_V1(dyn_extension_dropping);
+Datum
+dyn_extension_dropping(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+						errmsg("it is for an event trigger")));
+	return PointerGetDatum(NULL);
+}
+
+/* Without the lock, a collector would fail at tables that are gone. */
+static void
+leave_slot(void)
+{
+	char *name = stream_slot_name();
+
+	if (SearchNamedReplicationSlot(name, true) == NULL)
+		return;
+	(void) stream_try_take_slot(false);
+	ereport(WARNING,
+			(errmsg("replication slot \"%s\" is not dropped with the extension", name),
+			 errdetail("It holds back WAL until it is dropped."),
+			 errhint("SELECT pg_drop_replication_slot('%s'); or, before DROP EXTENSION, CALL "
+					 "dyn_teardown_streams().",
+					 name)));
+}
+
+static void
+check_access(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
+{
+	if (next_hook != NULL)
+		next_hook(access, class, object, column, arg);
+	if (access == OAT_DROP && class == ExtensionRelationId &&
+		object == get_extension_oid(STREAM_PLUGIN, true))
+		leave_slot();
+}
+
+/* Sets the hook.  Called once by _PG_init(). */
+void
+stream_drop_init(void)
+{
+	next_hook = object_access_hook;
+	object_access_hook = check_access;
+}

@@ -1,0 +1,180 @@
+# What an administrator does with streams, and what the log says of it.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use DynamoTable;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+DynamoTable::allow_plugin($node);
+$node->append_conf('postgresql.conf', q{
+	wal_level = logical
+	max_worker_processes = 16
+	autovacuum = off
+	log_statement = none
+	log_checkpoints = off
+	log_min_messages = warning
+	dynamo_table.ttl_interval = 1s
+	dynamo_table.ttl_probe_interval = 1s
+});
+$node->start;
+
+sub value
+{
+	my ($sql, $dbname) = @_;
+	return $node->safe_psql($dbname // 'postgres', $sql);
+}
+
+# What a statement says; with its SQLSTATE if it is an error.
+sub says
+{
+	my ($sql, $dbname) = @_;
+	my ($status, $out, $err) = $node->psql($dbname // 'postgres', "\\set VERBOSITY verbose\n$sql");
+	return $err;
+}
+
+sub wait_for
+{
+	my ($sql) = @_;
+	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
+}
+
+sub log_since
+{
+	my ($offset) = @_;
+	return substr(slurp_file($node->logfile), $offset);
+}
+
+my $setup = q{CREATE EXTENSION dynamo_table; CALL dyn_setup_streams(); SELECT dyn_create_table('app', 'pk S'); SELECT dyn_enable_stream('app', 'KEYS_ONLY')};
+my $put = q{SELECT dyn_put('app', '{"pk":{"S":"a"}}')};
+value('CREATE DATABASE calls');
+value($setup, 'calls');
+
+# Without background workers: calls that find something, and nothing
+my $offset = -s $node->logfile;
+value($put, 'calls');
+is(value('CALL dyn_collect_streams()', 'calls'), '1', 'a call collects');
+value('CALL dyn_collect_streams()', 'calls') for 1 .. 3;
+is(log_since($offset), '', 'calls that collect are not logged');
+value('SET log_min_messages = debug1; CALL dyn_collect_streams()', 'calls');
+like(log_since($offset), qr/logical decoding found consistent point/, 'but at the level DEBUG1');
+$offset = -s $node->logfile;
+value(q{SELECT count(*) FROM pg_logical_slot_peek_changes((SELECT slot_name FROM dyn_stream_slots), NULL, NULL)}, 'calls');
+like(log_since($offset), qr/starting logical decoding/, 'and so is whatever else decodes in a session');
+$offset = -s $node->logfile;
+$node->psql('calls', 'SELECT pg_terminate_backend(pg_backend_pid())');
+like(log_since($offset), qr/FATAL:  terminating connection/, 'a session of a user that is ended is logged');
+
+# DROP EXTENSION, in a session that has not used the library
+my $warning = qr/WARNING: .* replication slot "(dynamo_table_\d+)" is not dropped with the extension.*pg_drop_replication_slot\('\1'\)/s;
+like(says('DROP EXTENSION dynamo_table CASCADE', 'calls'), $warning, 'DROP EXTENSION warns of the slot');
+value('DROP DATABASE calls');
+is(value('SELECT count(*) FROM pg_replication_slots'), '0', 'DROP DATABASE drops a slot that no process reads');
+
+# With background workers
+$node->append_conf('postgresql.conf', 'shared_preload_libraries = dynamo_table');
+$node->restart;
+my $collectors = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector' AND state = 'active' AND datname};
+
+sub wait_for_collector
+{
+	my ($dbname) = @_;
+	wait_for("SELECT count(*) = 1 $collectors = '$dbname'");
+}
+
+sub create_database
+{
+	my ($dbname) = @_;
+	value("CREATE DATABASE $dbname");
+	value($setup, $dbname);
+	wait_for_collector($dbname);
+}
+
+create_database('app');
+value($put, 'app');
+wait_for_collector('app');
+
+# Switched off in one database
+create_database('other');
+value(q{SELECT dyn_create_table('ttl', 'pk S'); CALL dyn_enable_ttl('ttl', 'e')}, 'other');
+$offset = -s $node->logfile;
+value('ALTER DATABASE other SET dynamo_table.stream_collector = off');
+value('ALTER DATABASE other SET dynamo_table.ttl_worker = off');
+wait_for("SELECT count(*) = 0 $collectors = 'other'");
+is(value("SELECT count(*) $collectors = 'app'"), '1', 'a collector is switched off for one database');
+is(value(q{SELECT active FROM pg_replication_slots WHERE database = 'other'}), 'f', 'and leaves its slot');
+my $since = value('SELECT now()');
+wait_for("SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND datname = 'other' AND backend_start < '$since'");
+value(q{SELECT dyn_put('ttl', jsonb_build_object('pk', 'a', 'e', extract(epoch FROM now())::bigint - 60)::dyn_item)}, 'other');
+sleep 2;
+is(value('SELECT count(*) FROM ttl', 'other'), '1', 'and so is the removal of expired items');
+is(value("SELECT count(*) $collectors = 'other'"), '0', 'it stays off');
+value('ALTER DATABASE other RESET dynamo_table.stream_collector');
+value('ALTER DATABASE other SET dynamo_table.ttl_worker = on');
+wait_for_collector('other');
+pass('and on again');
+$node->poll_query_until('other', 'SELECT count(*) = 0 FROM ttl') or BAIL_OUT('never swept');
+is(log_since($offset), '', 'and the log is empty');
+value('CREATE ROLE plain LOGIN; ALTER DATABASE other OWNER TO plain');
+like(says(q{SET ROLE plain; ALTER DATABASE other SET dynamo_table.stream_collector = off}), qr/ERROR:  42501/, 'the slot is the server\'s, so the owner of a database needs a grant for that');
+
+# A value of the database's own does not stand against the configuration
+value('ALTER DATABASE other SET dynamo_table.stream_collector = on');
+value(q{SELECT pg_terminate_backend(pid) } . "$collectors = 'other'");
+wait_for_collector('other');
+$node->append_conf('postgresql.conf', 'dynamo_table.stream_collector = off');
+$node->reload;
+wait_for(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector'});
+pass('off in the configuration is off for all');
+$node->append_conf('postgresql.conf', 'dynamo_table.stream_collector = on');
+$node->reload;
+wait_for_collector($_) foreach 'app', 'other';
+
+# DROP EXTENSION beside a collector at work, whatever drops it
+for my $drop ('DROP EXTENSION dynamo_table CASCADE', 'DROP SCHEMA public, dynamo_internal CASCADE')
+{
+	$offset = -s $node->logfile;
+	value($put, 'other');
+	like(says("BEGIN; $drop; SELECT pg_sleep(0.5); ROLLBACK", 'other'), $warning, "$drop warns");
+	wait_for_collector('other');
+	value($put, 'other');
+	like(says($drop, 'other'), $warning, 'and again after a rollback');
+	sleep 2;    # whatever had been collecting has noticed it
+	unlike(log_since($offset) =~ s/^.*(?:WARNING|DETAIL|HINT|STATEMENT):.*\n//gmr, qr/FATAL|ERROR/, 'no process fails');
+	value(q{SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = 'other'});
+	value('CREATE SCHEMA IF NOT EXISTS public', 'other');
+	value($setup, 'other');
+	wait_for_collector('other');
+}
+
+# A database that has streams
+$offset = -s $node->logfile;
+like(says('DROP DATABASE app'), qr/ERROR:  55006/, 'a collector is in the way of DROP DATABASE');
+like(says('CALL dyn_teardown_streams()', 'app'), qr/ERROR:  55006.*force => true/s, 'and an enabled stream in that of a teardown');
+like(log_since($offset), qr/ERROR/, 'both are errors');
+$offset = -s $node->logfile;
+like(says('CALL dyn_teardown_streams(force => true)', 'app'), qr/WARNING: .* changes of 1 table with an enabled stream are not collected.*Enabled: (public\.)?app/s, 'by force it warns');
+is(value('SELECT state FROM dyn_stream_slots', 'app'), 'not set up', 'and there is nothing left');
+is(value("SELECT dyn_put('app', '{\"pk\":{\"S\":\"b\"}}') IS NULL", 'app'), 't', 'items can be written');
+is(value('CALL dyn_setup_streams(); SELECT status FROM dyn_streams', 'app'), 'ENABLED', 'streams go on after another set-up');
+wait_for_collector('app');
+value($put, 'app');
+like(says(q{SELECT * FROM dyn_read_stream('app', max_wait => '5s')}, 'app'), qr/YD011/, 'and a reader from the beginning is told of the gap');
+value('CALL dyn_teardown_streams(force => true)', 'app');
+value('DROP DATABASE app');
+value('ALTER DATABASE other SET dynamo_table.stream_collector = off');
+wait_for("SELECT count(*) = 0 $collectors = 'other'");
+value('DROP DATABASE other WITH (FORCE)');
+is(value('SELECT count(*) FROM pg_replication_slots'), '0', 'switched off from outside, a database can be dropped as well');
+
+# A server that stops while all kinds of workers are there
+create_database('app');
+$node->stop;
+unlike(log_since($offset), qr/FATAL/, 'no worker that is told to end calls that fatal');
+$node->start;
+$node->stop('immediate');
+
+done_testing();
