@@ -5,12 +5,12 @@
 -- An item is written as DynamoDB JSON; each value says its type.
 CREATE TABLE tickets (item dyn_item);
 INSERT INTO tickets VALUES
-  ('{"PK":{"S":"ORG#MICROSOFT"},"SK":{"S":"TICKET#123"},"Title":{"S":"Printer on fire"},"Priority":{"N":"1"},
-     "Tags":{"SS":["printer","fire"]},"Reporter":{"M":{"Name":{"S":"Bill"},"Floor":{"N":"3.50"}}},"ClosedAt":{"NULL":true}}');
+  ('{"PK":{"S":"ORG#LUMEN"},"SK":{"S":"TICKET#123"},"Title":{"S":"Printer on fire"},"Priority":{"N":"1"},
+     "Tags":{"SS":["printer","fire"]},"Reporter":{"M":{"Name":{"S":"Bob"},"Floor":{"N":"3.50"}}},"ClosedAt":{"NULL":true}}');
 
 -- A json or jsonb value is plain JSON; strings become S, numbers N, objects M, arrays L.
 INSERT INTO tickets VALUES
-  ('{"PK":"ORG#MICROSOFT","SK":"TICKET#456","Title":"More coffee","Priority":2,"Votes":["Satya","Bill"]}'::jsonb);
+  ('{"PK":"ORG#LUMEN","SK":"TICKET#456","Title":"More coffee","Priority":2,"Votes":["Ann","Bob"]}'::jsonb);
 
 -- What is stored is canonical: names sorted, numbers in one form, 3.50 is 3.5.
 SELECT item FROM tickets;
@@ -28,5 +28,5 @@ SELECT '{"a":{"NS":["1","2.0"]},"b":{"S":"x"}}'::dyn_item = '{"b":{"S":"x"},"a":
 
 -- And bad input is told what and where it is.
 \set ON_ERROR_STOP off
-INSERT INTO tickets VALUES ('{"PK":{"S":"ORG#AMAZON"},"Sizes":{"NS":["1","2","1.0"]}}');
-INSERT INTO tickets VALUES ('{"PK":"ORG#AMAZON"}');
+INSERT INTO tickets VALUES ('{"PK":{"S":"ORG#UMBRA"},"Sizes":{"NS":["1","2","1.0"]}}');
+INSERT INTO tickets VALUES ('{"PK":"ORG#UMBRA"}');

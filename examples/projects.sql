@@ -1,85 +1,142 @@
 \set ECHO all
--- A project-management tool for many organizations: everything of one organization lies in its
--- item collection, and the sort keys say what it is.
+-- A project-management tool for many organizations, each of which sees its own data alone.
+-- It teaches: tenants by partition key, kinds of items by sort key, an index that turns the table round, an index for
+-- names, a sparse index against a filter, indexes on a table in use, and views for reports.
 
 SELECT dyn_create_table('happy-projects', 'PK S', 'SK S');
-SELECT dyn_put('happy-projects', item) FROM (VALUES
-  ('{"PK":"ORG#1","SK":"#METADATA#1","name":"Happy Inc","tier":"professional","data":"ORG#Happy Inc"}'::jsonb),
-  ('{"PK":"ORG#1","SK":"PRO#agile#100","name":"Project X","projectId":"100","data":"PRO#Project X"}'),
-  ('{"PK":"ORG#1","SK":"PRO#agile#101","name":"Project Y","projectId":"101","data":"PRO#Project Y"}'),
-  ('{"PK":"ORG#1","SK":"PRO#fixed bid#102","name":"Project F1","projectId":"102"}'),
-  ('{"PK":"ORG#1","SK":"EMP#200","name":"Manoj Fernando","email":"manoj@happy.example","data":"EMP#Manoj Fernando"}'),
-  ('{"PK":"ORG#1","SK":"EMP#201","name":"John Doe","email":"john@happy.example","data":"EMP#John Doe"}'),
-  ('{"PK":"ORG#1","SK":"EMP#202","name":"Jane Doe","email":"jane@happy.example","data":"EMP#Jane Doe"}'),
-  ('{"PK":"ORG#1#PRO#100","SK":"ORG#1#EMP#200","employee":"Manoj Fernando","project":"Project X","joined":"2020-01-02"}'),
-  ('{"PK":"ORG#1#PRO#101","SK":"ORG#1#EMP#200","employee":"Manoj Fernando","project":"Project Y","joined":"2020-02-03"}'),
-  ('{"PK":"ORG#1#PRO#100","SK":"ORG#1#EMP#201","employee":"John Doe","project":"Project X","joined":"2020-03-04"}'),
-  ('{"PK":"ORG#1#PRO#101","SK":"ORG#1#EMP#202","employee":"Jane Doe","project":"Project Y","joined":"2020-04-05"}'),
-  ('{"PK":"ORG#2","SK":"#METADATA#2","name":"ABC Incorporation","tier":"professional","data":"ORG#ABC Incorporation"}'),
-  ('{"PK":"ORG#2","SK":"PRO#agile#300","name":"ABC Project","projectId":"300","data":"PRO#ABC Project"}')
-) v (item);
 
--- Read an organization
-SELECT dyn_get('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}')::jsonb;
+-- All of one organization begins with its identifier, so that no query reads two of them.  The sort key says what
+-- an item is: "#" < "E" < "P", so the organization is followed by its employees and then its projects, these by type.
+SELECT count(dyn_create_entity('happy-projects', entity, keys::jsonb, attributes)) AS entities FROM (VALUES
+  ('Organization', '{"PK": "ORG#<orgId>", "SK": "#METADATA#<orgId>"}', '{"orgId": "S", "name": "S", "tier": "S"}'),
+  ('Project', '{"PK": "ORG#<orgId>", "SK": "PRO#<type>#<projectId>"}', '{"orgId": "S", "projectId": "S", "type": "S", "name": "S", "isOnHold": "S"}'),
+  ('Employee', '{"PK": "ORG#<orgId>", "SK": "EMP#<employeeId>"}', '{"orgId": "S", "employeeId": "S", "name": "S", "email": "S", "born": "S date"}'),
+  -- Who works on what is many to many: a link, under its project.  Names are copied, so that a list needs no second read.
+  ('ProjectEmployee', '{"PK": "ORG#<orgId>#PRO#<projectId>", "SK": "ORG#<orgId>#EMP#<employeeId>"}',
+     '{"orgId": "S", "projectId": "S", "employeeId": "S", "employee": "S", "project": "S", "joined": "S date"}')) v (entity, keys, attributes);
 
--- All projects of an organization
-SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#"}}') AS item;
+-- Create organization, project, employee; assign employees to projects: rows of views.
+SELECT dyn_create_entity_view('happy-projects', entity) FROM (VALUES ('Organization'), ('Project'), ('Employee'), ('ProjectEmployee')) v (entity);
+INSERT INTO "Organization" ("orgId", "name", "tier") VALUES ('1', 'Happy Inc', 'professional'), ('2', 'ABC Incorporation', 'professional');
+INSERT INTO "Project" ("orgId", "projectId", "type", "name") VALUES
+  ('1', '100', 'agile', 'Project X'), ('1', '101', 'agile', 'Project Y'), ('1', '102', 'fixed bid', 'Project F1'), ('2', '300', 'agile', 'ABC Project');
+INSERT INTO "Employee" ("orgId", "employeeId", "name", "email", "born") VALUES
+  ('1', '200', 'Jane Doe', 'jane@happy.example', '1990-01-01'), ('1', '201', 'John Doe', 'john@happy.example', '1988-02-02'), ('1', '202', 'Manoj Fernando', 'manoj@happy.example', '1985-03-03');
+INSERT INTO "ProjectEmployee" ("orgId", "projectId", "employeeId", "employee", "project", "joined") VALUES
+  ('1', '100', '202', 'Manoj Fernando', 'Project X', '2020-01-02'), ('1', '101', '202', 'Manoj Fernando', 'Project Y', '2020-02-03'),
+  ('1', '100', '201', 'John Doe', 'Project X', '2020-03-04'), ('1', '101', '200', 'Jane Doe', 'Project Y', '2020-04-05');
 
--- All employees
-SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"EMP#"}}') AS item;
+SELECT count(dyn_create_access_pattern('happy-projects', name, operation, request::jsonb, entity, notes)) AS access_patterns FROM (VALUES
+  ('organization', 'GetItem', '{"Key": {"PK": {"S": "ORG#<orgId>"}, "SK": {"S": "#METADATA#<orgId>"}}}', 'Organization', NULL),
+  ('everything', 'Query', '{"KeyConditionExpression": "PK = :o", "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}}}', 'Organization, Employee, Project', NULL),
+  ('projects_and_employees', 'Query', '{"KeyConditionExpression": "PK = :o AND SK BETWEEN :e AND :p", "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":e": {"S": "EMP#"}, ":p": {"S": "PRO#~"}}}',
+     'Employee, Project', 'without the organization'),
+  ('projects', 'Query', '{"KeyConditionExpression": "PK = :o AND begins_with(SK, :p)", "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":p": {"S": "PRO#"}}}', 'Project', 'by type'),
+  ('projects_of_type', 'Query', '{"KeyConditionExpression": "PK = :o AND begins_with(SK, :p)", "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":p": {"S": "PRO#<type>#"}}}', 'Project', NULL),
+  ('project', 'GetItem', '{"Key": {"PK": {"S": "ORG#<orgId>"}, "SK": {"S": "PRO#<type>#<projectId>"}}}', 'Project', NULL),
+  ('employees', 'Query', '{"KeyConditionExpression": "PK = :o AND begins_with(SK, :e)", "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":e": {"S": "EMP#"}}}', 'Employee', NULL),
+  ('employee', 'GetItem', '{"Key": {"PK": {"S": "ORG#<orgId>"}, "SK": {"S": "EMP#<employeeId>"}}}', 'Employee', NULL),
+  ('team', 'Query', '{"KeyConditionExpression": "PK = :p", "ExpressionAttributeValues": {":p": {"S": "ORG#<orgId>#PRO#<projectId>"}}}', 'ProjectEmployee', NULL),
+  ('on_hold_by_filter', 'Query', '{"KeyConditionExpression": "PK = :o AND begins_with(SK, :p)", "FilterExpression": "attribute_exists(isOnHold)",
+     "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":p": {"S": "PRO#"}}}', 'Project', 'reads all projects')) v (name, operation, request, entity, notes);
 
--- Projects and employees together, without the organization itself
-SELECT item->>'SK' AS sk, item->>'name' AS name
-  FROM dyn_query('happy-projects', 'PK = :org AND SK BETWEEN :from AND :to', vals => '{":org":{"S":"ORG#1"},":from":{"S":"EMP#"},":to":{"S":"PRO#~"}}') AS item;
+-- E02: read an organization.
+SELECT item->>'name' AS name, item->>'tier' AS tier FROM dyn_run_access_pattern('happy-projects', 'organization', '{"orgId": "1"}'::jsonb) item;
+-- E05, E06: all projects, all employees.
+SELECT item->>'SK' AS sk, item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'projects', '{"orgId": "1"}'::jsonb) item;
+SELECT item->>'SK' AS sk, item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'employees', '{"orgId": "1"}'::jsonb) item;
+-- E07: both together.  The whole collection has the organization too; a range from one kind to the other leaves it out.
+SELECT item->>'SK' AS sk, item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'everything', '{"orgId": "1"}'::jsonb) item;
+SELECT count(*) FROM dyn_run_access_pattern('happy-projects', 'projects_and_employees', '{"orgId": "1"}'::jsonb);
+-- E12, E13: by type, since the type is part of the key.
+SELECT item->>'name' AS agile FROM dyn_run_access_pattern('happy-projects', 'projects_of_type', '{"orgId": "1", "type": "agile"}'::jsonb) item;
+SELECT item->>'name' AS fixed_bid FROM dyn_run_access_pattern('happy-projects', 'projects_of_type', '{"orgId": "1", "type": "fixed bid"}'::jsonb) item;
+-- E11: employees of a project.
+SELECT item->>'employee' AS employee, item->>'joined' AS joined FROM dyn_run_access_pattern('happy-projects', 'team', '{"orgId": "1", "projectId": "100"}'::jsonb) item;
+-- E22: another organization's key finds nothing of this one.
+SELECT item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'everything', '{"orgId": "2"}'::jsonb) item;
 
--- Agile projects, and those with a fixed bid
-SELECT item->>'name' AS agile
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#agile"}}') AS item;
-SELECT item->>'name' AS fixed_bid
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#fixed bid"}}') AS item;
+-- E03: change an organization; it keeps what the update does not name.
+SELECT dyn_update_entity('happy-projects', 'Organization', '{"orgId": "2"}'::jsonb, 'SET tier = :t', 'attribute_exists(PK)', vals => '{":t": "premium"}'::jsonb, return_values => 'ALL_NEW')::jsonb AS organization;
+-- E04: delete one; its projects stay, since nothing cascades.
+SELECT dyn_delete_entity('happy-projects', 'Organization', '{"orgId": "2"}'::jsonb, return_values => 'ALL_OLD')->>'name' AS deleted;
+SELECT item->>'name' AS left_behind FROM dyn_run_access_pattern('happy-projects', 'everything', '{"orgId": "2"}'::jsonb) item;
 
--- The employees of a project
-SELECT item->>'employee' AS employee, item->>'joined' AS joined
-  FROM dyn_query('happy-projects', 'PK = :project', vals => '{":project":{"S":"ORG#1#PRO#100"}}') AS item;
-
--- The last project by its key: the collection read backwards
-SELECT item->>'name' AS last
-  FROM dyn_query('happy-projects', 'PK = :org', vals => '{":org":{"S":"ORG#1"}}', forward => false, max_items => 1) AS item;
-
--- Another organization sees nothing of it
-SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org', vals => '{":org":{"S":"ORG#2"}}') AS item;
-
--- Change an organization: it keeps what the update does not name
-SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"#METADATA#1"}}', 'SET orgId = :id', vals => '{":id":{"S":"1"}}', return_values => 'ALL_NEW')::jsonb;
-
--- A project's type is part of its key: to change it, delete and put, in one transaction
+-- E09: a project's type is part of its key.  To change it, delete and put, in one transaction.
+SELECT dyn_transact('[
+  {"DeleteEntity": {"TableName": "happy-projects", "Entity": "Project", "Attributes": {"orgId": {"S": "1"}, "type": {"S": "agile"}, "projectId": {"S": "101"}}, "ConditionExpression": "attribute_exists(PK)"}},
+  {"PutEntity": {"TableName": "happy-projects", "Entity": "Project", "Attributes": {"orgId": {"S": "1"}, "type": {"S": "fixed bid"}, "projectId": {"S": "101"}, "name": {"S": "Project Y"}}, "ConditionExpression": "attribute_not_exists(PK)"}}]') AS moved;
+SELECT item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'project', '{"orgId": "1", "type": "fixed bid", "projectId": "101"}'::jsonb) item;
+-- In SQL it is a transaction block, as ever.
 BEGIN;
-SELECT dyn_delete('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"PRO#agile#101"}}', 'attribute_exists(PK)', return_values => 'ALL_OLD') ->> 'name' AS was;
-SELECT dyn_put('happy-projects', '{"PK":"ORG#1","SK":"PRO#fixed bid#101","name":"Project Y","projectId":"101","data":"PRO#Project Y"}'::jsonb, 'attribute_not_exists(PK)');
+DELETE FROM "Project" WHERE "orgId" = '1' AND "type" = 'fixed bid' AND "projectId" = '101' RETURNING "name";
+INSERT INTO "Project" ("orgId", "projectId", "type", "name") VALUES ('1', '101', 'agile', 'Project Y');
 COMMIT;
 
--- Create an employee once, change the email address, delete
-SELECT dyn_put('happy-projects', '{"PK":"ORG#1","SK":"EMP#203","name":"New Hand","email":"new@happy.example"}'::jsonb, 'attribute_not_exists(PK)');
-SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}', 'SET email = :e', 'email = :old',
-                  vals => '{":e":{"S":"hand@happy.example"},":old":{"S":"new@happy.example"}}', return_values => 'UPDATED_NEW');
-SELECT dyn_delete('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}');
-SELECT dyn_get('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"EMP#203"}}') IS NULL AS gone;
+-- E16: an employee comes, gets another address if nobody else has changed it, and goes.
+INSERT INTO "Employee" ("orgId", "employeeId", "name", "email") VALUES ('1', '203', 'New Hand', 'new@happy.example');
+SELECT dyn_update_entity('happy-projects', 'Employee', '{"orgId": "1", "employeeId": "203"}'::jsonb, 'SET email = :new', 'email = :old',
+  vals => '{":new": "hand@happy.example", ":old": "new@happy.example"}'::jsonb, return_values => 'UPDATED_NEW')->>'email' AS email;
+SELECT dyn_delete_entity('happy-projects', 'Employee', '{"orgId": "1", "employeeId": "203"}'::jsonb);
+SELECT count(*) FROM dyn_run_access_pattern('happy-projects', 'employee', '{"orgId": "1", "employeeId": "203"}'::jsonb);
 
--- Projects on hold, by a filter: all projects are read, those on hold returned
-SELECT dyn_update('happy-projects', '{"PK":{"S":"ORG#1"},"SK":{"S":"PRO#agile#100"}}', 'SET isOnHold = :t', vals => '{":t":{"S":"yes"}}');
-SELECT item->>'name' AS on_hold
-  FROM dyn_query('happy-projects', 'PK = :org AND begins_with(SK, :type)', vals => '{":org":{"S":"ORG#1"},":type":{"S":"PRO#"}}', filter => 'attribute_exists(isOnHold)') AS item;
+-- E15: of 100 projects three are on hold.  A filter returns three, and reads a hundred.
+INSERT INTO "Project" ("orgId", "projectId", "type", "name", "isOnHold")
+  SELECT '3', to_char(n, 'FM000'), 'agile', 'Project ' || n, CASE WHEN n % 33 = 1 AND n < 99 THEN 'yes' END FROM generate_series(1, 100) n;
+SELECT items_read, items_returned FROM dyn_explain('happy-projects', 'PK = :o AND begins_with(SK, :p)', filter => 'attribute_exists(isOnHold)', vals => '{":o": "ORG#3", ":p": "PRO#"}'::jsonb);
+SELECT item->>'name' AS on_hold FROM dyn_run_access_pattern('happy-projects', 'on_hold_by_filter', '{"orgId": "3"}'::jsonb) item;
 
--- The table lives, and new questions come: indexes are added while it is used
-CALL dyn_create_index('happy-projects', 'filter-by-name', 'PK S', 'data S');
+-- E21: the table lives, and new questions come.  Indexes are added while it is used.
+-- Turned round, the links of one employee are one collection (all items are in it: each has both keys).
 CALL dyn_create_index('happy-projects', 'project-employee-index', 'SK S', 'PK S');
+-- Names within an organization.  An attribute of its own says what to be found by, with the kind before it.
+CALL dyn_create_index('happy-projects', 'filter-by-name', 'PK S', 'data S');
+-- Sparse: only projects on hold have the key.
 CALL dyn_create_index('happy-projects', 'on-hold', 'isOnHold S', projection => 'INCLUDE', non_key_attributes => '{name}');
+-- What is to be found by name gets the key by its entity, and existing items by a job.  Project F1 is not to be found.
+SELECT count(dyn_create_entity('happy-projects', entity, keys::jsonb, attributes)) AS entities FROM (VALUES
+  ('Organization', '{"PK": "ORG#<orgId>", "SK": "#METADATA#<orgId>", "data": "ORG#<name>"}', '{"orgId": "S", "name": "S", "tier": "S"}'),
+  ('Project', '{"PK": "ORG#<orgId>", "SK": "PRO#<type>#<projectId>", "data": [{"when": {"unlisted": null}, "template": "PRO#<name>"}], "isOnHold": "<isOnHold>"}',
+     '{"orgId": "S", "projectId": "S", "type": "S", "name": "S", "isOnHold": "S", "unlisted": "BOOL"}'),
+  ('Employee', '{"PK": "ORG#<orgId>", "SK": "EMP#<employeeId>", "data": "EMP#<name>"}', '{"orgId": "S", "employeeId": "S", "name": "S", "email": "S", "born": "S date"}')) v (entity, keys, attributes);
+SELECT dyn_update_entity('happy-projects', 'Project', '{"orgId": "1", "type": "fixed bid", "projectId": "102"}'::jsonb, 'SET unlisted = :true', vals => '{":true": true}'::jsonb);
+CALL dyn_refresh_entity('happy-projects', 'Organization');
+CALL dyn_refresh_entity('happy-projects', 'Project');
+CALL dyn_refresh_entity('happy-projects', 'Employee');
 
--- Names that begin with "J", an employee's projects, projects on hold: each reads what it returns
-SELECT item->>'name' AS name FROM dyn_query('happy-projects', 'PK = :org AND begins_with(#data, :name)', names => '{"#data":"data"}', vals => '{":org":{"S":"ORG#1"},":name":{"S":"EMP#J"}}', index_name => 'filter-by-name') AS item;
-SELECT item->>'project' AS project FROM dyn_query('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index_name => 'project-employee-index') AS item;
-SELECT item->>'name' AS on_hold FROM dyn_scan('happy-projects', index_name => 'on-hold') AS item;
-SELECT range, items_read, items_returned, pages_read
-  FROM dyn_explain('happy-projects', 'SK = :employee', vals => '{":employee":{"S":"ORG#1#EMP#200"}}', index_name => 'project-employee-index');
+-- E19: "data" is a reserved word, so the request has a placeholder for it.
+SELECT dyn_create_access_pattern('happy-projects', 'by_name', 'Query', '{"IndexName": "filter-by-name", "KeyConditionExpression": "PK = :o AND begins_with(data, :n)",
+  "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":n": {"S": "<kind>#<name>"}}}');
+SELECT count(dyn_create_access_pattern('happy-projects', name, operation, request::jsonb, entity, notes)) AS access_patterns FROM (VALUES
+  ('by_name', 'Query', '{"IndexName": "filter-by-name", "KeyConditionExpression": "PK = :o AND begins_with(#data, :n)", "ExpressionAttributeNames": {"#data": "data"},
+     "ExpressionAttributeValues": {":o": {"S": "ORG#<orgId>"}, ":n": {"S": "<kind>#<name>"}}}', 'Organization, Employee, Project', 'kind is ORG, EMP or PRO'),
+  ('projects_of_employee', 'Query', '{"IndexName": "project-employee-index", "KeyConditionExpression": "SK = :e", "ExpressionAttributeValues": {":e": {"S": "ORG#<orgId>#EMP#<employeeId>"}}}', 'ProjectEmployee', NULL),
+  ('on_hold', 'Scan', '{"IndexName": "on-hold"}', 'Project', 'reads nothing else')) v (name, operation, request, entity, notes);
+
+-- E08, E10, E18: by name, or how a name begins.
+SELECT item->>'name' AS organization FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "ORG", "name": "Happy Inc"}'::jsonb) item;
+SELECT item->>'name' AS project FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "PRO", "name": "Project"}'::jsonb) item;
+SELECT item->>'name' AS employee FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "EMP", "name": "J"}'::jsonb) item;
+-- E17: projects of an employee.
+SELECT item->>'project' AS project FROM dyn_run_access_pattern('happy-projects', 'projects_of_employee', '{"orgId": "1", "employeeId": "202"}'::jsonb) item;
+-- E14: on hold by the sparse index: three are read.  One goes on, and leaves the index.
+SELECT items_read, items_returned FROM dyn_explain('happy-projects', index_name => 'on-hold');
+UPDATE "Project" SET "isOnHold" = NULL WHERE "orgId" = '3' AND "type" = 'agile' AND "projectId" = '034';
+SELECT item->>'name' AS on_hold FROM dyn_run_access_pattern('happy-projects', 'on_hold') item ORDER BY 1;
+-- E24: the index that is turned round has all items.
+SELECT (SELECT count(*) FROM dyn_scan('happy-projects', index_name => 'project-employee-index')) = count(*) AS all_items FROM dyn_scan('happy-projects');
+
+-- What was declared, and what the table and its indexes hold.
+DELETE FROM "Project" WHERE "orgId" = '3' AND "isOnHold" IS NULL;
+\pset tuples_only on
+SELECT dyn_entity_chart('happy-projects');
+SELECT dyn_table_chart('happy-projects', max_columns => 3);
+SELECT dyn_table_chart('happy-projects', 'filter-by-name', max_columns => 1);
+SELECT dyn_table_chart('happy-projects', 'on-hold', max_columns => 3);
+SELECT dyn_access_pattern_chart('happy-projects');
+\pset tuples_only off
+
+-- Reports join the kinds of items like tables.  (A condition on the attributes of a key reads the key's index.)
+SELECT o."name" AS organization, p."type", count(DISTINCT p."projectId") AS projects, count(l."employeeId") AS assignments
+  FROM "Organization" o JOIN "Project" p USING ("orgId") LEFT JOIN "ProjectEmployee" l USING ("orgId", "projectId") GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(*) AS problems FROM dyn_check_entities('happy-projects');
