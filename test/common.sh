@@ -99,6 +99,8 @@ node_packages=()
 command -v node >/dev/null || node_packages+=(nodejs)
 command -v npm >/dev/null || node_packages+=(npm)
 client_packages+=("${node_packages[@]}")
+# What the programs in examples need besides.
+language_packages=(python3-psycopg python3-sqlalchemy golang-go golang-github-jackc-pgx-v4-dev)
 gateway_client_packages=(python3-boto3 awscli chromium "${node_packages[@]}")
 
 # Whether as_root works without more than a password.
