@@ -168,7 +168,17 @@ print_pattern(const Pattern *pattern)
 static void
 name_pattern(void *arg)
 {
-	errcontext("access pattern \"%s\"", item_quoted(*(ItemSpan *) arg));
+	errcontext("access pattern \"%s\"", item_quoted(((const Pattern *) arg)->name));
+}
+
+/* Errors name the pattern from here on, until the caller puts error_context_stack back to callback->previous. */
+void
+pattern_begin_context(const Pattern *pattern, ErrorContextCallback *callback)
+{
+	callback->previous = error_context_stack;
+	callback->callback = name_pattern;
+	callback->arg = unconstify(Pattern *, pattern);
+	error_context_stack = callback;
 }
 
 /*
@@ -178,7 +188,7 @@ name_pattern(void *arg)
 static void
 check_request(Pattern *pattern, const char *table)
 {
-	ErrorContextCallback callback = {error_context_stack, name_pattern, &pattern->name};
+	ErrorContextCallback callback;
 	char *request;
 
 	if (!JB_ROOT_IS_OBJECT(pattern->request))
@@ -187,7 +197,7 @@ check_request(Pattern *pattern, const char *table)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("the request of an access pattern has no \"TableName\""),
 						errdetail("It is about the table that it is declared for.")));
-	error_context_stack = &callback;
+	pattern_begin_context(pattern, &callback);
 	request = pattern_request(pattern, table, NULL, NULL);
 	request_run(pattern->operation, request, (int) strlen(request), NULL, NULL);
 	error_context_stack = callback.previous;

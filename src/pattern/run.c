@@ -98,13 +98,16 @@ run_pages(Run *run)
 	MemoryContext page =
 		AllocSetContextCreate(run->context, "dynamo_table page", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(page);
+	ErrorContextCallback callback;
 
+	pattern_begin_context(run->pattern, &callback);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(page);
 		run_page(run);
 	} while (all && run->last_key != NULL);
+	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(page);
 }
