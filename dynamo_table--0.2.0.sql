@@ -7,6 +7,14 @@ CREATE SCHEMA dynamo_internal;
 COMMENT ON SCHEMA dynamo_internal IS 'what the extension dynamo_table needs for itself';
 GRANT USAGE ON SCHEMA dynamo_internal TO PUBLIC;
 
+-- Each script begins with this, whatever version it comes from.
+CREATE FUNCTION dynamo_internal.require_library(version text) RETURNS void
+	AS 'MODULE_PATHNAME', 'dyn_require_library' LANGUAGE C STRICT;
+COMMENT ON FUNCTION dynamo_internal.require_library(text) IS
+	'an error if the library that is loaded is older than that version';
+REVOKE ALL ON FUNCTION dynamo_internal.require_library(text) FROM PUBLIC;
+SELECT dynamo_internal.require_library('0.2.0');
+
 -- errors
 
 CREATE FUNCTION dyn_error_name(sqlstate text) RETURNS text

@@ -18,6 +18,7 @@
 #include "ground/arn.h"
 #include "ground/invalidate.h"
 #include "ground/label.h"
+#include "ground/library.h"
 #include "ground/progress.h"
 #include "ground/settings.h"
 #include "index/index.h"
@@ -33,7 +34,7 @@
 #include "work/service.h"
 
 #if PG_VERSION_NUM >= 180000
-PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = "0.2.0");
+PG_MODULE_MAGIC_EXT(.name = "dynamo_table", .version = LIBRARY_VERSION);
 #else
 PG_MODULE_MAGIC;
 #endif

@@ -153,6 +153,23 @@ want_packages()
 	fi
 }
 
+# The pg_config of a server of that major: $PG_CONFIG_16 and so on if it is set, or one that test/build-server builds.
+server_config()
+{
+	local given=PG_CONFIG_$1
+	if [ -n "${!given:-}" ]; then
+		echo "${!given}"
+	else
+		"$top/test/build-server" "$1"
+	fi
+}
+
+# The folder in which the extension is built for the server of a pg_config.
+build_folder()
+{
+	echo "$top/build/$("$1" --version | tr -dc 'A-Za-z0-9.')-$("$1" --bindir | cksum | cut -d' ' -f1)"
+}
+
 # A new folder that the server's user owns and nobody else may enter.
 private_dir()
 {

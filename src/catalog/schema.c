@@ -32,6 +32,7 @@
 #include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/invalidate.h"
+#include "ground/library.h"
 
 typedef struct SchemaEntry
 {
@@ -396,6 +397,7 @@ read_schema(Relation rel)
 		MemoryContextDelete(context);
 		return NULL;
 	}
+	library_check();
 	table->relid = RelationGetRelid(rel);
 	table->context = context;
 	table->name = pstrdup(RelationGetRelationName(rel));

@@ -1,6 +1,6 @@
 /*
  * extension.c
- *	  Whether an extension is installed in this database, and where.
+ *	  Whether an extension is installed in this database, where, and in which version.
  */
 #include "postgres.h"
 
@@ -11,40 +11,70 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "ground/extension.h"
+#include "ground/library.h"
 
 #define OWN_NAME "dynamo_table"
 
-/* InvalidOid: the extension is not installed in this database. */
-static Oid
-find_schema(const char *name)
+/* The row of an extension, copied; NULL if it is not installed in this database. */
+static HeapTuple
+find_extension(Relation rel, const char *name)
 {
-	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple tuple;
-	Oid schema = InvalidOid;
 
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
 	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
-		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+		tuple = heap_copytuple(tuple);
 	systable_endscan(scan);
+	return tuple;
+}
+
+/* InvalidOid: the extension is not installed in this database. */
+static Oid
+find_schema(const char *name)
+{
+	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+	HeapTuple tuple = find_extension(rel, name);
+
 	table_close(rel, AccessShareLock);
-	return schema;
+	return HeapTupleIsValid(tuple) ? ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace
+								   : InvalidOid;
+}
+
+/* Returns the version of the extension's objects in this database; NULL if it is not installed. */
+char *
+extension_version(void)
+{
+	Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+	HeapTuple tuple = find_extension(rel, OWN_NAME);
+	bool isnull = true;
+	Datum version = (Datum) 0;
+
+	if (HeapTupleIsValid(tuple))
+		version = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(rel), &isnull);
+	table_close(rel, AccessShareLock);
+	return isnull ? NULL : TextDatumGetCString(version);
 }
 
 /*
  * Returns whether the extension is installed in this database.  Without it a schema that is named
- * DYN_INTERNAL is not the extension's.
+ * DYN_INTERNAL is not the extension's.  It is an error if it is installed in a version that the
+ * library does not work with.
  */
 bool
 extension_installed(void)
 {
-	return OidIsValid(find_schema(OWN_NAME));
+	if (!OidIsValid(find_schema(OWN_NAME)))
+		return false;
+	library_check();
+	return true;
 }
 
 /* Another session may drop the extension, or the schema with it, at any time. */

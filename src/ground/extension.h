@@ -15,6 +15,7 @@
 /* Of functions in it by which calls are sent to other nodes, instead of "dyn_". */
 #define DYN_ROUTED_PREFIX "routed_"
 
+extern char *extension_version(void);
 extern bool extension_installed(void);
 extern const char *extension_schema(void);
 extern const char *extension_schema_of(const char *name);

@@ -17,7 +17,8 @@
  *		invalidate.c		invalidation: one callback for all caches of the library
  *		kept.c				what a backend keeps of relations, made anew after they have changed
  *		call_site.h			whether a function may keep something from one call to the next
- *		extension.c			the schema that the extension is in
+ *		extension.c			the schema that the extension is in, and its version
+ *		library.c			whether the library fits that version
  *		arguments.c			arguments of SQL functions; choices and numbers in them
  *		grid.c				tables of text
  *		json_writer.c		JSON, written as text
@@ -47,12 +48,18 @@
 
 #include "fmgr.h"
 
-#if PG_VERSION_NUM < 160000
+#include "ground/library.h"
 
+#if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
 #define PGDLLEXPORT __attribute__((visibility("default")))
+extern PGDLLEXPORT void _PG_init(void);
+#endif
 
-/* As in fmgr.h, where the function itself is not marked. */
+/*
+ * As in fmgr.h, of which 15 does not mark the function itself.  Each session has the server ask
+ * for the record before it calls the function for the first time.
+ */
 #undef PG_FUNCTION_INFO_V1
 #define PG_FUNCTION_INFO_V1(funcname) \
 	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
@@ -60,12 +67,9 @@
 	const Pg_finfo_record *CppConcat(pg_finfo_, funcname)(void) \
 	{ \
 		static const Pg_finfo_record my_finfo = {1}; \
+		library_check(); \
 		return &my_finfo; \
 	} \
 	extern int no_such_variable
-
-extern PGDLLEXPORT void _PG_init(void);
-
-#endif
 
 #endif

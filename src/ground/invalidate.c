@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_extension.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
@@ -17,6 +18,9 @@ static Subscriber *subscribers = NULL;
 static void
 relation_changed(Datum arg, Oid relid)
 {
+	/* a script of the extension has run (library.c), which may have changed whatever it likes */
+	if (relid == ExtensionRelationId)
+		relid = InvalidOid;
 	for (Subscriber *subscriber = subscribers; subscriber != NULL; subscriber = subscriber->next)
 		subscriber->relation_changed(relid);
 }

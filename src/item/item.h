@@ -25,8 +25,8 @@
  *	N or B; of M it is the name's length (7 bits a byte, low ones first, high bit =
  *	more), the name, and a value.
  *
- *	Invariant: the encoding is canonical.  Names and set elements are sorted and
- *	distinct, numbers and widths have one form.  So two values are equal by DynamoDB's
+ *	Invariant: the encoding is canonical.  Names and set elements are sorted, those of NS
+ *	by value, and distinct; numbers and widths have one form.  So two values are equal by DynamoDB's
  *	rules exactly if their bytes are equal, and a hash of the bytes is a hash of the
  *	value.  Whoever builds a value goes through ItemBuilder or item_validate().
  *
