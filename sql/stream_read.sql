@@ -160,14 +160,19 @@ SELECT count(*) FROM dyn_read_stream('app', seq('0/100'));
 -- one with nothing before it stops who begins at TRIM_HORIZON too, until it is older than what is kept
 UPDATE dynamo_internal.stream_gaps SET after_lsn = '0/0' WHERE before_lsn = '0/280';
 SELECT attempt('SELECT dyn_read_stream(''app'')');
+-- a new session has what was set, and none has to wait for it
 ALTER SYSTEM SET dynamo_table.stream_retention = 1;
 SELECT pg_reload_conf();
+\c -
+SET timezone = 'UTC'; SET search_path = stream_read, public;
 SELECT pg_sleep(1.1);
 SELECT count(*), min(sequence_number) = seq('0/300', 1) AS behind FROM dyn_read_stream('app');
 SELECT attempt(format('SELECT dyn_read_stream(''app'', %L)', seq('0/100')));
 ALTER SYSTEM RESET dynamo_table.stream_retention;
 SELECT pg_reload_conf();
-SELECT pg_sleep(0.1);
+\c -
+LOAD 'dynamo_table';
+SET timezone = 'UTC'; SET search_path = stream_read, public;
 SHOW dynamo_table.stream_retention;
 DELETE FROM dynamo_internal.stream_gaps WHERE before_lsn < '0/1000';
 
