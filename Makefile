@@ -1,11 +1,11 @@
-# PGXS build. `make PG_CONFIG=…` builds for one server; `make check`, `make demo` and `make bench`
+# PGXS build. `make PG_CONFIG=…` builds for one server; `make check`, `make quick`, `make demo` and `make bench`
 # install what they need first, so they must work where PGXS is not there yet.
 
-SCRIPTS_OF_OURS = check demo bench
+SCRIPTS_OF_OURS = check quick demo bench
 ifneq ($(filter $(SCRIPTS_OF_OURS),$(MAKECMDGOALS)),)
 
 .PHONY: $(SCRIPTS_OF_OURS)
-check demo:
+check quick demo:
 	@test/$@
 bench:
 	@bench/all
