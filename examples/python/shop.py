@@ -32,18 +32,20 @@ class ItemLoader(Loader):
         return from_text(bytes(data))
 
 
-class ItemDumper(Dumper):
-    def dump(self, obj):
-        return to_text(obj).encode()
-
-
 def connect():
     conn = psycopg.connect(autocommit=True)
     conn.execute("SET statement_timeout = '90 s'")
-    info = TypeInfo.fetch(conn, "dyn_item")
+    info = TypeInfo.fetch(conn, "dyn_item")  # its OID differs from database to database
+
+    class ItemDumper(Dumper):
+        oid = info.oid
+
+        def dump(self, obj):
+            return to_text(obj).encode()
+
     info.register(conn)  # for arrays of items
     conn.adapters.register_loader(info.oid, ItemLoader)
-    conn.adapters.register_dumper(Item, type("OurItemDumper", (ItemDumper,), {"oid": info.oid}))
+    conn.adapters.register_dumper(Item, ItemDumper)
     return conn
 
 
