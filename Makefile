@@ -64,15 +64,24 @@ $(EXPR_GRAMMAR_USERS:=.o): src/expr/gram.h
 PARTIQL_GRAMMAR_USERS = $(addprefix src/partiql/,error gram keyword parse scan)
 $(PARTIQL_GRAMMAR_USERS:=.o): src/partiql/gram.h
 
-# PGXS installs SCRIPTS by their last name, and removes them by their path.
-uninstall: uninstall-scripts
+# PGXS installs SCRIPTS by their last name, and removes them by their path.  It knows no manual pages.
+COMMANDS = $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
+MANUALS = $(addprefix '$(DESTDIR)$(mandir)/man1'/,$(notdir $(SCRIPTS:=.1)))
 
-.PHONY: uninstall-scripts
-uninstall-scripts:
-	rm -f $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
+install: install-manuals
+uninstall: uninstall-commands
 
+.PHONY: install-manuals uninstall-commands
+install-manuals:
+	$(MKDIR_P) '$(DESTDIR)$(mandir)/man1'
+	$(INSTALL_DATA) $(SCRIPTS:=.1) '$(DESTDIR)$(mandir)/man1/'
+
+uninstall-commands:
+	rm -f $(COMMANDS) $(MANUALS)
+
+# The archive for PGXN, of what is committed: make dist [MAINTAINER=…] [HOMEPAGE=…] [BUGTRACKER=…] [REPOSITORY=…]
 .PHONY: dist
 dist:
-	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	pgxn/archive $(EXTENSION) $(EXTVERSION)
 
 endif

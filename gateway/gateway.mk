@@ -1,19 +1,20 @@
 # The gateway: a program of its own, built without the server and without the extension.
 #
 #	make gateway                      build/gateway/dynamo_gateway
-#	make install-gateway [PREFIX=…]   into $(PREFIX)/bin, below $(DESTDIR), with systemd's unit
+#	make install-gateway [PREFIX=…]   into $(PREFIX), below $(DESTDIR): the program, its manual page, systemd's unit,
+#	                                  and a sample of its settings
+#	make uninstall-gateway            removes these, with the same PREFIX and DESTDIR
 #
 # GATEWAY_BUILD is the folder that it is built in, CC and CFLAGS are the compiler and its options.
 
 GATEWAY_BUILD ?= build/gateway
 PREFIX ?= /usr/local
-GATEWAY_UNITS = $(PREFIX)/lib/systemd/system
 CFLAGS ?= -O2 -g
 GATEWAY_LIBRARIES = libmicrohttpd libpq libssl libcrypto zlib
 
 GATEWAY_SOURCES = $(wildcard gateway/*.c)
 GATEWAY_OBJECTS = $(GATEWAY_SOURCES:gateway/%.c=$(GATEWAY_BUILD)/%.o)
-GATEWAY_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wformat-nonliteral -Wmissing-prototypes \
+GATEWAY_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wformat-nonliteral -Wmissing-prototypes \
 	-fvisibility=hidden -pthread -MMD -MP $(shell pkg-config --cflags $(GATEWAY_LIBRARIES))
 GATEWAY_LIBS = $(shell pkg-config --libs $(GATEWAY_LIBRARIES)) -pthread
 
@@ -30,13 +31,21 @@ $(GATEWAY_BUILD)/%.o: gateway/%.c | $(GATEWAY_BUILD)
 $(GATEWAY_BUILD):
 	mkdir -p $@
 
+GATEWAY_PROGRAM = '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway'
+GATEWAY_MAN = '$(DESTDIR)$(PREFIX)/share/man/man1/dynamo_gateway.1'
+GATEWAY_UNIT = '$(DESTDIR)$(PREFIX)/lib/systemd/system/dynamo_gateway.service'
+GATEWAY_SAMPLE = '$(DESTDIR)$(PREFIX)/share/dynamo_gateway/dynamo_gateway.conf.sample'
+
 install-gateway: gateway
-	install -D -m 755 $(GATEWAY_BUILD)/dynamo_gateway '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway'
-	install -d '$(DESTDIR)$(GATEWAY_UNITS)'
-	sed 's|/usr/local/|$(PREFIX)/|' gateway/dynamo_gateway.service >'$(DESTDIR)$(GATEWAY_UNITS)/dynamo_gateway.service'
+	install -D -m 755 $(GATEWAY_BUILD)/dynamo_gateway $(GATEWAY_PROGRAM)
+	install -D -m 644 gateway/dynamo_gateway.1 $(GATEWAY_MAN)
+	install -D -m 644 gateway/dynamo_gateway.conf $(GATEWAY_SAMPLE)
+	install -D -m 644 gateway/dynamo_gateway.service $(GATEWAY_UNIT)
+	sed -i 's|/usr/local/|$(PREFIX)/|' $(GATEWAY_UNIT)
 
 uninstall-gateway:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/dynamo_gateway' '$(DESTDIR)$(GATEWAY_UNITS)/dynamo_gateway.service'
+	rm -f $(GATEWAY_PROGRAM) $(GATEWAY_MAN) $(GATEWAY_SAMPLE) $(GATEWAY_UNIT)
+	rmdir '$(DESTDIR)$(PREFIX)/share/dynamo_gateway' 2>/dev/null || true
 
 clean-gateway:
 	rm -rf $(GATEWAY_BUILD)

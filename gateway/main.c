@@ -27,6 +27,7 @@ help(void)
 		"  dynamo_gateway --check               whether a gateway with these settings answers\n"
 		"  dynamo_gateway --create-key-file F   make the file that secrets are encrypted with\n"
 		"  dynamo_gateway --create-key ROLE     make an access key of a role, and print it\n"
+		"  dynamo_gateway --embedded FOLDER     serve with a PostgreSQL server of its own\n"
 		"\n"
 		"Settings, as flags, as \"name = value\" in the file of --config, or in the environment,\n"
 		"as DYNAMO_GATEWAY_NAME.  Flags win over the environment, which wins over the file.\n\n");
