@@ -119,7 +119,7 @@ SELECT item->>'Type' AS type, item->>'Number' AS number, item->>'Status' AS stat
 -- What was declared in the end, and what the new index holds.
 \pset tuples_only on
 SELECT dyn_entity_chart('hosting');
-SELECT dyn_table_chart('hosting', 'GSI4', max_columns => 1);
+SELECT dyn_table_chart('hosting', 'GSI4');
 \pset tuples_only off
 -- The views of before work as they did.  Made again, they have the new attribute as a column.
 SELECT dyn_create_entity_view('hosting', 'Repo'), dyn_create_entity_view('hosting', 'Issue');

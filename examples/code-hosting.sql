@@ -174,10 +174,10 @@ SELECT item->>'Type' AS type, item->>'Repo' AS repo, item->>'UpdatedAt' AS updat
 -- What was declared, and what the table and its indexes hold.
 \pset tuples_only on
 SELECT dyn_entity_chart('hosting');
-SELECT dyn_table_chart('hosting', max_columns => 2, max_width => 36);
-SELECT dyn_table_chart('hosting', 'GSI1', max_columns => 1);
-SELECT dyn_table_chart('hosting', 'GSI2', max_columns => 1);
-SELECT dyn_table_chart('hosting', 'GSI3', max_columns => 1);
+SELECT dyn_table_chart('hosting');
+SELECT dyn_table_chart('hosting', 'GSI1');
+SELECT dyn_table_chart('hosting', 'GSI2');
+SELECT dyn_table_chart('hosting', 'GSI3');
 SELECT dyn_access_pattern_chart('hosting');
 \pset tuples_only off
 

@@ -191,9 +191,9 @@ SELECT item->>'Subject' AS unread FROM dyn_run_access_pattern('deals', 'unread_m
 -- What was declared, and what the indexes hold.
 \pset tuples_only on
 SELECT dyn_entity_chart('deals');
-SELECT dyn_table_chart('deals', 'GSI1', max_columns => 2);
-SELECT dyn_table_chart('deals', 'GSI2', max_columns => 2);
-SELECT dyn_table_chart('deals', 'UserIndex', max_columns => 2);
+SELECT dyn_table_chart('deals', 'GSI1');
+SELECT dyn_table_chart('deals', 'GSI2');
+SELECT dyn_table_chart('deals', 'UserIndex');
 SELECT dyn_access_pattern_chart('deals');
 \pset tuples_only off
 

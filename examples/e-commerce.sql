@@ -126,8 +126,8 @@ SELECT "PK" FROM store WHERE "PK" LIKE 'CUSTOMEREMAIL#%' ORDER BY 1;
 -- What was declared, and what the table and its index hold.  Customers and e-mail addresses are not in GSI1.
 \pset tuples_only on
 SELECT dyn_entity_chart('store');
-SELECT dyn_table_chart('store', max_columns => 3);
-SELECT dyn_table_chart('store', 'GSI1', max_columns => 3);
+SELECT dyn_table_chart('store');
+SELECT dyn_table_chart('store', 'GSI1');
 SELECT dyn_access_pattern_chart('store');
 \pset tuples_only off
 

@@ -130,9 +130,9 @@ SELECT (SELECT count(*) FROM dyn_scan('happy-projects', index_name => 'project-e
 DELETE FROM "Project" WHERE "orgId" = '3' AND "isOnHold" IS NULL;
 \pset tuples_only on
 SELECT dyn_entity_chart('happy-projects');
-SELECT dyn_table_chart('happy-projects', max_columns => 3);
-SELECT dyn_table_chart('happy-projects', 'filter-by-name', max_columns => 1);
-SELECT dyn_table_chart('happy-projects', 'on-hold', max_columns => 3);
+SELECT dyn_table_chart('happy-projects');
+SELECT dyn_table_chart('happy-projects', 'filter-by-name');
+SELECT dyn_table_chart('happy-projects', 'on-hold');
 SELECT dyn_access_pattern_chart('happy-projects');
 \pset tuples_only off
 

@@ -59,8 +59,8 @@ SELECT dyn_get('sessions', '{"SessionToken": "00000000-0000-4000-8000-0000000000
 -- The table, and its index without the session of no user.
 \pset tuples_only on
 SELECT dyn_entity_chart('sessions');
-SELECT dyn_table_chart('sessions', max_columns => 5, max_width => 36);
-SELECT dyn_table_chart('sessions', 'UserIndex', max_width => 36);
+SELECT dyn_table_chart('sessions');
+SELECT dyn_table_chart('sessions', 'UserIndex');
 SELECT dyn_access_pattern_chart('sessions');
 \pset tuples_only off
 
