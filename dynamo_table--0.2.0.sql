@@ -890,7 +890,7 @@ COMMENT ON PROCEDURE dyn_teardown_streams(boolean) IS 'remove the replication sl
 CREATE FUNCTION dynamo_internal.extension_dropping() RETURNS event_trigger
 	AS 'MODULE_PATHNAME', 'dyn_extension_dropping' LANGUAGE C;
 COMMENT ON FUNCTION dynamo_internal.extension_dropping() IS 'load the library before the extension is dropped';
-CREATE EVENT TRIGGER dynamo_table_drop ON ddl_command_start WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED', 'DROP SCHEMA')
+CREATE EVENT TRIGGER dynamo_table_drop ON ddl_command_start WHEN TAG IN ('DROP EXTENSION')
 	EXECUTE FUNCTION dynamo_internal.extension_dropping();
 COMMENT ON EVENT TRIGGER dynamo_table_drop IS 'DROP EXTENSION dynamo_table warns of a replication slot that is left';
 

@@ -2,8 +2,8 @@
  * drop.c
  *	  DROP EXTENSION while the database has its slot, which no transaction can drop.
  *
- * Whatever drops the extension comes by a hook.  An event trigger has the library loaded before, in
- * sessions that have not used it.
+ * Whatever drops the extension comes by a hook.  An event trigger has the library loaded before DROP
+ * EXTENSION, in sessions that have not used it.
  */
 #include "postgres.h"
 
