@@ -364,6 +364,27 @@ CREATE FUNCTION dyn_collection_pages(table_name text, samples bigint DEFAULT 100
 COMMENT ON FUNCTION dyn_collection_pages(text, bigint) IS
 	'pages that sampled item collections are spread over, and how many would do';
 
+CREATE FUNCTION dyn_table_statistics(table_name text, max_collections bigint DEFAULT 10, total_segments bigint DEFAULT 1)
+	RETURNS TABLE (kind text, name text, partition_key dyn_value, items bigint, bytes bigint, disk_bytes bigint, scans bigint, hot_share double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION dyn_table_statistics(text, bigint, bigint) IS
+	'items and bytes of a table, of its entities, indexes and largest collections, and how its indexes are used; reads the whole table';
+
+CREATE FUNCTION dynamo_internal.operations() RETURNS TABLE (relation regclass, operation text, index_name text, calls bigint, errors bigint,
+		conditional_failures bigint, conflicts bigint, items_read bigint, items_returned bigint, items_written bigint, stats_since timestamptz)
+	AS 'MODULE_PATHNAME', 'dyn_operations' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION dynamo_internal.operations() IS 'calls on the tables that the caller has a privilege on';
+
+CREATE VIEW dyn_operations AS SELECT * FROM dynamo_internal.operations();
+COMMENT ON VIEW dyn_operations IS
+	'calls on the tables that the caller has a privilege on, or on all for pg_monitor, by table, operation and index, since the server was started';
+GRANT SELECT ON dyn_operations TO PUBLIC;
+
+CREATE FUNCTION dyn_reset_operations() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_reset_operations() IS 'forget what dyn_operations has counted in this database';
+REVOKE ALL ON FUNCTION dyn_reset_operations() FROM PUBLIC;
+
 CREATE FUNCTION dyn_check_table(table_name text, max_problems bigint DEFAULT 100)
 	RETURNS TABLE (relation regclass, object text, problem text, advice text, key dyn_item, place tid)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
@@ -1472,7 +1493,7 @@ GRANT EXECUTE ON FUNCTION
 	dynamo_internal.attribute, dynamo_internal.is_entity(dyn_item, text, "any"), dynamo_internal.is_entity(dyn_item, dynamo_internal.entity, "any"),
 	dynamo_internal.entity_key(anyelement, text, integer, boolean, "any"), dynamo_internal.entity_key(anyelement, dynamo_internal.entity, integer, boolean, "any"),
 	dynamo_internal.ttl_tables,
-	dynamo_internal.ttl_due, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
+	dynamo_internal.ttl_due, dynamo_internal.operations, dynamo_internal.stream_tables, dynamo_internal.stream_progress, dynamo_internal.stream_node_shards,
 	dynamo_internal.stream_node_records, dynamo_internal.migration_steps,
 	-- statements
 	dynamo_internal.store_change, dynamo_internal.keys_missing, dynamo_internal.fill_shard, dynamo_internal.shard_sizes, dynamo_internal.migration_key,

@@ -57,7 +57,7 @@ INSERT INTO words (place, name, types) VALUES
 	(1, 'stream', '{text}'), (1, 'template', '{text}'), (1, 'unnest', '{text}'), (1, 'update', '{text}'), (1, 'value', '{dyn_value,anyelement}'), (1, 'view_name', '{text}'), (1, 'view_type', '{text}'),
 	(2, 'filter', '{text}'), (3, 'condition', '{text}'), (4, 'names', '{jsonb}'), (5, 'vals', '{dyn_item}'), (6, 'projection', '{text}'),
 	(7, 'return_values', '{text}'), (7, 'return_values_on_condition_check_failure', '{text}'),
-	(8, 'batch_size', '{bigint}'), (8, 'max_columns', '{bigint}'), (8, 'max_items', '{bigint}'), (8, 'max_problems', '{bigint}'), (8, 'max_rate', '{bigint}'), (8, 'max_records', '{bigint}'),
+	(8, 'batch_size', '{bigint}'), (8, 'max_collections', '{bigint}'), (8, 'max_columns', '{bigint}'), (8, 'max_items', '{bigint}'), (8, 'max_problems', '{bigint}'), (8, 'max_rate', '{bigint}'), (8, 'max_records', '{bigint}'),
 	(8, 'max_wait', '{interval}'), (8, 'max_width', '{bigint}'), (8, 'page_size', '{bigint}'), (8, 'samples', '{bigint}'), (8, 'segment', '{bigint}'), (8, 'time_budget', '{interval}'), (8, 'total_segments', '{bigint}'),
 	(9, 'at', '{timestamp with time zone}'), (9, 'bytes', '{bytea}'), (9, 'consistent_read', '{boolean}'), (9, 'covering', '{text}'), (9, 'data', '{boolean}'), (9, 'dry_run', '{boolean}'), (9, 'enabled', '{boolean}'), (9, 'failover', '{boolean}'), (9, 'fillfactor', '{bigint}'), (9, 'force', '{boolean}'), (9, 'distributed', '{boolean}'), (9, 'colocate_with', '{text}'), (9, 'shard_count', '{bigint}'),
 	(9, 'format', '{text}'), (9, 'forward', '{boolean}'), (9, 'from_start', '{boolean}'), (9, 'hide_expired', '{boolean}'), (9, 'ksuid', '{text}'), (9, 'next_token', '{text}'), (9, 'non_key_attributes', '{text[]}'), (9, 'notes', '{text}'),
@@ -98,7 +98,7 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|read|preview|propose|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's' ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
 SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' = ANY (proargnames));

@@ -12,6 +12,7 @@
 #include "migrate/migrate.h"
 #include "utils/guc.h"
 
+#include "actions/operation.h"
 #include "am/am.h"
 #include "catalog/derive.h"
 #include "entity/entity.h"
@@ -50,6 +51,7 @@ _PG_init(void)
 	dyn_arn_init();
 	dyn_derive_init();
 	store_init();
+	counters_init();
 	partiql_init();
 	entity_enforce_init();
 	migration_truncate_init();

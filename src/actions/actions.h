@@ -5,6 +5,8 @@
  * Actions validate everything before they read anything.  The front ends hand over arguments
  * and take results; no rule is in them.
  *
+ *		operation.h			calls that are counted when they end
+ *		counters.c			the counters, in shared memory
  *		table.c				the table of a request, which a caller may have open
  *		item.c				GetItem, PutItem, UpdateItem, DeleteItem
  *		write.h				the one way by which items are written

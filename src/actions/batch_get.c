@@ -124,7 +124,9 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 			return false;
 	}
 	target_measure(get->request->meter, target, item, item);
+	target->counted->read += item != NULL;
 	item = expiry_visible(target->table, item);
+	target->counted->returned += item != NULL;
 	if (item == NULL)
 		return true;
 	if (get->projections[table] != NULL)
@@ -133,14 +135,24 @@ get_item(BatchGet *get, int table, const ItemTarget *target)
 	return true;
 }
 
-/* Items come in the order of their keys; what is not there is left out. */
-void
-action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
-				 BatchGetRest *rest)
+typedef struct BatchGetCall
 {
+	const BatchGetRequest *request;
+	BatchGetCallback callback;
+	void *arg;
+	BatchGetRest *rest;
+} BatchGetCall;
+
+static void
+run_batch_get(Operation *operation, void *arg)
+{
+	const BatchGetCall *call = arg;
+	const BatchGetRequest *request = call->request;
+	BatchGetRest *rest = call->rest;
 	int n = check_keys(request);
-	BatchGet get = {request, parse_projections(request), callback, arg, 0, store_reader()};
-	TargetTables *tables = target_tables(AccessShareLock, request->part);
+	BatchGet get = {request,       parse_projections(request), call->callback, call->arg, 0,
+					store_reader()};
+	TargetTables *tables = target_tables(AccessShareLock, request->part, operation);
 	ItemTarget *targets = find_targets(request, tables, n);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "batch get", ALLOCSET_DEFAULT_SIZES);
@@ -163,4 +175,15 @@ action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void
 	}
 	store_reader_close(get.reader);
 	target_close(tables);
+}
+
+/* Items come in the order of their keys; what is not there is left out. */
+void
+action_batch_get(const BatchGetRequest *request, BatchGetCallback callback, void *arg,
+				 BatchGetRest *rest)
+{
+	Operation operation = {.kind = OPERATION_BATCH_GET};
+	BatchGetCall call = {request, callback, arg, rest};
+
+	operation_run(&operation, run_batch_get, &call);
 }

@@ -189,16 +189,12 @@ sort_writes(BatchWrite *writes, int n, ItemTarget ***order)
 	return sorted;
 }
 
-/*
- * Do all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is raised
- * for a batch that is empty or too large, has an invalid item or key, or names an item twice.  An
- * error of a single write fails the whole batch.
- */
-void
-action_batch_write(const BatchWriteRequest *request)
+static void
+run_batch_write(Operation *operation, void *arg)
 {
+	const BatchWriteRequest *request = arg;
 	int n = check_writes(request);
-	TargetTables *tables = target_tables(RowExclusiveLock, request->part);
+	TargetTables *tables = target_tables(RowExclusiveLock, request->part, operation);
 	ItemTarget **order;
 	BatchWrite **sorted = sort_writes(find_writes(request, tables, n), n, &order);
 	MemoryContext context =
@@ -214,9 +210,23 @@ action_batch_write(const BatchWriteRequest *request)
 			;
 		target_begin(tables, &sorted[first]->target);
 		write_run(sorted + first, next - first, request->meter);
+		sorted[first]->target.counted->written += next - first;
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
 	target_measure_collections(request->meter, order, n);
 	target_close(tables);
+}
+
+/*
+ * Do all puts and deletes of a batch.  Before anything is written, ERRCODE_DYN_VALIDATION is raised
+ * for a batch that is empty or too large, has an invalid item or key, or names an item twice.  An
+ * error of a single write fails the whole batch.
+ */
+void
+action_batch_write(const BatchWriteRequest *request)
+{
+	Operation operation = {.kind = OPERATION_BATCH_WRITE};
+
+	operation_run(&operation, run_batch_write, unconstify(BatchWriteRequest *, request));
 }

@@ -7,6 +7,7 @@
 #include "access/relation.h"
 #include "utils/rel.h"
 
+#include "actions/operation.h"
 #include "actions/write.h"
 #include "catalog/expiry.h"
 #include "ground/errors.h"
@@ -23,16 +24,42 @@ begin_measure(const ItemRequest *request, const DynTable *table)
 }
 
 /*
+ * Counting
+ */
+
+typedef DynItem *(*ItemAction)(const ItemRequest *request, OperationTable *counted);
+
+typedef struct ItemCall
+{
+	ItemAction action;
+	const ItemRequest *request;
+	DynItem *result;
+} ItemCall;
+
+static void
+run_call(Operation *operation, void *arg)
+{
+	ItemCall *call = arg;
+
+	call->result = call->action(call->request, &operation->table);
+}
+
+static DynItem *
+run(OperationKind kind, ItemAction action, const ItemRequest *request)
+{
+	Operation operation = {.kind = kind};
+	ItemCall call = {action, request, NULL};
+
+	operation_run(&operation, run_call, &call);
+	return call.result;
+}
+
+/*
  * GetItem
  */
 
-/*
- * Returns the item with the key of the request, projected, as the active snapshot shows it.  NULL
- * means that there is no such item, or that it has expired and the table hides it.  The request is
- * checked before the item is read.
- */
-DynItem *
-action_get(const ItemRequest *request)
+static DynItem *
+run_get(const ItemRequest *request, OperationTable *counted)
 {
 	ErrorContextCallback callback;
 	const Expr *projection = request->built.projection;
@@ -45,6 +72,7 @@ action_get(const ItemRequest *request)
 		projection = expr_projection(request->expressions, text_span(request->projection));
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, AccessShareLock, &table);
+	operation_opened(counted, rel, table->primary.name);
 	if (request->consistent)
 		action_check_consistent(&table->primary);
 	dyn_key_exact(table, &table->primary, request->item, DYN_KEY_OF_REQUEST, &key);
@@ -55,10 +83,23 @@ action_get(const ItemRequest *request)
 	begin_measure(request, table);
 	if (request->measure != NULL)
 		request->measure->old = request->measure->new = item;
+	counted->read = item != NULL;
 	item = expiry_visible(table, item);
+	counted->returned = item != NULL;
 	if (item != NULL && projection != NULL)
 		item = expr_project(projection, item);
 	return item;
+}
+
+/*
+ * Returns the item with the key of the request, projected, as the active snapshot shows it.  NULL
+ * means that there is no such item, or that it has expired and the table hides it.  The request is
+ * checked before the item is read.
+ */
+DynItem *
+action_get(const ItemRequest *request)
+{
+	return run(OPERATION_GET, run_get, request);
 }
 
 /*
@@ -84,9 +125,8 @@ put_item(DynItem *old, void *arg)
 	return put->request->item;
 }
 
-/* Puts the item of a request.  Returns the old or the new item, if it is wanted and there is one. */
-DynItem *
-action_put(const ItemRequest *request)
+static DynItem *
+run_put(const ItemRequest *request, OperationTable *counted)
 {
 	Judged put = {request, action_condition(request)};
 	ItemWriter writer;
@@ -97,6 +137,7 @@ action_put(const ItemRequest *request)
 
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
+	operation_opened(counted, rel, table->primary.name);
 	write_open(&writer, rel, table);
 	if (request->alone)
 		store_writer_alone(writer.store);
@@ -113,11 +154,19 @@ action_put(const ItemRequest *request)
 	if (differs)
 		write_read_back(&writer, &write);
 	write_done(&writer, &write, request->measure);
+	counted->written = 1;
 	write_close(&writer);
 	relation_close(rel, NoLock);
 	if (request->return_values == RETURN_ALL_NEW)
 		return action_returned(request, write.new);
 	return request->return_values == RETURN_ALL_OLD ? action_returned(request, write.old) : NULL;
+}
+
+/* Puts the item of a request.  Returns the old or the new item, if it is wanted and there is one. */
+DynItem *
+action_put(const ItemRequest *request)
+{
+	return run(OPERATION_PUT, run_put, request);
 }
 
 /*
@@ -163,13 +212,8 @@ returned_item(const Update *u, const ItemWrite *write)
 	return NULL;
 }
 
-/*
- * Update the item with the key of the request, or create it if there is none; an update that only
- * removes attributes creates none.  Returns what return_values asks for, or NULL if that is
- * nothing.  If the condition is not met, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED is raised.
- */
-DynItem *
-action_update(const ItemRequest *request)
+static DynItem *
+run_update(const ItemRequest *request, OperationTable *counted)
 {
 	Update u = {.request = request,
 				.condition = action_condition(request),
@@ -184,6 +228,7 @@ action_update(const ItemRequest *request)
 		u.update = expr_update(request->expressions, text_span(request->update));
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
+	operation_opened(counted, rel, table->primary.name);
 	write_open(&writer, rel, table);
 	if (request->alone)
 		store_writer_alone(writer.store);
@@ -196,9 +241,21 @@ action_update(const ItemRequest *request)
 	if (differs)
 		write_read_back(&writer, &write);
 	write_done(&writer, &write, request->measure);
+	counted->written = 1;
 	write_close(&writer);
 	relation_close(rel, NoLock);
 	return returned_item(&u, &write);
+}
+
+/*
+ * Update the item with the key of the request, or create it if there is none; an update that only
+ * removes attributes creates none.  Returns what return_values asks for, or NULL if that is
+ * nothing.  If the condition is not met, ERRCODE_DYN_CONDITIONAL_CHECK_FAILED is raised.
+ */
+DynItem *
+action_update(const ItemRequest *request)
+{
+	return run(OPERATION_UPDATE, run_update, request);
 }
 
 /*
@@ -215,9 +272,8 @@ judge_deletion(const DynItem *old, void *arg)
 	action_check_condition(judged->request, judged->condition, old);
 }
 
-/* Deletes the item with the key of the request.  Returns it, if it is wanted and there was one. */
-DynItem *
-action_delete(const ItemRequest *request)
+static DynItem *
+run_delete(const ItemRequest *request, OperationTable *counted)
 {
 	Judged judged = {request, action_condition(request)};
 	bool want_old = request->return_values == RETURN_ALL_OLD;
@@ -229,6 +285,7 @@ action_delete(const ItemRequest *request)
 
 	expr_request_done(request->expressions);
 	rel = action_open(request->open, request->table, RowExclusiveLock, &table);
+	operation_opened(counted, rel, table->primary.name);
 	write_open(&writer, rel, table);
 	if (request->alone)
 		store_writer_alone(writer.store);
@@ -237,7 +294,15 @@ action_delete(const ItemRequest *request)
 	write_delete(&writer, &write, want_old || request->measure != NULL,
 				 judge ? judge_deletion : NULL, &judged);
 	write_done(&writer, &write, request->measure);
+	counted->written = 1;
 	write_close(&writer);
 	relation_close(rel, NoLock);
 	return want_old ? action_returned(request, write.old) : NULL;
+}
+
+/* Deletes the item with the key of the request.  Returns it, if it is wanted and there was one. */
+DynItem *
+action_delete(const ItemRequest *request)
+{
+	return run(OPERATION_DELETE, run_delete, request);
 }

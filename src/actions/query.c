@@ -209,7 +209,7 @@ set_range(const Read *read, const Terms terms, StoreRange *range)
 /* Everything is checked before anything is read. */
 static void
 open_query(Read *read, const QueryRequest *request, ResultCallback callback, void *arg,
-		   ReadResult *result, Terms terms)
+		   ReadResult *result, OperationTable *counted, Terms terms)
 {
 	const ExprKeyCondition *condition = request->read.built.key_condition;
 
@@ -217,7 +217,7 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 	if (request->key_condition != NULL)
 		condition =
 			expr_key_condition(request->read.expressions, text_span(request->key_condition));
-	read_open(read, &request->read, callback, arg, result);
+	read_open(read, &request->read, callback, arg, result, counted);
 	read_forbid_unprojected(read);
 	match_terms(read, condition, terms);
 	check_values(read, terms);
@@ -228,19 +228,16 @@ open_query(Read *read, const QueryRequest *request, ResultCallback callback, voi
 						   "Conditions on keys belong into the key condition.");
 }
 
-/*
- * Run a Query: call callback for each item that it returns, in the order that the request asks for,
- * and fill in *result, whose last key is allocated in the current memory context.  The callback is
- * not called if only the count is selected.  The request is checked before anything is read.
- */
-void
-action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+static void
+run_query(Operation *operation, void *arg)
 {
+	const ReadCall *call = arg;
+	const QueryRequest *request = call->request;
 	Terms terms = {NULL};
 	StoreRange range = {0};
 	Read read;
 
-	open_query(&read, request, callback, arg, result, terms);
+	open_query(&read, request, call->callback, call->arg, call->result, &operation->table, terms);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = request->forward;
@@ -253,6 +250,20 @@ action_query(const QueryRequest *request, ResultCallback callback, void *arg, Re
 	read_close(&read);
 }
 
+/*
+ * Run a Query: call callback for each item that it returns, in the order that the request asks for,
+ * and fill in *result, whose last key is allocated in the current memory context.  The callback is
+ * not called if only the count is selected.  The request is checked before anything is read.
+ */
+void
+action_query(const QueryRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+{
+	Operation operation = {.kind = OPERATION_QUERY};
+	ReadCall call = {request, callback, arg, result, 0};
+
+	operation_run(&operation, run_query, &call);
+}
+
 /* What is wrong with a request, without reading. */
 void
 action_check_query(const QueryRequest *request)
@@ -261,7 +272,7 @@ action_check_query(const QueryRequest *request)
 	ReadResult result;
 	Read read;
 
-	open_query(&read, request, NULL, NULL, &result, terms);
+	open_query(&read, request, NULL, NULL, &result, NULL, terms);
 	read_close(&read);
 }
 
@@ -278,7 +289,7 @@ action_query_partition(const QueryRequest *request, Datum *partition)
 	Read read;
 	bool whole;
 
-	open_query(&read, request, NULL, NULL, &result, terms);
+	open_query(&read, request, NULL, NULL, &result, NULL, terms);
 	whole = dyn_index_is_table(read.index);
 	set_range(&read, terms, &range);
 	*partition = range.equal[0];

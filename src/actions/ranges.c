@@ -42,19 +42,16 @@ explain_unread(const Read *read, const RangesRequest *request, int from)
 	}
 }
 
-/*
- * Reads stretches: calls callback for each item that it returns and fills in *result, whose last key
- * is allocated in the current memory context.  Returns the number of the stretch in which it ended.
- * The request is checked before anything is read.
- */
-int
-action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+static void
+run_ranges(Operation *operation, void *arg)
 {
+	ReadCall *call = arg;
+	const RangesRequest *request = call->request;
 	Read read;
 	int i = request->first;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, callback, arg, result);
+	read_open(&read, &request->read, call->callback, call->arg, call->result, &operation->table);
 	for (; i < request->nranges; i++)
 	{
 		StoreRange range = stretch(&read, request, i);
@@ -65,12 +62,39 @@ action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, 
 		read_range(&read, &range);
 		read_tell_meter(&read);
 		if (request->explained != NULL)
-			request->explained(result, request->explained_arg);
+			request->explained(call->result, request->explained_arg);
 		if (is_over(&read))
 			break;
 	}
 	if (request->explained != NULL)
 		explain_unread(&read, request, i + 1);
 	read_close(&read);
-	return i;
+	call->stretch = i;
+}
+
+/* Without a partition key all collections are read. */
+static OperationKind
+kind_of(const RangesRequest *request)
+{
+	for (int i = 0; i < request->nranges; i++)
+	{
+		if (request->ranges[i].nequal == 0)
+			return OPERATION_SCAN;
+	}
+	return OPERATION_QUERY;
+}
+
+/*
+ * Reads stretches: calls callback for each item that it returns and fills in *result, whose last key
+ * is allocated in the current memory context.  Returns the number of the stretch in which it ended.
+ * The request is checked before anything is read.
+ */
+int
+action_ranges(const RangesRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+{
+	Operation operation = {.kind = kind_of(request)};
+	ReadCall call = {request, callback, arg, result, 0};
+
+	operation_run(&operation, run_ranges, &call);
+	return call.stretch;
 }

@@ -277,15 +277,17 @@ read_want(const Read *read)
 
 /*
  * Parse, open and check what Query and Scan share.  read_check() was called before, and Query has
- * parsed its key condition: the expressions' placeholders are all used now.
+ * parsed its key condition: the expressions' placeholders are all used now.  counted is NULL if
+ * nothing will be read.
  */
 void
 read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
-		  ReadResult *result)
+		  ReadResult *result, OperationTable *counted)
 {
 	memset(read, 0, sizeof(*read));
 	memset(result, 0, sizeof(*result));
 	read->request = request;
+	read->counted = counted;
 	read->callback = callback;
 	read->arg = arg;
 	read->result = result;
@@ -300,6 +302,8 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 	expr_request_done(request->expressions);
 	read->rel = action_open(request->open, request->table, AccessShareLock, &read->table);
 	choose_index(read);
+	if (counted != NULL)
+		operation_opened(counted, read->rel, read->index->name);
 	if (request->consistent)
 		action_check_consistent(read->index);
 	check_attributes(read);
@@ -312,11 +316,17 @@ read_open(Read *read, const ReadRequest *request, ResultCallback callback, void 
 }
 
 /*
- * Close the table that read_open() has opened.  The table stays locked until the transaction ends.
+ * Close the table that read_open() has opened, and count what was read.  The table stays locked until
+ * the transaction ends.
  */
 void
 read_close(Read *read)
 {
+	if (read->counted != NULL)
+	{
+		read->counted->read = read->result->scanned;
+		read->counted->returned = read->result->count;
+	}
 	relation_close(read->rel, NoLock);
 }
 

@@ -6,11 +6,13 @@
 #define DYNAMO_TABLE_ACTIONS_READ_H
 
 #include "actions/actions.h"
+#include "actions/operation.h"
 
 /* A Query or Scan on its way. */
 typedef struct Read
 {
 	const ReadRequest *request;
+	OperationTable *counted; /* NULL: it is only checked */
 	const Expr *filter;
 	const Expr *projection;
 	Relation rel;
@@ -30,10 +32,20 @@ typedef struct Read
 	ReadResult *result;
 } Read;
 
+/* A Query, a Scan, or several stretches, as a call that is counted. */
+typedef struct ReadCall
+{
+	const void *request; /* of the action's own kind */
+	ResultCallback callback;
+	void *arg;
+	ReadResult *result;
+	int stretch; /* in which the read of several has ended */
+} ReadCall;
+
 /* read.c */
 extern void read_check(const ReadRequest *request);
 extern void read_open(Read *read, const ReadRequest *request, ResultCallback callback, void *arg,
-					  ReadResult *result);
+					  ReadResult *result, OperationTable *counted);
 extern void read_forbid_unprojected(const Read *read);
 extern bool read_item(Read *read, const StoreRow *row);
 extern StoreWant read_want(const Read *read);

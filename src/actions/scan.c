@@ -216,10 +216,11 @@ read_segment(Segment *segment, StoreRange *range)
 	MemoryContextDelete(context);
 }
 
-/* Everything is checked before anything is read. */
-void
-action_scan(const ScanRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+static void
+run_scan(Operation *operation, void *arg)
 {
+	const ReadCall *call = arg;
+	const ScanRequest *request = call->request;
 	StoreRange range = {0};
 	Read read;
 	Segment segment = {.read = &read,
@@ -227,7 +228,7 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 					   .total = (uint32) request->total_segments};
 
 	read_check(&request->read);
-	read_open(&read, &request->read, callback, arg, result);
+	read_open(&read, &request->read, call->callback, call->arg, call->result, &operation->table);
 	range.index = read.index;
 	range.want = read_want(&read);
 	range.forward = true;
@@ -247,6 +248,16 @@ action_scan(const ScanRequest *request, ResultCallback callback, void *arg, Read
 	read_close(&read);
 }
 
+/* Everything is checked before anything is read. */
+void
+action_scan(const ScanRequest *request, ResultCallback callback, void *arg, ReadResult *result)
+{
+	Operation operation = {.kind = OPERATION_SCAN};
+	ReadCall call = {request, callback, arg, result, 0};
+
+	operation_run(&operation, run_scan, &call);
+}
+
 /* What is wrong with a request, without reading. */
 void
 action_check_scan(const ScanRequest *request)
@@ -255,6 +266,6 @@ action_check_scan(const ScanRequest *request)
 	Read read;
 
 	read_check(&request->read);
-	read_open(&read, &request->read, NULL, NULL, &result);
+	read_open(&read, &request->read, NULL, NULL, &result, NULL);
 	read_close(&read);
 }

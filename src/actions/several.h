@@ -5,6 +5,7 @@
 #ifndef DYNAMO_TABLE_ACTIONS_SEVERAL_H
 #define DYNAMO_TABLE_ACTIONS_SEVERAL_H
 
+#include "actions/operation.h"
 #include "actions/write.h"
 
 /*
@@ -189,6 +190,7 @@ typedef struct ItemTarget
 	Relation rel;
 	DynTable *table;
 	ItemWriter *writer; /* of all targets in one table that name it alike */
+	OperationTable *counted; /* likewise */
 	ItemWrite write;
 } ItemTarget;
 
@@ -205,7 +207,7 @@ extern bytea *transact_request_hash(const TransactRequest *request, const ItemTa
 extern void target_measure(const ItemMeter *meter, const ItemTarget *target, const DynItem *old,
 						   const DynItem *new);
 extern void target_measure_collections(const ItemMeter *meter, ItemTarget *const *sorted, int n);
-extern TargetTables *target_tables(LOCKMODE lockmode, PartUnderWay *part);
+extern TargetTables *target_tables(LOCKMODE lockmode, PartUnderWay *part, Operation *operation);
 extern void target_open(TargetTables *tables, text *name, ItemTarget *target);
 extern void target_begin(const TargetTables *tables, const ItemTarget *target);
 extern void target_begin_several(const TargetTables *tables, const ItemTarget *first);

@@ -15,26 +15,29 @@ typedef struct TargetTable
 {
 	text *name;
 	ItemWriter writer;
+	OperationTable counted;
 } TargetTable;
 
 struct TargetTables
 {
 	LOCKMODE lockmode;
 	PartUnderWay *part; /* of the request, see BatchGetRequest */
+	Operation *operation;
 	List *tables; /* of TargetTable */
 };
 
 /*
  * Returns an empty set of tables, to be opened by target_open() under lockmode.  It is allocated in
- * the current memory context.  part is the request's, or NULL.
+ * the current memory context.  part is the request's, or NULL; the operation counts for all tables.
  */
 TargetTables *
-target_tables(LOCKMODE lockmode, PartUnderWay *part)
+target_tables(LOCKMODE lockmode, PartUnderWay *part, Operation *operation)
 {
 	TargetTables *tables = palloc0(sizeof(TargetTables));
 
 	tables->lockmode = lockmode;
 	tables->part = part;
+	tables->operation = operation;
 	return tables;
 }
 
@@ -53,8 +56,11 @@ open_table(TargetTables *tables, text *name)
 			return opened;
 	}
 	rel = dyn_table_open(name, tables->lockmode, &table);
-	opened = palloc(sizeof(TargetTable));
+	opened = palloc0(sizeof(TargetTable));
 	opened->name = name;
+	operation_opened(&opened->counted, rel, table->primary.name);
+	opened->counted.next = tables->operation->others;
+	tables->operation->others = &opened->counted;
 	write_open(&opened->writer, rel, table);
 	tables->tables = lappend(tables->tables, opened);
 	return opened;
@@ -68,8 +74,12 @@ open_table(TargetTables *tables, text *name)
 void
 target_open(TargetTables *tables, text *name, ItemTarget *target)
 {
+	TargetTable *opened;
+
 	target_begin(tables, target);
-	target->writer = &open_table(tables, name)->writer;
+	opened = open_table(tables, name);
+	target->writer = &opened->writer;
+	target->counted = &opened->counted;
 	target->rel = target->writer->rel;
 	target->table = target->writer->table;
 }

@@ -43,6 +43,7 @@ struct Transact
 	TargetTables *tables;
 	MemoryContext context; /* for what outlives a step */
 	bool failed;
+	Operation *operation;
 };
 
 /*
@@ -96,7 +97,7 @@ check_target(const TransactRequest *request, int number, void *arg)
 }
 
 static Transact *
-prepare(const TransactRequest *request)
+prepare(const TransactRequest *request, Operation *operation)
 {
 	int n = request->nactions;
 	Transact *t = palloc0(sizeof(Transact));
@@ -107,7 +108,8 @@ prepare(const TransactRequest *request)
 	t->steps = palloc0(n * sizeof(Step));
 	t->targets = palloc0(n * sizeof(ItemTarget));
 	t->reasons = palloc0(n * sizeof(CancelReason));
-	t->tables = target_tables(RowExclusiveLock, request->part);
+	t->tables = target_tables(RowExclusiveLock, request->part, operation);
+	t->operation = operation;
 	t->context = CurrentMemoryContext;
 	error_context_stack = &callback;
 	for (number = 0; number < n; number++)
@@ -478,6 +480,21 @@ perform_next(Transact *t, ItemTarget *const *order, int n)
 	return together;
 }
 
+/* Also one of PartiQL's INSERT, that there is no item yet. */
+static bool
+any_condition_failed(const Transact *t)
+{
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		const char *code = t->reasons[i].code;
+
+		if (code != NULL &&
+			(strcmp(code, "ConditionalCheckFailed") == 0 || strcmp(code, "DuplicateItem") == 0))
+			return true;
+	}
+	return false;
+}
+
 static void
 perform_all(Transact *t, ItemTarget *const *order)
 {
@@ -496,8 +513,10 @@ perform_all(Transact *t, ItemTarget *const *order)
 	}
 	if (!t->failed)
 		check_collections(t);
-	if (t->failed)
-		action_cancel(t->request, t->reasons);
+	if (!t->failed)
+		return;
+	t->operation->condition_failed = any_condition_failed(t);
+	action_cancel(t->request, t->reasons);
 }
 
 /* Keep the targets that were written: a check affects no collection.  Returns their number. */
@@ -565,32 +584,46 @@ answer(const TransactRequest *request, const RequestToken *token)
 		token_answer(token, returned);
 }
 
-/*
- * False if the token says that it was done before: then nothing is done, and what is returned is
- * what the first call has returned.
- */
-bool
-action_transact(const TransactRequest *request)
+static void
+count_written(const Transact *t)
 {
+	for (int i = 0; i < t->request->nactions; i++)
+	{
+		if (t->request->actions[i].kind != TRANSACT_CHECK)
+			t->targets[i].counted->written++;
+	}
+}
+
+typedef struct TransactCall
+{
+	const TransactRequest *request;
+	bool fresh;
+} TransactCall;
+
+static void
+run_transact(Operation *operation, void *arg)
+{
+	TransactCall *call = arg;
+	const TransactRequest *request = call->request;
 	ItemTarget **order;
 	bytea *returned = NULL;
 	RequestToken token = {request->token, request->statements, false};
 	Transact *t;
-	bool fresh;
 
 	transact_check_request(request);
-	t = prepare(request);
+	t = prepare(request, operation);
 	action_examine(request, check_target, t);
 	order = target_sort(t->targets, request->nactions, "the transaction", TRANSACT_TWICE_WORDS);
 	target_begin_several(t->tables, &t->targets[0]);
 	token.shared = target_any_distributed(t->targets, request->nactions);
-	fresh = token.token == NULL ||
-			token_claim(&token, transact_request_hash(request, t->targets), &returned);
-	if (fresh)
+	call->fresh = token.token == NULL ||
+				  token_claim(&token, transact_request_hash(request, t->targets), &returned);
+	if (call->fresh)
 	{
 		perform_all(t, order);
 		target_measure_collections(request->meter, order, keep_written(request, order));
 		answer(request, &token);
+		count_written(t);
 	}
 	else
 	{
@@ -598,5 +631,18 @@ action_transact(const TransactRequest *request)
 		measure_replay(t);
 	}
 	target_close(t->tables);
-	return fresh;
+}
+
+/*
+ * False if the token says that it was done before: then nothing is done, and what is returned is
+ * what the first call has returned.
+ */
+bool
+action_transact(const TransactRequest *request)
+{
+	Operation operation = {.kind = OPERATION_TRANSACT_WRITE};
+	TransactCall call = {request, false};
+
+	operation_run(&operation, run_transact, &call);
+	return call.fresh;
 }

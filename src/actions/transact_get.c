@@ -189,16 +189,19 @@ lock_items(const TransactRequest *request, const TargetTables *tables, ItemTarge
 	return items;
 }
 
-/*
- * Call callback for each action, in the order of the request, with the item that the active
- * snapshot shows, projected.  NULL stands for an item that does not exist, or that has expired and
- * is hidden.  An item lives until the callback returns.  The request is checked before anything is
- * read.
- */
-void
-action_transact_get(const TransactRequest *request, TransactGetCallback callback, void *arg)
+typedef struct TransactGetCall
 {
-	TargetTables *tables = target_tables(AccessShareLock, request->part);
+	const TransactRequest *request;
+	TransactGetCallback callback;
+	void *arg;
+} TransactGetCall;
+
+static void
+run_transact_get(Operation *operation, void *arg)
+{
+	const TransactGetCall *call = arg;
+	const TransactRequest *request = call->request;
+	TargetTables *tables = target_tables(AccessShareLock, request->part, operation);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "transaction get", ALLOCSET_DEFAULT_SIZES);
 	StoreReader *reader = store_reader();
@@ -223,13 +226,30 @@ action_transact_get(const TransactRequest *request, TransactGetCallback callback
 		item = locked != NULL ? locked[i] : get_item(reader, &targets[i]);
 		add_bytes(&bytes, item);
 		target_measure(request->meter, &targets[i], item, item);
+		targets[i].counted->read += item != NULL;
 		item = expiry_visible(targets[i].table, item);
+		targets[i].counted->returned += item != NULL;
 		if (item != NULL && projections[i] != NULL)
 			item = expr_project(projections[i], item);
-		callback(item, arg);
+		call->callback(item, call->arg);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
 	store_reader_close(reader);
 	target_close(tables);
+}
+
+/*
+ * Call callback for each action, in the order of the request, with the item that the active
+ * snapshot shows, projected.  NULL stands for an item that does not exist, or that has expired and
+ * is hidden.  An item lives until the callback returns.  The request is checked before anything is
+ * read.
+ */
+void
+action_transact_get(const TransactRequest *request, TransactGetCallback callback, void *arg)
+{
+	Operation operation = {.kind = OPERATION_TRANSACT_GET};
+	TransactGetCall call = {request, callback, arg};
+
+	operation_run(&operation, run_transact_get, &call);
 }

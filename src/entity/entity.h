@@ -148,6 +148,9 @@ extern DynItem *entity_logical(const Entity *entity, const DynItem *stored);
  */
 extern bool entity_has(const Entity *entity, const DynItem *stored);
 
+/* Which of the entities it is, or NULL: types are asked first, and keys if none matches. */
+extern const Entity *entity_of_item(const List *entities, const DynItem *stored);
+
 /*
  * The problems of an item that is of the entity, as a list of texts ("\"GSI1SK\" is \"x\", its
  * template makes \"y\""); NIL: nothing.

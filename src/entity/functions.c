@@ -77,25 +77,6 @@ dyn_entity_item(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(entity_item(entity, PG_GETARG_DYN_ITEM(2)));
 }
 
-/* An item's type attribute decides which entity it is; its key decides only if no type matches. */
-static const Entity *
-entity_of(List *entities, const DynItem *item)
-{
-	for (int typed = 1; typed >= 0; typed--)
-	{
-		ListCell *cell;
-
-		foreach (cell, entities)
-		{
-			const Entity *entity = lfirst(cell);
-
-			if ((entity->type_attribute.len > 0) == typed && entity_has(entity, item))
-				return entity;
-		}
-	}
-	return NULL;
-}
-
 /* dyn_entity_attributes(table_name, item): without what templates make (docs/semantics.md, M10) */
 PG_FUNCTION_INFO_V1(dyn_entity_attributes);
 Datum
@@ -107,7 +88,7 @@ dyn_entity_attributes(PG_FUNCTION_ARGS)
 	Relation rel =
 		dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock, &table);
 
-	entity = item == NULL ? NULL : entity_of(entities_of(rel, table), item);
+	entity = item == NULL ? NULL : entity_of_item(entities_of(rel, table), item);
 	relation_close(rel, NoLock);
 	return return_item(fcinfo, entity == NULL ? NULL : entity_logical(entity, item));
 }

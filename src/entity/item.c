@@ -644,6 +644,28 @@ entity_has(const Entity *entity, const DynItem *stored)
 	return true;
 }
 
+/*
+ * Which of the entities an item is, or NULL.  Its type attribute decides; its key decides only if no
+ * type matches.
+ */
+const Entity *
+entity_of_item(const List *entities, const DynItem *item)
+{
+	for (int typed = 1; typed >= 0; typed--)
+	{
+		const ListCell *cell;
+
+		foreach (cell, entities)
+		{
+			const Entity *entity = lfirst(cell);
+
+			if ((entity->type_attribute.len > 0) == typed && entity_has(entity, item))
+				return entity;
+		}
+	}
+	return NULL;
+}
+
 static List *
 attribute_problems(const Entity *entity, ItemChildren *map)
 {

@@ -11,6 +11,8 @@
  *		statement.c			dyn_execute(), dyn_execute_page(), dyn_explain_statement(): PartiQL
  *		alter_table.c		dyn_alter_table(): settings of a table
  *		table_chart.c		dyn_table_chart(): item collections, as people draw them
+ *		operations.c		dyn_operations: what was counted of operations
+ *		table_statistics.c	dyn_table_statistics(): what a table has
  *		collection_pages.c	dyn_collection_pages(): on how many pages collections are
  */
 #ifndef DYNAMO_TABLE_FUNCTIONS_FUNCTIONS_H

@@ -186,6 +186,13 @@ struct Node;
 #define is_background_worker(process) ((process)->isBackgroundWorker)
 #endif
 
+/* 17 numbers processes without looking at their struct. */
+#if PG17_GE
+#define my_process_number() MyProcNumber
+#else
+#define my_process_number() (MyProc->pgprocno)
+#endif
+
 /* 17 combined the parts of the virtual transaction's ID in one struct. */
 #if PG17_GE
 #define my_local_xid() (MyProc->vxid.lxid)
