@@ -1,20 +1,10 @@
 -- The remote store's statements, on one node without Citus: its catalog is a table of the same name here, and the table's rows
 -- stay where they are.  test/citus has the rest.
 SELECT dyn_create_table('app', 'pk S', 'sk N', '{"ByKind":{"partition_key":"kind S","sort_key":"n N"}}');
-SET allow_system_table_mods = on;
-SET client_min_messages = warning;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, repmodel "char" NOT NULL DEFAULT 's', colocationid int NOT NULL DEFAULT 1);
-CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
-CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
-INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
-CREATE TABLE pg_catalog.pg_dist_object (classid oid NOT NULL, objid oid NOT NULL, colocationid int);
-CREATE FUNCTION pg_catalog.create_distributed_function(regprocedure, text, text) RETURNS void LANGUAGE sql AS '';
-CREATE FUNCTION pg_catalog.create_distributed_table(name regclass, col text, kind text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO pg_catalog.pg_dist_partition VALUES (name, 'h');
-  EXECUTE format('ALTER TABLE %s SET (fillfactor = 90)', name); -- invalidates it, as Citus does
-END $$;
-RESET allow_system_table_mods;
+\set ECHO none
+\i test/sql/like_citus.sql
+\set ECHO all
+SET client_min_messages = error;
 SELECT dyn_distribute_table('app');
 RESET client_min_messages;
 CREATE FUNCTION key(pk text, sk int) RETURNS dyn_item LANGUAGE sql IMMUTABLE AS $$ SELECT jsonb_build_object('pk', pk, 'sk', sk)::dyn_item $$;
@@ -138,7 +128,7 @@ RESET ROLE;
 
 SET client_min_messages = warning;
 SET allow_system_table_mods = on;
-DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table;
+DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
 DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_local_group;
 DROP TABLE app, local;
 DELETE FROM dynamo_internal.shared_tokens;
