@@ -34,6 +34,7 @@
 #include "ground/citus.h"
 #include "ground/definition.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "work/brief_lock.h"
 
 /*
@@ -163,10 +164,7 @@ refuse_table(Relation rel, const DynTable *table)
 static void
 run(const char *sql, int n, Oid *types, Datum *values, const char *nulls)
 {
-	int result = SPI_execute_with_args(sql, n, types, values, nulls, false, 0);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(sql, n, types, values, nulls, false, 0);
 }
 
 /* Citus tells the caller to do what is done here. */

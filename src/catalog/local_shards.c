@@ -28,6 +28,7 @@
 #include "catalog/local_shards.h"
 #include "ground/attempt.h"
 #include "ground/citus.h"
+#include "ground/sql.h"
 
 /* The class of Citus' advisory locks on the metadata of shards that are moved together. */
 #define COLOCATED_SHARDS_LOCK 8
@@ -85,10 +86,9 @@ list_shards(void *arg)
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[] = {OIDARRAYOID};
 	Datum values[] = {oid_array(list->tables)};
-	int result;
 
 	SPI_connect();
-	result = SPI_execute_with_args(
+	sql_execute(
 		"SELECT s.logicalrelid::pg_catalog.oid, s.shardid,"
 		" pg_catalog.shard_name(s.logicalrelid, s.shardid)"
 		" FROM pg_catalog." TABLES " t, pg_catalog." SHARDS " s,"
@@ -101,8 +101,6 @@ list_shards(void *arg)
 		" AND p.groupid OPERATOR(pg_catalog.=) g.groupid"
 		" ORDER BY 1, 2",
 		lengthof(types), types, values, NULL, false, 0);
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	for (int i = 0; i < (int) SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);

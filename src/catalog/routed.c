@@ -15,6 +15,7 @@
 #include "catalog/rights.h"
 #include "catalog/table.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 
 static Oid
 extension_owner(void)
@@ -43,11 +44,10 @@ dyn_distribute_routed(const char *qualified, Oid type)
 	Oid types[] = {TEXTOID, OIDOID};
 	Datum values[] = {CStringGetTextDatum(qualified), ObjectIdGetDatum(type)};
 	RightsBefore before;
-	int result;
 
 	rights_take(extension_owner(), 0, &before);
 	/* without copies of shards, and by hash, or Citus refuses */
-	result = SPI_execute_with_args(
+	sql_execute(
 		"SELECT pg_catalog.create_distributed_function(f.oid, 'partition_key', $1)"
 		" FROM (SELECT f.oid FROM pg_catalog.pg_proc f LEFT JOIN pg_catalog.pg_dist_object o"
 		" ON o.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND o.objid = f.oid"
@@ -58,7 +58,5 @@ dyn_distribute_routed(const char *qualified, Oid type)
 		" AND EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid"
 		" = $1::pg_catalog.regclass AND d.partmethod = 'h' AND d.repmodel = 's') OFFSET 0) f",
 		lengthof(types), types, values, NULL, false, 0);
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	rights_give_back(&before);
 }

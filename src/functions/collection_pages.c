@@ -20,6 +20,7 @@
 #include "catalog/table.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 
 /* Sampling leaves pages out, and pages have collections in common. */
 #define PAGES_PER_COLLECTION 2
@@ -140,7 +141,7 @@ dyn_collection_pages(PG_FUNCTION_ARGS)
 		(double) (MaxHeapTupleSize - RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR)));
 	query = write_query(rel, table);
 	SPI_connect();
-	SPI_execute_with_args(query, lengthof(types), types, values, NULL, true, 0);
+	sql_execute(query, lengthof(types), types, values, NULL, true, 0);
 	put_rows((ReturnSetInfo *) fcinfo->resultinfo);
 	SPI_finish();
 	relation_close(rel, NoLock);

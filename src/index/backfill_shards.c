@@ -24,6 +24,7 @@
 
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "index/fill_shard.h"
 #include "index/index.h"
 #include "index/lacking.h"
@@ -69,10 +70,7 @@ static void
 execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, read_only, 0);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	MemoryContextSwitchTo(context);
 }
 

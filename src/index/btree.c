@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "index/index.h"
 
 /* The table as it is at the moment; nothing stays locked once the transaction ends. */
@@ -87,13 +88,13 @@ drop_remains_sql(GsiWork *work)
 	values[1] = CStringGetTextDatum(column_numbers(table, index));
 	values[2] = CStringGetTextDatum(psprintf("%s_%s", RelationGetRelationName(rel), work->index));
 	relation_close(rel, NoLock);
-	SPI_execute_with_args("SELECT i.indexrelid FROM pg_catalog.pg_index i"
-						  " JOIN pg_catalog.pg_class c"
-						  " ON c.oid OPERATOR(pg_catalog.=) i.indexrelid"
-						  " WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND NOT i.indisvalid"
-						  " AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
-						  " AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
-						  3, types, values, NULL, true, 1);
+	sql_execute("SELECT i.indexrelid FROM pg_catalog.pg_index i"
+				" JOIN pg_catalog.pg_class c"
+				" ON c.oid OPERATOR(pg_catalog.=) i.indexrelid"
+				" WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND NOT i.indisvalid"
+				" AND i.indkey::pg_catalog.text OPERATOR(pg_catalog.=) $2"
+				" AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
+				3, types, values, NULL, true, 1);
 	if (SPI_processed > 0)
 	{
 		bool isnull;

@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "index/lacking.h"
 #include "work/tid_plan.h"
 
@@ -69,10 +70,7 @@ lacking_run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[2] = {type, type};
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, read_only, 0);
-
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	MemoryContextSwitchTo(context);
 }
 

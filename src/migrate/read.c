@@ -17,6 +17,7 @@
 
 #include "ground/attempt.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "migrate/migrate.h"
 
 #define READ_ROWS 1000
@@ -272,15 +273,11 @@ step_cut(MigrationStep *step, ArrayType *lower, int64 rows)
 	MemoryContext context = CurrentMemoryContext;
 	Oid *types = palloc(step->nkeys * sizeof(Oid));
 	ArrayType *cut = NULL;
-	int result;
 
 	for (int i = 0; i < step->nkeys; i++)
 		types[i] = TEXTOID;
-	result = SPI_execute_with_args(step_select_cut(step, lower != NULL, rows),
-								   lower != NULL ? step->nkeys : 0, types,
-								   bounds(step, lower, NULL), NULL, true, 1);
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(step_select_cut(step, lower != NULL, rows), lower != NULL ? step->nkeys : 0, types,
+				bounds(step, lower, NULL), NULL, true, 1);
 	MemoryContextSwitchTo(context);
 	if (SPI_processed > 0)
 		cut = row_position(step, SPI_tuptable->vals[0], SPI_tuptable->tupdesc);

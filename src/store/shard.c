@@ -29,6 +29,7 @@
 #include "catalog/local_shards.h"
 #include "ground/citus.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "store/direct.h"
 #include "store/plan.h"
 #include "store/shard.h"
@@ -70,11 +71,10 @@ read_shards(DynTable *table)
 	Oid types[] = {OIDOID, OIDOID};
 	Datum values[] = {ObjectIdGetDatum(table->relid),
 					  ObjectIdGetDatum(dyn_key_column_type(table->keys[0].type))};
-	int result;
 
 	store_connect();
 	PushActiveSnapshot(GetLatestSnapshot());
-	result = SPI_execute_with_args(
+	sql_execute(
 		"SELECT s.shardminvalue::pg_catalog.int4, s.shardmaxvalue::pg_catalog.int4, s.shardid,"
 		" CASE WHEN p.groupid OPERATOR(pg_catalog.=) l.groupid"
 		" THEN pg_catalog.shard_name($1, s.shardid) END,"
@@ -94,8 +94,6 @@ read_shards(DynTable *table)
 		" AND d.repmodel OPERATOR(pg_catalog.=) 's'::pg_catalog.\"char\""
 		" AND d.colocationid OPERATOR(pg_catalog.>) 0 ORDER BY 1",
 		2, types, values, NULL, true, 0);
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	shards = MemoryContextAlloc(table->context, offsetof(struct StoreShards, shards) +
 													SPI_processed * sizeof(Shard));
 	shards->n = (int) SPI_processed;
@@ -285,23 +283,19 @@ store_shards_words(DynTable *table, const Datum *partition)
 	Datum values[] = {ObjectIdGetDatum(table->relid), Int64GetDatum(shard == NULL ? 0 : shard->id)};
 	MemoryContext context = CurrentMemoryContext;
 	const char *words = "it is distributed";
-	int result;
 
 	if (!store_has_shards() || (partition != NULL && shard == NULL))
 		return words;
 	store_connect();
-	result = SPI_execute_with_args(
-		"SELECT pg_catalog.count(DISTINCT s.shardid), pg_catalog.count(DISTINCT n.groupid),"
-		" pg_catalog.min(pg_catalog.format('%s:%s', n.nodename, n.nodeport))"
-		" FROM pg_catalog.pg_dist_shard s"
-		" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
-		" JOIN pg_catalog.pg_dist_node n ON n.groupid OPERATOR(pg_catalog.=) p.groupid"
-		" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
-		" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
-		" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
-		lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute("SELECT pg_catalog.count(DISTINCT s.shardid), pg_catalog.count(DISTINCT n.groupid),"
+				" pg_catalog.min(pg_catalog.format('%s:%s', n.nodename, n.nodeport))"
+				" FROM pg_catalog.pg_dist_shard s"
+				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+				" JOIN pg_catalog.pg_dist_node n ON n.groupid OPERATOR(pg_catalog.=) p.groupid"
+				" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
+				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
+				" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
+				lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
 	MemoryContextSwitchTo(context);
 	words = partition != NULL ? psprintf("it is distributed, one shard is read, on node %s",
 										 TextDatumGetCString(column(0, 3)))

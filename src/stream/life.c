@@ -27,6 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "work/owned.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -119,11 +120,9 @@ call(const char *sql, int nargs)
 	Oid types[] = {NAMEOID, NAMEOID};
 	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN))};
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, false, 0);
 	bool isnull;
 
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(sql, nargs, types, values, NULL, false, 0);
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 }
 

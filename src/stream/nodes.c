@@ -16,6 +16,7 @@
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "stream/nodes.h"
 
 static char *
@@ -35,11 +36,7 @@ is_true(uint64 row, int column)
 static uint64
 execute(const char *sql, int nargs, Oid *types, Datum *values)
 {
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, false, 0);
-
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
-	return SPI_processed;
+	return sql_execute(sql, nargs, types, values, NULL, false, 0);
 }
 
 static uint64

@@ -29,6 +29,7 @@
 #include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/progress.h"
+#include "ground/sql.h"
 #include "transfer/feed.h"
 #include "work/procedure.h"
 #include "work/tid_plan.h"
@@ -242,10 +243,7 @@ static void
 run(const char *sql, Datum *bounds)
 {
 	Oid types[] = {TIDOID, TIDOID};
-	int result = SPI_execute_with_args(sql, 2, types, bounds, NULL, false, 0);
-
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
+	sql_execute(sql, 2, types, bounds, NULL, false, 0);
 }
 
 /* Reads the rows of a range of blocks, in their order; SPI has the result. */

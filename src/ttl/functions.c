@@ -20,6 +20,7 @@
 #include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "ttl/ttl.h"
 #include "work/procedure.h"
 
@@ -170,19 +171,16 @@ sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 	Datum values[1];
 	int64 deleted = 0;
 	bool failed = false;
-	int result;
 
 	if (call == NULL)
 		return 0;
 	values[0] = CStringGetTextDatum(call);
-	result = SPI_execute_with_args(
+	sql_execute(
 		"SELECT n.nodename OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) n.nodeport,"
 		" r.success, r.result"
 		" FROM pg_catalog.run_command_on_all_nodes($1) r LEFT JOIN pg_catalog.pg_dist_node n"
 		" ON n.nodeid OPERATOR(pg_catalog.=) r.nodeid ORDER BY r.nodeid",
 		lengthof(types), types, values, NULL, false, 0);
-	if (result != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	for (int i = 0; i < (int) SPI_processed; i++)
 		deleted += read_answer(i, &failed);
 	if (failed && alone)

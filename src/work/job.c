@@ -29,6 +29,7 @@
 
 #include "ground/compat.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "work/job.h"
 #include "ground/extension.h"
 #include "ground/progress.h"
@@ -706,8 +707,7 @@ tell(const Job *job)
 						 extension_schema());
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(SPI_result));
+	sql_execute(sql, lengthof(types), types, values, NULL, true, 0);
 	PopActiveSnapshot();
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

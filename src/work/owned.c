@@ -28,6 +28,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "ground/sql.h"
 #include "work/owned.h"
 
 /*
@@ -141,16 +142,13 @@ owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *v
 			  const char *nulls)
 {
 	OwnedRights before;
-	int result;
 
 	owned_begin(owned_table(name), &before);
 	/* in a background worker no portal has a snapshot */
 	PushActiveSnapshot(GetTransactionSnapshot());
-	result = SPI_execute_with_args(sql, nargs, types, values, nulls, false, 0);
+	sql_execute(sql, nargs, types, values, nulls, false, 0);
 	PopActiveSnapshot();
 	owned_end(&before);
-	if (result < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(result));
 	return SPI_processed;
 }
 
