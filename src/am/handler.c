@@ -61,7 +61,7 @@ dyn_am_is_ours(Relation rel)
 	return rel->rd_tableam == routine();
 }
 
-PG_FUNCTION_INFO_V1(dynamo_table_am_handler);
+PG_FUNCTION_INFO_ANY_VERSION(dynamo_table_am_handler);
 Datum
 dynamo_table_am_handler(PG_FUNCTION_ARGS)
 {

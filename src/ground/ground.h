@@ -61,16 +61,21 @@ extern PGDLLEXPORT void _PG_init(void);
  * As in fmgr.h, of which 15 does not mark the function itself.  Each session has the server ask
  * for the record before it calls the function for the first time.
  */
-#undef PG_FUNCTION_INFO_V1
-#define PG_FUNCTION_INFO_V1(funcname) \
+#define FUNCTION_RECORD(funcname, check) \
 	extern PGDLLEXPORT Datum funcname(PG_FUNCTION_ARGS); \
 	extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_, funcname)(void); \
 	const Pg_finfo_record *CppConcat(pg_finfo_, funcname)(void) \
 	{ \
 		static const Pg_finfo_record my_finfo = {1}; \
-		library_check(); \
+		check; \
 		return &my_finfo; \
 	} \
 	extern int no_such_variable
+
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(funcname) FUNCTION_RECORD(funcname, library_check())
+
+/* For what works with objects of any version, and must: VACUUM of a table, DROP of anything. */
+#define PG_FUNCTION_INFO_ANY_VERSION(funcname) FUNCTION_RECORD(funcname, (void) 0)
 
 #endif

@@ -92,7 +92,7 @@ library_check(void)
  * For the extension's scripts, each of which begins with it: an error if the library is older than
  * the objects that the script makes.  Sessions that run check again when the script has committed.
  */
-PG_FUNCTION_INFO_V1(dyn_require_library);
+PG_FUNCTION_INFO_ANY_VERSION(dyn_require_library);
 Datum
 dyn_require_library(PG_FUNCTION_ARGS)
 {

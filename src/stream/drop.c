@@ -21,7 +21,7 @@ extern PGDLLEXPORT Datum dyn_extension_dropping(PG_FUNCTION_ARGS);
 
 static object_access_hook_type next_hook;
 
-PG_FUNCTION_INFO_V1(dyn_extension_dropping);
+PG_FUNCTION_INFO_ANY_VERSION(dyn_extension_dropping);
 Datum
 dyn_extension_dropping(PG_FUNCTION_ARGS)
 {

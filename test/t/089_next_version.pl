@@ -85,6 +85,7 @@ my $items = q{SELECT count(*) FROM app WHERE item ->> 'kind' = 'k'};
 install('0.2.0');
 $node = start_node('loaded');
 value($make);
+value('CREATE TABLE plain (i int PRIMARY KEY) USING dynamo_table; CREATE SCHEMA s');
 value('CREATE DATABASE later');
 value($make, 'later');
 my $old = Frontend->new($node, $node->safe_psql('postgres', 'SELECT current_user'));
@@ -135,7 +136,8 @@ is(value("ALTER EXTENSION dynamo_table UPDATE; SELECT extversion FROM pg_extensi
 # and back
 install('0.3.0');
 fails($_, sprintf($message, '0.4.0', '0.3.0'), $reconnect, "library 0.3.0 with objects of 0.4.0: $_")
-  foreach q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}, 'SELECT * FROM note', 'VACUUM app';
+  foreach q{SELECT dyn_get('app', '{"pk": "NOTE#1", "sk": "NOTE"}'::jsonb)}, 'SELECT * FROM note', 'TABLE app';
+ok(defined value('VACUUM FREEZE app; DROP TABLE plain; DROP SCHEMA s'), 'what any library can do: tables are vacuumed, and anything is dropped');
 $node->stop;
 
 # A library that is preloaded: workers
