@@ -652,11 +652,11 @@ CREATE FUNCTION dyn_explain_statement(statement text, parameters dyn_value[],
 COMMENT ON FUNCTION dyn_explain_statement(text, dyn_value[], bigint, bigint, text) IS
 	'what a PartiQL statement reads, or the write that it would do, with parameters that are values, or plain JSON';
 
-CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_columns bigint DEFAULT 8,
-		max_width bigint DEFAULT 32, format text DEFAULT 'text')
+CREATE FUNCTION dyn_table_chart(table_name text, index_name text DEFAULT NULL, max_items bigint DEFAULT 100, max_attributes bigint DEFAULT 8,
+		value_width bigint DEFAULT 32, format text DEFAULT 'text', width bigint DEFAULT 79)
 	RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text) IS
+COMMENT ON FUNCTION dyn_table_chart(text, text, bigint, bigint, bigint, text, bigint) IS
 	'item collections of a table or an index, drawn as text or Markdown';
 
 -- indexes
@@ -1141,9 +1141,9 @@ CREATE FUNCTION dyn_create_entity_view(table_name text, entity text, view_name t
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_create_entity_view(text, text, text, text, text, boolean) IS 'make a view of an entity''s items, with a typed column for each attribute';
 
-CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text') RETURNS SETOF text
+CREATE FUNCTION dyn_entity_chart(table_name text, format text DEFAULT 'text', width bigint DEFAULT 79) RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
-COMMENT ON FUNCTION dyn_entity_chart(text, text) IS 'the chart of a table''s entities and their keys, as text or Markdown';
+COMMENT ON FUNCTION dyn_entity_chart(text, text, bigint) IS 'the chart of a table''s entities and their keys, as text or Markdown';
 
 CREATE FUNCTION dyn_check_entities(table_name text, max_problems bigint DEFAULT 1000)
 	RETURNS TABLE (key dyn_item, entity text, problem text, detail text)
@@ -1161,9 +1161,9 @@ CREATE FUNCTION dyn_drop_access_pattern(table_name text, access_pattern text) RE
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_access_pattern(text, text) IS 'remove an access pattern';
 
-CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text') RETURNS SETOF text
+CREATE FUNCTION dyn_access_pattern_chart(table_name text, format text DEFAULT 'text', width bigint DEFAULT 79) RETURNS SETOF text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
-COMMENT ON FUNCTION dyn_access_pattern_chart(text, text) IS 'the chart of a table''s access patterns, as text or Markdown';
+COMMENT ON FUNCTION dyn_access_pattern_chart(text, text, bigint) IS 'the chart of a table''s access patterns, as text or Markdown';
 
 CREATE FUNCTION dyn_access_patterns(table_name text)
 	RETURNS TABLE (entity text, access_pattern text, operation text, index_name text, parameters text[], notes text, request jsonb)

@@ -27,18 +27,3 @@ print_table()
 		{ print "| " $0 " |" }
 		NR == 1 { printf "|"; for (i = 1; i <= NF; i++) printf "---|"; print "" }'
 }
-
-# Draw to the file $BENCH_PLOT, if there is one: gnuplot's commands come on standard input, the rows of a query are the data block $rows.
-plot()
-{
-	[ -n "${BENCH_PLOT:-}" ] || return 0
-	need_packages gnuplot-nox
-	{
-		echo "set terminal svg noenhanced size ${2:-720,400} font 'sans,12'"
-		echo "set output '$BENCH_PLOT'"
-		echo '$rows << EOD'
-		"${psql[@]}" -At -F ' ' -c "$1"
-		echo EOD
-		cat
-	} | gnuplot
-}

@@ -36,7 +36,6 @@
  *		cache.c		the declarations of tables in use, kept parsed
  *		enforce.c	enforcement: items must fit one of the entities
  *		refresh.c	dyn_refresh_entity(): keys made again, by the current templates
- *		chart.c		charts of models: tables of text, plain or in Markdown
  *		key_chart.c	dyn_entity_chart(): the keys of all entities
  */
 #ifndef DYNAMO_TABLE_MODEL_ENTITY_H

@@ -8,7 +8,7 @@
 #include "utils/builtins.h"
 
 #include "ground/arguments.h"
-#include "entity/chart.h"
+#include "ground/chart.h"
 #include "entity/entity.h"
 
 /* "OPEN#<Id>" if Status is "OPEN" */
@@ -61,17 +61,17 @@ key_cell(const Chart *chart, const Entity *entity, ItemSpan attribute)
 
 /* The chart of an index: the entities that are in it. */
 static void
-draw_index(ChartFormat format, const DynTable *table, const DynIndex *index, List *entities,
+draw_index(ChartStyle style, const DynTable *table, const DynIndex *index, List *entities,
 		   StringInfo out)
 {
+	Chart *chart = chart_create(style, index->nkeys + 1);
 	char *cells[DYN_MAX_INDEX_KEYS + 1] = {"Entity"};
 	const char *title = "Main table";
 	ListCell *cell;
-	Chart *chart;
 
 	for (int i = 0; i < index->nkeys; i++)
-		cells[i + 1] = item_quoted(dyn_index_key(table, index, i)->attribute);
-	chart = chart_create(format, index->nkeys + 1, cells);
+		cells[i + 1] = chart_words(chart, dyn_index_key(table, index, i)->attribute);
+	chart_add(chart, cells);
 	foreach (cell, entities)
 	{
 		const Entity *entity = lfirst(cell);
@@ -91,25 +91,25 @@ draw_index(ChartFormat format, const DynTable *table, const DynIndex *index, Lis
 	chart_print(chart, title, out);
 }
 
-/* dyn_entity_chart(table_name, format) */
+/* dyn_entity_chart(table_name, format, width) */
 PG_FUNCTION_INFO_V1(dyn_entity_chart);
 Datum
 dyn_entity_chart(PG_FUNCTION_ARGS)
 {
 	StringInfoData out;
-	ChartFormat format;
+	ChartStyle style;
 	List *entities;
 	DynTable *table;
 	Relation rel;
 
 	argument_require(fcinfo, 0, "table_name");
-	format = chart_format(fcinfo, 1);
+	style = chart_style(fcinfo, 1);
 	rel = dyn_table_open(PG_GETARG_TEXT_PP(0), AccessShareLock, &table);
 	entities = entities_of(rel, table);
 	initStringInfo(&out);
-	draw_index(format, table, &table->primary, entities, &out);
+	draw_index(style, table, &table->primary, entities, &out);
 	for (int i = 0; i < table->nindexes; i++)
-		draw_index(format, table, &table->indexes[i], entities, &out);
+		draw_index(style, table, &table->indexes[i], entities, &out);
 	relation_close(rel, NoLock);
 	chart_return(fcinfo, out.data);
 	return (Datum) 0;

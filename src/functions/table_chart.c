@@ -2,8 +2,8 @@
  * table_chart.c
  *	  dyn_table_chart(): item collections the way people draw single-table models.
  *
- * One row per item, collections one below the other, the partition key written once for each;
- * then the sort key, the other keys, and the attributes that most items have.
+ * A row for each item, collections one below the other, the partition key written once for each.
+ * Items differ in what they have, so their attributes are in one cell, each with its name.
  */
 #include "postgres.h"
 
@@ -13,15 +13,16 @@
 
 #include "actions/actions.h"
 #include "ground/arguments.h"
-#include "entity/chart.h"
-#include "ground/grid.h"
+#include "ground/chart.h"
+#include "ground/display.h"
 #include "ground/errors.h"
 
-typedef struct Frequency
+typedef struct Attribute
 {
-	ItemSpan attribute;
-	int count;
-} Frequency;
+	ItemSpan name;
+	ItemSpan value; /* in one item */
+	int count; /* of the items that have it */
+} Attribute;
 
 typedef struct Show
 {
@@ -29,10 +30,11 @@ typedef struct Show
 	const DynIndex *index;
 	MemoryContext context;
 	int64 max_items;
+	int max_attributes; /* of an item, beside keys */
+	int value_width; /* of a name or value, in columns of the terminal; longer ones are cut */
 	List *items; /* one more than max_items if there are more */
-	int ncolumns; /* the index's, then the most frequent attributes */
-	ItemSpan *columns;
-	bool hidden; /* some attribute has no column */
+	int nattributes; /* of all items, by name, with their counts */
+	Attribute *attributes;
 } Show;
 
 static void
@@ -59,86 +61,98 @@ read_items(Show *show, text *table, text *index)
 }
 
 /*
- * Columns
+ * Attributes
  */
 
-static bool
-is_column(const Show *show, ItemSpan attribute)
+static ItemSpan
+key_name(const Show *show, int i)
 {
-	for (int i = 0; i < show->ncolumns; i++)
+	return dyn_index_key(show->table, show->index, i)->attribute;
+}
+
+static bool
+is_key(const Show *show, ItemSpan name)
+{
+	for (int i = 0; i < show->index->ncolumns; i++)
 	{
-		if (item_compare_bytes(show->columns[i], attribute) == 0)
+		if (item_compare_bytes(key_name(show, i), name) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* The most frequent first. */
 static int
-compare_frequencies(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
-	const Frequency *x = a;
-	const Frequency *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return item_compare_bytes(x->attribute, y->attribute);
+	return item_compare_bytes(((const Attribute *) a)->name, ((const Attribute *) b)->name);
 }
 
-/* The names of all attributes of all items, except those that have a column. */
-static ItemSpan *
-collect_names(const Show *show, int *count)
+/* The most frequent first. */
+static int
+compare_counts(const void *a, const void *b)
 {
-	ItemSpan *names;
+	int x = ((const Attribute *) a)->count;
+	int y = ((const Attribute *) b)->count;
+
+	return x != y ? (x > y ? -1 : 1) : compare_names(a, b);
+}
+
+/* The attributes of an item, without keys, each with its value and counted once. */
+static int
+item_attributes(const Show *show, const DynItem *item, Attribute *attributes)
+{
+	ItemChildren children = item_children(item_root(item));
+	int n = 0;
+
+	for (uint32 i = 0; i < children.count; i++)
+	{
+		attributes[n].value = item_entry(item_child(&children, i), &attributes[n].name);
+		attributes[n].count = 1;
+		n += !is_key(show, attributes[n].name);
+	}
+	return n;
+}
+
+static void
+count_attributes(Show *show)
+{
 	ListCell *cell;
 	int n = 0;
 
 	foreach (cell, show->items)
 		n += item_children(item_root(lfirst(cell))).count;
-	names = palloc((n + 1) * sizeof(ItemSpan));
+	show->attributes = palloc_extended((n + 1) * sizeof(Attribute), MCXT_ALLOC_HUGE);
 	n = 0;
 	foreach (cell, show->items)
-	{
-		ItemChildren attributes = item_children(item_root(lfirst(cell)));
-
-		for (uint32 i = 0; i < attributes.count; i++)
-		{
-			item_entry(item_child(&attributes, i), &names[n]);
-			n += !is_column(show, names[n]);
-		}
-	}
-	*count = n;
-	return names;
-}
-
-static void
-add_frequent_columns(Show *show, int max_columns)
-{
-	int n;
-	int distinct = 0;
-	ItemSpan *names = collect_names(show, &n);
-	Frequency *frequencies = palloc((n + 1) * sizeof(Frequency));
-
-	qsort(names, n, sizeof(ItemSpan), item_compare_spans);
+		n += item_attributes(show, lfirst(cell), show->attributes + n);
+	qsort(show->attributes, n, sizeof(Attribute), compare_names);
 	for (int i = 0; i < n; i++)
 	{
-		if (i == 0 || item_compare_bytes(names[i], names[i - 1]) != 0)
-			frequencies[distinct++] = (Frequency){names[i], 0};
-		frequencies[distinct - 1].count++;
+		Attribute *last = show->attributes + show->nattributes - 1;
+
+		if (show->nattributes > 0 && compare_names(last, &show->attributes[i]) == 0)
+			last->count++;
+		else
+			show->attributes[show->nattributes++] = show->attributes[i];
 	}
-	qsort(frequencies, distinct, sizeof(Frequency), compare_frequencies);
-	for (int i = 0; i < Min(distinct, max_columns); i++)
-		show->columns[show->ncolumns++] = frequencies[i].attribute;
-	show->hidden = distinct > max_columns;
 }
 
-static void
-choose_columns(Show *show, int max_columns)
+/* Those of an item that most items have come first. */
+static Attribute *
+ordered_attributes(const Show *show, const DynItem *item, int *n)
 {
-	show->columns = palloc((show->index->ncolumns + max_columns) * sizeof(ItemSpan));
-	for (int i = 0; i < show->index->ncolumns; i++)
-		show->columns[show->ncolumns++] = dyn_index_key(show->table, show->index, i)->attribute;
-	add_frequent_columns(show, max_columns);
+	Attribute *attributes = palloc((item_children(item_root(item)).count + 1) * sizeof(Attribute));
+
+	*n = item_attributes(show, item, attributes);
+	for (int i = 0; i < *n; i++)
+	{
+		const Attribute *counted = bsearch(&attributes[i], show->attributes, show->nattributes,
+										   sizeof(Attribute), compare_names);
+
+		attributes[i].count = counted->count;
+	}
+	qsort(attributes, *n, sizeof(Attribute), compare_counts);
+	return attributes;
 }
 
 /*
@@ -156,113 +170,145 @@ same_collection(const Show *show, const DynItem *a, const DynItem *b)
 		ItemSpan x = {NULL, 0};
 		ItemSpan y = {NULL, 0};
 
-		item_find(&as, show->columns[i], &x);
-		item_find(&bs, show->columns[i], &y);
+		item_find(&as, key_name(show, i), &x);
+		item_find(&bs, key_name(show, i), &y);
 		if (item_compare_bytes(x, y) != 0)
 			return false;
 	}
 	return true;
 }
 
-/* "+2" for attributes that have no column. */
-static void
-set_hidden(const Show *show, Grid *grid, uint32 hidden)
+/* Strings as they are, unless they are empty, bytes in base64, everything else as plain JSON. */
+static ItemSpan
+value_text(ItemSpan value)
 {
-	char text[16];
+	StringInfoData json;
 
-	if (!show->hidden || hidden == 0)
-		return;
-	snprintf(text, sizeof(text), "+%u", hidden);
-	grid_set_text(grid, show->ncolumns, (ItemSpan){text, (uint32) strlen(text)});
+	if (item_type(value) == ITEM_S && item_payload(value).len > 0)
+		return item_payload(value);
+	if (item_type(value) == ITEM_B)
+	{
+		int len;
+		char *base64 = item_base64(item_payload(value), &len);
+
+		return (ItemSpan){base64, (uint32) len};
+	}
+	initStringInfo(&json);
+	item_print_plain(&json, value);
+	return (ItemSpan){json.data, (uint32) json.len};
 }
 
-static void
-add_item(const Show *show, Grid *grid, const DynItem *item, bool first)
+static char *
+words(const Show *show, const Chart *chart, ItemSpan text)
 {
-	ItemChildren attributes = item_children(item_root(item));
-	uint32 shown = 0;
+	StringInfoData shown;
 
-	grid_add_row(grid);
-	for (int i = 0; i < show->ncolumns; i++)
+	initStringInfo(&shown);
+	display_append_cut(&shown, text, show->value_width);
+	return chart_words(chart, (ItemSpan){shown.data, (uint32) shown.len});
+}
+
+static const char *
+separator(const Chart *chart)
+{
+	return chart->style.format == CHART_TEXT ? "  " : ", ";
+}
+
+/* "Name: Ada" */
+static void
+append_attribute(const Show *show, const Chart *chart, ItemSpan name, ItemSpan value,
+				 StringInfo out)
+{
+	bool markdown = chart->style.format == CHART_MARKDOWN;
+
+	if (out->len > 0)
+		appendStringInfoString(out, separator(chart));
+	appendStringInfo(out, markdown ? "**%s**: %s" : "%s: %s", words(show, chart, name),
+					 words(show, chart, value_text(value)));
+}
+
+/* For an index the table's keys come first; "+2": two more attributes are not shown. */
+static char *
+attributes_cell(const Show *show, const Chart *chart, const DynItem *item)
+{
+	ItemChildren children = item_children(item_root(item));
+	int n;
+	Attribute *attributes = ordered_attributes(show, item, &n);
+	int shown = Min(n, show->max_attributes);
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int i = show->index->nkeys; i < show->index->ncolumns; i++)
 	{
 		ItemSpan value;
 
-		if (!item_find(&attributes, show->columns[i], &value))
-			continue;
-		shown++;
-		if (first || i >= show->index->npartition)
-			grid_set_value(grid, i, value);
+		if (item_find(&children, key_name(show, i), &value))
+			append_attribute(show, chart, key_name(show, i), value, &out);
 	}
-	set_hidden(show, grid, attributes.count - shown);
+	for (int i = 0; i < shown; i++)
+		append_attribute(show, chart, attributes[i].name, attributes[i].value, &out);
+	if (n > shown)
+		appendStringInfo(&out, "%s+%d", out.len > 0 ? separator(chart) : "", n - shown);
+	return out.data;
 }
 
-static Grid *
-draw(const Show *show, int max_width, int *collections)
+static void
+add_item(const Show *show, Chart *chart, const DynItem *item, bool first)
 {
-	Grid *grid = grid_create(show->ncolumns + show->hidden, max_width);
+	ItemChildren children = item_children(item_root(item));
+	int nkeys = show->index->nkeys;
+	char **cells = palloc0((nkeys + 1) * sizeof(char *));
+
+	for (int i = first ? 0 : show->index->npartition; i < nkeys; i++)
+	{
+		ItemSpan value;
+
+		if (item_find(&children, key_name(show, i), &value))
+			cells[i] = words(show, chart, value_text(value));
+	}
+	cells[nkeys] = attributes_cell(show, chart, item);
+	chart_add(chart, cells);
+}
+
+static void
+add_header(const Show *show, Chart *chart)
+{
+	int nkeys = show->index->nkeys;
+	char **cells = palloc((nkeys + 1) * sizeof(char *));
+
+	for (int i = 0; i < nkeys; i++)
+		cells[i] = words(show, chart, key_name(show, i));
+	cells[nkeys] = "Attributes";
+	chart_add(chart, cells);
+}
+
+static Chart *
+draw(const Show *show, ChartStyle style, int *collections)
+{
+	Chart *chart = chart_create(style, show->index->nkeys + 1);
 	int n = (int) Min(list_length(show->items), show->max_items);
 	const DynItem *last = NULL;
 
 	*collections = 0;
-	grid_add_row(grid);
-	for (int i = 0; i < show->ncolumns; i++)
-		grid_set_text(grid, i, show->columns[i]);
+	add_header(show, chart);
 	for (int i = 0; i < n; i++)
 	{
 		const DynItem *item = list_nth(show->items, i);
 		bool first = last == NULL || !same_collection(show, last, item);
 
 		CHECK_FOR_INTERRUPTS();
-		if (first)
-		{
-			(*collections)++;
-			grid_add_rule(grid);
-		}
-		add_item(show, grid, item, first);
+		if (first && last != NULL)
+			chart_add_rule(chart);
+		*collections += first;
+		add_item(show, chart, item, first);
 		last = item;
 	}
-	if (n == 0)
-		grid_add_rule(grid);
-	return grid;
+	return chart;
 }
 
 /*
  * Function
  */
-
-/* A row of the grid is one of the chart. */
-static void
-print_markdown(const Grid *grid, StringInfo out)
-{
-	static const Chart markdown = {CHART_MARKDOWN};
-	char **cells = palloc(grid->ncolumns * sizeof(char *));
-	Chart *chart = NULL;
-
-	for (int row = 0; row < grid->nrows; row++)
-	{
-		if (grid->rules[row])
-			continue;
-		for (int i = 0; i < grid->ncolumns; i++)
-		{
-			const char *cell = grid->cells[row * grid->ncolumns + i];
-
-			cells[i] = cell == NULL ? NULL : chart_words(&markdown, (ItemSpan){cell, strlen(cell)});
-		}
-		if (chart == NULL)
-			chart = chart_create(CHART_MARKDOWN, grid->ncolumns, cells);
-		else
-			chart_add(chart, cells);
-	}
-	chart_print(chart, NULL, out);
-	appendStringInfoChar(out, '\n');
-}
-
-static void
-print_text(const Grid *grid, StringInfo out)
-{
-	for (int i = 0; i < grid->nrows; i++)
-		appendStringInfo(out, "%s\n", grid_line(grid, i));
-}
 
 static const char *
 summary(const Show *show, int collections)
@@ -286,46 +332,32 @@ open_index(Show *show, text *table, text *index)
 	return rel;
 }
 
-static int
-small_argument(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
-{
-	int64 value;
-
-	argument_require(fcinfo, i, name);
-	value = PG_GETARG_INT64(i);
-	if (value < minimum || value > 1000)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("%s must be between %d and %d", name, minimum, 1000)));
-	return (int) value;
-}
-
-/* dyn_table_chart(table_name, index_name, max_items, max_columns, max_width, format) */
+/* dyn_table_chart(table_name, index_name, max_items, max_attributes, value_width, format, width) */
 PG_FUNCTION_INFO_V1(dyn_table_chart);
 Datum
 dyn_table_chart(PG_FUNCTION_ARGS)
 {
 	Show show = {.context = CurrentMemoryContext};
 	text *index = argument_text(fcinfo, 1);
-	int max_columns = small_argument(fcinfo, 3, 0, "max_columns");
-	int max_width = small_argument(fcinfo, 4, 4, "max_width");
-	ChartFormat format = chart_format(fcinfo, 5);
+	ChartStyle style = chart_style(fcinfo, 5);
 	StringInfoData out;
 	int collections;
 	Relation rel;
-	Grid *grid;
+	Chart *chart;
 
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 2, "max_items");
 	show.max_items = argument_positive(fcinfo, 2, "max_items");
+	show.max_attributes = chart_number(fcinfo, 3, 0, "max_attributes");
+	show.value_width = chart_number(fcinfo, 4, 4, "value_width");
 	rel = open_index(&show, PG_GETARG_TEXT_PP(0), index);
 	read_items(&show, PG_GETARG_TEXT_PP(0), index);
-	choose_columns(&show, max_columns);
-	grid = draw(&show, max_width, &collections);
+	count_attributes(&show);
+	chart = draw(&show, style, &collections);
 	initStringInfo(&out);
-	if (format == CHART_MARKDOWN)
-		print_markdown(grid, &out);
-	else
-		print_text(grid, &out);
+	chart_print(chart, NULL, &out);
+	if (style.format == CHART_MARKDOWN)
+		appendStringInfoChar(&out, '\n');
 	appendStringInfoString(&out, summary(&show, collections));
 	chart_return(fcinfo, out.data);
 	relation_close(rel, NoLock);

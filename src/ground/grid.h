@@ -1,28 +1,13 @@
 /*
  * grid.h
- *	  A table of text for people: cells of one line, columns as wide as their widest cell.
+ *	  A table of text for people, no wider than their terminal.
  */
-#ifndef DYNAMO_TABLE_ACTIONS_GRID_H
-#define DYNAMO_TABLE_ACTIONS_GRID_H
+#ifndef DYNAMO_TABLE_GROUND_GRID_H
+#define DYNAMO_TABLE_GROUND_GRID_H
 
-#include "item/item.h"
+#include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
 
-typedef struct Grid
-{
-	int ncolumns;
-	int nrows;
-	int maxrows;
-	int max_width; /* of a cell, in columns of the terminal; longer ones are cut */
-	int *widths;
-	char **cells; /* row by row; NULL is empty */
-	bool *rules; /* whether a row is a line between others */
-} Grid;
-
-extern Grid *grid_create(int ncolumns, int max_width);
-extern void grid_add_row(Grid *grid);
-extern void grid_add_rule(Grid *grid);
-extern void grid_set_text(Grid *grid, int column, ItemSpan text);
-extern void grid_set_value(Grid *grid, int column, ItemSpan value);
-extern char *grid_line(const Grid *grid, int row);
+extern void grid_print(const List *rows, int ncolumns, int width, StringInfo out);
 
 #endif

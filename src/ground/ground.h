@@ -21,7 +21,9 @@
  *		extension.c			the schema that the extension is in, and its version
  *		library.c			whether the library fits that version
  *		arguments.c			arguments of SQL functions; choices and numbers in them
- *		grid.c				tables of text
+ *		display.c			text on a terminal: its width, and what must not get there
+ *		grid.c				tables of text that fit a terminal
+ *		chart.c				charts for people, as text or in Markdown
  *		json_writer.c		JSON, written as text
  *		fields.c			JSON objects whose members are fields of a struct
  *		text_cache.c		what a backend has parsed, kept by its text

@@ -13,7 +13,7 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/fields.h"
-#include "entity/chart.h"
+#include "ground/chart.h"
 #include "pattern/pattern.h"
 #include "request/request.h"
 
@@ -308,7 +308,7 @@ list_parameters(const Pattern *pattern)
 	return out.data;
 }
 
-/* dyn_access_pattern_chart(table_name, format) */
+/* dyn_access_pattern_chart(table_name, format, width) */
 PG_FUNCTION_INFO_V1(dyn_access_pattern_chart);
 Datum
 dyn_access_pattern_chart(PG_FUNCTION_ARGS)
@@ -319,7 +319,8 @@ dyn_access_pattern_chart(PG_FUNCTION_ARGS)
 	Chart *chart;
 
 	argument_require(fcinfo, 0, "table_name");
-	chart = chart_create(chart_format(fcinfo, 1), lengthof(header), header);
+	chart = chart_create(chart_style(fcinfo, 1), lengthof(header));
+	chart_add(chart, header);
 	foreach (cell, read_patterns(PG_GETARG_TEXT_PP(0)))
 	{
 		const Pattern *pattern = lfirst(cell);

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "entity/chart.h"
+#include "ground/chart.h"
 #include "ground/arguments.h"
 #include "ground/attempt.h"
 #include "ground/extension.h"
@@ -359,7 +359,8 @@ asked_print(const Proposal *proposal, ArrayType *queries)
 	char *header[] = {"Query", "Answer", "Index", "Access pattern", "Notes"};
 	Asked asked = {0};
 	Printing p = {.proposal = proposal,
-				  .chart = chart_create(CHART_TEXT, lengthof(header), header),
+				  .chart =
+					  chart_create((ChartStyle){CHART_TEXT, CHART_MAX_WIDTH}, lengthof(header)),
 				  .texts = makeStringInfo()};
 	StringInfoData out;
 	List *result;
@@ -367,6 +368,7 @@ asked_print(const Proposal *proposal, ArrayType *queries)
 
 	if (proposal->entities == NIL)
 		return NIL;
+	chart_add(p.chart, header);
 	if (queries != NULL)
 		take_given(&asked, queries);
 	else if (!take_statements(&asked))

@@ -195,9 +195,30 @@ is(count('dev-Model'), 1, 'with its data');
 is($status, 1, 'but not twice');
 like($err, qr/table "dev-Model" already exists/, 'since the table is there');
 
+# charts, as wide as they are asked for
+$node->safe_psql('postgres', q{SELECT dyn_create_table('drawn', 'pk S', 'sk S')});
+$node->safe_psql('postgres', q{SELECT dyn_put('drawn', '{"pk":{"S":"ORG#1"},"sk":{"S":"USER#ada"},"Name":{"S":"Ada Lovelace"},"Note":{"S":"a\u001b[2J\u009b\nb"},"Word":{"S":"abcdefghijklmnopqrstuvwxyz"}}')});
+($status, $out, $err) = command('chart', '--table', 'drawn', '--width', '40');
+is($status, 0, 'a chart') or diag($err);
+like($out, qr/^ORG#1 +│ USER#ada +│ /m, 'has the item');
+like($out, qr/a\\u001b\[2J/, 'without escape sequences');
+utf8::decode($out);
+unlike($out, qr/[^\n]{41}/, 'no line is wider');
+{
+	local $ENV{COLUMNS} = 120;
+	($status, $out, $err) = command('chart', '--table', 'drawn');
+	like($out, qr/Name: Ada Lovelace  Note: \S+  Word: [a-z]{26}$/m, 'nor narrower than the terminal needs');
+}
+($status, $out, $err) = command('chart', '--table', 'drawn', '--of', 'entities', '--format', 'markdown');
+like($out, qr/^### Main table\n\n\| Entity \| pk \| sk \|\n/, 'entities, in Markdown');
+($status, $out, $err) = command('chart', '--table', 'drawn', '--of', 'patterns');
+like($out, qr/^Entity │ Access pattern │/, 'access patterns');
+($status, $out, $err) = command('chart', '--table', 'none');
+is($status, 1, 'of no table');
+
 # wrong calls, and files that are not there
 for (['import'], ['import', '--table', 'app'], ['import', '--table', 'app', '--jobs', '0', 'x'], ['import', '--table', 'app', '--on-error', 'x', 'y'], ['export'], ['export', '--table', 'app', 'a', 'b'], ['export', '--tabel', 'x'],
-	['export', '--table'], ['workbench'])
+	['export', '--table'], ['workbench'], ['chart'], ['chart', '--table', 'app', '--of', 'x'], ['chart', '--table', 'app', '--width', 'x'], ['chart', '--table', 'app', '--max-items', '0'])
 {
 	($status, $out, $err) = command(@$_);
 	is($status, 2, join(' ', @$_));
@@ -275,7 +296,7 @@ for (['#n = :n'], ['#n =', '--names', '{"#n": "pk"}'], ["pk = ''", '--names', q[
 is(count('csv'), 4, 'and nothing else');
 
 # help of its own
-for my $command ('import', 'export', 'workbench')
+for my $command ('import', 'export', 'workbench', 'chart')
 {
 	($status, $out, $err) = command($command, '--help');
 	is($status, 0, "$command --help");

@@ -1,6 +1,6 @@
 /*
  * chart.c
- *	  Charts of a model: tables of text, plain or in Markdown.
+ *	  Charts for people: tables, as text that fits a terminal or in Markdown.
  */
 #include "postgres.h"
 
@@ -8,39 +8,49 @@
 #include "utils/builtins.h"
 
 #include "ground/arguments.h"
+#include "ground/chart.h"
+#include "ground/display.h"
+#include "ground/errors.h"
 #include "ground/grid.h"
-#include "entity/chart.h"
-
-/*
- * Wider than any sensible declaration, so that nothing is cut; but a mistake does not fill the
- * screen.
- */
-#define CHART_MAX_WIDTH 1000
 
 static const char *const formats[] = {"text", "markdown", NULL};
 
-/*
- * Returns the format that argument i of an SQL function names, "text" or "markdown"; NULL is text,
- * and any other value raises an error.
- */
-ChartFormat
-chart_format(FunctionCallInfo fcinfo, int i)
+/* Returns argument i, a number of minimum to CHART_MAX_WIDTH; any other value raises an error. */
+int
+chart_number(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
 {
-	return (ChartFormat) argument_choice(fcinfo, i, "format", CHART_TEXT, formats);
+	int64 value;
+
+	argument_require(fcinfo, i, name);
+	value = PG_GETARG_INT64(i);
+	if (value < minimum || value > CHART_MAX_WIDTH)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("%s must be between %d and %d", name, minimum, CHART_MAX_WIDTH)));
+	return (int) value;
 }
 
 /*
- * Returns a new chart in the current memory context.  The strings of the header are not copied, and
- * must live as long as the chart.
+ * Returns what argument i of an SQL function, format, and the one after it, width, ask for.  The
+ * format is "text" or "markdown"; NULL is text, and any other value raises an error.
  */
+ChartStyle
+chart_style(FunctionCallInfo fcinfo, int i)
+{
+	ChartStyle style;
+
+	style.format = (ChartFormat) argument_choice(fcinfo, i, "format", CHART_TEXT, formats);
+	style.width = chart_number(fcinfo, i + 1, 20, "width");
+	return style;
+}
+
+/* Returns a new chart in the current memory context.  Its first row is the header. */
 Chart *
-chart_create(ChartFormat format, int ncolumns, char **header)
+chart_create(ChartStyle style, int ncolumns)
 {
 	Chart *chart = palloc0(sizeof(Chart));
 
-	chart->format = format;
+	chart->style = style;
 	chart->ncolumns = ncolumns;
-	chart_add(chart, header);
 	return chart;
 }
 
@@ -55,19 +65,38 @@ chart_add(Chart *chart, char **cells)
 
 	memcpy(row, cells, chart->ncolumns * sizeof(char *));
 	chart->rows = lappend(chart->rows, row);
+	if (list_length(chart->rows) == 1)
+		chart_add_rule(chart);
+}
+
+/* Adds a line between rows, which Markdown has none of. */
+void
+chart_add_rule(Chart *chart)
+{
+	chart->rows = lappend(chart->rows, NULL);
 }
 
 /*
- * Cells: in Markdown "|" ends a cell, even in code, and "<" begins a tag outside of it.
+ * Cells: whatever does something on a terminal is escaped.  In Markdown "|" ends a cell, even in
+ * code, and "<" begins a tag outside of it.
  */
+
+static ItemSpan
+displayed(ItemSpan text)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	display_append(&out, text);
+	return (ItemSpan){out.data, (uint32) out.len};
+}
 
 static void
 append_character(StringInfo out, char c)
 {
 	if (c == '|')
-		appendStringInfoString(out, "\\|");
-	else
-		appendStringInfoChar(out, (unsigned char) c < ' ' ? ' ' : c);
+		appendStringInfoChar(out, '\\');
+	appendStringInfoChar(out, c);
 }
 
 /* The longest run of backticks: code is enclosed in a longer one. */
@@ -99,8 +128,9 @@ chart_code(const Chart *chart, ItemSpan text)
 	int ticks = longest_run(text) + 1;
 	StringInfoData out;
 
-	if (chart->format == CHART_TEXT)
-		return pnstrdup(text.data, text.len);
+	text = displayed(text);
+	if (chart->style.format == CHART_TEXT)
+		return (char *) text.data;
 	initStringInfo(&out);
 	append_ticks(&out, ticks);
 	if (ticks > 1)
@@ -119,39 +149,17 @@ chart_words(const Chart *chart, ItemSpan text)
 {
 	StringInfoData out;
 
-	if (chart->format == CHART_TEXT)
-		return pnstrdup(text.data, text.len);
+	text = displayed(text);
+	if (chart->style.format == CHART_TEXT)
+		return (char *) text.data;
 	initStringInfo(&out);
 	for (uint32 i = 0; i < text.len; i++)
 	{
-		if (text.data[i] != '\0' && strchr("\\`*_<>[]", text.data[i]) != NULL)
+		if (strchr("\\`*_<>[]&", text.data[i]) != NULL)
 			appendStringInfoChar(&out, '\\');
 		append_character(&out, text.data[i]);
 	}
 	return out.data;
-}
-
-static void
-print_text(const Chart *chart, StringInfo out)
-{
-	Grid *grid = grid_create(chart->ncolumns, CHART_MAX_WIDTH);
-	ListCell *cell;
-
-	foreach (cell, chart->rows)
-	{
-		char **cells = lfirst(cell);
-
-		grid_add_row(grid);
-		for (int i = 0; i < chart->ncolumns; i++)
-		{
-			if (cells[i] != NULL)
-				grid_set_text(grid, i, (ItemSpan){cells[i], (uint32) strlen(cells[i])});
-		}
-		if (cell == list_head(chart->rows))
-			grid_add_rule(grid);
-	}
-	for (int i = 0; i < grid->nrows; i++)
-		appendStringInfo(out, "%s\n", grid_line(grid, i));
 }
 
 static void
@@ -163,6 +171,8 @@ print_markdown(const Chart *chart, StringInfo out)
 	{
 		char **cells = lfirst(cell);
 
+		if (cells == NULL)
+			continue;
 		appendStringInfoChar(out, '|');
 		for (int i = 0; i < chart->ncolumns; i++)
 			appendStringInfo(out, " %s |", cells[i] != NULL ? cells[i] : "");
@@ -183,9 +193,9 @@ chart_print(const Chart *chart, const char *title, StringInfo out)
 	if (out->len > 0)
 		appendStringInfoChar(out, '\n');
 	if (title != NULL)
-		appendStringInfo(out, chart->format == CHART_TEXT ? "%s\n\n" : "### %s\n\n", title);
-	if (chart->format == CHART_TEXT)
-		print_text(chart, out);
+		appendStringInfo(out, chart->style.format == CHART_TEXT ? "%s\n\n" : "### %s\n\n", title);
+	if (chart->style.format == CHART_TEXT)
+		grid_print(chart->rows, chart->ncolumns, chart->style.width, out);
 	else
 		print_markdown(chart, out);
 }
