@@ -240,7 +240,7 @@ find_attributes(const RelOptInfo *rel)
 	{
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (index->hypothetical && index->amcostestimate == (void (*)()) no_cost)
+		if (index->hypothetical && index->amcostestimate == (__typeof__(index->amcostestimate)) no_cost)
 			return (AttributeIndex *) index;
 	}
 	return NULL;
@@ -415,7 +415,7 @@ make_index(RelOptInfo *rel, List *calls, const Attributes *attributes)
 	index->opcintype = palloc0(n * sizeof(Oid));
 	index->canreturn = palloc0(n * sizeof(bool));
 	index->indexprs = attributes->nodes;
-	index->amcostestimate = (void (*)()) no_cost;
+	index->amcostestimate = (__typeof__(index->amcostestimate)) no_cost;
 	new->calls = calls;
 	new->joined = attributes->joined;
 	new->distinct = palloc0(n * sizeof(double));
