@@ -45,6 +45,9 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# what messages in expected/ name
+CONTRIB_TESTDB = regression
+
 $(OBJS): $(SOURCE_HEADERS)
 
 # bison writes gram.h along with gram.c
