@@ -88,6 +88,7 @@ used_width(const List *rows, int column, int width)
 		char **cells = lfirst(cell);
 		const char *rest = cells == NULL || cells[column] == NULL ? "" : cells[column];
 
+		CHECK_FOR_INTERRUPTS();
 		while (*rest != '\0')
 		{
 			Line line = take_line(&rest, width);
@@ -110,6 +111,7 @@ word_width(const List *rows, int column)
 		char **cells = lfirst(cell);
 		const char *word = cells == NULL || cells[column] == NULL ? "" : cells[column];
 
+		CHECK_FOR_INTERRUPTS();
 		while (*word != '\0')
 		{
 			int len = (int) strcspn(word, " ");
