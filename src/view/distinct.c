@@ -240,7 +240,8 @@ find_attributes(const RelOptInfo *rel)
 	{
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (index->hypothetical && index->amcostestimate == (__typeof__(index->amcostestimate)) no_cost)
+		if (index->hypothetical &&
+			index->amcostestimate == (__typeof__(index->amcostestimate)) no_cost)
 			return (AttributeIndex *) index;
 	}
 	return NULL;
