@@ -184,11 +184,13 @@ start_memory(void)
  * Entries; the caller has the lock
  */
 
+/* All entries of a table are in one bucket. */
 static int32 *
 bucket_of(const EntryKey *key)
 {
-	return &shared
-				->buckets[hash_bytes((const unsigned char *) key, sizeof(*key)) % shared->nbuckets];
+	uint32 hash = hash_combine(murmurhash32(key->database), murmurhash32(key->relid));
+
+	return &shared->buckets[hash % (uint32) shared->nbuckets];
 }
 
 static int32
@@ -537,8 +539,9 @@ counters_read(int *n)
  * Forgetting
  */
 
-static void
-forget(bool (*is_meant)(const EntryKey *key))
+/* All of a database. */
+static bool
+forget_database(Oid database)
 {
 	bool any = false;
 
@@ -546,19 +549,33 @@ forget(bool (*is_meant)(const EntryKey *key))
 	{
 		const Entry *entry = &shared->entries[i];
 
-		if (!OidIsValid(entry->owner) || !is_meant(&entry->key))
+		if (!OidIsValid(entry->owner) || entry->key.database != database)
 			continue;
 		remove_entry(i);
 		any = true;
 	}
-	if (any)
-		take_slots_away();
+	return any;
 }
 
+/* All of a table of this database. */
 static bool
-is_of_this_database(const EntryKey *key)
+forget_table(Oid relid)
 {
-	return key->database == MyDatabaseId;
+	EntryKey table = {.database = MyDatabaseId, .relid = relid};
+	bool any = false;
+	int32 next;
+
+	for (int32 i = *bucket_of(&table); i != NO_ENTRY; i = next)
+	{
+		const EntryKey *key = &shared->entries[i].key;
+
+		next = shared->entries[i].next;
+		if (key->database != table.database || key->relid != relid)
+			continue;
+		remove_entry(i);
+		any = true;
+	}
+	return any;
 }
 
 /*
@@ -569,7 +586,8 @@ counters_reset(void)
 {
 	require_memory();
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	forget(is_of_this_database);
+	if (forget_database(MyDatabaseId))
+		take_slots_away();
 	LWLockRelease(shared->lock);
 }
 
@@ -590,36 +608,20 @@ keep_restored(void)
 	}
 }
 
-static bool
-is_dropped(const EntryKey *key)
-{
-	int low = 0;
-	int high = list_length(dropped_tables);
-
-	if (key->database != MyDatabaseId)
-		return list_member_oid(dropped_databases, key->database);
-	while (low < high)
-	{
-		int middle = (low + high) / 2;
-		Oid relid = list_nth_oid(dropped_tables, middle);
-
-		if (relid == key->relid)
-			return true;
-		if (relid < key->relid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 /* Nothing may fail after a commit. */
 static void
 forget_dropped(void)
 {
-	list_sort(dropped_tables, list_oid_cmp);
+	bool any = false;
+	ListCell *cell;
+
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	forget(is_dropped);
+	foreach (cell, dropped_tables)
+		any |= forget_table(lfirst_oid(cell));
+	foreach (cell, dropped_databases)
+		any |= forget_database(lfirst_oid(cell));
+	if (any)
+		take_slots_away();
 	LWLockRelease(shared->lock);
 }
 
