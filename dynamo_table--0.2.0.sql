@@ -908,9 +908,14 @@ CREATE PROCEDURE dyn_teardown_streams(force boolean DEFAULT false)
 COMMENT ON PROCEDURE dyn_teardown_streams(boolean) IS 'remove the replication slot of change streams, and all that was collected; commits by itself';
 
 -- Has the library loaded in a session that may drop the extension, so that it can warn of the slot that is left.
-CREATE FUNCTION dynamo_internal.extension_dropping() RETURNS event_trigger
-	AS 'MODULE_PATHNAME', 'dyn_extension_dropping' LANGUAGE C;
-COMMENT ON FUNCTION dynamo_internal.extension_dropping() IS 'load the library before the extension is dropped';
+CREATE FUNCTION dynamo_internal.extension_dropping() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM dynamo_internal.require_library('0.2.0');
+EXCEPTION WHEN others THEN
+	-- the library may be lost, or the role may not drop this extension: it warns of nothing then
+	NULL;
+END $$;
+COMMENT ON FUNCTION dynamo_internal.extension_dropping() IS 'load the library, if it can be had, before an extension is dropped';
 CREATE EVENT TRIGGER dynamo_table_drop ON ddl_command_start WHEN TAG IN ('DROP EXTENSION')
 	EXECUTE FUNCTION dynamo_internal.extension_dropping();
 COMMENT ON EVENT TRIGGER dynamo_table_drop IS 'DROP EXTENSION dynamo_table warns of a replication slot that is left';

@@ -77,7 +77,7 @@ extern PGDLLEXPORT void _PG_init(void);
 #undef PG_FUNCTION_INFO_V1
 #define PG_FUNCTION_INFO_V1(funcname) FUNCTION_RECORD(funcname, library_check())
 
-/* For what works with objects of any version, and must: VACUUM of a table, DROP of anything. */
+/* For what works with objects of any version, and must: VACUUM and DROP of a table. */
 #define PG_FUNCTION_INFO_ANY_VERSION(funcname) FUNCTION_RECORD(funcname, (void) 0)
 
 #endif

@@ -9,27 +9,13 @@
 
 #include "catalog/objectaccess.h"
 #include "catalog/pg_extension.h"
-#include "commands/event_trigger.h"
 #include "commands/extension.h"
-#include "fmgr.h"
 #include "replication/slot.h"
 
 #include "stream/service.h"
 #include "stream/stream.h"
 
-extern PGDLLEXPORT Datum dyn_extension_dropping(PG_FUNCTION_ARGS);
-
 static object_access_hook_type next_hook;
-
-PG_FUNCTION_INFO_ANY_VERSION(dyn_extension_dropping);
-Datum
-dyn_extension_dropping(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-						errmsg("it is for an event trigger")));
-	return PointerGetDatum(NULL);
-}
 
 /* Without the lock, a collector would fail at tables that are gone. */
 static void
