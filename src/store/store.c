@@ -27,7 +27,7 @@ statements(const DynTable *table)
 
 /*
  * Two calls in transactions of their own lock in one order.  Several calls in one transaction may
- * meet others in a deadlock; then the caller begins his transaction again, as after any conflict.
+ * meet others in a deadlock; then the caller begins its transaction again, as after any conflict.
  */
 static void
 name_conflict(void *arg)
@@ -41,7 +41,7 @@ name_conflict(void *arg)
 	words_set("DeadLockReport", "Transaction is ongoing for the item");
 }
 
-/* The callback is on the stack of the caller: he may reset his memory context before store_end(). */
+/* The callback is on the stack of the caller, who may reset the memory context before store_end(). */
 void
 store_begin(ErrorContextCallback *callback)
 {

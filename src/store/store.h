@@ -11,7 +11,7 @@
  * A write that leaves an item as it is locks its row and does not write it; see unchanged.h.
  *
  * Between store_begin() and store_end() a deadlock is ERRCODE_DYN_TRANSACTION_CONFLICT.  What is
- * returned is the caller's, in his memory context.
+ * returned is the caller's, in its memory context.
  *
  *		store.c			which store serves a call
  *		direct.c		the direct store: which calls it may serve

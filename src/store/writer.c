@@ -158,7 +158,7 @@ forbid_second_write(void)
 					 "duplicate constrained values.")));
 }
 
-/* At the higher isolation levels nobody may act on what his snapshot does not show. */
+/* At the higher isolation levels nobody may act on what their snapshot does not show. */
 static void
 require_visible(const Writer *w)
 {
