@@ -71,7 +71,7 @@ refuse(Request *request, Refusal *refusal)
 }
 
 /*
- * Learn who sends the request, and whether he may have one more.  Otherwise the request has its
+ * Learn who sends the request, and whether they may have one more.  Otherwise the request has its
  * answer.
  */
 bool

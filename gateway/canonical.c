@@ -2,7 +2,7 @@
  * canonical.c
  *	  The strings and the keys of AWS's Signature Version 4, made from a request.
  *
- * Whoever has the id of a key can send what he likes here, so the work is at most n log n of the
+ * Whoever has the id of a key can send what they like here, so the work is at most n log n of the
  * size of the header: headers are sorted, and a name counts once however often it is listed.
  */
 #include "canonical.h"

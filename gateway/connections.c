@@ -128,7 +128,7 @@ connection_close(Connection *connection)
 	free(connection);
 }
 
-/* Where whoever serves it has what he does for it; NULL at first. */
+/* Where whoever serves it has what they do for it; NULL at first. */
 void **
 connection_work(Connection *connection)
 {

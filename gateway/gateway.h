@@ -27,7 +27,7 @@
  *		json.c			whether a text is JSON
  *		member.c		members of a JSON object, found without reading what they hold
  *
- *		auth.c			who sends a request, and whether he may have one more
+ *		auth.c			who sends a request, and whether they may have one more
  *		limit.c			how many requests one key may have
  *		signature.c		whether a request is signed by one of the keys
  *		authorization.c	the parts of the header Authorization

@@ -421,7 +421,7 @@ read_header(Exchange *exchange, const char *method, const char *version)
 		answer_too_large(&exchange->request.answer);
 	else
 		answer_by_method(exchange);
-	/* who asks before he sends the body is told now */
+	/* who asks before sending the body is told now */
 	if (exchange->request.answer.status != 0 && exchange->wants_continue)
 		exchange->request.answer.close = true;
 }

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Send a state to who started the program, if he wants to know (sd_notify(3)). */
+/* Send a state to who started the program, if they want to know (sd_notify(3)). */
 void
 notify_system(const char *state)
 {

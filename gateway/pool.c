@@ -33,10 +33,10 @@
 #define MIN_BACK_OFF 50
 #define MAX_BACK_OFF 5000
 
-/* What a waiter does not write: his other clients would wait meanwhile. */
+/* What a waiter does not write: its other clients would wait meanwhile. */
 #define MAX_SIZE_AT_ONCE 65536
 
-/* How far a waiter looks for a connection that he watches already, or for a request of his own, and
+/* How far a waiter looks for a connection that it watches already, or for a request of its own, and
  * how long a request may be passed over for that, in microseconds. */
 #define MAX_SEARCH 16
 #define MAX_PASSED_OVER 2000
@@ -920,7 +920,7 @@ waiter_submit(Pool *pool, Waiter *waiter, Request *request)
 
 /*
  * With the lock held: the next request for a connection that the waiter has.  It is the one that
- * waits longest, or one of his own if that has not waited for long: others' answers take a way more.
+ * waits longest, or one of its own if that has not waited for long: others' answers take a way more.
  * NULL if none waits, or if the next one is for a thread.
  */
 static Request *

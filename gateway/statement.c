@@ -71,7 +71,7 @@ statement_connect(const char *database, char **problem)
 
 	*problem = NULL;
 	PQsetNoticeReceiver(connection, ignore_notice, NULL);
-	/* a server that does not read holds nobody for longer than he wants to wait */
+	/* a server that does not read holds nobody for longer than they want to wait */
 	if (PQstatus(connection) == CONNECTION_OK && PQsetnonblocking(connection, 1) == 0)
 		return connection;
 	*problem = statement_problem(connection, NULL);

@@ -7,7 +7,7 @@
  * that was done.  A duplicate at the same time waits for the unique key, before it has locked
  * anything else.
  *
- * Nobody has rights on the tables but their owner, so these statements run as him (work/owned.c).
+ * Nobody has rights on the tables but their owner, so these statements run as the owner (work/owned.c).
  */
 #include "postgres.h"
 
