@@ -26,12 +26,13 @@ leave_slot(void)
 	if (SearchNamedReplicationSlot(name, true) == NULL)
 		return;
 	(void) stream_try_take_slot(false);
-	ereport(WARNING,
-			(errmsg("replication slot \"%s\" is not dropped with the extension", name),
-			 errdetail("It holds back WAL until it is dropped."),
-			 errhint("SELECT pg_drop_replication_slot('%s'); or, before DROP EXTENSION, CALL "
-					 "dyn_teardown_streams().",
-					 name)));
+	ereport(
+		WARNING,
+		(errmsg("replication slot \"%s\" is not dropped with the extension", name),
+		 errdetail("It holds back WAL until it is dropped."),
+		 errhint("Run SELECT pg_drop_replication_slot('%s'), or CALL dyn_teardown_streams() before "
+				 "DROP EXTENSION.",
+				 name)));
 }
 
 static void
