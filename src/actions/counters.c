@@ -684,13 +684,13 @@ static void
 define_settings(bool preloaded)
 {
 	DefineCustomBoolVariable("dynamo_table.track_operations",
-							 "Counts operations, for dyn_operations.", NULL, &track_operations,
-							 true, PGC_SUSET, 0, NULL, NULL, NULL);
+							 "Sets whether operations are counted for dyn_operations.", NULL,
+							 &track_operations, true, PGC_SUSET, 0, NULL, NULL, NULL);
 	/* Where it changes nothing any more it still has to be known, as it may be in the server's file. */
 	DefineCustomIntVariable("dynamo_table.max_operations",
-							"Kinds of operations on tables and indexes that are counted.", NULL,
-							&max_operations, 5000, 100, 100000,
-							preloaded ? PGC_POSTMASTER : PGC_SIGHUP, 0, NULL, NULL, NULL);
+							"Sets how many rows dyn_operations can have.", NULL, &max_operations,
+							5000, 100, 100000, preloaded ? PGC_POSTMASTER : PGC_SIGHUP, 0, NULL,
+							NULL, NULL);
 }
 
 /* Called by _PG_init(). */
