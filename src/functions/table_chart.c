@@ -15,7 +15,9 @@
 #include "ground/arguments.h"
 #include "ground/chart.h"
 #include "ground/display.h"
-#include "ground/errors.h"
+
+/* As many of an item as can be asked for. */
+#define MAX_ATTRIBUTES 1000
 
 typedef struct Attribute
 {
@@ -128,10 +130,10 @@ count_attributes(Show *show)
 	qsort(show->attributes, n, sizeof(Attribute), compare_names);
 	for (int i = 0; i < n; i++)
 	{
-		Attribute *last = show->attributes + show->nattributes - 1;
+		int last = show->nattributes - 1;
 
-		if (show->nattributes > 0 && compare_names(last, &show->attributes[i]) == 0)
-			last->count++;
+		if (last >= 0 && compare_names(&show->attributes[last], &show->attributes[i]) == 0)
+			show->attributes[last].count++;
 		else
 			show->attributes[show->nattributes++] = show->attributes[i];
 	}
@@ -348,8 +350,8 @@ dyn_table_chart(PG_FUNCTION_ARGS)
 	argument_require(fcinfo, 0, "table_name");
 	argument_require(fcinfo, 2, "max_items");
 	show.max_items = argument_positive(fcinfo, 2, "max_items");
-	show.max_attributes = chart_number(fcinfo, 3, 0, "max_attributes");
-	show.value_width = chart_number(fcinfo, 4, 4, "value_width");
+	show.max_attributes = argument_between(fcinfo, 3, "max_attributes", 0, MAX_ATTRIBUTES);
+	show.value_width = argument_between(fcinfo, 4, "value_width", 4, CHART_MAX_WIDTH);
 	rel = open_index(&show, PG_GETARG_TEXT_PP(0), index);
 	read_items(&show, PG_GETARG_TEXT_PP(0), index);
 	count_attributes(&show);

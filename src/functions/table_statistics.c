@@ -20,7 +20,6 @@
 #include "entity/entity.h"
 #include "functions/functions.h"
 #include "ground/arguments.h"
-#include "ground/errors.h"
 
 #define MAX_COLLECTIONS 10000
 
@@ -179,7 +178,7 @@ sum_of(Oid relid, PGFunction function)
 	int64 sum = 0;
 
 	foreach (cell, find_all_inheritors(relid, AccessShareLock, NULL))
-		sum += DatumGetInt64(DirectFunctionCall1(function, lfirst_oid(cell)));
+		sum += DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(lfirst_oid(cell))));
 	return sum;
 }
 
@@ -322,19 +321,6 @@ return_collections(ReturnSetInfo *result, const Statistics *s)
 	}
 }
 
-static int64
-between(FunctionCallInfo fcinfo, int i, const char *name, int64 least, int64 most)
-{
-	int64 value;
-
-	argument_require(fcinfo, i, name);
-	value = PG_GETARG_INT64(i);
-	if (value < least || value > most)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("%s must be between %d and %d", name, (int) least, (int) most)));
-	return value;
-}
-
 /* dyn_table_statistics(table_name, max_collections, total_segments) */
 PG_FUNCTION_INFO_V1(dyn_table_statistics);
 Datum
@@ -345,8 +331,8 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 	OpenTable open;
 	DynSize *sizes;
 
-	s.max_collections = (int) between(fcinfo, 1, "max_collections", 0, MAX_COLLECTIONS);
-	s.total_segments = between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
+	s.max_collections = argument_between(fcinfo, 1, "max_collections", 0, MAX_COLLECTIONS);
+	s.total_segments = argument_between(fcinfo, 2, "total_segments", 1, DYN_MAX_SEGMENTS);
 	open.rel = dyn_table_open(argument_required_text(fcinfo, 0, "table_name"), AccessShareLock,
 							  &open.table);
 	s.table = open.table;

@@ -109,6 +109,23 @@ argument_positive(FunctionCallInfo fcinfo, int i, const char *name)
 }
 
 /*
+ * Returns argument i, a number from least to most.  NULL and any other number are
+ * ERRCODE_DYN_VALIDATION.
+ */
+int
+argument_between(FunctionCallInfo fcinfo, int i, const char *name, int least, int most)
+{
+	int64 value;
+
+	argument_require(fcinfo, i, name);
+	value = PG_GETARG_INT64(i);
+	if (value < least || value > most)
+		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
+						errmsg("%s must be between %d and %d", name, least, most)));
+	return (int) value;
+}
+
+/*
  * Returns the number of the choice that argument i, of type text, names, or missing if the argument
  * is null.  The list of choices ends with NULL.  Any other text is ERRCODE_DYN_VALIDATION.
  */

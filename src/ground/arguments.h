@@ -22,6 +22,7 @@ extern text *argument_required_text(FunctionCallInfo fcinfo, int i, const char *
 extern DynItem *argument_item(FunctionCallInfo fcinfo, int i);
 extern Datum *argument_elements(ArrayType *array, const char *name, int *n);
 extern int64 argument_positive(FunctionCallInfo fcinfo, int i, const char *name);
+extern int argument_between(FunctionCallInfo fcinfo, int i, const char *name, int least, int most);
 extern int argument_choice(FunctionCallInfo fcinfo, int i, const char *name, int missing,
 						   const char *const *choices);
 

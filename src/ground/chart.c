@@ -10,24 +10,9 @@
 #include "ground/arguments.h"
 #include "ground/chart.h"
 #include "ground/display.h"
-#include "ground/errors.h"
 #include "ground/grid.h"
 
 static const char *const formats[] = {"text", "markdown", NULL};
-
-/* Returns argument i, a number of minimum to CHART_MAX_WIDTH; any other value raises an error. */
-int
-chart_number(FunctionCallInfo fcinfo, int i, int minimum, const char *name)
-{
-	int64 value;
-
-	argument_require(fcinfo, i, name);
-	value = PG_GETARG_INT64(i);
-	if (value < minimum || value > CHART_MAX_WIDTH)
-		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
-						errmsg("%s must be between %d and %d", name, minimum, CHART_MAX_WIDTH)));
-	return (int) value;
-}
 
 /*
  * Returns what argument i of an SQL function, format, and the one after it, width, ask for.  The
@@ -39,7 +24,7 @@ chart_style(FunctionCallInfo fcinfo, int i)
 	ChartStyle style;
 
 	style.format = (ChartFormat) argument_choice(fcinfo, i, "format", CHART_TEXT, formats);
-	style.width = chart_number(fcinfo, i + 1, 20, "width");
+	style.width = argument_between(fcinfo, i + 1, "width", 20, CHART_MAX_WIDTH);
 	return style;
 }
 

@@ -39,7 +39,6 @@ typedef struct Chart
 /* Nothing is cut to fit a screen. */
 #define CHART_MAX_WIDTH 1000
 
-extern int chart_number(FunctionCallInfo fcinfo, int i, int minimum, const char *name);
 extern ChartStyle chart_style(FunctionCallInfo fcinfo, int i);
 extern Chart *chart_create(ChartStyle style, int ncolumns);
 extern void chart_add(Chart *chart, char **cells); /* NULL is empty */
