@@ -109,10 +109,11 @@ may_be_root()
 	[ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -v 2>/dev/null; }
 }
 
-# apt-get, by one script at a time: servers are built while tests run.
+# apt-get, by one script at a time: servers are built while tests run.  A service that a package starts does not
+# inherit the lock.
 apt_get()
 {
-	as_root env DEBIAN_FRONTEND=noninteractive flock /var/lib/apt apt-get "$@" >/dev/null
+	as_root env DEBIAN_FRONTEND=noninteractive flock --close /var/lib/apt apt-get "$@" >/dev/null
 }
 
 # Install the Debian packages that are missing.
