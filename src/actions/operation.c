@@ -18,6 +18,28 @@ operation_opened(OperationTable *table, Relation rel, ItemSpan index)
 	table->index = index;
 }
 
+/*
+ * Returns the table as one of a batch or transaction, which counts once for it by whatever names the
+ * request has it.  It is allocated in the current memory context.
+ */
+OperationTable *
+operation_table(Operation *operation, Relation rel)
+{
+	static const ItemSpan itself = {NULL, 0};
+	OperationTable *table;
+
+	for (table = operation->others; table != NULL; table = table->next)
+	{
+		if (table->relid == RelationGetRelid(rel))
+			return table;
+	}
+	table = palloc0(sizeof(OperationTable));
+	operation_opened(table, rel, itself);
+	table->next = operation->others;
+	operation->others = table;
+	return table;
+}
+
 /* An item that PartiQL's INSERT finds is in its way as by a condition. */
 static bool
 is_conditional_failure(const Operation *operation, int sqlstate)

@@ -53,6 +53,7 @@ typedef struct Operation
 extern void operation_run(Operation *operation, void (*run)(Operation *operation, void *arg),
 						  void *arg);
 extern void operation_opened(OperationTable *table, Relation rel, ItemSpan index);
+extern OperationTable *operation_table(Operation *operation, Relation rel);
 
 /*
  * Counters

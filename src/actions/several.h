@@ -190,7 +190,7 @@ typedef struct ItemTarget
 	Relation rel;
 	DynTable *table;
 	ItemWriter *writer; /* of all targets in one table that name it alike */
-	OperationTable *counted; /* likewise */
+	OperationTable *counted; /* of all targets in one table */
 	ItemWrite write;
 } ItemTarget;
 

@@ -15,7 +15,7 @@ typedef struct TargetTable
 {
 	text *name;
 	ItemWriter writer;
-	OperationTable counted;
+	OperationTable *counted;
 } TargetTable;
 
 struct TargetTables
@@ -56,11 +56,9 @@ open_table(TargetTables *tables, text *name)
 			return opened;
 	}
 	rel = dyn_table_open(name, tables->lockmode, &table);
-	opened = palloc0(sizeof(TargetTable));
+	opened = palloc(sizeof(TargetTable));
 	opened->name = name;
-	operation_opened(&opened->counted, rel, table->primary.name);
-	opened->counted.next = tables->operation->others;
-	tables->operation->others = &opened->counted;
+	opened->counted = operation_table(tables->operation, rel);
 	write_open(&opened->writer, rel, table);
 	tables->tables = lappend(tables->tables, opened);
 	return opened;
@@ -79,7 +77,7 @@ target_open(TargetTables *tables, text *name, ItemTarget *target)
 	target_begin(tables, target);
 	opened = open_table(tables, name);
 	target->writer = &opened->writer;
-	target->counted = &opened->counted;
+	target->counted = opened->counted;
 	target->rel = target->writer->rel;
 	target->table = target->writer->table;
 }

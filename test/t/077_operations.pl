@@ -66,6 +66,10 @@ try(q{
 	SELECT dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"S":"1"}}}},{"Get":{"TableName":"other","Key":{"pk":{"S":"t"}}}}]')});
 is(counted('app'), 'TransactGetItems c1 read1 returned1, TransactWriteItems c3 e2 f1 w2', 'transactions');
 is(counted('other'), 'TransactGetItems c1, TransactWriteItems c2 e1 f1', 'their other table');
+reset_all();
+try(q{
+	SELECT dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"S":"1"}}}},{"Get":{"TableName":"public.app","Key":{"pk":{"S":"t"},"sk":{"S":"2"}}}}]')});
+is(counted('app'), 'TransactGetItems c1 read1 returned1', 'once, by whatever names');
 
 # other front ends
 reset_all();
