@@ -32,7 +32,7 @@ SELECT dyn_query('stats', 'g = :g', 'Keys', vals => '{":g": {"S": "x"}}') FROM g
 SELECT count(dyn_update('stats', '{"pk":{"S":"other"},"sk":{"S":"1"}}', 'SET v = :v', vals => format('{":v": {"N": "%s"}}', i)::dyn_item)) FROM generate_series(1, 3) i;
 SELECT dyn_update('stats', '{"pk":{"S":"other"},"sk":{"S":"1"}}', 'SET g = :g', vals => '{":g": {"S": "y"}}');
 SELECT pg_stat_force_next_flush();
-SELECT kind, name, CASE kind WHEN 'index' THEN scans ELSE sign(scans) END AS scans, hot_share FROM dyn_table_statistics('stats', 0) WHERE kind <> 'entity';
+SELECT kind, name, CASE kind WHEN 'index' THEN index_scans ELSE sign(index_scans) END AS index_scans, hot_share FROM dyn_table_statistics('stats', 0) WHERE kind <> 'entity';
 
 -- a partitioned table
 CREATE TABLE statistics_parts (item dyn_item NOT NULL, pk text COLLATE "C" NOT NULL, sk text COLLATE "C" NOT NULL, PRIMARY KEY (pk, sk)) PARTITION BY HASH (pk);

@@ -194,7 +194,7 @@ typedef enum Column
 	COLUMN_ITEMS,
 	COLUMN_BYTES,
 	COLUMN_DISK_BYTES,
-	COLUMN_SCANS,
+	COLUMN_INDEX_SCANS,
 	COLUMN_HOT_SHARE
 } Column;
 
@@ -235,10 +235,10 @@ set_name(Row *row, ItemSpan name)
 
 /* Nodes count the scans of their shards. */
 static void
-set_scans(Row *row, const DynTable *table, Oid btree)
+set_index_scans(Row *row, const DynTable *table, Oid btree)
 {
 	if (OidIsValid(btree) && !table->distributed)
-		set(row, COLUMN_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
+		set(row, COLUMN_INDEX_SCANS, Int64GetDatum(sum_of(btree, pg_stat_get_numscans)));
 }
 
 static void
@@ -267,7 +267,7 @@ return_table(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 	set(&row, COLUMN_NAME, CStringGetTextDatum(table->name));
 	set(&row, COLUMN_DISK_BYTES,
 		Int64GetDatum(sizes != NULL ? sizes[0].bytes : sum_of(table->relid, pg_table_size)));
-	set_scans(&row, table, table->primary.relid);
+	set_index_scans(&row, table, table->primary.relid);
 	set_hot_share(&row, table);
 	put_row(result, &row);
 }
@@ -286,7 +286,7 @@ return_indexes(ReturnSetInfo *result, const Statistics *s, const DynSize *sizes)
 		else if (OidIsValid(index->relid))
 			set(&row, COLUMN_DISK_BYTES,
 				Int64GetDatum(sum_of(index->relid, pg_total_relation_size)));
-		set_scans(&row, s->table, index->relid);
+		set_index_scans(&row, s->table, index->relid);
 		put_row(result, &row);
 	}
 }
