@@ -84,7 +84,7 @@ typedef struct Service
 	const char *purpose; /* what no worker is free to do, in the server's log */
 	bool resident;
 	const bool *enabled;
-	const char *setting; /* its name; of one with a database's own value, off counts there */
+	const char *setting; /* its name; a database in which it is off has no visits */
 	const int *max_workers; /* NULL: one for each database */
 
 	/* Seconds until a visit comes after one that had nothing left to do, or found nothing to do. */
