@@ -1258,7 +1258,7 @@ COMMENT ON VIEW dyn_jobs IS 'backfills, refreshes and migrations: how far they a
 GRANT SELECT ON dyn_jobs TO PUBLIC;
 
 CREATE VIEW dyn_job_problems WITH (security_barrier) AS
-	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, j.steps[n.step] AS step, n.what, n."row", n.message, n.noted AS noted_at
+	SELECT j.job, j.kind, j.relation::regclass AS relation, j.name, j.steps[n.step] AS step, n.what, n."row" AS source_row, n.message AS problem, n.noted AS noted_at
 	FROM dynamo_internal.jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation JOIN dynamo_internal.job_notes n ON n.job = j.job
 	WHERE pg_catalog.pg_has_role(j.role, 'USAGE') OR pg_catalog.pg_has_role(c.relowner, 'USAGE');
 COMMENT ON VIEW dyn_job_problems IS 'rows that backfills, refreshes and migrations could not deal with';

@@ -40,13 +40,13 @@ SELECT clock_timestamp() - :'start' BETWEEN interval '1.4 s' AND interval '10 s'
 
 -- 15.5: items that would become invalid are noted and left, the others are changed
 CALL dyn_backfill('app', filter => 'Seq > :n', update => 'ADD #t :one', names => '{"#t": "Type"}', vals => '{":n":{"N":"98"},":one":{"N":"1"}}');
-SELECT p.name, p.step, p.what, p."row", p.message FROM dyn_job_problems p ORDER BY p.noted_at;
+SELECT p.name, p.step, p.what, p.source_row, p.problem FROM dyn_job_problems p ORDER BY p.noted_at;
 UPDATE app SET item = dyn_apply(item, 'SET Seq = :s', vals => '{":s":{"S":"ninety"}}') WHERE "PK" = 'POST#090' AND "SK" = 'POST#090';
 CALL dyn_backfill('app', 'SET GSI1SK = Seq', 'begins_with(PK, :p) AND attribute_exists(Seq)', vals => '{":p":{"S":"POST#09"}}');
-SELECT p."row", p.message FROM dyn_job_problems p WHERE name LIKE 'SET GSI1SK%' ORDER BY p.noted_at;
+SELECT p.source_row, p.problem FROM dyn_job_problems p WHERE name LIKE 'SET GSI1SK%' ORDER BY p.noted_at;
 SELECT "PK", "GSI1SK" FROM app WHERE "PK" >= 'POST#09' AND "SK" >= 'POST' ORDER BY 1;
 CALL dyn_backfill('app', 'SET Large1 = :l, Large2 = :l', 'PK = :p AND SK = :p', vals => jsonb_build_object(':p', 'POST#001', ':l', repeat('x', 204800)));
-SELECT p.message FROM dyn_job_problems p WHERE name LIKE 'SET Large%';
+SELECT p.problem FROM dyn_job_problems p WHERE name LIKE 'SET Large%';
 
 -- what only the write finds is noted, too
 ALTER TABLE app ADD CONSTRAINT hits CHECK ((item ->> 'Hits')::int <> 1000);
@@ -54,7 +54,7 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW."PK
 CREATE TRIGGER refuse BEFORE UPDATE ON app FOR EACH ROW EXECUTE FUNCTION refuse();
 CALL dyn_backfill('app', 'SET Hits = :h', 'begins_with(PK, :p) AND attribute_exists(Seq)', vals => '{":h":{"N":"999"},":p":{"S":"POST#04"}}');
 CALL dyn_backfill('app', 'ADD Hits :one', 'PK = :p AND attribute_exists(Seq)', vals => '{":one":{"N":"1"},":p":{"S":"POST#043"}}');
-SELECT p.name, p."row", p.message FROM dyn_job_problems p JOIN dyn_jobs USING (job) WHERE p.name ~ 'Hits' ORDER BY p.noted_at;
+SELECT p.name, p.source_row, p.problem FROM dyn_job_problems p JOIN dyn_jobs USING (job) WHERE p.name ~ 'Hits' ORDER BY p.noted_at;
 SELECT "PK", item ->> 'Hits' AS hits FROM app WHERE "PK" LIKE 'POST#04%' AND "SK" LIKE 'POST%' ORDER BY 1;
 DROP TRIGGER refuse ON app;
 ALTER TABLE app DROP CONSTRAINT hits;
@@ -157,7 +157,7 @@ SET ROLE job_writer;
 CALL dyn_backfill('app', 'SET Seen = :g', 'attribute_exists(Seq)', vals => '{":g":{"BOOL":true}}');
 RESET ROLE;
 SELECT count(*), min("PK"), max("PK") FROM app WHERE item ? 'Seen';
-SELECT "row", message FROM dyn_job_problems WHERE name LIKE 'SET Seen%';
+SELECT source_row, problem FROM dyn_job_problems WHERE name LIKE 'SET Seen%';
 ALTER TABLE app DISABLE ROW LEVEL SECURITY;
 
 -- a search_path that would have other operators and functions

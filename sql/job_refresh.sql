@@ -39,7 +39,7 @@ UPDATE app SET item = dyn_apply(item, 'SET PostId = :x', vals => '{":x":{"S":"p3
 UPDATE app SET item = dyn_apply(item, 'REMOVE PostId') WHERE "PK" = 'POST#p4';
 SELECT dyn_create_entity('app', 'Post', '{"PK": "POST#<PostId>", "SK": "POST#<PostId>", "GSI1PK": "OWNER#<Owner>", "GSI1SK": "<At>"}', '{"PostId": "S", "Owner": "S", "At": "S"}');
 CALL dyn_refresh_entity('app', 'Post');
-SELECT "row", message FROM dyn_job_problems ORDER BY 1;
+SELECT source_row, problem FROM dyn_job_problems ORDER BY 1;
 SELECT i ->> 'PK' AS pk, i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index_name => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
 
 -- enforced entities: the job's writes are right, so they pass
@@ -50,7 +50,7 @@ CALL dyn_refresh_entity('app', 'Post');
 SELECT DISTINCT i ->> 'GSI1PK' AS gsi1pk FROM dyn_scan('app', index_name => 'GSI1') i WHERE i ->> 'Type' = 'Post' ORDER BY 1;
 -- and a backfill that makes an item none of its entity is refused item by item
 CALL dyn_backfill('app', 'SET GSI1PK = :x', 'begins_with(PK, :p)', vals => '{":x":{"S":"wrong"},":p":{"S":"POST#p5"}}');
-SELECT "row", message FROM dyn_job_problems WHERE kind = 'backfill' ORDER BY 1;
+SELECT source_row, problem FROM dyn_job_problems WHERE kind = 'backfill' ORDER BY 1;
 SELECT dyn_enforce_entities('app', false);
 
 -- what cannot be

@@ -46,7 +46,7 @@ SELECT dyn_drop_migration('crm');
 SELECT dyn_create_migration('app', 'crm', '[{"name": "everybody", "entity": "User", "from": "people", "attributes": {"Id": "CASE WHEN id < 3000 THEN id ELSE 1 / (id - 3000) END"}}]');
 CALL dyn_migrate('crm');
 SELECT step, what, source_row FROM dyn_migration_problems('crm');
-SELECT step, what, "row" FROM dyn_job_problems WHERE relation = 'app'::regclass;
+SELECT step, what, source_row FROM dyn_job_problems WHERE relation = 'app'::regclass;
 SELECT dyn_drop_migration('crm');
 
 -- an index: the blocks that are read, not items, which may be unevenly spread

@@ -163,7 +163,7 @@ problems_sql(void)
 {
 	const char *schema = extension_schema();
 
-	return psprintf("SELECT p.step, s.entity, p.what, p.\"row\", p.message, p.noted_at"
+	return psprintf("SELECT p.step, s.entity, p.what, p.source_row, p.problem, p.noted_at"
 					" FROM %s.dyn_job_problems AS p LEFT JOIN " DYN_INTERNAL
 					".migration_steps($1) AS s"
 					" ON s.step OPERATOR(pg_catalog.=) p.step AND s.relation::pg_catalog.oid"
@@ -171,7 +171,7 @@ problems_sql(void)
 					" WHERE p.job OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.job) FROM"
 					" %s.dyn_jobs AS l WHERE l.kind OPERATOR(pg_catalog.=) 'migration'"
 					" AND l.name OPERATOR(pg_catalog.=) $1)"
-					" ORDER BY s.number, p.noted_at, p.\"row\"",
+					" ORDER BY s.number, p.noted_at, p.source_row",
 					schema, schema);
 }
 
