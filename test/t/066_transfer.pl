@@ -383,4 +383,36 @@ is($status, 0, 'functions in another schema') or diag($err);
 ($status, $out, $err) = command('export', '-q', '--table', 'app', '-d', 'other');
 is(scalar(() = $out =~ /\n/g), 500, 'both ways') or diag($err);
 
+
+# The search_path has functions and operators of another role, which fit calls better than those that are meant.
+$node->safe_psql('other', q{
+	CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger;
+	GRANT USAGE ON SCHEMA elsewhere TO stranger; GRANT USAGE ON SCHEMA strange TO PUBLIC;
+	SET SESSION AUTHORIZATION stranger; SET search_path = strange;
+	CREATE FUNCTION caught() RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'caught as %', current_user; END$$;
+	CREATE FUNCTION concat_ws(text, text, text) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION format(text, text, text) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION format(text, text, text, text, text, text, text) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION dyn_table_chart(text, text, integer, format text, width integer) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION dyn_entity_chart(text, text, integer) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION dyn_export(text, text, text, jsonb, elsewhere.dyn_item, wrapped boolean) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE FUNCTION dyn_import_workbench(text, text, text, OUT table_name text, OUT indexes bigint, OUT items bigint) LANGUAGE sql AS 'SELECT strange.caught(), 1::bigint, 1::bigint';
+	CREATE PROCEDURE dyn_import(text, text, text, on_conflict text, on_error text, format text, types jsonb) LANGUAGE plpgsql AS 'BEGIN PERFORM strange.caught(); END';
+	CREATE FUNCTION attribute(elsewhere.dyn_item, elsewhere.dyn_item) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE OPERATOR ->> (LEFTARG = elsewhere.dyn_item, RIGHTARG = elsewhere.dyn_item, FUNCTION = attribute);
+	CREATE FUNCTION attribute(jsonb, jsonb) RETURNS text LANGUAGE sql AS 'SELECT strange.caught()';
+	CREATE OPERATOR ->> (LEFTARG = jsonb, RIGHTARG = jsonb, FUNCTION = attribute)});
+$node->safe_psql('other', q{SELECT elsewhere.dyn_create_table('few', 'pk S', 'sk N'); SELECT elsewhere.dyn_create_entity('few', 'Line', '{"pk": "<a>", "sk": "<b>"}', '{"a": "S", "b": "N"}')});
+{
+	local $ENV{PGOPTIONS} = '-c search_path=strange,public';
+	my $right = write_file('right.json', qq({"pk":{"S":"r"},"sk":{"N":"1"}}\n));
+	my $wrong = write_file('wrong.json', qq({"pk":{"S":"w"},"sk":{"S":"1"}}\n));
+	for (['import', '--table', 'few', $right], ['import', '--table', 'few', '--on-error', 'skip', $wrong], ['export', '--table', 'few'], ['export', '--table', 'few', '--format', 'csv'],
+		['export', '--table', 'few', '--format', 'csv', '--entity', 'Line'], ['workbench', $model], ['chart', '--table', 'few'], ['chart', '--table', 'few', '--of', 'entities'])
+	{
+		($status, $out, $err) = command(@$_, '-q', '-d', 'other');
+		unlike($err, qr/caught|ERROR/, "nothing of another role is called: @$_");
+	}
+}
+
 done_testing();
