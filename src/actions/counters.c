@@ -630,14 +630,13 @@ end_of_transaction(XactEvent event, void *arg)
 {
 	if (dropped_tables == NIL && dropped_databases == NIL)
 		return;
-	if (event == XACT_EVENT_PRE_COMMIT)
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
 	{
 		keep_restored();
 		return;
 	}
-	if (event == XACT_EVENT_PRE_PREPARE)
-		return;
-	if (event == XACT_EVENT_COMMIT)
+	/* Who commits a prepared transaction does not know what it drops. */
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
 		forget_dropped();
 	dropped_tables = dropped_databases = NIL;
 }

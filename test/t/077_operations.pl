@@ -151,6 +151,21 @@ $node->safe_psql('postgres', 'DROP TABLE short');
 $two->query_safe(q{SELECT dyn_create_table('short', 'pk S'); SELECT dyn_get('short', '{"pk":{"S":"a"}}')});
 is(counted('short'), 'GetItem c1', 'another one of its name');
 
+# A drop that is prepared counts as done, as those are that Citus makes on other nodes: no room is lost.
+for (1, 2)
+{
+	$node->safe_psql('postgres', q{
+		CREATE SCHEMA prepared;
+		SET search_path = prepared, public;
+		SELECT dyn_create_table('t' || i, 'pk S') FROM generate_series(1, 60) i;
+		SELECT dyn_get('t' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i;
+		SET client_min_messages = warning;
+		BEGIN; DROP SCHEMA prepared CASCADE; SAVEPOINT s; DROP TABLE public.app; ROLLBACK TO s; PREPARE TRANSACTION 'drop'});
+	$node->safe_psql('postgres', q{COMMIT PREPARED 'drop'});
+}
+unlike(slurp_file($node->logfile), qr/counters of operations do not suffice/, 'a drop that is prepared');
+is(counted('app'), 'GetItem c430 read430 returned430, Scan c420 read420 returned420', 'and what it does not drop');
+
 # No room: who has many tables loses counts, and nobody else does.  The session that is still there counts on.
 $node->safe_psql('postgres', q{
 	CREATE ROLE many LOGIN; CREATE SCHEMA many AUTHORIZATION many;
