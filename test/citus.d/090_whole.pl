@@ -59,11 +59,46 @@ for my $type (qw(text numeric bytea))
 	like($error, qr/partition_key must not be null/, "a call without a partition key ($type) is refused");
 }
 
+# statistics are of all shards, from each node
+for my $n (0 .. 2)
+{
+	is($citus->sql($n, q{SELECT kind, name, items FROM dyn_table_statistics('app', 0) WHERE kind <> 'table' UNION ALL
+		SELECT 'table', name, items FROM dyn_table_statistics('app', 0) WHERE kind = 'table' AND scans IS NULL AND hot_share IS NULL}),
+		"entity|Org|200\nentity|Person|1000\nindex|G|1000\nindex|L|1000\ntable|app|1200", "node $n counts items by entity and index");
+	is($citus->sql($n, q{SELECT bytes = (SELECT sum(dyn_size(item)) FROM app), disk_bytes = (dyn_describe_table('app') ->> 'TableSizeBytes')::bigint
+		FROM dyn_table_statistics('app', 0) WHERE kind = 'table'}), 't|t', 'with all bytes');
+	is($citus->sql($n, q{SELECT count(*), count(DISTINCT partition_key::text), min(items), max(items), sum(bytes) = (SELECT sum(dyn_size(item)) FROM app)
+		FROM dyn_table_statistics('app', 1000) WHERE kind = 'collection'}), '200|200|6|6|t', 'and each collection once');
+}
+
+# operations are counted where they are carried out, each once; the shards' nodes do not count what another one does with statements
+sub counted
+{
+	return join(' / ', map { $citus->sql($_, q{SELECT string_agg(concat_ws(' ', operation, index_name, calls, errors, items_returned, items_written), ', ' ORDER BY operation, index_name)
+		FROM dyn_operations WHERE relation = 'app'::regclass}) } 0 .. 2);
+}
+$citus->sql($_, 'SELECT dyn_reset_operations()') for 0 .. 2;
+my $home = $citus->sql(0, q{SELECT nodeport FROM pg_dist_node JOIN pg_dist_placement USING (groupid) WHERE shardid = get_shard_id_for_distribution_column('app', 'ORG#7')})
+	== ($citus->address(1))[1] ? 1 : 2;
+my $key = q('{"pk":{"S":"ORG#7"},"sk":{"S":"ORG"}}');
+$citus->sql($_, "SELECT dyn_get('app', $key)") for 0 .. 2;
+is(counted(), join(' / ', '', map { $_ == $home ? 'GetItem 3 0 3 0' : '' } 1, 2), 'a call that is sent counts where the item is');
+$citus->sql(0, "BEGIN; SELECT dyn_update('app', $key, 'SET a = pk'); COMMIT; SELECT dyn_query('app', 'g = :g', 'G', vals => '{\":g\":{\"S\":\"g\"}}', max_items => 7)");
+$citus->node(0)->psql('postgres', "SELECT dyn_delete('app', $key, 'attribute_not_exists(pk)')");
+is(counted() =~ s|/.*||r, 'DeleteItem 1 1 0 0, Query G 1 0 7 0, UpdateItem 1 0 0 1 ', 'and one that is not sent where it was made');
+is($citus->sql(2, q{SELECT operation, sum(calls) FROM run_command_on_all_nodes($$SELECT coalesce(json_agg(o), '[]') FROM dyn_operations o WHERE relation = 'app'::regclass$$),
+	json_to_recordset(result::json) AS o(operation text, calls bigint) GROUP BY 1 ORDER BY 1}), "DeleteItem|1\nGetItem|3\nQuery|1\nUpdateItem|1", 'the sum of all nodes');
+
+cmp_ok($citus->sql(1, q{SELECT sum(result::bigint) FROM run_command_on_placements('app', $$SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_all_indexes WHERE relid = '%s'::regclass$$)}),
+	'>', 0, 'nodes have the scans of indexes');
+
 # a node that is down is no silent zero
 $citus->node(2)->stop;
 my ($out, $err);
 ok($citus->node(0)->psql('postgres', q{SELECT dyn_describe_table('app')}, stdout => \$out, stderr => \$err) != 0, 'sizes need all nodes');
 like($err, qr/does not say how large its shards are/, 'and the error names the one that is down');
+
+ok($citus->node(0)->psql('postgres', q{SELECT dyn_table_statistics('app')}) != 0, 'statistics likewise');
 
 ok($citus->node(0)->psql('postgres', q{SELECT dyn_collection_pages('app')}, stdout => \$out, stderr => \$err) != 0, 'pages are not counted');
 like($err, qr/pages of distributed table "app" cannot be counted/, 'which is said');
