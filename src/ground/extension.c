@@ -8,6 +8,8 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_extension.h"
+#include "commands/extension.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -75,6 +77,19 @@ extension_installed(void)
 		return false;
 	library_check();
 	return true;
+}
+
+/*
+ * Keeps the extension from being dropped until the transaction ends.  DROP EXTENSION locks it before
+ * any of its tables, so a transaction that takes this lock first cannot deadlock with that.
+ */
+void
+extension_lock(void)
+{
+	Oid extension = get_extension_oid(OWN_NAME, true);
+
+	if (OidIsValid(extension))
+		LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
 }
 
 /* Another session may drop the extension, or the schema with it, at any time. */

@@ -10,8 +10,8 @@
  *
  * Its records are rows that logical decoding leaves out, so collecting gives nothing to collect.
  *
- * Lock order: STREAM_LOCK_SLOT, the row of stream_state, a partition.  A partition is dropped in a
- * transaction of its own.
+ * Lock order: STREAM_LOCK_SLOT, the extension, the row of stream_state, a partition.  A partition is
+ * dropped in a transaction of its own.
  */
 #include "postgres.h"
 
@@ -30,6 +30,7 @@
 
 #include "work/owned.h"
 #include "ground/compat.h"
+#include "ground/extension.h"
 #include "stream/service.h"
 #include "stream/collect.h"
 
@@ -51,6 +52,7 @@
 static void
 begin_writing(void)
 {
+	extension_lock();
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
 }

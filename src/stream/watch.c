@@ -31,6 +31,7 @@
 #include "ground/attempt.h"
 #include "ground/citus.h"
 #include "ground/definition.h"
+#include "ground/extension.h"
 #include "stream/collect.h"
 #include "work/owned.h"
 
@@ -269,6 +270,7 @@ stream_watch(StreamCollector *collector)
 	{
 		ErrorData *error;
 
+		extension_lock();
 		PushActiveSnapshot(GetTransactionSnapshot());
 		error = attempt(watch, collector);
 		PopActiveSnapshot();
