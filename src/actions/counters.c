@@ -83,13 +83,13 @@ typedef struct Shared
 	int32 nbuckets;
 	int32 free; /* the first entry that is */
 	int32 *buckets;
-	Entry *entries; /* max_operations */
+	Entry *entries; /* max_tracked_operations */
 	int32 *order; /* to sort entries; likewise */
 	Slot *slots; /* of all sessions: MaxBackends * SESSION_SLOTS */
 } Shared;
 
 static Shared *shared = NULL;
-static int max_operations = 5000;
+static int max_tracked_operations = 5000;
 static bool track_operations = true;
 
 /* Of this session. */
@@ -117,7 +117,7 @@ memory_size(void)
 {
 	Size size = MAXALIGN(sizeof(Shared));
 
-	size = add_size(size, part(max_operations, 2 * sizeof(int32) + sizeof(Entry)));
+	size = add_size(size, part(max_tracked_operations, 2 * sizeof(int32) + sizeof(Entry)));
 	size = add_size(size, 3 * MAXIMUM_ALIGNOF);
 	return add_size(size, part(mul_size(MaxBackends, SESSION_SLOTS), sizeof(Slot)));
 }
@@ -148,15 +148,15 @@ make_memory(void)
 	memset(shared, 0, memory_size());
 	(void) take(&at, 1, sizeof(Shared));
 	shared->lock = &GetNamedLWLockTranche(NAME)->lock;
-	shared->nbuckets = max_operations;
-	shared->buckets = take(&at, max_operations, sizeof(int32));
-	shared->order = take(&at, max_operations, sizeof(int32));
-	shared->entries = take(&at, max_operations, sizeof(Entry));
+	shared->nbuckets = max_tracked_operations;
+	shared->buckets = take(&at, max_tracked_operations, sizeof(int32));
+	shared->order = take(&at, max_tracked_operations, sizeof(int32));
+	shared->entries = take(&at, max_tracked_operations, sizeof(Entry));
 	shared->slots = take(&at, (Size) MaxBackends * SESSION_SLOTS, sizeof(Slot));
-	for (int i = 0; i < max_operations; i++)
+	for (int i = 0; i < max_tracked_operations; i++)
 	{
 		shared->buckets[i] = NO_ENTRY;
-		shared->entries[i].next = i + 1 < max_operations ? i + 1 : NO_ENTRY;
+		shared->entries[i].next = i + 1 < max_tracked_operations ? i + 1 : NO_ENTRY;
 	}
 	for (int i = 0; i < MaxBackends * SESSION_SLOTS; i++)
 	{
@@ -238,7 +238,7 @@ take_slots_away(void)
 		if (entry != NULL && entry->evicted)
 			pg_atomic_write_u32(&shared->slots[i].entry, 0);
 	}
-	for (int i = 0; i < max_operations; i++)
+	for (int i = 0; i < max_tracked_operations; i++)
 		shared->entries[i].evicted = false;
 }
 
@@ -278,9 +278,9 @@ longest_run(int *length)
 	int longest = 0;
 
 	*length = 0;
-	for (int first = 0, next; first < max_operations; first = next)
+	for (int first = 0, next; first < max_tracked_operations; first = next)
 	{
-		for (next = first + 1; next < max_operations; next++)
+		for (next = first + 1; next < max_tracked_operations; next++)
 		{
 			if (shared->entries[shared->order[next]].owner !=
 				shared->entries[shared->order[first]].owner)
@@ -303,11 +303,11 @@ evict(void)
 	int n;
 
 	note_used();
-	for (int i = 0; i < max_operations; i++)
+	for (int i = 0; i < max_tracked_operations; i++)
 		shared->order[i] = i;
-	qsort(shared->order, max_operations, sizeof(int32), compare_entries);
+	qsort(shared->order, max_tracked_operations, sizeof(int32), compare_entries);
 	first = longest_run(&n);
-	n = Max(Min(n / 2, max_operations / EVICTED_PART), 1);
+	n = Max(Min(n / 2, max_tracked_operations / EVICTED_PART), 1);
 	for (int i = first; i < first + n; i++)
 		remove_entry(shared->order[i]);
 	take_slots_away();
@@ -417,7 +417,8 @@ take_slot(const EntryKey *key, const OperationTable *table)
 	if (tell)
 		ereport(LOG, (errmsg("counters of operations do not suffice"),
 					  errdetail("Those that were not used for the longest time are reused."),
-					  errhint("Set dynamo_table.max_operations to more than %d.", max_operations)));
+					  errhint("Set dynamo_table.max_tracked_operations to more than %d.",
+							  max_tracked_operations)));
 	return slot;
 }
 
@@ -516,11 +517,11 @@ counters_read(int *n)
 	int32 *places;
 
 	require_memory();
-	counted = palloc(max_operations * sizeof(CountedOperation));
-	places = palloc0(max_operations * sizeof(int32));
+	counted = palloc(max_tracked_operations * sizeof(CountedOperation));
+	places = palloc0(max_tracked_operations * sizeof(int32));
 	*n = 0;
 	LWLockAcquire(shared->lock, LW_SHARED);
-	for (int i = 0; i < max_operations; i++)
+	for (int i = 0; i < max_tracked_operations; i++)
 	{
 		const Entry *entry = &shared->entries[i];
 
@@ -545,7 +546,7 @@ forget_database(Oid database)
 {
 	bool any = false;
 
-	for (int i = 0; i < max_operations; i++)
+	for (int i = 0; i < max_tracked_operations; i++)
 	{
 		const Entry *entry = &shared->entries[i];
 
@@ -686,10 +687,10 @@ define_settings(bool preloaded)
 							 "Sets whether operations are counted for dyn_operations.", NULL,
 							 &track_operations, true, PGC_SUSET, 0, NULL, NULL, NULL);
 	/* Where it changes nothing any more it still has to be known, as it may be in the server's file. */
-	DefineCustomIntVariable("dynamo_table.max_operations",
-							"Sets how many rows dyn_operations can have.", NULL, &max_operations,
-							5000, 100, 100000, preloaded ? PGC_POSTMASTER : PGC_SIGHUP, 0, NULL,
-							NULL, NULL);
+	DefineCustomIntVariable("dynamo_table.max_tracked_operations",
+							"Sets how many rows dyn_operations can have.", NULL,
+							&max_tracked_operations, 5000, 100, 100000,
+							preloaded ? PGC_POSTMASTER : PGC_SIGHUP, 0, NULL, NULL, NULL);
 }
 
 /* Called by _PG_init(). */

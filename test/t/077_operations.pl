@@ -10,7 +10,7 @@ use Frontend;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'dynamo_table'", 'dynamo_table.max_operations = 100',
+$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'dynamo_table'", 'dynamo_table.max_tracked_operations = 100',
 	'max_prepared_transactions = 2', 'autovacuum = off', 'restart_after_crash = on', 'log_min_messages = log'));
 $node->start;
 $node->safe_psql('postgres', q{
@@ -130,7 +130,7 @@ $node->safe_psql('postgres', q{SELECT dyn_put('other', '{"pk":{"S":"x"}}')});
 is(seen_by('reader'), 'other', 'with some privilege on one of the tables');
 is(seen_by('nobody'), '', 'with none');
 is(seen_by('watcher'), "app\nother", 'pg_monitor sees all');
-for my $forbidden ('SELECT dyn_reset_operations()', 'SET dynamo_table.track_operations = off', 'SET dynamo_table.max_operations = 100000')
+for my $forbidden ('SELECT dyn_reset_operations()', 'SET dynamo_table.track_operations = off', 'SET dynamo_table.max_tracked_operations = 100000')
 {
 	ok($node->psql('postgres', $forbidden, extra_params => [ '-U', 'nobody' ]) != 0, "others may not: $forbidden");
 }
