@@ -238,13 +238,13 @@ failure_line='^not ok|^test .*FAILED|^# +Failed test|^Dubious|^Bail out|^diff -|
 # what failed, which its report_parts tells once more.
 run_part()
 {
-	local out line started=$SECONDS told
+	local out line started=$SECONDS told status=0
 	[ -n "${FAILURES:-}" ] || { FAILURES=$(mktemp) && export FAILURES && owns_failures=1; }
 	told=$(wc -l <"$FAILURES")
 	out=$(mktemp)
 	echo "== $*"
-	"$@" 2>&1 | tee "$out" || true
-	if [[ $(tail -1 "$out") == "skipped: "* ]]; then
+	"$@" 2>&1 | tee "$out" || status=$?
+	if [ "$status" = 0 ] && [[ $(tail -1 "$out") == "skipped: "* ]]; then
 		rm -f "$out"
 		return
 	fi
@@ -252,6 +252,9 @@ run_part()
 	if [ -z "$line" ]; then
 		echo "$*: ended without a result" | tee -a "$out"
 		line="0 passed, 1 failed"
+	elif [ "$status" != 0 ] && [[ $line == *", 0 failed" ]]; then
+		echo "$*: ended with status $status" | tee -a "$out"
+		line="${line%0 failed}1 failed"
 	fi
 	line=${line#*: }
 	parts_passed=$((parts_passed + ${line%% passed*}))
