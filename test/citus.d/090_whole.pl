@@ -63,7 +63,7 @@ for my $type (qw(text numeric bytea))
 for my $n (0 .. 2)
 {
 	is($citus->sql($n, q{SELECT kind, name, items FROM dyn_table_statistics('app', 0) WHERE kind <> 'table' UNION ALL
-		SELECT 'table', name, items FROM dyn_table_statistics('app', 0) WHERE kind = 'table' AND scans IS NULL AND hot_share IS NULL}),
+		SELECT 'table', name, items FROM dyn_table_statistics('app', 0) WHERE kind = 'table' AND index_scans IS NULL AND hot_share IS NULL}),
 		"entity|Org|200\nentity|Person|1000\nindex|G|1000\nindex|L|1000\ntable|app|1200", "node $n counts items by entity and index");
 	is($citus->sql($n, q{SELECT bytes = (SELECT sum(dyn_size(item)) FROM app), disk_bytes = (dyn_describe_table('app') ->> 'TableSizeBytes')::bigint
 		FROM dyn_table_statistics('app', 0) WHERE kind = 'table'}), 't|t', 'with all bytes');
