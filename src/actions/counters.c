@@ -61,7 +61,6 @@ typedef struct Entry
 	int32 next; /* of its bucket, or of those that are free */
 	Oid owner; /* InvalidOid: it is free */
 	uint64 used; /* when it was, by Shared.clock */
-	bool evicted; /* for as long as its slots are looked for */
 	char index[MAX_COUNTED_NAME + 1];
 	TimestampTz since;
 	uint64 counts[NCOUNTS]; /* of slots that were given up */
@@ -95,7 +94,6 @@ static bool track_operations = true;
 /* Of this session. */
 static Slot *slots = NULL;
 static EntryKey slot_keys[SESSION_SLOTS];
-static int nslots = 0;
 static int last_slot = 0;
 
 static shmem_request_hook_type next_request_hook;
@@ -203,7 +201,7 @@ find_entry(const EntryKey *key)
 	return i;
 }
 
-/* Its slots are to be taken away then. */
+/* take_slots_away() follows, before another entry has its place. */
 static void
 remove_entry(int32 i)
 {
@@ -215,7 +213,6 @@ remove_entry(int32 i)
 	*link = entry->next;
 	entry->next = shared->free;
 	entry->owner = InvalidOid;
-	entry->evicted = true;
 	shared->free = i;
 }
 
@@ -235,11 +232,9 @@ take_slots_away(void)
 	{
 		const Entry *entry = entry_of(&shared->slots[i]);
 
-		if (entry != NULL && entry->evicted)
+		if (entry != NULL && !OidIsValid(entry->owner))
 			pg_atomic_write_u32(&shared->slots[i].entry, 0);
 	}
-	for (int i = 0; i < max_tracked_operations; i++)
-		shared->entries[i].evicted = false;
 }
 
 /* Sessions do not say when they use their slots. */
@@ -365,10 +360,6 @@ static void
 begin_session(void)
 {
 	slots = &shared->slots[my_process_number() * SESSION_SLOTS];
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < SESSION_SLOTS; i++)
-		give_up(&slots[i]);
-	LWLockRelease(shared->lock);
 	before_shmem_exit(give_up_all, 0);
 }
 
@@ -378,13 +369,11 @@ choose_slot(void)
 {
 	static int victim = 0;
 
-	for (int i = 0; i < nslots; i++)
+	for (int i = 0; i < SESSION_SLOTS; i++)
 	{
 		if (entry_of(&slots[i]) == NULL)
 			return i;
 	}
-	if (nslots < SESSION_SLOTS)
-		return nslots++;
 	return victim = (victim + 1) % SESSION_SLOTS;
 }
 
@@ -395,8 +384,6 @@ take_slot(const EntryKey *key, const OperationTable *table)
 	int slot;
 	int32 entry;
 
-	if (slots == NULL)
-		begin_session();
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	slot = choose_slot();
 	give_up(&slots[slot]);
@@ -431,12 +418,14 @@ is_slot_of(int slot, const EntryKey *key)
 static Slot *
 slot_of(const EntryKey *key, const OperationTable *table)
 {
-	if (last_slot < nslots && is_slot_of(last_slot, key))
-		return &slots[last_slot];
-	for (last_slot = 0; last_slot < nslots; last_slot++)
+	if (slots == NULL)
+		begin_session();
+	/* a session that does the same again finds it at once */
+	for (int i = 0; i < SESSION_SLOTS; i++)
 	{
 		if (is_slot_of(last_slot, key))
 			return &slots[last_slot];
+		last_slot = (last_slot + 1) % SESSION_SLOTS;
 	}
 	last_slot = take_slot(key, table);
 	return &slots[last_slot];
