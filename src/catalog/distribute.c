@@ -160,13 +160,6 @@ refuse_table(Relation rel, const DynTable *table)
  * Steps
  */
 
-/* Connected to SPI. */
-static void
-run(const char *sql, int n, Oid *types, Datum *values, const char *nulls)
-{
-	sql_execute(sql, n, types, values, nulls, false, 0);
-}
-
 /* Citus tells the caller to do what is done here. */
 static int
 begin_quietly(void)
@@ -190,12 +183,12 @@ call_distribute(Oid relid, const char *column, bool rows, const DynDistribution 
 		Int32GetDatum(how->shard_count)};
 	int nest = begin_quietly();
 
-	run("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
-		"shard_count => $4)",
-		4, types, values, how->shard_count == 0 ? "   n" : "    ");
+	sql_execute("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
+				"shard_count => $4)",
+				4, types, values, how->shard_count == 0 ? "   n" : "    ", false, 0);
 	if (rows)
-		run("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", 1, types, values,
-			NULL);
+		sql_execute("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", 1, types,
+					values, NULL, false, 0);
 	AtEOXact_GUC(true, nest);
 }
 
@@ -381,7 +374,7 @@ call_undistribute(Oid relid)
 
 	SPI_connect();
 	nest = begin_quietly();
-	run("SELECT pg_catalog.undistribute_table($1)", 1, &type, &value, NULL);
+	sql_execute("SELECT pg_catalog.undistribute_table($1)", 1, &type, &value, NULL, false, 0);
 	AtEOXact_GUC(true, nest);
 	SPI_finish();
 	return get_relname_relid(name, namespace);
@@ -394,7 +387,8 @@ refuse_views(Oid relid)
 	Oid type = OIDOID;
 	Datum value = ObjectIdGetDatum(relid);
 
-	run("SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
+	sql_execute(
+		"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
 		" FROM pg_catalog.pg_depend d"
 		" JOIN pg_catalog.pg_rewrite r ON r.oid OPERATOR(pg_catalog.=) d.objid"
 		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.ev_class"
@@ -403,7 +397,7 @@ refuse_views(Oid relid)
 		" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 		" AND d.refobjid OPERATOR(pg_catalog.=) $1 AND c.relhastriggers"
 		" AND c.oid OPERATOR(pg_catalog.<>) $1 ORDER BY c.relname LIMIT 1",
-		1, &type, &value, NULL);
+		1, &type, &value, NULL, false, 0);
 	if (SPI_processed > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),

@@ -26,6 +26,7 @@
 #include "catalog/size.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 
 /* More than a table can have; the number comes from another node. */
 #define MAX_SIZES 1000
@@ -197,9 +198,7 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 	if (!OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE)))
 		return;
 	SPI_connect();
-	if (SPI_execute_with_args(ASK_NODES, lengthof(types), types, values, NULL, false, 0) !=
-		SPI_OK_SELECT)
-		elog(ERROR, "sizes of table \"%s\" cannot be read", table->name);
+	sql_execute(ASK_NODES, lengthof(types), types, values, NULL, false, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		add_answer(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, count_sizes(table), sizes);
 	SPI_finish();

@@ -19,6 +19,7 @@
 
 #include "detach/detach.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "ground/trigger.h"
 
 /*
@@ -107,8 +108,7 @@ find(List *relids, List *attnums, const Known *known)
 		construct_array(elements, list_length(attnums), INT4OID, sizeof(int32), true, 'i'));
 	values[3] = oid_array(known->classes, known->n);
 	values[4] = oid_array(known->objects, known->n);
-	if (SPI_execute_with_args(dependents_sql, 5, types, values, NULL, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read pg_depend");
+	sql_execute(dependents_sql, 5, types, values, NULL, false, 0);
 	MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

@@ -70,6 +70,7 @@ static void
 execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
+
 	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	MemoryContextSwitchTo(context);
 }

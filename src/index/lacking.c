@@ -70,6 +70,7 @@ lacking_run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[2] = {type, type};
+
 	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	MemoryContextSwitchTo(context);
 }

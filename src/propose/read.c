@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 
 #include "catalog/rights.h"
+#include "ground/sql.h"
 #include "propose/propose.h"
 
 /* Pages that are read of a table: 32 MB. */
@@ -26,12 +27,12 @@ void
 propose_execute(const char *sql, int nargs, Oid *types, Datum *values)
 {
 	MemoryContext context = CurrentMemoryContext;
-	int result = SPI_execute_with_args(sql, nargs, types, values, NULL, true, 0);
+	uint64 rows = sql_execute(sql, nargs, types, values, NULL, true, 0);
 
 	/* the SPI leaves its own context behind */
 	MemoryContextSwitchTo(context);
-	if (result != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "statement about a source failed: %s", SPI_result_code_string(result));
+	if (rows != 1)
+		elog(ERROR, "a statement about a source has " UINT64_FORMAT " rows", rows);
 }
 
 /* The same, about the rows of a table. */

@@ -243,6 +243,7 @@ static void
 run(const char *sql, Datum *bounds)
 {
 	Oid types[] = {TIDOID, TIDOID};
+
 	sql_execute(sql, 2, types, bounds, NULL, false, 0);
 }
 
