@@ -162,7 +162,7 @@ note_size(Detach *detach, Relation rel)
 }
 
 static void
-note_settings(Detach *detach, Relation rel)
+note_settings(Detach *detach)
 {
 	const DynSettings *settings = &detach->shape->settings;
 
@@ -478,7 +478,7 @@ detach_plan(Detach *detach, Relation rel)
 	detach_find_dependents(detach, rel);
 	detach_count(detach);
 	note_size(detach, rel);
-	note_settings(detach, rel);
+	note_settings(detach);
 	note_label(detach, label);
 	note_key_columns(detach);
 	add_statements(detach, rel, label != NIL);

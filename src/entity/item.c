@@ -691,7 +691,7 @@ attribute_problems(const Entity *entity, ItemChildren *map)
 }
 
 static const char *
-key_problem(const Entity *entity, const EntityKey *key, const DynItem *logical, ItemChildren *map)
+key_problem(const EntityKey *key, const DynItem *logical, ItemChildren *map)
 {
 	const char *name = item_quoted(key->attribute);
 	StringInfoData made;
@@ -739,7 +739,7 @@ entity_problems(const Entity *entity, const DynItem *stored)
 
 		if (entity_stored_attribute(entity, entity->keys[i].attribute) != NULL)
 			continue;
-		problem = key_problem(entity, &entity->keys[i], logical, &map);
+		problem = key_problem(&entity->keys[i], logical, &map);
 		if (problem != NULL)
 			problems = lappend(problems, (void *) problem);
 	}

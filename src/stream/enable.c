@@ -127,7 +127,7 @@ forget_expired(DynSettings *settings)
  * before it was noticed, so this one gets a later label than all that there are.
  */
 static int64
-new_label(const DynTable *table, const DynSettings *settings)
+new_label(const DynSettings *settings)
 {
 	int64 label = stream_milliseconds(GetCurrentTimestamp());
 	bool isnull;
@@ -200,7 +200,7 @@ stream_enable(ItemSpan name, DynStreamView view, int shards)
 	shape = dyn_shape_of(rel, table);
 	SPI_connect();
 	stream_require_slot_to_enable();
-	label = new_label(table, &shape->settings);
+	label = new_label(&shape->settings);
 	add_stream(&shape->settings, label, view,
 			   table->distributed ? 1
 			   : shards > 0       ? shards

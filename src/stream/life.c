@@ -149,7 +149,7 @@ drop_slot(void)
  */
 
 static void
-truncate_records(const Life *life)
+truncate_records(void)
 {
 	Oid parent = owned_table(STREAM_RECORDS_TABLE);
 	ListCell *cell;
@@ -162,13 +162,13 @@ truncate_records(const Life *life)
 
 /* All that was collected, also of another database, of which this is a copy. */
 static void
-clear_tables(const Life *life)
+clear_tables(void)
 {
 	static const char *const tables[] = {STREAM_STATE_TABLE, STREAM_GAPS_TABLE,
 										 STREAM_TRIMMED_TABLE, STREAM_ENDS_TABLE,
 										 STREAM_PLACEMENTS_TABLE};
 
-	truncate_records(life);
+	truncate_records();
 	for (int i = 0; i < lengthof(tables); i++)
 		owned_execute(tables[i], psprintf("DELETE FROM " DYN_INTERNAL ".%s", tables[i]), 0, NULL,
 					  NULL, NULL);
@@ -179,7 +179,7 @@ clear_tables(const Life *life)
  * no records behind it.
  */
 static void
-write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
+write_gap(XLogRecPtr after, XLogRecPtr before)
 {
 	TimestampTz noticed;
 	Streams streams;
@@ -204,7 +204,7 @@ write_gap(const Life *life, XLogRecPtr after, XLogRecPtr before)
 
 /* All before the place was collected, as far as it ever will be. */
 static void
-write_state(const Life *life, XLogRecPtr collected)
+write_state(XLogRecPtr collected)
 {
 	Oid types[] = {OIDOID, NAMEOID, PG_LSNOID, TIMESTAMPTZOID};
 	Datum values[] = {ObjectIdGetDatum(MyDatabaseId),
@@ -327,9 +327,9 @@ set_up(Life *life)
 		drop_slot();
 	start = make_slot(life->failover > 0);
 	procedure_commit(NULL);
-	clear_tables(life);
-	write_gap(life, 0, start);
-	write_state(life, start);
+	clear_tables();
+	write_gap(0, start);
+	write_state(start);
 	service_notice(&stream_service, "changes of items are collected by dyn_collect_streams only");
 }
 
@@ -356,8 +356,8 @@ reset(Life *life)
 		drop_slot();
 	before = make_slot(failover);
 	procedure_commit(NULL);
-	write_gap(life, after, before);
-	write_state(life, before);
+	write_gap(after, before);
+	write_state(before);
 	ereport(WARNING, (errmsg("changes committed from %X/%X to before %X/%X are in no stream",
 							 LSN_FORMAT_ARGS(after), LSN_FORMAT_ARGS(before)),
 					  errhint("Readers of streams that were enabled then are told so.")));
@@ -403,7 +403,7 @@ tear_down(Life *life)
 	tell_uncollected();
 	if (life->slot.exists)
 		drop_slot();
-	clear_tables(life);
+	clear_tables();
 }
 
 /* dyn_setup_streams(failover) */

@@ -369,8 +369,8 @@ stream_log_last(const StreamLog *log, Oid relid, int64 stream, StreamPlace bound
 typedef void (*RowCallback)(HeapTuple row, TupleDesc desc, void *arg);
 
 static void
-read_rows(const StreamLog *log, const char *name, Snapshot snapshot, ScanKey key, int nkeys,
-		  RowCallback callback, void *arg)
+read_rows(const char *name, Snapshot snapshot, ScanKey key, int nkeys, RowCallback callback,
+		  void *arg)
 {
 	Relation rel = table_open(owned_table(name), AccessShareLock);
 	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, snapshot, nkeys, key);
@@ -422,7 +422,7 @@ stream_log_floor(const StreamLog *log, Oid relid, int64 stream)
 	ScanKeyData key;
 
 	ScanKeyInit(&key, TRIMMED_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	read_rows(log, STREAM_TRIMMED_TABLE, log->newest, &key, 1, read_trimmed, &trimmed);
+	read_rows(STREAM_TRIMMED_TABLE, log->newest, &key, 1, read_trimmed, &trimmed);
 	return trimmed.floor;
 }
 
@@ -459,7 +459,7 @@ stream_log_gaps(const StreamLog *log, StreamGap **gaps)
 {
 	GapList list = {0};
 
-	read_rows(log, STREAM_GAPS_TABLE, log->snapshot, NULL, 0, read_gap, &list);
+	read_rows(STREAM_GAPS_TABLE, log->snapshot, NULL, 0, read_gap, &list);
 	*gaps = list.gaps;
 	return list.n;
 }
@@ -482,7 +482,7 @@ stream_log_collected(const StreamLog *log)
 
 	ScanKeyInit(&key, STATE_DATABASE, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(MyDatabaseId));
-	read_rows(log, STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
+	read_rows(STREAM_STATE_TABLE, log->snapshot, &key, 1, read_collected, &collected);
 	return collected;
 }
 
@@ -519,7 +519,7 @@ stream_log_ends(const StreamLog *log, Oid relid, int64 stream,
 
 	memset(ends, 0, DYN_MAX_GENERATIONS * sizeof(StreamClosing));
 	ScanKeyInit(&key, END_RELATION, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	read_rows(log, STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
+	read_rows(STREAM_ENDS_TABLE, log->snapshot, &key, 1, read_end, &list);
 }
 
 typedef struct PlacementList
@@ -560,7 +560,7 @@ stream_log_placements(const StreamLog *log, Oid distributed, int64 stream, Strea
 
 	ScanKeyInit(&key, PLACEMENT_DISTRIBUTED, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(distributed));
-	read_rows(log, STREAM_PLACEMENTS_TABLE, log->snapshot, &key, 1, read_placement, &list);
+	read_rows(STREAM_PLACEMENTS_TABLE, log->snapshot, &key, 1, read_placement, &list);
 	*rows = list.rows;
 	return list.n;
 }
