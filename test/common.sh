@@ -228,6 +228,23 @@ need_server()
 	export PG_CONFIG
 }
 
+# check NAME COMMAND…: counts in passed and failed whether a command fails, and shows what it prints then.
+check()
+{
+	local name=$1 out
+	shift
+	out=$(mktemp)
+	if "$@" >"$out" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok - $name"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $name"
+		tail -n 100 "$out" | sed 's/^/    /'
+	fi
+	rm -f "$out"
+}
+
 parts_passed=0 parts_failed=0
 
 # How the tests tell of a failure, each its own way: prove, pg_regress, test/docs and the others.
