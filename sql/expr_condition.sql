@@ -101,7 +101,7 @@ DO $$
 DECLARE
 	d text; m text; h text; q text;
 BEGIN
-	FOREACH q IN ARRAY ARRAY['n = é', '#é = n', 'n = :5 AND s < :list', 'a.data = n', 'n = 5', 'n = ''x''', 'n = select', 'n = ', 'ab cd'] LOOP
+	FOREACH q IN ARRAY ARRAY['n = é', '#é = n', 'n = :5 AND s < :list', 'a.data = n', 'n = 5', 'n = ''x''', 'n = ?', 'n = $1', 'n = select', 'n = ', 'ab cd', 'user-id = :5', '_id = :5', 'a$ = :5'] LOOP
 		BEGIN
 			PERFORM dyn_matches(bx(), q, NULL, vals_of(q));
 		EXCEPTION WHEN SQLSTATE 'YD001' THEN

@@ -64,11 +64,17 @@ expr_fail_reserved(const ExprCompiled *compiled, int location, ItemSpan name)
 
 /* A hint about what the user may have meant by the unexpected token. */
 static const char *
-syntax_hint(ItemSpan token)
+syntax_hint(const ExprParse *parse, ItemSpan token)
 {
-	if (token.len == 0)
+	char first = token.len == 0 ? '\0' : token.data[0];
+	char before = parse->token == 0 ? ' ' : token.data[-1];
+	bool in_name = isalnum((unsigned char) before) || before == '_';
+
+	if (first == '\0')
 		return NULL;
-	if (strchr("'\"0123456789", token.data[0]) != NULL)
+	if (first == '_' || IS_HIGHBIT_SET(first) || (in_name && strchr("-$", first) != NULL))
+		return "Names with such a character at this place need a placeholder, such as #n.";
+	if (strchr("'\"?$0123456789", first) != NULL)
 		return "Values are passed by placeholder, such as :v.";
 	if (expr_is_reserved(token))
 		return "An attribute with the name of a reserved word needs a placeholder, such as #n.";
@@ -81,7 +87,7 @@ expr_fail_syntax(const ExprParse *parse, const char *message)
 {
 	const ExprCompiled *compiled = parse->compiled;
 	ItemSpan token = {compiled->text.data + parse->token, (uint32) (parse->offset - parse->token)};
-	const char *hint = syntax_hint(token);
+	const char *hint = syntax_hint(parse, token);
 	const char *where = "at end of input";
 
 	if (token.len > 0)
