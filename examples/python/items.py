@@ -36,9 +36,11 @@ def typed(value):
         return {"M": {name: typed(v) for name, v in value.items()}}
     if isinstance(value, list):
         return {"L": [typed(v) for v in value]}
-    if isinstance(value, (set, frozenset)) and value:
-        codes, elements = zip(*(next(iter(typed(v).items())) for v in value))
-        return {codes[0] + "S": list(elements)}
+    if isinstance(value, (set, frozenset)):
+        pairs = [pair for v in value for pair in typed(v).items()]
+        codes = {code for code, _ in pairs}
+        if codes in ({"S"}, {"N"}, {"B"}):  # a set is of one type, and never empty
+            return {codes.pop() + "S": [v for _, v in pairs]}
     raise TypeError("no value of an item: %r" % (value,))
 
 

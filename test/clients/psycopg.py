@@ -1,10 +1,15 @@
 """Parameters through psycopg2, which writes them into the statement as literals."""
 
+import decimal
 import json
+import os
 import sys
 
 import psycopg2
 from psycopg2.extras import Json
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../examples/python"))
+from items import from_text, to_text
 
 spec = json.load(open(sys.argv[1]))
 conn = psycopg2.connect("")
@@ -36,6 +41,20 @@ for type_, text, expression, expected in spec["cases"]:
 run("Json(plain dict)", Json({"pk": "a", "n": 5.0}), "%s::jsonb", spec["item"])
 run("Json(DynamoDB JSON)", Json(json.loads(spec["typed"])), "%s", spec["item"])
 run("Json(DynamoDB JSON) as jsonb", Json(json.loads(spec["typed"])), "%s::jsonb", "hint")
+
+
+# Dicts by examples/python/items.py: what has no type in an item is refused, and nothing arrives as something else.
+item = {"s": "a\0\U0001f642", "n": 10 ** 38 - 1, "d": decimal.Decimal("-1.5"), "b": b"\0\xff", "t": True, "z": None, "l": [None, [], {}],
+        "m": {"x": {"y": ""}}, "ss": {"a", ""}, "ns": frozenset({1, decimal.Decimal("2.5")}), "bs": {b"", b"x"}}
+with conn.cursor() as cur:
+    cur.execute("INSERT INTO params VALUES (%s) RETURNING item", (to_text(item),))
+    got = from_text(cur.fetchone()[0])
+    report(got == item, "a dict", got)
+for value in (set(), {"a", 1}, {"1", 1}, {b"YQ==", "YQ=="}, {True}, {None}, (1, 2), object()):
+    try:
+        report(False, "%r is refused" % (value,), to_text({"x": value}))
+    except TypeError:
+        report(True, "%s is refused" % type(value).__name__)
 
 
 def run_statement(statement, parameters, expected):
