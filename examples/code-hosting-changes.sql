@@ -112,8 +112,13 @@ SELECT count(*) AS differences FROM (
 -- Close and reopen: one update, guarded by the status of before.  The entry moves to the other side of the repository.
 SELECT dyn_update_entity('hosting', 'Issue', '{"Owner": "ann", "Repo": "flux", "Number": 1}'::jsonb, 'SET #s = :new', '#s = :old', names => '{"#s": "Status"}',
   vals => '{":old": "Open", ":new": "Closed"}'::jsonb);
+-- Closing it again is refused.
 SELECT dyn_update_entity('hosting', 'Issue', '{"Owner": "ann", "Repo": "flux", "Number": 1}'::jsonb, 'SET #s = :new', '#s = :old', names => '{"#s": "Status"}',
   vals => '{":old": "Open", ":new": "Closed"}'::jsonb);
+-- Opening another one again.
+SELECT dyn_update_entity('hosting', 'Issue', '{"Owner": "ann", "Repo": "flux", "Number": 3}'::jsonb, 'SET #s = :new', '#s = :old', names => '{"#s": "Status"}',
+  vals => '{":old": "Closed", ":new": "Open"}'::jsonb);
+SELECT item->>'Type' AS type, item->>'Number' AS number, item->>'Status' AS status FROM dyn_run_access_pattern('hosting', 'repo_and_open_issues', '{"Owner": "ann", "Repo": "flux"}'::jsonb) item;
 SELECT item->>'Type' AS type, item->>'Number' AS number, item->>'Status' AS status FROM dyn_run_access_pattern('hosting', 'repo_and_closed_issues', '{"Owner": "ann", "Repo": "flux"}'::jsonb) item;
 
 -- What was declared in the end, and what the new index holds.

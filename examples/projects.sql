@@ -15,7 +15,7 @@ SELECT count(dyn_create_entity('happy-projects', entity, keys::jsonb, attributes
   ('ProjectEmployee', '{"PK": "ORG#<orgId>#PRO#<projectId>", "SK": "ORG#<orgId>#EMP#<employeeId>"}',
      '{"orgId": "S", "projectId": "S", "employeeId": "S", "employee": "S", "project": "S", "joined": "S date"}')) v (entity, keys, attributes);
 
--- Create organization, project, employee; assign employees to projects: rows of views.
+-- E01: create organizations, and projects and employees; E20: assign employees to projects.  All are rows of views.
 SELECT dyn_create_entity_view('happy-projects', entity) FROM (VALUES ('Organization'), ('Project'), ('Employee'), ('ProjectEmployee')) v (entity);
 INSERT INTO "Organization" ("orgId", "name", "tier") VALUES ('1', 'Happy Inc', 'professional'), ('2', 'ABC Incorporation', 'professional');
 INSERT INTO "Project" ("orgId", "projectId", "type", "name") VALUES
@@ -53,6 +53,9 @@ SELECT item->>'name' AS agile FROM dyn_run_access_pattern('happy-projects', 'pro
 SELECT item->>'name' AS fixed_bid FROM dyn_run_access_pattern('happy-projects', 'projects_of_type', '{"orgId": "1", "type": "fixed bid"}'::jsonb) item;
 -- E11: employees of a project.
 SELECT item->>'employee' AS employee, item->>'joined' AS joined FROM dyn_run_access_pattern('happy-projects', 'team', '{"orgId": "1", "projectId": "100"}'::jsonb) item;
+-- E20: to assign somebody again is to put the same item again.
+SELECT dyn_put_entity('happy-projects', 'ProjectEmployee', '{"orgId": "1", "projectId": "100", "employeeId": "201", "employee": "John Doe", "project": "Project X", "joined": "2020-03-04"}'::jsonb);
+SELECT count(*) AS team FROM dyn_run_access_pattern('happy-projects', 'team', '{"orgId": "1", "projectId": "100"}'::jsonb);
 -- E22: another organization's key finds nothing of this one.
 SELECT item->>'name' AS name FROM dyn_run_access_pattern('happy-projects', 'everything', '{"orgId": "2"}'::jsonb) item;
 
@@ -113,7 +116,8 @@ SELECT count(dyn_create_access_pattern('happy-projects', name, operation, reques
   ('projects_of_employee', 'Query', '{"IndexName": "project-employee-index", "KeyConditionExpression": "SK = :e", "ExpressionAttributeValues": {":e": {"S": "ORG#<orgId>#EMP#<employeeId>"}}}', 'ProjectEmployee', NULL),
   ('on_hold', 'Scan', '{"IndexName": "on-hold"}', 'Project', 'reads nothing else')) v (name, operation, request, entity, notes);
 
--- E08, E10, E18: by name, or how a name begins.
+-- E08, E10, E18: by name, or how a name begins, within an organization whose identifier is known.  (Who knows but an organization's
+-- name needs an index that has the name as its partition key.)
 SELECT item->>'name' AS organization FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "ORG", "name": "Happy Inc"}'::jsonb) item;
 SELECT item->>'name' AS project FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "PRO", "name": "Project"}'::jsonb) item;
 SELECT item->>'name' AS employee FROM dyn_run_access_pattern('happy-projects', 'by_name', '{"orgId": "1", "kind": "EMP", "name": "J"}'::jsonb) item;
