@@ -127,8 +127,8 @@ forget_lost(void)
 }
 
 /*
- * The requests that no worker is processing, the oldest first, in context; waiting: how many there
- * are in all.
+ * The requests that may be begun, in context: the oldest first, but those that were cut off after those that were never
+ * begun.  waiting: how many there are in all.
  */
 static List *
 read_requests(MemoryContext context, int *waiting)
@@ -141,7 +141,8 @@ read_requests(MemoryContext context, int *waiting)
 				  " begun_at OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 5.0"
 				  " OPERATOR(pg_catalog.*) pg_catalog.pow(2.0, LEAST(attempts, 15)"
 				  " OPERATOR(pg_catalog.-) 1)) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()"
-				  " FROM " DYN_INTERNAL "." QUEUE_TABLE " ORDER BY requested_at, relation",
+				  " FROM " DYN_INTERNAL "." QUEUE_TABLE " ORDER BY attempts OPERATOR(pg_catalog.>) 0,"
+				  " requested_at, relation",
 				  0, NULL, NULL, NULL);
 	*waiting = (int) SPI_processed;
 	old = MemoryContextSwitchTo(context);

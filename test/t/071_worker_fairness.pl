@@ -187,8 +187,10 @@ is(value(q{SELECT count(DISTINCT usename) FROM pg_stat_activity WHERE backend_ty
 ok($node->poll_query_until('postgres', "SELECT ($index_workers) <= 2"), 'of two, however many requests there are');
 is(value(q{SELECT max(most) FROM (SELECT pg_sleep(0.1), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND application_name LIKE '%table %') AS most FROM generate_series(1, 5)) s}) <= 2, 1, 'and stays so');
 
-# One that holds a place dies: its request waits for another time, and the next one has the place. A call waits as well.
-my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND usename = 'bad'});
+# One that holds a place dies: its request waits for another time, and the next one has the place, also when the time of the first one has
+# come. A call waits as well.
+wait_for(q{SELECT begun_at + interval '5 s' < clock_timestamp() FROM dynamo_internal.index_requests WHERE relation = 'index1'::regclass});
+my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND usename = 'bad' AND wait_event = 'virtualxid'});
 value("SELECT pg_terminate_backend($pid)");
 wait_for(qq{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid' AND pid <> $pid});
 is(value(q{SELECT string_agg(relation::regclass::text, ' ' ORDER BY relation) FROM dynamo_internal.index_requests WHERE attempts > 0}), 'index1 index2 goods', 'when a worker is ended the next request has its place, and no other');
