@@ -5,6 +5,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -119,14 +120,25 @@ set_conf('dynamo_table.ttl_max_workers = 1');
 create_table('bad', 'deadly');
 value('CREATE TRIGGER slow BEFORE DELETE ON deadly FOR EACH ROW EXECUTE FUNCTION slow()');
 add_due('deadly', 20000);
+# The server kills it, which is never late for it.
+my $kill = q{DO $$
+	DECLARE worker int := (SELECT max(pid) FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND query = 'sweeping expired items of public.deadly');
+	BEGIN
+	  IF worker IS NOT NULL THEN
+		EXECUTE format('COPY (SELECT) TO PROGRAM %L', 'kill -KILL ' || worker);
+	  END IF;
+	END $$};
 for my $crash (1 .. 2)
 {
-	my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND query = 'sweeping expired items of public.deadly'};
-	my $pid = '';
-	wait_for("SELECT count(*) > 0 $worker") while ($pid = value("SELECT max(pid) $worker")) eq '';
 	my $log = -s $node->logfile;
-	kill('KILL', $pid);
-	$node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
+	my $died = qr/all server processes terminated; reinitializing/;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		last if slurp_file($node->logfile, $log) =~ $died;
+		$node->psql('postgres', $kill);
+		usleep(100_000);
+	}
+	$node->wait_for_log($died, $log);
 	wait_until_up($node);
 	wait_for("SELECT failures = $crash FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass");
 	is(value(q{SELECT last_error, retry_at - swept = 4 * 2 ^ (failures - 1) * interval '1 s' FROM dynamo_internal.ttl_sweeps WHERE relation = 'deadly'::regclass}),
