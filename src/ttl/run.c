@@ -52,8 +52,11 @@ look(TtlSweep *sweep)
 	DynTable *table;
 	Relation rel = ttl_open(sweep, AccessShareLock, &table);
 
-	if (rel != NULL)
-		relation_close(rel, NoLock);
+	if (rel == NULL)
+		return;
+	/* the caller's fault, which is not noted as the table's and delays no background worker */
+	ttl_check_temporary(rel);
+	relation_close(rel, NoLock);
 }
 
 /* False if there is nothing to sweep. */

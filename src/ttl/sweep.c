@@ -109,8 +109,8 @@ typedef struct OwnerRights
  * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
  * owner's that use such names would use a table of the caller's, and call its triggers.
  */
-static void
-check_temporary(Relation rel)
+void
+ttl_check_temporary(Relation rel)
 {
 	Oid namespace;
 	Oid toast_namespace;
@@ -129,7 +129,7 @@ take_owner(Relation rel, OwnerRights *before)
 {
 	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
 
-	check_temporary(rel);
+	ttl_check_temporary(rel);
 	AfterTriggerSetState(&all);
 	GetUserIdAndSecContext(&before->user, &before->context);
 	before->nest = NewGUCNestLevel();
