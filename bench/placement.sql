@@ -153,6 +153,20 @@ CHECKPOINT;
 CALL wal('first rows after a checkpoint', :rows / 2, :rows / 500);
 CALL wal('many rows later', :rows / 2 + :rows / 500, :rows / 4);
 
+-- Collections that all stop growing at so many rows; a page has 24.
+CREATE TABLE stopped (rows int, heap_mb numeric, mb numeric, size_ratio numeric);
+CREATE PROCEDURE stop(n int) LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM make('h', 'heap'), make('p', 'dynamo_table');
+  INSERT INTO h SELECT * FROM uniform LIMIT (SELECT count(DISTINCT pk) FROM uniform) * n;
+  INSERT INTO p SELECT * FROM uniform LIMIT (SELECT count(DISTINCT pk) FROM uniform) * n;
+  INSERT INTO stopped VALUES (n, round(pg_relation_size('h') / 1048576.0, 1), round(pg_relation_size('p') / 1048576.0, 1), round(pg_relation_size('p')::numeric / pg_relation_size('h'), 2));
+END $$;
+CALL stop(6);
+CALL stop(12);
+CALL stop(24);
+CALL stop(48);
+
 \pset tuples_only off
 \pset format aligned
 \pset footer off
@@ -166,3 +180,5 @@ SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap)::numeric, 3) AS h
   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY heap / placed)::numeric, 2) AS "heap / placed" FROM queries;
 \echo 'WAL bytes of a row'
 SELECT what, round(heap) AS heap, round(placed) AS placed FROM wal;
+\echo 'collections of 100 that stop growing'
+SELECT rows, heap_mb AS "heap MB", mb AS "placed MB", size_ratio AS "size ratio" FROM stopped;
