@@ -9,11 +9,16 @@
 #include "actions/operation.h"
 #include "ground/errors.h"
 
-/* The table is found, and the operation is about this index of it, or about itself. */
+/*
+ * The table is found, and the operation is about this index of it, or about itself.  A table that this
+ * transaction has created is not counted: if it is rolled back, nobody drops it, and its counts would
+ * stay.
+ */
 void
 operation_opened(OperationTable *table, Relation rel, ItemSpan index)
 {
 	table->relid = RelationGetRelid(rel);
+	table->counts = rel->rd_createSubid == InvalidSubTransactionId;
 	table->owner = rel->rd_rel->relowner;
 	table->index = index;
 }
@@ -67,7 +72,7 @@ count_success(OperationKind kind, const OperationTable *table)
 								   [COUNT_RETURNED] = table->returned,
 								   [COUNT_WRITTEN] = table->written};
 
-	if (OidIsValid(table->relid))
+	if (table->counts)
 		counters_add(kind, table, counts);
 }
 
@@ -80,7 +85,7 @@ count_failure(const Operation *operation, const OperationTable *table, int sqlst
 									   is_conditional_failure(operation, sqlstate),
 								   [COUNT_CONFLICTS] = is_conflict(sqlstate)};
 
-	if (OidIsValid(table->relid))
+	if (table->counts)
 		counters_add(operation->kind, table, counts);
 }
 

@@ -33,7 +33,8 @@ typedef enum OperationKind
 typedef struct OperationTable
 {
 	struct OperationTable *next;
-	Oid relid; /* InvalidOid: it has not been opened */
+	bool counts; /* false: it has not been opened, or is not to be counted */
+	Oid relid;
 	Oid owner;
 	ItemSpan index; /* of length 0: the table itself */
 	int64 read; /* items that were looked at */

@@ -214,12 +214,14 @@ is(counted('app'), '', 'after a restart');
 # dropped tables leave room, one by one and with their database: nothing else is driven out for those that come after them
 my $offset = -s $node->logfile;
 $node->safe_psql('postgres', 'CREATE DATABASE third');
-my $create = q{SELECT dyn_create_table('d' || i, 'pk S'), dyn_get('d' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i};
+my $create = q{SELECT dyn_create_table('d' || i, 'pk S') FROM generate_series(1, 60) i; SELECT dyn_get('d' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i};
 $node->safe_psql('postgres', $create);
 $node->safe_psql('postgres', q{SELECT dyn_drop_table('d' || i) FROM generate_series(1, 60) i});
 $node->safe_psql('third', "CREATE EXTENSION dynamo_table; $create");
 $node->safe_psql('postgres', 'DROP DATABASE third');
 $node->safe_psql('postgres', $create);
+# so do tables that never were
+$node->safe_psql('postgres', q{BEGIN; SELECT dyn_create_table('n' || i, 'pk S'), dyn_get('n' || i, '{"pk":{"S":"a"}}') FROM generate_series(1, 60) i; ROLLBACK}) for 1, 2;
 unlike(slurp_file($node->logfile, $offset), qr/counters of operations do not suffice/, 'what is dropped leaves room');
 $node->safe_psql('postgres', q{SELECT dyn_get('d' || i, '{"pk":{"S":"a"}}'), dyn_scan('d' || i) FROM generate_series(1, 60) i});
 like(slurp_file($node->logfile, $offset), qr/counters of operations do not suffice/, 'as long as there is any');
