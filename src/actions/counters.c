@@ -589,13 +589,17 @@ static List *dropped_databases = NIL;
 static void
 keep_restored(void)
 {
+	int kept = 0;
 	ListCell *cell;
 
 	foreach (cell, dropped_tables)
 	{
-		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
-			dropped_tables = foreach_delete_current(dropped_tables, cell);
+		Oid relid = lfirst_oid(cell);
+
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+			lfirst_oid(list_nth_cell(dropped_tables, kept++)) = relid;
 	}
+	dropped_tables = list_truncate(dropped_tables, kept);
 }
 
 /* Nothing may fail after a commit. */
