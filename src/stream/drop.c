@@ -17,7 +17,7 @@
 
 static object_access_hook_type next_hook;
 
-/* Without the lock, a collector would fail at tables that are gone. */
+/* Without the lock, a worker that collects would fail at tables that are gone. */
 static void
 leave_slot(void)
 {
@@ -25,7 +25,7 @@ leave_slot(void)
 
 	if (SearchNamedReplicationSlot(name, true) == NULL)
 		return;
-	(void) stream_try_take_slot(false);
+	stream_take_slot_from_worker();
 	ereport(
 		WARNING,
 		(errmsg("replication slot \"%s\" is not dropped with the extension", name),

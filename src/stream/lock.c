@@ -73,39 +73,50 @@ stream_slot_holder(void)
 	return 0;
 }
 
-/* A background worker is ended, since it can be started again; a user's session is waited for. */
-static void
+/* A background worker is ended, since it can be started again.  False: a user's session has the lock. */
+static bool
 end_worker(int pid)
 {
 	PGPROC *process = pid == 0 ? NULL : BackendPidGetProc(pid);
 
-	if (process != NULL && is_background_worker(process))
-		kill(pid, SIGTERM);
+	if (process == NULL)
+		return true;
+	if (!is_background_worker(process))
+		return false;
+	kill(pid, SIGTERM);
+	return true;
 }
 
-/*
- * For the rest of the session, or the transaction, taking it over from the process that decodes; false
- * if that does not leave.
- */
-bool
-stream_try_take_slot(bool session)
+/* wait: also for a user's session.  False if the process that decodes does not leave. */
+static bool
+try_take_slot(bool session, bool wait)
 {
 	for (int i = 0; i < LEAVE_ATTEMPTS; i++)
 	{
 		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, session))
 			return true;
-		if (i % LEAVE_REMINDER == 0)
-			end_worker(stream_slot_holder());
+		if (i % LEAVE_REMINDER == 0 && !end_worker(stream_slot_holder()) && !wait)
+			return false;
 		work_sleep(LEAVE_PAUSE);
 	}
 	return false;
+}
+
+/*
+ * For the rest of the transaction, from a worker that has it.  A user's session is not waited for: it
+ * may wait for the caller's locks.
+ */
+void
+stream_take_slot_from_worker(void)
+{
+	(void) try_take_slot(false, false);
 }
 
 /* For the rest of the session, or an error. */
 void
 stream_take_slot(void)
 {
-	if (stream_try_take_slot(true))
+	if (try_take_slot(true, true))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),

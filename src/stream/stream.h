@@ -99,7 +99,7 @@ typedef enum StreamLock
 
 extern bool stream_try_lock(StreamLock lock, LOCKMODE mode, bool session);
 extern void stream_unlock(StreamLock lock, LOCKMODE mode);
-extern bool stream_try_take_slot(bool session);
+extern void stream_take_slot_from_worker(void);
 extern void stream_take_slot(void);
 
 /* slot.c: what dyn_stream_slots says, connected to SPI */

@@ -140,6 +140,24 @@ $offset = -s $node->logfile;
 value($put, 'other');
 like(says('BEGIN; DROP SCHEMA public, dynamo_internal CASCADE; ROLLBACK', 'other'), $warning, 'DROP SCHEMA warns as well');
 like(says("BEGIN; $drop; ROLLBACK", 'other'), $warning, 'with a collector DROP EXTENSION warns');
+# A user's session that collects waits for the drop, which does not wait for it as it would for a worker: ten seconds.
+value('ALTER DATABASE other SET dynamo_table.stream_collector = off');
+wait_for("SELECT count(*) = 0 $collectors = 'other'");
+my $holder = $node->background_psql('other');
+$holder->query_safe('BEGIN; SELECT FROM dynamo_internal.stream_state FOR UPDATE');
+value($put, 'other');
+my $collector = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('other'), '-c', 'CALL dyn_collect_streams()' ], '>', \my $collected, '2>', \my $failed);
+wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'CALL%' AND wait_event_type = 'Lock'});
+my $hasty = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('other'), '-c', "SET statement_timeout = '9s'", '-c', 'BEGIN', '-c', $drop, '-c', 'ROLLBACK' ],
+	'>', \my $dropped_fast, '2>', \my $told_fast);
+wait_for(q{SELECT count(*) = 1 FROM pg_locks WHERE classid = 'pg_extension'::regclass AND NOT granted});
+$holder->query_safe('COMMIT');
+$holder->quit;
+$hasty->finish;
+$collector->finish;
+unlike($told_fast, qr/ERROR/, 'a session that collects does not keep DROP EXTENSION waiting');
+like("$collected$failed", qr/^\d+\n$/, 'and goes on after a rollback');
+value('ALTER DATABASE other RESET dynamo_table.stream_collector');
 wait_for_collector('other');
 # The drop waits for a collector before it locks tables.
 my $locker = $node->background_psql('other');
