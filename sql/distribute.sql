@@ -200,8 +200,6 @@ SELECT dyn_undistribute_table('Second');
 SELECT dyn_scan('Second');
 
 -- shards, by the names that Citus gives them
-CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL, shardminvalue text, shardmaxvalue text);
-CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint NOT NULL, groupid int NOT NULL);
 CREATE TABLE third_102008 (LIKE third INCLUDING ALL);
 ALTER TABLE third_102008 RENAME CONSTRAINT dynamo_definition TO dynamo_definition_102008;
 SELECT dyn_get('third_102008', '{"pk":{"S":"a"}}');
@@ -246,9 +244,9 @@ ALTER TABLE third_102008 OWNER TO CURRENT_USER;
 ALTER TABLE third_102008 RENAME TO third_102009;
 SELECT dyn_get('third_102009', '{"pk":{"S":"a"}}');
 
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement;
-DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
-RESET allow_system_table_mods;
+\set ECHO none
+\i test/sql/unlike_citus.sql
+\set ECHO all
 DROP TABLE app, plain, forged, "Second", third, third_102009, one, owned, parts, above, temporary;
 DROP FUNCTION try, nothing, insert_all;
 REVOKE CREATE ON SCHEMA public FROM distribute_owner;

@@ -1,11 +1,9 @@
 -- Rows of a shard of a distributed table get the columns of an index: a shard has no trigger, and its definition in a constraint.
+\set ECHO none
+\i test/sql/like_citus.sql
+\set ECHO all
 SET allow_system_table_mods = on;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL);
-CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
-CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL);
-CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint NOT NULL, groupid int NOT NULL);
 SELECT dyn_create_table('app', 'pk S', 'sk N');
-INSERT INTO pg_catalog.pg_dist_local_group VALUES (0);
 INSERT INTO pg_catalog.pg_dist_shard VALUES ('app', 102008);
 INSERT INTO pg_catalog.pg_dist_placement VALUES (102008, 0);
 SELECT dyn_create_table('app_102008', 'pk S', 'sk N');
@@ -55,5 +53,7 @@ SELECT dynamo_internal.fill_shard('app_102008', NULL, :node, 0, 1, false);
 SELECT dynamo_internal.fill_shard('pg_class', 'ByV', :node, 0, 1, false);
 SELECT dynamo_internal.fill_shard('app_102008', 'ByV', NULL, 0, 1, false);
 DROP VIEW filled;
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement;
+\set ECHO none
+\i test/sql/unlike_citus.sql
+\set ECHO all
 DROP TABLE app, app_102008;

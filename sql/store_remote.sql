@@ -127,9 +127,9 @@ SELECT count(*), count(i) FROM dyn_transact_get('[{"Get":{"TableName":"app","Key
 RESET ROLE;
 
 SET client_min_messages = warning;
-SET allow_system_table_mods = on;
-DROP FUNCTION pg_catalog.create_distributed_function, pg_catalog.create_distributed_table, pg_catalog.truncate_local_data_after_distributing_table, pg_catalog.undistribute_table;
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_local_group;
+\set ECHO none
+\i test/sql/unlike_citus.sql
+\set ECHO all
 DROP TABLE app, local;
 DELETE FROM dynamo_internal.shared_tokens;
 DELETE FROM dynamo_internal.transact_tokens;

@@ -3,15 +3,11 @@
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 SET client_min_messages = warning;
+\set ECHO none
+\i test/sql/like_citus.sql
+\set ECHO all
 SET allow_system_table_mods = on;
-CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, colocationid int NOT NULL DEFAULT 7, repmodel "char" NOT NULL DEFAULT 's');
-CREATE UNIQUE INDEX pg_dist_partition_logical_relid_index ON pg_catalog.pg_dist_partition (logicalrelid);
-CREATE TABLE pg_catalog.pg_dist_local_group (groupid int PRIMARY KEY);
-INSERT INTO pg_catalog.pg_dist_local_group VALUES (1);
-CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL, shardminvalue text, shardmaxvalue text);
-CREATE TABLE pg_catalog.pg_dist_placement (shardid bigint NOT NULL, shardstate int NOT NULL, groupid int NOT NULL);
-CREATE TABLE pg_catalog.pg_dist_node (nodeid int, nodename text, nodeport int);
-CREATE FUNCTION pg_catalog.shard_name(name regclass, id bigint) RETURNS text LANGUAGE sql AS $$ SELECT relname || '_' || id FROM pg_class WHERE oid = name $$;
+UPDATE pg_catalog.pg_dist_local_group SET groupid = 1;
 -- answers of nodes
 CREATE FUNCTION pg_catalog.run_command_on_all_nodes(command text, OUT nodeid int, OUT success bool, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
@@ -47,8 +43,8 @@ TABLE rows;
 -- 1 is here; 2 is here, but unfinished; 3 is elsewhere, and left here
 INSERT INTO pg_dist_partition VALUES ('app', 'h');
 INSERT INTO pg_dist_shard VALUES ('app', 3, '1000', '2000'), ('app', 1, '-2000', '-1000'), ('app', 2, '-999', '999');
-INSERT INTO pg_dist_placement VALUES (1, 1, 1), (1, 1, 5), (2, 4, 1), (3, 1, 2);
-INSERT INTO pg_dist_node VALUES (1, 'here', 1), (2, 'there', 2);
+INSERT INTO pg_dist_placement VALUES (1, 1, 1), (1, 5, 1), (2, 1, 4), (3, 2, 1);
+INSERT INTO pg_dist_node VALUES (1, 1, 'here', 1), (2, 2, 'there', 2);
 -- sessions look again
 ALTER TABLE app SET (fillfactor = 90);
 ALTER TABLE app_1 SET (fillfactor = 90);
@@ -79,10 +75,10 @@ SELECT dyn_create_table('plain', 'pk S');
 CALL dyn_enable_ttl('plain', 'expires');
 SELECT dyn_put('plain', jsonb_build_object('pk', 'a', 'expires', floor(extract(epoch FROM now())) - 10));
 UPDATE answers SET success = true, result = '0';
-ALTER FUNCTION pg_catalog.shard_name(regclass, bigint) RENAME TO shard_name_of;
+ALTER FUNCTION pg_catalog.shard_name RENAME TO shard_name_of;
 SELECT relation, due_items FROM dyn_ttl_tables WHERE relation::text ~ '^(app|plain)' ORDER BY relation::text;
 CALL dyn_sweep_ttl();
-ALTER FUNCTION pg_catalog.shard_name_of(regclass, bigint) RENAME TO shard_name;
+ALTER FUNCTION pg_catalog.shard_name_of RENAME TO shard_name;
 
 -- rights
 CREATE ROLE regress_ttl_stranger;
@@ -103,5 +99,7 @@ DROP OWNED BY regress_ttl_shards, regress_ttl_stranger;
 DROP ROLE regress_ttl_shards, regress_ttl_stranger;
 SET search_path = public;
 DROP TABLE answers;
-DROP FUNCTION pg_catalog.run_command_on_all_nodes, pg_catalog.shard_name;
-DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_placement, pg_catalog.pg_dist_node;
+DROP FUNCTION pg_catalog.run_command_on_all_nodes;
+\set ECHO none
+\i test/sql/unlike_citus.sql
+\set ECHO all

@@ -13,7 +13,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -43,12 +42,6 @@
 #define PLACEMENTS "pg_dist_placement"
 #define PLACEMENTS_INDEX "pg_dist_placement_shardid_index"
 #define LOCAL_GROUP "pg_dist_local_group"
-
-static bool
-has_citus(void)
-{
-	return OidIsValid(get_relname_relid(PLACEMENTS, PG_CATALOG_NAMESPACE));
-}
 
 static Datum
 value(int row, int column)
@@ -135,7 +128,7 @@ dyn_local_shards(List *tables)
 		if (citus_kind(lfirst_oid(cell)) == CITUS_DISTRIBUTED)
 			list.tables = lappend_oid(list.tables, lfirst_oid(cell));
 	}
-	if (list.tables == NIL || !has_citus())
+	if (list.tables == NIL)
 		return NIL;
 	error = attempt(list_shards, &list);
 	if (error == NULL)

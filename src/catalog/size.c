@@ -10,7 +10,6 @@
 
 #include "access/relation.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -194,9 +193,6 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 	Datum values[] = {ObjectIdGetDatum(table->relid), Int32GetDatum(count_sizes(table))};
 	MemoryContext context = CurrentMemoryContext;
 
-	/* a distributed table that has no shards */
-	if (!OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE)))
-		return;
 	SPI_connect();
 	sql_execute(ASK_NODES, lengthof(types), types, values, NULL, false, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)

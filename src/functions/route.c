@@ -41,6 +41,7 @@
 #include "catalog/rights.h"
 #include "functions/functions.h"
 #include "ground/arn.h"
+#include "ground/citus.h"
 #include "ground/compat.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
@@ -106,9 +107,10 @@ call_is_alone(FunctionCallInfo fcinfo)
 	const FuncExpr *call = (const FuncExpr *) fcinfo->flinfo->fn_expr;
 	ListCell *cell;
 
-	if (!store_has_shards() || call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() ||
-		ActivePortal == NULL || ActivePortal->strategy != PORTAL_ONE_SELECT ||
-		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != (const Node *) call)
+	if (call == NULL || !IsA(call, FuncExpr) || !transaction_is_fresh() || ActivePortal == NULL ||
+		ActivePortal->strategy != PORTAL_ONE_SELECT ||
+		only_expression(linitial_node(PlannedStmt, ActivePortal->stmts)) != (const Node *) call ||
+		!citus_is_installed())
 		return false;
 	foreach (cell, call->args)
 	{
@@ -321,7 +323,7 @@ simplify(const SupportRequestSimplify *request)
 	OpenTable open;
 	ListCell *cell;
 
-	if (!store_has_shards() || !transaction_is_fresh() || !statement_is_alone() ||
+	if (!citus_is_installed() || !transaction_is_fresh() || !statement_is_alone() ||
 		(XactReadOnly && func_volatile(call->funcid) == PROVOLATILE_VOLATILE))
 		return NULL;
 	foreach (cell, call->args)
@@ -352,7 +354,7 @@ dissuade(SupportRequestCost *request)
 	Relation rel;
 	ListCell *cell;
 
-	if (call == NULL || !IsA(call, FuncExpr) || !store_has_shards() || !statement_is_alone())
+	if (call == NULL || !IsA(call, FuncExpr) || !citus_is_installed() || !statement_is_alone())
 		return false;
 	foreach (cell, call->args)
 	{

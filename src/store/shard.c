@@ -13,7 +13,6 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -179,8 +178,7 @@ keep_shard(DynTable *table, Datum partition)
 void
 store_shard_keep(DynTable *table, Datum partition)
 {
-	if (store_has_shards())
-		(void) keep_shard(table, partition);
+	(void) keep_shard(table, partition);
 }
 
 /* Rows of the table are rows of the shard.  What users have added to it may call anything. */
@@ -221,9 +219,8 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, AclMode privil
 	const Shard *found;
 	Relation rel;
 
-	if (!store_has_shards() || IsolationUsesXactSnapshot() || table->row_security || table->rules ||
-		table->unsupported || direct_call_refusal(table, privileges | ACL_SELECT) != NULL ||
-		!executes_locally())
+	if (IsolationUsesXactSnapshot() || table->row_security || table->rules || table->unsupported ||
+		direct_call_refusal(table, privileges | ACL_SELECT) != NULL || !executes_locally())
 		return NULL;
 	found = find_shard(table, partition);
 	if (found == NULL || !OidIsValid(found->relid))
@@ -243,18 +240,11 @@ store_shard_open(DynTable *table, Datum partition, LOCKMODE mode, AclMode privil
 	return NULL;
 }
 
-/* Whether tables of this database may be distributed. */
-bool
-store_has_shards(void)
-{
-	return OidIsValid(get_relname_relid("pg_dist_shard", PG_CATALOG_NAMESPACE));
-}
-
 /* Whether calls of a table can be sent to the nodes of their shards. */
 bool
 store_is_routed(DynTable *table)
 {
-	if (!table->distributed || !direct_is_enabled() || !store_has_shards())
+	if (!table->distributed || !direct_is_enabled())
 		return false;
 	if (table->shards == NULL)
 		table->shards = read_shards(table);
@@ -277,14 +267,13 @@ store_is_routed_away(DynTable *table, Datum partition)
 const char *
 store_shards_words(DynTable *table, const Datum *partition)
 {
-	const Shard *shard =
-		partition != NULL && store_has_shards() ? find_shard(table, *partition) : NULL;
+	const Shard *shard = partition != NULL ? find_shard(table, *partition) : NULL;
 	Oid types[] = {OIDOID, INT8OID};
 	Datum values[] = {ObjectIdGetDatum(table->relid), Int64GetDatum(shard == NULL ? 0 : shard->id)};
 	MemoryContext context = CurrentMemoryContext;
 	const char *words = "it is distributed";
 
-	if (!store_has_shards() || (partition != NULL && shard == NULL))
+	if (partition != NULL && shard == NULL)
 		return words;
 	store_connect();
 	sql_execute("SELECT pg_catalog.count(DISTINCT s.shardid), pg_catalog.count(DISTINCT n.groupid),"

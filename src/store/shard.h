@@ -11,7 +11,6 @@
 
 #include "catalog/table.h"
 
-extern bool store_has_shards(void);
 extern bool store_is_routed(DynTable *table);
 extern bool store_is_routed_away(DynTable *table, Datum partition);
 extern const char *store_shards_words(DynTable *table, const Datum *partition);

@@ -25,7 +25,7 @@ def fills_indexes(cur):
     """Whether an index can be made for items that there are: shards have them, and one node without Citus has none."""
     if NODE is None:
         return True
-    cur.execute("SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL")
+    cur.execute("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")
     return cur.fetchone()[0]
 
 
