@@ -79,14 +79,30 @@ DELETE FROM doubled;
 SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES (''), ('expiry'), ('expiry start'), ('expiry start 1'), ('expiry start 99999999999999999999 x'), (repeat('x', 99)), (repeat('x', 100)), (repeat('x', 5000)),
   ('closing end ' || 'poisoned'::regclass::oid), (repeat('%s%n', 20))) v (m);
 SELECT count(pg_logical_emit_message(true, 'dynamo_table', m)) FROM (VALUES ('\x00'::bytea), ('\x657870697279'), ('\xff00ff'), ('\x65787069727920737461727420310020')) v (m);
+-- the shard of a reference table of Citus, which has no bounds
+\set ECHO none
+\i test/sql/like_citus.sql
+\set ECHO all
+SET allow_system_table_mods = on;
+CREATE TABLE reference (item dyn_item NOT NULL, pk text COLLATE "C" PRIMARY KEY);
+CREATE TABLE reference_102008 (LIKE reference INCLUDING ALL, CONSTRAINT dynamo_definition_102008 CHECK
+  ('["pk S", "{\"settings\": {\"streams\": [{\"label\": 1, \"view_type\": \"KEYS_ONLY\", \"shards\": 1}]}}"]'::text IS NOT NULL));
+INSERT INTO pg_catalog.pg_dist_partition VALUES ('reference', 'n');
+INSERT INTO pg_catalog.pg_dist_shard VALUES ('reference', 102008);
+INSERT INTO pg_catalog.pg_dist_placement VALUES (102008, 0);
+INSERT INTO reference_102008 VALUES ('{"pk":{"S":"a"}}', 'a');
 SELECT dyn_put('sound', '{"pk":{"S":"b"}}');
 CALL dyn_collect_streams();
 SELECT keys, event_name FROM dyn_read_stream('sound');
+SELECT count(*) FROM dynamo_internal.stream_placements;
+\set ECHO none
+\i test/sql/unlike_citus.sql
+\set ECHO all
 SELECT count(*) >= 1 AS goes_on FROM pg_logical_slot_get_changes('plugin', NULL, NULL) WHERE data::json -> 'dynamodb' -> 'Keys' #>> '{pk,S}' = 'b';
 SELECT state FROM dyn_stream_slots;
 SELECT pg_drop_replication_slot('plugin');
 SELECT dyn_disable_stream('sound');
-DROP TABLE poisoned, doubled;
+DROP TABLE poisoned, doubled, reference, reference_102008;
 CALL dyn_teardown_streams();
 DROP CAST (bytea AS dyn_item);
 DROP SCHEMA stream_invalid CASCADE;

@@ -44,6 +44,11 @@
 
 #define HERE "(SELECT g.groupid FROM pg_catalog.pg_dist_local_group g)"
 
+/* Shards of tables that are distributed otherwise have no bounds that are numbers. */
+#define IS_HASHED \
+	"EXISTS (SELECT FROM pg_catalog.pg_dist_partition d" \
+	" WHERE d.logicalrelid = s.logicalrelid AND d.partmethod = 'h')"
+
 /* Citus hides shards from queries of pg_class, but not from look-ups. */
 #define SHARDS_HERE \
 	"SELECT pg_catalog.shard_name(t.oid, s.shardid), t.oid, s.shardid, " \
@@ -53,7 +58,8 @@
 	" WHERE o.distributed = t.oid AND o.shard = s.shardid AND o.leaving IS NULL)" \
 	" FROM pg_catalog.pg_dist_placement p JOIN pg_catalog.pg_dist_shard s USING (shardid)" \
 	" JOIN pg_catalog.pg_class t ON t.oid = s.logicalrelid" \
-	" WHERE p.groupid = " HERE " AND EXISTS (SELECT FROM pg_catalog.pg_constraint k" \
+	" WHERE p.groupid = " HERE " AND " IS_HASHED \
+	" AND EXISTS (SELECT FROM pg_catalog.pg_constraint k" \
 	" WHERE k.conrelid = t.oid AND k.conname = '" DEFINITION_CONSTRAINT "')"
 
 /* Those that have no end, and whether they have left: to another node, or to the shards of a split. */
@@ -306,7 +312,8 @@ note_records(const StreamPlaced *placed, int n)
 					  " SELECT $1, $2, t.oid, s.shardid, s.shardminvalue::pg_catalog.int4,"
 					  " s.shardmaxvalue::pg_catalog.int4, $6 FROM pg_catalog.pg_dist_shard s"
 					  " JOIN pg_catalog.pg_class t ON t.oid = s.logicalrelid"
-					  " WHERE s.shardid = $3 AND t.relnamespace = $4 AND t.relowner = $5",
+					  " WHERE s.shardid = $3 AND t.relnamespace = $4 AND t.relowner = $5"
+					  " AND " IS_HASHED,
 					  lengthof(types), types, values, NULL) > 0)
 		return;
 	if (owned_execute(STREAM_PLACEMENTS_TABLE,
