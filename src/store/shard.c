@@ -142,6 +142,12 @@ find_shard(DynTable *table, Datum partition)
 	return NULL;
 }
 
+static int
+place_of(const DynTable *table, const Shard *shard)
+{
+	return (int) (shard - table->shards->shards);
+}
+
 /*
  * Keeps the shard of a partition key where it is until the transaction ends, and returns it; NULL if
  * the table has none that is known here.  Citus moves and splits shards under a lock on all nodes
@@ -152,21 +158,24 @@ keep_shard(DynTable *table, Datum partition)
 {
 	const Shard *found = find_shard(table, partition);
 	Shard shard;
+	int place;
 
 	do
 	{
 		if (found == NULL)
 			return NULL;
 		shard = *found;
-		(void) dyn_shard_lock(table->shards->colocation, (int) (found - table->shards->shards),
-							  true);
+		place = place_of(table, found);
+		(void) dyn_shard_lock(table->shards->colocation, place, true);
 		AcceptInvalidationMessages();
 		if (table->valid)
 			return found;
 		/* an invalid one stays so, and is read each time */
 		table->shards = NULL;
 		found = find_shard(table, partition);
-	} while (found == NULL || found->id != shard.id || found->relid != shard.relid);
+		/* a split of another shard changes the place */
+	} while (found == NULL || found->id != shard.id || found->relid != shard.relid ||
+			 place_of(table, found) != place);
 	return found;
 }
 
