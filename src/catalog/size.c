@@ -3,8 +3,8 @@
  *	  How large a table and its indexes are, wherever their rows are.
  *
  * Of a distributed table each node is asked for the sizes of its shards, all at the same time and
- * with the caller's role.  That waits for no lock: a shard that is locked against readers, as by a
- * command on the table in the caller's own transaction, counts with 0.
+ * with the caller's role.  That waits for no lock: a shard that is locked against readers, or has an
+ * index that is, as by a command in the caller's own transaction, counts with 0.
  */
 #include "postgres.h"
 
@@ -14,7 +14,6 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -90,10 +89,11 @@ add_shard(text *name, int n, DynSize *sizes)
 		RangeVarGetRelid(makeRangeVarFromNameList(textToQualifiedNameList(name)), NoLock, true);
 	DynTable *table;
 	DynSize *shard;
+	List *indexes;
 	Relation rel;
 
 	if (!OidIsValid(relid) || !rights_to_see(relid) ||
-		!ConditionalLockRelationOid(relid, AccessShareLock))
+		!dyn_try_locks(relid, AccessShareLock, &indexes))
 		return;
 	rel = try_relation_open(relid, NoLock);
 	table = rel == NULL ? NULL : dyn_schema_shard(rel);

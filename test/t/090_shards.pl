@@ -1,4 +1,4 @@
-# Shards that two sessions use, on one node that looks like one of Citus: locks that are taken.
+# Shards that two sessions use, on one node that looks like one of Citus: locks that are taken, and those that are not waited for.
 use strict;
 use warnings;
 
@@ -31,6 +31,16 @@ $node->safe_psql('postgres', qq{SET allow_system_table_mods = on;
 	UPDATE pg_class SET relpages = relpages WHERE oid = 'app'::regclass});
 $session->query_safe($put);
 is($session->query_safe($locks), '1 2', '… and the third one, when another has been split');
+$session->query_safe('COMMIT');
+
+# Sizes of shards wait for no lock, that of an index neither.
+$node->safe_psql('postgres', qq{CREATE TABLE app_$high (LIKE app INCLUDING ALL) USING dynamo_table;
+	ALTER TABLE app_$high RENAME CONSTRAINT dynamo_definition TO dynamo_definition_$high});
+my $sizes = qq{SELECT (dynamo_internal.shard_sizes(ARRAY['public.app_$high'], 1))[2] > 0};
+$node->safe_psql('postgres', qq{INSERT INTO app_$high (item, pk) VALUES ('{"pk":{"S":"$key"}}', '$key')});
+is($node->safe_psql('postgres', $sizes), 't', 'the size of a shard');
+$session->query_safe("BEGIN; REINDEX INDEX app_${high}_pkey");
+is($node->safe_psql('postgres', "SET lock_timeout = '1min'; $sizes"), 'f', '… which is not known while an index is locked');
 $session->query_safe('COMMIT');
 $session->quit;
 done_testing();
