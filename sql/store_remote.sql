@@ -99,6 +99,7 @@ SELECT locktype FROM pg_locks WHERE relation = 'app'::regclass AND mode = 'RowSh
 SELECT i FROM dyn_transact_get('[{"Get":{"TableName":"app","Key":{"pk":{"S":"t"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"app","Key":{"pk":{"S":"gone"},"sk":{"N":"2"}}}}, {"Get":{"TableName":"local","Key":{"pk":{"S":"t"}}}}]') i;
 SELECT xmax = pg_current_xact_id()::xid AS locked FROM app WHERE pk = 't' AND sk = 2;
 SELECT xmax = pg_current_xact_id()::xid AS locked FROM local;
+SELECT count(DISTINCT relation) FROM pg_locks WHERE relation IN ('app'::regclass, 'local'::regclass) AND mode = 'RowExclusiveLock';
 COMMIT;
 SELECT count(*) FROM dyn_batch_get('app', ARRAY[key('t', 1), key('t', 2)]);
 CREATE ROLE regress_remote;

@@ -9,12 +9,14 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
 
 #include "catalog/expiry.h"
+#include "catalog/rights.h"
 #include "actions/several.h"
 #include "ground/attempt.h"
 #include "ground/errors.h"
@@ -178,6 +180,9 @@ lock_items(const TransactRequest *request, const TargetTables *tables, ItemTarge
 				 errhint(LOCK_HINT)));
 	for (int i = 0; i < n; i++)
 		require_right_to_lock(&targets[i]);
+	/* they are open as for a read; rows are locked, and inserted to keep items absent */
+	for (int i = 0; i < n; i++)
+		relation_close(rights_open(order[i]->table->relid, RowExclusiveLock), NoLock);
 	items = palloc(n * sizeof(DynItem *));
 	for (int i = 0; i < n; i++)
 	{
