@@ -131,6 +131,11 @@ SELECT dyn_drop_migration('moved');
 SELECT dyn_create_entity_view('third', 'Thing', 'things');
 SELECT dyn_undistribute_table('third');
 DROP VIEW things;
+CREATE VIEW below AS SELECT item FROM third;
+CREATE VIEW upon AS SELECT item FROM below;
+CREATE TRIGGER mine INSTEAD OF INSERT ON upon FOR EACH ROW EXECUTE FUNCTION nothing();
+SELECT dyn_undistribute_table('third');
+DROP VIEW below CASCADE;
 
 -- and what a table of another migration cannot be
 SELECT dyn_create_entity('one', 'Other', '{"pk":"O#<id>"}', '{"id":"S"}');

@@ -380,7 +380,7 @@ call_undistribute(Oid relid)
 	return get_relname_relid(name, namespace);
 }
 
-/* Citus makes views again without their triggers, which write to views of entities. */
+/* Citus makes views again, and views of these, without their triggers, as those of entities have. */
 static void
 refuse_views(Oid relid)
 {
@@ -388,15 +388,16 @@ refuse_views(Oid relid)
 	Datum value = ObjectIdGetDatum(relid);
 
 	sql_execute(
-		"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
-		" FROM pg_catalog.pg_depend d"
+		"WITH RECURSIVE used(relation) AS (SELECT $1 UNION SELECT r.ev_class FROM used u"
+		" JOIN pg_catalog.pg_depend d ON d.refobjid OPERATOR(pg_catalog.=) u.relation"
 		" JOIN pg_catalog.pg_rewrite r ON r.oid OPERATOR(pg_catalog.=) d.objid"
-		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.ev_class"
-		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
-		" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-		" AND d.refobjid OPERATOR(pg_catalog.=) $1 AND c.relhastriggers"
-		" AND c.oid OPERATOR(pg_catalog.<>) $1 ORDER BY c.relname LIMIT 1",
+		" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass)"
+		" SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
+		" FROM used u JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) u.relation"
+		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+		" WHERE c.relhastriggers AND c.oid OPERATOR(pg_catalog.<>) $1"
+		" ORDER BY c.relname LIMIT 1",
 		1, &type, &value, NULL, false, 0);
 	if (SPI_processed > 0)
 		ereport(ERROR,
