@@ -32,15 +32,11 @@
 /* The class of Citus' advisory locks on the metadata of shards that are moved together. */
 #define COLOCATED_SHARDS_LOCK 8
 
-/* The state of a placement that has been made. */
-#define PLACEMENT_ACTIVE 1
-
 #define TABLES "pg_dist_partition"
 #define TABLES_INDEX "pg_dist_partition_logical_relid_index"
 #define SHARDS "pg_dist_shard"
 #define SHARDS_INDEX "pg_dist_shard_logical_relid_index"
 #define PLACEMENTS "pg_dist_placement"
-#define PLACEMENTS_INDEX "pg_dist_placement_shardid_index"
 #define LOCAL_GROUP "pg_dist_local_group"
 
 static Datum
@@ -144,23 +140,6 @@ dyn_local_shards(List *tables)
  * Reading Citus' catalogs, as they are now
  */
 
-static bool
-is_here(int64 id)
-{
-	int32 group = citus_local_group();
-	bool here = false;
-	CitusScan scan;
-
-	if (!citus_scan_begin(&scan, PLACEMENTS, PLACEMENTS_INDEX, "shardid", F_INT8EQ,
-						  Int64GetDatum(id)))
-		return false;
-	while (!here && citus_scan_next(&scan))
-		here = DatumGetInt32(citus_scan_value(&scan, "groupid")) == group &&
-			   DatumGetInt32(citus_scan_value(&scan, "shardstate")) == PLACEMENT_ACTIVE;
-	citus_scan_end(&scan);
-	return here;
-}
-
 /* The colocation group of a table; -1 if Citus does not know the table. */
 static int32
 colocation_of(Oid table)
@@ -192,15 +171,14 @@ place_of(const DynLocalShard *shard)
 	while (!found && citus_scan_next(&scan))
 	{
 		found = DatumGetInt64(citus_scan_value(&scan, "shardid")) == shard->id;
-		from = pg_strtoint32(TextDatumGetCString(citus_scan_value(&scan, "shardminvalue")));
+		from = citus_scan_bound(&scan, "shardminvalue");
 	}
 	citus_scan_end(&scan);
 	if (!citus_scan_begin(&scan, SHARDS, SHARDS_INDEX, "logicalrelid", F_OIDEQ,
 						  ObjectIdGetDatum(shard->table)))
 		return -1;
 	while (found && citus_scan_next(&scan))
-		before +=
-			pg_strtoint32(TextDatumGetCString(citus_scan_value(&scan, "shardminvalue"))) < from;
+		before += citus_scan_bound(&scan, "shardminvalue") < from;
 	citus_scan_end(&scan);
 	return found ? before : -1;
 }
@@ -262,7 +240,7 @@ dyn_local_shard_keep(const DynLocalShard *shard, bool wait)
 		return DYN_SHARD_GONE;
 	if (!dyn_shard_lock(colocation, place, wait))
 		return DYN_SHARD_MOVES;
-	return is_here(shard->id) && place_of(shard) == place &&
+	return citus_shard_is_here(shard->id) && place_of(shard) == place &&
 				   colocation_of(shard->table) == colocation
 			   ? DYN_SHARD_HERE
 			   : DYN_SHARD_GONE;

@@ -22,6 +22,7 @@
 
 #include "catalog/rights.h"
 #include "catalog/size.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "ground/sql.h"
@@ -177,11 +178,7 @@ add_answer(HeapTuple tuple, TupleDesc desc, int n, DynSize *sizes)
 	" pg_catalog.array_agg(nodeport) AS ports, pg_catalog.array_agg(command) AS commands FROM (" \
 	"SELECT n.nodename::pg_catalog.text, n.nodeport, pg_catalog.format('SELECT " DYN_INTERNAL \
 	".shard_sizes(%L, %s)', pg_catalog.array_agg(pg_catalog.shard_name($1, s.shardid, " \
-	"false) ORDER BY s.shardid), $2) AS command FROM pg_catalog.pg_dist_shard s" \
-	" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid" \
-	" AND p.shardstate OPERATOR(pg_catalog.=) 1 JOIN pg_catalog.pg_dist_node n" \
-	" ON n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.noderole OPERATOR(pg_catalog.=) " \
-	"'primary'" \
+	"false) ORDER BY s.shardid), $2) AS command FROM " CITUS_SHARDS_ON_NODES \
 	" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1 GROUP BY 1, 2) nodes) nodes," \
 	" pg_catalog.master_run_on_worker(names, ports, commands, true) r" \
 	" WHERE names IS NOT NULL"

@@ -28,6 +28,9 @@
 /* pg_dist_partition.partmethod */
 #define BY_HASH 'h'
 
+/* pg_dist_placement.shardstate */
+#define PLACEMENT_ACTIVE 1
+
 /* pg_dist_local_group.groupid */
 #define COORDINATOR_GROUP 0
 
@@ -156,8 +159,9 @@ shard_suffix(const char *relation)
 	return digits > 0 && digits < 19 && underscore[1 + digits] == '\0' ? underscore : NULL;
 }
 
-static bool
-is_placed_here(int64 shard)
+/* Whether the catalogs have a shard on this node, finished and not left to be dropped. */
+bool
+citus_shard_is_here(int64 shard)
 {
 	int32 group = citus_local_group();
 	bool found = false;
@@ -167,7 +171,8 @@ is_placed_here(int64 shard)
 						  F_INT8EQ, Int64GetDatum(shard)))
 		return false;
 	while (!found && citus_scan_next(&scan))
-		found = DatumGetInt32(citus_scan_value(&scan, "groupid")) == group;
+		found = DatumGetInt32(citus_scan_value(&scan, "groupid")) == group &&
+				DatumGetInt32(citus_scan_value(&scan, "shardstate")) == PLACEMENT_ACTIVE;
 	citus_scan_end(&scan);
 	return found;
 }
@@ -195,8 +200,8 @@ belong_together(Oid relid, Oid table)
 }
 
 /* The bound of a range of hashes, which is text. */
-static int32
-read_bound(const CitusScan *scan, const char *column)
+int32
+citus_scan_bound(const CitusScan *scan, const char *column)
 {
 	return pg_strtoint32(TextDatumGetCString(citus_scan_value(scan, column)));
 }
@@ -223,12 +228,12 @@ citus_shard_range(Oid relid, CitusRange *range)
 	{
 		table = DatumGetObjectId(citus_scan_value(&scan, "logicalrelid"));
 		if (range != NULL && citus_kind(table) == CITUS_DISTRIBUTED)
-			*range = (CitusRange){read_bound(&scan, "shardminvalue"),
-								  read_bound(&scan, "shardmaxvalue")};
+			*range = (CitusRange){citus_scan_bound(&scan, "shardminvalue"),
+								  citus_scan_bound(&scan, "shardmaxvalue")};
 	}
 	citus_scan_end(&scan);
 	return OidIsValid(table) && belong_together(relid, table) &&
-				   citus_kind(table) == CITUS_DISTRIBUTED && is_placed_here(shard)
+				   citus_kind(table) == CITUS_DISTRIBUTED && citus_shard_is_here(shard)
 			   ? table
 			   : InvalidOid;
 }

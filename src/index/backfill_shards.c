@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
 #include "ground/sql.h"
@@ -103,12 +104,7 @@ find_place(const Backfill *fill, int64 id, ShardPlace *place)
 			2, types, values, false);
 	/* another statement, which sees what was committed before the lock */
 	execute("SELECT n.nodename, n.nodeport, pg_catalog.shard_name($1, s.shardid, false)"
-			" FROM pg_catalog.pg_dist_shard s JOIN pg_catalog.pg_dist_placement p"
-			" ON p.shardid OPERATOR(pg_catalog.=) s.shardid AND p.shardstate"
-			" OPERATOR(pg_catalog.=) 1 JOIN pg_catalog.pg_dist_node n"
-			" ON n.groupid OPERATOR(pg_catalog.=) p.groupid"
-			" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
-			" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
+			" FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
 			" AND s.shardid OPERATOR(pg_catalog.=) $2",
 			2, types, values, false);
 	if (SPI_processed == 0)

@@ -287,11 +287,7 @@ store_shards_words(DynTable *table, const Datum *partition)
 	store_connect();
 	sql_execute("SELECT pg_catalog.count(DISTINCT s.shardid), pg_catalog.count(DISTINCT n.groupid),"
 				" pg_catalog.min(pg_catalog.format('%s:%s', n.nodename, n.nodeport))"
-				" FROM pg_catalog.pg_dist_shard s"
-				" JOIN pg_catalog.pg_dist_placement p ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
-				" JOIN pg_catalog.pg_dist_node n ON n.groupid OPERATOR(pg_catalog.=) p.groupid"
-				" AND n.noderole OPERATOR(pg_catalog.=) 'primary'"
-				" WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
+				" FROM " CITUS_SHARDS_ON_NODES " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1"
 				" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
 				lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
 	MemoryContextSwitchTo(context);

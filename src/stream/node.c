@@ -8,8 +8,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_type_d.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -18,6 +16,7 @@
 #include "catalog/rights.h"
 #include "ground/arn.h"
 #include "ground/attempt.h"
+#include "ground/citus.h"
 #include "ground/errors.h"
 #include "ground/json_writer.h"
 #include "stream/nodes.h"
@@ -86,22 +85,6 @@ write_sequence(JsonWriter *json, const char *name, int64 epoch, StreamPlace plac
 	json_write_string(json, name, stream_sequence_print_in(epoch, place, text));
 }
 
-static int
-local_group(void)
-{
-	bool isnull;
-	int group;
-
-	SPI_connect();
-	if (SPI_execute("SELECT groupid FROM pg_catalog.pg_dist_local_group", true, 1) !=
-			SPI_OK_SELECT ||
-		SPI_processed != 1)
-		elog(ERROR, "this node does not know its group");
-	group = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	SPI_finish();
-	return group;
-}
-
 static void
 write_shard(NodeCall *call, const StreamPlacedRow *row, int group)
 {
@@ -135,7 +118,7 @@ write_shards(void *arg)
 	int group;
 
 	find_target(call);
-	group = local_group();
+	group = citus_local_group();
 	stream_log_open(&log);
 	n = stream_log_placements(&log, call->target.relid, call->target.stream.label, &rows);
 	stream_log_close(&log);
@@ -222,7 +205,7 @@ write_records(void *arg)
 	if (!find_row(call, PG_GETARG_OID(2), &row))
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
-	records.group = local_group();
+	records.group = citus_local_group();
 	records.epoch = epoch_of(&row);
 	records.name = text_span(PG_GETARG_TEXT_PP(5));
 	read.position = position_in(&row, text_span(PG_GETARG_TEXT_PP(3)));
