@@ -67,11 +67,14 @@ SKIP:
 		push @gateways, IPC::Run::start([ $program, '--listen', '127.0.0.1:0', '--auth', 'none', '--auth-role', 'shop', '--database',
 			'user=gateway dbname=postgres ' . join(' ', map { "$_->[0]=$_->[1]" } [ host => $citus->node($n)->host ], [ port => $citus->node($n)->port ]) ],
 			'>', $file, '2>&1');
-		for (1 .. 100)
+		my $address;
+		until (defined $address)
 		{
-			last if (-e $file ? slurp_file($file) : '') =~ /listening.* address=(\S+)/ and push @urls, "http://$1/";
+			$gateways[-1]->pumpable or die 'the gateway has ended: ' . slurp_file($file);
 			select(undef, undef, undef, 0.1);
+			($address) = (-e $file ? slurp_file($file) : '') =~ /listening.* address=(\S+)/;
 		}
+		push @urls, "http://$address/";
 	}
 	my $http = HTTP::Tiny->new;
 	my $call = sub
@@ -92,12 +95,13 @@ SKIP:
 		POSIX::_exit(0);
 	}
 	my (%told, %status);
-	my $end = time + 4;
-	for (my $i = 0; time < $end; $i++)
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+	for (my ($i, $failed) = (0, 0); ($failed < 20 || !$status{500}) && time < $end; $i++)
 	{
 		my $status = $call->($i % 2, 'PutItem', { TableName => 'shop', Item => { pk => { S => "k$i" }, sk => { S => '1' } } })->{status};
 		$told{"k$i"} = 1 if $status == 200;
 		$status{$status}++;
+		$failed++ if $status != 200;
 	}
 	waitpid $killed, 0;
 	note explain \%status;
