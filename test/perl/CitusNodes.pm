@@ -88,10 +88,12 @@ sub move_all
 sub start
 {
 	my ($self, $n, @statements) = @_;
-	my %run = (out => '', err => '', file => $self->node($n)->basedir . '/run' . $self->{runs}++ . '.sql');
-	append_to_file($run{file}, join('', map { "$_;\n" } @statements));
-	$run{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $self->node($n)->connstr('postgres'), '-f', $run{file} ],
-		'>', \$run{out}, '2>', \$run{err});
+	my $file = $self->node($n)->basedir . '/run' . $self->{runs}++;
+	my %run = (out => "$file.out", err => "$file.err");
+	append_to_file("$file.sql", join('', map { "$_;\n" } @statements));
+	# to files, since nobody reads from pipes before finish(), and psql would wait once they are full
+	$run{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $self->node($n)->connstr('postgres'), '-f', "$file.sql" ],
+		'>', $run{out}, '2>', $run{err});
 	return \%run;
 }
 
@@ -99,7 +101,8 @@ sub finish
 {
 	my ($self, $run) = @_;
 	$run->{harness}->finish;
-	return ([ grep { $_ ne '' } split /\n/, $run->{out} ], [ grep { /ERROR|FATAL|PANIC|connection/ } split /\n/, $run->{err} ]);
+	return ([ grep { $_ ne '' } split /\n/, slurp_file($run->{out}) ],
+		[ grep { /ERROR|FATAL|PANIC|connection/ } split /\n/, slurp_file($run->{err}) ]);
 }
 
 # A server with both extensions, which belongs to no other node yet.
