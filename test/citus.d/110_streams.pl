@@ -8,6 +8,7 @@ use JSON::PP;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use CitusNodes;
+use DynamoTable;
 
 my $citus = CitusNodes->new('citus.enable_change_data_capture = on');
 
@@ -179,9 +180,10 @@ SELECT dyn_update('app', jsonb_build_object('pk', 'p' || :i, 'sk', 'load$n')::dy
 });
 	my ($host, $port) = $citus->address($n);
 	my $out = '';
-	{ run => IPC::Run::start([ $citus->node($n)->installed_command('pgbench'), '-n', '-c', 4, '-T', 20, '-f', $file, '-h', $host, '-p', $port,
+	{ harness => IPC::Run::start([ $citus->node($n)->installed_command('pgbench'), '-n', '-c', 4, '-T', 3600, '-f', $file, '-h', $host, '-p', $port,
 			'--max-tries=100', 'postgres' ], '>', \$out, '2>', \$out), out => \$out }
 } 0;
+await_load($citus->node(0), 4);
 my %placements = $citus->placements('app');
 my @ids = sort keys %placements;
 my $new = $citus->add;
@@ -200,7 +202,8 @@ my ($node) = $citus->sql(0, "SELECT nodeid FROM citus_shards JOIN pg_dist_node U
 my $half = $citus->sql(0, "SELECT (shardminvalue::bigint + shardmaxvalue::bigint) / 2 FROM pg_dist_shard WHERE shardid = $ids[2]");
 $citus->sql(0, "SELECT citus_split_shard_by_split_points($ids[2], ARRAY['$half'], ARRAY[$node, $node], 'block_writes')");
 $citus->crash(1);
-$_->{run}->finish for @load;
+stop_load($_) for @load;
+$_->{harness}->finish for @load;
 collect();
 check_history('after moves, a split and a crash', read_stream(0, $arn));
 my @shards = describe(2, $arn);

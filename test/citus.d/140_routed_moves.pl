@@ -7,13 +7,14 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use CitusNodes;
+use DynamoTable;
 
 my $citus = CitusNodes->new;
 
 $citus->sql(0, q{SELECT dyn_create_table('app', 'pk S', 'sk S'); SELECT dyn_distribute_table('app')});
 $citus->sql(0, q{SELECT dyn_put('app', jsonb_build_object('pk', 'p' || i, 'sk', 'x', 'n', 0)::dyn_item) FROM generate_series(0, 19) i});
 
-# Increments from each node: as literals, which are sent; as parameters of prepared statements, which are sent as well; and as an
+# Increments from each node, until the last shard has moved: as literals, which are sent; as parameters of prepared statements, which are sent as well; and as an
 # expression, which is executed by statements.
 my $folder = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$folder/literal.sql", <<'SQL');
@@ -30,26 +31,26 @@ append_to_file("$folder/statements.sql", <<'SQL');
 SELECT dyn_update('app', format('{"pk":{"S":"p%s"},"sk":{"S":"x"}}', :p)::dyn_item, 'ADD n :one', vals => '{":one":{"N":"1"}}');
 SQL
 
-sub start_load
+sub start_calls
 {
 	my ($n, $script, $mode) = @_;
 	my ($out, $err) = ('', '');
 	my $node = $citus->node($n);
-	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '40', '-M', $mode, '-h', $node->host, '-p', $node->port, '-f', "$folder/$script.sql", 'postgres' ],
+	my $run = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '3600', '-M', $mode, '-h', $node->host, '-p', $node->port, '-f', "$folder/$script.sql", 'postgres' ],
 		'>', \$out, '2>', \$err);
-	return { run => $run, out => \$out, err => \$err };
+	return { harness => $run, out => \$out, err => \$err };
 }
 
-my @loads = (start_load(0, 'literal', 'simple'), start_load(1, 'literal', 'simple'), start_load(2, 'literal', 'simple'),
-	start_load(0, 'prepared', 'prepared'), start_load(1, 'statements', 'simple'));
-my $began = time;
-my $moves = 0;
-while (time < $began + 20)
+my @loads = (start_calls(0, 'literal', 'simple'), start_calls(1, 'literal', 'simple'), start_calls(2, 'literal', 'simple'),
+	start_calls(0, 'prepared', 'prepared'), start_calls(1, 'statements', 'simple'));
+await_load($citus->node(0), 4);
+await_load($citus->node(1), 4);
+await_load($citus->node(2), 2);
+for my $move (0 .. 7)
 {
 	my %placements = $citus->placements('app');
-	my ($shard) = (sort keys %placements)[ $moves % keys %placements ];
-	$citus->move($shard, $placements{$shard}, 3 - $placements{$shard}, $moves % 2 ? 'block_writes' : 'force_logical');
-	$moves++;
+	my ($shard) = (sort keys %placements)[$move];
+	$citus->move($shard, $placements{$shard}, 3 - $placements{$shard}, $move % 2 ? 'block_writes' : 'force_logical');
 }
 my %placements = $citus->placements('app');
 for my $shard ((sort keys %placements)[ 0 .. 1 ])
@@ -59,11 +60,11 @@ for my $shard ((sort keys %placements)[ 0 .. 1 ])
 	$citus->sql(0, sprintf(q{SELECT citus_split_shard_by_split_points(%s, ARRAY['%d'], ARRAY[%d, %d], 'block_writes')},
 		$shard, ($from + $to) / 2, @nodes));
 }
-cmp_ok($moves, '>', 2, "$moves shards have been moved");
+stop_load($_) for @loads;
 my $done = 0;
 for my $load (@loads)
 {
-	$load->{run}->finish;
+	$load->{harness}->finish;
 	my ($n) = ${ $load->{out} } =~ /actually processed: (\d+)/;
 	unlike(${ $load->{err} }, qr/ERROR/, 'no call fails');
 	cmp_ok($n, '>', 100, "$n calls");

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load finish_load crash wait_until_up allow_plugin);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_until_up allow_plugin);
 
 # Wait for a server that restarts by itself.  poll_query_until() writes its query to psql, which may have gone by then.
 sub wait_until_up
@@ -107,6 +107,22 @@ sub start_load
 			'-f', $file, 'postgres' ],
 		'>', \$load{out}, '2>', \$load{err});
 	return \%load;
+}
+
+# Wait until so many clients of loads are at work at a node, where nothing else of the test is.
+sub await_load
+{
+	my ($node, $clients) = @_;
+	$node->poll_query_until('postgres', "SELECT count(*) = $clients FROM pg_stat_activity
+		WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND query <> ''")
+		or BAIL_OUT('no load');
+}
+
+# Let a load that is at work end now as it would after its seconds: SIGALRM is how pgbench notices those.
+sub stop_load
+{
+	my ($load) = @_;
+	$load->{harness}->signal('ALRM');
 }
 
 # Wait for it; returns the number of times that its script ran, or undef if it ended early.
