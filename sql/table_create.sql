@@ -7,6 +7,10 @@ SELECT dyn_describe_table('app') - 'TableSizeBytes';
 -- K02, K04, K05 any names, S, N or B, with a sort key or without
 SELECT dyn_create_table('Movies', 'Actor S', 'Movie S', fillfactor => 70);
 SELECT dyn_create_table('hash-only', 'Customer Id N');
+-- a list is a name as well, but hardly meant as one
+BEGIN;
+SELECT dyn_create_table('list', 'pk S, sk S');
+ROLLBACK;
 SELECT dyn_create_table('bytes.and.dots', 'b B', 'n N');
 SELECT dyn_describe_table('hash-only') - 'TableSizeBytes', dyn_describe_table('bytes.and.dots') -> 'AttributeDefinitions';
 SELECT reloptions FROM pg_class WHERE relname = 'Movies';

@@ -134,6 +134,22 @@ check_keys(const DynShape *shape)
 						  "the same name")));
 }
 
+/* Names may have any characters, but "pk S, sk S" is rather meant as two keys. */
+static void
+warn_of_list(const DynShape *shape)
+{
+	ItemSpan attribute;
+	ItemType type;
+	const char *name;
+
+	dyn_parse_key_spec(shape->keys[0], &attribute, &type);
+	name = item_quoted(attribute);
+	if (shape->nkeys == 1 &&
+		(strstr(name, " S,") != NULL || strstr(name, " N,") != NULL || strstr(name, " B,") != NULL))
+		ereport(WARNING, (errmsg("the partition key is the attribute \"%s\"", name),
+						  errhint("A sort key is an argument of its own.")));
+}
+
 static void
 create_relation(const DynShape *shape, int64 fillfactor)
 {
@@ -292,6 +308,7 @@ dyn_create_table(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(2))
 		add_key(&shape, PG_GETARG_TEXT_PP(2));
 	check_keys(&shape);
+	warn_of_list(&shape);
 	for (int i = 3; i < 5; i++)
 	{
 		if (!PG_ARGISNULL(i))

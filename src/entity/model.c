@@ -27,6 +27,9 @@
 
 const char *const model_kind_names[] = {"entity", "pattern", "migration", NULL};
 
+/* What people call them. */
+static const char *const kind_words[] = {"entity", "access pattern", "migration"};
+
 /* The members of the label that have them, by kind. */
 static const char *const member_names[] = {LABEL_ENTITIES, LABEL_PATTERNS, LABEL_MIGRATIONS};
 
@@ -256,7 +259,7 @@ model_remove(Relation rel, ModelKind kind, ItemSpan name)
 	rights_require_owner(rel);
 	if (old == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("%s \"%s\" of table \"%s\" does not exist", model_kind_names[kind],
+						errmsg("%s \"%s\" of table \"%s\" does not exist", kind_words[kind],
 							   item_quoted(name), RelationGetRelationName(rel))));
 	declarations = list_delete_ptr(declarations, (void *) old);
 	if (kind == MODEL_ENTITY && declarations == NIL && model_enforced(rel))
