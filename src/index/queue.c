@@ -141,7 +141,8 @@ read_requests(MemoryContext context, int *waiting)
 				  " begun_at OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => 5.0"
 				  " OPERATOR(pg_catalog.*) pg_catalog.pow(2.0, LEAST(attempts, 15)"
 				  " OPERATOR(pg_catalog.-) 1)) OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()"
-				  " FROM " DYN_INTERNAL "." QUEUE_TABLE " ORDER BY attempts OPERATOR(pg_catalog.>) 0,"
+				  " FROM " DYN_INTERNAL "." QUEUE_TABLE
+				  " ORDER BY attempts OPERATOR(pg_catalog.>) 0,"
 				  " requested_at, relation",
 				  0, NULL, NULL, NULL);
 	*waiting = (int) SPI_processed;
