@@ -144,11 +144,11 @@ is(value('SELECT slow FROM copy'), '{slow}', 'the copy has what was written when
 is(value(q{SELECT string_agg(keys ->> 'pk', ' ') FROM copy, dyn_read_stream('app', position)}), 'later', 'and the stream goes on behind it');
 
 # An old snapshot does not show that something was trimmed, but its reader is told.
-value('ALTER SYSTEM SET dynamo_table.stream_retention = 1');
-value('SELECT pg_reload_conf()');
 my $old = $node->background_psql('postgres', on_error_stop => 0);
 $old->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ});
 cmp_ok($old->query_safe(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')}), '>', 0, 'an old snapshot shows records');
+value('ALTER SYSTEM SET dynamo_table.stream_retention = 1');
+value('SELECT pg_reload_conf()');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass}) or die;
 $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM dynamo_internal.stream_records WHERE relation = 'app'::regclass}) or die;
 $old->query(qq{SELECT count(*) FROM dyn_read_stream('app', '$position')});
