@@ -184,14 +184,15 @@ is(scalar(grep { !/Tid Range Scan/ || /Seq Scan|Index Scan|Bitmap/ } @plans), 0,
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
 
 # A table that is in use all the time: locked for a moment between two others
-$holder = begin(q{BEGIN; SELECT pk FROM app LIMIT 1; SELECT pg_sleep(3)});
-wait_for(q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'app'::regclass});
+my $user = $node->background_psql('postgres');
+$user->query_safe(q{BEGIN; SELECT pk FROM app LIMIT 1});
 $build = begin($call);
 wait_for(q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted});
 is($node->psql('postgres', q{SET lock_timeout = '1s'; SELECT dyn_put('app', '{"pk":{"S":"meanwhile"},"sk":{"S":"1"},"GSI2PK":{"S":"m"}}')}), 0, 'a write passes a build that waits');
 is(value(q{SELECT count(*) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attname = 'GSI2PK'}), 0, 'which still waits');
+$user->query_safe('COMMIT');
+$user->quit;
 ok(end($build), 'and gets its turn');
-end($holder);
 $node->safe_psql('postgres', q{CALL dyn_drop_index('app', 'GSI2')});
 
 # A role without LOGIN, of a session that was given to it
