@@ -142,10 +142,11 @@ warn_of_list(const DynShape *shape)
 	ItemType type;
 	const char *name;
 
+	if (shape->nkeys > 1)
+		return;
 	dyn_parse_key_spec(shape->keys[0], &attribute, &type);
 	name = item_quoted(attribute);
-	if (shape->nkeys == 1 &&
-		(strstr(name, " S,") != NULL || strstr(name, " N,") != NULL || strstr(name, " B,") != NULL))
+	if (strstr(name, " S,") != NULL || strstr(name, " N,") != NULL || strstr(name, " B,") != NULL)
 		ereport(WARNING, (errmsg("the partition key is the attribute \"%s\"", name),
 						  errhint("A sort key is an argument of its own.")));
 }

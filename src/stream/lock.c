@@ -87,36 +87,37 @@ end_worker(int pid)
 	return true;
 }
 
-/* wait: also for a user's session.  False if the process that decodes does not leave. */
+/*
+ * Takes it over from the process that decodes; false if that does not leave.  For the rest of the
+ * session a user's session is waited for too; for the rest of the transaction it is not, since it may
+ * wait for locks of this one.
+ */
 static bool
-try_take_slot(bool session, bool wait)
+try_take_slot(bool session)
 {
 	for (int i = 0; i < LEAVE_ATTEMPTS; i++)
 	{
 		if (stream_try_lock(STREAM_LOCK_SLOT, ExclusiveLock, session))
 			return true;
-		if (i % LEAVE_REMINDER == 0 && !end_worker(stream_slot_holder()) && !wait)
+		if (i % LEAVE_REMINDER == 0 && !end_worker(stream_slot_holder()) && !session)
 			return false;
 		work_sleep(LEAVE_PAUSE);
 	}
 	return false;
 }
 
-/*
- * For the rest of the transaction, from a worker that has it.  A user's session is not waited for: it
- * may wait for the caller's locks.
- */
+/* For the rest of the transaction, from a worker that has it, if one has. */
 void
 stream_take_slot_from_worker(void)
 {
-	(void) try_take_slot(false, false);
+	(void) try_take_slot(false);
 }
 
 /* For the rest of the session, or an error. */
 void
 stream_take_slot(void)
 {
-	if (try_take_slot(true, true))
+	if (try_take_slot(true))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),

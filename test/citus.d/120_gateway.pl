@@ -68,9 +68,10 @@ SKIP:
 			'user=gateway dbname=postgres ' . join(' ', map { "$_->[0]=$_->[1]" } [ host => $citus->node($n)->host ], [ port => $citus->node($n)->port ]) ],
 			'>', $file, '2>&1');
 		my $address;
+		my $limit = time + $PostgreSQL::Test::Utils::timeout_default;
 		until (defined $address)
 		{
-			$gateways[-1]->pumpable or die 'the gateway has ended: ' . slurp_file($file);
+			die 'the gateway does not listen: ' . slurp_file($file) if !$gateways[-1]->pumpable || time > $limit;
 			select(undef, undef, undef, 0.1);
 			($address) = (-e $file ? slurp_file($file) : '') =~ /listening.* address=(\S+)/;
 		}
