@@ -315,8 +315,9 @@ sub await_server
 	BAIL_OUT('the server is not back');
 }
 
+# For some seconds, and until each disturbance has been there and enough was written.
 my $end = time + $seconds;
-for (my $i = 0; time < $end; $i++)
+for (my $i = 0; $i < 5 || time < $end || value('SELECT count(*) FROM done') <= 500; $i++)
 {
 	my $load = start_load($node, 4, 3, $script);
 	select(undef, undef, undef, 0.5 + rand(2));

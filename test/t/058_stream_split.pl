@@ -260,7 +260,7 @@ sub disturb
 # Two, four, eight, ... shards; the lock may be refused, and the answer be lost with the server.
 my $shards = 1;
 my $end = time + $seconds;
-for (my $i = 0; time < $end || $shards < 64; $i++)
+for (my $i = 0; time < $end || $shards < 64 || value('SELECT coalesce(sum(n), 0) FROM versions') <= 200; $i++)
 {
 	my $load = start_load($node, 4, 2, $script);
 	select(undef, undef, undef, 0.3 + rand(0.5));
