@@ -14,6 +14,13 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_until_up allow_plugin);
 
+# poll_query_until() starts a psql ten times a second, and where processes start slowly that takes a processor from the
+# tests that do not wait.
+{
+	no warnings 'redefine';
+	*PostgreSQL::Test::Cluster::usleep = sub { return usleep(4 * $_[0]) };
+}
+
 # Wait for a server that restarts by itself.  poll_query_until() writes its query to psql, which may have gone by then.
 sub wait_until_up
 {

@@ -99,13 +99,13 @@ check_storage($node, 'churn');
 create_rows('short');
 my $file = $node->basedir . '/short.sql';
 append_to_file($file, "\\set pk random(1, 1000000)\nINSERT INTO short VALUES (:pk, 1, repeat('x', 250)) ON CONFLICT DO NOTHING;\n");
-$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '500', '-f', $file, 'postgres' ],
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '150', '-f', $file, 'postgres' ],
 	'sessions of one insert');
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short') / 8192"),
 	'<', 300, 'many short sessions fill pages together');
 create_rows('short_hot');
 append_to_file($file, "INSERT INTO short_hot SELECT 1, nextval('numbers'), repeat('x', 250);\n");
-$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '250', '-f', $file, 'postgres' ],
+$node->command_ok([ 'pgbench', '-n', '-C', '-c', '4', '-t', '100', '-f', $file, 'postgres' ],
 	'sessions of one insert into one collection');
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('short_hot') / 8192"),
 	'<', 80, 'those of one collection too');
