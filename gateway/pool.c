@@ -84,7 +84,7 @@ struct Pool
 	PoolState state;
 	unsigned generation; /* connections of an earlier one are not used again */
 	bool stopping;
-	bool unreachable; /* the last attempt to connect failed */
+	bool unreachable; /* the last attempt to connect failed, of this generation */
 	_Atomic int size;
 	Worker *workers;
 };
@@ -371,6 +371,7 @@ pool_reconnect(Pool *pool)
 		forget_identity();
 	pthread_mutex_lock(&pool->lock);
 	pool->generation++;
+	pool->unreachable = false;
 	while ((worker = take_idle(pool, NULL)) != NULL)
 	{
 		worker->recalled = true;
@@ -477,15 +478,18 @@ pause_for(Pool *pool, int64_t ms)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Say once that the server cannot be reached, and why, and once that it can. */
+/* Say once that the server cannot be reached, and why, and once that it can.  An attempt that began
+ * before the settings changed says nothing of the server that they name now. */
 static void
-report(Pool *pool, const char *problem)
+report(const Worker *worker, const char *problem)
 {
+	Pool *pool = worker->pool;
 	bool changed;
 
 	pthread_mutex_lock(&pool->lock);
-	changed = pool->unreachable != (problem != NULL);
-	pool->unreachable = problem != NULL;
+	changed = worker->generation == pool->generation && pool->unreachable != (problem != NULL);
+	if (changed)
+		pool->unreachable = problem != NULL;
 	pthread_mutex_unlock(&pool->lock);
 	if (changed && problem != NULL)
 		log_message(LEVEL_WARNING, "could not connect to %s: %s", pool->server, problem);
@@ -600,7 +604,7 @@ try_connect(Worker *worker)
 	worker->connection = statement_connect(database, &problem);
 	if (worker->connection != NULL && !set_up(worker, config, &problem))
 		disconnect(worker);
-	report(pool, worker->connection != NULL || problem != NULL ? problem : "out of memory");
+	report(worker, worker->connection != NULL || problem != NULL ? problem : "out of memory");
 	free(problem);
 	return worker->connection != NULL;
 }

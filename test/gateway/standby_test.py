@@ -1,6 +1,7 @@
 """Reads from a standby, which is a real one (GW55): what it answers, and that it never costs an answer."""
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -234,6 +235,10 @@ with Gateway('--config', config.name) as g:
     primary_goes_on('without read_database the primary answers')
     psql('CREATE DATABASE another')
     psql('CREATE EXTENSION dynamo_table; GRANT USAGE ON SCHEMA dynamo_internal TO gateway; GRANT EXECUTE ON FUNCTION dynamo_internal.request_as TO gateway', database='another')
+    set_read_database(f'host={SOCKETS}/nowhere user=gateway dbname=postgres')
+    g.signal(signal.SIGHUP)
+    until(lambda: re.search('could not connect to the standby: .*/nowhere', g.log()))
+    # other settings have other faults, which are told too
     set_read_database(f'host={PRIMARY} user=gateway dbname=another')
     g.signal(signal.SIGHUP)
     until(lambda: 'could not connect to the standby: it is not the same database' in g.log())
