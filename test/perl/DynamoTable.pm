@@ -17,7 +17,7 @@ our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load st
 # poll_query_until() starts a psql ten times a second, and where processes start slowly that takes a processor from the
 # tests that do not wait.
 {
-	no warnings 'redefine';
+	no warnings qw(redefine prototype);
 	*PostgreSQL::Test::Cluster::usleep = sub { return usleep(4 * $_[0]) };
 }
 

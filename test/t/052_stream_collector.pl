@@ -69,12 +69,11 @@ is(value('CALL dyn_collect_streams()'), '0', 'a call returns when the worker has
 value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_collect_streams()});
 is(value('SELECT count(*) FROM dynamo_internal.stream_records'), '1001', 'of what was committed before');
 
-# A server that does nothing else comes to rest; what others write moves the slot on
+# A server that does nothing else comes to rest; what others write moves the slot on, but for records of no transaction,
+# such as those of pages that are pruned
 value('CREATE TABLE other AS SELECT i FROM generate_series(1, 10000) i');
-my $here = value('SELECT pg_current_wal_lsn()');
-wait_for("SELECT confirmed_flush_lsn >= '$here' FROM pg_replication_slots");
 wait_for(q{SELECT pg_current_wal_lsn() - confirmed_flush_lsn < 2000 FROM pg_replication_slots});
-$here = value('SELECT pg_current_wal_insert_lsn()');
+my $here = value('SELECT pg_current_wal_insert_lsn()');
 sleep 4;
 cmp_ok(value("SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'and it says so without end');
 
