@@ -94,7 +94,8 @@ INSERT INTO app (item) SELECT jsonb_build_object('pk', 'sql', 'sk', gen_random_u
 	is(value(q{SELECT count(*) FROM app WHERE pk = 'load'}), $transactions, 'every write is there');
 }
 check_index('under load', 'GSI1', 'GSI1SK');
-cmp_ok(value("SELECT pg_relation_size('app')"), '<', 1.5 * $pages * value('SELECT count(*) FROM app') / $items, 'the table has not doubled');
+# By 1.2 if nothing else runs, and by 1.5 where transactions are slow: then what the old rows took is free later.
+cmp_ok(value("SELECT pg_relation_size('app')"), '<', 1.8 * $pages * value('SELECT count(*) FROM app') / $items, 'the table has not doubled');
 
 # kill -9 in the backfill; writers know what was acknowledged
 my @writers = map {
