@@ -199,11 +199,15 @@ def set_read_database(text):
     config.flush()
 
 
+def change_read_database(gateway, text):
+    set_read_database(text)
+    gateway.signal(signal.SIGHUP)
+
+
 set_read_database('')
 with Gateway('--config', config.name) as g:
     is_(value(g.call('GetItem', request('GetItem'))), 2, 'without a standby')
-    set_read_database(READ_DATABASE + ' target_session_attrs=standby')
-    g.signal(signal.SIGHUP)
+    change_read_database(g, READ_DATABASE + ' target_session_attrs=standby')
     connected(g)
     threads = [threading.Thread(target=read_on, args=(g,)) for _ in range(3)]
     for thread in threads:
@@ -229,22 +233,18 @@ with Gateway('--config', config.name) as g:
         goes_on('standby', 'the standby answers again')
 
     # settings are read again
-    set_read_database('')
-    g.signal(signal.SIGHUP)
+    change_read_database(g, '')
     until(lambda: standby_psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway'") == '0', 'the end of the connections to the standby')
     primary_goes_on('without read_database the primary answers')
     psql('CREATE DATABASE another')
     psql('CREATE EXTENSION dynamo_table; GRANT USAGE ON SCHEMA dynamo_internal TO gateway; GRANT EXECUTE ON FUNCTION dynamo_internal.request_as TO gateway', database='another')
-    set_read_database(f'host={SOCKETS}/nowhere user=gateway dbname=postgres')
-    g.signal(signal.SIGHUP)
+    change_read_database(g, f'host={SOCKETS}/nowhere user=gateway dbname=postgres')
     until(lambda: re.search('could not connect to the standby: .*/nowhere', g.log()))
     # other settings have other faults, which are told too
-    set_read_database(f'host={PRIMARY} user=gateway dbname=another')
-    g.signal(signal.SIGHUP)
+    change_read_database(g, f'host={PRIMARY} user=gateway dbname=another')
     until(lambda: 'could not connect to the standby: it is not the same database' in g.log())
     primary_goes_on('another database is not read from')
-    set_read_database(READ_DATABASE + ' target_session_attrs=standby')
-    g.signal(signal.SIGHUP)
+    change_read_database(g, READ_DATABASE + ' target_session_attrs=standby')
     goes_on('standby', 'the standby is back')
 
     # without the primary
