@@ -83,8 +83,10 @@ uninstall-commands:
 	rm -f $(COMMANDS) $(MANUALS)
 
 # The archive for PGXN, of what is committed: make dist [MAINTAINER=…] [HOMEPAGE=…] [BUGTRACKER=…] [REPOSITORY=…]
+# It is a release, so the long tests have passed on what it has.
 .PHONY: dist
 dist:
+	test/long/run --check
 	pgxn/archive $(EXTENSION) $(EXTVERSION)
 
 endif

@@ -251,16 +251,17 @@ parts_passed=0 parts_failed=0
 failure_line='^ *not ok|^[A-Za-z.]+(Error|Exception): |^test .*FAILED|^# +Failed test|^Dubious|^Bail out|[(]Wstat: |^error running SQL|^diff -|^[^ ]+:[0-9]+: (failed|prints|should fail|not reached)|: error: |: \*\*\* '
 
 # Run a part of the suite; its last line says "name: N passed, N failed", or without the name, or
-# "skipped: " and why.  $FAILURES, of the first script of those that call each other, collects
-# what failed, which its report_parts tells once more.
+# "skipped: " and why.  $REPORT, a folder of the first script of those that call each other, collects
+# what failed and how long each part took, which its report_parts tells at the end.
 run_part()
 {
 	local out line started=$SECONDS told status=0
-	[ -n "${FAILURES:-}" ] || { FAILURES=$(mktemp) && export FAILURES && owns_failures=1; }
-	told=$(wc -l <"$FAILURES")
+	[ -n "${REPORT:-}" ] || { REPORT=$(mktemp -d) && export REPORT && owns_report=1 && touch "$REPORT/failures" "$REPORT/times"; }
+	told=$(wc -l <"$REPORT/failures")
 	out=$(mktemp)
 	echo "== $*"
-	"$@" 2>&1 | tee "$out" || status=$?
+	PART_DEPTH="${PART_DEPTH:-}  " "$@" 2>&1 | tee "$out" || status=$?
+	printf '%6d s%s  %s\n' $((SECONDS - started)) "${PART_DEPTH:-}" "$*" | tee -a "$REPORT/times" | sed 's/^ */-- /'
 	if [ "$status" = 0 ] && [[ $(tail -1 "$out") == "skipped: "* ]]; then
 		rm -f "$out"
 		return
@@ -279,22 +280,23 @@ run_part()
 	line=${line%% failed*}
 	parts_failed=$((parts_failed + line))
 	# a part of parts has told of them by itself
-	if [ "$line" != 0 ] && [ "$told" = "$(wc -l <"$FAILURES")" ]; then
+	if [ "$line" != 0 ] && [ "$told" = "$(wc -l <"$REPORT/failures")" ]; then
 		{
 			echo "== $*: $line failed"
 			grep -aE -A 6 "$failure_line" "$out" >"$out.failures" || tail -n 20 "$out" >"$out.failures"
 			head -n 60 "$out.failures"
-		} >>"$FAILURES"
+		} >>"$REPORT/failures"
 	fi
 	rm -f "$out" "$out.failures"
-	echo "-- $*: $((SECONDS - started)) s"
 }
 
 report_parts()
 {
-	if [ -n "${owns_failures:-}" ]; then
-		[ ! -s "$FAILURES" ] || { echo "what failed:" && cat "$FAILURES"; }
-		rm -f "$FAILURES"
+	if [ -n "${owns_report:-}" ]; then
+		echo "how long each part took:"
+		cat "$REPORT/times"
+		[ ! -s "$REPORT/failures" ] || { echo "what failed:" && cat "$REPORT/failures"; }
+		rm -rf "$REPORT"
 	fi
 	echo "$parts_passed passed, $parts_failed failed"
 	[ "$parts_failed" = 0 ]
