@@ -80,6 +80,16 @@ SELECT relation, due_items FROM dyn_ttl_tables WHERE relation::text ~ '^(app|pla
 CALL dyn_sweep_ttl();
 ALTER FUNCTION pg_catalog.shard_name_of RENAME TO shard_name;
 
+-- nodes that answer nothing
+UPDATE answers SET result = NULL;
+CALL dyn_sweep_ttl('app');
+UPDATE answers SET success = NULL;
+CALL dyn_sweep_ttl('app');
+-- shards of a table that was dropped meanwhile have no names
+CREATE OR REPLACE FUNCTION pg_catalog.shard_name(name regclass, id bigint, skip_public bool DEFAULT true) RETURNS text LANGUAGE sql AS 'SELECT NULL';
+SELECT relation, due_items FROM dyn_ttl_tables WHERE relation::text ~ '^(app|plain)' ORDER BY relation::text;
+CALL dynamo_internal.sweep_shards('app', 10, 0, true);
+
 -- rights
 CREATE ROLE regress_ttl_stranger;
 GRANT USAGE ON SCHEMA ttl_shards TO regress_ttl_stranger;

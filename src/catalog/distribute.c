@@ -403,8 +403,7 @@ refuse_views(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 				 errmsg("table \"%s\" cannot be made a table of one node", get_rel_name(relid)),
-				 errdetail("View %s would lose its triggers.",
-						   SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
+				 errdetail("View %s would lose its triggers.", sql_text(SPI_tuptable, 0, 1)),
 				 errhint("Drop the view, and create it again afterwards.")));
 }
 

@@ -40,15 +40,6 @@
 #define LOCAL_GROUP "pg_dist_local_group"
 
 static Datum
-value(int row, int column)
-{
-	bool isnull;
-	Datum datum = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, &isnull);
-
-	return isnull ? (Datum) 0 : datum;
-}
-
-static Datum
 oid_array(List *oids)
 {
 	Datum *elements = palloc(list_length(oids) * sizeof(Datum));
@@ -90,14 +81,18 @@ list_shards(void *arg)
 		" AND p.groupid OPERATOR(pg_catalog.=) g.groupid"
 		" ORDER BY 1, 2",
 		lengthof(types), types, values, NULL, false, 0);
-	for (int i = 0; i < (int) SPI_processed; i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 		DynLocalShard *shard = palloc(sizeof(DynLocalShard));
+		bool gone;
+		Datum name = sql_nullable(SPI_tuptable, i, 3, &gone);
 
-		shard->table = DatumGetObjectId(value(i, 1));
-		shard->id = DatumGetInt64(value(i, 2));
-		shard->relid = citus_shard_relation(shard->table, TextDatumGetCString(value(i, 3)));
+		shard->table = DatumGetObjectId(sql_value(SPI_tuptable, i, 1));
+		shard->id = DatumGetInt64(sql_value(SPI_tuptable, i, 2));
+		/* it has no name if its table was dropped meanwhile */
+		shard->relid =
+			gone ? InvalidOid : citus_shard_relation(shard->table, TextDatumGetCString(name));
 		if (OidIsValid(shard->relid))
 			list->shards = lappend(list->shards, shard);
 		MemoryContextSwitchTo(old);

@@ -149,10 +149,11 @@ dyn_shard_sizes(PG_FUNCTION_ARGS)
 
 /* The answer of a node: its name, what it says, and that as numbers unless it failed. */
 static void
-add_answer(HeapTuple tuple, TupleDesc desc, int n, DynSize *sizes)
+add_answer(uint64 row, int n, DynSize *sizes)
 {
 	bool failed;
-	Datum answer = SPI_getbinval(tuple, desc, 3, &failed);
+	Datum answer = sql_nullable(SPI_tuptable, row, 3, &failed);
+	const char *why = sql_text_or_null(SPI_tuptable, row, 2);
 	Datum *values;
 	bool *nulls;
 	int nvalues;
@@ -160,8 +161,8 @@ add_answer(HeapTuple tuple, TupleDesc desc, int n, DynSize *sizes)
 	if (failed)
 		ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
 						errmsg("node %s does not say how large its shards are",
-							   SPI_getvalue(tuple, desc, 1)),
-						errdetail("%s", SPI_getvalue(tuple, desc, 2))));
+							   sql_text(SPI_tuptable, row, 1)),
+						why == NULL ? 0 : errdetail("%s", why)));
 	deconstruct_array(DatumGetArrayTypeP(answer), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
 					  TYPALIGN_DOUBLE, &values, &nulls, &nvalues);
 	for (int i = 0; i < n && nvalues == 2 * n; i++)
@@ -193,7 +194,7 @@ distributed_sizes(const DynTable *table, DynSize *sizes)
 	SPI_connect();
 	sql_execute(ASK_NODES, lengthof(types), types, values, NULL, false, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
-		add_answer(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, count_sizes(table), sizes);
+		add_answer(i, count_sizes(table), sizes);
 	SPI_finish();
 	MemoryContextSwitchTo(context);
 }

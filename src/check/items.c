@@ -22,6 +22,7 @@
 #include "catalog/key.h"
 #include "check/check.h"
 #include "ground/progress.h"
+#include "ground/sql.h"
 
 #define ROWS_AT_ONCE 200
 
@@ -321,19 +322,19 @@ find_filled(ItemScan *scan)
 }
 
 static void
-read_row(ItemScan *scan, HeapTuple tuple, TupleDesc desc)
+read_row(ItemScan *scan, const SPITupleTable *rows, uint64 row)
 {
 	int ncolumns = scan->check->table == NULL ? 0 : scan->check->table->ncolumns;
 	bool isnull;
 	Datum item;
 
-	scan->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, RESULT_RELATION, &isnull));
-	scan->place = (ItemPointer) DatumGetPointer(SPI_getbinval(tuple, desc, RESULT_PLACE, &isnull));
+	scan->relid = DatumGetObjectId(sql_value(rows, row, RESULT_RELATION));
+	scan->place = (ItemPointer) DatumGetPointer(sql_nullable(rows, row, RESULT_PLACE, &isnull));
 	if (isnull)
 		scan->place = NULL;
 	for (int i = 0; i < ncolumns; i++)
-		scan->values[i] = SPI_getbinval(tuple, desc, RESULT_COLUMNS + i, &scan->nulls[i]);
-	item = SPI_getbinval(tuple, desc, RESULT_ITEM, &isnull);
+		scan->values[i] = sql_nullable(rows, row, RESULT_COLUMNS + i, &scan->nulls[i]);
+	item = sql_nullable(rows, row, RESULT_ITEM, &isnull);
 	check_row(scan, item, isnull);
 }
 
@@ -358,7 +359,7 @@ read_rows(ItemScan *scan, const char *sql)
 			MemoryContext old = MemoryContextSwitchTo(context);
 
 			CHECK_FOR_INTERRUPTS();
-			read_row(scan, rows->vals[i], rows->tupdesc);
+			read_row(scan, rows, i);
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(context);
 		}

@@ -9,6 +9,7 @@
 
 #include "detach/detach.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 
 /*
  * In DynamoDB JSON: an odd number of backslashes, so that the last one begins an escape.  Most items
@@ -21,10 +22,7 @@
 static int64
 column_value(int column)
 {
-	bool isnull;
-	Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
-
-	return isnull ? 0 : DatumGetInt64(value);
+	return DatumGetInt64(sql_value(SPI_tuptable, 0, column));
 }
 
 static void

@@ -112,7 +112,11 @@ find(List *relids, List *attnums, const Known *known)
 	MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		names = lappend(names, SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1));
+		char *name = sql_text_or_null(SPI_tuptable, i, 1);
+
+		/* it has no description if it was dropped meanwhile */
+		if (name != NULL)
+			names = lappend(names, name);
 	}
 	SPI_freetuptable(SPI_tuptable);
 	return names;

@@ -106,8 +106,7 @@ put_rows(ReturnSetInfo *result)
 		bool nulls[4];
 
 		for (int j = 0; j < lengthof(values); j++)
-			values[j] =
-				SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, j + 1, &nulls[j]);
+			values[j] = sql_nullable(SPI_tuptable, i, j + 1, &nulls[j]);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 }

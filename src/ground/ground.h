@@ -17,7 +17,7 @@
  *		invalidate.c		invalidation: one callback for all caches of the library
  *		kept.c				what a backend keeps of relations, made anew after they have changed
  *		call_site.h			whether a function may keep something from one call to the next
- *		sql.c				statements of the extension's own
+ *		sql.c				statements of the extension's own, and the values that they find
  *		extension.c			the schema that the extension is in, and its version
  *		library.c			whether the library fits that version
  *		arguments.c			arguments of SQL functions; choices and numbers in them

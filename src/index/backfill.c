@@ -31,6 +31,7 @@
 #include "ground/extension.h"
 #include "ground/mark.h"
 #include "ground/progress.h"
+#include "ground/sql.h"
 #include "index/index.h"
 #include "index/lacking.h"
 
@@ -136,12 +137,7 @@ find_rows(Backfill *fill, BlockRange range, Datum **tids)
 	n = (int) SPI_processed;
 	*tids = palloc(Max(n, 1) * sizeof(Datum));
 	for (int i = 0; i < n; i++)
-	{
-		bool isnull;
-		Datum pointer = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
-
-		(*tids)[i] = datumCopy(pointer, false, sizeof(ItemPointerData));
-	}
+		(*tids)[i] = datumCopy(sql_value(SPI_tuptable, i, 1), false, sizeof(ItemPointerData));
 	SPI_freetuptable(SPI_tuptable);
 	return n;
 }
@@ -153,12 +149,7 @@ count_updated(Backfill *fill)
 	int updated = (int) SPI_processed;
 
 	for (int i = 0; i < updated; i++)
-	{
-		bool isnull;
-
-		fill->work->left_out +=
-			DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
-	}
+		fill->work->left_out += DatumGetBool(sql_value_or_zero(SPI_tuptable, i, 1));
 	fill->work->items += updated;
 	SPI_freetuptable(SPI_tuptable);
 	return updated;

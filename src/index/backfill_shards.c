@@ -76,12 +76,6 @@ execute(const char *sql, int nargs, Oid *types, Datum *values, bool read_only)
 	MemoryContextSwitchTo(context);
 }
 
-static char *
-result(int column)
-{
-	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-}
-
 /* Where a shard is, and its qualified name. */
 typedef struct ShardPlace
 {
@@ -109,9 +103,11 @@ find_place(const Backfill *fill, int64 id, ShardPlace *place)
 			2, types, values, false);
 	if (SPI_processed == 0)
 		return false;
-	*place = (ShardPlace){result(1), result(2), result(3)};
+	*place = (ShardPlace){sql_text(SPI_tuptable, 0, 1), sql_text(SPI_tuptable, 0, 2),
+						  sql_text_or_null(SPI_tuptable, 0, 3)};
 	SPI_freetuptable(SPI_tuptable);
-	return true;
+	/* it has no name if its table was dropped meanwhile */
+	return place->shard != NULL;
 }
 
 /* Run a statement of its own on a node.  False: it failed, and the answer says why. */
@@ -126,8 +122,10 @@ run_on_node(const ShardPlace *place, const char *sql, char **answer)
 	execute("SELECT success, result FROM pg_catalog.master_run_on_worker(ARRAY[$1],"
 			" ARRAY[$2::pg_catalog.int4], ARRAY[$3], false)",
 			3, types, values, false);
-	success = strcmp(result(1), "t") == 0;
-	*answer = result(2);
+	success = DatumGetBool(sql_value_or_zero(SPI_tuptable, 0, 1));
+	*answer = sql_text_or_null(SPI_tuptable, 0, 2);
+	if (*answer == NULL)
+		*answer = "";
 	SPI_freetuptable(SPI_tuptable);
 	return success;
 }
@@ -337,10 +335,8 @@ find_shards(Backfill *fill)
 	{
 		Shard *shard = palloc0(sizeof(Shard));
 		bool is_known = false;
-		bool isnull;
 
-		shard->id =
-			DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
+		shard->id = DatumGetInt64(sql_value(SPI_tuptable, i, 1));
 		for (int k = 0; k < known; k++)
 			is_known |= ((const Shard *) list_nth(fill->shards, k))->id == shard->id;
 		if (!is_known)

@@ -96,12 +96,7 @@ drop_remains_sql(GsiWork *work)
 				" AND pg_catalog.starts_with(c.relname::pg_catalog.text, $3)",
 				3, types, values, NULL, true, 1);
 	if (SPI_processed > 0)
-	{
-		bool isnull;
-		Datum btree = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
-
-		sql = drop_sql(work, DatumGetObjectId(btree));
-	}
+		sql = drop_sql(work, DatumGetObjectId(sql_value(SPI_tuptable, 0, 1)));
 	SPI_freetuptable(SPI_tuptable);
 	return sql;
 }

@@ -9,6 +9,7 @@
 #include "utils/rel.h"
 
 #include "catalog/size.h"
+#include "ground/sql.h"
 #include "index/index.h"
 
 /* Blocks that are read to see which items an index will have. */
@@ -48,12 +49,7 @@ measure(Relation rel, const DynTable *table, const DynIndexSpec *spec)
 	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "sample of table \"%s\" failed", table->name);
 	for (int i = 0; i < 2; i++)
-	{
-		bool isnull;
-
-		counts[i] = DatumGetInt64(
-			SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &isnull));
-	}
+		counts[i] = DatumGetInt64(sql_value(SPI_tuptable, 0, i + 1));
 	SPI_finish();
 	MemoryContextSwitchTo(context);
 	return counts[1] == 0 ? -1 : (double) counts[0] / (double) counts[1];

@@ -21,6 +21,7 @@
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/mark.h"
+#include "ground/sql.h"
 #include "index/fill_shard.h"
 #include "index/index.h"
 #include "index/lacking.h"
@@ -90,7 +91,6 @@ update_row(Fill *fill, Datum place, const DynItem *item)
 	Datum *values = palloc((1 + COLUMN_ARGUMENTS * n) * sizeof(Datum));
 	char *nulls = palloc((1 + COLUMN_ARGUMENTS * n) * sizeof(char));
 	int nargs = 0;
-	bool isnull;
 
 	values[nargs] = place;
 	nulls[nargs++] = ' ';
@@ -107,8 +107,7 @@ update_row(Fill *fill, Datum place, const DynItem *item)
 		SPI_processed != 1)
 		elog(ERROR, "a locked row of \"%s\" was not updated", fill->table->name);
 	fill->updated++;
-	fill->left_out +=
-		DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	fill->left_out += DatumGetBool(sql_value_or_zero(SPI_tuptable, 0, 1));
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -152,12 +151,9 @@ fill_rows(Fill *fill, BlockRange range, bool one)
 	for (uint64 i = 0; i < n; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fill->context);
-		bool isnull;
-		Datum place = SPI_getbinval(locked->vals[i], locked->tupdesc, 1, &isnull);
-		Datum item = SPI_getbinval(locked->vals[i], locked->tupdesc, 2, &isnull);
 
 		CHECK_FOR_INTERRUPTS();
-		update_row(fill, place, DatumGetDynItem(item));
+		update_row(fill, sql_value(locked, i, 1), DatumGetDynItem(sql_value(locked, i, 2)));
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(fill->context);
 	}

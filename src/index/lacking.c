@@ -106,10 +106,7 @@ lacking_tid(BlockNumber block)
 static int64
 result(int column)
 {
-	bool isnull;
-
-	return DatumGetInt64(
-		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull));
+	return DatumGetInt64(sql_value(SPI_tuptable, 0, column));
 }
 
 /*

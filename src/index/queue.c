@@ -22,10 +22,11 @@
 #include "utils/snapmgr.h"
 
 #include "ground/extension.h"
-#include "work/owned.h"
+#include "ground/sql.h"
 #include "index/index.h"
 #include "index/queue.h"
 #include "work/background.h"
+#include "work/owned.h"
 
 #define QUEUE_TABLE "index_requests"
 
@@ -149,17 +150,16 @@ read_requests(MemoryContext context, int *waiting)
 	old = MemoryContextSwitchTo(context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		HeapTuple tuple = SPI_tuptable->vals[i];
-		TupleDesc desc = SPI_tuptable->tupdesc;
 		GsiRequest *request = palloc0(sizeof(GsiRequest));
-		bool isnull;
+		bool never_begun;
+		Datum again = sql_nullable(SPI_tuptable, i, 4, &never_begun);
 
 		request->database = MyDatabaseId;
-		request->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, 1, &isnull));
-		request->session_user = DatumGetObjectId(SPI_getbinval(tuple, desc, 2, &isnull));
-		request->role = DatumGetObjectId(SPI_getbinval(tuple, desc, 3, &isnull));
+		request->relid = DatumGetObjectId(sql_value(SPI_tuptable, i, 1));
+		request->session_user = DatumGetObjectId(sql_value(SPI_tuptable, i, 2));
+		request->role = DatumGetObjectId(sql_value(SPI_tuptable, i, 3));
 		request->noted = true;
-		if (DatumGetBool(SPI_getbinval(tuple, desc, 4, &isnull)) || isnull)
+		if (never_begun || DatumGetBool(again))
 			requests = lappend(requests, request);
 	}
 	MemoryContextSwitchTo(old);

@@ -17,6 +17,7 @@
 #include "catalog/key.h"
 #include "catalog/shape.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 
 #define ROWS_AT_ONCE 1000
 
@@ -114,10 +115,8 @@ scan(ReturnSetInfo *result, Relation rel, const DynTable *table, ItemSpan name)
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
 			MemoryContext old = MemoryContextSwitchTo(context);
-			bool isnull;
-			Datum item = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
 
-			put_problems(result, rel, table, name, DatumGetDynItem(item));
+			put_problems(result, rel, table, name, DatumGetDynItem(sql_value(SPI_tuptable, i, 1)));
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(context);
 		}

@@ -23,6 +23,7 @@
 #include "utils/rls.h"
 
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "migrate/collide.h"
 #include "migrate/refresh.h"
 #include "store/store.h"
@@ -224,11 +225,7 @@ values_without(const Several *several, const StepRelation *relation, bool other,
 
 	init_values(&without, relation, other, several->n);
 	for (uint64 i = 0; i < rows->numvals; i++)
-	{
-		bool isnull;
-
-		found[DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &isnull)) - 1] = true;
-	}
+		found[DatumGetInt64(sql_value(rows, i, 1)) - 1] = true;
 	for (int i = 0; i < several->n; i++)
 	{
 		if (found[i])
@@ -283,7 +280,7 @@ take_next_values(const StepRelation *next, const SPITupleTable *rows, int column
 		bool isnull = false;
 
 		for (int k = 0; k < next->npairs && !isnull; k++)
-			values[k] = SPI_getbinval(rows->vals[i], rows->tupdesc, column + k, &isnull);
+			values[k] = sql_nullable(rows, i, column + k, &isnull);
 		if (!isnull)
 			add_values(several, values);
 	}

@@ -15,6 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "ground/sql.h"
 #include "migrate/collide.h"
 
 /* More than a step has rows, so that the places of all steps have one order. */
@@ -349,16 +350,11 @@ collisions_find(const Migration *migration, const char *extension)
 			break;
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
-			bool isnull;
 			int n;
-			char **steps =
-				texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull), &n);
-			char **rows =
-				texts(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull), &n);
+			char **steps = texts(sql_value(SPI_tuptable, i, 1), &n);
+			char **rows = texts(sql_value(SPI_tuptable, i, 2), &n);
 
-			add_rows(
-				collisions, context, steps, rows, n,
-				first_row(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 3, &isnull)));
+			add_rows(collisions, context, steps, rows, n, first_row(sql_value(SPI_tuptable, i, 3)));
 		}
 		SPI_freetuptable(SPI_tuptable);
 	}

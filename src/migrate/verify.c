@@ -13,14 +13,15 @@
 #include "utils/tuplestore.h"
 
 #include "actions/actions.h"
-#include "ground/extension.h"
-#include "store/store.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
+#include "ground/extension.h"
 #include "ground/progress.h"
+#include "ground/sql.h"
 #include "migrate/check.h"
 #include "migrate/collide.h"
 #include "store/plan.h"
+#include "store/store.h"
 
 #define FETCH_ROWS 500
 
@@ -42,8 +43,8 @@ typedef struct Comparison
 	Migration *migration;
 	DynTable *table;
 	ReturnSetInfo *result;
-	HeapTuple tuple;
-	TupleDesc desc;
+	const SPITupleTable *page;
+	uint64 at; /* of the page */
 	int64 rows;
 	int64 equal;
 	int64 read; /* of the queries, for progress */
@@ -105,7 +106,7 @@ static char *
 column_text(const Comparison *c, int column)
 {
 	bool isnull;
-	Datum value = SPI_getbinval(c->tuple, c->desc, column, &isnull);
+	Datum value = sql_nullable(c->page, c->at, column, &isnull);
 
 	return isnull ? NULL : TextDatumGetCString(value);
 }
@@ -114,7 +115,7 @@ static DynItem *
 column_item(const Comparison *c, int column)
 {
 	bool isnull;
-	Datum value = SPI_getbinval(c->tuple, c->desc, column, &isnull);
+	Datum value = sql_nullable(c->page, c->at, column, &isnull);
 
 	return isnull ? NULL : DatumGetDynItem(value);
 }
@@ -170,8 +171,8 @@ for_each_row(Comparison *c, const char *sql, void (*callback)(Comparison *c))
 		for (uint64 i = 0; i < SPI_tuptable->numvals; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			c->tuple = SPI_tuptable->vals[i];
-			c->desc = SPI_tuptable->tupdesc;
+			c->page = SPI_tuptable;
+			c->at = i;
 			callback(c);
 			MemoryContextReset(context);
 		}

@@ -12,10 +12,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "ground/chart.h"
 #include "ground/arguments.h"
 #include "ground/attempt.h"
+#include "ground/chart.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "propose/asked.h"
 #include "store/plan.h"
 
@@ -106,21 +107,17 @@ read_statements(void *arg)
 	asked->cut = SPI_processed > MAX_STATEMENTS;
 	for (uint64 i = 0; i < SPI_processed && i < MAX_STATEMENTS; i++)
 	{
-		HeapTuple tuple = SPI_tuptable->vals[i];
-		TupleDesc desc = SPI_tuptable->tupdesc;
-		bool isnull;
-		int64 calls = DatumGetInt64(SPI_getbinval(tuple, desc, 2, &isnull));
+		int64 calls = DatumGetInt64(sql_value(SPI_tuptable, i, 2));
 		MemoryContext old;
 
-		if (DatumGetBool(SPI_getbinval(tuple, desc, 3, &isnull)))
+		if (DatumGetBool(sql_value(SPI_tuptable, i, 3)))
 		{
 			asked->hidden = true;
 			continue;
 		}
 		old = MemoryContextSwitchTo(context);
-		asked->queries =
-			lappend(asked->queries,
-					make_query(TextDatumGetCString(SPI_getbinval(tuple, desc, 1, &isnull)), calls));
+		asked->queries = lappend(
+			asked->queries, make_query(TextDatumGetCString(sql_value(SPI_tuptable, i, 1)), calls));
 		MemoryContextSwitchTo(old);
 	}
 	SPI_finish();

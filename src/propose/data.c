@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "ground/sql.h"
 #include "propose/propose.h"
 
 /* What is asked of a column, in this order, then about each delimiter. */
@@ -172,8 +173,7 @@ as_bool(char *const *answers, int i)
 static char **
 answers_at(int column, int *n)
 {
-	bool isnull;
-	Datum array = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+	Datum array = sql_value(SPI_tuptable, 0, column);
 	Datum *elements;
 	bool *nulls;
 	char **answers;

@@ -51,7 +51,7 @@ propose_execute_on(const ProposeTable *table, const char *sql)
 double
 propose_answer(int column)
 {
-	char *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+	char *text = sql_text_or_null(SPI_tuptable, 0, column);
 
 	return text == NULL ? 0 : strtod(text, NULL);
 }

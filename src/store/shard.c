@@ -52,10 +52,7 @@ struct StoreShards
 static Datum
 column(int row, int i)
 {
-	bool isnull;
-	Datum value = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, i, &isnull);
-
-	return isnull ? (Datum) 0 : value;
+	return sql_value(SPI_tuptable, (uint64) row, i);
 }
 
 /*
@@ -100,12 +97,13 @@ read_shards(DynTable *table)
 	shards->colocation = shards->n > 0 ? DatumGetInt32(column(0, 6)) : 0;
 	for (int i = 0; i < shards->n; i++)
 	{
-		Datum name = column(i, 4);
+		bool away;
+		Datum name = sql_nullable(SPI_tuptable, (uint64) i, 4, &away);
 
 		shards->shards[i] = (Shard){DatumGetInt32(column(i, 1)), DatumGetInt32(column(i, 2)),
 									DatumGetInt64(column(i, 3)), InvalidOid};
-		/* else it is on another node */
-		if (DatumGetPointer(name) != NULL)
+		/* it is on another node, or its table was dropped meanwhile */
+		if (!away)
 			shards->shards[i].relid = citus_shard_relation(table->relid, TextDatumGetCString(name));
 	}
 	PopActiveSnapshot();
@@ -281,6 +279,7 @@ store_shards_words(DynTable *table, const Datum *partition)
 	Datum values[] = {ObjectIdGetDatum(table->relid), Int64GetDatum(shard == NULL ? 0 : shard->id)};
 	MemoryContext context = CurrentMemoryContext;
 	const char *words = "it is distributed";
+	const char *node;
 
 	if (partition != NULL && shard == NULL)
 		return words;
@@ -291,11 +290,14 @@ store_shards_words(DynTable *table, const Datum *partition)
 				" AND ($2 IS NULL OR s.shardid OPERATOR(pg_catalog.=) $2)",
 				lengthof(types), types, values, shard == NULL ? " n" : NULL, true, 0);
 	MemoryContextSwitchTo(context);
-	words = partition != NULL ? psprintf("it is distributed, one shard is read, on node %s",
-										 TextDatumGetCString(column(0, 3)))
-							  : psprintf("it is distributed, " INT64_FORMAT
-										 " shards on " INT64_FORMAT " nodes are read",
-										 DatumGetInt64(column(0, 1)), DatumGetInt64(column(0, 2)));
+	node = sql_text_or_null(SPI_tuptable, 0, 3);
+	if (partition == NULL)
+		words = psprintf("it is distributed, " INT64_FORMAT " shards on " INT64_FORMAT
+						 " nodes are read",
+						 DatumGetInt64(column(0, 1)), DatumGetInt64(column(0, 2)));
+	/* the shard may have been split since it was found */
+	else if (node != NULL)
+		words = psprintf("it is distributed, one shard is read, on node %s", node);
 	SPI_finish();
 	return words;
 }

@@ -18,6 +18,7 @@
 #include "catalog/unchanged.h"
 #include "ground/errors.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "store/spi_store.h"
 
 /* Statement shapes; those of ranges are in spi_range.c. */
@@ -198,7 +199,7 @@ returned_item(MemoryContext context)
 
 	if (SPI_processed == 0)
 		return NULL;
-	datum = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	datum = sql_nullable(SPI_tuptable, 0, 1, &isnull);
 	store_forbid_null(isnull);
 	item = PG_DETOAST_DATUM_PACKED(datum);
 	copy = MemoryContextAlloc(context, VARSIZE_ANY(item));

@@ -20,11 +20,12 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "work/owned.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "store/plan.h"
 #include "store/store.h"
 #include "store/token.h"
+#include "work/owned.h"
 
 /* Expired tokens that a call clears away: more than it adds. */
 #define CLEAR_AT_ONCE "10"
@@ -138,7 +139,7 @@ static bytea *
 found(int column)
 {
 	bool isnull;
-	Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+	Datum value = sql_nullable(SPI_tuptable, 0, column, &isnull);
 
 	return isnull ? NULL : DatumGetByteaPP(value);
 }

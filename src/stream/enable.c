@@ -19,13 +19,14 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "catalog/resource.h"
 #include "catalog/rights.h"
 #include "catalog/shape.h"
 #include "ground/arguments.h"
 #include "ground/arn.h"
 #include "ground/errors.h"
 #include "ground/mark.h"
-#include "catalog/resource.h"
+#include "ground/sql.h"
 #include "stream/nodes.h"
 #include "stream/stream.h"
 #include "work/owned.h"
@@ -138,7 +139,7 @@ new_label(const DynSettings *settings)
 	owned_execute(STREAM_GAPS_TABLE,
 				  "SELECT pg_catalog.max(noticed) FROM " DYN_INTERNAL "." STREAM_GAPS_TABLE, 0,
 				  NULL, NULL, NULL);
-	noticed = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	noticed = sql_nullable(SPI_tuptable, 0, 1, &isnull);
 	if (!isnull)
 		label = Max(label, stream_milliseconds(DatumGetTimestampTz(noticed)) + 1);
 	SPI_freetuptable(SPI_tuptable);

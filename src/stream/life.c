@@ -120,10 +120,9 @@ call(const char *sql, int nargs)
 	Oid types[] = {NAMEOID, NAMEOID};
 	Datum values[] = {DirectFunctionCall1(namein, CStringGetDatum(stream_slot_name())),
 					  DirectFunctionCall1(namein, CStringGetDatum(STREAM_PLUGIN))};
-	bool isnull;
 
 	sql_execute(sql, nargs, types, values, NULL, false, 0);
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	return sql_value(SPI_tuptable, 0, 1);
 }
 
 /* Returns where it begins: all that is committed from there on will be decoded. */

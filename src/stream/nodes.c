@@ -22,13 +22,19 @@
 static char *
 field(uint64 row, int column)
 {
-	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
+	return sql_text(SPI_tuptable, row, column);
+}
+
+static char *
+field_or_null(uint64 row, int column)
+{
+	return sql_text_or_null(SPI_tuptable, row, column);
 }
 
 static bool
 is_true(uint64 row, int column)
 {
-	const char *value = field(row, column);
+	const char *value = field_or_null(row, column);
 
 	return value != NULL && *value == 't';
 }
@@ -77,11 +83,11 @@ check_answer(const char *answer)
 					  "OPERATOR(pg_catalog.->>) 'message', a.j OPERATOR(pg_catalog.->>) 'detail',"
 					  " a.j OPERATOR(pg_catalog.->>) 'hint' FROM (SELECT $1::pg_catalog.json) a(j)",
 					  answer);
-	state = field(0, 1);
+	state = field_or_null(0, 1);
 	if (state == NULL || strlen(state) != 5)
 		return;
-	detail = field(0, 3);
-	hint = field(0, 4);
+	detail = field_or_null(0, 3);
+	hint = field_or_null(0, 4);
 	ereport(ERROR, (errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
 					errmsg_internal("%s", field(0, 2)),
 					detail == NULL ? 0 : errdetail_internal("%s", detail),
@@ -177,12 +183,11 @@ stream_nodes_shards(const StreamTarget *target, StreamNodeShard **shards)
 	answers = SPI_tuptable;
 	for (uint64 i = 0; i < nodes; i++)
 	{
-		char *node = SPI_getvalue(answers->vals[i], answers->tupdesc, 1);
-		char *success = SPI_getvalue(answers->vals[i], answers->tupdesc, 2);
-		char *answer = SPI_getvalue(answers->vals[i], answers->tupdesc, 3);
+		bool success = DatumGetBool(sql_value_or_zero(answers, i, 2));
+		char *answer = sql_text_or_null(answers, i, 3);
 
-		if (success == NULL || *success != 't' || answer == NULL)
-			fail_node(node, answer);
+		if (!success || answer == NULL)
+			fail_node(sql_text(answers, i, 1), answer);
 		take_answer(answer, &found, &n);
 	}
 	*shards = MemoryContextAlloc(context, (n + 1) * sizeof(StreamNodeShard));
@@ -216,8 +221,8 @@ ask(const StreamPlacement *placement, char *command)
 				lengthof(types), types, values) != 1)
 		dyn_error(ERRCODE_DYN_RESOURCE_NOT_FOUND,
 				  "Requested resource not found: Shard does not exist");
-	if (!is_true(0, 2) || field(0, 3) == NULL)
-		fail_node(field(0, 1), field(0, 3));
+	if (!is_true(0, 2) || field_or_null(0, 3) == NULL)
+		fail_node(field(0, 1), field_or_null(0, 3));
 	return field(0, 3);
 }
 
@@ -297,7 +302,7 @@ stream_nodes_require(Oid relid)
 				 extension_schema()));
 	for (uint64 i = 0; i < nodes; i++)
 	{
-		const char *answer = field(i, 3);
+		const char *answer = field_or_null(i, 3);
 
 		if (is_true(i, 2) && answer != NULL && strcmp(answer, "ready") == 0)
 			continue;

@@ -26,9 +26,10 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "work/owned.h"
+#include "ground/sql.h"
 #include "stream/collect.h"
 #include "work/brief_lock.h"
+#include "work/owned.h"
 
 /* The retention is divided into at least so many partitions, of one of these widths in seconds. */
 #define PARTITIONS 24
@@ -185,8 +186,7 @@ revoke_rights(Oid relid, const char *table)
 	SPITupleTable *found = SPI_tuptable;
 
 	for (uint64 i = 0; i < n; i++)
-		execute(psprintf("REVOKE ALL ON %s FROM %s CASCADE", table,
-						 SPI_getvalue(found->vals[i], found->tupdesc, 1)));
+		execute(psprintf("REVOKE ALL ON %s FROM %s CASCADE", table, sql_text(found, i, 1)));
 }
 
 /* Both bounds are whole seconds. */

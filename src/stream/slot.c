@@ -11,9 +11,10 @@
 #include "miscadmin.h"
 #include "utils/pg_lsn.h"
 
-#include "work/owned.h"
 #include "ground/errors.h"
+#include "ground/sql.h"
 #include "stream/stream.h"
+#include "work/owned.h"
 
 /* As the view names them, by StreamSlotState. */
 static const char *const state_names[] = {
@@ -65,12 +66,11 @@ stream_look(StreamSlot *slot)
 				 " FROM %s.dyn_stream_slots s",
 				 extension_schema()),
 		0, NULL, NULL, NULL);
-	*slot = (StreamSlot){
-		.state = state_of_name(SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
-		.collected = DatumGetLSN(owned_value(2)),
-		.confirmed = DatumGetLSN(owned_value(3)),
-		.failover = DatumGetBool(owned_value(4)),
-		.exists = DatumGetBool(owned_value(5))};
+	*slot = (StreamSlot){.state = state_of_name(sql_text(SPI_tuptable, 0, 1)),
+						 .collected = DatumGetLSN(owned_value(2)),
+						 .confirmed = DatumGetLSN(owned_value(3)),
+						 .failover = DatumGetBool(owned_value(4)),
+						 .exists = DatumGetBool(owned_value(5))};
 	SPI_freetuptable(SPI_tuptable);
 }
 

@@ -32,6 +32,7 @@
 #include "ground/citus.h"
 #include "ground/definition.h"
 #include "ground/extension.h"
+#include "ground/sql.h"
 #include "stream/collect.h"
 #include "work/owned.h"
 
@@ -113,15 +114,6 @@ find_stream(List **streams, Oid relid)
 	return found;
 }
 
-static Datum
-field(const SPITupleTable *rows, uint64 row, int column)
-{
-	bool isnull;
-	Datum value = SPI_getbinval(rows->vals[row], rows->tupdesc, column, &isnull);
-
-	return isnull ? (Datum) 0 : value;
-}
-
 /*
  * Shards
  */
@@ -131,10 +123,10 @@ note_shard(const SPITupleTable *rows, uint64 row, Oid relid, int64 label)
 {
 	Oid types[] = {OIDOID, OIDOID, INT8OID, INT4OID, INT4OID, INT8OID, TIMESTAMPTZOID};
 	Datum values[] = {ObjectIdGetDatum(relid),
-					  field(rows, row, 2),
-					  field(rows, row, 3),
-					  field(rows, row, 4),
-					  field(rows, row, 5),
+					  sql_value(rows, row, 2),
+					  sql_value(rows, row, 3),
+					  sql_value(rows, row, 4),
+					  sql_value(rows, row, 5),
 					  Int64GetDatum(label),
 					  TimestampTzGetDatum(GetCurrentTimestamp())};
 
@@ -154,14 +146,17 @@ note_shards(List **streams)
 
 	for (uint64 i = 0; i < n; i++)
 	{
-		Oid distributed = DatumGetObjectId(field(rows, i, 2));
+		bool gone;
+		Datum name = sql_nullable(rows, i, 1, &gone);
+		Oid distributed = DatumGetObjectId(sql_value(rows, i, 2));
 		const TableStream *stream = find_stream(streams, distributed);
 		Oid relid;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!stream->known || stream->label <= DatumGetInt64(field(rows, i, 6)))
+		/* a shard has no name if its table was dropped meanwhile */
+		if (gone || !stream->known || stream->label <= DatumGetInt64(sql_value_or_zero(rows, i, 6)))
 			continue;
-		relid = citus_shard_relation(distributed, TextDatumGetCString(field(rows, i, 1)));
+		relid = citus_shard_relation(distributed, TextDatumGetCString(name));
 		/* else it is not there yet, or another relation */
 		if (OidIsValid(relid) && rights_owner(relid) == rights_owner(distributed))
 			note_shard(rows, i, relid, stream->label);
@@ -204,16 +199,16 @@ end_shards(List **streams, XLogRecPtr collected)
 
 	for (uint64 i = 0; i < n; i++)
 	{
-		Oid relid = DatumGetObjectId(field(rows, i, 1));
-		int64 label = DatumGetInt64(field(rows, i, 2));
-		const TableStream *stream = find_stream(streams, DatumGetObjectId(field(rows, i, 3)));
-		XLogRecPtr leaving = DatumGetLSN(field(rows, i, 4));
+		Oid relid = DatumGetObjectId(sql_value(rows, i, 1));
+		int64 label = DatumGetInt64(sql_value(rows, i, 2));
+		const TableStream *stream = find_stream(streams, DatumGetObjectId(sql_value(rows, i, 3)));
+		XLogRecPtr leaving = DatumGetLSN(sql_value_or_zero(rows, i, 4));
 
 		CHECK_FOR_INTERRUPTS();
 		if (!XLogRecPtrIsInvalid(leaving) && collected >= leaving)
 			stream_end_write(relid, label, 0, (StreamPlace){leaving, 0}, GetCurrentTimestamp());
 		else if (XLogRecPtrIsInvalid(leaving) &&
-				 (DatumGetBool(field(rows, i, 5)) || !OidIsValid(rights_owner(relid)) ||
+				 (DatumGetBool(sql_value_or_zero(rows, i, 5)) || !OidIsValid(rights_owner(relid)) ||
 				  (stream->known && stream->label != label)))
 			note_leaving(relid, label, end);
 	}

@@ -271,10 +271,10 @@ read_range(Source *source, BlockNumber to)
 
 /* Returns whether that has written a batch. */
 static bool
-take_row(Source *source, HeapTuple row, TupleDesc desc)
+take_row(Source *source, const SPITupleTable *rows, uint64 row)
 {
 	bool isnull;
-	Datum value = SPI_getbinval(row, desc, 1, &isnull);
+	Datum value = sql_nullable(rows, row, 1, &isnull);
 	struct varlena *data;
 	bool written;
 
@@ -309,11 +309,9 @@ adapt(Source *source, BlockNumber blocks, uint64 rows)
 
 /* The next range begins after this row. */
 static void
-go_on_behind(Source *source, HeapTuple row, TupleDesc desc)
+go_on_behind(Source *source, const SPITupleTable *rows, uint64 row)
 {
-	bool isnull;
-
-	source->next = *(ItemPointer) DatumGetPointer(SPI_getbinval(row, desc, 2, &isnull));
+	source->next = *(ItemPointer) DatumGetPointer(sql_value(rows, row, 2));
 	source->next.ip_posid++;
 }
 
@@ -324,9 +322,9 @@ take_rows(Source *source, SPITupleTable *rows, uint64 n)
 	for (uint64 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (take_row(source, rows->vals[i], rows->tupdesc))
+		if (take_row(source, rows, i))
 		{
-			go_on_behind(source, rows->vals[i], rows->tupdesc);
+			go_on_behind(source, rows, i);
 			return i + 1;
 		}
 	}

@@ -141,14 +141,13 @@ nodes_call(Oid relid, const TtlLimits *limits)
 
 /* Of one node: what it has removed, or why it could not, as a WARNING. */
 static int64
-read_answer(int row, bool *failed)
+read_answer(uint64 row, bool *failed)
 {
-	HeapTuple tuple = SPI_tuptable->vals[row];
-	char *node = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 1);
-	char *success = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 2);
-	char *result = SPI_getvalue(tuple, SPI_tuptable->tupdesc, 3);
+	char *node = sql_text_or_null(SPI_tuptable, row, 1);
+	bool success = DatumGetBool(sql_value_or_zero(SPI_tuptable, row, 2));
+	char *result = sql_text_or_null(SPI_tuptable, row, 3);
 
-	if (strcmp(success, "t") == 0)
+	if (success && result != NULL)
 		return pg_strtoint64(result);
 	*failed = true;
 	ereport(
@@ -181,7 +180,7 @@ sweep_distributed(Oid relid, TtlLimits limits, bool alone)
 		" FROM pg_catalog.run_command_on_all_nodes($1) r LEFT JOIN pg_catalog.pg_dist_node n"
 		" ON n.nodeid OPERATOR(pg_catalog.=) r.nodeid ORDER BY r.nodeid",
 		lengthof(types), types, values, NULL, false, 0);
-	for (int i = 0; i < (int) SPI_processed; i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 		deleted += read_answer(i, &failed);
 	if (failed && alone)
 		ereport(ERROR, (errcode(ERRCODE_FDW_ERROR),

@@ -124,12 +124,6 @@ job_leave(Job *job)
  * Statements
  */
 
-static Datum
-result(uint64 row, int column, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
-}
-
 /* A column of the first row found, copied into the job's memory context; NULL for NULL. */
 static ArrayType *
 result_array(const Job *job, int column)
@@ -137,7 +131,7 @@ result_array(const Job *job, int column)
 	MemoryContext old;
 	ArrayType *array;
 	bool isnull;
-	Datum datum = result(0, column, &isnull);
+	Datum datum = sql_nullable(SPI_tuptable, 0, column, &isnull);
 
 	if (isnull)
 		return NULL;
@@ -393,11 +387,7 @@ take_open_chunk(Job *job, int step, JobChunk *chunk, int64 *busy)
 	int64 *numbers = palloc(Max(n, 1) * sizeof(int64));
 
 	for (uint64 i = 0; i < n; i++)
-	{
-		bool isnull;
-
-		numbers[i] = DatumGetInt64(result(i, 1, &isnull));
-	}
+		numbers[i] = DatumGetInt64(sql_value(SPI_tuptable, i, 1));
 	SPI_freetuptable(SPI_tuptable);
 	*busy = 0;
 	for (uint64 i = 0; i < n; i++)
@@ -714,7 +704,7 @@ tell(const Job *job)
 		char *cells[5];
 
 		for (int c = 0; c < lengthof(cells); c++)
-			cells[c] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, c + 1);
+			cells[c] = sql_text_or_null(SPI_tuptable, i, c + 1);
 		ereport(NOTICE,
 				(errmsg("%s \"%s\"%s: %s%s rows, %s a second, time left %s", job->kind, job->name,
 						cells[0] == NULL ? "" : psprintf(", step \"%s\"", cells[0]), cells[1],

@@ -152,11 +152,12 @@ owned_execute(const char *name, const char *sql, int nargs, Oid *types, Datum *v
 	return SPI_processed;
 }
 
-/* Returns a column, counted from 1, of the first row that owned_execute() has found; 0 for NULL. */
+/*
+ * Returns a column, counted from 1, of the first row that owned_execute() has found; 0 for NULL of a
+ * type that is passed by value.
+ */
 Datum
 owned_value(int column)
 {
-	bool isnull;
-
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+	return sql_value_or_zero(SPI_tuptable, 0, column);
 }
