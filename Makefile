@@ -34,7 +34,7 @@ PG_CPPFLAGS = -Isrc -include ground/ground.h
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-Werror=format -Werror=format-security -Werror=format-nonliteral -Werror=switch
 
-REGRESS = $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
+REGRESS = $(filter-out unloaded%,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 REGRESS_OPTS = --load-extension=$(EXTENSION)
 EXTRA_CLEAN = results regression.diffs regression.out $(GENERATED) $(GENERATED_HEADERS)
 

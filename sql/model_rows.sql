@@ -1,5 +1,9 @@
 -- Modelling practice: docs/semantics.md, M15 to M19, M21, M23, M26, M30, M31, M34, M35.  M33 is test/t/054_stream_example.pl.
 \set SHOW_CONTEXT never
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA model_rows;
 SET search_path = model_rows, public;
 CREATE FUNCTION why(call text, OUT state text, OUT message text, OUT detail text) LANGUAGE plpgsql AS $$
@@ -86,3 +90,6 @@ CALL dyn_sweep_ttl('sessions');
 
 SET client_min_messages = warning;
 DROP SCHEMA model_rows CASCADE;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

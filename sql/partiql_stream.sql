@@ -25,7 +25,7 @@ BEGIN;
 SELECT dyn_execute('DELETE FROM app WHERE pk = ''a'' AND sk = 1 RETURNING ALL OLD *');
 ROLLBACK;
 SELECT item_count FROM dyn_execute_page('DELETE FROM app WHERE pk = ''a'' AND sk = 1 AND n = 3 RETURNING ALL OLD *');
-CALL dyn_collect_streams();
+CALL dyn_collect_streams() \gset
 SELECT event_name, keys, new_image, old_image FROM dyn_read_stream('app');
 SELECT dyn_disable_stream('app');
 CALL dyn_teardown_streams();

@@ -7,6 +7,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 -- ListStreams, DescribeStream, GetShardIterator, GetRecords; docs/semantics.md, ST05, ST08, ST09, ST10, ST16.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SET timezone = 'UTC';
 CREATE SCHEMA request_streams;
 SET search_path = request_streams, public;
@@ -199,3 +203,6 @@ SELECT bool_and(dyn_request('DescribeStream', json_build_object('StreamArn', s.s
   FROM dyn_streams s WHERE relation::text ~ 'gamma';
 DROP SCHEMA request_streams CASCADE;
 DROP ROLE request_streams_reader;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

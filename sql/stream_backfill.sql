@@ -12,7 +12,7 @@ CALL dyn_setup_streams();
 SELECT count(dyn_enable_stream('filled', 'KEYS_ONLY'));
 CALL dyn_backfill('filled', 'SET Streamed = :n', 'n <= :n', vals => '{":n":{"N":"4"}}');
 CALL dyn_backfill('filled', 'SET Streamed = :n', 'n <= :n', vals => '{":n":{"N":"4"}}');
-CALL dyn_collect_streams();
+CALL dyn_collect_streams() \gset
 SELECT event_name, count(*) FROM dyn_read_stream('filled') GROUP BY 1;
 SELECT dyn_disable_stream('filled');
 CALL dyn_teardown_streams();

@@ -6,6 +6,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \endif
 -- dyn_collect_streams(): records move from the slot into the extension's tables, exactly once.
 \set VERBOSITY terse
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SELECT 'dynamo_table_' || oid AS slot FROM pg_database WHERE datname = current_database() \gset
 
 -- who may, and where
@@ -252,3 +256,6 @@ SELECT dyn_drop_table('col_app'), dyn_drop_table('col_none');
 REVOKE CREATE ON SCHEMA public FROM collect_user;
 DROP ROLE collect_user;
 DROP FUNCTION collected(text), forget();
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

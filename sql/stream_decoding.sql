@@ -7,6 +7,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 -- What a collector writes, beside how far it has come, is in nobody's decoding: it would give changes
 -- of changes, and a subscriber of all tables would stop at a partition that it lacks.
 \set VERBOSITY terse
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SET client_min_messages = warning;
 CALL dyn_setup_streams();
 SELECT dyn_create_table('decoded', 'pk S');
@@ -29,3 +33,6 @@ SELECT pg_drop_replication_slot('other'), pg_drop_replication_slot('subscriber')
 DROP PUBLICATION everything;
 SELECT dyn_disable_stream('decoded'), dyn_drop_table('decoded');
 CALL dyn_teardown_streams();
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

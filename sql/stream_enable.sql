@@ -6,6 +6,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 \endif
 -- Change streams of tables: ST04 as far as declaring goes, ST10; the slot itself is in test/t/051_stream_slot.pl.
 \set SHOW_CONTEXT never
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA stream_enable;
 SET search_path = stream_enable, public;
 CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -250,3 +254,6 @@ SELECT (SELECT count(*) FROM dynamo_internal.stream_gaps) + (SELECT count(*) FRO
 SELECT attempt($$ SELECT dyn_enable_stream('plain', 'KEYS_ONLY') $$);
 DROP SCHEMA stream_enable CASCADE;
 DROP ROLE regress_stream_owner, regress_stream_other, regress_stream_admin;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

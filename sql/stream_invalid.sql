@@ -32,7 +32,7 @@ UPDATE poisoned SET item = jsonb_build_object('pk', pk, 'valid', true)::dyn_item
 UPDATE poisoned p SET item = w.bytes::dyn_item FROM wrong w WHERE p.pk = w.what AND length(w.bytes) > 1;
 DELETE FROM poisoned WHERE pk <> 'long n';
 SELECT dyn_put('sound', '{"pk":{"S":"a"}}');
-CALL dyn_collect_streams();
+CALL dyn_collect_streams() \gset
 SELECT keys ->> 'pk' AS pk, event_name, new_image ->> 'valid' AS new, old_image ->> 'valid' AS old, incomplete FROM dyn_read_stream('poisoned') ORDER BY 1, sequence_number;
 SELECT keys, event_name FROM dyn_read_stream('sound');
 -- the plugin itself, as pg_recvlogical has it
@@ -92,7 +92,7 @@ INSERT INTO pg_catalog.pg_dist_shard VALUES ('reference', 102008);
 INSERT INTO pg_catalog.pg_dist_placement VALUES (102008, 0);
 INSERT INTO reference_102008 VALUES ('{"pk":{"S":"a"}}', 'a');
 SELECT dyn_put('sound', '{"pk":{"S":"b"}}');
-CALL dyn_collect_streams();
+CALL dyn_collect_streams() \gset
 SELECT keys, event_name FROM dyn_read_stream('sound');
 SELECT count(*) FROM dynamo_internal.stream_placements;
 \set ECHO none

@@ -7,6 +7,10 @@ SELECT current_setting('wal_level') <> 'logical' OR current_setting('max_prepare
 -- The output plugin: docs/semantics.md, ST01 to ST07, ST11 to ST13, ST15.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA stream;
 SET search_path = stream, public;
 SELECT slot_name FROM pg_create_logical_replication_slot('plugin', 'dynamo_table');
@@ -386,3 +390,6 @@ SELECT pg_drop_replication_slot('plugin');
 \set VERBOSITY terse
 SET client_min_messages = warning;
 DROP SCHEMA stream CASCADE;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

@@ -8,6 +8,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 -- their places are known; docs/semantics.md, ST05, ST06, ST08, ST09, ST10.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SET timezone = 'UTC';
 CREATE SCHEMA stream_read;
 SET search_path = stream_read, public;
@@ -203,3 +207,6 @@ SELECT dyn_disable_stream('app');
 CALL dyn_teardown_streams();
 DROP SCHEMA stream_read CASCADE;
 DROP ROLE stream_reader;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

@@ -16,6 +16,10 @@ SELECT current_database() AS here \gset
 \c stream_rights
 \set VERBOSITY terse
 SET client_min_messages = warning;
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC, rights_reader;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO rights_all;
 CREATE EXTENSION dynamo_table;

@@ -7,6 +7,10 @@ SELECT current_setting('wal_level') <> 'logical' AS skipped \gset
 -- dyn_alter_stream(): shards that are closed, and their children; docs/semantics.md, ST10.  Crashes and races are in test/t/058_stream_split.pl.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service stream_collector
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 CREATE SCHEMA stream_split;
@@ -235,3 +239,6 @@ SELECT count(*), bool_and(last IS NOT NULL) AS ended FROM described('app');
 SELECT n AS shard, reads(iterator('app', n)) FROM (VALUES (0), (13)) v (n);
 DROP SCHEMA stream_split CASCADE;
 DROP ROLE stream_splitter;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

@@ -48,6 +48,10 @@ BEGIN
   RETURN QUERY SELECT false, * FROM calls(name);
 END $$;
 
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 SELECT dyn_create_table('apex', 'pk S', 'sk N');
 CALL dyn_enable_ttl('apex', 'expires');
 SELECT dyn_create_entity('apex', 'Thing', '{"pk":"T#<id>","sk":"<n>"}', '{"id":"S","n":"N"}');
@@ -145,3 +149,6 @@ SELECT dyn_unfollow_migration('moved'), dyn_drop_migration('moved');
 DROP VIEW things;
 DROP TABLE apex, below, above, other, later, origin;
 DROP FUNCTION stores, calls;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

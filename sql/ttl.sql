@@ -1,5 +1,9 @@
 -- Time to live: docs/semantics.md, TT01 to TT09, TT11 to TT16, ST11 as far as removal goes.
 \set SHOW_CONTEXT never
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA ttl;
 SET search_path = ttl, public;
 CREATE FUNCTION ago(seconds numeric) RETURNS text LANGUAGE sql AS $$ SELECT (floor(extract(epoch FROM clock_timestamp())) - seconds)::text $$;
@@ -193,3 +197,6 @@ SELECT pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid
 \set VERBOSITY default
 SET client_min_messages = warning;
 DROP SCHEMA ttl, ttl_elsewhere CASCADE;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

@@ -1,6 +1,10 @@
 -- Tables that hide expired items until they are removed.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA ttl_hide;
 SET search_path = ttl_hide, public;
 SELECT dyn_create_table('app', 'pk S', 'sk S', global_indexes => '{"all": {"partition_key": "g S", "sort_key": "sk S"}, "keys": {"partition_key": "g S", "projection": "KEYS_ONLY"}}', local_indexes => '{"local": {"sort_key": "n N"}}');
@@ -62,3 +66,6 @@ SELECT dyn_get('app', '{"pk":{"S":"soon"},"sk":{"S":"s"}}') IS NULL AS hidden;
 
 SET client_min_messages = warning;
 DROP SCHEMA ttl_hide CASCADE;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

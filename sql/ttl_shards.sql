@@ -3,7 +3,9 @@
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 SET client_min_messages = warning;
+\set service ttl_worker
 \set ECHO none
+\i test/sql/switch_off.sql
 \i test/sql/like_citus.sql
 \set ECHO all
 SET allow_system_table_mods = on;
@@ -112,4 +114,5 @@ DROP TABLE answers;
 DROP FUNCTION pg_catalog.run_command_on_all_nodes;
 \set ECHO none
 \i test/sql/unlike_citus.sql
+\i test/sql/switch_on.sql
 \set ECHO all

@@ -1,6 +1,10 @@
 -- dyn_sweep_ttl(): batches, limits, rights, errors; docs/semantics.md, TT08, TT10, TT14.
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
+\set service ttl_worker
+\set ECHO none
+\i test/sql/switch_off.sql
+\set ECHO all
 CREATE SCHEMA ttl_sweep;
 SET search_path = ttl_sweep, public;
 CREATE FUNCTION due(name text, from_id int, to_id int) RETURNS void LANGUAGE sql AS $$
@@ -285,3 +289,6 @@ SELECT count(*) FROM parts;
 SET client_min_messages = warning;
 DROP SCHEMA ttl_sweep CASCADE;
 DROP ROLE regress_ttl_owner, regress_ttl_caller;
+\set ECHO none
+\i test/sql/switch_on.sql
+\set ECHO all

@@ -1,0 +1,2 @@
+-- Takes back what switch_off.sql has done.
+SELECT format('ALTER DATABASE %I RESET dynamo_table.%s', current_database(), :'service') \gexec
