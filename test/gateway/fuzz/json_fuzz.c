@@ -19,19 +19,38 @@ typedef struct Depth
 	int most;
 } Depth;
 
-static void
+/* 16 lets actions fail; 17 lets the caller allocate the lexer's struct, and frees it. */
+#if PG_VERSION_NUM >= 160000
+typedef JsonParseErrorType Outcome;
+#define go_on() return JSON_SUCCESS
+#else
+typedef void Outcome;
+#define go_on()
+#endif
+#if PG_VERSION_NUM >= 170000
+#define make_lexer(text, size) makeJsonLexContextCstringLen(NULL, (text), (size), PG_UTF8, false)
+#define free_lexer(lexer) freeJsonLexContext(lexer)
+#else
+#define make_lexer(text, size) \
+	makeJsonLexContextCstringLen((char *) (text), (int) (size), PG_UTF8, false)
+#define free_lexer(lexer) free(lexer)
+#endif
+
+static Outcome
 enter(void *state)
 {
 	Depth *depth = state;
 
 	if (++depth->now > depth->most)
 		depth->most = depth->now;
+	go_on();
 }
 
-static void
+static Outcome
 leave(void *state)
 {
 	((Depth *) state)->now--;
+	go_on();
 }
 
 /* What PostgreSQL says. */
@@ -49,9 +68,9 @@ postgres_accepts(const char *text, size_t size)
 
 	if (pg_encoding_verifymbstr(PG_UTF8, text, (int) size) != (int) size)
 		return false;
-	lex = makeJsonLexContextCstringLen((char *) text, (int) size, PG_UTF8, false);
+	lex = make_lexer(text, size);
 	accepted = pg_parse_json(lex, &actions) == JSON_SUCCESS;
-	free(lex);
+	free_lexer(lex);
 	return accepted && depth.most <= JSON_MAX_DEPTH;
 }
 
