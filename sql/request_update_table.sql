@@ -25,7 +25,7 @@ BEGIN
     SELECT status INTO found FROM request_update.indexes(name) WHERE index = index_name;
     COMMIT;
     -- a procedure would not wait for the worker's end
-    IF coalesce(found, 'gone') = wanted AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table index') THEN
+    IF coalesce(found, 'gone') = wanted AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'dynamo_table index%') THEN
       RETURN;
     END IF;
     PERFORM pg_sleep(0.05);

@@ -158,7 +158,7 @@ BEGIN
   FOR i IN 1 .. 1200 LOOP
     SELECT dyn_request('DescribeTimeToLive', json_build_object('TableName', name)) #>> '{TimeToLiveDescription,TimeToLiveStatus}' INTO found;
     COMMIT;
-    IF found = wanted AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table index') THEN
+    IF found = wanted AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'dynamo_table index%') THEN
       RETURN;
     END IF;
     PERFORM pg_sleep(0.05);
