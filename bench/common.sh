@@ -17,6 +17,20 @@ start_cluster()
 	psql=("$PG_BIN/psql" -qX -v ON_ERROR_STOP=1)
 }
 
+# What all benchmarks need besides a server and what the gateway is built with.
+bench_packages=(bc libfuse3-dev pkg-config python3 valgrind)
+
+# The output plugin wal2json, Debian's, also where the server is another of the same major version.
+need_wal2json()
+{
+	local major own
+	[ ! -f "$("$PG_CONFIG" --pkglibdir)/wal2json.so" ] || return 0
+	major=$("$PG_CONFIG" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+	need_packages "postgresql-$major-wal2json"
+	own=$debian_servers/$major/lib/wal2json.so
+	[ -f "$("$PG_CONFIG" --pkglibdir)/wal2json.so" ] || as_root cp "$own" "$("$PG_CONFIG" --pkglibdir)/"
+}
+
 # What writers are measured with: no flush, and nothing that runs in between of itself.
 writer_settings=(--set synchronous_commit=off --set autovacuum=off --set max_wal_size=16GB --set checkpoint_timeout=1h --set max_parallel_workers_per_gather=0)
 

@@ -67,11 +67,13 @@ missing_packages()
 # longer, the server is upgraded with them if none of its clusters runs.
 apt_arguments()
 {
-	local p major version dev=" $* "
+	local p major version servers dev=" $* "
+	servers=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 'postgresql-[0-9]*' 2>/dev/null |
+		sed -nE 's/^ii +postgresql-([0-9]+)$/\1/p')
 	for p in "$@"; do
-		[[ $p == postgresql-server-dev-[0-9]* ]] || echo "$p"
+		[[ $p == postgresql-server-dev-* ]] && grep -qxF "${p##*-}" <<<"$servers" || echo "$p"
 	done
-	while read -r major; do
+	for major in $servers; do
 		version=$(version_of "postgresql-$major")
 		p=postgresql-server-dev-$major
 		if [[ $dev != *" $p "* ]]; then
@@ -84,8 +86,7 @@ apt_arguments()
 			die "$p is not to be had in version $version, that of the server. As root, and as its clusters will be restarted:
   apt-get install postgresql-$major $p"
 		fi
-	done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 'postgresql-[0-9]*' 2>/dev/null |
-		sed -nE 's/^ii +postgresql-([0-9]+)$/\1/p')
+	done
 }
 
 # What the parts of the tests need.
@@ -101,6 +102,8 @@ command -v npm >/dev/null || node_packages+=(npm)
 client_packages+=("${node_packages[@]}")
 # What the programs in examples need besides.
 language_packages=(python3-psycopg python3-sqlalchemy golang-go golang-github-jackc-pgx-v4-dev)
+gateway_test_packages=(python3 pgbouncer python3-botocore)
+archive_packages=(python3 perl zip unzip)
 gateway_client_packages=(python3-boto3 awscli chromium "${node_packages[@]}")
 
 # Whether as_root works without more than a password.
@@ -116,10 +119,40 @@ apt_get()
 	as_root env DEBIAN_FRONTEND=noninteractive flock --close /var/lib/apt apt-get "$@" >/dev/null
 }
 
+# Run a command during which no cluster of Debian's is made or started: a package of a server makes one, and starts those
+# that are stopped.  What is running is left alone.  Settings of the machine's own are not changed; what this adds is gone
+# with its process.
+without_clusters()
+{
+	settings=/etc/postgresql-common/createcluster.d policy=/usr/sbin/policy-rc.d made=
+	[ ! -e "$policy" ] || policy=
+	[ -d "$settings" ] || made=$settings
+	trap 'rm -f "$settings/zz-dynamo_table.conf" $policy
+		[ -z "$made" ] || rmdir -p --ignore-fail-on-non-empty "$made"' EXIT
+	mkdir -p "$settings"
+	echo 'create_main_cluster = false' >"$settings/zz-dynamo_table.conf"
+	if [ -n "$policy" ]; then
+		printf '#!/bin/sh\ncase $1 in postgresql* | pgbouncer*) exit 101 ;; esac\n' >"$policy"
+		chmod +x "$policy"
+	fi
+	"$@"
+}
+
+# Install packages by apt-get's arguments, and tell before what comes along and how large that is.
+apt_install()
+{
+	local arguments
+	arguments=(install -y -q --no-install-recommends $(apt_arguments "$@")) || return 1
+	LC_ALL=C apt-get "${arguments[@]}" --print-uris 2>/dev/null |
+		sed -nE '/^[0-9]+ upgraded|^Need to get|^After this operation/s/^/  /p' >&2
+	as_root env DEBIAN_FRONTEND=noninteractive flock --close /var/lib/apt \
+		bash -c "$(declare -f without_clusters); without_clusters apt-get \"\$@\"" bash "${arguments[@]}" >/dev/null
+}
+
 # Install the Debian packages that are missing.
 need_packages()
 {
-	local missing arguments
+	local missing
 	command -v dpkg-query >/dev/null ||
 		die "this machine is not Debian: install what these packages have, and use make as README.md says: $*"
 	missing=$(missing_packages "$@" | tr '\n' ' ')
@@ -128,9 +161,7 @@ need_packages()
   apt-get install --no-install-recommends $missing"
 	echo "installing: $missing" >&2
 	apt_get update -q || die "apt-get update failed"
-	arguments=$(apt_arguments $missing) || exit 1
-	apt_get install -y -q --no-install-recommends $arguments ||
-		die "these packages could not be installed: $missing"
+	apt_install $missing || die "these packages could not be installed: $missing"
 }
 
 # What some tests run beside, for Debian's servers: $PG_CONFIG's.
@@ -143,15 +174,14 @@ neighbour_packages()
 # others are skipped.
 want_packages()
 {
-	local missing arguments
+	local missing
 	missing=$(missing_packages "$@" | tr '\n' ' ')
 	[ -n "$missing" ] || return 0
-	if may_be_root && apt_get update -q && arguments=$(apt_arguments $missing) &&
-		apt_get install -y -q --no-install-recommends $arguments; then
-		echo "installed: $missing" >&2
-	else
-		echo "not installed, so some tests are skipped: $missing" >&2
+	if may_be_root; then
+		echo "installing: $missing" >&2
+		apt_get update -q && apt_install $missing && return
 	fi
+	echo "not installed, so some tests are skipped: $missing" >&2
 }
 
 # The pg_config of a server of that major: $PG_CONFIG_16 and so on if it is set, or one that test/build-server builds.
@@ -204,11 +234,21 @@ find_server()
 	return 1
 }
 
+# The major version of the release's own server, if the extension is for it and apt-cache knows it.
+default_major()
+{
+	apt-cache depends postgresql 2>/dev/null | sed -nE 's/^ *Depends: postgresql-(1[5-8])$/\1/p'
+}
+
 # Packages that are missing where one builds for the server of $PG_CONFIG, if there is one.
 server_packages()
 {
+	local major
 	if ! find_server; then
-		echo postgresql postgresql-server-dev-all
+		major=$(default_major)
+		# a new machine has no lists of packages
+		[ -n "$major" ] || ! may_be_root || major=$(apt_get update -q && default_major) || true
+		echo "postgresql${major:+-$major} postgresql-server-dev-${major:-all}"
 	elif ! [ -f "$("$PG_CONFIG" --includedir-server)/postgres.h" ]; then
 		"$PG_CONFIG" --bindir | sed -nE "s|^$debian_servers/([0-9]+)/bin\$|postgresql-server-dev-\1|p"
 	fi
@@ -226,6 +266,13 @@ need_server()
 	[ -f "$("$PG_CONFIG" --includedir-server)/postgres.h" ] && [ -f "$("$PG_CONFIG" --pgxs)" ] ||
 		die "the server of $PG_CONFIG has no development files"
 	export PG_CONFIG
+}
+
+# Build the gateway, in build/gateway.
+build_gateway()
+{
+	make -q -C "$top" gateway >/dev/null 2>&1 || echo "compiling the gateway" >&2
+	make -s -j"$(nproc)" -C "$top" gateway >&2
 }
 
 # check NAME COMMAND…: counts in passed and failed whether a command fails, and shows what it prints then.

@@ -10,7 +10,7 @@ start_database()
 {
 	need_server "${gateway_packages[@]}" "$@"
 	cd "$top"
-	[ -n "${GATEWAY:-}" ] || make -s gateway >&2
+	[ -n "${GATEWAY:-}" ] || build_gateway
 	test/install
 	cluster=$(private_dir)
 	trap 'stop_gateway; "$top/test/cluster" stop "$cluster"' EXIT
