@@ -4,6 +4,7 @@ package DynamoTable;
 use strict;
 use warnings;
 
+use Carp;
 use Exporter 'import';
 use FindBin;
 use IPC::Run ();
@@ -12,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_until_up allow_plugin);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up allow_plugin);
 
 # poll_query_until() starts a psql ten times a second, and where processes start slowly that takes a processor from the
 # tests that do not wait.
@@ -21,17 +22,50 @@ our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load st
 	*PostgreSQL::Test::Cluster::usleep = sub { return usleep(4 * $_[0]) };
 }
 
+# Wait until a query is true.  Who gives up, which is after minutes, tells what the server does instead.
+sub wait_for
+{
+	my ($node, $sql, $dbname) = @_;
+	return if $node->poll_query_until($dbname // 'postgres', $sql);
+	my (undef, $activity) = $node->psql('postgres', q{SELECT pid, backend_type, datname, state, wait_event_type, wait_event, backend_xmin, left(query, 200) FROM pg_stat_activity ORDER BY backend_start});
+	croak("never true: $sql\n" . ($activity // 'no answer'));
+}
+
+# Wait until a condition holds, and return what it returns.  What it returns besides is told by who gives up.
+sub wait_until
+{
+	my ($what, $condition) = @_;
+	my @seen;
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+	while (!(@seen = $condition->())[0])
+	{
+		croak("$what: never, but: @seen") if time > $end;
+		usleep(100_000);
+	}
+	return $seen[0];
+}
+
+# Wait until a server writes no WAL any more.  The looks take longer together than a collector waits before it notes how far it is.
+sub wait_for_rest
+{
+	my ($node) = @_;
+	my ($last, $same) = ('', 0);
+	wait_until('the server comes to rest', sub {
+		my $end = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+		$same = $end eq $last ? $same + 1 : 0;
+		$last = $end;
+		return ($same >= 20, $end);
+	});
+}
+
 # Wait for a server that restarts by itself.  poll_query_until() writes its query to psql, which may have gone by then.
 sub wait_until_up
 {
 	my ($node) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		my ($out, $err);
-		return if IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT true' ], '>', \$out, '2>', \$err);
-		usleep(100_000);
-	}
-	BAIL_OUT('the server does not come back');
+	wait_until('the server comes back', sub {
+		my $well = IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT true' ], '>', \my $out, '2>', \my $err);
+		return ($well, $err);
+	});
 }
 
 # Every table of ours in a database, and its indexes, are sound.
@@ -120,9 +154,8 @@ sub start_load
 sub await_load
 {
 	my ($node, $clients) = @_;
-	$node->poll_query_until('postgres', "SELECT count(*) = $clients FROM pg_stat_activity
-		WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND query <> ''")
-		or BAIL_OUT('no load');
+	wait_for($node, "SELECT count(*) = $clients FROM pg_stat_activity
+		WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND query <> ''");
 }
 
 # Let a load that is at work end now as it would after its seconds: SIGALRM is how pgbench notices those.
@@ -149,12 +182,7 @@ sub crash
 	my ($node) = @_;
 	my $pid = $node->{_pid};
 	$node->kill9;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return if !kill(0, $pid) && $node->start(fail_ok => 1);
-		select(undef, undef, undef, 0.1);
-	}
-	BAIL_OUT('the server did not start after the crash');
+	wait_until('the server starts after the crash', sub { !kill(0, $pid) && $node->start(fail_ok => 1) });
 }
 
 1;

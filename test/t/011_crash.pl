@@ -28,19 +28,6 @@ sub start_hasty
 	return \%hasty;
 }
 
-# Whether they have been cut off some more times.
-sub was_cut_off
-{
-	my ($hasty) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		$hasty->{harness}->pump_nb;
-		return 1 if (() = $hasty->{err} =~ /canceling statement due to statement timeout/g) >= 20;
-		select(undef, undef, undef, 0.1);
-	}
-	return 0;
-}
-
 for my $round (1 .. 3)
 {
 	my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM ours');
@@ -64,9 +51,11 @@ VACUUM ours;
 DROP INDEX CONCURRENTLY IF EXISTS ours_extra;
 CHECKPOINT;
 EOS
-	$node->poll_query_until('postgres', "SELECT count(*) > $before + 1000 FROM ours")
-	  or BAIL_OUT('no load');
-	ok(was_cut_off($hasty), "round $round: calls were cut off");
+	wait_for($node, "SELECT count(*) > $before + 1000 FROM ours");
+	wait_until('calls are cut off', sub {
+		$hasty->{harness}->pump_nb;
+		return ((() = $hasty->{err} =~ /canceling statement due to statement timeout/g) >= 20, $hasty->{err});
+	});
 	$node->safe_psql('postgres', "INSERT INTO acknowledged VALUES ($round)");
 	my $log_before = -s $node->logfile;
 	crash($node);

@@ -29,7 +29,7 @@ CREATE INDEX CONCURRENTLY ours_extra ON ours (lower(left(v, 5)));
 VACUUM ours;
 DROP INDEX CONCURRENTLY ours_extra;
 EOS
-$node->poll_query_until('postgres', 'SELECT count(*) > 3000 FROM ours') or BAIL_OUT('no load');
+wait_for($node, 'SELECT count(*) > 3000 FROM ours');
 my $rows = $node->safe_psql('postgres', 'SELECT count(*) FROM ours');
 $node->backup('under_load');
 $_->{harness}->kill_kill for ($load, $builders);

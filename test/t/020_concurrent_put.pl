@@ -64,7 +64,7 @@ my @writers = map {
 	$writer{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$writer{out}, '2>', \$writer{err});
 	\%writer;
 } 1 .. 4;
-$node->poll_query_until('postgres', "SELECT count(*) > 400 FROM app WHERE pk ~ '^w'") or die "no writes";
+wait_for($node, "SELECT count(*) > 400 FROM app WHERE pk ~ '^w'");
 crash($node);
 for my $n (1 .. 4)
 {

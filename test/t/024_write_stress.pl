@@ -106,7 +106,7 @@ stress('updates to warm up', 1, 4000, $updates);
 $node->safe_psql('postgres', 'VACUUM hot');
 my $before = value("SELECT pg_stat_force_next_flush(), n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'hot'");
 stress('updates without a key', 1, 4000, $updates);
-$node->poll_query_until('postgres', "SELECT n_tup_upd >= 8000 FROM pg_stat_user_tables WHERE relname = 'hot'") or die 'no statistics';
+wait_for($node, "SELECT n_tup_upd >= 8000 FROM pg_stat_user_tables WHERE relname = 'hot'");
 my (undef, $upd0, $hot0) = split /\|/, $before;
 my ($upd, $hot) = split /\|/, value("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'hot'");
 is($upd - $upd0, 4000, 'all updates counted');

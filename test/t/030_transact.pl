@@ -197,7 +197,7 @@ my $counter = q{SELECT dyn_transact('[{"Update":{"TableName":"log","Key":{"pk":{
 $node->safe_psql('postgres', q{DELETE FROM log; UPDATE bank SET item = dyn_apply(item, 'SET balance = :n', vals => '{":n":{"N":"1000"}}') WHERE pk = 'account'});
 is($node->safe_psql('postgres', $counter), 't', 'a transaction with a token is done');
 my @cut = (start_load($node, 8, 600, $move), start_load($node, 8, 600, $rotate), start_load($node, 4, 600, $statements));
-$node->poll_query_until('postgres', 'SELECT count(*) > 200 FROM log') or BAIL_OUT('no load');
+wait_for($node, 'SELECT count(*) > 200 FROM log');
 crash($node);
 ok(!defined finish_load($_), 'the load was cut off') for @cut;
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM log'), '>', 200, 'what was committed is there');

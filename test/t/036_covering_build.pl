@@ -46,12 +46,6 @@ sub end
 	return eval { $session->{harness}->finish };
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 sub status
 {
 	my ($index) = @_;
@@ -105,9 +99,9 @@ for my $made (
 	my $name = "$index, $way";
 	my $call = "CALL dyn_create_index('app', '$index', $arguments)";
 	my $holder = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
-	wait_for(q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
+	wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'BEGIN ISO%' AND backend_xmin IS NOT NULL AND wait_event = 'PgSleep'});
 	my $build = do { local $ENV{PGOPTIONS} = '-c dynamo_table.covering_entry_limit=700'; begin($call) };
-	wait_for("SELECT count(*) > 0 FROM ($worker) w");
+	wait_for($node, "SELECT count(*) > 0 FROM ($worker) w");
 	is(value('SELECT phase FROM dyn_index_builds'), 'building', "$name: the progress says so");
 	$ways{$way}->();
 	ok(!end($build), "$name: the call fails");
@@ -160,7 +154,7 @@ value(q{REINDEX INDEX CONCURRENTLY "app_Column"});
 value(q{REINDEX INDEX CONCURRENTLY "app_Expression"});
 value(q{SET dynamo_table.covering_indexes = on; SELECT dyn_request('UpdateTable', '{"TableName": "app", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}], "GlobalSecondaryIndexUpdates": [
 	{"Create": {"IndexName": "Asked", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["pad"]}}}]}')});
-wait_for(q{SELECT count(*) > 0 FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Asked' AND i ->> 'IndexStatus' = 'ACTIVE'});
+wait_for($node, q{SELECT count(*) > 0 FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Asked' AND i ->> 'IndexStatus' = 'ACTIVE'});
 like(definition('Asked'), qr/"covering": "column"/, 'UpdateTable makes covering indexes if it is told to');
 ok(defined finish_load($writers), 'no writer failed') or diag($writers->{err});
 my @indexes = ([ 'Chosen', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Column', q{item ? 'g' AND item ? 'n'}, '' ], [ 'Expression', q{item ? 'g'}, '' ], [ 'Part', q{item ? 'n'}, q{'pk', 'sk', 'n', 'g'} ], [ 'Asked', q{item ? 'g'}, q{'pk', 'sk', 'g', 'pad'} ]);
@@ -169,9 +163,9 @@ check_index('written meanwhile', @$_) for @indexes;
 # The server ends while writers and a build are at work.
 value(q{CALL dyn_drop_index('app', 'Column')});
 $writers = $load->(600);
-wait_for(q{SELECT sum(n_tup_ins + n_tup_upd) > 0 FROM pg_stat_user_tables WHERE relname = 'app'});
+wait_for($node, q{SELECT sum(n_tup_ins + n_tup_upd) > 0 FROM pg_stat_user_tables WHERE relname = 'app'});
 my $build = begin(q{CALL dyn_create_index('app', 'Column', 'g S', 'n N', covering => 'column')});
-wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds});
+wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds});
 crash($node);
 end($build);
 end($writers);
@@ -184,7 +178,7 @@ value('CLUSTER app USING app_pkey');
 value('VACUUM app');
 check_index('after rewrites', @$_) for @indexes;
 value(q{SELECT dyn_request('UpdateTable', '{"TableName": "app", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "Asked"}}]}')});
-wait_for(q{SELECT dyn_describe_table('app')::text !~ 'Asked'});
+wait_for($node, q{SELECT dyn_describe_table('app')::text !~ 'Asked'});
 value("CALL dyn_drop_index('app', '$_')") for qw(Chosen Column Expression Part);
 check_table('without indexes');
 is(value(q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'app'::regclass AND attnum > 0 AND NOT attisdropped}), 'item pk sk', 'no column is left');

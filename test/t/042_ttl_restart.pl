@@ -17,18 +17,12 @@ sub value
 	return $node->safe_psql('postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 # The worker in a sweep; returns its process.
 sub wait_for_sweep
 {
 	my $worker = q{FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker' AND query = 'sweeping expired items of public.app'};
 	my $pid = '';
-	wait_for("SELECT count(*) > 0 $worker") while ($pid = value("SELECT pid $worker")) eq '';
+	wait_for($node, "SELECT count(*) > 0 $worker") while ($pid = value("SELECT pid $worker")) eq '';
 	return $pid;
 }
 
@@ -66,7 +60,7 @@ wait_for_sweep();
 $node->restart;
 cmp_ok(value('SELECT count(*) FROM app'), '>', 0, 'a restart in a sweep');
 my $left = value('SELECT count(*) FROM app');
-wait_for("SELECT count(*) < $left FROM app");
+wait_for($node, "SELECT count(*) < $left FROM app");
 pass('which goes on after it');
 
 # kill -9 of the worker, and of the server, in the middle of a sweep
@@ -76,7 +70,7 @@ $node->wait_for_log(qr/all server processes terminated; reinitializing/, $log_be
 wait_until_up($node);
 $left = value('SELECT count(*) FROM app');
 cmp_ok($left, '>', 0, 'kill -9 of a worker');
-wait_for("SELECT count(*) < $left FROM app");
+wait_for($node, "SELECT count(*) < $left FROM app");
 pass('after which another goes on');
 wait_for_sweep();
 crash($node);
@@ -84,7 +78,7 @@ $left = value('SELECT count(*) FROM app');
 cmp_ok($left, '>', 0, 'kill -9 of the server');
 wait_for_sweep();
 value('DROP TRIGGER slow ON app');
-wait_for('SELECT count(*) = 0 FROM app');
+wait_for($node, 'SELECT count(*) = 0 FROM app');
 pass('after which all goes');
 check_storage($node, 'after crashes');
 
@@ -92,9 +86,9 @@ check_storage($node, 'after crashes');
 my $launcher = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher'};
 my $pid = value($launcher);
 value("SELECT pg_terminate_backend($pid)");
-wait_for("SELECT count(*) = 1 FROM ($launcher) l WHERE pid <> $pid");
+wait_for($node, "SELECT count(*) = 1 FROM ($launcher) l WHERE pid <> $pid");
 value("$add_due FROM generate_series(1, 10) i");
-wait_for('SELECT count(*) = 0 FROM app');
+wait_for($node, 'SELECT count(*) = 0 FROM app');
 pass('a new launcher');
 
 # A standby does nothing by itself, and begins when it is promoted
@@ -104,7 +98,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->start;
 value("$add_due FROM generate_series(1, 10) i");
-wait_for('SELECT count(*) = 0 FROM app');
+wait_for($node, 'SELECT count(*) = 0 FROM app');
 set_worker('off');
 $primary->restart;
 value("$add_due FROM generate_series(1, 10) i");
@@ -115,7 +109,7 @@ is(value('SELECT count(*) FROM app'), '10', 'a standby has the items');
 is(value($workers), '0', 'and no worker');
 is($node->psql('postgres', 'CALL dyn_sweep_ttl()'), 3, 'nor could it');
 $standby->promote;
-wait_for('SELECT count(*) = 0 FROM app');
+wait_for($node, 'SELECT count(*) = 0 FROM app');
 is(value("SELECT count(*) FROM ($launcher) l"), '1', 'promoted: the items go');
 
 # All workers are taken (the launcher, the server's own, one that builds an index): the log says so, and the sweep comes when one is free
@@ -127,14 +121,16 @@ my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 my %build = (out => '', err => '');
 # what the launcher has looked for at its start may be in the way for a moment
-until (value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}) eq '1')
-{
+wait_until('an index is built', sub {
 	$build{harness}->pump_nb if $build{harness};
-	next if $build{harness} && $build{harness}->pumpable;
-	$build{harness}->finish if $build{harness};
-	$build{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{CALL dyn_create_index('other', 'Keys', 'k S')} ],
-		'>', \$build{out}, '2>', \$build{err});
-}
+	if (!$build{harness} || !$build{harness}->pumpable)
+	{
+		$build{harness}->finish if $build{harness};
+		$build{harness} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{CALL dyn_create_index('other', 'Keys', 'k S')} ],
+			'>', \$build{out}, '2>', \$build{err});
+	}
+	return (value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'dynamo_table index'}) eq '1', $build{err});
+});
 value("$add_due FROM generate_series(1, 10) i");
 set_worker('on');
 $node->wait_for_log(qr/LOG:  no background worker is free to remove expired items\n.*DETAIL: .*\n.*HINT:  Increase max_worker_processes\./);
@@ -142,7 +138,7 @@ is(value('SELECT count(*) FROM app'), '10', 'no worker is free');
 $holder->query_safe('COMMIT');
 $holder->quit;
 $build{harness}->finish;
-wait_for('SELECT count(*) = 0 FROM app');
+wait_for($node, 'SELECT count(*) = 0 FROM app');
 is(scalar(() = slurp_file($node->logfile) =~ /no background worker is free to remove/g), 1, 'the log says so once');
 $node->stop;
 

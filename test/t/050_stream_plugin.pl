@@ -7,7 +7,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
-use Time::HiRes;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 'logical');
@@ -50,7 +49,7 @@ sub receive
 	my ($out, $err) = ('', '');
 	local $ENV{PGCLIENTENCODING} = 'LATIN1';
 	IPC::Run::run(['pg_recvlogical', '-d', $node->connstr('postgres'), '-S', 'received', '--start', '-f', '-', '--no-loop', '--endpos', $until,
-			map { ('-o', $_) } @options], '>', \$out, '2>', \$err, IPC::Run::timeout(60));
+			map { ('-o', $_) } @options], '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return ($out, $err);
 }
 my $now = value('SELECT pg_current_wal_insert_lsn()');
@@ -135,14 +134,13 @@ SKIP:
 	$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nprimary_slot_name = 'physical'");
 	value("SELECT pg_create_physical_replication_slot('physical')");
 	$standby->start;
-	my $create = IPC::Run::start([ 'pg_recvlogical', '-d', $standby->connstr('postgres'), '-P', 'dynamo_table', '-S', 'standby', '--create-slot' ], IPC::Run::timeout(60));
+	my $create = IPC::Run::start([ 'pg_recvlogical', '-d', $standby->connstr('postgres'), '-P', 'dynamo_table', '-S', 'standby', '--create-slot' ]);
 	# its snapshot begins at what only the primary can write
-	while ($create->pumpable)
-	{
+	wait_until('a slot on the standby', sub {
 		value('SELECT pg_log_standby_snapshot()');
 		$create->pump_nb;
-		Time::HiRes::usleep(200_000);
-	}
+		return !$create->pumpable;
+	});
 	$create->finish;
 	value("SELECT dyn_transact('[{\"Delete\":{\"TableName\":\"app\",\"Key\":{\"id\":{\"S\":\"none\"}}}}, {\"Put\":{\"TableName\":\"app\",\"Item\":{\"id\":{\"S\":\"streamed\"}}}}]')");
 	$node->wait_for_replay_catchup($standby);

@@ -78,7 +78,7 @@ SKIP:
 if (allow_plugin($node))
 {
 	$node->reload;
-	$node->poll_query_until('postgres', q{SELECT state = 'not set up' FROM dyn_stream_slots}) or BAIL_OUT('the plugin is not allowed');
+	wait_for($node, q{SELECT state = 'not set up' FROM dyn_stream_slots});
 }
 is(state(), 'not set up', 'not set up');
 like(says('BEGIN; CALL dyn_setup_streams(); COMMIT'), qr/ERROR:  25001: dyn_setup_streams cannot run inside a transaction block/, 'not in a transaction block');
@@ -136,7 +136,7 @@ $session->query_safe(q{BEGIN; INSERT INTO other (item) VALUES ('{"pk":{"S":"befo
 like(says("SET statement_timeout = '200ms'; CALL dyn_setup_streams()"), qr/ERROR:  57014/, 'who waits can be cancelled');
 is(value('SELECT count(*) FROM pg_replication_slots') . value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") . state(), '00not set up', 'and leaves nothing');
 my $setup = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL dyn_setup_streams()' ], '>', \my $out, '2>', \my $err);
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_setup_streams()' AND wait_event_type = 'Lock'}) or BAIL_OUT('setup does not wait');
+wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query = 'CALL dyn_setup_streams()' AND wait_event_type = 'Lock'});
 like(says('CALL dyn_setup_streams()'), qr/ERROR:  YD009: change streams are being set up/, 'one setup at a time');
 like(says(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}), qr/ERROR:  YD009: change streams are being set up/, 'and nothing is enabled meanwhile');
 $session->query_safe('COMMIT');
@@ -148,7 +148,7 @@ value('DELETE FROM other');
 my $writer = $node->background_psql('postgres');
 $writer->query_safe(q{BEGIN; INSERT INTO app (item) VALUES ('{"pk":{"S":"early"}}')});
 my $enabling = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')} ], '>', \$out, '2>', \$err);
-$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted}) or BAIL_OUT('enabling does not wait');
+wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE relation = 'app'::regclass AND NOT granted});
 $session->query_safe(q{BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO other (item) VALUES ('{"pk":{"S":"elsewhere"}}')});
 $writer->query_safe('COMMIT');
 ok($enabling->finish, 'who enables waits for writers') or diag($err);
@@ -196,13 +196,13 @@ is(value('SELECT wal_status, retained_wal_bytes > 0, safe_wal_size > 0, lag_byte
 
 # another process reads from it
 my $reader = IPC::Run::start([ 'pg_recvlogical', '-d', $node->connstr('postgres'), '--slot', value('SELECT slot_name FROM dyn_stream_slots'), '--start', '-f', '-' ], '>', \$out, '2>', \$err);
-$node->poll_query_until('postgres', 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots') or BAIL_OUT('no reader');
+wait_for($node, 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots');
 value(q{SELECT dyn_disable_stream('app')});
 like(says('CALL dyn_teardown_streams()'), qr/ERROR:  55006: replication slot "dynamo_table_\d+" is active for PID \d+/, 'who reads from the slot is named');
 is(value('SELECT count(*) FROM dynamo_internal.stream_state') , '1', 'and nothing was removed');
 $reader->signal('TERM');
 $reader->finish;
-$node->poll_query_until('postgres', 'SELECT active_pid IS NULL FROM dyn_stream_slots') or BAIL_OUT('the reader stays');
+wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 value('CALL dyn_reset_streams()');
 

@@ -33,12 +33,6 @@ sub value
 	return $node->safe_psql($dbname // 'postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql, $dbname) = @_;
-	$node->poll_query_until($dbname // 'postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 sub configure
 {
 	my ($setting) = @_;
@@ -52,19 +46,29 @@ sub wait_for_collector
 {
 	my ($dbname) = @_;
 	$dbname //= 'postgres';
-	wait_for("SELECT count(*) = 1 $collectors AND datname = '$dbname' AND state = 'active'");
+	wait_for($node, "SELECT count(*) = 1 $collectors AND datname = '$dbname' AND state = 'active'");
 	return value("SELECT pid $collectors AND datname = '$dbname'");
 }
 
+# Until the launcher has had its turn: for another service it has looked twice for databases with something to do.
+sub a_round
+{
+	for (1 .. 2)
+	{
+		value(q{SELECT dyn_put('due', jsonb_build_object('id', 'a', 'expires', floor(extract(epoch FROM clock_timestamp())) - 10))});
+		wait_for($node, 'SELECT count(*) = 0 FROM due');
+	}
+}
+
 # Without a call: a worker comes with the slot, and listeners are told
-value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S')});
+value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('app', 'pk S'), dyn_create_table('due', 'id S'); CALL dyn_enable_ttl('due', 'expires')});
 is(value("SELECT count(*) $collectors"), '0', 'no collector before there is a slot');
 value(q{CALL dyn_setup_streams()});
 my $pid = wait_for_collector();
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 my ($rc, $out, $err) = $node->psql('postgres', q{LISTEN dynamo_table_stream; SELECT dyn_put('app', '{"pk":{"S":"first"}}'); SELECT pg_sleep(1); SELECT 1});
 like($out, qr/notification "dynamo_table_stream" with payload "public.app" received/, 'a listener is told which table has records');
-wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records');
+wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records');
 is(value('CALL dyn_collect_streams()'), '0', 'a call returns when the worker has all');
 value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_collect_streams()});
 is(value('SELECT count(*) FROM dynamo_internal.stream_records'), '1001', 'of what was committed before');
@@ -72,30 +76,29 @@ is(value('SELECT count(*) FROM dynamo_internal.stream_records'), '1001', 'of wha
 # A server that does nothing else comes to rest; what others write moves the slot on, but for records of no transaction,
 # such as those of pages that are pruned
 value('CREATE TABLE other AS SELECT i FROM generate_series(1, 10000) i');
-wait_for(q{SELECT pg_current_wal_lsn() - confirmed_flush_lsn < 2000 FROM pg_replication_slots});
-my $here = value('SELECT pg_current_wal_insert_lsn()');
-sleep 4;
-cmp_ok(value("SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'and it says so without end');
+wait_for($node, q{SELECT pg_current_wal_lsn() - confirmed_flush_lsn < 2000 FROM pg_replication_slots});
+wait_for_rest($node);
+pass('and it says so without end');
 
 # Off and on
 configure('dynamo_table.stream_collector = off');
-wait_for("SELECT count(*) = 0 $collectors");
+wait_for($node, "SELECT count(*) = 0 $collectors");
 value(q{SELECT dyn_put('app', '{"pk":{"S":"off"}}')});
-sleep 2;
+a_round();
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'off'}), '0', 'off: nothing is collected');
 is(value('CALL dyn_collect_streams()'), '1', 'but by a call');
 configure('dynamo_table.stream_collector = on');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"on"}}')});
-wait_for(q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'on'});
+wait_for($node, q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'on'});
 $pid = wait_for_collector();
 value("SELECT pg_terminate_backend($pid)");
-wait_for("SELECT count(*) = 1 $collectors AND pid <> $pid");
+wait_for($node, "SELECT count(*) = 1 $collectors AND pid <> $pid");
 pass('a collector that was ended is followed by another');
 
 # A transaction is collected as a whole, whatever temporary files others may have
 configure("work_mem = 64kB\ntemp_file_limit = 1MB");
 value(q{SELECT count(dyn_put('app', jsonb_build_object('pk', 'large ' || i, 'v', repeat('x', 1000)))) FROM generate_series(1, 3000) i});
-wait_for(q{SELECT count(*) = 3000 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' LIKE 'large %'});
+wait_for($node, q{SELECT count(*) = 3000 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' LIKE 'large %'});
 configure("work_mem = 4MB\ntemp_file_limit = -1");
 pass('a transaction with more records than fit into temporary files of a session');
 
@@ -103,17 +106,11 @@ pass('a transaction with more records than fit into temporary files of a session
 my $blocker = $node->background_psql('postgres');
 $blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_state');
 value("SELECT pg_terminate_backend(pid) $collectors");
-wait_for("SELECT count(*) = 1 $collectors AND wait_event_type = 'Lock'");
+wait_for($node, "SELECT count(*) = 1 $collectors AND wait_event_type = 'Lock'");
 my %call = (in => '', out => '', err => '');
 my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_collect_streams()' ],
 	'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
-for (1 .. 1800)
-{
-	last if !$call->pumpable
-	  || value(q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'call' AND wait_event IN ('Extension', 'PgSleep')});
-	$call->pump_nb;
-	select(undef, undef, undef, 0.1);
-}
+wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'call' AND wait_event IN ('Extension', 'PgSleep')});
 $blocker->query_safe('COMMIT');
 $call->finish;
 is($call{err}, '', 'a call waits for a collector that has just begun');
@@ -132,7 +129,7 @@ value('ALTER TABLE dynamo_internal.stream_state RENAME TO hidden');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"failed"}}')});
 $node->wait_for_log(qr/ERROR: .*table "dynamo_internal.stream_state" of the extension is missing/);
 value('ALTER TABLE dynamo_internal.hidden RENAME TO stream_state');
-wait_for(q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'failed'});
+wait_for($node, q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'failed'});
 pass('after an error');
 
 # Several databases, each by itself; templates can be copied, and a database goes when its slot has gone
@@ -142,7 +139,7 @@ value('CALL dyn_setup_streams()', 'second');
 wait_for_collector('second');
 value(q{SELECT dyn_enable_stream('app', 'KEYS_ONLY')}, 'second');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"second"}}')}, 'second');
-wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records', 'second');
+wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records', 'second');
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'second'}), '0', 'a database has its own changes only');
 value('CREATE DATABASE third TEMPLATE second');
 pass('a collector makes room for a copy of its database');
@@ -164,19 +161,23 @@ if ($node->pg_version >= 17)
 	wait_for_collector('failover');
 	value(q{SELECT pg_create_physical_replication_slot('standby', true)});
 	configure(q{synchronized_standby_slots = 'standby'});
-	wait_for(q{SELECT current_setting('synchronized_standby_slots') = 'standby'}, 'failover');
-	sleep 2;
+	wait_for($node, q{SELECT current_setting('synchronized_standby_slots') = 'standby'}, 'failover');
+	# another collector begins with that
+	my $before = wait_for_collector('failover');
+	value("SELECT pg_terminate_backend($before)");
+	wait_for($node, "SELECT count(*) = 1 $collectors AND datname = 'failover' AND state = 'active' AND pid <> $before");
+	wait_for_rest($node);
 	my $confirmed = value('SELECT confirmed_lsn FROM dyn_stream_slots', 'failover');
 	for my $i (1 .. 3)
 	{
 		value(qq{SELECT dyn_put('app', '{"pk":{"S":"$i"}}')}, 'failover');
-		wait_for("SELECT count(*) = $i FROM dynamo_internal.stream_records", 'failover');
+		wait_for($node, "SELECT count(*) = $i FROM dynamo_internal.stream_records", 'failover');
 	}
-	sleep 2;
+	wait_for_rest($node);
 	is(value("SELECT confirmed_lsn = '$confirmed' AND confirmed_lsn < collected_lsn FROM dyn_stream_slots", 'failover'), 't',
 		'a failover slot stays behind its standby');
 	value(q{SELECT pg_replication_slot_advance('standby', pg_current_wal_lsn())});
-	wait_for(q{SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots}, 'failover');
+	wait_for($node, q{SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots}, 'failover');
 	pass('and goes on when that has the records');
 	configure(q{synchronized_standby_slots = ''});
 	value(q{SELECT pg_drop_replication_slot('standby')});
@@ -186,22 +187,23 @@ if ($node->pg_version >= 17)
 }
 
 # Trimming goes on while nothing is collected, and a long reader is not in the way of others
-configure('dynamo_table.stream_retention = 1s');
+configure("dynamo_table.stream_retention = 1s\nlog_lock_waits = on");
 value(q{DO $$ DECLARE p regclass; BEGIN
 	FOR p IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dynamo_internal.stream_records'::regclass LOOP
 		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', p);
 	END LOOP; END $$});
 my $reader = $node->background_psql('postgres');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"}}')});
-wait_for('SELECT count(*) = 1 FROM dynamo_internal.stream_records');
+wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records');
 $reader->query_safe('BEGIN; SELECT count(*) FROM dynamo_internal.stream_records');
-sleep 4;
-is(value(q{SET statement_timeout = '5s'; SELECT count(*) FROM dynamo_internal.stream_records}), '1', 'ST09: a partition that is read stays');
+my $log_before = -s $node->logfile;
+$node->wait_for_log(qr/still waiting for AccessExclusiveLock on relation/, $log_before);
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_records}), '1', 'ST09: a partition that is read stays');
 $reader->query_safe('COMMIT');
-wait_for(q{SELECT count(*) = 0 FROM dynamo_internal.stream_records});
+wait_for($node, q{SELECT count(*) = 0 FROM dynamo_internal.stream_records});
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass}), '1', 'and is dropped then');
 $reader->quit;
-configure('dynamo_table.stream_retention = 1d');
+configure("dynamo_table.stream_retention = 1d\nlog_lock_waits = off");
 
 #
 # The load
@@ -303,17 +305,6 @@ sub disturb
 	return 'an index that is filled';
 }
 
-# A psql that is turned away may leave its standard input behind.
-sub await_server
-{
-	for (1 .. 100)
-	{
-		return if (eval { $node->psql('postgres', 'SELECT 1') } // 1) == 0;
-		select(undef, undef, undef, 0.2);
-	}
-	BAIL_OUT('the server is not back');
-}
-
 # For some seconds, and until each disturbance has been there and enough was written.
 my $end = time + $seconds;
 for (my $i = 0; $i < 5 || time < $end || value('SELECT count(*) FROM done') <= 500; $i++)
@@ -322,19 +313,16 @@ for (my $i = 0; $i < 5 || time < $end || value('SELECT count(*) FROM done') <= 5
 	select(undef, undef, undef, 0.5 + rand(2));
 	my $what = disturb($i < 5 ? $i : int(rand(5)));
 	finish_load($load);
-	await_server();
+	wait_until_up($node);
 	note($what);
 }
 
-wait_for('SELECT count(*) = 0 FROM fleeting');
-my ($ok, $tried) = ('', 0);
-while ($ok eq '' && $tried++ < 30)
-{
-	# a call waits for the worker, which may be on its way
-	$ok = $node->psql('postgres', 'CALL dyn_collect_streams()') == 0 ? 'collected' : '';
-	sleep 1 if $ok eq '';
-}
-is($ok, 'collected', 'all is collected after the load');
+wait_for($node, 'SELECT count(*) = 0 FROM fleeting');
+# a call waits for the worker, which may be on its way
+wait_until('all is collected', sub {
+	my ($status, undef, $error) = $node->psql('postgres', 'CALL dyn_collect_streams()');
+	return ($status == 0, $error);
+});
 cmp_ok(value('SELECT count(*) FROM done'), '>', 500, 'there was a load');
 
 my $told = q{SELECT r.keys ->> 'pk' AS pk, row_number() OVER (PARTITION BY r.keys ->> 'pk' ORDER BY r.lsn, r.ordinal) AS n, r.event,
@@ -355,12 +343,14 @@ check_storage($node, 'after the load');
 
 # No free worker, which is told once
 configure('dynamo_table.stream_collector = off');
-wait_for("SELECT count(*) = 0 $collectors");
+wait_for($node, "SELECT count(*) = 0 $collectors");
 $node->append_conf('postgresql.conf', "max_worker_processes = 1\nmax_parallel_workers = 0\nmax_logical_replication_workers = 0\ndynamo_table.stream_collector = on\ndynamo_table.ttl_worker = off");
 my $offset = -s $node->logfile;
 $node->restart;
 $node->wait_for_log(qr/no background worker is free to collect changes of items/, $offset);
-sleep 3;
+# which the launcher finds later
+configure('dynamo_table.ttl_worker = on');
+$node->wait_for_log(qr/no background worker is free to remove expired items/, $offset);
 my $log = substr(slurp_file($node->logfile), $offset);
 is(scalar(() = $log =~ /no background worker is free to collect/g), 1, 'without a free worker: it is reported once');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"no worker"}}')});

@@ -103,7 +103,9 @@ for my $round (1 .. $rounds)
 {
 	my $load = load_products($round);
 	my $consumer = start_consumer();
-	sleep(1 + rand(1.5));
+	wait_for($node, q{SELECT count(DISTINCT application_name) = 2 FROM pg_stat_activity WHERE application_name IN ('consumer', 'pgbench')});
+	# at any moment of their work
+	sleep(rand(1.5));
 	my $way = $round % 3;
 	if ($way == 0)
 	{
@@ -128,8 +130,8 @@ for my $round (1 .. $rounds)
 cmp_ok($crashes, '>=', $rounds / 2, 'the server has crashed some times');
 
 # Whatever was on the way arrives, and nothing is doubled.
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('consumer', 'pgbench')}) or die;
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die 'items do not expire';
+wait_for($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('consumer', 'pgbench')});
+wait_for($node, q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'});
 value('CALL dyn_collect_streams()');
 ($code, $out, $err) = $node->psql('postgres', q{CALL products_follow('1 s')}, on_error_die => 1);
 unlike($err, qr/begin anew/, 'it went on, and did not begin again');
@@ -140,10 +142,12 @@ is(value(q{SELECT count(*) FROM product_counts WHERE status IN ('never', 'rolled
 # Two at a time wait for each other, and do nothing twice.
 my $load = load_products(99);
 my @consumers = (start_consumer(), start_consumer());
-sleep(3);
+wait_for($node, q{SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name = 'consumer'});
+my $records = value('SELECT count(*) FROM dynamo_internal.stream_records');
+wait_for($node, "SELECT count(*) > $records + 1000 FROM dynamo_internal.stream_records");
 stop($load);
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'}) or die;
-$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'}) or die;
+wait_for($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'});
+wait_for($node, q{SELECT count(*) = 0 FROM products WHERE item ? 'expires'});
 stop($_) for @consumers;
 value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'consumer'});
 value('CALL dyn_collect_streams()');

@@ -88,7 +88,7 @@ is(numbers($standby), series(1, 20), 'ST08: a standby reads what was collected')
 # What the primary had committed, but not collected, when it went away.
 $primary->safe_psql('postgres', 'ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $primary->reload;
-$primary->poll_query_until('postgres', 'SELECT NOT bool_or(active) FROM pg_replication_slots');
+wait_for($primary, 'SELECT NOT bool_or(active) FROM pg_replication_slots');
 put_items($primary, 21, 30);
 $primary->wait_for_catchup($standby);
 $primary->stop('immediate');
@@ -112,8 +112,7 @@ $err = numbers($standby, $last);
 like($err, qr/ERROR/, 'who reads on comes to the gap');
 my ($next) = $err =~ /DETAIL:.*?(1\d{32})/s;
 ok(defined $next, 'and is told where it ends') or diag($err);
-$standby->poll_query_until('postgres',
-	"SELECT count(*) = 10 FROM dyn_read_stream('app', '$next', max_records => 1000)");
+wait_for($standby, "SELECT count(*) = 10 FROM dyn_read_stream('app', '$next', max_records => 1000)");
 is(numbers($standby, $next), series(41, 50), 'ST09: from there on nothing is missing');
 $standby->stop;
 
@@ -136,14 +135,12 @@ SKIP:
 	ok($new->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_slots'), 'a standby takes the slot over on an idle server');
 	ok($old->poll_query_until('postgres', 'SELECT synced FROM dyn_stream_slots'), 'and the primary knows');
 	# what came last is noted by now
-	$old->poll_query_until('postgres', 'SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots');
-	my $here = $old->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
-	sleep 5;
-	cmp_ok($old->safe_psql('postgres', "SELECT pg_current_wal_insert_lsn() - '$here'"), '<', 1000, 'then the server is idle');
+	wait_for($old, 'SELECT confirmed_lsn = collected_lsn FROM dyn_stream_slots');
+	wait_for_rest($old);
+	pass('then the server is idle');
 	$old->safe_psql('postgres', 'ALTER SYSTEM SET dynamo_table.stream_collector = off');
 	$old->reload;
-	$old->poll_query_until('postgres',
-		q{SELECT NOT bool_or(active) FROM pg_replication_slots WHERE plugin = 'dynamo_table'});
+	wait_for($old, q{SELECT NOT bool_or(active) FROM pg_replication_slots WHERE plugin = 'dynamo_table'});
 	put_items($old, 21, 30);
 	$old->wait_for_catchup($new);
 	$old->stop('immediate');

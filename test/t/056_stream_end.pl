@@ -22,8 +22,6 @@ $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
 
-sub wait_for { $node->poll_query_until('postgres', $_[0]) or BAIL_OUT("never true: $_[0]"); }
-
 value('CREATE EXTENSION dynamo_table');
 value('CALL dyn_setup_streams()');
 value(q{
@@ -55,26 +53,26 @@ value(q{SELECT put('plain', 'a')});
 catch_up();
 is(value("SELECT has_end('$arn'), reads('$arn')"), 'f|1 and more', 'an enabled stream has no end');
 value(q{SELECT dyn_disable_stream('plain')});
-wait_for("SELECT has_end('$arn')");
+wait_for($node, "SELECT has_end('$arn')");
 is(value("SELECT reads('$arn'), reads('$arn', 'LATEST')"), '1 and the end|0 and the end', 'a disabled one has, though nothing else happens');
 is(value("SELECT shard('$arn', 'EndingSequenceNumber') = max(sequence_number) FROM dyn_read_stream('plain')"), 't', 'it ends with its last record');
 
 # By a request, and without any record
 $arn = make('empty');
 value(q{SELECT dyn_request('UpdateTable', '{"TableName": "empty", "StreamSpecification": {"StreamEnabled": false}}')});
-wait_for("SELECT has_end('$arn')");
+wait_for($node, "SELECT has_end('$arn')");
 is(value("SELECT reads('$arn')"), '0 and the end', 'UpdateTable does the same');
 
 # What the same transaction has written before belongs to it; the next stream has what comes after
 $arn = make('both');
 value(q{BEGIN; SELECT put('both', 'before'); SELECT dyn_disable_stream('both'); SELECT put('both', 'between'); SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'after'); COMMIT});
-wait_for("SELECT has_end('$arn')");
+wait_for($node, "SELECT has_end('$arn')");
 is(value("SELECT reads('$arn'), reads(latest('both')), has_end(latest('both'))"), '1 and the end|1 and more|f', 'disabled and enabled in one transaction');
 value(q{SELECT dyn_disable_stream('both')});
-wait_for(q{SELECT has_end(latest('both'))});
+wait_for($node, q{SELECT has_end(latest('both'))});
 is(value("SELECT reads('$arn'), reads(latest('both'))"), '1 and the end|1 and the end', 'each has its end');
 value(q{BEGIN; SELECT dyn_enable_stream('both', 'NEW_IMAGE', 1); SELECT put('both', 'short'); SELECT dyn_disable_stream('both'); COMMIT});
-wait_for(q{SELECT has_end(latest('both'))});
+wait_for($node, q{SELECT has_end(latest('both'))});
 is(value(q{SELECT reads(latest('both')), count(*) FROM dynamo_internal.stream_ends WHERE relation = 'both'::regclass}), '1 and the end|3', 'enabled and disabled in one transaction');
 
 # What was taken back did not happen
@@ -90,7 +88,7 @@ value(q{BEGIN; SELECT put('undone', 'c'); SELECT dyn_disable_stream('undone'); P
 catch_up();
 is(value("SELECT has_end('$arn'), reads('$arn')"), 'f|2 and more', 'what is prepared is not done');
 value(q{COMMIT PREPARED 'p'});
-wait_for("SELECT has_end('$arn')");
+wait_for($node, "SELECT has_end('$arn')");
 is(value("SELECT reads('$arn')"), '3 and the end', 'until it is committed');
 
 # No other role can end a stream
@@ -113,7 +111,7 @@ $node->start;
 is(value(q{SELECT reads(latest('plain'))}), '1 and the end', 'the end survives a crash');
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
-wait_for('SELECT active_pid IS NULL FROM dyn_stream_slots');
+wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 value(q{SELECT put('later', 'b'); SELECT dyn_disable_stream('later')});
 is(value("SELECT has_end('$arn'), reads('$arn')"), 'f|1 and more', 'there is no end before it was collected');
 $node->stop('immediate');

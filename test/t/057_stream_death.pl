@@ -32,19 +32,7 @@ sub error_of
 	return $err;
 }
 
-sub wait_for { $node->poll_query_until('postgres', $_[0]) or BAIL_OUT("never true: $_[0]"); }
-
 sub keys_of { return value("SELECT string_agg(keys ->> 'pk', ' ' ORDER BY sequence_number) FROM dyn_read_stream('$_[0]')"); }
-
-sub await_server
-{
-	for (1 .. 600)
-	{
-		return if (eval { $node->psql('postgres', 'SELECT 1') } // 1) == 0;
-		select(undef, undef, undef, 0.2);
-	}
-	BAIL_OUT('the server is not back');
-}
 
 value('CREATE EXTENSION dynamo_table');
 value('CALL dyn_setup_streams()');
@@ -102,14 +90,12 @@ sub die_there
 	my %call = (in => '', out => '', err => '');
 	my $call = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'call'}, '-c', 'CALL dyn_collect_streams()' ],
 		'<', \$call{in}, '>', \$call{out}, '2>', \$call{err});
-	my $pid = '';
-	for (1 .. 1800)
-	{
-		$pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'call' AND wait_event_type = 'Lock'});
-		last if $pid ne '' || !$call->pumpable;
+	my $pid;
+	wait_until('the call comes there, or ends', sub {
 		$call->pump_nb;
-		select(undef, undef, undef, 0.1);
-	}
+		$pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'call' AND wait_event_type = 'Lock'});
+		return $pid ne '' || !$call->pumpable;
+	});
 	if ($pid eq '')
 	{
 		$call->finish;
@@ -120,7 +106,7 @@ sub die_there
 	kill('KILL', $pid);
 	$call->finish;
 	eval { $blocker->quit };
-	await_server();
+	wait_until_up($node);
 	return 1;
 }
 
@@ -147,14 +133,14 @@ my $file = q{pg_read_binary_file('pg_replslot/' || (SELECT slot_name FROM dyn_st
 value(q{SELECT dyn_create_table('others', 'pk S'); SELECT dyn_enable_stream('others', 'KEYS_ONLY', 1)});
 value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
 $node->reload;
-wait_for('SELECT active_pid IS NOT NULL FROM dyn_stream_slots');
+wait_for($node, 'SELECT active_pid IS NOT NULL FROM dyn_stream_slots');
 my $victim = $node->background_psql('postgres', on_error_stop => 0);
 my $pid = $victim->query('SELECT pg_backend_pid()');
 $victim->query_safe(q{BEGIN; SELECT dyn_disable_stream('others')});
 $blocker = $node->background_psql('postgres', on_error_stop => 0);
 $blocker->query_safe('BEGIN; LOCK TABLE dynamo_internal.stream_secret');
 $victim->query_safe('COMMIT');
-wait_for(q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_slots)});
+wait_for($node, q{SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = (SELECT active_pid FROM dyn_stream_slots)});
 is(value("SELECT substring($file FROM 5 FOR 4) <> '\\x00000000'"), 't', 'a worker is at work');
 # none is to begin after the crash
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
@@ -162,7 +148,7 @@ $node->reload;
 kill('KILL', $pid);
 eval { $victim->quit };
 eval { $blocker->quit };
-await_server();
+wait_until_up($node);
 is(value("SELECT substring($file FROM 5 FOR 8) = '\\x0000000000000000'"), 't', 'and has not died when another process crashed');
 value('CALL dyn_collect_streams()');
 
@@ -170,12 +156,12 @@ value('CALL dyn_collect_streams()');
 value('ALTER SYSTEM SET dynamo_table.stream_collector = on');
 $node->reload;
 value(q{SELECT put('sound', 'three')});
-wait_for(qq{SELECT count(*) = 2 FROM dyn_read_stream('sound', '$next')});
+wait_for($node, qq{SELECT count(*) = 2 FROM dyn_read_stream('sound', '$next')});
 pass('a worker goes on');
 is(value(q{SELECT size FROM pg_stat_file('pg_replslot/' || (SELECT slot_name FROM dyn_stream_slots) || '/dynamo_table')}) > 0, 1, 'what is known of deaths is in the folder of the slot');
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
-wait_for('SELECT active_pid IS NULL FROM dyn_stream_slots');
+wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 
 #
 # Transactions that the server cannot decode, and any user can write: an index whose function writes, and INSERT … ON CONFLICT

@@ -32,32 +32,13 @@ sub value
 	return $node->safe_psql($dbname // 'postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 # A call waits for the worker, which may be on its way.
 sub catch_up
 {
-	for (1 .. 60)
-	{
-		return if $node->psql('postgres', 'CALL dyn_collect_streams()') == 0;
-		sleep 1;
-	}
-	BAIL_OUT('nothing is collected');
-}
-
-# A psql that is turned away may leave its standard input behind.
-sub await_server
-{
-	for (1 .. 600)
-	{
-		return if (eval { $node->psql('postgres', 'SELECT 1') } // 1) == 0;
-		select(undef, undef, undef, 0.2);
-	}
-	BAIL_OUT('the server is not back');
+	wait_until('all is collected', sub {
+		my ($status, undef, $error) = $node->psql('postgres', 'CALL dyn_collect_streams()');
+		return ($status == 0, $error);
+	});
 }
 
 my $helpers = q{
@@ -98,7 +79,7 @@ sub make
 make('idle', 1);
 value(q{SELECT put('idle', 'a')});
 value(q{SELECT dyn_alter_stream('idle', 2)});
-wait_for(q{SELECT shown('idle') = '0. 1<0 2<0'});
+wait_for($node, q{SELECT shown('idle') = '0. 1<0 2<0'});
 is(value(q{SELECT records('idle', 0), records('idle', 1), records('idle', 2, 'LATEST')}), '1 and the end|0 and more|0 and more', 'a split in a cluster where nothing else happens');
 
 # What was taken back did not happen
@@ -118,7 +99,7 @@ is(value(q{SELECT shown('undone'), records('undone', 0), count(*) FROM dyn_read_
 # A split that is not collected, and then is, by another server process
 value('ALTER SYSTEM SET dynamo_table.stream_collector = off');
 $node->reload;
-wait_for('SELECT active_pid IS NULL FROM dyn_stream_slots');
+wait_for($node, 'SELECT active_pid IS NULL FROM dyn_stream_slots');
 value(q{SELECT put('idle', 'b'); SELECT dyn_alter_stream('idle', 4); SELECT put('idle', 'c')});
 is(value(q{SELECT shown('idle')}), '0. 1<0 2<0', 'children come with the end of their parents');
 $node->stop('immediate');
@@ -273,12 +254,12 @@ for (my $i = 0; time < $end || $shards < 64 || value('SELECT coalesce(sum(n), 0)
 	if ($i % 2 == 1 || $shards == 64)
 	{
 		note(disturb($i % 4 == 1 ? 0 : 1));
-		await_server();
+		wait_until_up($node);
 		my ($now) = value(q{SELECT shards FROM dyn_streams WHERE relation = 'items'::regclass});
 		$shards = $now;
 	}
 	finish_load($load);
-	await_server();
+	wait_until_up($node);
 	$node->psql('postgres', 'SELECT follow()');
 }
 catch_up();
@@ -300,7 +281,7 @@ DynamoTable::check_tables($node, 'after the load');
 # Closed shards go with their records; what is open stays
 value('ALTER SYSTEM SET dynamo_table.stream_retention = 1');
 $node->reload;
-wait_for(q{SELECT count(*) = 64 AND bool_and(last IS NULL) FROM shards('items')});
+wait_for($node, q{SELECT count(*) = 64 AND bool_and(last IS NULL) FROM shards('items')});
 is(value(q{SELECT min(right(id, 8)::int), max(right(id, 8)::int), count(parent) FROM shards('items')}), '63|126|64', 'expired shards are gone, and the others have kept their numbers');
 is(value(q{SELECT count(*) FROM json_array_elements(dyn_request('DescribeStream', json_build_object('StreamArn', latest('items'), 'ShardFilter',
 	json_build_object('Type', 'CHILD_SHARDS', 'ShardId', (SELECT max(parent) FROM shards('items'))))) #> '{StreamDescription,Shards}')}), '2', 'a reader who was at their end finds its children');

@@ -55,23 +55,6 @@ sub begin
 	return \%session;
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
-# A backend that was killed takes all others with it, and the server comes back.
-sub await_server
-{
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return if $node->psql('postgres', 'SELECT 1', stderr => \my $ignored) == 0;
-		select(undef, undef, undef, 0.1);
-	}
-	BAIL_OUT('the server did not come back');
-}
-
 my $done = q{SELECT coalesce(sum(rows_done), 0) FROM dyn_migration_steps};
 my $wrong = q{SELECT count(*) FROM dyn_verify_migration('shop')};
 
@@ -85,11 +68,11 @@ my $before = 0;
 for my $part (1 .. 2)
 {
 	my $call = begin(q{CALL dyn_migrate('shop', batch_size => 20)});
-	wait_for("SELECT ($done) > $before + $rows / 10");
+	wait_for($node, "SELECT ($done) > $before + $rows / 10");
 	# the session is gone, and the server with it; once more while it starts again
 	kill 'KILL', value(q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_migrate%'});
 	crash($node) if $part == 2;
-	await_server();
+	wait_until_up($node);
 	ok(!eval { $call->{harness}->finish }, "the call of part $part ended with the server");
 	my $kept = value($done);
 	cmp_ok($kept, '>', $before, "what was done of part $part is known");
@@ -100,7 +83,7 @@ for my $part (1 .. 2)
 
 # two sessions do the rest
 my @calls = map { begin(q{CALL dyn_migrate('shop', batch_size => 20)}) } 1 .. 2;
-wait_for(q{SELECT max(sessions) = 2 FROM dyn_migration_steps});
+wait_for($node, q{SELECT max(sessions) = 2 FROM dyn_migration_steps});
 value('DROP TRIGGER slow ON app');
 ok($_->{harness}->finish, 'a session has done its part') for @calls;
 is(value(q{SELECT string_agg(DISTINCT state, ',') FROM dyn_migration_steps}), 'finished', 'the migration is finished');

@@ -27,12 +27,6 @@ sub value
 	return $node->safe_psql('postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 my $rows = 0;
 $rows += value("SELECT count(*) FROM rental.$_")
   for split /\n/, value(q{SELECT relname FROM pg_class WHERE relnamespace = 'rental'::regnamespace AND relkind = 'r'});
@@ -48,7 +42,7 @@ value(q{
 	CREATE TRIGGER slow BEFORE INSERT ON video FOR EACH ROW EXECUTE FUNCTION slow()});
 my $done = q{(SELECT sum(rows_done) FROM dyn_jobs WHERE kind = 'migration')};
 my @sessions = map { begin_migration($node, 100) } 1 .. 2;
-wait_for("SELECT $done > 5000");
+wait_for($node, "SELECT $done > 5000");
 my $pid = value(q{SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_migrate%'});
 ok($pid ne "", 'a session is at work');
 kill 9, $pid;
@@ -60,7 +54,7 @@ cmp_ok($before, '>', 0, 'what was done before kill -9 of a session is known');
 cmp_ok(value('SELECT count(*) FROM video'), '>=', $before, 'and its items are there');
 
 @sessions = map { begin_migration($node, 100) } 1 .. 2;
-wait_for("SELECT $done > $before + 4000");
+wait_for($node, "SELECT $done > $before + 4000");
 crash($node);
 end_session($_) for @sessions;
 cmp_ok(value("SELECT $done"), '<', $rows, 'the server is killed in the middle');

@@ -32,12 +32,6 @@ sub value
 	return $node->safe_psql('postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 my $call = q{CALL dyn_backfill('app', 'ADD Touched :one SET g = pk', 'kind = :u', vals => jsonb_build_object(':u', 'user', ':one', 1), batch_size => 25, max_rate => %s)};
 
 # A session that takes part.
@@ -79,10 +73,10 @@ COMMIT;
 my $progress = q{FROM dyn_jobs WHERE kind = 'backfill'};
 
 # Two sessions share the work, and a third one sees how far they are.
-my $load = start_load($node, 2, 60, $writes);
+my $load = start_load($node, 2, 600, $writes);
 my @sessions = (begin(800), begin(800));
-wait_for("SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
-wait_for('SELECT count(*) > 1 FROM dynamo_internal.job_chunks WHERE done > 0');
+wait_for($node, "SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
+wait_for($node, 'SELECT count(*) > 1 FROM dynamo_internal.job_chunks WHERE done > 0');
 pass('two sessions are at work on chunks of their own, and others see it');
 is(value("SELECT bool_and(step IS NULL AND scale(rate) <= 1 AND time_left = date_trunc('second', time_left)) $progress"), 't', 'the only step has no name, rate and time are as people read them');
 my ($status, $out, $err) = $node->psql('postgres', sprintf(q{\set VERBOSITY sqlstate
@@ -91,7 +85,7 @@ like($err, qr/55006/, 'a job that others are working on is not begun again');
 
 # One is ended by another's pg_terminate_backend, and its chunk is gone on with.
 is(value(q{SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill%'}), 't', 'one session is ended');
-wait_for("SELECT sessions = 1 $progress");
+wait_for($node, "SELECT sessions = 1 $progress");
 
 # kill -9 of the other: all sessions end, and the server comes back by itself.
 my $before = value("SELECT rows_done $progress");
@@ -104,19 +98,21 @@ is(value("SELECT state || ' ' || sessions $progress"), 'interrupted 0', 'after k
 cmp_ok(value("SELECT rows_done $progress"), '>', 0, 'what was done is known');
 
 # The same call goes on; kill -9 of the server.
-$load = start_load($node, 2, 60, $writes);
+$load = start_load($node, 2, 600, $writes);
 @sessions = (begin(1500), begin(1500));
-wait_for("SELECT rows_done > $before + 1000 $progress");
+wait_for($node, "SELECT rows_done > $before + 1000 $progress");
 crash($node);
 end($_) for @sessions;
 finish_load($load);
 is(value("SELECT state || ' ' || count(*) OVER () $progress"), 'interrupted 1', 'after kill -9 of the server it is still the same job');
 
-$load = start_load($node, 2, 3, $writes);
+$load = start_load($node, 2, 600, $writes);
 @sessions = map { begin(4000) } 1 .. 2;
 my @ends = map { end($_) } @sessions;
 is(scalar(grep { /dyn_backfill of table "app" is finished/ } @ends), 2, 'both sessions end when it is finished');
 is(scalar(grep { /ERROR/ } @ends), 0, 'none has met an error');
+wait_for($node, 'SELECT count(*) > 500 FROM added');
+stop_load($load);
 ok(defined finish_load($load), 'others have written meanwhile') or diag($load->{err});
 is(value("SELECT state || ' ' || problems || ' ' || count(*) OVER () $progress"), 'finished 0 1', 'it is finished');
 cmp_ok(value("SELECT rows_done + rows_skipped $progress"), '<=', $items, 'no item was looked at twice');
@@ -128,7 +124,6 @@ is(value(q{SELECT count(*) FROM app JOIN gone USING (sk)}), '0', 'no item that w
 is(value(q{SELECT count(*) FROM (SELECT sk, count(*) AS n FROM added GROUP BY sk) a JOIN app USING (sk) WHERE (item ->> 'Writes')::int <> n}),
 	'0', 'no update of others was lost');
 is(value(q{SELECT count(*) FROM app JOIN (SELECT sk FROM app EXCEPT SELECT sk FROM added) a USING (sk) WHERE item ? 'Writes'}), '0', 'and none came of nothing');
-cmp_ok(value('SELECT count(*) FROM added'), '>', 500, 'there were many');
 is(value('SELECT count(*) FROM dynamo_internal.job_chunks WHERE NOT complete'), '0', 'no chunk is left');
 
 # A call after the end is a new job.
@@ -144,14 +139,14 @@ $call = q{CALL dyn_backfill('few', 'ADD Touched :one', NULL, vals => jsonb_build
 my $few = q{FROM dyn_jobs WHERE relation = 'few'::regclass};
 my $pids = q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL dyn_backfill(''few''%' AND wait_event_type = 'Lock' AND wait_event};
 my $first = begin('NULL');
-wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
+wait_for($node, "SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
 my $second = begin('NULL');
-wait_for("SELECT count(*) = 1 FROM ($pids = 'advisory') p");
+wait_for($node, "SELECT count(*) = 1 FROM ($pids = 'advisory') p");
 ($status, $out, $err) = $node->psql('postgres', q{\set VERBOSITY sqlstate
 } . q{CALL dyn_backfill('few', 'ADD Touched :one', NULL, vals => jsonb_build_object(':one', 1), wait => false)});
 like($err, qr/55006/, 'a session that is told not to wait says that others are at work');
 is(value("SELECT count(pg_terminate_backend(pid)) FROM ($pids IN ('transactionid', 'tuple')) p"), '1', 'the one at work is ended');
-wait_for("SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
+wait_for($node, "SELECT count(*) = 1 FROM ($pids IN ('transactionid', 'tuple')) p");
 pass('the one that has waited goes on with its chunk');
 $holder->query_safe('COMMIT');
 $holder->quit;

@@ -5,6 +5,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -51,7 +52,7 @@ my $writer = $node->background_psql('postgres');
 $writer->query_safe('BEGIN; DELETE FROM others');
 my $session = begin(q{CALL dyn_migrate('shop', batch_size => 1, restart => true)});
 my $slept = 0;
-$node->poll_query_until('postgres', "SELECT count(*) = 1 $job") or BAIL_OUT('it has not begun');
+wait_for($node, "SELECT count(*) = 1 $job");
 while ($node->safe_psql('postgres', "SELECT count(*) $job"))
 {
 	$slept += $node->safe_psql('postgres', "SELECT count(*) $job AND wait_event = 'PgSleep'");

@@ -75,7 +75,7 @@ sub name_of
 	return $name;
 }
 
-is(as('one', "SET lock_timeout = 250; BEGIN; DO \$do\$ BEGIN PERFORM $_; END \$do\$; ROLLBACK"), '', name_of($_) . ' waits for no writer')
+is(as('one', "SET lock_timeout = '30s'; BEGIN; DO \$do\$ BEGIN PERFORM $_; END \$do\$; ROLLBACK"), '', name_of($_) . ' waits for no writer')
   foreach @descriptions;
 is_in_use($_, 'app', $pid, name_of($_) . ' names the process that is in the way') foreach @changes;
 

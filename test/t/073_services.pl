@@ -33,12 +33,6 @@ sub value
 	return $node->safe_psql($dbname // 'postgres', $sql);
 }
 
-sub wait_for
-{
-	my ($sql, $dbname) = @_;
-	$node->poll_query_until($dbname // 'postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 sub set_conf
 {
 	my ($conf) = @_;
@@ -51,7 +45,7 @@ sub pid_of
 	my ($type, $and) = @_;
 	my $worker = "FROM pg_stat_activity WHERE backend_type = 'dynamo_table $type'" . ($and // '');
 	my $pid = '';
-	wait_for("SELECT count(*) > 0 $worker") while ($pid = value("SELECT max(pid) $worker")) eq '';
+	wait_for($node, "SELECT count(*) > 0 $worker") while ($pid = value("SELECT max(pid) $worker")) eq '';
 	return $pid;
 }
 
@@ -82,7 +76,7 @@ sub is_collected
 	my ($name, $dbname) = @_;
 	$change++;
 	value(qq{SELECT dyn_put('streamed', '{"id":{"S":"$change"}}')}, $dbname);
-	wait_for(qq{SELECT count(*) = 1 FROM dyn_read_stream('streamed') WHERE keys ->> 'id' = '$change'}, $dbname);
+	wait_for($node, qq{SELECT count(*) = 1 FROM dyn_read_stream('streamed') WHERE keys ->> 'id' = '$change'}, $dbname);
 	pass($name);
 }
 
@@ -94,9 +88,9 @@ is_collected('changes are collected');
 my $collector = pid_of('stream collector');
 my $launcher = pid_of('launcher');
 value("SELECT pg_terminate_backend($launcher)");
-wait_for("SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher' AND pid <> $launcher");
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table launcher' AND pid <> $launcher");
 add_due('swept', 1);
-wait_for('SELECT count(*) = 0 FROM swept');
+wait_for($node, 'SELECT count(*) = 0 FROM swept');
 is(value(q{SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'dynamo_table stream collector'}), $collector, 'a new launcher leaves the collector alone');
 
 # Sweeps that take all of the time that they have: a collector begins all the same
@@ -112,7 +106,7 @@ kill('KILL', pid_of('ttl worker', q{ AND query LIKE 'sweeping%'}));
 $node->wait_for_log(qr/all server processes terminated; reinitializing/, $log);
 wait_until_up($node);
 is_collected('a collector begins after a sweep has taken the server down');
-wait_for(q{SELECT last_error = 'the server went down during its sweep' FROM dynamo_internal.ttl_sweeps WHERE relation = 'swept'::regclass});
+wait_for($node, q{SELECT last_error = 'the server went down during its sweep' FROM dynamo_internal.ttl_sweeps WHERE relation = 'swept'::regclass});
 value('DROP TRIGGER slow ON swept; TRUNCATE swept');
 
 # A database that is locked: those of others are visited, and it is visited when it can be
@@ -120,19 +114,19 @@ value('CREATE DATABASE locked');
 prepare('locked');
 is_collected('changes of another database', 'locked');
 set_conf("dynamo_table.ttl_worker = off\ndynamo_table.stream_collector = off");
-wait_for(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'locked'});
+wait_for($node, q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'locked'});
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; ALTER DATABASE locked RENAME TO unlocked');
 set_conf("dynamo_table.ttl_worker = on\ndynamo_table.stream_collector = on");
 is_collected('a database is locked, and changes of another are collected');
 add_due('swept', 10);
-wait_for('SELECT count(*) = 0 FROM swept');
+wait_for($node, 'SELECT count(*) = 0 FROM swept');
 pass('and its items go');
 is(value(q{SELECT count(*) FROM pg_locks WHERE NOT granted}), '0', 'nobody waits for the lock');
 $holder->query_safe('COMMIT');
 $holder->quit;
 add_due('swept', 10, 'unlocked');
-wait_for('SELECT count(*) = 0 FROM swept', 'unlocked');
+wait_for($node, 'SELECT count(*) = 0 FROM swept', 'unlocked');
 is_collected('afterwards it has its turn', 'unlocked');
 value(q{SELECT dyn_disable_stream('streamed')}, 'unlocked');
 value('CALL dyn_teardown_streams()', 'unlocked');
@@ -145,9 +139,9 @@ $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 value(q{SELECT dyn_request('UpdateTable', '{"TableName": "indexed", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
 	"GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-k", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}') IS NULL});
-wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
+wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'dynamo_table index' AND wait_event = 'virtualxid'});
 $node->restart;
-wait_for(q{SELECT count(*) = 0 FROM dynamo_internal.index_requests});
+wait_for($node, q{SELECT count(*) = 0 FROM dynamo_internal.index_requests});
 is(value(q{SELECT dyn_describe_table('indexed') -> 'GlobalSecondaryIndexes' -> 0 ->> 'IndexStatus'}), 'ACTIVE', 'a request is gone on with, though no items are removed');
 $holder->quit;
 

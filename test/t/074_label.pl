@@ -181,13 +181,13 @@ my $writer = $node->background_psql('source');
 my $session = $node->background_psql('source');
 $writer->query_safe('SET search_path = shop, public');
 $session->query_safe(q{SET search_path = shop, public; SET statement_timeout = '60s'});
-my $quick = q{SET lock_timeout = '1ms';};
+my $patient = q{SET lock_timeout = '1min';};
 $writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk": "w"}'::jsonb); SELECT count(*) FROM dyn_scan('app')});
-value('source', "$quick $declare");
-value('source', "$quick $tag");
+value('source', "$patient $declare");
+value('source', "$patient $tag");
 $writer->query_safe('COMMIT');
 $session->query_safe("BEGIN; $declare; $tag");
-value('source', "$quick SET search_path = shop, public; SELECT dyn_put('app', '{\"pk\": \"v\"}'::jsonb); SELECT count(*) FROM dyn_scan('app')");
+value('source', "$patient SET search_path = shop, public; SELECT dyn_put('app', '{\"pk\": \"v\"}'::jsonb); SELECT count(*) FROM dyn_scan('app')");
 
 # Others that hold the lock: another one that declares, VACUUM and CREATE INDEX CONCURRENTLY.
 sub named
@@ -208,7 +208,7 @@ $writer->query_safe(q{BEGIN; SELECT dyn_put('app', '{"pk": "u"}'::jsonb)});
 my $builder = $node->background_psql('source');
 my $building = $builder->query_safe('SELECT pg_backend_pid()');
 $builder->query_until(qr/building/, "\\echo building\nCREATE INDEX CONCURRENTLY some_index ON shop.app (pk);\n");
-$node->poll_query_until('source', qq{SELECT count(*) = 1 FROM pg_locks WHERE pid = $building AND mode = 'ShareUpdateExclusiveLock' AND relation = 'shop.app'::regclass});
+wait_for($node, qq{SELECT count(*) = 1 FROM pg_locks WHERE pid = $building AND mode = 'ShareUpdateExclusiveLock' AND relation = 'shop.app'::regclass}, 'source');
 named($building, 'CREATE INDEX CONCURRENTLY');
 $writer->query_safe('COMMIT');
 $builder->query_safe('SELECT 1');
@@ -221,7 +221,7 @@ $session->query_safe(q{BEGIN; SELECT dyn_alter_table('app', '{"tags": {"one": "1
 my $second = $node->background_psql('source');
 my $second_pid = $second->query_safe('SELECT pg_backend_pid()');
 $second->query_until(qr/begun/, qq{\\echo begun\nSELECT dyn_alter_table('shop.app', '{"tags": {"two": "2"}}');\n});
-$node->poll_query_until('source', qq{SELECT count(*) > 0 FROM pg_locks WHERE pid = $second_pid AND mode = 'ShareUpdateExclusiveLock' AND NOT granted});
+wait_for($node, qq{SELECT count(*) > 0 FROM pg_locks WHERE pid = $second_pid AND mode = 'ShareUpdateExclusiveLock' AND NOT granted}, 'source');
 $session->query_safe('COMMIT');
 $second->query_safe('SELECT 1');
 $second->quit;

@@ -57,12 +57,8 @@ sub refused
 sub await
 {
 	my ($what, $wanted) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return ok(1, $what) if $wanted->();
-		select(undef, undef, undef, 0.1);
-	}
-	return ok(0, $what);
+	wait_until($what, $wanted);
+	pass($what);
 }
 
 sub described { return ask('DescribeTable', TableName => $_[0]) }

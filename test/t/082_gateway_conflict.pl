@@ -5,6 +5,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 use Frontend;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -79,7 +80,7 @@ foreach my $store (qw(on off))
 }
 
 # Whoever waits for this one: the gateway's connection is in the middle of a request meanwhile.
-sub wait_for { my ($n) = @_; $node->poll_query_until('postgres', "SELECT count(*) = $n FROM pg_stat_activity WHERE wait_event_type = 'Lock'") or die 'nobody waits' }
+sub wait_for_waiters { my ($n) = @_; wait_for($node, "SELECT count(*) = $n FROM pg_stat_activity WHERE wait_event_type = 'Lock'") }
 
 # a serialization failure
 foreach my $case ([ 'TransactWriteItems', writes('a', 'b') ], [ 'PutItem', put('b') ])
@@ -87,7 +88,7 @@ foreach my $case ([ 'TransactWriteItems', writes('a', 'b') ], [ 'PutItem', put('
 	my $gateway = gateway(default_transaction_isolation => 'repeatable read');
 	$psql->query_safe(q{BEGIN; UPDATE app SET item = item WHERE pk = 'b'});
 	$gateway->send('request', 'tenant', @$case);
-	wait_for(1);
+	wait_for_waiters(1);
 	$psql->query_safe('COMMIT');
 	my $answer = $gateway->answer;
 	is_cancelled($answer, 'serialization failure', $none, $conflict) if $case->[0] eq 'TransactWriteItems';
@@ -107,9 +108,9 @@ foreach my $case ([ 'TransactWriteItems', writes('c', 'a', 'b') ], [ 'BatchWrite
 	$psql->query_safe(q{BEGIN; SET LOCAL deadlock_timeout = '1h'; SELECT FROM app WHERE pk = 'c' FOR UPDATE});
 	$other->query_safe(q{BEGIN; SELECT FROM tenant.app WHERE pk = 'b' FOR UPDATE});
 	$gateway->send('request', 'tenant', @$case);
-	wait_for(1);
+	wait_for_waiters(1);
 	$psql->query_until(qr/asked/, "\\echo asked\nSELECT FROM app WHERE pk = 'a' FOR UPDATE;\n");
-	wait_for(2);
+	wait_for_waiters(2);
 	$other->query_safe('COMMIT');
 	my $answer = $gateway->answer;
 	is_cancelled($answer, 'deadlock', $conflict, $none, $none) if $case->[0] eq 'TransactWriteItems';

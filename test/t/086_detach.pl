@@ -37,12 +37,6 @@ sub end
 	return eval { $session->{harness}->finish };
 }
 
-sub wait_for
-{
-	my ($sql) = @_;
-	$node->poll_query_until('postgres', $sql) or BAIL_OUT("never true: $sql");
-}
-
 sub refused
 {
 	my ($sql) = @_;
@@ -54,7 +48,7 @@ sub refused
 sub hold
 {
 	my $holder = begin('SELECT pg_advisory_lock(1); SELECT pg_sleep(600)');
-	wait_for(q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND granted});
+	wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND granted});
 	return $holder;
 }
 
@@ -91,9 +85,9 @@ sub check_all
 	value(q{SELECT dyn_put('app', '{"pk": "w", "sk": 1}'::jsonb)});
 	my $holder = hold();
 	my $writer = begin(q{BEGIN; SELECT dyn_put('app', '{"pk": "w", "sk": 2}'::jsonb); SELECT pg_advisory_xact_lock(1); COMMIT});
-	wait_for(q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND NOT granted});
+	wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND NOT granted});
 	my $detach = begin(q{SELECT count(*) FROM dyn_detach('app')});
-	wait_for(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE '%dyn_detach(_app%' AND pid <> pg_backend_pid() AND state = 'active'});
+	wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE '%dyn_detach(_app%' AND pid <> pg_backend_pid() AND state = 'active'});
 	value(q{SET lock_timeout = '60s'; SELECT dyn_put('app', '{"pk": "w", "sk": 3}'::jsonb)});
 	is(value(q{SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE c.oid = 'app'::regclass}), 'dynamo_table', "$store: it waits for the writer, who is not in the way of others");
 	let_go($holder);
@@ -105,7 +99,7 @@ sub check_all
 	# Who comes while the table is rewritten waits, and finds an ordinary table.
 	$holder = hold();
 	$detach = begin(q{BEGIN; SELECT count(*) FROM dyn_detach('shop', 'columns'); SELECT pg_advisory_xact_lock(1); COMMIT});
-	wait_for(q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND NOT granted});
+	wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND (classid, objid) = (0, 1) AND NOT granted});
 	my %waits = (
 		put => q{SELECT dyn_put('shop', '{"pk": "a", "sk": "b"}'::jsonb)},
 		item => q{INSERT INTO shop (item) VALUES ('{"pk": "a", "sk": "b"}')},
@@ -115,7 +109,7 @@ sub check_all
 		read => q{SELECT sum("Number") FROM "Order"},
 		query => q{SELECT count(*) FROM dyn_query('shop', 'pk = :p', vals => '{":p": "C#e1"}'::jsonb)});
 	my %sessions = map { $_ => begin($waits{$_}) } keys %waits;
-	wait_for('SELECT count(*) = ' . keys(%waits) . q{ FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'relation'});
+	wait_for($node, 'SELECT count(*) = ' . keys(%waits) . q{ FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'relation'});
 	let_go($holder);
 	ok(end($detach), "$store: into columns") or diag($detach->{err});
 	my %ended = map { $_ => end($sessions{$_}) } keys %sessions;
@@ -158,9 +152,9 @@ value('DROP EXTENSION dynamo_table');
 # An index that is being made.
 value(q{CREATE EXTENSION dynamo_table; SELECT dyn_create_table('built', 'pk S')});
 my $snapshot = begin('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(600)');
-wait_for(q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_xmin IS NOT NULL});
+wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND backend_xmin IS NOT NULL});
 my $build = begin(q{CALL dyn_create_index('built', 'GSI1', 'g S')});
-wait_for(q{SELECT count(*) > 0 FROM dyn_index_builds WHERE relation = 'built'::regclass});
+wait_for($node, q{SELECT count(*) > 0 FROM dyn_index_builds WHERE relation = 'built'::regclass});
 like(refused(q{SELECT dyn_detach('built')}), qr/ERROR/, 'an index is being made');
 like(value(q{SELECT dyn_detach('built', dry_run => true)}), qr/^-- Refused: index "GSI1" is CREATING/m, 'and that is told');
 value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'});

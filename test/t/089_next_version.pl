@@ -9,7 +9,6 @@ use File::Copy qw(copy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use DynamoTable;
 use Frontend;
 
@@ -183,13 +182,8 @@ command_ok(
 my $log = -s $node->logfile;
 $node->start;
 my $wrong = qr/ERROR:  extension "dynamo_table" has version 0\.3\.0 in this database, but the library that is loaded has version 0\.4\.0/;
-my $told = 0;
-for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-{
-	last if $told = slurp_file($node->logfile, $log) =~ $wrong;
-	usleep(100_000);
-}
-ok($told, 'a worker says what is wrong');
+$node->wait_for_log($wrong, $log);
+pass('a worker says what is wrong');
 is(value('SELECT count(*) FROM pg_stat_activity WHERE backend_type = $$dynamo_table launcher$$'), '1', 'and the server goes on');
 fails($all, sprintf($message, '0.3.0', '0.4.0'), $update, 'as sessions do');
 value('ALTER EXTENSION dynamo_table UPDATE');
