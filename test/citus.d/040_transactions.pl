@@ -94,9 +94,8 @@ $writer->query_until(qr/started/, q{\echo started
 SELECT dyn_put('app', '} . key('gone') . qq{');
 \\echo done
 });
-$citus->node(1)->poll_query_until('postgres', q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put')
-	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put'$$) WHERE result <> '0')})
-	or die 'nobody waits';
+wait_for($citus->node(1), q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put')
+	OR EXISTS (SELECT FROM run_command_on_all_nodes($$SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'app_|_put'$$) WHERE result <> '0')});
 is($citus->sql(0, q{SELECT dyn_get('app', '} . key('gone') . q{') IS NULL}), 't', 'whoever inserts a key that is held absent waits');
 $holder->query_safe('COMMIT');
 $writer->query_until(qr/done/, '');

@@ -6,8 +6,8 @@ use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes ();
 use CitusNodes;
+use DynamoTable;
 
 my $citus = CitusNodes->new;
 my $coordinator = $citus->node(0);
@@ -31,7 +31,7 @@ sub index_is_right
 		't|0|0', $what);
 }
 
-sub wait_for
+sub comes_true
 {
 	my ($sql, $what) = @_;
 	ok($coordinator->poll_query_until('postgres', $sql), $what);
@@ -75,7 +75,8 @@ $citus->sql(0, q{SELECT dyn_put('app', '{"pk":{"S":"q"},"sk":{"N":"1"}}')});
 my $locker = $coordinator->background_psql('postgres');
 $locker->query_safe(q{BEGIN; SELECT dyn_update('app', '{"pk":{"S":"q"},"sk":{"N":"1"}}', 'SET locked = :l, x = :l', vals => '{":l":{"N":"1"}}')});
 my $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', q{CALL dyn_create_index('app', 'ByX', 'x N')} ], '<', \undef, '>', \$out, '2>', \$err);
-Time::HiRes::sleep(1);
+wait_for($coordinator, q{SELECT bool_or(result = 't') FROM run_command_on_all_nodes($$SELECT EXISTS (SELECT FROM pg_stat_activity w, pg_stat_activity h
+	WHERE h.state = 'idle in transaction' AND h.pid = ANY (pg_blocking_pids(w.pid)))$$)});
 $locker->query_safe('COMMIT');
 $locker->quit;
 ok($create->finish, 'an index is created beside writers') or diag($err);
@@ -89,10 +90,10 @@ is($citus->sql(0, q{SELECT count(*) FROM dyn_query('app', 'x = :x', index_name =
 $citus->sql(0, q{SELECT dyn_request('UpdateTable', '{"TableName":"app","AttributeDefinitions":[{"AttributeName":"pad","AttributeType":"S"}],
 	"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"ByPad","KeySchema":[{"AttributeName":"pad","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}}]}'::jsonb)});
 sub status { return qq{SELECT i ->> 'IndexStatus' FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = '$_[0]'} }
-wait_for("SELECT (" . status('ByPad') . ") = 'ACTIVE'", 'UpdateTable creates an index');
+comes_true("SELECT (" . status('ByPad') . ") = 'ACTIVE'", 'UpdateTable creates an index');
 index_is_right('ByPad', 'pad', 'which has all items');
 $citus->sql(0, q{SELECT dyn_request('UpdateTable', '{"TableName":"app","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"ByPad"}}]}'::jsonb)});
-wait_for("SELECT NOT EXISTS (" . status('ByPad') . ") AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table index')", 'and deletes it');
+comes_true("SELECT NOT EXISTS (" . status('ByPad') . ") AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table index')", 'and deletes it');
 for my $index (qw(ByU ByV Column Expression ByX))
 {
 	($code, $notices) = call(qq{CALL dyn_drop_index('app', '$index')});
@@ -102,7 +103,7 @@ is($citus->sql(0, q{SELECT count(*) FROM run_command_on_placements('app', $$SELE
 
 # a worker that dies: the call waits for it, and is finished
 $create = IPC::Run::start([ 'psql', '-XAtq', '-d', $coordinator->connstr('postgres'), '-c', q{CALL dyn_create_index('app', 'ByV', 'v S')} ], '<', \undef, '>', \$out, '2>', \$err);
-wait_for(q{SELECT EXISTS (SELECT FROM dyn_index_builds WHERE phase ~ 'fill' AND blocks_total > 0)}, 'rows are being filled in');
+comes_true(q{SELECT EXISTS (SELECT FROM dyn_index_builds WHERE phase ~ 'fill' AND blocks_total > 0)}, 'rows are being filled in');
 $citus->crash(1);
 if (!$create->finish)
 {

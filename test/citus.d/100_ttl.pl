@@ -6,6 +6,7 @@ use FindBin;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use CitusNodes;
+use DynamoTable;
 
 # The default interval is too long for a test.
 my $citus = CitusNodes->new(join("\n", 'dynamo_table.ttl_interval = 1', 'dynamo_table.ttl_probe_interval = 1',
@@ -42,7 +43,7 @@ sub set_workers
 	return if $setting eq 'on';
 	for my $node (@{ $citus->{nodes} })
 	{
-		$node->poll_query_until('postgres', q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker')});
+		wait_for($node, q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'dynamo_table ttl worker')});
 	}
 }
 
@@ -51,6 +52,20 @@ $citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('app', 'pk S', 'sk S')}
 $citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
 $citus->sql(0, q{SET ROLE owner; SELECT dyn_distribute_table('app'); GRANT DELETE ON app TO sweeper, nobody});
 
+# Until the workers of all nodes have had their turns: what has expired in another table is gone, and that again.
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('turns', 'pk S')});
+$citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('turns', 'expires')});
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_distribute_table('turns')});
+
+sub turns
+{
+	for (1 .. 2)
+	{
+		$citus->sql(0, q{SELECT count(dyn_put('turns', jsonb_build_object('pk', i::text, 'expires', floor(extract(epoch FROM now())) - 100)::dyn_item)) FROM generate_series(1, 100) i});
+		wait_for($citus->node(0), 'SELECT count(*) = 0 FROM turns');
+	}
+}
+
 # every node by itself
 put($_, "gone$_", -100, 100) for 0 .. 2;
 put(0, 'stays', 3600, 100);
@@ -58,7 +73,7 @@ comes_to('gone', 0, 'expired items are removed from the shards of all nodes');
 is(count('stays'), 100, 'others stay');
 like($citus->sql($_, q{SELECT deleted > 0 AND errors = 0 FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), qr/t/, "node $_ tells what it has done")
 	for 1, 2;
-is($citus->sql(0, q{SELECT sum(result::int) FROM run_command_on_all_nodes($$SELECT coalesce(sum(deleted), 0) FROM dyn_ttl_tables$$)}), 300,
+is($citus->sql(0, q{SELECT sum(result::int) FROM run_command_on_all_nodes($$SELECT coalesce(sum(deleted), 0) FROM dyn_ttl_tables WHERE relation = 'app'::regclass$$)}), 300,
 	'all nodes together tell of all items');
 
 # A shard that moves is left alone, and so is one that Citus does not have on the node.
@@ -76,7 +91,7 @@ $citus->sql($there, "SET citus.enable_ddl_propagation = off; SET citus.enable_ma
 $citus->sql($there, "INSERT INTO app_$shard SELECT i.item, i.item ->> 'pk', i.item ->> 'sk', 1 FROM (SELECT jsonb_build_object('pk', 'left', 'sk', 's', 'expires', 1)::dyn_item AS item) i");
 set_workers('on');
 comes_to('moving', $locked, 'items of other shards are removed');
-sleep 3;
+turns();
 is(count('moving'), $locked, 'items of a shard that is locked for a move stay');
 $mover->query_safe('COMMIT');
 $mover->quit;
@@ -138,9 +153,9 @@ is(count('hidden'), 10, 'they are there');
 # ended
 $citus->sql(0, q{SET ROLE owner; CALL dyn_disable_ttl('app')});
 set_workers('on');
-sleep 3;
+turns();
 is(count('hidden'), 10, 'nothing expires when time to live is disabled');
-is($citus->sql($_, q{SELECT count(*) FROM dyn_ttl_tables}), 0, "node $_ knows") for 0 .. $new;
+is($citus->sql($_, q{SELECT count(*) FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), 0, "node $_ knows") for 0 .. $new;
 
 # declared anew while the table is in use
 ($result, $out, $err) = $citus->node(2)->psql('postgres', q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
@@ -148,11 +163,11 @@ like($err, qr/HINT:  Connect to the coordinator/, 'a worker declares nothing');
 $citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
 comes_to('hidden', 0, 'items of before expire on all nodes');
 is(count('stays'), 100, 'others stay');
-is($citus->sql($_, q{SELECT status, hide_expired FROM dyn_ttl_tables}), 'ENABLED|f', "node $_ knows again") for 0 .. $new;
+is($citus->sql($_, q{SELECT status, hide_expired FROM dyn_ttl_tables WHERE relation = 'app'::regclass}), 'ENABLED|f', "node $_ knows again") for 0 .. $new;
 
 # as a request, which a background worker completes
 $citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}')});
-ok($citus->node(0)->poll_query_until('postgres', q{SELECT count(*) FROM dyn_ttl_tables}, 0), 'UpdateTimeToLive ends it');
+ok($citus->node(0)->poll_query_until('postgres', q{SELECT count(*) FROM dyn_ttl_tables WHERE relation = 'app'::regclass}, 0), 'UpdateTimeToLive ends it');
 put(0, 'asked', -100, 50);
 $citus->sql(0, q{SET ROLE owner; SELECT dyn_request('UpdateTimeToLive', '{"TableName":"app","TimeToLiveSpecification":{"AttributeName":"expires","Enabled":true}}')});
 comes_to('asked', 0, 'and begins it');

@@ -86,7 +86,7 @@ my %placements = $citus->placements('app');
 cmp_ok(scalar(grep { $_ == $new } values %placements), '>=', 2, 'the new node has shards');
 check('afterwards', $new);
 under_load('load from all nodes', $new, sub {
-	$citus->node(0)->poll_query_until('postgres', "SELECT count(*) > $puts + 300 FROM app");
+	wait_for($citus->node(0), "SELECT count(*) > $puts + 300 FROM app");
 });
 
 done_testing();
