@@ -181,7 +181,7 @@ with Gateway() as g:
     is_(backends(), pids, 'and all connections are there still')
     is_(put(g).status, 200, 'and serve')
 
-with Gateway(database='host=/nonexistent user=gateway') as g:
+with Gateway('--queue-time', '1s', database='host=/nonexistent user=gateway') as g:
     a = g.call('ListTables', {})
     is_((a.status, a.json), (503, {'__type': DYNAMODB + 'ServiceUnavailable'}), 'no Postgres')
 

@@ -16,7 +16,7 @@ import zlib
 
 PROGRAM = os.environ['GATEWAY']
 DATABASE = f"host={os.environ['PGHOST']} user=gateway dbname=postgres"
-WAIT = int(os.environ.get('WAIT', 60))
+WAIT = 600  # seconds after which what is waited for never happens
 
 failures = 0
 
@@ -40,15 +40,25 @@ def done():
 
 
 def until(condition, what='it'):
-    """Wait for a condition, and return what it returns."""
+    """Wait for a condition, and return what it returns.  Who gives up tells what the server does instead."""
     end = time.monotonic() + WAIT
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise TimeoutError(f'{what} did not happen')
+            try:
+                activity = psql('SELECT pid, backend_type, application_name, state, wait_event, left(query, 200) FROM pg_stat_activity')
+            except subprocess.CalledProcessError as error:
+                activity = error.stderr
+            raise TimeoutError(f'{what} did not happen, but {value!r}\n{activity}')
         time.sleep(0.02)
+
+
+def run(*flags, **environment):
+    """A gateway that should end by itself: its status, and what it prints."""
+    done = subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=WAIT, env={**os.environ, **environment})
+    return done.returncode, done.stdout + done.stderr
 
 
 def psql(sql, user='postgres', database='postgres'):
@@ -90,7 +100,7 @@ def in_thread(function, *arguments, **named):
     thread.start()
 
     def wait():
-        thread.join(WAIT)
+        until(lambda: not thread.is_alive(), 'the result')
         return result[0]
     return wait
 
@@ -118,7 +128,8 @@ class Gateway:
     """A gateway that listens, with these settings."""
 
     def __init__(self, *flags, auth='none', database=DATABASE, listen='127.0.0.1:0', environment=None, program=None):
-        settings = ['--listen', listen, '--database', database, '--pool-size', '4']
+        # a request may wait for a connection for as long as a busy machine needs
+        settings = ['--listen', listen, '--database', database, '--pool-size', '4', '--queue-time', '60s']
         if auth == 'none':
             settings += ['--auth', 'none', '--auth-role', 'app']
         self.output = tempfile.NamedTemporaryFile('w+', prefix='gateway')

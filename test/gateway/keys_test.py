@@ -145,7 +145,7 @@ def test_key_file_again(gateway):
 def test_missing_privilege():
     psql('REVOKE EXECUTE ON FUNCTION dynamo_internal.gateway_keys FROM gateway')
     key = create_key()
-    with Gateway('--key-file', key_file, auth='keys') as gateway:
+    with Gateway('--key-file', key_file, '--queue-time', '1s', auth='keys') as gateway:
         until(lambda: 'could not load access keys' in gateway.log(), 'the message')
         is_(gateway.send(sign(*key, 'ListTables', b'{}')).status, 503, 'without the privilege requests are not for this gateway')
         is_(gateway.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n').status, 503, 'and the gateway is not ready')
@@ -187,7 +187,6 @@ def test_flood():
             becomes(gateway, key, UNKNOWN, 'a change in a flood of notifications')
             psql(f"SELECT dyn_alter_access_key('{key[0]}', enabled => true)")
             becomes(gateway, key, 'accepted', 'and another one')
-        until(lambda: time.monotonic() > begun + 5)
         is_([f.poll() for f in floods], [None, None], 'the flood goes on')
         psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'flooder'")
         for f in floods:

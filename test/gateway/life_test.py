@@ -13,7 +13,7 @@ import tempfile
 import threading
 import warnings
 
-from gateway import DATABASE, PROGRAM, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, until, waiting_backends
+from gateway import DATABASE, PROGRAM, WAIT, Gateway, Hold, done, get, head, in_thread, is_, ok, post, put, run, until, waiting_backends
 
 HEALTH = head(['GET /healthz HTTP/1.1', 'Host: x'])
 READY = head(['GET /readyz HTTP/1.1', 'Host: x'])
@@ -27,12 +27,6 @@ def file(name, text):
     with open(path, 'w') as f:
         f.write(text)
     return path
-
-
-def run(*flags, **environment):
-    """A gateway that should end by itself."""
-    done = subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
-    return done.returncode, done.stdout + done.stderr
 
 
 # settings
@@ -155,7 +149,7 @@ with Gateway('--log-level', 'warning', '--slow-request', '1ms') as g:
 # the end
 system = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 system.bind(os.path.join(folder.name, 'notify'))
-system.settimeout(60)
+system.settimeout(WAIT)
 with Gateway('--health-listen', '127.0.0.1:0', environment={'NOTIFY_SOCKET': os.path.join(folder.name, 'notify')}) as g:
     is_(system.recv(100), b'READY=1', 'systemd hears that it is ready')
     g.signal(signal.SIGHUP)
@@ -376,7 +370,7 @@ with Gateway('--connections-per-address', '3', '--http-threads', '3') as g:
     until(is_let_in, 'another connection')
     ok(True, 'those that ended count no longer')
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '60s', '--queue-time', '60s') as g:
+with Gateway('--connections', '1100', '--connections-per-address', '0', '--header-time', '10min') as g:
     many = [g.connect() for _ in range(1000)]
     is_(g.send(LIST).status, 200, 'one more beside a thousand that are idle')
     for c in many:
@@ -433,7 +427,7 @@ with socket.socket() as s:
         c.sendall(LIST)
         ok(c.recv(100).startswith(b'HTTP/1.1 200'), 'a socket that systemd opened')
     process.terminate()
-    is_(process.wait(60), 0, 'ends, too')
+    is_(process.wait(WAIT), 0, 'ends, too')
     with socket.create_connection(s.getsockname()):
         ok(True, 'and stays open for the next one')
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import zlib
 
-from gateway import PROGRAM, Gateway, Hold, done, head, in_thread, is_, ok, post, psql, sign, until
+from gateway import PROGRAM, WAIT, Gateway, Hold, done, head, in_thread, is_, ok, post, psql, sign, until
 
 SERVICE = 'com.amazon.coral.service#'
 ADMINISTRATOR = f"host={os.environ['PGHOST']} user=postgres dbname=postgres"
@@ -17,7 +17,7 @@ key_file = os.path.join(folder.name, 'key')
 
 
 def run(*flags):
-    done = subprocess.run([PROGRAM, '--database', ADMINISTRATOR, '--key-file', key_file, *flags], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, '--database', ADMINISTRATOR, '--key-file', key_file, *flags], capture_output=True, text=True, timeout=WAIT)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -122,7 +122,7 @@ with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') 
 
 status, _, errors = run('--create-key', 'nobody')
 ok(status != 0 and 'nobody' in errors, 'a key for nobody', errors)
-result = subprocess.run([PROGRAM, '--listen', '127.0.0.1:0', '--database', ADMINISTRATOR], capture_output=True, text=True, timeout=60)
+result = subprocess.run([PROGRAM, '--listen', '127.0.0.1:0', '--database', ADMINISTRATOR], capture_output=True, text=True, timeout=WAIT)
 ok(result.returncode == 1 and result.stderr, 'keys need a key file', result)
 
 done()

@@ -85,7 +85,7 @@ READS = 'GetItem', 'Query', 'Scan', 'BatchGetItem'
 make_standby()
 psql('SET ROLE app; TRUNCATE items, raising')
 
-with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4') as g:
+with Gateway('--read-database', READ_DATABASE, '--read-pool-size', '4', '--queue-time', '2s') as g:
     connected(g)
     is_(g.send(b'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n').status, 200, 'it is ready')
     put(g, 'a', 'items', v=1)
@@ -205,7 +205,7 @@ def change_read_database(gateway, text):
 
 
 set_read_database('')
-with Gateway('--config', config.name) as g:
+with Gateway('--config', config.name, '--queue-time', '2s') as g:
     is_(value(g.call('GetItem', request('GetItem'))), 2, 'without a standby')
     change_read_database(g, READ_DATABASE + ' target_session_attrs=standby')
     connected(g)

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError, NoCredentialsError
 ENDPOINT = os.environ["AWS_ENDPOINT_URL"]
 client = boto3.client("dynamodb", endpoint_url=ENDPOINT)
 resource = boto3.resource("dynamodb", endpoint_url=ENDPOINT)
-WAIT = {"Delay": 1, "MaxAttempts": 120}
+WAIT = {"Delay": 1, "MaxAttempts": 600}
 failures = 0
 
 
@@ -210,7 +210,7 @@ def _():
     table.put_item(Item={"artist": "stream", "song": "1", "data": Binary(b"\x01")})
     iterators = [streams.get_shard_iterator(StreamArn=arn, ShardId=s["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
                  for s in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]]
-    found, end = [], time.time() + 120
+    found, end = [], time.time() + 600
     while not found and time.time() < end:
         for n, iterator in enumerate(iterators):
             page = streams.get_records(ShardIterator=iterator)

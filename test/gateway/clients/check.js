@@ -27,7 +27,7 @@ exports.failure = async promise => {
 
 // Ask again until the answer is as wanted; it is an error only if it never is.
 exports.until = async (ask, wanted) => {
-  const end = Date.now() + 120e3;
+  const end = Date.now() + 600e3;
   for (;;) {
     const answer = await ask();
     if (wanted(answer)) return answer;
