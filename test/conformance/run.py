@@ -235,8 +235,10 @@ def update_table_by_request(table, r):
     """Answers at once; the index is built after the commit, which waits for our snapshot."""
     answer = low_level("UpdateTable")(table, r)
     cur.execute("COMMIT")
-    deadline = time.time() + 60
-    while "CREATING" in json.dumps(call("dyn_request('DescribeTable', %s)::text", {"TableName": table})) and time.time() < deadline:
+    deadline = time.time() + 600
+    while "CREATING" in (described := json.dumps(call("dyn_request('DescribeTable', %s)::text", {"TableName": table}))):
+        if time.time() > deadline:
+            raise TimeoutError(f"an index never becomes active: {described}")
         time.sleep(0.05)
     cur.execute("BEGIN")
     return answer

@@ -28,8 +28,8 @@ from arguments import Arguments, Corpus, ITEMS, RELATIONS, SAMPLES, TABLES, quot
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROLES = ["fuzz_super", "fuzz_owner", "fuzz_stranger"]
-STATEMENT_SECONDS = 15
-HANG_SECONDS = 45
+STATEMENT_SECONDS = 150
+HANG_SECONDS = 450
 VERBOSE = "FUZZ_VERBOSE" in os.environ
 ROUND = 150  # scripts on one fixture
 
@@ -513,7 +513,7 @@ class Fuzzer:
 
     def wait(self):
         """Until the server takes connections again."""
-        for _ in range(120):
+        for _ in range(600):
             try:
                 self.sessions.get("fuzz_super")
                 return
