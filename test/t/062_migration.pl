@@ -60,7 +60,7 @@ my $wrong = q{SELECT count(*) FROM dyn_verify_migration('shop')};
 
 # A trigger keeps calls from being through before they are looked at.
 value(q{
-	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0002); RETURN NEW; END $$;
+	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.001); RETURN NEW; END $$;
 	CREATE TRIGGER slow BEFORE INSERT ON app FOR EACH ROW EXECUTE FUNCTION slow()});
 
 # kill -9 in the middle, twice; what was committed is not done again

@@ -38,7 +38,7 @@ is(value('SELECT count(*) FROM foreign_keys'), value(q{SELECT count(*) FROM pg_c
 
 # Two sessions, made slow by a trigger; kill -9 of one of them, which ends all, and then of the server.
 value(q{
-	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0003); RETURN NEW; END $$;
+	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.001); RETURN NEW; END $$;
 	CREATE TRIGGER slow BEFORE INSERT ON video FOR EACH ROW EXECUTE FUNCTION slow()});
 my $done = q{(SELECT sum(rows_done) FROM dyn_jobs WHERE kind = 'migration')};
 my @sessions = map { begin_migration($node, 100) } 1 .. 2;

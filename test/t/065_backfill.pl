@@ -74,7 +74,7 @@ my $progress = q{FROM dyn_jobs WHERE kind = 'backfill'};
 
 # Two sessions share the work, and a third one sees how far they are.
 my $load = start_load($node, 2, 600, $writes);
-my @sessions = (begin(800), begin(800));
+my @sessions = (begin(100), begin(100));
 wait_for($node, "SELECT sessions = 2 AND state = 'running' AND rows_done > 300 AND rate > 0 AND rows_expected > 0 AND time_left IS NOT NULL $progress");
 wait_for($node, 'SELECT count(*) > 1 FROM dynamo_internal.job_chunks WHERE done > 0');
 pass('two sessions are at work on chunks of their own, and others see it');
@@ -99,7 +99,7 @@ cmp_ok(value("SELECT rows_done $progress"), '>', 0, 'what was done is known');
 
 # The same call goes on; kill -9 of the server.
 $load = start_load($node, 2, 600, $writes);
-@sessions = (begin(1500), begin(1500));
+@sessions = (begin(300), begin(300));
 wait_for($node, "SELECT rows_done > $before + 1000 $progress");
 crash($node);
 end($_) for @sessions;

@@ -350,9 +350,12 @@ is($terminal, '', 'but not where none is wanted');
 # kill -9 of the server in the middle, and the same again
 create_table('killed');
 my $many = write_file('many.json', lines('k', 1, 60000));
+my $holder = $node->background_psql('postgres');
+$holder->query_safe(q{BEGIN; SELECT dyn_put('killed', '{"pk":{"S":"k"},"sk":{"N":"60000"}}')});
 my $import = IPC::Run::start(['dynamo_table', 'import', '-h', $node->host, '-p', $node->port, '-d', 'postgres', '--table', 'killed', $many], '<', \'', '>', \$out, '2>', \$err);
-wait_for($node, 'SELECT count(*) > 0 FROM killed');
+wait_for($node, q{SELECT EXISTS (SELECT FROM killed) AND EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')});
 $node->stop('immediate');
+eval { $holder->quit };
 $import->finish;
 ok($import->result(0) != 0, 'an import that was interrupted fails');
 $node->start;
