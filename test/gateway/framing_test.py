@@ -23,6 +23,15 @@ def preflight(origin):
                  'Access-Control-Request-Headers: x-amz-target, content-type'])
 
 
+def refused(c, a, status=400):
+    """An answer ends its connection, and nothing behind is read as a request: ours, or the library's, which knows no ids and may begin twice."""
+    if a is None or a.status != status:
+        return False
+    if 'x-amzn-requestid' in a.headers:
+        return len(a.headers['x-amzn-requestid']) == 52 and c.at_end()
+    return c.ends() and b'HTTP/1.1 200' not in c.buffer
+
+
 def json_of_size(size):
     """A request of ListTables of just that size."""
     return b'{' + b' ' * (size - 2) + b'}'
@@ -115,16 +124,16 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
         with g.connect() as c:
             c.send(framed(*fields) + b'{}' + LIST)
             a = c.read()
-            ok(a.status == 400 and len(a.headers['x-amzn-requestid']) == 52 and c.at_end(), name, a)
+            ok(refused(c, a), name, a)
     with g.connect() as c:
         c.send(framed('Transfer-Encoding: chunked').replace(b'HTTP/1.1', b'HTTP/1.0') + chunked(b'{}') + LIST)
         a = c.read()
-        ok(a.status == 400 and c.at_end(), 'pieces in a version that has none', a)
+        ok(refused(c, a), 'pieces in a version that has none', a)
     for length in '2x', '-1', '', '0x2', '2, 2':
         with g.connect() as c:
             c.send(framed(f'Content-Length: {length}') + b'{}' + LIST)
-            # the library's own answer, which it may begin twice
-            ok(c.read().status == 400 and c.ends(), f'a length that is none: "{length}"')
+            a = c.read()
+            ok(refused(c, a), f'a length that is none: "{length}"', a)
     with g.connect() as c:
         c.send(framed('Content-Length: 2', 'Expect: 100-continue'))
         is_(c.read().status, 100, 'a client waits for our consent')
@@ -190,8 +199,8 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
                                  ('a piece that does not end', framed('Transfer-Encoding: chunked') + b'2\r\n{}x0\r\n\r\n', (400,)),
                                  ('a trailer beyond all bounds', framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=b'X: ' + b'x' * 100000 + b'\r\n'), (431,)),
                                  ('a path beyond all bounds', b'POST /' + b'x' * 100000 + b' HTTP/1.1\r\nHost: localhost\r\n\r\n', (414,)),
-                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (None,)), ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (None, 431)),
-                                 ('thousands of cookies', framed('Content-Length: 2', 'Cookie: ' + many.replace('&', ';')), (None, 413, 431))):
+                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (400,)), ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (431,)),
+                                 ('thousands of cookies', framed('Content-Length: 2', 'Cookie: ' + many.replace('&', ';')), (400, 413, 431))):
         with g.connect() as c:
             try:
                 c.send(data + LIST)
