@@ -19,6 +19,7 @@
  *		resource.c		tables as calls name them: found, locked, their settings changed
  *		listing.c		the tables of the database, by what they have
  *		local_shards.c	shards on this node of tables that Citus distributes
+ *		size.c			how large a table and its indexes are
  *		describe.c		a table as DynamoDB describes it
  *		key.c			rules of key values, and the columns derived from them
  *		derive.c		what the columns of a row are by its item: trigger and constraint

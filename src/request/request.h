@@ -25,6 +25,7 @@
  *		ttl.c			UpdateTimeToLive, DescribeTimeToLive
  *		streams.c		ListStreams, DescribeStream, GetShardIterator, GetRecords
  *		iterator.c		ids of shards, and iterators
+ *		node_shards.c	shards of distributed tables, which any node reads
  *		limits.c		DescribeLimits, DescribeEndpoints
  */
 #ifndef DYNAMO_TABLE_REQUEST_REQUEST_H
