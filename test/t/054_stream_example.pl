@@ -70,7 +70,7 @@ sub load_products
 {
 	my ($seed) = @_;
 	my %run = (out => '');
-	$run{handle} = IPC::Run::start([ 'pgbench', '-n', '-M', 'simple', '-f', $script, '-c', '3', '-T', '600', '-d', $node->connstr('postgres'), "--random-seed=$seed" ],
+	$run{handle} = IPC::Run::start([ 'pgbench', '-n', '-M', 'simple', '-f', $script, '-c', '3', '-T', '600', "--random-seed=$seed", $node->connstr('postgres') . ' application_name=pgbench' ],
 		'>', \$run{out}, '2>', \$run{err});
 	return \%run;
 }
