@@ -23,6 +23,14 @@ def preflight(origin):
                  'Access-Control-Request-Headers: x-amz-target, content-type'])
 
 
+def send_too_much(c, data):
+    """The answer, and the end of the connection, may come before the last byte is sent."""
+    try:
+        c.send(data)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
+
 def refused(c, a, status=400):
     """An answer ends its connection, and nothing behind is read as a request: ours, or the library's, which knows no ids and may begin twice."""
     if a is None or a.status != status:
@@ -148,11 +156,11 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
         ok(a.status == 404 and c.at_end(), 'what is wrong with the header is told before', a)
     is_(g.send(post('ListTables', json_of_size(MAX_BODY))).status, 200, '16 MB')
     with g.connect() as c:
-        c.send(post('ListTables', json_of_size(MAX_BODY + 1)))
+        send_too_much(c, post('ListTables', json_of_size(MAX_BODY + 1)))
         a = c.read()
         ok(a.status == 413 and a.body == b'' and c.at_end(), '16 MB and a byte', a)
     with g.connect() as c:
-        c.send(framed('Transfer-Encoding: chunked') + chunked(json_of_size(MAX_BODY), b' '))
+        send_too_much(c, framed('Transfer-Encoding: chunked') + chunked(json_of_size(MAX_BODY), b' '))
         a = c.read()
         ok(a.status == 413 and a.body == b'' and c.at_end(), '16 MB and a byte in pieces', a)
     with g.connect() as c:
@@ -199,8 +207,7 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
                                  ('a piece that does not end', framed('Transfer-Encoding: chunked') + b'2\r\n{}x0\r\n\r\n', (400,)),
                                  ('a trailer beyond all bounds', framed('Transfer-Encoding: chunked') + chunked(b'{}', trailer=b'X: ' + b'x' * 100000 + b'\r\n'), (431,)),
                                  ('a path beyond all bounds', b'POST /' + b'x' * 100000 + b' HTTP/1.1\r\nHost: localhost\r\n\r\n', (414,)),
-                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (400,)), ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (431,)),
-                                 ('thousands of cookies', framed('Content-Length: 2', 'Cookie: ' + many.replace('&', ';')), (400, 413, 431))):
+                                 ('a path with a blank', LIST.replace(b'POST /', b'POST /a b'), (400,)), ('thousands of parameters', LIST.replace(b'POST /', b'POST /?' + many.encode()), (431,))):
         with g.connect() as c:
             try:
                 c.send(data + LIST)
@@ -209,6 +216,11 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
             except (BrokenPipeError, ConnectionResetError):
                 status = None
             ok(status in (None, *statuses) and c.ends() and b'HTTP/1.1 200' not in c.buffer, name, status, c.buffer)
+    # the header is not too large for us, and versions that can do with it read the request and the one behind
+    with g.connect() as c:
+        c.send(framed('Content-Length: 2', 'Cookie: ' + many.replace('&', ';')) + b'{}' + LIST)
+        a = c.read()
+        ok((a.status, c.read().status) == (200, 200) if a and a.status == 200 else a is None or refused(c, a, 413) or refused(c, a, 431), 'thousands of cookies', a)
     is_(g.send(LIST).status, 200, 'and it goes on')
 
     # compressed bodies
