@@ -66,8 +66,14 @@ is(value("SELECT count(*) $collectors"), '0', 'no collector before there is a sl
 value(q{CALL dyn_setup_streams()});
 my $pid = wait_for_collector();
 value(q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
-my ($rc, $out, $err) = $node->psql('postgres', q{LISTEN dynamo_table_stream; SELECT dyn_put('app', '{"pk":{"S":"first"}}'); SELECT pg_sleep(1); SELECT 1});
-like($out, qr/notification "dynamo_table_stream" with payload "public.app" received/, 'a listener is told which table has records');
+my $listener = $node->background_psql('postgres');
+$listener->query_safe('LISTEN dynamo_table_stream');
+value(q{SELECT dyn_put('app', '{"pk":{"S":"first"}}')});
+wait_until('a listener is told which table has records', sub {
+	my $said = $listener->query('SELECT 1');
+	return ($said =~ /notification "dynamo_table_stream" with payload "public.app" received/, $said);
+});
+$listener->quit;
 wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records');
 is(value('CALL dyn_collect_streams()'), '0', 'a call returns when the worker has all');
 value(q{SELECT dyn_put('app', jsonb_build_object('pk', i::text)) FROM generate_series(1, 1000) i; CALL dyn_collect_streams()});
