@@ -82,12 +82,9 @@ is_in_use($_, 'app', $pid, name_of($_) . ' names the process that is in the way'
 # Its writers pass while a call waits.
 my $changing = connect_as('one');
 my $changing_pid = $changing->query_safe(q{SELECT pg_backend_pid()});
-$changing->query_until(qr/begun/, "\\echo begun\nSELECT dyn_alter_table('app', '{\"placement\": false}');\n\\echo done\n");
+$changing->query_until(qr/begun/, "\\echo begun\nSET lock_timeout = '10min';\nSELECT dyn_alter_table('app', '{\"placement\": false}');\n\\echo done\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $changing_pid AND state = 'active' AND query LIKE '%dyn_alter_table%'"), 'a change waits');
-for my $i (1 .. 20)
-{
-	as('one', qq{SELECT dyn_put('app', '{"pk":{"S":"THING#x$i"},"sk":{"S":"#"},"Id":{"S":"x$i"}}')});
-}
+as('one', join ' ', map { qq{SELECT dyn_put('app', '{"pk":{"S":"THING#x$_"},"sk":{"S":"#"},"Id":{"S":"x$_"}}');} } 1 .. 20);
 is(as('one', q{SELECT count(*) FROM app WHERE pk LIKE 'THING#x%'}), '20', 'and others write meanwhile');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $changing_pid AND mode = 'ShareRowExclusiveLock' AND granted"), '0', 'although it has not got its lock');
 $writer->query_safe('COMMIT');
@@ -101,12 +98,9 @@ $writer->query_safe('BEGIN; DELETE FROM detail WHERE false');
 is_in_use(q{dyn_follow_migration('m')}, 'detail', $pid, 'dyn_follow_migration names the process that is in the way');
 my $following = connect_as('one');
 my $following_pid = $following->query_safe(q{SELECT pg_backend_pid()});
-$following->query_until(qr/begun/, "\\echo begun\nSELECT dyn_follow_migration('m');\n\\echo done\n");
+$following->query_until(qr/begun/, "\\echo begun\nSET lock_timeout = '10min';\nSELECT dyn_follow_migration('m');\n\\echo done\n");
 ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid = $following_pid AND state = 'active' AND query LIKE '%dyn_follow_migration%'"), 'following waits');
-for my $i (1 .. 20)
-{
-	as('one', "INSERT INTO source VALUES ($i)");
-}
+as('one', join ' ', map { "INSERT INTO source VALUES ($_);" } 1 .. 20);
 is(as('one', q{SELECT count(*) FROM source}), '20', 'and others write another table meanwhile');
 $writer->query_safe('COMMIT');
 $following->query_until(qr/done/, "\n");
