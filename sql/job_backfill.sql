@@ -36,7 +36,7 @@ SELECT name, step, state, rows_done, rows_skipped, problems, rate, time_left, se
 -- a rate keeps a session to that: 30 items at 20 a second
 SELECT clock_timestamp() AS start \gset
 CALL dyn_backfill('app', 'ADD Hits :one', 'Seq <= :n', vals => '{":n":{"N":"30"},":one":{"N":"1"}}', max_rate => 20);
-SELECT clock_timestamp() - :'start' BETWEEN interval '1.4 s' AND interval '10 s' AS throttled;
+SELECT clock_timestamp() - :'start' >= interval '1.4 s' AS throttled;
 
 -- 15.5: items that would become invalid are noted and left, the others are changed
 CALL dyn_backfill('app', filter => 'Seq > :n', update => 'ADD #t :one', names => '{"#t": "Type"}', vals => '{":n":{"N":"98"},":one":{"N":"1"}}');

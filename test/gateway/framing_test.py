@@ -37,7 +37,7 @@ def json_of_size(size):
     return b'{' + b' ' * (size - 2) + b'}'
 
 
-with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug') as g:
+with Gateway('--log-level', 'debug') as g:
     # every answer
     a = g.send(LIST)
     is_(a.status, 200, 'an operation')
@@ -262,6 +262,7 @@ with Gateway('--header-time', '2s', '--body-time', '4s', '--log-level', 'debug')
     until(lambda: 'CBOR' in g.log())
     is_(g.log().count('CBOR'), 1, 'it is logged once')
 
+with Gateway('--header-time', '2s', '--body-time', '4s') as g:
     # slow clients
     slow = {'nothing': b'', 'half a line': b'POST / HT', 'half a header': LIST[:60], 'half a body': LIST[:-1]}
     for name, data in slow.items():
