@@ -26,6 +26,8 @@ our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load st
 sub wait_for
 {
 	my ($node, $sql, $dbname) = @_;
+	# it sleeps four times as long between looks, see above
+	local $PostgreSQL::Test::Utils::timeout_default = $PostgreSQL::Test::Utils::timeout_default / 4;
 	return if $node->poll_query_until($dbname // 'postgres', $sql);
 	my (undef, $activity) = $node->psql('postgres', q{SELECT pid, backend_type, datname, state, wait_event_type, wait_event, backend_xmin, left(query, 200) FROM pg_stat_activity ORDER BY backend_start});
 	croak("never true: $sql\n" . ($activity // 'no answer'));
