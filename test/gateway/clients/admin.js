@@ -41,7 +41,7 @@ async function edit(item) {
   const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', userDataDir: path.join(folder, 'chromium'),
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
   page = await browser.newPage();
-  page.setDefaultTimeout(120e3);
+  page.setDefaultTimeout(600e3);
   await page.setViewport({ width: 1100, height: 700 });
   page.on('dialog', dialog => dialog.accept());
 
@@ -94,11 +94,11 @@ async function edit(item) {
   await test('delete all items, and the table', async () => {
     await page.goto(url);
     await page.waitForSelector('#table-list a[href$="/tables/Admin"]');
-    await page.evaluate(() => purgeTable('Admin'));
-    await until(async () => (await db.scan({ TableName: 'Admin', Select: 'COUNT' })).Count, count => count === 0);
-    await page.goto(url);
+    // each loads the page again when it is done
+    await go(() => page.evaluate(() => purgeTable('Admin')));
+    assert.equal((await db.scan({ TableName: 'Admin', Select: 'COUNT' })).Count, 0);
     await page.waitForSelector('#table-list a[href$="/tables/Admin"]');
-    await page.evaluate(() => deleteTable('Admin'));
+    await go(() => page.evaluate(() => deleteTable('Admin')));
     await until(async () => (await db.listTables({})).TableNames, names => !names.includes('Admin'));
   });
   await browser.close();
