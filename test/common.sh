@@ -103,7 +103,6 @@ client_packages+=("${node_packages[@]}")
 # What the programs in examples need besides.
 language_packages=(python3-psycopg python3-sqlalchemy golang-go golang-github-jackc-pgx-v4-dev)
 gateway_test_packages=(python3 pgbouncer python3-botocore)
-archive_packages=(python3 perl zip unzip)
 gateway_client_packages=(python3-boto3 awscli chromium "${node_packages[@]}")
 
 # Whether as_root works without more than a password.
