@@ -6,15 +6,18 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "commands/trigger.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/syscache.h"
 
 #include "catalog/rights.h"
@@ -184,9 +187,65 @@ rights_take(Oid role, int flags, RightsBefore *before)
 	before->nest = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
 	GetUserIdAndSecContext(&before->user, &before->context);
 	SetUserIdAndSecContext(role, before->context | SECURITY_LOCAL_USERID_CHANGE |
 									 SECURITY_RESTRICTED_OPERATION | flags);
+}
+
+/*
+ * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
+ * owner's that use such names would use a table of the caller's, and call its triggers.
+ */
+void
+rights_check_temporary(Relation rel)
+{
+	Oid namespace;
+	Oid toast_namespace;
+
+	GetTempNamespaceState(&namespace, &toast_namespace);
+	if (OidIsValid(namespace) && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("a session with temporary tables cannot work on the rows of table \"%s\"",
+						RelationGetRelationName(rel)),
+				 errdetail("It would have the rights of the table's owner."),
+				 errhint("Use another session, or a role that is a member of the owner.")));
+}
+
+/* Deferred triggers fire with their statements from now on. */
+static void
+fire_at_once(void)
+{
+	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
+
+	AfterTriggerSetState(&all);
+}
+
+/* Gives the session the rights of a relation's owner, for statements on its rows. */
+void
+rights_take_owner(Relation rel, int flags, RightsBefore *before)
+{
+	rights_check_temporary(rel);
+	fire_at_once();
+	rights_take(rel->rd_rel->relowner, flags, before);
+}
+
+/*
+ * Gives the session the rights that statements of maintenance on a relation's rows have: the owner's,
+ * without policies, unless they apply to the caller, who keeps their own rights then.
+ */
+void
+rights_take_for_rows(Relation rel, RightsBefore *before)
+{
+	if (check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED)
+	{
+		rights_take_owner(rel, SECURITY_NOFORCE_RLS, before);
+		return;
+	}
+	fire_at_once();
+	rights_take(GetUserId(), 0, before);
 }
 
 /* Restores the user, the security context and the settings that rights_take() has saved. */

@@ -64,7 +64,19 @@ typedef struct RightsBefore
 } RightsBefore;
 
 extern void rights_take(Oid role, int flags, RightsBefore *before);
+
+/*
+ * The same with the rights of a relation's owner, to read or change its rows, in a transaction of ours.
+ * Deferred triggers fire with the statement: at the commit they would have the caller's rights.
+ */
+extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
+
+/* The same, or with the caller's own rights if policies apply to the caller. */
+extern void rights_take_for_rows(Relation rel, RightsBefore *before);
 extern void rights_give_back(const RightsBefore *before);
+
+/* Raises an error if the owner's code would find temporary tables of a caller who has not the owner's rights. */
+extern void rights_check_temporary(Relation rel);
 
 /* Raises an error unless the caller has the rights of the relation's owner. */
 extern void rights_require_owner(Relation rel);

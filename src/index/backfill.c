@@ -131,7 +131,8 @@ find_rows(Backfill *fill, BlockRange range, Datum **tids)
 	Datum bounds[2] = {lacking_tid(range.from), lacking_tid(range.to)};
 	int n;
 
-	lacking_run_tid_scan(psprintf("SELECT ctid FROM %s WHERE " LACKING_IN_RANGE " AND %s",
+	lacking_run_tid_scan(&fill->rows,
+						 psprintf("SELECT ctid FROM %s WHERE " LACKING_IN_RANGE " AND %s",
 								  fill->rows.qualified, fill->rows.lacking),
 						 2, TIDOID, bounds);
 	n = (int) SPI_processed;
@@ -162,7 +163,7 @@ run_update(const Backfill *fill, const char *sql, int nargs, Datum *values)
 	DynMarked marked;
 
 	dyn_mark_start(&marked, DYN_MARK_BACKFILL, fill->work->procedure.relid);
-	lacking_run(sql, nargs, TIDOID, values, false);
+	lacking_run(&fill->rows, sql, nargs, TIDOID, values, false);
 	dyn_mark_end(&marked);
 }
 
@@ -204,7 +205,8 @@ update_row(Backfill *fill, Datum pointer)
 static void
 check_gone(const Backfill *fill, Datum pointer)
 {
-	lacking_run(psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s",
+	lacking_run(&fill->rows,
+				psprintf("SELECT 1 FROM %s WHERE ctid OPERATOR(pg_catalog.=) $1 AND %s",
 						 fill->rows.qualified, fill->rows.lacking),
 				1, TIDOID, &pointer, false);
 	if (SPI_processed > 0)

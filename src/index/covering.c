@@ -5,9 +5,11 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "catalog/size.h"
 #include "ground/sql.h"
 #include "index/index.h"
@@ -38,6 +40,7 @@ measure(Relation rel, const DynTable *table, const DynIndexSpec *spec)
 	double blocks = dyn_blocks(rel);
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData sql;
+	RightsBefore before;
 	int64 counts[2];
 
 	initStringInfo(&sql);
@@ -45,12 +48,14 @@ measure(Relation rel, const DynTable *table, const DynIndexSpec *spec)
 	append_condition(&sql, table, spec);
 	appendStringInfo(&sql, "), pg_catalog.count(*) FROM ONLY %s TABLESAMPLE pg_catalog.system (%g)",
 					 table->qualified, Min(100.0, 100.0 * SAMPLE_BLOCKS / Max(blocks, 1)));
+	rights_take(rel->rd_rel->relowner, SECURITY_NOFORCE_RLS, &before);
 	SPI_connect();
 	if (SPI_execute(sql.data, true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "sample of table \"%s\" failed", table->name);
 	for (int i = 0; i < 2; i++)
 		counts[i] = DatumGetInt64(sql_value(SPI_tuptable, 0, i + 1));
 	SPI_finish();
+	rights_give_back(&before);
 	MemoryContextSwitchTo(context);
 	return counts[1] == 0 ? -1 : (double) counts[0] / (double) counts[1];
 }

@@ -6,11 +6,13 @@
 
 #include "access/relation.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "index/index.h"
 
 /*
@@ -111,11 +113,15 @@ gsi_validate(GsiWork *work)
 {
 	DynTable *table;
 	Relation rel = gsi_open_briefly(work, ShareUpdateExclusiveLock, &table);
+	RightsBefore before;
 
 	gsi_progress(work, GSI_VALIDATE);
+	/* the owner may have put another constraint in its place */
+	rights_take_owner(rel, SECURITY_NOFORCE_RLS, &before);
 	relation_close(rel, NoLock);
 	dyn_execute(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", table->qualified,
 						 quote_identifier(DYN_KEYS_CONSTRAINT)));
+	rights_give_back(&before);
 }
 
 /* Whether nothing has to be filled in or built.  Shards are not looked at. */

@@ -121,7 +121,8 @@ lock_rows(Fill *fill, BlockRange range, bool one)
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		lacking_run(psprintf("SELECT ctid, %s FROM %s WHERE " LACKING_IN_RANGE
+		lacking_run(&fill->rows,
+					psprintf("SELECT ctid, %s FROM %s WHERE " LACKING_IN_RANGE
 							 " AND %s %sFOR NO KEY UPDATE%s",
 							 quote_identifier(DYN_ITEM_COLUMN), fill->rows.qualified,
 							 fill->rows.lacking, one ? "LIMIT 1 " : "", one ? "" : " SKIP LOCKED"),
@@ -140,12 +141,14 @@ fill_rows(Fill *fill, BlockRange range, bool one)
 	SPITupleTable *locked;
 	uint64 n;
 	DynMarked marked;
+	RightsBefore before;
 
 	lock_rows(fill, range, one);
 	locked = SPI_tuptable;
 	n = SPI_processed;
 	if (n == 0)
 		return;
+	rights_take_owner(fill->rel, SECURITY_NOFORCE_RLS, &before);
 	prepare_update(fill);
 	dyn_mark_start(&marked, DYN_MARK_BACKFILL, RelationGetRelid(fill->rel));
 	for (uint64 i = 0; i < n; i++)
@@ -158,6 +161,7 @@ fill_rows(Fill *fill, BlockRange range, bool one)
 		MemoryContextReset(fill->context);
 	}
 	dyn_mark_end(&marked);
+	rights_give_back(&before);
 }
 
 static void

@@ -4,12 +4,15 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "catalog/rights.h"
 #include "ground/extension.h"
 #include "ground/sql.h"
 #include "index/lacking.h"
@@ -27,6 +30,7 @@ lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTabl
 	const DynIndex *index = gsi_find(work, table);
 	StringInfoData sql;
 
+	rows->relid = table->relid;
 	rows->qualified = table->qualified;
 	rows->match = dyn_shape_match_sql(shape);
 	initStringInfo(&sql);
@@ -64,27 +68,36 @@ lacking_describe(Lacking *rows, const GsiWork *work, Relation rel, const DynTabl
 	rows->candidates = sql.data;
 }
 
-/* Runs a statement; all parameters are of one type. */
+/*
+ * Runs a statement on the table, with the rights of its owner, whose triggers, rules and functions may
+ * run; all parameters are of one type.  No policy applies to the caller, see gsi_check_row_security().
+ */
 void
-lacking_run(const char *sql, int nargs, Oid type, Datum *values, bool read_only)
+lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
+			bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
 	Oid types[2] = {type, type};
+	Relation rel = relation_open(rows->relid, NoLock);
+	RightsBefore before;
 
+	rights_take_owner(rel, SECURITY_NOFORCE_RLS, &before);
 	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
+	rights_give_back(&before);
+	relation_close(rel, NoLock);
 	MemoryContextSwitchTo(context);
 }
 
 /* Runs a statement that only reads, by a scan of the blocks that it names. */
 void
-lacking_run_tid_scan(const char *sql, int nargs, Oid type, Datum *values)
+lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values)
 {
 	PlanSwitches before;
 
 	tid_plan_begin(&before);
 	PG_TRY();
 	{
-		lacking_run(sql, nargs, type, values, true);
+		lacking_run(rows, sql, nargs, type, values, true);
 	}
 	PG_FINALLY();
 	{
@@ -120,6 +133,7 @@ lacking_count(const Lacking *rows, BlockRange range, int64 *left_out)
 	int64 lacking;
 
 	lacking_run_tid_scan(
+		rows,
 		psprintf("SELECT pg_catalog.count(*) FILTER (WHERE lacking),"
 				 " pg_catalog.count(*) FILTER (WHERE NOT lacking AND left_out)"
 				 " FROM (SELECT %s AS lacking, %s AS left_out FROM %s WHERE " LACKING_IN_RANGE

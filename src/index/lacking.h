@@ -18,6 +18,7 @@ typedef struct BlockRange
 /* What statements say of them. */
 typedef struct Lacking
 {
+	Oid relid;
 	const char *qualified;
 	const char *match; /* the constraint's condition */
 	const char *lacking; /* condition on rows that need an update */
@@ -30,8 +31,10 @@ typedef struct Lacking
 
 extern void lacking_describe(Lacking *rows, const GsiWork *work, Relation rel,
 							 const DynTable *table);
-extern void lacking_run(const char *sql, int nargs, Oid type, Datum *values, bool read_only);
-extern void lacking_run_tid_scan(const char *sql, int nargs, Oid type, Datum *values);
+extern void lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *values,
+						bool read_only);
+extern void lacking_run_tid_scan(const Lacking *rows, const char *sql, int nargs, Oid type,
+								 Datum *values);
 extern Datum lacking_tid(BlockNumber block);
 extern int64 lacking_count(const Lacking *rows, BlockRange range, int64 *left_out);
 

@@ -28,6 +28,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "ground/attempt.h"
 #include "ground/arguments.h"
 #include "actions/several.h"
@@ -457,16 +458,19 @@ static bool
 do_batch(ItemJob *work, JobChunk *chunk, int64 *changed)
 {
 	Batch batch = {.work = work, .chunk = chunk, .context = CurrentMemoryContext};
+	RightsBefore before;
 
 	batch.row =
 		AllocSetContextCreate(batch.context, "dynamo_table job item", ALLOCSET_DEFAULT_SIZES);
 	batch.max_keys = work->max_rate > 0 ? Min(work->batch, work->max_rate) : work->batch;
 	batch.keys = MemoryContextAllocHuge(batch.context, batch.max_keys * sizeof(DynKeyValues));
 	batch.rel = open_table(work, RowExclusiveLock, &batch.table);
+	rights_take_for_rows(batch.rel, &before);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	read_batch(&batch);
 	PopActiveSnapshot();
 	change_batch(&batch);
+	rights_give_back(&before);
 	if (batch.read > 0)
 		job_advance(chunk, position_of_key(batch.table, &batch.last), batch.changed,
 					batch.read - batch.changed);

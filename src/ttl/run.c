@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "ttl/service.h"
 #include "ttl/ttl.h"
 
@@ -55,7 +56,7 @@ look(TtlSweep *sweep)
 	if (rel == NULL)
 		return;
 	/* the caller's fault, which is not noted as the table's and delays no background worker */
-	ttl_check_temporary(rel);
+	rights_check_temporary(rel);
 	relation_close(rel, NoLock);
 }
 

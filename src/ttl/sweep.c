@@ -16,17 +16,13 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "executor/instrument.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -35,6 +31,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "catalog/rights.h"
 #include "ground/compat.h"
 #include "ground/mark.h"
 #include "ttl/ttl.h"
@@ -97,60 +94,15 @@ ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table)
 	return NULL;
 }
 
-/* Until the end of the subtransaction, or until drop_owner(). */
-typedef struct OwnerRights
-{
-	Oid user;
-	int context;
-	int nest;
-} OwnerRights;
-
-/*
- * Temporary tables are found by names without a schema whatever the search_path is.  Triggers of the
- * owner's that use such names would use a table of the caller's, and call its triggers.
- */
-void
-ttl_check_temporary(Relation rel)
-{
-	Oid namespace;
-	Oid toast_namespace;
-
-	GetTempNamespaceState(&namespace, &toast_namespace);
-	if (OidIsValid(namespace) && !has_privs_of_role(GetUserId(), rel->rd_rel->relowner))
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("a session with temporary tables cannot sweep table \"%s\"",
-							   RelationGetRelationName(rel)),
-						errdetail("Sweeps have the rights of the table's owner."),
-						errhint("Use another session, or a role that is a member of the owner.")));
-}
-
 static void
-take_owner(Relation rel, OwnerRights *before)
+take_owner(Relation rel, RightsBefore *before)
 {
-	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
-
-	ttl_check_temporary(rel);
-	AfterTriggerSetState(&all);
-	GetUserIdAndSecContext(&before->user, &before->context);
-	before->nest = NewGUCNestLevel();
-	SetUserIdAndSecContext(rel->rd_rel->relowner, before->context | SECURITY_LOCAL_USERID_CHANGE |
-													  SECURITY_RESTRICTED_OPERATION);
-	set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-					  GUC_ACTION_SAVE, true, 0, false);
-	set_config_option("plan_cache_mode", "auto", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-					  0, false);
+	rights_take_owner(rel, 0, before);
 	if (check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("row-level security may hide expired items of table \"%s\"",
 							   RelationGetRelationName(rel)),
 						errdetail("It is forced on the table's owner, whose rights sweeps have.")));
-}
-
-static void
-drop_owner(const OwnerRights *before)
-{
-	AtEOXact_GUC(false, before->nest);
-	SetUserIdAndSecContext(before->user, before->context);
 }
 
 static void
@@ -317,7 +269,7 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 {
 	TimestampTz now = GetCurrentTimestamp();
 	Datum values[] = {places(due, n), expiry_oldest(0, now), expiry_number(now)};
-	OwnerRights before;
+	RightsBefore before;
 	uint64 removed;
 	int result;
 
@@ -329,7 +281,7 @@ remove_rows(TtlSweep *sweep, Relation rel, const DynTable *table, const TtlDue *
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 	removed = SPI_processed;
-	drop_owner(&before);
+	rights_give_back(&before);
 	return (int) removed;
 }
 

@@ -104,7 +104,6 @@ extern int ttl_find_due(Relation rel, const DynTable *table, Datum from, Datum t
 
 /* sweep.c: in a procedure, or what else is connected to SPI so that it may commit */
 extern Relation ttl_open(TtlSweep *sweep, LOCKMODE mode, DynTable **table);
-extern void ttl_check_temporary(Relation rel);
 extern void ttl_attempt(TtlSweep *sweep, void (*step)(TtlSweep *sweep));
 extern void ttl_sweep(TtlSweep *sweep);
 
