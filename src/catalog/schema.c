@@ -150,8 +150,9 @@ dyn_is_item_type(Oid type)
 	return flinfo.fn_addr == dyn_item_in;
 }
 
-static Oid
-type_namespace(Oid type)
+/* Returns the schema of a type: of that of items, the extension's. */
+Oid
+dyn_type_schema(Oid type)
 {
 	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	Oid namespace;
@@ -182,7 +183,7 @@ read_item_column(Relation rel, DynTable *table)
 		fail_shape(rel, "Column \"item\" must have type dyn_item.");
 	if (nullable)
 		fail_shape(rel, "Column \"item\" must be NOT NULL.");
-	table->extension = quote_identifier(get_namespace_name(type_namespace(table->item_type)));
+	table->extension = quote_identifier(get_namespace_name(dyn_type_schema(table->item_type)));
 }
 
 /* A key attribute and its column, whose type must hold and order the attribute's values. */

@@ -174,6 +174,7 @@ dyn_index_has_key(const DynTable *table, const DynIndex *index, ItemSpan attribu
 }
 
 /* schema.c */
+extern Oid dyn_type_schema(Oid type);
 extern DynTable *dyn_schema(Relation rel);
 extern DynTable *dyn_schema_any(Relation rel);
 extern DynTable *dyn_schema_shard(Relation rel);

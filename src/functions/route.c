@@ -131,6 +131,29 @@ has_been_planned_alone(void)
 		   strncmp(application_name, "citus_internal", strlen("citus_internal")) == 0;
 }
 
+/* Everybody may call a routed function, so it needs the privilege of the call that it stands for. */
+static void
+check_privilege(Oid routed, Oid schema)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(routed));
+	const FormData_pg_proc *form;
+	const char *name;
+	Oid function;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", routed);
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	name = psprintf("dyn_%s", NameStr(form->proname) + strlen(DYN_ROUTED_PREFIX));
+	function = GetSysCacheOid3(
+		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+		PointerGetDatum(buildoidvector(form->proargtypes.values, form->pronargs - 1)),
+		ObjectIdGetDatum(schema));
+	ReleaseSysCache(tuple);
+	if (!OidIsValid(function) ||
+		function_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, name);
+}
+
 /*
  * Opens the table of a routed function, which has a qualified name, quoted as in SQL: the nodes'
  * search_paths differ.  Returns false if fcinfo is of another function, with nargs arguments.
@@ -161,6 +184,7 @@ call_open(FunctionCallInfo fcinfo, int nargs, LOCKMODE mode, OpenTable *open)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table of items", RelationGetRelationName(open->rel))));
+	check_privilege(fcinfo->flinfo->fn_oid, dyn_type_schema(open->table->item_type));
 	return true;
 }
 
