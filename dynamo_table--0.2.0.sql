@@ -1450,10 +1450,6 @@ COMMENT ON FUNCTION dynamo_internal.access_key_changed() IS 'tells gateways that
 CREATE TRIGGER access_key_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON dynamo_internal.access_key
 	FOR EACH STATEMENT EXECUTE FUNCTION dynamo_internal.access_key_changed();
 
--- In a dump roles have their names, so a key whose role is gone would become that of a new one.
-SELECT pg_catalog.pg_extension_config_dump('dynamo_internal.access_key',
-	'WHERE EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.oid = role_oid AND r.rolname = role)');
-
 -- What gateways read.
 CREATE FUNCTION dynamo_internal.gateway_keys(OUT key_id text, OUT role oid, OUT role_name name, OUT encrypted_secret bytea, OUT enabled boolean,
 		OUT valid_until timestamptz) RETURNS SETOF record
@@ -1472,6 +1468,14 @@ COMMENT ON FUNCTION dyn_alter_access_key(text, boolean, timestamptz) IS 'enable 
 CREATE FUNCTION dyn_drop_access_key(key_id text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION dyn_drop_access_key(text) IS 'drop an access key';
+
+-- A dump has no keys: of the tables above nobody but the owner may copy rows, and each dump would fail.
+CREATE FUNCTION dyn_export_access_keys() RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_export_access_keys() IS 'the usable access keys that the caller could create, with their encrypted secrets';
+CREATE FUNCTION dyn_import_access_keys(keys jsonb) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION dyn_import_access_keys(jsonb) IS 'create the access keys of an export, of roles with the same names';
 
 -- A barrier: keys of others are not for functions in a query's conditions.
 CREATE VIEW dyn_access_keys WITH (security_barrier) AS

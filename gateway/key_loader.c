@@ -61,6 +61,7 @@ struct KeyLoader
 	int64_t due; /* when a change may be loaded again, if PERIOD lay between all loads */
 	bool failing; /* and has told so */
 	size_t unusable; /* keys that could not be decrypted the last time */
+	bool none; /* there was no key the last time */
 };
 
 /* Tell of a failure, unless it goes on only. */
@@ -267,6 +268,17 @@ report_unusable(KeyLoader *loader, size_t count, const char *first)
 	loader->unusable = count;
 }
 
+/* Tell that there are no keys any more, or yet: a database that was restored from a dump has none. */
+static void
+report_none(KeyLoader *loader, bool none)
+{
+	if (none && !loader->none)
+		loader->report(true,
+					   "no access key of the database can be used: requests are refused until "
+					   "keys are created, or imported by dyn_import_access_keys()");
+	loader->none = none;
+}
+
 /* Take the keys of a result. */
 static bool
 take_keys(KeyLoader *loader, const PGresult *result)
@@ -291,6 +303,7 @@ take_keys(KeyLoader *loader, const PGresult *result)
 			unusable = PQgetvalue(result, row, 0);
 	}
 	report_unusable(loader, (size_t) rows - count, unusable);
+	report_none(loader, rows == 0);
 	done = keys_replace(loader->keys, all, count);
 	OPENSSL_cleanse(&master_key, sizeof(master_key));
 	OPENSSL_cleanse(all, ((size_t) rows + 1) * sizeof(*all));

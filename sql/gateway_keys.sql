@@ -112,8 +112,61 @@ SELECT dyn_drop_access_key('REGRESS2');
 RESET ROLE;
 SELECT dyn_drop_access_key('REGRESS6');
 
--- what a dump has
-SELECT c::regclass, condition FROM pg_extension, unnest(extconfig, extcondition) u (c, condition) WHERE extname = 'dynamo_table';
+-- a dump has none
+SELECT extconfig FROM pg_extension WHERE extname = 'dynamo_table';
+
+-- Export and import: keys of roles whose keys the caller may create, whatever is written in the export.
+DELETE FROM dynamo_internal.access_key;
+SELECT dyn_export_access_keys();
+SELECT dyn_create_access_key('REGRESS1', 'regress_key_tenant', '\x0102'), dyn_create_access_key('REGRESS4', 'regress_key_other', '\x5c27'), dyn_create_access_key('REGRESS6', '"regress ""key"', '\x06');
+SELECT dyn_alter_access_key('REGRESS4', false, '2001-01-01 00:00+00');
+INSERT INTO dynamo_internal.access_key (key_id, role, encrypted_secret) VALUES ('REGRESS5', 'regress_key_super', '\x05'), ('REGRESS8', 'regress_key_nobody', '\x08');
+SET timezone = 'UTC';
+SELECT jsonb_pretty(dyn_export_access_keys() #- '{0,cluster}' #- '{1,cluster}' #- '{2,cluster}' #- '{0,role_oid}' #- '{1,role_oid}' #- '{2,role_oid}');
+SELECT dyn_export_access_keys() AS all_keys \gset
+SET ROLE regress_key_admin;
+SELECT jsonb_path_query_array(dyn_export_access_keys(), '$[*].key_id');
+SET ROLE regress_key_tenant;
+SELECT dyn_export_access_keys();
+RESET ROLE;
+CREATE TEMP TABLE before AS TABLE dynamo_internal.access_key;
+DELETE FROM dynamo_internal.access_key;
+-- all or none
+SET ROLE regress_key_admin;
+SELECT dyn_import_access_keys(:'all_keys');
+SELECT key_id FROM dyn_access_keys;
+SELECT dyn_import_access_keys(jsonb_path_query_array(:'all_keys', '$[0]'));
+SELECT key_id, role, state FROM dyn_access_keys;
+SELECT dyn_drop_access_key('REGRESS1');
+RESET ROLE;
+SET bytea_output = 'escape';
+SELECT dyn_import_access_keys(:'all_keys'), dyn_import_access_keys('[]');
+RESET bytea_output;
+SELECT key_id, role, role_oid, encrypted_secret, enabled, valid_until FROM before WHERE key_id NOT IN ('REGRESS5', 'REGRESS8') EXCEPT SELECT key_id, role, role_oid, encrypted_secret, enabled, valid_until FROM dynamo_internal.access_key;
+SELECT count(*) FROM dynamo_internal.access_key;
+SELECT dyn_import_access_keys(:'all_keys');
+DELETE FROM dynamo_internal.access_key;
+-- another role that has the name: here roles have OIDs, elsewhere names alone
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,role_oid}', '"1"'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,role}', '"regress_key_other"'));
+SELECT dyn_import_access_keys(jsonb_set(jsonb_set(:'all_keys', '{0,role_oid}', '"1"'), '{0,cluster}', '"1"'));
+SELECT key_id, role FROM dyn_access_keys ORDER BY key_id;
+DELETE FROM dynamo_internal.access_key;
+-- whatever is written there
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,role}', '"regress_key_nobody"'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,role}', to_jsonb(repeat('x', 63) || 'yz')));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys' #- '{0,cluster}', '{0,role}', '"regress_key_super"'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,key_id}', '"a/b"'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,key_id}', '"REGRESS4"'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,encrypted_secret}', '""'));
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0,encrypted_secret}', '"\\x0"'));
+SELECT dyn_import_access_keys(:'all_keys' #- '{0,key_id}');
+SELECT dyn_import_access_keys(:'all_keys' #- '{0,enabled}');
+SELECT dyn_import_access_keys(jsonb_set(:'all_keys', '{0}', '1'));
+SELECT dyn_import_access_keys('{}');
+SELECT dyn_import_access_keys('[null]');
+SELECT dyn_import_access_keys(NULL);
+SELECT count(*) FROM dynamo_internal.access_key;
 
 -- no trigger but the extension's own
 CREATE FUNCTION regress_key_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'as %', current_user; RETURN new; END $$;

@@ -98,7 +98,7 @@ SELECT a.routine, b.routine FROM public_functions a JOIN public_functions b ON a
 -- Volatility: what changes something is volatile, what reads a table is stable, what needs its arguments alone is immutable, or stable where
 -- it depends on settings or types.  Waiting for records, and what reads others' tables by their SQL, is volatile as well.
 SELECT routine, provolatile FROM public_functions WHERE prokind = 'f' AND provolatile <> CASE
-	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
+	WHEN proname ~ '^dyn_(create|alter|drop|put|update|delete|enable|disable|detach|distribute|undistribute|enforce|follow|unfollow|run|import|export_access_keys|read|preview|propose|reset|verify|batch_write|transact$|transact_returning|request|execute|migration_|ksuid$|entity_item|stream_position)' THEN 'v'
 	WHEN 'table_name' = ANY (proargnames[:pronargs]) OR proname IN ('dyn_transact_get', 'dyn_render', 'dyn_to_value', 'dyn_explain_statement') THEN 's' ELSE 'i' END;
 -- NULL for a table or a migration is an error, and no reason to do nothing
 SELECT routine FROM public_functions WHERE proisstrict AND ('table_name' = ANY (proargnames) OR 'migration' = ANY (proargnames) OR 'statement' = ANY (proargnames));

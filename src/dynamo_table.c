@@ -21,6 +21,7 @@
 #include "ground/label.h"
 #include "ground/library.h"
 #include "ground/progress.h"
+#include "ground/quiet.h"
 #include "ground/settings.h"
 #include "index/index.h"
 #include "partiql/partiql.h"
@@ -48,6 +49,7 @@ _PG_init(void)
 	dyn_am_init();
 	dyn_settings_init();
 	progress_init();
+	quiet_init();
 	dyn_arn_init();
 	dyn_derive_init();
 	store_init();

@@ -58,9 +58,9 @@ message_of(const CancelReason *reason, bool in_words)
 	return in_words && reason->words != NULL ? reason->words : reason->message;
 }
 
-/* The reasons as a program reads them. */
+/* The reasons as a program reads them; the log has no items. */
 static char *
-reasons_json(const CancelReason *reasons, int n, bool in_words)
+reasons_json(const CancelReason *reasons, int n, bool in_words, bool items)
 {
 	JsonWriter json = json_writer(JSON_COMPACT);
 
@@ -71,7 +71,8 @@ reasons_json(const CancelReason *reasons, int n, bool in_words)
 		json_write_begin(&json, NULL);
 		json_write_string(&json, "Code", reasons[i].code == NULL ? "None" : reasons[i].code);
 		json_write_string(&json, "Message", message_of(&reasons[i], in_words));
-		json_write_item(&json, "Item", reasons[i].item);
+		if (items)
+			json_write_item(&json, "Item", reasons[i].item);
 		json_write_end(&json);
 	}
 	json_write_end_array(&json);
@@ -123,9 +124,10 @@ action_cancel(const TransactRequest *request, const CancelReason *reasons)
 		appendStringInfo(&message, "%s%s", i > 0 ? ", " : "",
 						 reasons[i].code == NULL ? "None" : reasons[i].code);
 	appendStringInfoChar(&message, ']');
-	ereport(ERROR, (errcode(ERRCODE_DYN_TRANSACTION_CANCELED), errmsg_internal("%s", message.data),
+	ereport_answer((errcode(ERRCODE_DYN_TRANSACTION_CANCELED), errmsg_internal("%s", message.data),
 					errwords("%s", message.data),
-					errdetail_internal("%s", reasons_json(reasons, n, request->in_words)),
+					errdetail_internal("%s", reasons_json(reasons, n, request->in_words, true)),
+					errdetail_log("%s", reasons_json(reasons, n, request->in_words, false)),
 					request->in_words ? add_own_messages(reasons, n) : add_hint(reasons, n)));
 	pg_unreachable();
 }

@@ -119,8 +119,8 @@ put_item(DynItem *old, void *arg)
 	const Judged *put = arg;
 
 	if (put->request->insert && old != NULL)
-		ereport(ERROR, (errcode(ERRCODE_DYN_DUPLICATE_ITEM), errmsg(DUPLICATE),
-						errwords(DUPLICATE_WORDS)));
+		ereport_answer(
+			(errcode(ERRCODE_DYN_DUPLICATE_ITEM), errmsg(DUPLICATE), errwords(DUPLICATE_WORDS)));
 	action_check_condition(put->request, put->condition, old);
 	return put->request->item;
 }

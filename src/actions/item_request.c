@@ -120,10 +120,11 @@ action_check_condition(const ItemRequest *request, const Expr *condition, const 
 		request->measure->old = request->measure->new = item;
 	if (request->old_on_failure && item != NULL)
 		item_print_attributes(&old, item_root(action_returned(request, item)));
-	ereport(ERROR,
-			(errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED),
-			 errmsg("the conditional request failed"), errwords("The conditional request failed"),
-			 old.len > 0 ? errdetail_internal("%s", old.data) : 0));
+	ereport_answer(
+		(errcode(ERRCODE_DYN_CONDITIONAL_CHECK_FAILED), errmsg("the conditional request failed"),
+		 errwords("The conditional request failed"),
+		 old.len > 0 ? errdetail_internal("%s", old.data) : 0,
+		 old.len > 0 ? errdetail_log("The item that the caller has asked for is not logged.") : 0));
 }
 
 /* What DynamoDB says of an update or a filter that has to leave a key alone. */

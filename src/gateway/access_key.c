@@ -10,11 +10,14 @@
  * A key must never come to stand for another role.  A row has the role's name and its OID, and is
  * used only as long as a role has both: after DROP ROLE another role may get the name, and, when
  * OIDs have wrapped around, the OID.  ALTER ROLE ... RENAME therefore ends keys, too.  When a row is
- * inserted, or its role is changed, a trigger looks the OID up by the name.  So names count when a
- * dump is restored, where OIDs are others; a dump has no rows that are not used.
+ * inserted, or its role is changed, a trigger looks the OID up by the name.
+ *
+ * A dump has no keys: pg_dump would fail for all but superusers.  They are exported and imported by
+ * calls.  In another cluster OIDs are others, so there the names of roles count.
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
@@ -23,12 +26,14 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "gateway/gateway.h"
 #include "ground/arguments.h"
 #include "ground/errors.h"
 #include "ground/notification.h"
+#include "ground/sql.h"
 #include "work/owned.h"
 
 #define KEY_TABLE "access_key"
@@ -40,6 +45,11 @@
 
 /* Of statements about one key, $1. */
 #define OF_KEY " WHERE key_id OPERATOR(pg_catalog.=) $1"
+
+/* Of statements about those that can be used. */
+#define OF_ROLE \
+	" JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) k.role_oid" \
+	" AND r.rolname OPERATOR(pg_catalog.=) k.role WHERE NOT r.rolsuper"
 
 /*
  * Rights
@@ -99,45 +109,49 @@ check_secret(bytea *secret)
 						errmsg("encrypted_secret must have 1 to %d bytes", MAX_SECRET)));
 }
 
-/*
- * dyn_create_access_key(key_id, role, encrypted_secret).  Requests of superusers are refused, so there
- * is no use for keys of theirs.
- */
-PG_FUNCTION_INFO_V1(dyn_create_access_key);
-Datum
-dyn_create_access_key(PG_FUNCTION_ARGS)
+/* Requests of superusers are refused, so there is no use for keys of theirs. */
+static void
+create_key(text *key_id, Oid role, bytea *secret, bool enabled, TimestampTz valid_until)
 {
-	Oid types[] = {TEXTOID, NAMEOID, BYTEAOID};
-	Datum values[lengthof(types)];
+	Oid types[] = {TEXTOID, NAMEOID, BYTEAOID, BOOLOID, TIMESTAMPTZOID};
 	NameData name = {0};
-	Oid role;
+	Datum values[] = {PointerGetDatum(key_id), NameGetDatum(&name), PointerGetDatum(secret),
+					  BoolGetDatum(enabled), TimestampTzGetDatum(valid_until)};
 
-	values[0] = PointerGetDatum(argument_required_text(fcinfo, 0, "key_id"));
-	argument_require(fcinfo, 1, "role");
-	argument_require(fcinfo, 2, "encrypted_secret");
-	role = PG_GETARG_OID(1);
 	namestrcpy(&name, GetUserNameFromId(role, false));
-	check_key_id(text_span(DatumGetTextPP(values[0])));
-	check_secret(PG_GETARG_BYTEA_PP(2));
+	check_key_id(text_span(key_id));
+	check_secret(secret);
 	check_admin(role, NameStr(name));
 	if (superuser_arg(role))
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("role \"%s\" is a superuser", NameStr(name)),
 						errdetail("Requests of gateways have no superuser's rights.")));
-	values[1] = NameGetDatum(&name);
-	values[2] = PG_GETARG_DATUM(2);
-	SPI_connect();
 	if (owned_execute(KEY_TABLE,
-					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret)"
-					  " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING role_oid",
+					  "INSERT INTO " KEYS " (key_id, role, encrypted_secret, enabled, valid_until)"
+					  " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING role_oid",
 					  lengthof(types), types, values, NULL) == 0)
-		ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT),
-						errmsg("access key \"%s\" already exists",
-							   item_quoted(text_span(DatumGetTextPP(values[0]))))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("access key \"%s\" already exists", item_quoted(text_span(key_id)))));
 	/* another role may have got the name since the caller's rights were checked */
 	if (DatumGetObjectId(owned_value(1)) != role)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
 						errmsg("role \"%s\" was dropped or renamed", NameStr(name))));
+}
+
+/* dyn_create_access_key(key_id, role, encrypted_secret) */
+PG_FUNCTION_INFO_V1(dyn_create_access_key);
+Datum
+dyn_create_access_key(PG_FUNCTION_ARGS)
+{
+	text *key_id = argument_required_text(fcinfo, 0, "key_id");
+	TimestampTz for_ever;
+
+	argument_require(fcinfo, 1, "role");
+	argument_require(fcinfo, 2, "encrypted_secret");
+	TIMESTAMP_NOEND(for_ever);
+	SPI_connect();
+	create_key(key_id, PG_GETARG_OID(1), PG_GETARG_BYTEA_PP(2), true, for_ever);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -194,14 +208,91 @@ dyn_gateway_keys(PG_FUNCTION_ARGS)
 	SPI_connect();
 	owned_execute(KEY_TABLE,
 				  "SELECT k.key_id, r.oid, r.rolname, k.encrypted_secret, k.enabled, k.valid_until"
-				  " FROM " KEYS " k JOIN pg_catalog.pg_roles r"
-				  " ON r.oid OPERATOR(pg_catalog.=) k.role_oid"
-				  " AND r.rolname OPERATOR(pg_catalog.=) k.role WHERE NOT r.rolsuper",
+				  " FROM " KEYS " k" OF_ROLE,
 				  0, NULL, NULL, NULL);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
 	SPI_finish();
 	return (Datum) 0;
+}
+
+/*
+ * Export and import
+ */
+
+/* Of this cluster, and its physical copies: roles have the same OIDs there. */
+static Datum
+cluster(void)
+{
+	return CStringGetTextDatum(psprintf(UINT64_FORMAT, GetSystemIdentifier()));
+}
+
+/* dyn_export_access_keys(): the usable keys that the caller could create */
+PG_FUNCTION_INFO_V1(dyn_export_access_keys);
+Datum
+dyn_export_access_keys(PG_FUNCTION_ARGS)
+{
+	Oid types[] = {OIDOID, TEXTOID};
+	Datum values[] = {ObjectIdGetDatum(GetUserId()), cluster()};
+	Datum keys;
+
+	SPI_connect();
+	owned_execute(KEY_TABLE,
+				  "SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object("
+				  "'key_id', k.key_id, 'role', k.role, 'role_oid', k.role_oid, 'cluster', $2,"
+				  " 'encrypted_secret', k.encrypted_secret, 'enabled', k.enabled,"
+				  " 'valid_until', k.valid_until) ORDER BY k.key_id), '[]')"
+				  " FROM " KEYS " k" OF_ROLE
+				  " AND pg_catalog.pg_has_role($1, r.oid, 'MEMBER WITH ADMIN OPTION')",
+				  lengthof(types), types, values, NULL);
+	keys = SPI_datumTransfer(owned_value(1), false, -1);
+	SPI_finish();
+	PG_RETURN_DATUM(keys);
+}
+
+/* Creates the key of a row.  exported: its role, if the export is of this cluster. */
+static void
+import_key(const SPITupleTable *rows, uint64 row)
+{
+	const char *name = sql_text(rows, row, 2);
+	Oid role = get_role_oid(name, false);
+	bool elsewhere;
+	Oid exported = DatumGetObjectId(sql_nullable(rows, row, 3, &elsewhere));
+
+	if (!elsewhere && exported != role)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("role \"%s\" is another one than when its access keys were exported",
+							   name)));
+	create_key(DatumGetTextPP(sql_value(rows, row, 1)), role,
+			   DatumGetByteaPP(sql_value(rows, row, 4)), DatumGetBool(sql_value(rows, row, 5)),
+			   DatumGetTimestampTz(sql_value(rows, row, 6)));
+}
+
+/* dyn_import_access_keys(keys): as many calls of dyn_create_access_key() */
+PG_FUNCTION_INFO_V1(dyn_import_access_keys);
+Datum
+dyn_import_access_keys(PG_FUNCTION_ARGS)
+{
+	Oid types[] = {JSONBOID, TEXTOID};
+	Datum values[] = {0, cluster()};
+	SPITupleTable *rows;
+	uint64 n;
+
+	argument_require(fcinfo, 0, "keys");
+	values[0] = PG_GETARG_DATUM(0);
+	SPI_connect();
+	n = sql_execute(
+		"SELECT key_id, role, CASE WHEN cluster OPERATOR(pg_catalog.=) $2 THEN role_oid END,"
+		" encrypted_secret, enabled, valid_until FROM pg_catalog.jsonb_to_recordset($1)"
+		" AS k (key_id pg_catalog.text, role pg_catalog.text, role_oid pg_catalog.oid,"
+		" cluster pg_catalog.text, encrypted_secret pg_catalog.bytea,"
+		" enabled pg_catalog.bool, valid_until pg_catalog.timestamptz)",
+		lengthof(types), types, values, NULL, true, 0);
+	rows = SPI_tuptable;
+	for (uint64 i = 0; i < n; i++)
+		import_key(rows, i);
+	SPI_finish();
+	PG_RETURN_INT64((int64) n);
 }
 
 /*

@@ -38,6 +38,14 @@ enum DynErrorCode
 	DYN_ERROR_LIST(DYN_ERROR_ENUM)
 };
 
+/*
+ * ereport() of an answer: what a correct program gets in the course of things, such as a condition that
+ * is not met.  Answers are not in the server's log, see quiet.c.  The text domain is their mark: it stays
+ * when an error is raised again, and while any role can raise any SQLSTATE, C code alone has domains.
+ */
+#define DYN_ANSWER_DOMAIN "dynamo_table answer"
+#define ereport_answer(...) ereport_domain(ERROR, DYN_ANSWER_DOMAIN, __VA_ARGS__)
+
 /* Raises an error with exactly DynamoDB's message, which programs may compare. */
 pg_noreturn extern void dyn_error(int sqlstate, const char *format, ...) pg_attribute_printf(2, 3);
 

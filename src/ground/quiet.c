@@ -8,13 +8,18 @@
  * it.  The postmaster logs that the worker has ended in any case.
  *
  * These messages are as if they had the level DEBUG1.  They are known by the text that the server's
- * source has, whatever the language of messages is.  Everything else is logged as it is.
+ * source has, whatever the language of messages is.
+ *
+ * Answers to callers are not logged either, unless dynamo_table.log_answers is on: a condition that is
+ * not met is no error of anybody's, and occurs thousands of times.  An answer that no client gets, or
+ * that ends the session (exit_on_error), is logged as any error.  Everything else is logged as it is.
  */
 #include "postgres.h"
 
 #include "utils/elog.h"
 #include "utils/guc.h"
 
+#include "ground/errors.h"
 #include "ground/quiet.h"
 
 typedef struct Known
@@ -31,7 +36,7 @@ static const Known known[] = {{QUIET_DECODING, LOG, "starting logical decoding f
 							  {QUIET_WORKER, FATAL, "database \"%s\" does not exist"}};
 
 static int doing = 0;
-static bool hooked = false;
+static bool log_answers;
 static emit_log_hook_type next_hook;
 
 static bool
@@ -47,25 +52,40 @@ is_known(const ErrorData *error)
 	return false;
 }
 
+static bool
+is_answer(const ErrorData *error)
+{
+	return error->elevel == ERROR && error->output_to_client && error->domain != NULL &&
+		   strcmp(error->domain, DYN_ANSWER_DOMAIN) == 0;
+}
+
 static void
 leave_out(ErrorData *error)
 {
-	if (log_min_messages > DEBUG1 && is_known(error))
+	if ((log_min_messages > DEBUG1 && is_known(error)) || (!log_answers && is_answer(error)))
 		error->output_to_server = false;
 	if (next_hook != NULL)
 		next_hook(error);
+}
+
+/* Called once by _PG_init(). */
+void
+quiet_init(void)
+{
+	DefineCustomBoolVariable(
+		"dynamo_table.log_answers",
+		"Sets whether the server's log has errors that are answers to callers.",
+		"These are conditions that are not met, and transactions that are "
+		"cancelled.",
+		&log_answers, false, PGC_SUSET, 0, NULL, NULL, NULL);
+	next_hook = emit_log_hook;
+	emit_log_hook = leave_out;
 }
 
 /* Leaves out what is known from now on.  Does not fail. */
 void
 quiet_begin(Quiet what)
 {
-	if (!hooked)
-	{
-		next_hook = emit_log_hook;
-		emit_log_hook = leave_out;
-		hooked = true;
-	}
 	doing |= (int) what;
 }
 

@@ -12,6 +12,7 @@ typedef enum Quiet
 	QUIET_DECODING = 2 /* it reads the slot of streams */
 } Quiet;
 
+extern void quiet_init(void);
 extern void quiet_begin(Quiet what);
 extern void quiet_end(Quiet what);
 

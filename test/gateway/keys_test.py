@@ -99,6 +99,20 @@ def test_changes(gateway):
     psql(f"SELECT dyn_drop_access_key('{key[0]}'), dyn_drop_access_key('{other[0]}')")
 
 
+def test_none(gateway):
+    """A database that was restored from a dump has no keys."""
+    none = 'no access key of the database can be used'
+    key = create_key()
+    becomes(gateway, key, 'accepted', 'a key')
+    before = gateway.log().count(none)
+    exported = psql('SELECT dyn_export_access_keys()')
+    psql('DELETE FROM dynamo_internal.access_key')
+    becomes(gateway, key, UNKNOWN, 'that is not restored')
+    is_(gateway.log().count(none), before + 1, 'which is logged once')
+    is_(psql(f"SELECT dyn_import_access_keys('{exported}') > 0"), 't', 'import')
+    becomes(gateway, key, 'accepted', 'a key that is imported')
+
+
 def test_roles(gateway):
     psql('CREATE ROLE gone; GRANT gone TO gateway')
     key = create_key('gone')
@@ -258,9 +272,13 @@ def test_refresh(program):
 
 
 test_key_file()
+psql('DELETE FROM dynamo_internal.access_key')
+with Gateway('--key-file', key_file, auth='keys') as running:
+    until(lambda: 'no access key of the database can be used' in running.log(), 'the message at the start')
 test_create()
 with Gateway('--key-file', key_file, auth='keys') as running:
     test_changes(running)
+    test_none(running)
     test_roles(running)
     test_broken_connection(running)
     test_key_file_again(running)

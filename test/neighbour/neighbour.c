@@ -1,7 +1,7 @@
 /*
  * neighbour.c
  *	  Another extension's library beside ours: it leaves one slot for relcache callbacks, has
- *	  functions that are called as some of ours, and a hook in the planner.
+ *	  functions that are called as some of ours, and hooks in the planner and in the log.
  */
 #include "postgres.h"
 
@@ -35,9 +35,23 @@ count_planned(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		next_hook(root, rel, rti, rte);
 }
 
+static emit_log_hook_type next_log_hook;
+static int64 heard;
+
+static void
+count_heard(ErrorData *error)
+{
+	if (error->sqlerrcode == MAKE_SQLSTATE('Y', 'D', '0', '0', '2'))
+		heard++;
+	if (next_log_hook != NULL)
+		next_log_hook(error);
+}
+
 void
 _PG_init(void)
 {
+	next_log_hook = emit_log_hook;
+	emit_log_hook = count_heard;
 	next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = count_planned;
 	for (int i = 0; i < SLOTS; i++)
@@ -67,6 +81,14 @@ Datum
 neighbour_answers(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(ttl_back_off(PG_GETARG_INT32(0)));
+}
+
+/* How many errors of a condition our hook has seen. */
+PG_FUNCTION_INFO_V1(neighbour_heard);
+Datum
+neighbour_heard(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(heard);
 }
 
 /* How many relations the planner has asked our hook about. */

@@ -1,4 +1,4 @@
-# Access keys: gateways hear of every change, and after a dump and a restore a key is the same role's, or nobody's.
+# Access keys: gateways hear of every change, dumps have none, and after an export and an import a key is the same role's, or nobody's.
 use strict;
 use warnings;
 
@@ -61,47 +61,76 @@ is($node->safe_psql('postgres', $states), 'DROPPED: role missing, OTHER: active,
 is($gateway->query($keys), "OTHER|the \"other\"|t|other's|t|t\nTENANT|tenant|t|secret|t|t", 'keys of roles that are left');
 $node->safe_psql('postgres', q{SELECT dyn_alter_access_key('TENANT', enabled => false, valid_until => '2100-01-01 00:00+00')});
 
-# A dump has the keys that can be used; they are bound by the names of roles, whatever OIDs these have.
+# A dump has no keys, but what makes a role a login of gateways.  The keys are exported and imported.
 my $dir = $node->basedir;
 my $usable = "OTHER|the \"other\"|t|other's|t|t\nTENANT|tenant|t|secret|f|f";
 $node->command_ok([ 'pg_dump', '-f', "$dir/plain.sql", 'postgres' ], 'a plain dump');
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/custom", 'postgres' ], 'a custom one');
-unlike(slurp_file("$dir/plain.sql"), qr/DROPPED|RENAMED/, 'keys whose roles are gone are not dumped');
-$node->safe_psql('postgres', 'CREATE DATABASE same; CREATE DATABASE data');
+unlike(slurp_file("$dir/plain.sql"), qr/TENANT|COPY/, 'it has no keys');
+$node->safe_psql('postgres', 'CREATE DATABASE same');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/plain.sql", 'same' ], 'restored beside it');
-is($node->safe_psql('same', $keys), $usable, 'the same keys');
+is($node->safe_psql('same', $keys), '', 'no keys');
 is($node->safe_psql('same', q{SELECT has_function_privilege('gateway', 'dynamo_internal.request_as(regrole, text, text)', 'EXECUTE') AND has_function_privilege('gateway', 'dynamo_internal.gateway_keys()', 'EXECUTE')}),
 	't', 'the login of gateways is one, too');
+
+# as the reference says
+sub export_keys { append_to_file($_[1], $_[0]->safe_psql('postgres', 'SELECT dyn_export_access_keys()')) }
+sub import_keys
+{
+	my ($other, $db, $file) = @_;
+	return ($other->psql($db, "\\set keys `cat $file`\nSELECT dyn_import_access_keys(:'keys')", on_error_stop => 0))[1, 2];
+}
+export_keys($node, "$dir/keys");
+is((import_keys($node, 'same', "$dir/keys"))[0], '2', 'imported beside it');
+is($node->safe_psql('same', $keys), $usable, 'the same keys');
+$node->safe_psql('same', q{DELETE FROM dynamo_internal.access_key; ALTER ROLE tenant RENAME TO tenant_before; CREATE ROLE tenant});
+like((import_keys($node, 'same', "$dir/keys"))[1], qr/ERROR:  role "tenant" is another one than when its access keys were exported/, 'not for another role of the name');
+$node->safe_psql('same', q{DROP ROLE tenant; ALTER ROLE tenant_before RENAME TO tenant});
 
 my $elsewhere = new_node('elsewhere');
 # OIDs of others, and a role that is missing
 my $tenant = $node->safe_psql('postgres', q{SELECT oid FROM pg_roles WHERE rolname = 'tenant'});
 $elsewhere->safe_psql('postgres', q{CREATE ROLE gateway LOGIN; CREATE ROLE dropped; CREATE ROLE renamed; CREATE ROLE other_name; CREATE ROLE first; CREATE ROLE second; CREATE ROLE third; CREATE ROLE tenant});
-$elsewhere->command_ok([ 'pg_restore', '-d', 'postgres', "$dir/custom" ], 'restored elsewhere');
-is($elsewhere->safe_psql('postgres', $keys), 'TENANT|tenant|t|secret|f|f', 'keys of roles that are there');
-ok($elsewhere->safe_psql('postgres', q{SELECT role FROM dynamo_internal.gateway_keys()}) ne $tenant, 'by other OIDs');
-is($elsewhere->safe_psql('postgres', $states), 'OTHER: role missing, TENANT: disabled', 'the other is kept');
+$elsewhere->command_ok([ 'pg_restore', '--exit-on-error', '-d', 'postgres', "$dir/custom" ], 'restored elsewhere');
+like((import_keys($elsewhere, 'postgres', "$dir/keys"))[1], qr/ERROR:  role "the "other"" does not exist/, 'keys of roles that are missing');
+is($elsewhere->safe_psql('postgres', $keys), '', 'all or none');
 $elsewhere->safe_psql('postgres', q{CREATE ROLE "the ""other"""});
-is($elsewhere->safe_psql('postgres', $states), 'OTHER: role missing, TENANT: disabled', 'and is not that of a role to come');
-$elsewhere->safe_psql('postgres', q{UPDATE dynamo_internal.access_key SET role = role WHERE role_oid IS NULL});
-is($elsewhere->safe_psql('postgres', $keys), $usable, 'unless somebody says so');
+is((import_keys($elsewhere, 'postgres', "$dir/keys"))[0], '2', 'imported by names');
+is($elsewhere->safe_psql('postgres', $keys), $usable, 'the same keys');
+ok($elsewhere->safe_psql('postgres', q{SELECT role FROM dynamo_internal.gateway_keys() WHERE key_id = 'TENANT'}) ne $tenant, 'by other OIDs');
 
-# Data alone, without triggers, have the OIDs of the dump: such keys are of the same role, or of none.
-$node->command_ok([ 'pg_dump', '-Fc', '--data-only', '--disable-triggers', '-f', "$dir/data", 'postgres' ], 'data alone');
-foreach my $to ([ $node, 'data', $usable ], [ $elsewhere, 'data', '' ])
+# Who may not read the keys can dump the database: its owner, and who may read all data.
+$node->safe_psql('postgres', q{CREATE ROLE boss LOGIN; CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE DATABASE shop OWNER boss});
+$node->safe_psql('shop', q{CREATE EXTENSION dynamo_table; SELECT dyn_create_access_key('TENANT', 'tenant', 'secret')});
+$node->safe_psql('shop', q{
+	SELECT dyn_create_table('app', 'pk S', 'sk N', global_indexes => '{"by_kind": {"partition_key": "kind S"}}');
+	SELECT dyn_create_entity('app', 'A', '{"pk": "A#<Id>", "sk": "<N>"}', '{"Id": "S text", "N": "N integer", "kind": "S text"}');
+	SELECT dyn_create_entity_view('app', 'A', 'a_view');
+	SELECT dyn_put('app', '{"pk":{"S":"A#1"},"sk":{"N":"1"},"kind":{"S":"k"},"Id":{"S":"1"},"N":{"N":"1"}}')}, extra_params => [ '-U', 'boss' ]);
+my $state = q{
+	SELECT conrelid::regclass, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace UNION ALL
+	SELECT tgrelid::regclass, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'public.app'::regclass UNION ALL
+	SELECT indrelid::regclass, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'public.app'::regclass UNION ALL
+	SELECT 'app', a_view::text FROM a_view ORDER BY 1, 2};
+my $before = $node->safe_psql('shop', $state);
+foreach my $role ('boss', 'dumper')
 {
-	my ($other, $db, $expected) = @$to;
-	$other->safe_psql('postgres', "CREATE DATABASE $db") if $other == $elsewhere;
-	$other->safe_psql($db, 'CREATE EXTENSION dynamo_table');
-	$other->command_ok([ 'pg_restore', '--data-only', '--disable-triggers', '-d', $db, "$dir/data" ], 'restored without triggers');
-	is($other->safe_psql($db, $keys), $expected, 'keys are of the same roles, or of none');
+	$node->command_ok([ 'pg_dump', '-U', $role, '-f', "$dir/$role.sql", 'shop' ], "a plain dump by $role");
+	$node->command_ok([ 'pg_dump', '-U', $role, '-Fd', '-j2', '-f', "$dir/$role", 'shop' ], "in parallel by $role");
+	unlike(slurp_file("$dir/$role.sql"), qr/TENANT/, 'it has no keys');
+	foreach my $restore ([ 'psql', '-Xq', '-f', "$dir/$role.sql" ], [ 'pg_restore', '--exit-on-error', '--no-comments', "$dir/$role" ])
+	{
+		$node->safe_psql('postgres', 'CREATE DATABASE restored OWNER boss');
+		$node->safe_psql('restored', 'CREATE EXTENSION dynamo_table');
+		$node->command_ok([ @$restore, '-U', 'boss', '-d', 'restored' ], "the owner restores it by $restore->[0]");
+		is($node->safe_psql('restored', $state), $before, 'with keys, triggers, indexes and views');
+		is($node->safe_psql('restored', q{SELECT * FROM dyn_check_table('app')}, extra_params => [ '-U', 'boss' ]), '', 'nothing is wrong with it');
+		is($node->safe_psql('restored', 'SELECT count(*) FROM dyn_access_keys'), '0', 'without access keys');
+		$node->safe_psql('postgres', 'DROP DATABASE restored');
+	}
 }
-is($elsewhere->safe_psql('data', $states), 'OTHER: role missing, TENANT: role missing', 'they have lost their roles');
-
-# Who may not read the keys leaves them out.
-$node->safe_psql('postgres', q{CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper});
-$node->command_fails([ 'pg_dump', '-U', 'dumper', '-f', "$dir/denied", 'postgres' ], 'a dump by another role');
-$node->command_ok([ 'pg_dump', '-U', 'dumper', '--exclude-table-data=dynamo_internal.access_key', '-f', "$dir/without", 'postgres' ], 'without keys');
+# no other table of the extension's is dumped, whoever may read it
+is($node->safe_psql('shop', q{SELECT count(*) FROM pg_extension WHERE extconfig IS NOT NULL}), '0', 'no table of an extension is dumped');
 $gateway->close;
 
 # A gateway in front of a standby has the keys, and can read.
