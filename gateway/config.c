@@ -50,6 +50,8 @@ static const Setting settings[] = {
 	 "address:port, [address]:port or unix:/path; port 0 is a free one", NULL},
 	{"health_listen", TYPE_TEXT, AT(health_listen), "", 0, 0, true,
 	 "where /healthz, /readyz and /metrics are, if elsewhere; plain HTTP", NULL},
+	{"metrics", TYPE_SWITCH, AT(metrics), "off", 0, 0, false,
+	 "/metrics at the address of listen too, for everybody who reaches it", NULL},
 	{"tls_certificate", TYPE_TEXT, AT(tls_certificate), "", 0, 0, false,
 	 "file with the certificate and its chain, in PEM", NULL},
 	{"tls_key", TYPE_TEXT, AT(tls_key), "", 0, 0, false, "file with its private key, in PEM", NULL},

@@ -21,6 +21,7 @@ typedef struct Config
 	/* where it listens */
 	const char *listen;
 	const char *health_listen;
+	bool metrics;
 	const char *tls_certificate;
 	const char *tls_key;
 	bool insecure_http;

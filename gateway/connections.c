@@ -22,14 +22,25 @@
 /* How often is looked for clients that have gone. */
 #define TELL_MS 1000
 
+/* All clients of a server that have one address, or none: those are of the same machine. */
+typedef struct Client
+{
+	struct Client *next;
+	const void *server;
+	bool counted; /* it has an address */
+	struct in6_addr address;
+	int connections;
+	int64_t memory; /* for the bodies of their requests */
+} Client;
+
 struct Connection
 {
 	Connection *next;
 	Connection **link; /* what points to this one */
-	const void *server;
+	Client *client;
 	int socket;
-	struct in6_addr address; /* of the client */
-	bool counted; /* it has such an address */
+	int64_t memory; /* of the client's */
+	bool ended; /* to have its memory */
 	void *work;
 	_Atomic Phase phase;
 	_Atomic int64_t since;
@@ -39,50 +50,76 @@ static struct
 {
 	pthread_mutex_t lock;
 	Connection *first;
+	Client *clients;
+	int64_t memory; /* of all */
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Where the client is.  One of the same machine may have no address. */
 static void
-read_address(Connection *connection)
+read_address(int socket, Client *client)
 {
 	struct sockaddr_storage name = {0};
 	socklen_t size = sizeof(name);
 
-	if (getpeername(connection->socket, (struct sockaddr *) &name, &size) < 0)
+	if (getpeername(socket, (struct sockaddr *) &name, &size) < 0)
 		return;
-	connection->counted = true;
+	client->counted = true;
 	if (name.ss_family == AF_INET6)
-		connection->address = ((struct sockaddr_in6 *) &name)->sin6_addr;
+		client->address = ((struct sockaddr_in6 *) &name)->sin6_addr;
 	else if (name.ss_family == AF_INET)
-		memcpy(&connection->address, &((struct sockaddr_in *) &name)->sin_addr,
-			   sizeof(struct in_addr));
+		memcpy(&client->address, &((struct sockaddr_in *) &name)->sin_addr, sizeof(struct in_addr));
 	else
-		connection->counted = false;
+		client->counted = false;
 }
 
-/* With the lock held: whether the server has no more connections than that of the same address. */
-static bool
-is_within(const Connection *connection, int limit)
+/* With the lock held: the one that has this address, or a new one; NULL without memory. */
+static Client *
+find_client(const Client *wanted)
 {
-	int n = 0;
+	Client *client = connections.clients;
 
-	if (limit == 0 || !connection->counted)
-		return true;
-	for (const Connection *c = connections.first; c != NULL; c = c->next)
-		n += c->counted && c->server == connection->server &&
-			 memcmp(&c->address, &connection->address, sizeof(c->address)) == 0;
-	return n < limit;
+	while (client != NULL &&
+		   (client->server != wanted->server || client->counted != wanted->counted ||
+			memcmp(&client->address, &wanted->address, sizeof(client->address)) != 0))
+		client = client->next;
+	if (client != NULL)
+		return client;
+	client = malloc(sizeof(*client));
+	if (client == NULL)
+		return NULL;
+	*client = *wanted;
+	client->next = connections.clients;
+	connections.clients = client;
+	return client;
+}
+
+/* With the lock held: the client has a connection less. */
+static void
+leave_client(Client *client)
+{
+	Client **link = &connections.clients;
+
+	if (--client->connections > 0)
+		return;
+	while (*link != client)
+		link = &(*link)->next;
+	*link = client->next;
+	free(client);
 }
 
 static bool
-add(Connection *connection, int limit)
+add(Connection *connection, const Client *wanted, int limit)
 {
+	Client *client;
 	bool within;
 
 	pthread_mutex_lock(&connections.lock);
-	within = is_within(connection, limit);
+	client = find_client(wanted);
+	within = client != NULL && (limit == 0 || !client->counted || client->connections < limit);
 	if (within)
 	{
+		client->connections++;
+		connection->client = client;
 		connection->next = connections.first;
 		connection->link = &connections.first;
 		if (connection->next != NULL)
@@ -101,14 +138,14 @@ Connection *
 connection_open(const void *server, int socket, int limit)
 {
 	Connection *connection = calloc(1, sizeof(*connection));
+	Client client = {.server = server};
 
 	if (connection != NULL)
 	{
-		connection->server = server;
 		connection->socket = socket;
 		connection_enter(connection, PHASE_NEW);
-		read_address(connection);
-		if (add(connection, limit))
+		read_address(socket, &client);
+		if (add(connection, &client, limit))
 			return connection;
 	}
 	shutdown(socket, SHUT_RDWR);
@@ -124,6 +161,7 @@ connection_close(Connection *connection)
 	*connection->link = connection->next;
 	if (connection->next != NULL)
 		connection->next->link = connection->link;
+	leave_client(connection->client);
 	pthread_mutex_unlock(&connections.lock);
 	free(connection);
 }
@@ -141,6 +179,61 @@ connection_enter(Connection *connection, Phase phase)
 {
 	atomic_store(&connection->since, clock_now());
 	atomic_store(&connection->phase, phase);
+}
+
+/* With the lock held. */
+static void
+set_memory(Connection *connection, int64_t memory)
+{
+	connections.memory += memory - connection->memory;
+	connection->client->memory += memory - connection->memory;
+	connection->memory = memory;
+}
+
+/* With the lock held: of the bodies that have not come to their end the largest one of the address
+ * that has most memory; NULL if there is none. */
+static Connection *
+largest(void)
+{
+	Connection *found = NULL;
+
+	for (Connection *c = connections.first; c != NULL; c = c->next)
+	{
+		if (c->phase != PHASE_BODY || c->memory == 0)
+			continue;
+		if (found == NULL || c->client->memory > found->client->memory ||
+			(c->client == found->client && c->memory > found->memory))
+			found = c;
+	}
+	return found;
+}
+
+/*
+ * The body of a request has so much memory by now.  If all together have too much, the largest one
+ * of the address that has most goes.  False if it is this one, or has gone before.
+ */
+bool
+connection_hold(Connection *connection, int64_t memory)
+{
+	bool holds;
+
+	pthread_mutex_lock(&connections.lock);
+	holds = !connection->ended;
+	set_memory(connection, holds ? memory : 0);
+	while (holds && memory > 0 && connections.memory > config_now()->body_memory)
+	{
+		Connection *other = largest();
+
+		holds = other != NULL && other != connection;
+		set_memory(holds ? other : connection, 0);
+		if (holds)
+		{
+			other->ended = true;
+			shutdown(other->socket, SHUT_RDWR);
+		}
+	}
+	pthread_mutex_unlock(&connections.lock);
+	return holds;
 }
 
 /* How long a phase may take, in milliseconds. */
@@ -217,4 +310,16 @@ connections_end_idle(void)
 			shutdown(c->socket, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&connections.lock);
+}
+
+/* What the bodies of all have. */
+int64_t
+connections_memory(void)
+{
+	int64_t memory;
+
+	pthread_mutex_lock(&connections.lock);
+	memory = connections.memory;
+	pthread_mutex_unlock(&connections.lock);
+	return memory;
 }

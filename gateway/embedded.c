@@ -155,7 +155,8 @@ initialize(const Postgres *postgres, const Paths *paths)
 			 "unix_socket_permissions = 0700\n"
 			 "shared_preload_libraries = 'dynamo_table'\n"
 			 "wal_level = logical\n"
-			 "synchronous_commit = off\n",
+			 "synchronous_commit = off\n"
+			 "client_connection_check_interval = 1s\n",
 			 paths->folder);
 	if (!postgres_initialize(postgres) || !postgres_configure(postgres, settings))
 		return false;

@@ -41,6 +41,7 @@
  *
  *		stale.c			whether a standby may answer
  *		pool.c			threads with a connection to Postgres each, and their queue
+ *		late.c			connections whose statement has had its time
  *		statement.c		one connection, and the statement that is sent over it
  *		outcome.c		what a request is answered when its statement has ended
  *		errors.c		what becomes of SQLSTATEs

@@ -45,6 +45,9 @@
  * gets the answer and no broken connection. */
 #define MAX_IGNORED ((uint64_t) 2 * BODY_LIMIT)
 
+/* What each body has without being counted in body_memory: connections are few enough for that. */
+#define UNCOUNTED_SIZE 65536
+
 struct Server
 {
 	Loop **loops; /* each with a daemon of the library */
@@ -80,7 +83,7 @@ typedef struct Exchange
 	size_t header_size;
 	bool broken_header;
 	uint64_t body_size; /* that came, also what is ignored */
-	int64_t memory; /* of the body, counted in body_memory */
+	bool holds; /* memory for the body that is counted in body_memory */
 	bool wants_continue;
 	bool old_version; /* of HTTP: its connections end with each answer */
 	bool compress;
@@ -88,7 +91,6 @@ typedef struct Exchange
 } Exchange;
 
 static _Atomic bool ready = true;
-static _Atomic int64_t body_memory;
 
 /* /readyz says so. */
 void
@@ -154,7 +156,7 @@ take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_si
 		exchange->header_size += MAX_HEADER_SIZE;
 		return MHD_NO;
 	}
-	if (!is_name(name, name_size) || strlen(value) != value_size)
+	if (!is_name(name, name_size) || strlen(value) != value_size || strchr(value, '\r') != NULL)
 		exchange->broken_header = true;
 	exchange->headers[n] = (Header){name, value};
 	exchange->message.header_count = n + 1;
@@ -186,26 +188,30 @@ count_headers(const SignedRequest *message, const char *name)
 }
 
 /*
- * Whether a field that tells where the body ends goes on in a further line: others on the way to us
- * may have read it.  Older versions of the library add that line to the name of the field instead.
+ * Whether the header is what we have been told of it, and nothing else.  Before 1.0 the library takes
+ * a NUL for the end of a field, lines may end without CR, and what goes on in a further line is taken
+ * for a name.  Its strings are where they were received, so they have to follow one another.
  */
 static bool
-has_folded_length(const SignedRequest *message)
+is_whole(const Exchange *exchange, const char *path, const char *version)
 {
-	static const char *const names[] = {"content-length", "transfer-encoding"};
+	const SignedRequest *message = &exchange->message;
+	const char *end = message->method + strlen(message->method) + strlen(" ");
+	const union MHD_ConnectionInfo *info;
 
+	if (*MHD_get_version() != '0')
+		return true;
+	if (path != end || version != path + strlen(exchange->target) + strlen(" "))
+		return false;
+	end = version + strlen(version) + strlen("\r\n");
 	for (size_t i = 0; i < message->header_count; i++)
 	{
-		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
-		{
-			size_t length = strlen(names[n]);
-			const char *name = message->headers[i].name;
-
-			if (strncasecmp(name, names[n], length) == 0 && name[length] != '\0')
-				return true;
-		}
+		if (message->headers[i].name != end)
+			return false;
+		end = message->headers[i].value + strlen(message->headers[i].value) + strlen("\r\n");
 	}
-	return false;
+	info = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	return end + strlen("\r\n") == message->method + info->header_size;
 }
 
 /*
@@ -221,7 +227,7 @@ is_framed(const Exchange *exchange)
 	const SignedRequest *message = &exchange->message;
 	const char *coding = protocol_header(message, "transfer-encoding");
 
-	if (exchange->broken_header || has_folded_length(message))
+	if (exchange->broken_header)
 		return false;
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
 	{
@@ -326,7 +332,8 @@ answer_get(Exchange *exchange)
 		answer_health(request);
 	else if (health && strcmp(path, "/healthz") == 0)
 		answer_constant(&request->answer, 200, "text/plain", "alive\n");
-	else if (health && strcmp(path, "/metrics") == 0)
+	else if ((exchange->server->role == SERVER_HEALTH || config_now()->metrics) &&
+			 strcmp(path, "/metrics") == 0)
 		answer_metrics(request);
 	else if (health && strcmp(path, "/readyz") == 0)
 	{
@@ -394,7 +401,7 @@ refuse_framing(Exchange *exchange, ErrorKind error)
  * body.
  */
 static void
-read_header(Exchange *exchange, const char *method, const char *version)
+read_header(Exchange *exchange, const char *path, const char *method, const char *version)
 {
 	SignedRequest *message = &exchange->message;
 	uint64_t size;
@@ -402,6 +409,8 @@ read_header(Exchange *exchange, const char *method, const char *version)
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
 	message->method = method;
 	message->headers = exchange->headers;
+	exchange->broken_header |=
+		!is_whole(exchange, path, version) || strchr(exchange->target, '\r') != NULL;
 	split_target(exchange);
 	exchange->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
 	exchange->header_size += strlen(method) + strlen(exchange->target);
@@ -553,6 +562,15 @@ account(Exchange *exchange)
 	log_request(request, measured.duration);
 }
 
+static void
+free_body(Exchange *exchange)
+{
+	if (exchange->holds)
+		connection_hold(exchange->connection, 0);
+	exchange->holds = false;
+	body_free(&exchange->request.body);
+}
+
 static enum MHD_Result
 send_answer(Exchange *exchange)
 {
@@ -570,6 +588,7 @@ send_answer(Exchange *exchange)
 		return MHD_NO;
 	add_headers(response, exchange);
 	account(exchange);
+	free_body(exchange);
 	/* it is the response's now */
 	answer->release = NULL;
 	enter(exchange, PHASE_ANSWER);
@@ -626,20 +645,14 @@ ask_pool(Exchange *exchange)
 	return MHD_YES;
 }
 
-static void
-free_body(Exchange *exchange)
-{
-	atomic_fetch_sub(&body_memory, exchange->memory);
-	exchange->memory = 0;
-	body_free(&exchange->request.body);
-}
-
-/* Count memory of the body.  False if all bodies together have too much. */
+/* Count memory of the body, which has this size.  False if there is too little. */
 static bool
-count_memory(Exchange *exchange, int64_t size)
+count_memory(Exchange *exchange, size_t size)
 {
-	exchange->memory += size;
-	return atomic_fetch_add(&body_memory, size) + size <= config_now()->body_memory;
+	if (size <= UNCOUNTED_SIZE)
+		return true;
+	exchange->holds = true;
+	return connection_hold(exchange->connection, (int64_t) size - UNCOUNTED_SIZE);
 }
 
 /* A body that was inflated is larger than what was received. */
@@ -648,7 +661,7 @@ count_inflated(Exchange *exchange)
 {
 	Request *request = &exchange->request;
 
-	if (count_memory(exchange, (int64_t) request->body.size - exchange->memory))
+	if (count_memory(exchange, request->body.size))
 		return true;
 	free_body(exchange);
 	answer_error(&request->answer, ERROR_UNAVAILABLE, NULL, NULL);
@@ -686,7 +699,7 @@ run(Exchange *exchange)
 static bool
 keep(Exchange *exchange, const char *data, size_t size)
 {
-	return count_memory(exchange, (int64_t) size) &&
+	return count_memory(exchange, exchange->request.body.size + size) &&
 		   body_add(&exchange->request.body, data, size) == BODY_OK;
 }
 
@@ -724,7 +737,6 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 
 	(void) cls;
 	(void) mhd;
-	(void) path;
 	if (exchange == NULL || exchange->target == NULL)
 		return MHD_NO;
 	switch (exchange->stage)
@@ -734,7 +746,7 @@ handle(void *cls, struct MHD_Connection *mhd, const char *path, const char *meth
 			exchange->counted = true;
 			metrics_in_flight(1);
 			enter(exchange, PHASE_BODY);
-			read_header(exchange, method, version);
+			read_header(exchange, path, method, version);
 			return exchange->request.answer.close ? send_answer(exchange) : MHD_YES;
 		case STAGE_BODY:
 			if (*size > 0)

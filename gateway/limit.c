@@ -110,7 +110,21 @@ limit_enter(const char *key_id)
 	return allowed;
 }
 
-/* A request of the key has its answer. */
+/* One more is running, whether the key may have it or not.  If it is counted, limit_leave() follows. */
+bool
+limit_stay(const char *key_id)
+{
+	Account *account;
+
+	pthread_mutex_lock(&limits.lock);
+	account = find(key_id);
+	if (account != NULL)
+		account->running++;
+	pthread_mutex_unlock(&limits.lock);
+	return account != NULL;
+}
+
+/* A request of the key has come to its end. */
 void
 limit_leave(const char *key_id)
 {

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "connections.h"
+#include "late.h"
 #include "pool.h"
 
 #define MAX_OPERATIONS 128
@@ -306,6 +308,9 @@ write_pool(Text *text)
 	write_pool_state(text, "pool", "Postgres", pool_primary());
 	if (pool_is_started(pool_standby()))
 		write_standby(text);
+	write_family(text, "dynamo_late_sessions", "gauge",
+				 "Sessions of Postgres that go on though nobody waits for them.");
+	write_line(text, "dynamo_late_sessions %d", late_count());
 	write_family(text, "dynamo_pool_wait_seconds", "histogram",
 				 "How long requests waited for a connection.");
 	write_histogram(text, "dynamo_pool_wait_seconds", "", &waited);
@@ -328,6 +333,8 @@ metrics_write(Text *text)
 	write_line(text, "dynamo_throttled_total %" PRIu64, get(&throttled));
 	write_family(text, "dynamo_inflight", "gauge", "Requests that are running.");
 	write_line(text, "dynamo_inflight %d", atomic_load(&in_flight));
+	write_family(text, "dynamo_body_memory_bytes", "gauge", "What counts as body_memory.");
+	write_line(text, "dynamo_body_memory_bytes %" PRId64, connections_memory());
 	write_family(text, "dynamo_sql_retries_total", "counter", "Statements that were sent again.");
 	write_line(text, "dynamo_sql_retries_total %" PRIu64, get(&repeated));
 }

@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "late.h"
 #include "log.h"
 #include "metrics.h"
 #include "outcome.h"
@@ -580,14 +581,23 @@ set_up(Worker *worker, const Config *config, char **problem)
 	return true;
 }
 
-static void
-disconnect(Worker *worker)
+/* Have another connection instead of this one, which is returned. */
+static PGconn *
+take_connection(Worker *worker)
 {
+	PGconn *connection = worker->connection;
+
 	pthread_mutex_lock(&worker->pool->lock);
 	unwatch(worker);
 	pthread_mutex_unlock(&worker->pool->lock);
-	PQfinish(worker->connection);
 	worker->connection = NULL;
+	return connection;
+}
+
+static void
+disconnect(Worker *worker)
+{
+	PQfinish(take_connection(worker));
 }
 
 /* Connect to the server, by the settings as they are now. */
@@ -748,7 +758,9 @@ try_request(Worker *worker, Request *request)
 	PQclear(outcome->result);
 	if (remedy.unprepared)
 		forget_prepared(worker);
-	if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
+	if (outcome->late)
+		late_add(take_connection(worker), request->caller.key_id);
+	else if (remedy.reconnect || PQstatus(worker->connection) != CONNECTION_OK)
 		disconnect(worker);
 	if (remedy.elsewhere)
 	{

@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "connections.h"
 #include "http.h"
+#include "late.h"
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
@@ -87,6 +88,7 @@ next_signal(Program *program)
 	signal = sigtimedwait(&signals, NULL, &wait);
 	pool_expire(pool_primary());
 	pool_expire(pool_standby());
+	late_check();
 	connections_check();
 	stop_old(program);
 	log_flush();

@@ -24,7 +24,9 @@
  * - Settings are restored, and advisory locks of the session are released, also after an error.
  * - A type or a function can be made in the schema of temporary objects, and types there are found
  *   before those of pg_catalog.  So there must be no such schema, before and after a request.
- * - Settings by which everybody can end a session need a superuser's rights meanwhile.
+ * - Settings by which everybody can end a session, or keep it from being ended, need a superuser's
+ *   rights meanwhile.
+ * - The values that random() and lastval() go by are forgotten before a request.
  * - Cursors live until the transaction ends, so there is no request in a transaction block.
  *
  * Code of a table's owner can raise any SQLSTATE as an ERROR, so a gateway must not judge its
@@ -35,14 +37,17 @@
 
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "commands/sequence.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
+#include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
+#include "utils/timeout.h"
 
 #include "ground/compat.h"
 #include "ground/errors.h"
@@ -148,12 +153,13 @@ find_setting(const char *name)
 
 /*
  * Who may set what ends the session: exit_on_error makes any error FATAL, and transaction_timeout
- * (of 17) raises one.
+ * (of 17) raises one; and what ends it when its client has gone, for code that catches all errors.
  */
 static void
 restrict_settings(GucContext context)
 {
 	static const char *const names[] = {
+		"client_connection_check_interval",
 		"exit_on_error",
 #if PG17_GE
 		"transaction_timeout",
@@ -168,6 +174,32 @@ restrict_settings(GucContext context)
 		if (settings[i] != NULL)
 			settings[i]->context = context;
 	}
+}
+
+/*
+ * A gateway that waits no longer ends its connection.  No code of a table's owner can catch what comes
+ * of that, but somebody has to look.
+ */
+static void
+watch_client(void)
+{
+	if (client_connection_check_interval > 0)
+		return;
+	SetConfigOption("client_connection_check_interval", "1s", PGC_SUSET, PGC_S_OVERRIDE);
+	enable_timeout_after(CLIENT_CONNECTION_CHECK_TIMEOUT, client_connection_check_interval);
+}
+
+/* The request before may have set what this one gets from random(), and lastval() is its own. */
+static void
+forget_values(void)
+{
+	int64 seed;
+
+	if (!pg_strong_random(&seed, sizeof(seed)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random bytes")));
+	DirectFunctionCall1(setseed, Float8GetDatum(seed / -(float8) PG_INT64_MIN));
+	ResetSequenceCaches();
 }
 
 static void
@@ -240,6 +272,8 @@ dyn_request_as(PG_FUNCTION_ARGS)
 	end_session_with_temporary_objects();
 	error_context_stack = &teller;
 	check_constraints_at_once();
+	watch_client();
+	forget_values();
 	take_role(role, &before);
 	PG_TRY();
 	{

@@ -66,6 +66,8 @@ try:
             {'Create': {'IndexName': 'ByG', 'KeySchema': [{'AttributeName': 'g', 'KeyType': 'HASH'}], 'Projection': {'ProjectionType': 'ALL'}}}]})
         ok(a.status == 200, 'an index of a table that is there', a)
         until(lambda: [i['IndexStatus'] for i in g.call('DescribeTable', {'TableName': 'Music'}).json['Table']['GlobalSecondaryIndexes']] == ['ACTIVE'], 'an index')
+        is_(subprocess.run([os.environ['PG_BIN'] + '/psql', '-qXAt', '-h', path, '-p', '5432', '-U', 'postgres', '-c', 'SHOW client_connection_check_interval'],
+                           check=True, capture_output=True, text=True).stdout, '1s\n', 'sessions end when their clients have gone')
         first = g.lines
         status, output = run('--embedded', path, *FLAGS)
         ok(status == 1 and 'another gateway has' in output, 'one at a time', output)

@@ -129,7 +129,7 @@ class Gateway:
 
     def __init__(self, *flags, auth='none', database=DATABASE, listen='127.0.0.1:0', environment=None, program=None):
         # a request may wait for a connection for as long as a busy machine needs
-        settings = ['--listen', listen, '--database', database, '--pool-size', '4', '--queue-time', '60s']
+        settings = ['--listen', listen, '--database', database, '--pool-size', '4', '--queue-time', '60s', '--metrics', 'on']
         if auth == 'none':
             settings += ['--auth', 'none', '--auth-role', 'app']
         self.output = tempfile.NamedTemporaryFile('w+', prefix='gateway')

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -72,7 +73,7 @@ with Gateway(listen='[::1]:0') as g:
     is_(g.send(LIST).status, 200, 'IPv6')
 
 # health
-with Gateway('--health-listen', '127.0.0.1:0') as g:
+with Gateway('--health-listen', '127.0.0.1:0', '--metrics', 'off') as g:
     is_([g.send(q).status for q in (HEALTH, READY, head(['GET /metrics HTTP/1.1', 'Host: x']))], [404] * 3, 'health is elsewhere')
     with g.connect(g.health_address()) as c:
         c.send(HEALTH + READY)
@@ -89,6 +90,8 @@ with Gateway(database='host=/nonexistent') as g:
     is_(run('--check', '--listen', g.address)[0], 0, '--check asks whether it is alive')
 
 # metrics
+with Gateway('--metrics', 'off') as g:
+    is_([g.send(q).status for q in (HEALTH, head(['GET /metrics HTTP/1.1', 'Host: x']))], [200, 404], 'no figures for everybody')
 with Gateway() as g:
     g.send(LIST)
     g.call('GetItem', {})
@@ -394,17 +397,65 @@ with Gateway('--header-time', '1h', '--body-time', '1h', '--idle-time', '1h') as
         ok(all(c.ends() for c in gone), f'clients that go away after {len(data)} bytes')
         for c in gone:
             c.socket.close()
-with Gateway('--body-memory', '16MB') as g, g.connect() as c:
-    c.send(post('ListTables', b' ' * 10000000)[:-1])
-    until(lambda: g.metric('dynamo_inflight') == 2)
-    until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 503)
-    ok(True, 'the bodies of all have a limit')
-    zipped = post('ListTables', gzip.compress(b'{' + b' ' * 10000000 + b'}'), {'Content-Encoding': 'gzip'})
-    is_(g.send(zipped).status, 503, 'also those that are small until they are inflated')
-    c.socket.close()
-    until(lambda: g.send(post('ListTables', b'{' + b' ' * 10000000 + b'}')).status == 200)
-    ok(True, 'what they had is free again')
-    is_([g.send(zipped).status for _ in range(3)], [200] * 3, 'also for what is inflated')
+# bodies: those of strangers, which do not come to their end, take nobody's memory
+with Gateway('--body-memory', '16MB') as g:
+    def from_address(address):
+        c = g.connect()
+        c.socket.close()
+        c.socket = socket.create_connection(tuple(g.address.rsplit(':', 1)), source_address=(address, 0))
+        c.socket.settimeout(WAIT)
+        return c
+
+    def listed(c, data):
+        c.send(data)
+        return c.read().status
+
+    def received(*bodies):
+        """Wait until they have come, without what each may have anyway."""
+        until(lambda: g.metric('dynamo_body_memory_bytes') == sum(size - 65536 for size in bodies), 'bodies')
+
+    def has_ended(c):
+        return bool(select.select([c.socket], [], [], 0)[0])
+
+    size = 5000000
+    whole = post('ListTables', b'{}' + b' ' * (size - 2))
+    zipped = post('ListTables', gzip.compress(b'{' + b' ' * (size - 2) + b'}'), {'Content-Encoding': 'gzip'})
+    for name, data in ('a body', whole), ('one that is small until it is inflated', zipped):
+        strangers = [from_address('127.0.0.2') for _ in range(3)]
+        for n, c in enumerate(strangers):
+            c.send(whole[:-1 - n * 1000])
+        received(size - 1, size - 1001, size - 2001)
+        with from_address('127.0.0.3') as c:
+            is_(listed(c, data), 200, f'{name}, while those of another address have all of the memory')
+            is_([has_ended(c) for c in strangers], [True, False, False], 'their largest one is ended for it')
+            is_([listed(c, data) for _ in range(3)], [200] * 3, 'and no more than that')
+        is_([has_ended(c) for c in strangers], [True, False, False], 'which go on')
+        is_([listed(c, b' ' * (1 + n * 1000)) for n, c in enumerate(strangers) if n > 0], [200] * 2, 'to their end')
+        for c in strangers:
+            c.socket.close()
+        received()
+
+    # one that has most of it itself
+    with from_address('127.0.0.2') as stranger, from_address('127.0.0.3') as c:
+        stranger.send(whole[:-1])
+        received(size - 1)
+        is_(listed(c, post('ListTables', b'{' + b' ' * 14000000 + b'}')), 503, 'a body that is the largest of all is refused')
+        is_(listed(c, whole), 200, 'a smaller one is not')
+        is_(listed(stranger, b' '), 200, 'the other comes to its end')
+
+    # what each body may have in any case
+    small = post('ListTables', b'{}' + b' ' * 65000)
+    with from_address('127.0.0.2') as full:
+        full.send(post('ListTables', b'{}' + b' ' * 16000000)[:-1])
+        received(16000001)
+        strangers = [from_address('127.0.0.2') for _ in range(60)]
+        for c in strangers:
+            c.send(small[:-1])
+        until(lambda: g.metric('dynamo_inflight') == 62)
+        is_([listed(c, b' ') for c in strangers], [200] * 60, 'small bodies do not count')
+        is_(listed(full, b' '), 200, 'and take nothing from large ones')
+    for c in strangers:
+        c.socket.close()
 
 # what a container has: nothing but the program and its libraries
 if os.geteuid() == 0 and b'san.so' not in subprocess.run(['ldd', PROGRAM], capture_output=True).stdout:

@@ -183,6 +183,23 @@ with Gateway() as g, Hold():
     is_(get(g, 'late', 'raising').json, {}, 'nothing was done')
 psql('ALTER ROLE gateway RESET statement_timeout')
 
+
+# a trigger that catches what it can: its sessions end with the time of the requests, and the pool has others
+def running():
+    return psql("SELECT pid FROM pg_stat_activity WHERE usename = 'gateway' AND state = 'active'").split()
+
+
+for interval in '0', '100ms':
+    psql(f"ALTER ROLE gateway SET statement_timeout = '200ms'; ALTER ROLE gateway SET client_connection_check_interval = '{interval}'; ALTER SEQUENCE caught RESTART")
+    with Gateway('--request-time', '1s', '--pool-size', '1') as g:
+        until(lambda: told(put(g, pk='stays', stay=1)) == INTERNAL and psql('SELECT is_called FROM caught') == 't', 'a trigger that catches query_canceled')
+        ok('no answer in time' in g.log(), f'a request whose trigger catches query_canceled is late (client_connection_check_interval = {interval})', g.log())
+        until(lambda: get(g, 'a').status == 200, 'the next one')
+        until(lambda: not running(), 'the end of its session')
+        until(lambda: g.metric('dynamo_late_sessions') == 0, 'that the gateway knows')
+        ok(True, 'its session ends')
+psql('ALTER ROLE gateway RESET ALL')
+
 # each request is a transaction of its own, which sees what others have committed by then
 with Gateway('--pool-size', '1') as g:
     is_([put(g, 'own', 'items', n=1).status, psql("SELECT count(dyn_put('items', '{\"pk\": \"own\", \"n\": 2}'::jsonb))"), get(g, 'own').json['Item']['n']], [200, '0', {'N': '2'}],

@@ -13,15 +13,27 @@ SET ROLE app;
 SELECT dyn_create_table('raising', 'pk S');
 SELECT dyn_create_table('items', 'pk S');
 CREATE SEQUENCE raised;
+CREATE SEQUENCE caught;
 
 -- The item {"pk": …, "raise": "40001", "detail": …, "times": n}: the first n writes fail.  Sequences are not rolled back.
 -- With "exit" the error would be FATAL, if that could be.
+-- The item {"pk": …, "stay": 1} has a trigger that no error ends.
 -- The item {"pk": …, "hold": 1} waits for a lock that the test holds.
 CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF NEW.item ? 'hold' THEN
 		PERFORM pg_advisory_xact_lock_shared(42);
 	END IF;
+	WHILE NEW.item ? 'stay' LOOP
+		BEGIN
+			PERFORM set_config('statement_timeout', '0', false), pg_sleep(3600);
+		EXCEPTION WHEN query_canceled THEN
+			BEGIN
+				PERFORM nextval('caught'), set_config('client_connection_check_interval', '0', false);
+			EXCEPTION WHEN OTHERS THEN
+			END;
+		END;
+	END LOOP;
 	IF NEW.item ? 'exit' THEN
 		PERFORM set_config('exit_on_error', 'on', true);
 	END IF;

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import zlib
 
-from gateway import PROGRAM, WAIT, Gateway, Hold, done, head, in_thread, is_, ok, post, psql, sign, until
+from gateway import PROGRAM, WAIT, Gateway, Hold, done, head, in_thread, is_, ok, post, psql, sign, until, waiting_backends
 
 SERVICE = 'com.amazon.coral.service#'
 ADMINISTRATOR = f"host={os.environ['PGHOST']} user=postgres dbname=postgres"
@@ -110,6 +110,21 @@ with Gateway('--key-file', key_file, '--requests-at-once', '2', '--health-listen
     log = g.log()
     ok(app[1] not in log and other[1] not in log and 'Credential' not in log, 'the log has no secret')
     ok(f'key={app[0]} role=app' in log, 'it has the key and its role')
+
+# one that is late counts until its session has ended
+psql("ALTER ROLE gateway SET client_connection_check_interval = '1h'")
+with Gateway('--key-file', key_file, '--requests-at-once', '1', '--request-time', '500ms', auth='keys') as g, Hold() as hold:
+    def status(key, operation, request):
+        a = g.send(sign(*key, operation, json.dumps(request).encode()))
+        return a.status, a.json.get('__type', '').split('#')[-1]
+
+    until(lambda: status(app, 'ListTables', {})[0] == 200, 'keys')
+    is_(status(app, 'PutItem', {'TableName': 'raising', 'Item': {'pk': {'S': 'late'}, 'hold': {'N': '1'}}})[0], 500, 'a request that is late')
+    is_(status(app, 'ListTables', {}), (400, 'ThrottlingException'), 'counts among those of its key')
+    is_(status(other, 'ListTables', {})[0], 200, 'and no other')
+    psql(f'SELECT pg_terminate_backend({waiting_backends()[0]})')
+    until(lambda: status(app, 'ListTables', {})[0] == 200, 'the next one')
+psql('ALTER ROLE gateway RESET client_connection_check_interval')
 
 with Gateway('--key-file', key_file, '--requests-per-second', '5', auth='keys') as g:
     until(lambda: g.send(sign(*app, 'ListTables', b'{}')).status == 200, 'keys')

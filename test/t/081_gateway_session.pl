@@ -48,6 +48,8 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION as_b() RETURNS pg_catalog.text LANGUAGE sql SET role = b AS $$ SELECT item ->> 'of' FROM b.app $$;
 	CREATE FUNCTION as_owner() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN SET LOCAL ROLE b; END $$;
 	CREATE FUNCTION ends() RETURNS pg_catalog.text LANGUAGE plpgsql SET exit_on_error = on AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$;
+	CREATE FUNCTION stays() RETURNS void LANGUAGE sql SET client_connection_check_interval = 0 AS '';
+	CREATE SEQUENCE numbers;
 	CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$;
 	-- a trigger that defers itself again
 	CREATE TABLE deferred (n int);
@@ -111,6 +113,8 @@ my @refused = (
 	q{SET session_replication_role = replica}, q{LOAD 'plperl'},
 	# by which any error would end the session
 	q{SET exit_on_error = on; DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01'; END $$}, q{SELECT set_config('exit_on_error', 'on', true)}, 'SET LOCAL exit_on_error = on',
+	# by which none would
+	'SET client_connection_check_interval = 0', q{SELECT set_config('client_connection_check_interval', '1h', true)}, 'SELECT a.stays()',
 	q{DO $$ BEGIN SET exit_on_error = on; EXCEPTION WHEN OTHERS THEN RAISE; END $$}, 'SELECT a.ends()',
 	($node->pg_version >= 17 ? ('SET transaction_timeout = 1; SELECT pg_sleep(10)') : ()),
 	'SET CONSTRAINTS ALL DEFERRED; INSERT INTO a.deferred VALUES (3)', 'SET CONSTRAINTS ALL DEFERRED; INSERT INTO a.child VALUES (1)',
@@ -169,6 +173,14 @@ foreach my $store (qw(on off))
 	# constraints that are deferred otherwise are checked by the statement
 	like(attack('INSERT INTO a.child VALUES (2)'), qr/^23503: /, "$store: a deferred foreign key");
 	is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT who || ' ' || what, ',') FROM a.log}), 'a deferred', "$store: nobody else has run code of a");
+
+	# what random() and lastval() go by is not that of the request before
+	$node->safe_psql('postgres', 'TRUNCATE a.log');
+	is(attack($_), '{}', "$store: $_") foreach ('SELECT setseed(0.5)', q{INSERT INTO a.log VALUES (random(), 'random')}) x 2;
+	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT who) FROM a.log'), '2|2', "$store: random() after another request's setseed()");
+	is(attack(q{SELECT nextval('a.numbers'), lastval(), currval('a.numbers')}), '{}', "$store: a sequence");
+	like(attack($_), qr/^55000: /, "$store: $_ of another request") foreach ('SELECT lastval()', q{SELECT currval('a.numbers')});
+	is($gateway->query('SHOW client_connection_check_interval'), '1s', "$store: somebody looks whether the client is there");
 	$gateway->close;
 }
 
