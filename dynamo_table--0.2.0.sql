@@ -824,12 +824,13 @@ CREATE TABLE dynamo_internal.stream_state (
 COMMENT ON TABLE dynamo_internal.stream_state IS 'how far changes of items were collected';
 
 -- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed; of
--- one table's streams, if that says so.
+-- one table's streams, unless "relation" is 0.
 CREATE TABLE dynamo_internal.stream_gaps (
 	after_lsn pg_lsn NOT NULL,
-	before_lsn pg_lsn PRIMARY KEY,
+	before_lsn pg_lsn,
 	noticed timestamptz NOT NULL,
-	relation oid
+	relation oid DEFAULT 0,
+	PRIMARY KEY (before_lsn, relation)
 );
 COMMENT ON TABLE dynamo_internal.stream_gaps IS 'where changes of items were not collected';
 
