@@ -824,12 +824,13 @@ CREATE TABLE dynamo_internal.stream_state (
 COMMENT ON TABLE dynamo_internal.stream_state IS 'how far changes of items were collected';
 
 -- What was committed from "after_lsn" to before "before_lsn" is in no stream that was enabled when that was noticed; of
--- one table's streams, if that says so.
+-- one table's streams, unless "relation" is 0.
 CREATE TABLE dynamo_internal.stream_gaps (
 	after_lsn pg_lsn NOT NULL,
-	before_lsn pg_lsn PRIMARY KEY,
+	before_lsn pg_lsn,
 	noticed timestamptz NOT NULL,
-	relation oid
+	relation oid DEFAULT 0,
+	PRIMARY KEY (before_lsn, relation)
 );
 COMMENT ON TABLE dynamo_internal.stream_gaps IS 'where changes of items were not collected';
 
@@ -925,9 +926,9 @@ COMMENT ON EVENT TRIGGER dynamo_table_drop IS 'DROP EXTENSION dynamo_table warns
 -- since this snapshot was taken, so only a slot that no process reads can be ahead.  A column that only some versions of
 -- pg_replication_slots have is taken from its row.  Whether a standby has the slot is known there, and to the primary by what the
 -- standby has reserved of the catalogs.
-CREATE FUNCTION dynamo_internal.stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz)
+CREATE FUNCTION dynamo_internal.stream_progress(OUT reached pg_lsn, OUT reached_at timestamptz, OUT trouble text, OUT error text, OUT failed_at timestamptz)
 	AS 'MODULE_PATHNAME', 'dyn_stream_progress' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dynamo_internal.stream_progress() IS 'up to where the collector at work in this database has read the WAL';
+COMMENT ON FUNCTION dynamo_internal.stream_progress() IS 'up to where the collector at work in this database has read the WAL, and what keeps it from its work';
 
 CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 	SELECT d.slot_name,
@@ -939,7 +940,7 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 			WHEN r.slot_name IS NULL THEN 'slot missing'
 			WHEN r.wal_status = 'lost' OR r.confirmed_flush_lsn IS NULL THEN 'slot lost'
 			WHEN r.confirmed_flush_lsn > s.collected AND r.active_pid IS NULL THEN 'slot ahead'
-			ELSE 'ready' END AS state,
+			ELSE coalesce(p.trouble, 'ready') END AS state,
 		r.active_pid, r.wal_status, (d.wal - r.restart_lsn)::bigint AS retained_wal_bytes, r.safe_wal_size,
 		(pg_catalog.to_jsonb(r) ->> 'failover')::boolean AS failover,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN (pg_catalog.to_jsonb(r) ->> 'synced')::boolean AND NOT r.temporary
@@ -950,7 +951,8 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 		CASE WHEN s.database IS NOT NULL THEN greatest((d.wal - greatest(s.collected, p.reached))::bigint, 0) END AS lag_bytes,
 		s.collected_at, s.last_commit,
 		CASE WHEN d.wal <= greatest(s.collected, p.reached) THEN interval '0'
-			ELSE pg_catalog.clock_timestamp() - greatest(s.collected_at, p.reached_at) END AS lag
+			ELSE pg_catalog.clock_timestamp() - greatest(s.collected_at, p.reached_at) END AS lag,
+		p.error AS last_error, p.failed_at AS last_error_at
 	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid::text)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d

@@ -29,7 +29,8 @@
 #define SIGNATURE_BYTES 16
 #define MAX_TEXT 100 /* of a mark; all are shorter */
 
-static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "closing"};
+static const char *const kind_names[] = {"expiry", "backfill", "placeholder", "closing",
+										 "unlogged"};
 
 /*
  * The secret

@@ -16,6 +16,8 @@
  *		placeholder	the delete of a placeholder row of an absent item: there was no item.
  *		closing		the closing of the shards of the table's stream, which have no records of later
  *					changes: the stream is disabled, or they get children.
+ *		unlogged	the end of a time in which the table was unlogged: changes before it are not in
+ *					the WAL.
  *
  * Any user can write such a message, so each mark is signed for its transaction with a secret of
  * the database.  A message without a valid signature is ignored.  The secret is a row of a table on
@@ -34,7 +36,8 @@ typedef enum DynMarkKind
 	DYN_MARK_EXPIRY,
 	DYN_MARK_BACKFILL,
 	DYN_MARK_PLACEHOLDER,
-	DYN_MARK_CLOSING
+	DYN_MARK_CLOSING,
+	DYN_MARK_UNLOGGED
 } DynMarkKind;
 
 typedef struct DynMark

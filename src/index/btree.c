@@ -25,21 +25,47 @@ look(GsiWork *work, DynTable **table)
 	return gsi_open(work, AccessShareLock, table);
 }
 
+/* Where a transaction that the statement waits for has come to wait for the statement. */
+static bool
+get_over_deadlock(GsiWork *work)
+{
+	if (work->temporary || geterrcode() != ERRCODE_T_R_DEADLOCK_DETECTED)
+		return false;
+	MemoryContextSwitchTo(work->procedure.transient);
+	FlushErrorState();
+	place_leave(&work->place);
+	SPI_rollback();
+	return true;
+}
+
 /*
  * Run a statement about the index.  While it runs nothing is held here: it waits for every
- * transaction that has the table locked or a snapshot.
+ * transaction that has the table locked or a snapshot.  False: it has met a deadlock, and may leave
+ * remains.
  */
-static void
+static bool
 run(GsiWork *work, const char *sql)
 {
 	char *kept = MemoryContextStrdup(work->procedure.context, sql);
+	volatile bool done = true;
 
 	procedure_next_transaction(&work->procedure);
-	if (work->temporary)
-		dyn_execute(kept);
-	else
-		statement_run(&work->procedure, &work->place, kept);
+	PG_TRY();
+	{
+		if (work->temporary)
+			dyn_execute(kept);
+		else
+			statement_run(&work->procedure, &work->place, kept);
+	}
+	PG_CATCH();
+	{
+		if (!get_over_deadlock(work))
+			PG_RE_THROW();
+		done = false;
+	}
+	PG_END_TRY();
 	pfree(kept);
+	return done;
 }
 
 static char *
@@ -107,7 +133,7 @@ drop_remains(GsiWork *work)
 	char *sql;
 
 	while ((sql = drop_remains_sql(work)) != NULL)
-		run(work, sql);
+		(void) run(work, sql);
 }
 
 /*
@@ -138,13 +164,15 @@ gsi_build_btree(GsiWork *work)
 {
 	char *sql;
 
-	drop_remains(work);
-	sql = build_sql(work);
-	if (sql == NULL)
-		return;
-	gsi_progress(work, GSI_BUILD);
-	ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
-	run(work, sql);
+	do
+	{
+		drop_remains(work);
+		sql = build_sql(work);
+		if (sql == NULL)
+			return;
+		gsi_progress(work, GSI_BUILD);
+		ereport(NOTICE, (errmsg("%s: building", work->procedure.what)));
+	} while (!run(work, sql));
 	if (build_sql(work) != NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("the btree of %s of table \"%s\" is not there", work->procedure.what,
@@ -180,14 +208,15 @@ gsi_drop_btree(GsiWork *work)
 	DynTable *table;
 	Relation rel;
 	const DynIndex *index;
-	char *sql = NULL;
+	char *sql;
 
-	drop_remains(work);
-	rel = look(work, &table);
-	index = gsi_find(work, table);
-	if (OidIsValid(index->relid) && !is_shared(table, index))
-		sql = drop_sql(work, index->relid);
-	relation_close(rel, NoLock);
-	if (sql != NULL)
-		run(work, sql);
+	do
+	{
+		drop_remains(work);
+		rel = look(work, &table);
+		index = gsi_find(work, table);
+		sql = OidIsValid(index->relid) && !is_shared(table, index) ? drop_sql(work, index->relid)
+																   : NULL;
+		relation_close(rel, NoLock);
+	} while (sql != NULL && !run(work, sql));
 }

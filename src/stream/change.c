@@ -331,8 +331,10 @@ record_item(StreamPlugin *plugin, StreamSubject *subject, StreamEvent event, con
 
 /* Written once for a table or its partition; the remedy is to change its replica identity. */
 static void
-complain(StreamSubject *subject)
+leave_out(StreamPlugin *plugin, StreamSubject *subject)
 {
+	if (plugin->lose != NULL && subject->stream != 0)
+		plugin->lose(plugin, subject->named, false);
 	if (subject->keyless)
 		return;
 	subject->keyless = true;
@@ -354,7 +356,7 @@ insert(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *
 	if (read_keys(subject, desc, row))
 		record_item(plugin, subject, STREAM_INSERT, row, row->item, NULL, false);
 	else
-		complain(subject);
+		leave_out(plugin, subject);
 }
 
 /*
@@ -376,7 +378,7 @@ update(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, StreamRow *
 		return;
 	if (!read_keys(subject, desc, new))
 	{
-		complain(subject);
+		leave_out(plugin, subject);
 		return;
 	}
 	if (!is_moved(subject, desc, old, new))
@@ -425,7 +427,7 @@ remove_item(StreamPlugin *plugin, StreamSubject *subject, TupleDesc desc, Stream
 		record_item(plugin, subject, STREAM_REMOVE, old, NULL, old->item,
 					is_expired(plugin, subject, old));
 	else
-		complain(subject);
+		leave_out(plugin, subject);
 }
 
 /* Whether a change takes the held record back: both are of no item then. */

@@ -8,7 +8,10 @@
  * what was decoded.  So it is never ahead of the records, and if it is behind them, decoding
  * leaves out what was stored.
  *
- * Its records are rows that logical decoding leaves out, so collecting gives nothing to collect.
+ * Its records are rows that logical decoding leaves out, and the other rows that it writes have an origin
+ * that is not replicated, so collecting gives nothing to collect.  Nor do they have to be decoded, which
+ * is impossible where ALTER DATABASE SET TABLESPACE has moved the tables meanwhile.  The commit has not
+ * that origin, which other output plugins would look up in the catalog.
  *
  * Lock order: STREAM_LOCK_SLOT, the extension, the row of stream_state, a partition.  A partition is
  * dropped in a transaction of its own.
@@ -21,6 +24,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "replication/origin.h"
 #include "replication/slot.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
@@ -53,6 +57,7 @@ static void
 begin_writing(void)
 {
 	extension_lock();
+	replorigin_session_origin = DoNotReplicateId;
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
 }
@@ -63,6 +68,7 @@ commit_writing(StreamCollector *collector)
 	PopActiveSnapshot();
 	SPI_finish();
 	stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
+	replorigin_session_origin = collector->origin;
 	collector->commit();
 }
 
@@ -178,6 +184,30 @@ is_to_be_noted(const StreamCollector *collector, TimestampTz now)
 		   (decoder->others && TimestampDifferenceExceeds(collector->noted, now, IDLE_TIME));
 }
 
+/* By StreamCause. */
+static const char *const causes[] = {"collectors have died there", "the server cannot decode it",
+									 "the table was unlogged before"};
+
+/* Changes without keys were told in the log when they began. */
+static void
+tell_gap(const StreamPassed *passed)
+{
+	char *table = OidIsValid(passed->spot.relid) ? get_rel_name(passed->spot.relid) : NULL;
+
+	if (passed->cause == STREAM_WITHOUT_KEYS)
+		return;
+	ereport(LOG, (errcode(ERRCODE_DATA_CORRUPTED),
+				  OidIsValid(passed->spot.relid)
+					  ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
+							   "%X/%X are in no stream, since %s",
+							   table == NULL ? "?" : table, passed->spot.relid,
+							   LSN_FORMAT_ARGS(passed->spot.lsn), causes[passed->cause])
+					  : errmsg("changes in the transaction committed at %X/%X are in no stream, "
+							   "since %s",
+							   LSN_FORMAT_ARGS(passed->spot.lsn), causes[passed->cause]),
+				  errhint("Readers of streams that were enabled then are told so.")));
+}
+
 /* Readers of what was passed over are told so, as of any gap. */
 static void
 write_gaps(StreamCollector *collector, TimestampTz noticed)
@@ -186,20 +216,14 @@ write_gaps(StreamCollector *collector, TimestampTz noticed)
 
 	foreach (cell, collector->decoder->round.passed)
 	{
-		const StreamSpot *spot = lfirst(cell);
-		char *table = OidIsValid(spot->relid) ? get_rel_name(spot->relid) : NULL;
+		const StreamPassed *passed = lfirst(cell);
+		const StreamSpot *spot = &passed->spot;
 
-		stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
-		ereport(LOG,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 OidIsValid(spot->relid)
-					 ? errmsg("changes of table \"%s\" (OID %u) in the transaction committed at "
-							  "%X/%X are in no stream, since collectors have died there",
-							  table == NULL ? "?" : table, spot->relid, LSN_FORMAT_ARGS(spot->lsn))
-					 : errmsg("changes in the transaction committed at %X/%X are in no stream, "
-							  "since collectors have died there",
-							  LSN_FORMAT_ARGS(spot->lsn)),
-				 errhint("Readers of streams that were enabled then are told so.")));
+		if (passed->cause == STREAM_WITHOUT_KEYS)
+			stream_gap_extend(spot->lsn + 1, noticed, spot->relid);
+		else
+			stream_gap_write(spot->lsn, spot->lsn + 1, noticed, spot->relid);
+		tell_gap(passed);
 	}
 }
 
@@ -364,6 +388,7 @@ stream_collector_open(StreamCollector *collector)
 	}
 	PG_END_TRY();
 	stream_collector_enters(collector->state.collected);
+	collector->origin = replorigin_session_origin;
 	return true;
 }
 
@@ -371,6 +396,7 @@ static void
 leave(StreamCollector *collector)
 {
 	collector->decoder = NULL;
+	replorigin_session_origin = collector->origin;
 	stream_collector_leaves();
 	stream_unlock(STREAM_LOCK_SLOT, ExclusiveLock);
 }

@@ -47,6 +47,7 @@ typedef struct StreamCollector
 
 	StreamState state; /* the row's contents; no other session changes it meanwhile */
 	StreamDecoder *decoder;
+	RepOriginId origin; /* that the session has otherwise */
 	StreamPartition partition; /* the last one that was written to */
 	StreamSafety first; /* to be confirmed when standbys that count have it */
 	StreamSafety last; /* and then */

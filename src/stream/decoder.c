@@ -75,19 +75,24 @@ commit_transaction(LogicalDecodingContext *decoding, ReorderBufferTXN *txn, XLog
 
 /* Once for a transaction and a table; InvalidOid: for all tables. */
 static void
-pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid)
+pass_over(StreamDecoder *decoder, XLogRecPtr lsn, Oid relid, StreamCause cause)
 {
 	StreamRound *round = &decoder->round;
-	const StreamSpot *last = round->passed == NIL ? NULL : llast(round->passed);
 	MemoryContext old;
-	StreamSpot *spot;
+	StreamPassed *passed;
 
-	if (last != NULL && last->lsn == lsn && last->relid == relid)
-		return;
+	for (int i = list_length(round->passed) - 1; i >= 0; i--)
+	{
+		passed = list_nth(round->passed, i);
+		if (passed->spot.lsn != lsn)
+			break;
+		if (passed->spot.relid == relid)
+			return;
+	}
 	old = MemoryContextSwitchTo(decoder->round_context);
-	spot = palloc(sizeof(StreamSpot));
-	*spot = (StreamSpot){lsn, relid};
-	round->passed = lappend(round->passed, spot);
+	passed = palloc(sizeof(StreamPassed));
+	*passed = (StreamPassed){{lsn, relid}, cause};
+	round->passed = lappend(round->passed, passed);
 	MemoryContextSwitchTo(old);
 }
 
@@ -100,7 +105,7 @@ passes(StreamDecoder *decoder, const ReorderBufferTXN *txn, Oid relid)
 	stream_attempt_at(&decoder->attempt, txn->final_lsn, relid);
 	passed = stream_attempt_passes_table(&decoder->attempt, relid);
 	if (passed)
-		pass_over(decoder, txn->final_lsn, relid);
+		pass_over(decoder, txn->final_lsn, relid, STREAM_DIED);
 	return passed;
 }
 
@@ -248,6 +253,16 @@ take_end(StreamPlugin *plugin, Oid relid, int64 stream, int generation)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+take_loss(StreamPlugin *plugin, Oid relid, bool unlogged)
+{
+	StreamDecoder *decoder = plugin->deliver_arg;
+
+	if (plugin->place.lsn >= decoder->skipped)
+		pass_over(decoder, plugin->place.lsn, relid,
+				  unlogged ? STREAM_UNLOGGED : STREAM_WITHOUT_KEYS);
+}
+
 /*
  * Reading
  */
@@ -330,14 +345,7 @@ tear(StreamDecoder *decoder, XLogRecPtr lsn, const StreamRound *before)
 	FreeErrorData(error);
 	stream_subjects_clear(plugin->subjects);
 	stream_attempt_at(&decoder->attempt, InvalidXLogRecPtr, InvalidOid);
-	pass_over(decoder, lsn, InvalidOid);
-	if (round->records > before->records)
-	{
-		MemoryContext old = MemoryContextSwitchTo(decoder->round_context);
-
-		round->torn = lappend(round->torn, llast(round->passed));
-		MemoryContextSwitchTo(old);
-	}
+	pass_over(decoder, lsn, InvalidOid, STREAM_UNDECODABLE);
 	round->records = before->records;
 	round->last_commit = before->last_commit;
 }
@@ -375,7 +383,7 @@ process_record(StreamDecoder *decoder)
 
 	if (stream_attempt_passes_transaction(&decoder->attempt, lsn))
 	{
-		pass_over(decoder, lsn, InvalidOid);
+		pass_over(decoder, lsn, InvalidOid, STREAM_DIED);
 		decoding->fast_forward = true;
 	}
 	decode_record(decoder);
@@ -510,6 +518,7 @@ open_decoding(StreamDecoder *decoder, XLogRecPtr collected)
 	decoding->callbacks.message_cb = take_message;
 	plugin->deliver = take_record;
 	plugin->close = take_end;
+	plugin->lose = take_loss;
 	plugin->deliver_arg = decoder;
 	XLogBeginRead(decoding->reader, MyReplicationSlot->data.restart_lsn);
 }

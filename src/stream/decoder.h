@@ -23,9 +23,23 @@ typedef struct StreamRound
 	List *relations; /* that have records in it */
 	List *placed; /* of StreamPlaced: those of them that are shards of distributed tables */
 	List *ends; /* of StreamEnd */
-	List *passed; /* of StreamSpot */
-	List *torn; /* those of them that have left records, which are not to be stored */
+	List *passed; /* of StreamPassed, in the order of commits */
 } StreamRound;
+
+/* Why changes are in no stream. */
+typedef enum StreamCause
+{
+	STREAM_DIED, /* collectors have, there */
+	STREAM_UNDECODABLE, /* what the transaction has left is not to be stored */
+	STREAM_UNLOGGED, /* changes before */
+	STREAM_WITHOUT_KEYS
+} StreamCause;
+
+typedef struct StreamPassed
+{
+	StreamSpot spot;
+	StreamCause cause;
+} StreamPassed;
 
 /* A shard of a distributed table as its first record in the round has it. */
 typedef struct StreamPlaced

@@ -296,7 +296,8 @@ stream_nodes_require(Oid relid)
 		psprintf("SELECT CASE"
 				 " WHEN NOT pg_catalog.current_setting('citus.enable_change_data_capture')"
 				 "::pg_catalog.bool THEN 'citus.enable_change_data_capture is off'"
-				 " WHEN state OPERATOR(pg_catalog.<>) 'ready' THEN 'change streams are: ' "
+				 " WHEN state OPERATOR(pg_catalog.<>) ALL (ARRAY['ready', '" STREAM_WAITS
+				 "', '" STREAM_FAILS "']) THEN 'change streams are: ' "
 				 "OPERATOR(pg_catalog.||) state"
 				 " ELSE 'ready' END FROM %s.dyn_stream_slots",
 				 extension_schema()));

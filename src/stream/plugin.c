@@ -37,6 +37,13 @@ print_record(StreamPlugin *plugin, const StreamRecord *record)
 	OutputPluginWrite(decoding, true);
 }
 
+/* What collectors write, and what Citus copies with citus.enable_change_data_capture. */
+static bool
+filter_by_origin(LogicalDecodingContext *ctx, RepOriginId origin)
+{
+	return origin == DoNotReplicateId;
+}
+
 static void
 startup(LogicalDecodingContext *ctx, OutputPluginOptions *options, bool is_init)
 {
@@ -128,9 +135,18 @@ forget_mark(StreamPlugin *plugin, const DynMark *mark)
  * record of these.
  */
 static void
-close_shards(StreamPlugin *plugin, Oid relid)
+close_shards(StreamPlugin *plugin, const StreamSubject *subject)
 {
-	Relation rel = RelationIdGetRelation(relid);
+	plugin->place.ordinal++;
+	if (plugin->close != NULL)
+		plugin->close(plugin, subject->named, subject->stream, subject->generation);
+}
+
+/* What marks say of the stream of a table. */
+static void
+take_mark(StreamPlugin *plugin, const DynMark *mark)
+{
+	Relation rel = RelationIdGetRelation(mark->relid);
 	StreamSubject *subject;
 
 	if (!RelationIsValid(rel))
@@ -138,9 +154,10 @@ close_shards(StreamPlugin *plugin, Oid relid)
 	subject = stream_subject(plugin, rel);
 	if (subject != NULL && subject->stream != 0)
 	{
-		plugin->place.ordinal++;
-		if (plugin->close != NULL)
-			plugin->close(plugin, subject->named, subject->stream, subject->generation);
+		if (mark->kind == DYN_MARK_CLOSING)
+			close_shards(plugin, subject);
+		else if (plugin->lose != NULL)
+			plugin->lose(plugin, subject->named, true);
 	}
 	RelationClose(rel);
 }
@@ -148,8 +165,8 @@ close_shards(StreamPlugin *plugin, Oid relid)
 static void
 begin_mark(StreamPlugin *plugin, const DynMark *mark)
 {
-	if (mark->kind == DYN_MARK_CLOSING)
-		close_shards(plugin, mark->relid);
+	if (mark->kind == DYN_MARK_CLOSING || mark->kind == DYN_MARK_UNLOGGED)
+		take_mark(plugin, mark);
 	else
 		remember_mark(plugin, mark);
 }
@@ -271,4 +288,5 @@ _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 	callbacks->truncate_cb = truncate_tables;
 	callbacks->commit_cb = commit;
 	callbacks->message_cb = message;
+	callbacks->filter_by_origin_cb = filter_by_origin;
 }

@@ -37,6 +37,12 @@ typedef struct StreamPlugin
 	 * perhaps again; may be NULL
 	 */
 	void (*close)(struct StreamPlugin *plugin, Oid relid, int64 stream, int generation);
+
+	/*
+	 * called where changes of a table have no records, since the WAL does not have them: those
+	 * before, if it was unlogged, or else this one; may be NULL
+	 */
+	void (*lose)(struct StreamPlugin *plugin, Oid relid, bool unlogged);
 	void *deliver_arg; /* argument of the functions above */
 	LogicalDecodingContext *decoding;
 	StreamOptions options;

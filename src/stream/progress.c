@@ -5,12 +5,13 @@
  * It exists only if the library is preloaded.  Without it there are no background workers, and
  * sessions that wait poll.
  *
- * A database has at most one entry: of the collector, which holds STREAM_LOCK_SLOT.  The entries
- * are guarded by the lock of all that services share.
+ * A database has at most one entry: of the collector, which holds STREAM_LOCK_SLOT, or has ended, or
+ * cannot begin.  The entries are guarded by the lock of all that services share.
  */
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "replication/slot.h"
@@ -32,8 +33,9 @@
 typedef struct Collector
 {
 	Oid database; /* InvalidOid: the entry is free */
-	Latch *latch;
+	Latch *latch; /* NULL: none is at work */
 	StreamProgress progress;
+	StreamTrouble trouble;
 } Collector;
 
 typedef struct Shared
@@ -111,12 +113,37 @@ stream_wait_for_records(int milliseconds)
  */
 
 static Collector *
-find_collector(Oid database)
+find_entry(Oid database)
 {
 	for (int i = 0; i < shared->ncollectors; i++)
 		if (shared->collectors[i].database == database)
 			return &shared->collectors[i];
 	return NULL;
+}
+
+/* In the place of one that is not at work, if need be; NULL only if there are more than slots. */
+static Collector *
+make_entry(Oid database)
+{
+	Collector *entry = find_entry(database);
+
+	if (entry == NULL)
+		entry = find_entry(InvalidOid);
+	for (int i = 0; entry == NULL && i < shared->ncollectors; i++)
+		if (shared->collectors[i].latch == NULL)
+			entry = &shared->collectors[i];
+	if (entry != NULL && entry->database != database)
+		*entry = (Collector){.database = database};
+	return entry;
+}
+
+/* At work. */
+static Collector *
+find_collector(Oid database)
+{
+	Collector *entry = find_entry(database);
+
+	return entry == NULL || entry->latch == NULL ? NULL : entry;
 }
 
 /*
@@ -129,10 +156,58 @@ stream_collector_leaves(void)
 	if (mine == NULL)
 		return;
 	shared_lock(LW_EXCLUSIVE);
-	mine->database = InvalidOid;
+	mine->latch = NULL;
 	shared_unlock();
 	mine = NULL;
 	ConditionVariableBroadcast(&shared->moved);
+}
+
+/* In the launcher: a database's collector has to wait for a free worker, or not any more. */
+void
+stream_collector_waits(Oid database, bool waits)
+{
+	Collector *entry;
+
+	shared_lock(LW_EXCLUSIVE);
+	entry = waits ? make_entry(database) : find_entry(database);
+	if (entry != NULL)
+		entry->trouble.waits = waits;
+	shared_unlock();
+}
+
+/* In a worker that ends with an error. */
+void
+stream_collector_fails(const char *error)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	Collector *entry;
+
+	shared_lock(LW_EXCLUSIVE);
+	entry = make_entry(MyDatabaseId);
+	if (entry != NULL)
+	{
+		entry->trouble = (StreamTrouble){.fails = true, .failed_at = now};
+		memcpy(entry->trouble.error, error,
+			   pg_mbcliplen(error, (int) strlen(error), sizeof(entry->trouble.error) - 1));
+	}
+	shared_unlock();
+}
+
+/* What keeps this database's changes from being collected, and what did so last; false: nothing. */
+bool
+stream_collector_trouble(StreamTrouble *trouble)
+{
+	Collector *entry;
+
+	*trouble = (StreamTrouble){0};
+	if (shared == NULL)
+		return false;
+	shared_lock(LW_SHARED);
+	entry = find_entry(MyDatabaseId);
+	if (entry != NULL)
+		*trouble = entry->trouble;
+	shared_unlock();
+	return trouble->waits || trouble->failed_at != 0;
 }
 
 static void
@@ -154,14 +229,14 @@ stream_collector_enters(XLogRecPtr reached)
 		before_shmem_exit(leave_at_exit, 0);
 	registered = true;
 	shared_lock(LW_EXCLUSIVE);
-	collector = find_collector(MyDatabaseId);
-	if (collector == NULL)
-		collector = find_collector(InvalidOid);
+	collector = make_entry(MyDatabaseId);
 	if (collector != NULL)
-		*collector =
-			(Collector){.database = MyDatabaseId,
-						.latch = MyLatch,
-						.progress = {.reached = reached, .reached_at = GetCurrentTimestamp()}};
+	{
+		collector->latch = MyLatch;
+		collector->progress =
+			(StreamProgress){.reached = reached, .reached_at = GetCurrentTimestamp()};
+		collector->trouble.waits = false;
+	}
 	shared_unlock();
 	mine = collector;
 }
@@ -178,6 +253,7 @@ stream_collector_reaches(XLogRecPtr reached, uint64 records)
 	mine->progress.reached = reached;
 	mine->progress.reached_at = now;
 	mine->progress.records += records;
+	mine->trouble.fails = false;
 	shared_unlock();
 	ConditionVariableBroadcast(&shared->moved);
 	if (records == 0)

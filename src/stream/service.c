@@ -20,6 +20,7 @@
 #include "storage/lwlock.h"
 #include "storage/spin.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "ground/compat.h"
@@ -151,7 +152,7 @@ collect_some(Worker *worker)
 }
 
 static void
-collect(Worker *worker)
+collect_until_told(Worker *worker)
 {
 	while (!is_to_leave(worker))
 	{
@@ -160,6 +161,22 @@ collect(Worker *worker)
 		else
 			wait_for_wal(worker);
 	}
+	/* what was written before cannot be decoded any more if the database's files are moved */
+	if (!DefaultXactReadOnly)
+		(void) collect_some(worker);
+}
+
+/* What stops it is known to dyn_stream_slots, even where nothing can be written. */
+static void
+tell_failure(void)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	ErrorData *error = CopyErrorData();
+
+	MemoryContextSwitchTo(old);
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_OPERATOR_INTERVENTION)
+		stream_collector_fails(error->message);
+	FreeErrorData(error);
 }
 
 /* False if there is nothing to do here, or another process is collecting. */
@@ -189,7 +206,30 @@ wait_after_death(Worker *worker)
 	return !is_to_leave(worker);
 }
 
-/* It ends if another process collects, or if collecting is switched off.  Any end is a reason to begin later. */
+static void
+collect(Worker *worker)
+{
+	PG_TRY();
+	{
+		if (open_collector(&worker->collector))
+		{
+			pgstat_report_activity(STATE_RUNNING, "collecting changes of items");
+			collect_until_told(worker);
+			stream_collector_close(&worker->collector);
+		}
+	}
+	PG_CATCH();
+	{
+		tell_failure();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+/*
+ * It ends if another process collects, or if collecting is switched off.  Any end is a reason to begin later,
+ * but that nothing can be written, which may be over at any time.
+ */
 static VisitAnswer
 visit(Visit *visit)
 {
@@ -205,12 +245,9 @@ visit(Visit *visit)
 	worker.looked = worker.active = GetCurrentTimestamp();
 	if (!dyn_stream_collector)
 		return VISIT_NOTHING;
-	if (!wait_after_death(&worker) || !open_collector(&worker.collector))
-		return VISIT_SILENT;
-	pgstat_report_activity(STATE_RUNNING, "collecting changes of items");
-	collect(&worker);
-	stream_collector_close(&worker.collector);
-	return VISIT_SILENT;
+	if (wait_after_death(&worker))
+		collect(&worker);
+	return DefaultXactReadOnly ? VISIT_DONE : VISIT_SILENT;
 }
 
 /*
@@ -265,6 +302,7 @@ const Service stream_service = {.worker = "dynamo_table stream collector",
 								.probe_interval = &probe_interval,
 								.max_back_off = 60,
 								.databases = databases,
+								.waits = stream_collector_waits,
 								.visit = visit,
 								.shared_size = stream_progress_size,
 								.share = stream_progress_share};

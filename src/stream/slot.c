@@ -41,9 +41,12 @@ stream_require_replication(const char *procedure)
 						errdetail("It is for roles with the REPLICATION attribute.")));
 }
 
+/* A slot is ready even if no worker collects. */
 static StreamSlotState
 state_of_name(const char *name)
 {
+	if (strcmp(name, STREAM_WAITS) == 0 || strcmp(name, STREAM_FAILS) == 0)
+		return STREAM_READY;
 	for (int i = 0; i < lengthof(state_names); i++)
 	{
 		if (strcmp(state_names[i], name) == 0)

@@ -7,6 +7,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -104,23 +105,33 @@ dyn_stream_tables(PG_FUNCTION_ARGS)
 }
 
 /*
- * dyn_stream_progress(): reached, reached_at.  What a collector has read and found nothing in is not noted
- * each time, but it is no lag.
+ * dyn_stream_progress(): reached, reached_at, trouble, error, failed_at.  What a collector has read and found nothing
+ * in is not noted each time, but it is no lag.
  */
 PG_FUNCTION_INFO_V1(dyn_stream_progress);
 Datum
 dyn_stream_progress(PG_FUNCTION_ARGS)
 {
 	StreamProgress progress;
+	StreamTrouble trouble;
 	TupleDesc desc;
-	Datum values[2];
-	bool nulls[2] = {false};
+	Datum values[5] = {0};
+	bool nulls[5] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (!stream_collector_progress(&progress, false))
-		PG_RETURN_NULL();
-	values[0] = LSNGetDatum(progress.reached);
-	values[1] = TimestampTzGetDatum(progress.reached_at);
+	nulls[0] = nulls[1] = !stream_collector_progress(&progress, false);
+	nulls[2] = !stream_collector_trouble(&trouble) || !(trouble.waits || trouble.fails);
+	nulls[4] = trouble.failed_at == 0;
+	/* it may have what users have written */
+	nulls[3] = nulls[4] || !has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	if (!nulls[0])
+	{
+		values[0] = LSNGetDatum(progress.reached);
+		values[1] = TimestampTzGetDatum(progress.reached_at);
+	}
+	values[2] = CStringGetTextDatum(trouble.waits ? STREAM_WAITS : STREAM_FAILS);
+	values[3] = CStringGetTextDatum(trouble.error);
+	values[4] = TimestampTzGetDatum(trouble.failed_at);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

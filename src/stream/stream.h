@@ -9,6 +9,7 @@
  *		lock.c				its locks
  *		life.c				dyn_setup_streams(), dyn_reset_streams() and dyn_teardown_streams()
  *		drop.c				DROP EXTENSION while the slot is there
+ *		unlogged.c			tables that were unlogged for a while
  *		standby.c			letting standbys take the slot over although the server is idle
  *		plugin.c			the output plugin: callbacks of logical decoding
  *		options.c			its options
@@ -87,6 +88,9 @@ extern void dyn_stream_init(void);
 /* drop.c */
 extern void stream_drop_init(void);
 
+/* unlogged.c */
+extern void stream_unlogged_init(void);
+
 /* progress.c */
 extern void stream_wait_for_records(int milliseconds);
 
@@ -115,6 +119,10 @@ typedef enum StreamSlotState
 	STREAM_READY
 } StreamSlotState;
 
+/* What it says instead of ready if no worker collects: there is no free one, or the last one has failed. */
+#define STREAM_WAITS "no free worker"
+#define STREAM_FAILS "failing"
+
 typedef struct StreamSlot
 {
 	StreamSlotState state;
@@ -138,6 +146,7 @@ extern void stream_watch_note(void);
 extern void stream_end_write(Oid relid, int64 label, int generation, StreamPlace place,
 							 TimestampTz collected);
 extern void stream_gap_write(XLogRecPtr after, XLogRecPtr before, TimestampTz noticed, Oid relid);
+extern void stream_gap_extend(XLogRecPtr before, TimestampTz noticed, Oid relid);
 
 /* identity.c */
 extern bool stream_identity_suffices(Relation rel, DynStreamView view);

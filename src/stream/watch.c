@@ -21,6 +21,7 @@
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "replication/origin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
@@ -272,11 +273,13 @@ stream_watch(StreamCollector *collector)
 		ErrorData *error;
 
 		extension_lock();
+		replorigin_session_origin = DoNotReplicateId;
 		PushActiveSnapshot(GetTransactionSnapshot());
 		error = attempt(watch, collector);
 		PopActiveSnapshot();
 		if (error != NULL)
 			tell(error);
+		replorigin_session_origin = collector->origin;
 		stream_decoder_leave_out(collector->decoder, GetTopTransactionIdIfAny());
 	}
 	collector->commit();
@@ -286,10 +289,10 @@ stream_watch(StreamCollector *collector)
  * A shard that was here between two looks is noted by its records.  It is one of the table that Citus
  * has it for, if that is in the same schema and its owner's own; so no other role can add a shard to a
  * table.  One that Citus has forgotten has been split since, or dropped with its table: then readers of
- * the table that has the name are told that changes are missing.  n: no two gaps end at the same place.
+ * the table that has the name are told that changes are missing.
  */
 static void
-note_records(const StreamPlaced *placed, int n)
+note_records(const StreamPlaced *placed)
 {
 	Oid distributed;
 	Oid types[] = {OIDOID, INT8OID, INT8OID, OIDOID, OIDOID, TIMESTAMPTZOID};
@@ -322,7 +325,7 @@ note_records(const StreamPlaced *placed, int n)
 						 "since Citus has no such shard any more",
 						 placed->shard, placed->table),
 				  errhint("Readers of streams that were enabled then are told so.")));
-	stream_gap_write(placed->lsn, placed->lsn + n, GetCurrentTimestamp(), distributed);
+	stream_gap_write(placed->lsn, placed->lsn + 1, GetCurrentTimestamp(), distributed);
 }
 
 /* In the transaction that stores them, connected to SPI. */
@@ -336,7 +339,7 @@ stream_watch_records(StreamCollector *collector, const StreamRound *round)
 	foreach (cell, round->placed)
 	{
 		if (collector->distributed)
-			note_records(lfirst(cell), foreach_current_index(cell) + 1);
+			note_records(lfirst(cell));
 	}
 }
 

@@ -372,9 +372,11 @@ visit(Visit *visit)
 	/* where SPI keeps what outlives transactions */
 	PortalContext =
 		AllocSetContextCreate(worker.context, "dynamo_table table", ALLOCSET_DEFAULT_SIZES);
-	/* ALTER DATABASE may have switched it off; default_transaction_read_only stops it too */
+	/* ALTER DATABASE may have switched it off; default_transaction_read_only stops it too, but not for long */
 	if (dyn_ttl_worker && !DefaultXactReadOnly)
 		look_around(&worker);
+	else if (dyn_ttl_worker)
+		answer = VISIT_DONE;
 	note_culprits(&worker);
 	MemoryContextSwitchTo(worker.context);
 	if (worker.found)

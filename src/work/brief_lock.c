@@ -9,6 +9,7 @@
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
@@ -25,6 +26,9 @@
 #define LOCK_CHECK 100
 #define LOCK_PAUSE 700
 #define LOCK_LIMIT 20000
+
+/* Attempts that may meet a deadlock, within a transaction that may be what is waited for. */
+#define MAX_DEADLOCKS 3
 
 #define MAX_NAMED 5
 
@@ -59,6 +63,7 @@ typedef struct Wait
 	const LOCKTAG *tag;
 	LOCKMODE mode;
 	int patience;
+	bool deadlock; /* met by the last attempt */
 } Wait;
 
 static void
@@ -66,6 +71,8 @@ take_locks(const Wait *wait)
 {
 	ListCell *cell;
 
+	/* the catalogs that were looked at are a snapshot too */
+	InvalidateCatalogSnapshot();
 	if (wait->tag != NULL)
 		(void) LockAcquire(wait->tag, wait->mode, false, false);
 	foreach (cell, wait->relids)
@@ -95,15 +102,16 @@ lock_impatiently(void *arg)
 }
 
 /*
- * Whether the locks were not to be had now.  Of several, some may be what another session waits for
- * that holds others, as a transaction does that reads a view after its table.  That is no deadlock
- * any more when the attempt has let go of all of them.
+ * Whether the locks were not to be had now.  Some may be what another session waits for that holds
+ * others, as a transaction does that reads a view after its table, or waits for our snapshot, as
+ * CREATE INDEX CONCURRENTLY does.  That is no deadlock any more when the attempt, and the caller's
+ * transaction, has let go of all that it has.
  */
 static bool
-is_in_use(const Wait *wait, const ErrorData *error)
+is_in_use(Wait *wait, const ErrorData *error)
 {
-	return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-		   (error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED && list_length(wait->relids) > 1);
+	wait->deadlock = error->sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED;
+	return wait->deadlock || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 static bool
@@ -118,7 +126,7 @@ try_lock(Wait *wait)
 
 /*
  * Waits for a lock on a relation for at most LOCK_PATIENCE; it is held until the transaction ends.
- * False: it was not to be had in that time.  Other errors, such as a deadlock, are raised.  The
+ * False: it was not to be had in that time, or without a deadlock.  Other errors are raised.  The
  * relation may be gone.
  */
 bool
@@ -244,7 +252,7 @@ fail(List *relids, LOCKMODE mode)
 
 /*
  * Locks all of the relations until the transaction ends.  Raises ERRCODE_DYN_RESOURCE_IN_USE after
- * lock_timeout, or after LOCK_LIMIT if that is 0.  While one of them is not to be had, none is held
+ * lock_timeout, or after LOCK_LIMIT if that is 0, or after some deadlocks.  While one of them is not to be had, none is held
  * and no session queues behind this one.  The caller has checked the user's rights, and gives the
  * relations in the order in which other sessions lock them; relations may be gone.
  */
@@ -255,11 +263,14 @@ brief_lock_all(List *relids, LOCKMODE mode)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), limit);
 	Wait wait = {relids, NULL, mode, Min(limit, LOCK_PATIENCE)};
 
+	int deadlocks = 0;
+
 	while (!try_lock(&wait))
 	{
 		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 
-		if (left <= 0)
+		deadlocks += wait.deadlock;
+		if (left <= 0 || deadlocks == MAX_DEADLOCKS)
 			fail(relids, mode);
 		work_sleep(Min(left, LOCK_PAUSE));
 	}

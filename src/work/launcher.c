@@ -407,6 +407,30 @@ tell_no_worker(int service)
 	told[service] = true;
 }
 
+static void
+set_waits(const Target *target, bool waits)
+{
+	if (service_of(target)->waits != NULL)
+		service_of(target)->waits(target->key.database, waits);
+}
+
+/* Whatever is due now, for any service, has no worker. */
+static void
+tell_no_workers(TimestampTz now)
+{
+	HASH_SEQ_STATUS scan;
+	Target *target;
+
+	hash_seq_init(&scan, targets);
+	while ((target = hash_seq_search(&scan)) != NULL)
+	{
+		if (!may_be_visited(target) || due_time(target, now) > now)
+			continue;
+		tell_no_worker(target->key.service);
+		set_waits(target, true);
+	}
+}
+
 static BackgroundWorkerHandle *
 start_worker(const Visit *visit)
 {
@@ -419,13 +443,7 @@ start_worker(const Visit *visit)
 						UInt32GetDatum(visit->number));
 	started = RegisterDynamicBackgroundWorker(&worker, &handle);
 	MemoryContextSwitchTo(old);
-	if (!started)
-	{
-		tell_no_worker(visit->service);
-		return NULL;
-	}
-	told[visit->service] = false;
-	return handle;
+	return started ? handle : NULL;
 }
 
 /* False if there is no worker to be had. */
@@ -444,6 +462,8 @@ begin_visit(Target *target, int slot)
 	run->handle = start_worker(&visit);
 	if (run->handle == NULL)
 		return false;
+	told[visit.service] = false;
+	set_waits(target, false);
 	run->target = target->key;
 	run->registered = target->begun = GetCurrentTimestamp();
 	run->stopped = false;
@@ -553,6 +573,7 @@ stop_visits(int code, Datum unused)
 	for (int i = 0; i < max_worker_processes; i++)
 		if (running[i].handle != NULL && !services[running[i].target.service]->resident)
 			TerminateBackgroundWorker(running[i].handle);
+	shared_register_launcher(NULL);
 }
 
 /*
@@ -579,7 +600,10 @@ begin_visits(void)
 			target->wanted = TimestampTzPlusMilliseconds(now, LATER);
 		}
 		else if (!begin_visit(target, slot))
+		{
+			tell_no_workers(now);
 			break;
+		}
 	}
 	return LOOK_AGAIN;
 }
@@ -612,7 +636,7 @@ start(void)
 	running = MemoryContextAllocZero(TopMemoryContext, max_worker_processes * sizeof(Running));
 	ncrashed = trace_recover(crashed);
 	before_shmem_exit(stop_visits, 0);
-	shared_register_launcher();
+	shared_register_launcher(MyLatch);
 }
 
 /* Entry point of the launcher, which is connected to no database. */

@@ -97,6 +97,9 @@ typedef struct Service
 	/* The databases to be visited, outside of a transaction; NULL: all that can be connected to. */
 	List *(*databases)(void);
 
+	/* Called in the launcher when a database waits for a worker, and does not any more; may be NULL. */
+	void (*waits)(Oid database, bool waits);
+
 	/* In a worker that is connected, outside of a transaction. */
 	VisitAnswer (*visit)(Visit *visit);
 

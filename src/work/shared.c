@@ -20,7 +20,7 @@
 typedef struct Shared
 {
 	LWLock *lock;
-	Latch *launcher; /* NULL: there was none; one that has ended is woken in vain */
+	Latch *launcher; /* NULL: there is none */
 	bool wanted[WANTED_SETS]; /* visits of databases, by their OIDs */
 	Visit visits[FLEXIBLE_ARRAY_MEMBER]; /* max_worker_processes */
 } Shared;
@@ -115,31 +115,43 @@ shared_unlock(void)
 	LWLockRelease(shared->lock);
 }
 
+static bool
+launcher_runs(void)
+{
+	bool runs;
+
+	shared_lock(LW_SHARED);
+	runs = shared->launcher != NULL;
+	shared_unlock();
+	return runs;
+}
+
 /* Tells the user, unless a service does it by itself, what has to be called for it. */
 void
 service_notice(const Service *service, const char *what)
 {
-	if (shared != NULL && *service->enabled)
+	const char *remedy = "Preload dynamo_table for a background worker";
+
+	if (shared != NULL && !*service->enabled)
+		remedy = psprintf("Set %s to on", service->setting);
+	else if (shared != NULL && launcher_runs())
 		return;
-	ereport(
-		NOTICE,
-		(errmsg_internal("%s", what),
-		 shared != NULL
-			 ? errhint("Set %s to on, or schedule that procedure.", service->setting)
-			 : errhint(
-				   "Preload dynamo_table for a background worker, or schedule that procedure.")));
+	else if (shared != NULL)
+		remedy = "The launcher of background workers does not run: increase max_worker_processes";
+	ereport(NOTICE,
+			(errmsg_internal("%s", what), errhint("%s, or schedule that procedure.", remedy)));
 }
 
 /*
  * What is asked for
  */
 
-/* The caller is the launcher, and is woken from now on. */
+/* The caller is the launcher, and is woken by this latch from now on; NULL: it ends. */
 void
-shared_register_launcher(void)
+shared_register_launcher(Latch *latch)
 {
 	shared_lock(LW_EXCLUSIVE);
-	shared->launcher = MyLatch;
+	shared->launcher = latch;
 	shared_unlock();
 }
 

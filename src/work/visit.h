@@ -18,7 +18,7 @@ extern int nservices;
 
 /* shared.c */
 extern void shared_init(void);
-extern void shared_register_launcher(void);
+extern void shared_register_launcher(struct Latch *latch);
 extern void shared_take_wanted(bool wanted[WANTED_SETS]);
 extern void visit_begin(Visit *visit);
 extern void visit_read(int slot, Visit *visit);

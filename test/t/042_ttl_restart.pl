@@ -143,6 +143,13 @@ wait_for($node, 'SELECT count(*) = 0 FROM app');
 is(scalar(() = slurp_file($node->logfile) =~ /no background worker is free to remove/g), 1, 'the log says so once');
 $node->stop;
 
+# Nor without a launcher, which has no worker left
+$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+$node->start;
+my (undef, undef, $told) = $node->psql('postgres', q{SELECT dyn_create_table('none', 'k S'); CALL dyn_enable_ttl('none', 'expires')});
+like($told, qr/NOTICE:  expired items of table "none" are removed by dyn_sweep_ttl only\nHINT:  The launcher of background workers does not run/, 'without a launcher: a notice');
+$node->stop;
+
 # Without preloading nothing runs, and the procedure does it
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 8");
 $node->start;

@@ -352,6 +352,16 @@ wait_for_collector();
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is where it should be');
 check_storage($node, 'after the load');
 
+# A collector that fails
+value('ALTER TABLE dynamo_internal.stream_state RENAME TO elsewhere');
+value("SELECT pg_terminate_backend(pid) $collectors");
+wait_for($node, q{SELECT state = 'failing' AND last_error LIKE '%stream_state%' AND last_error_at < clock_timestamp() FROM dyn_stream_slots});
+pass('a collector that fails says so');
+is(value('CREATE ROLE plain; SET ROLE plain; SELECT state, last_error IS NULL FROM dyn_stream_slots'), 'failing|t', 'to every role, but not why');
+value('ALTER TABLE dynamo_internal.elsewhere RENAME TO stream_state');
+wait_for($node, q{SELECT state = 'ready' FROM dyn_stream_slots});
+is(value('SELECT last_error IS NOT NULL FROM dyn_stream_slots'), 't', 'its last error is known after it as well');
+
 # No free worker, which is told once
 configure('dynamo_table.stream_collector = off');
 wait_for($node, "SELECT count(*) = 0 $collectors");
@@ -364,11 +374,25 @@ configure('dynamo_table.ttl_worker = on');
 $node->wait_for_log(qr/no background worker is free to remove expired items/, $offset);
 my $log = substr(slurp_file($node->logfile), $offset);
 is(scalar(() = $log =~ /no background worker is free to collect/g), 1, 'without a free worker: it is reported once');
+wait_for($node, q{SELECT state = 'no free worker' FROM dyn_stream_slots});
+pass('and the slot is not called ready');
 value(q{SELECT dyn_put('app', '{"pk":{"S":"no worker"}}')});
 is(value('CALL dyn_collect_streams()'), '1', 'and a call collects');
+is(value(q{SELECT count(dyn_enable_stream('later', 'KEYS_ONLY')) FROM dyn_create_table('later', 'pk S')}), '1', 'and a stream can be enabled');
 
 # Without preloading
-$node->append_conf('postgresql.conf', "max_worker_processes = 8\nshared_preload_libraries = ''");
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+$node->restart;
+wait_for_collector();
+wait_for($node, q{SELECT state = 'ready' FROM dyn_stream_slots});
+# A database that is read-only for a while
+value('ALTER DATABASE postgres SET default_transaction_read_only = on');
+value("SELECT pg_terminate_backend(pid) $collectors");
+wait_for($node, "SELECT count(*) = 0 $collectors");
+value(q{SET default_transaction_read_only = off; SELECT dyn_put('app', '{"pk":{"S":"read-only"}}'); ALTER DATABASE postgres RESET default_transaction_read_only});
+wait_for($node, q{SELECT count(*) = 1 FROM dynamo_internal.stream_records WHERE keys ->> 'pk' = 'read-only'});
+pass('a collector comes again to a database that was read-only');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->restart;
 value(q{SELECT dyn_put('app', '{"pk":{"S":"not preloaded"}}')});
 is(value('CALL dyn_collect_streams()'), '1', 'not preloaded: a call collects');

@@ -125,7 +125,7 @@ my $err = error_of("SELECT dyn_read_stream('sound', '$after')");
 like($err, qr/changes after the position were not collected/, 'nobody knows of which table, so all readers are told');
 ($next) = $err =~ /goes on after sequence number (1\d{32})/;
 is(value("SELECT string_agg(keys ->> 'pk', ' ') FROM dyn_read_stream('sound', '$next')"), 'two', 'and nothing else is missing');
-is(value(q{SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation IS NULL AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
+is(value(q{SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation = 0 AND after_lsn > '0/0'}), '1', 'one transaction was passed over');
 is(value('SELECT state FROM dyn_stream_slots'), 'ready', 'the slot is as it was');
 
 # A worker that ends because another process has crashed has not died of what it decodes
@@ -178,10 +178,72 @@ value(qq{SELECT put('sound', 'h$_'); BEGIN; SELECT put('sound', 'hostile'); INSE
 value(q{SELECT put('sound', 'h last')});
 is(value('CALL dyn_collect_streams()'), '11', 'what cannot be decoded holds nobody up');
 is(value('SELECT count(*) FROM dynamo_internal.stream_gaps') - $gaps, '10', 'and readers are told of each');
+like(slurp_file($node->logfile), qr/changes in the transaction committed at [0-9A-F\/]+ are in no stream, since the server cannot decode it/, 'and the log says why');
 is(value(q{SELECT string_agg(keys ->> 'pk', ' ' ORDER BY lsn) FROM dynamo_internal.stream_records WHERE relation = 'sound'::regclass AND keys ->> 'pk' LIKE 'h%'}),
 	join(' ', (map { "h$_" } 1 .. 10), 'h last'), 'nothing of such a transaction is stored, and all of others');
 
-value('SELECT dyn_disable_stream(t) FROM (VALUES (\'sound\'), (\'broken\')) v (t)');
+#
+# Changes that the WAL does not have: of a table without a replica identity, and of one that is unlogged for a while
+#
+
+sub removed { value("SELECT dyn_delete('$_[0]', jsonb_build_object('pk', '$_[1]'))"); }
+sub gaps_of { return value("SELECT count(*) FROM dynamo_internal.stream_gaps WHERE relation = '$_[0]'::regclass"); }
+
+# What a reader of a table gets after a position, and the position from which it goes on behind a gap, if one comes then
+sub read_after
+{
+	my ($table, $position) = @_;
+	my $last = value("SELECT max(sequence_number) FROM dyn_read_stream('$table', '$position')");
+	my $keys = value("SELECT string_agg(event_name || ' ' || (keys ->> 'pk'), ', ' ORDER BY sequence_number) FROM dyn_read_stream('$table', '$position')");
+	my ($next) = error_of("SELECT dyn_read_stream('$table', '$last')") =~ /goes on after sequence number (1\d{32})/;
+	return ($keys, $next);
+}
+
+value("SELECT dyn_create_table('$_', 'pk S'); SELECT dyn_enable_stream('$_', 'KEYS_ONLY', 1)") for qw(lossy loses fast);
+value(qq{SELECT put('lossy', '$_'), put('loses', '$_')}) for qw(a b c);
+value('ALTER TABLE lossy REPLICA IDENTITY NOTHING; ALTER TABLE loses REPLICA IDENTITY NOTHING');
+value('CALL dyn_collect_streams()');
+is(gaps_of('lossy'), '0', 'a table without a replica identity has lost nothing yet');
+removed('lossy', 'a');
+value(q{SELECT put('lossy', 'd')});
+value('CALL dyn_collect_streams()');
+my ($keys, $goes_on) = read_after('lossy', 'TRIM_HORIZON');
+is($keys, 'INSERT a, INSERT b, INSERT c', 'but where an item is removed, its stream has a gap');
+is((read_after('lossy', $goes_on))[0], 'INSERT d', 'behind which it goes on');
+value(q{BEGIN; SELECT dyn_delete('lossy', '{"pk":{"S":"b"}}'), dyn_delete('loses', '{"pk":{"S":"b"}}'); COMMIT});
+value('CALL dyn_collect_streams()');
+my $again = (error_of("SELECT dyn_read_stream('lossy', '$goes_on')") =~ /goes on after sequence number (1\d{32})/)[0];
+ok($again gt $goes_on, 'and that goes on with the next one');
+is(gaps_of('lossy') . gaps_of('loses'), '11', 'one for each table, however many there are');
+value('ALTER TABLE lossy REPLICA IDENTITY DEFAULT');
+removed('lossy', 'c');
+value('CALL dyn_collect_streams()');
+is(value("SELECT string_agg(event_name || ' ' || (keys ->> 'pk'), ', ') FROM dyn_read_stream('lossy', '$again')"), 'REMOVE c', 'with its replica identity the stream is complete again');
+value('ALTER TABLE lossy REPLICA IDENTITY NOTHING');
+removed('lossy', 'd');
+value('CALL dyn_collect_streams()');
+like(error_of("SELECT dyn_read_stream('lossy', (SELECT max(sequence_number) FROM dyn_read_stream('lossy', '$again')))"), qr/changes after the position were not collected/, 'and without it no more');
+
+value(q{SELECT put('fast', 'logged')});
+value('ALTER TABLE fast SET UNLOGGED');
+value(q{SELECT put('fast', 'unlogged')});
+value('VACUUM FULL fast; TRUNCATE fast');
+value('CALL dyn_collect_streams()');
+is(gaps_of('fast'), '0', 'a table that is unlogged has no changes that could be missing from one place on');
+$log = -s $node->logfile;
+value('ALTER TABLE fast SET LOGGED');
+value(q{SELECT put('fast', 'again')});
+value('CALL dyn_collect_streams()');
+($keys, $goes_on) = read_after('fast', 'TRIM_HORIZON');
+is($keys, 'INSERT logged', 'where it is logged again, its stream has a gap');
+is((read_after('fast', $goes_on))[0], 'INSERT again', 'behind which it is complete');
+like(substr(slurp_file($node->logfile), $log), qr/changes of table "fast" \(OID \d+\) in the transaction committed at [0-9A-F\/]+ are in no stream, since the table was unlogged before/, 'and the log says so');
+value(q{BEGIN; ALTER TABLE fast SET UNLOGGED; SELECT put('fast', 'in between'); ALTER TABLE fast SET LOGGED; COMMIT});
+value('VACUUM FULL fast; ALTER TABLE fast SET LOGGED');
+value('CALL dyn_collect_streams()');
+is(gaps_of('fast'), '2', 'as where both are done in one transaction, and nowhere else');
+
+value('SELECT dyn_disable_stream(t) FROM (VALUES (\'sound\'), (\'broken\'), (\'lossy\'), (\'loses\'), (\'fast\')) v (t)');
 my $slot = value('SELECT slot_name FROM dyn_stream_slots');
 value('CALL dyn_teardown_streams()');
 ok(!-e $node->data_dir . "/pg_replslot/$slot", 'and goes with it');

@@ -56,6 +56,16 @@ value('CALL dyn_collect_streams()', 'calls') for 1 .. 3;
 is(log_since($offset), '', 'calls that collect are not logged');
 value('SET log_min_messages = debug1; CALL dyn_collect_streams()', 'calls');
 like(log_since($offset), qr/logical decoding found consistent point/, 'but at the level DEBUG1');
+
+# What a call writes has an origin, and what the session writes afterwards has none
+value(q{SELECT pg_create_logical_replication_slot('others', 'test_decoding')}, 'calls');
+value($put =~ s/"a"/"o"/r, 'calls');
+is(value(q{CALL dyn_collect_streams(); CREATE TABLE plain (i int); INSERT INTO plain VALUES (1)}, 'calls'), '1', 'a call collects one more');
+my $decoded = q{SELECT data ~ 'dynamo_internal.stream_state', count(*) FROM pg_logical_slot_peek_changes('others', NULL, NULL, 'skip-empty-xacts', '1', 'only-local', '%d')
+	WHERE data ~ '^table (dynamo_internal|public.plain)' GROUP BY 1 ORDER BY 1};
+is(value(sprintf($decoded, 0), 'calls'), "f|1\nt|1", 'its progress can be decoded by others');
+is(value(sprintf($decoded, 1), 'calls'), 'f|1', 'who leave it out by its origin');
+value(q{SELECT pg_drop_replication_slot('others')}, 'calls');
 $offset = -s $node->logfile;
 value(q{SELECT count(*) FROM pg_logical_slot_peek_changes((SELECT slot_name FROM dyn_stream_slots), NULL, NULL)}, 'calls');
 like(log_since($offset), qr/starting logical decoding/, 'and so is whatever else decodes in a session');
@@ -197,8 +207,19 @@ wait_for($node, "SELECT count(*) = 0 $collectors = 'other'");
 value('DROP DATABASE other WITH (FORCE)');
 is(value('SELECT count(*) FROM pg_replication_slots'), '0', 'switched off from outside, a database can be dropped as well');
 
-# A server that stops while all kinds of workers are there
+# A database that is moved: what was written before is collected, and nothing is taken for what was not
+value(q{SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''});
 create_database('app');
+$offset = -s $node->logfile;
+value($put, 'app');
+wait_until('the database is moved', sub { my $error = says('ALTER DATABASE app SET TABLESPACE elsewhere'); return ($error eq '', $error) });
+wait_for_collector('app');
+value($put =~ s/"a"/"b"/r, 'app');
+wait_for($node, q{SELECT string_agg(keys ->> 'pk', ' ') = 'a b' FROM dyn_read_stream('app')}, 'app');
+is(value('SELECT count(*) FROM dynamo_internal.stream_gaps WHERE after_lsn > \'0/0\'', 'app'), '0', 'a database that is moved has no gap');
+unlike(log_since($offset), qr/cannot be decoded|are in no stream/, 'and nothing fails');
+
+# A server that stops while all kinds of workers are there
 $node->stop;
 # A client of this test may still be leaving, and is told to end as well.
 unlike(log_since($offset) =~ s/^.* 059_stream_operations\.pl FATAL:.*\n//gmr, qr/FATAL/, 'no worker that is told to end calls that fatal');
