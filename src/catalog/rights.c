@@ -214,44 +214,39 @@ rights_check_temporary(Relation rel)
 				 errhint("Use another session, or a role that is a member of the owner.")));
 }
 
-/* Deferred triggers fire with their statements from now on. */
-static void
-fire_at_once(void)
-{
-	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
-
-	AfterTriggerSetState(&all);
-}
-
-/* Gives the session the rights of a relation's owner, for statements on its rows. */
+/*
+ * Gives the session the rights of a relation's owner, for statements on its rows, and lets deferred
+ * triggers fire with them.
+ */
 void
 rights_take_owner(Relation rel, int flags, RightsBefore *before)
 {
+	ConstraintsSetStmt all = {.type = T_ConstraintsSetStmt, .constraints = NIL, .deferred = false};
+
 	rights_check_temporary(rel);
-	fire_at_once();
+	AfterTriggerSetState(&all);
 	rights_take(rel->rd_rel->relowner, flags, before);
 }
 
 /*
  * Gives the session the rights that statements of maintenance on a relation's rows have: the owner's,
- * without policies, unless they apply to the caller, who keeps their own rights then.
+ * without policies.  Nothing changes for the owner, nor for a caller to whom policies apply.
  */
 void
 rights_take_for_rows(Relation rel, RightsBefore *before)
 {
-	if (check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED)
-	{
+	before->user = InvalidOid;
+	if (GetUserId() != rel->rd_rel->relowner &&
+		check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED)
 		rights_take_owner(rel, SECURITY_NOFORCE_RLS, before);
-		return;
-	}
-	fire_at_once();
-	rights_take(GetUserId(), 0, before);
 }
 
 /* Restores the user, the security context and the settings that rights_take() has saved. */
 void
 rights_give_back(const RightsBefore *before)
 {
+	if (!OidIsValid(before->user))
+		return;
 	SetUserIdAndSecContext(before->user, before->context);
 	AtEOXact_GUC(true, before->nest);
 }

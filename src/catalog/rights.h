@@ -71,7 +71,7 @@ extern void rights_take(Oid role, int flags, RightsBefore *before);
  */
 extern void rights_take_owner(Relation rel, int flags, RightsBefore *before);
 
-/* The same, or with the caller's own rights if policies apply to the caller. */
+/* The same, unless the caller is the owner, or one to whom policies apply: they have their own rights, as in calls on items. */
 extern void rights_take_for_rows(Relation rel, RightsBefore *before);
 extern void rights_give_back(const RightsBefore *before);
 

@@ -81,7 +81,7 @@ lacking_run(const Lacking *rows, const char *sql, int nargs, Oid type, Datum *va
 	Relation rel = relation_open(rows->relid, NoLock);
 	RightsBefore before;
 
-	rights_take_owner(rel, SECURITY_NOFORCE_RLS, &before);
+	rights_take_for_rows(rel, &before);
 	sql_execute(sql, nargs, types, values, NULL, read_only, 0);
 	rights_give_back(&before);
 	relation_close(rel, NoLock);
