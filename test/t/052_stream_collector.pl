@@ -203,7 +203,7 @@ my $written = 0;
 my $log_before = -s $node->logfile;
 # a record may be trimmed before it is read
 wait_until('a reader has a partition', sub {
-	value(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"},"n":{"N":"} . $written++ . q{"}}')});
+	value(sprintf(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"},"n":{"N":"%d"}}')}, $written++));
 	my $read = $reader->query_safe('BEGIN; SELECT count(*) FROM dynamo_internal.stream_records');
 	$reader->query_safe('COMMIT') if !$read;
 	return ($read, "$written items were written");
