@@ -91,24 +91,6 @@ SELECT expected('SELECT DISTINCT product FROM line_i');
 SELECT expected('SELECT "order" FROM "order" GROUP BY 1');
 SELECT expected('SELECT o.customer, count(l.no) FROM order_i o LEFT JOIN line l USING ("order") GROUP BY 1');
 
--- the index whose items are together in the table, not the one with most conditions
-SELECT dyn_create_entity('app', 'entry', '{"pk": "LEDGER#<ledger>", "sk": "ENTRY#<no:06>", "g1": "ACCOUNT#<account>", "h1": "ENTRY#<ledger:04>#<no:06>"}', '{"ledger": "N integer", "no": "N integer", "account": "N integer"}');
-SELECT dyn_create_entity_view('app', 'entry', 'entry_i', index_name => 'GSI1');
-SELECT count(dyn_put_entity('app', 'entry', jsonb_build_object('ledger', l, 'no', i, 'account', i))) FROM generate_series(100, 149) l, generate_series(1, 80) i;
-VACUUM ANALYZE app;
-CREATE FUNCTION indexes(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN QUERY SELECT m[1] FROM regexp_matches(plan::text, '"Index Name": "([^"]*)"', 'g') m;
-END $$;
-SET enable_seqscan = off;
-SELECT indexes('SELECT * FROM entry_i');
-SELECT indexes('SELECT * FROM entry_i WHERE account = 7');
-RESET enable_seqscan;
-DROP FUNCTION indexes;
-
 -- the index that is not there is none of any plan
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;

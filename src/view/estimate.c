@@ -365,95 +365,16 @@ member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls)
 	return clamp_row_est(rel->tuples * literals_part(scope, calls));
 }
 
-static const IndexOptInfo *
-index_by(const RelOptInfo *rel, const MemberCall *call)
-{
-	ListCell *cell;
-
-	foreach (cell, rel->indexlist)
-	{
-		const IndexOptInfo *index = lfirst(cell);
-
-		if (member_index_is_usable(index) && index->indexkeys[0] == call->column->varattno)
-			return index;
-	}
-	return NULL;
-}
-
-/* Reads an index at the beginning of a range, and at some of the bounds that statistics have in it. */
-static void
-read_index(const MemberScope *scope, const IndexOptInfo *index, List *calls, const MemberCall *call,
-		   List *clauses, MemberProbe *probe)
-{
-	HeapTuple tuple = find_statistics(scope->root, call);
-	const Const *first = lsecond_node(Const, ((OpExpr *) linitial(clauses))->args);
-	List *bounds = NIL;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		bounds = member_share_bounds(tuple, text_span(DatumGetTextPP(first->constvalue)));
-		ReleaseSysCache(tuple);
-	}
-	member_probe(scope->root->simple_rte_array[call->column->varno]->relid, index, calls, clauses,
-				 bounds, probe);
-}
-
-/* What an index tells, which is kept with the statistics. */
-static const MemberProbe *
-probe(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
-{
-	MemberEstimate *kept = call->member->estimate;
-	const IndexOptInfo *index = index_by(rel, call);
-
-	if (index == NULL)
-		return NULL;
-	if (kept->index != index->indexoid)
-	{
-		List *clauses = member_literal_clauses(call);
-
-		if (list_length(clauses) != 2)
-			return NULL;
-		read_index(scope, index, calls, call, clauses, &kept->probe);
-		kept->index = index->indexoid;
-	}
-	return kept->probe.items > 0 ? &kept->probe : NULL;
-}
-
 /*
  * Returns how many different keys the items have that the calls select, in the column of one of the
- * calls; 0: nothing is known of it.  Values of the column that are common have been counted; of the
- * others, an index tells how many items a key has.
+ * calls; 0: nothing is known of it.
  */
 double
 member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
 {
-	MemberShare share = literal_share(scope, call);
-	double items = member_items(scope, rel, calls);
-	const MemberProbe *probed;
-	double keys = share.keys;
+	double keys = literal_share(scope, call).keys;
 
-	if (keys <= 0)
-		return 0;
-	probed = probe(scope, rel, calls, call);
-	if (probed != NULL && probed->all)
-		keys = probed->keys;
-	else if (probed != NULL)
-		keys = share.ncommon + items * (share.part > 0 ? 1 - share.common / share.part : 1) *
-								   probed->keys / probed->items;
-	return clamp_row_est(Min(keys, items));
-}
-
-/*
- * Returns how often the items of neighbours, by the keys in the column of one of the calls, are in different
- * blocks of the table, as a part of 1; -1: it is not known.
- */
-double
-member_apart(const MemberScope *scope, const RelOptInfo *rel, List *calls, const MemberCall *call)
-{
-	MemberShare share = literal_share(scope, call);
-	const MemberProbe *probed = share.keys > 0 ? probe(scope, rel, calls, call) : NULL;
-
-	return probed == NULL || probed->pairs == 0 ? -1 : (double) probed->apart / probed->pairs;
+	return keys > 0 ? clamp_row_est(Min(keys, member_items(scope, rel, calls))) : 0;
 }
 
 /*

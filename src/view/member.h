@@ -59,16 +59,6 @@ typedef struct MemberShare
 	double keys; /* different ones; 0: not known */
 } MemberShare;
 
-/* What the first entries of an index tell. */
-typedef struct MemberProbe
-{
-	int items;
-	int keys; /* different ones, in the first column */
-	int pairs; /* of entries that follow each other */
-	int apart; /* of these, whose items are in different blocks of the table */
-	bool all; /* there are no more */
-} MemberProbe;
-
 /* What the planner has last computed for the member's key, of which table. */
 typedef struct MemberEstimate
 {
@@ -77,8 +67,6 @@ typedef struct MemberEstimate
 	ItemPointerData statistics; /* the row of pg_statistic that it was made of */
 	TransactionId written;
 	MemberShare share;
-	Oid index; /* that was probed; InvalidOid: none yet */
-	MemberProbe probe;
 } MemberEstimate;
 
 typedef struct Member

@@ -728,7 +728,6 @@ index_condition(const SupportRequestIndexCondition *request)
 	if (request->index->relam != BTREE_AM_OID || request->indexarg != MEMBER_COLUMN_ARGUMENT ||
 		!member_read_call(request->node, &call))
 		return NIL;
-	member_cost_add(request->index);
 	member_find_values(request->index->rel->baserestrictinfo, &call, &known);
 	/* the planner would take the scan for one in the order of the index */
 	if (known.list != NULL && request->indexcol > 0)

@@ -77,18 +77,11 @@ extern List *member_literal_clauses(const MemberCall *call); /* NIL: any key may
 extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
 extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 						  const MemberCall *call);
-extern double member_apart(const MemberScope *scope, const RelOptInfo *rel, List *calls,
-						   const MemberCall *call);
 
 /* share.c */
 extern bool member_share_read(HeapTuple tuple, double tuples, const ItemSpan *literal, Oid less,
 							  MemberShare *share);
-extern List *member_share_bounds(HeapTuple tuple, ItemSpan literal);
 extern Selectivity member_share_common(HeapTuple tuple, const Const *key);
-
-/* probe.c */
-extern void member_probe(Oid relid, const IndexOptInfo *index, List *calls, List *clauses,
-						 List *bounds, MemberProbe *probe);
 
 /* distinct.c: how many different values attributes have */
 extern void member_distinct_add(PlannerInfo *root, RelOptInfo *rel, List *calls);
@@ -100,9 +93,6 @@ extern void member_narrow(PlannerInfo *root, RelOptInfo *final);
 /* route.c */
 extern AttrNumber member_distribution_column(Oid relid);
 extern bool member_route(PlannerInfo *root, RelOptInfo *rel, Oid relid, List *calls);
-
-/* cost.c */
-extern void member_cost_add(IndexOptInfo *index);
 
 /* path.c */
 extern bool member_index_is_usable(const IndexOptInfo *index);

@@ -341,7 +341,6 @@ add_scan(const Planned *plan, const KeyScan *scan, Relids required_outer)
 	IndexPath *path;
 	Path *bitmap;
 
-	member_cost_add(scan->index);
 	path = create_index_path(plan->root, scan->index, scan->clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, required_outer, loops, false);
 	bitmap = scan->unique || !scan->index->amhasgetbitmap
@@ -546,7 +545,6 @@ add_ordered_path(const Planned *plan, IndexOptInfo *index)
 
 	if (part == NULL || sort->pk_nulls_first != descending || !is_sorted_by(plan, sort, call, part))
 		return;
-	member_cost_add(index);
 	add_path(plan->rel,
 			 (Path *) create_index_path(plan->root, index, scan.clauses, NIL, NIL, list_make1(sort),
 										descending == part->reversed ? ForwardScanDirection

@@ -18,9 +18,6 @@
 
 #include "view/member_plan.h"
 
-/* Places in a range, beside its beginning. */
-#define MAX_BOUNDS 2
-
 /* The values of a column beside NULL, as the statistics have them. */
 typedef struct Values
 {
@@ -117,24 +114,6 @@ add_bounds(const Values *values, ItemSpan literal, Oid less, MemberShare *share)
 	share->most += (n + 1) * step;
 	free_attstatsslot(&slot);
 	return true;
-}
-
-/* Returns some bounds of the histogram that begin with a literal, as a list of text *. */
-List *
-member_share_bounds(HeapTuple tuple, ItemSpan literal)
-{
-	List *bounds = NIL;
-	AttStatsSlot slot;
-	int before;
-	int n;
-
-	if (!get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES))
-		return NIL;
-	n = count_bounds(&slot, literal, &before);
-	for (int i = 1; i <= MAX_BOUNDS && n > MAX_BOUNDS; i++)
-		bounds = lappend(bounds, DatumGetTextPCopy(slot.values[before + n * i / (MAX_BOUNDS + 1)]));
-	free_attstatsslot(&slot);
-	return bounds;
 }
 
 /* Returns which part of the rows has a key, by the row of pg_statistic; 0: it is none of the common ones. */

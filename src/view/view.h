@@ -27,9 +27,7 @@
  *		member_plan.c	planner support for dyn_is_entity(): conditions on keys
  *		estimate.c		and how many items there are
  *		share.c			what statistics say of keys that begin alike
- *		probe.c			and what entries of an index say of them
  *		distinct.c		how many different values attributes have
- *		cost.c			what scans of indexes fetch
  *		path.c			scans of indexes by what joins say of keys
  *		route.c			partition keys, for the planner of Citus
  */
