@@ -778,10 +778,10 @@ CREATE VIEW dyn_ttl_tables WITH (security_barrier) AS
 	SELECT t.relation, t.attribute, t.status, t.hide_expired, p.due_items, p.oldest_due, p.swept AS last_sweep, p.deleted, p.errors,
 		CASE WHEN pg_catalog.has_table_privilege(t.relation::oid, 'SELECT') THEN p.last_error END AS last_error, p.retry_at, t.locked
 	FROM dynamo_internal.ttl_tables() t CROSS JOIN LATERAL (
-		SELECT sum(d.due_items)::bigint AS due_items, min(d.oldest_due) AS oldest_due, max(s.swept) AS swept,
-			coalesce(sum(s.deleted), 0)::bigint AS deleted, coalesce(sum(s.errors), 0)::bigint AS errors,
-			(array_agg(s.last_error ORDER BY s.swept DESC) FILTER (WHERE s.last_error IS NOT NULL))[1] AS last_error, max(s.retry_at) AS retry_at
-		FROM unnest(t.parts) part LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = part
+		SELECT pg_catalog.sum(d.due_items)::bigint AS due_items, pg_catalog.min(d.oldest_due) AS oldest_due, pg_catalog.max(s.swept) AS swept,
+			coalesce(pg_catalog.sum(s.deleted), 0)::bigint AS deleted, coalesce(pg_catalog.sum(s.errors), 0)::bigint AS errors,
+			(pg_catalog.array_agg(s.last_error ORDER BY s.swept DESC) FILTER (WHERE s.last_error IS NOT NULL))[1] AS last_error, pg_catalog.max(s.retry_at) AS retry_at
+		FROM pg_catalog.unnest(t.parts) part LEFT JOIN dynamo_internal.ttl_sweeps s ON s.relation = part
 			CROSS JOIN LATERAL dynamo_internal.ttl_due(part, CASE WHEN s.dead > 200 THEN s.next ELSE 0 END) d) p;
 COMMENT ON VIEW dyn_ttl_tables IS 'time to live of the tables that the caller may read, or of all for pg_monitor: what is due, and what was removed; of distributed tables on this node';
 GRANT SELECT ON dyn_ttl_tables TO PUBLIC;
@@ -951,7 +951,7 @@ CREATE VIEW dyn_stream_slots WITH (security_barrier) AS
 		s.collected_at, s.last_commit,
 		CASE WHEN d.wal <= greatest(s.collected, p.reached) THEN interval '0'
 			ELSE pg_catalog.clock_timestamp() - greatest(s.collected_at, p.reached_at) END AS lag
-	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid)::name AS slot_name,
+	FROM (SELECT oid AS database, datname, ('dynamo_table_' || oid::text)::name AS slot_name,
 			CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END AS wal
 			FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) d
 		LEFT JOIN dynamo_internal.stream_state s ON s.database = d.database
@@ -1235,8 +1235,8 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 			WHEN w.chunks IS NULL THEN 'waiting' ELSE 'interrupted' END AS state,
 		coalesce(w.done, 0) AS rows_done, coalesce(w.skipped, 0) AS rows_skipped, j.expected[s.number] AS rows_expected,
 		coalesce(p.problems, 0) AS problems, pg_catalog.round(w.rate::numeric, 1) AS rate,
-		CASE WHEN w.rate > 0 AND j.expected[s.number] IS NOT NULL THEN pg_catalog.date_trunc('second',
-			pg_catalog.make_interval(secs => greatest(j.expected[s.number] - w.done - w.skipped, 0) / w.rate)) END AS time_left,
+		CASE WHEN w.rate > '0' AND j.expected[s.number] IS NOT NULL THEN pg_catalog.date_trunc('second',
+			pg_catalog.make_interval(secs => greatest(j.expected[s.number] - w.done - w.skipped, 0)::float8 / w.rate)) END AS time_left,
 		coalesce(w.sessions, 0) AS sessions, j.started AS started_at, w.updated AS updated_at, j.finished AS finished_at
 	FROM dynamo_internal.jobs j JOIN pg_catalog.pg_class c ON c.oid = j.relation
 		CROSS JOIN LATERAL pg_catalog.unnest(j.steps) WITH ORDINALITY s (step, number)
@@ -1245,7 +1245,7 @@ CREATE VIEW dyn_jobs WITH (security_barrier) AS
 				pg_catalog.sum(k.done)::bigint AS done, pg_catalog.sum(k.skipped)::bigint AS skipped, pg_catalog.max(k.updated) AS updated,
 				pg_catalog.count(l.objid) AS sessions,
 				CASE WHEN pg_catalog.count(l.objid) > 0 THEN pg_catalog.sum(k.done + k.skipped)::float8
-					/ nullif(EXTRACT(epoch FROM pg_catalog.sum(k.worked)), 0)::float8 * pg_catalog.count(l.objid) END AS rate
+					/ nullif(EXTRACT(epoch FROM pg_catalog.sum(k.worked)), '0')::float8 * pg_catalog.count(l.objid)::float8 END AS rate
 			FROM dynamo_internal.job_chunks k LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 17498
 				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
 				AND l.classid::bigint = k.job AND l.objid::bigint = k.number
@@ -1389,7 +1389,7 @@ CREATE VIEW dyn_migration_steps AS
 		p.problems, p.rate, p.time_left, p.sessions, p.started_at, p.updated_at, p.finished_at, s.followed, s.new_columns
 	FROM dynamo_internal.migration_steps() s
 		LEFT JOIN (SELECT l.name, l.relation, pg_catalog.max(l.job) AS job FROM dyn_jobs l WHERE l.kind = 'migration' GROUP BY l.name, l.relation) j
-			ON j.name = s.name AND j.relation = s.relation
+			ON j.name = s.name AND j.relation::oid = s.relation::oid
 		LEFT JOIN dyn_jobs p ON p.job = j.job AND p.step = s.step
 	ORDER BY s.name, s.number;
 COMMENT ON VIEW dyn_migration_steps IS 'steps of migrations: how far they are';
@@ -1431,7 +1431,7 @@ CREATE TABLE dynamo_internal.access_key (
 	key_id text COLLATE "C" PRIMARY KEY CHECK (key_id ~ '^[A-Za-z0-9_]{1,128}$'),
 	role name NOT NULL,
 	role_oid oid,
-	encrypted_secret bytea NOT NULL CHECK (length(encrypted_secret) BETWEEN 1 AND 1024),
+	encrypted_secret bytea NOT NULL CHECK (pg_catalog.length(encrypted_secret) BETWEEN 1 AND 1024),
 	enabled boolean NOT NULL DEFAULT true,
 	valid_until timestamptz NOT NULL DEFAULT 'infinity',
 	created_at timestamptz NOT NULL DEFAULT pg_catalog.now()
@@ -1512,6 +1512,10 @@ GRANT EXECUTE ON FUNCTION
 	TO PUBLIC;
 GRANT EXECUTE ON PROCEDURE dynamo_internal.resume_index, dynamo_internal.resume_ttl, dynamo_internal.sweep_shards TO PUBLIC;
 
+-- What follows creates nothing in the extension's schema, in which others may have functions and operators by the names of those
+-- that it calls.
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+
 -- The functions by which Citus sends calls of distributed tables to the nodes of their items: the call with its partition key, of
 -- a table whose name is qualified and quoted.  A function goes where one group of tables is, so there is one for each type of keys.
 DO $$
@@ -1541,15 +1545,15 @@ DECLARE
 	relation regclass;
 	grantee text;
 BEGIN
-	FOR relation IN SELECT c.oid FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
-		WHERE d.refclassid = 'pg_catalog.pg_extension'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
-			AND d.refobjid = (SELECT oid FROM pg_catalog.pg_extension WHERE extname = 'dynamo_table')
+	FOR relation IN SELECT c.oid FROM pg_depend d JOIN pg_class c ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
+			AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'dynamo_table')
 	LOOP
-		FOR grantee IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END
-			FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a WHERE c.oid = relation AND a.grantee <> c.relowner
+		FOR grantee IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+			FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = relation AND a.grantee <> c.relowner
 		LOOP
-			EXECUTE pg_catalog.format('REVOKE ALL ON %s FROM %s CASCADE', relation, grantee);
+			EXECUTE format('REVOKE ALL ON %s FROM %s CASCADE', relation, grantee);
 		END LOOP;
-		EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
+		EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
 	END LOOP;
 END $$;

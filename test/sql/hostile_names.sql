@@ -8,7 +8,7 @@ SELECT 'v' || :'n' AS v, 's' || :'n' AS s, quote_ident('i' || :'n') AS i \gset
 CREATE ROLE :"n" LOGIN;
 GRANT CREATE ON DATABASE :"DBNAME" TO :"n";
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO :"n";
-SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(nspname), 'public'), false) AS path
+SELECT set_config('search_path', concat_ws(', ', quote_ident(:'n'), quote_ident(nspname::text), 'public'), false) AS path
 	FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'dynamo_table' \gset
 CALL dyn_setup_streams();
 -- so that one is made while the role is given rights on what is created
@@ -152,5 +152,5 @@ EXCEPTION WHEN feature_not_supported THEN
 END $$;
 SELECT count(*) AS followed FROM dyn_migration_steps WHERE migration = :'n' AND followed;
 RESET SESSION AUTHORIZATION;
-SELECT count(DISTINCT c.oid) AS partitions, count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
+SELECT pg_catalog.count(DISTINCT c.oid) AS partitions, pg_catalog.count(a) AS rights FROM pg_class c LEFT JOIN LATERAL aclexplode(relacl) a ON a.grantee <> c.relowner WHERE relname LIKE 'dyn\_stream\_records\__%' AND relkind = 'r';
 ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM :"n";
