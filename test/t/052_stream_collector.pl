@@ -199,12 +199,17 @@ value(q{DO $$ DECLARE p regclass; BEGIN
 		EXECUTE format('ALTER EXTENSION dynamo_table DROP TABLE %1$s; DROP TABLE %1$s', p);
 	END LOOP; END $$});
 my $reader = $node->background_psql('postgres');
-value(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"}}')});
-wait_for($node, 'SELECT count(*) = 1 FROM dynamo_internal.stream_records');
-$reader->query_safe('BEGIN; SELECT count(*) FROM dynamo_internal.stream_records');
+my $written = 0;
 my $log_before = -s $node->logfile;
+# a record may be trimmed before it is read
+wait_until('a reader has a partition', sub {
+	value(sprintf(q{SELECT dyn_put('app', '{"pk":{"S":"trimmed"},"n":{"N":"%d"}}')}, $written++));
+	my $read = $reader->query_safe('BEGIN; SELECT count(*) FROM dynamo_internal.stream_records');
+	$reader->query_safe('COMMIT') if !$read;
+	return ($read, "$written items were written");
+});
 $node->wait_for_log(qr/still waiting for AccessExclusiveLock on relation/, $log_before);
-is(value(q{SELECT count(*) FROM dynamo_internal.stream_records}), '1', 'ST09: a partition that is read stays');
+cmp_ok(value(q{SELECT count(*) FROM dynamo_internal.stream_records}), '>=', 1, 'ST09: a partition that is read stays');
 $reader->query_safe('COMMIT');
 wait_for($node, q{SELECT count(*) = 0 FROM dynamo_internal.stream_records});
 is(value(q{SELECT count(*) FROM dynamo_internal.stream_trimmed WHERE relation = 'app'::regclass}), '1', 'and is dropped then');
