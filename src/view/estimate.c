@@ -61,8 +61,8 @@ presence(const MemberCall *call)
 }
 
 /* Returns what holds of a key's column without any values: equality, a range or an end of one, or NIL. */
-List *
-member_literal_clauses(const MemberCall *call)
+static List *
+literal_clauses(const MemberCall *call)
 {
 	KeyOperators operators = column_operators(call);
 	KnownValues known;
@@ -151,7 +151,7 @@ literal_share(const MemberScope *scope, const MemberCall *call)
 		ReleaseSysCache(tuple);
 		return kept->share;
 	}
-	clauses = member_literal_clauses(call);
+	clauses = literal_clauses(call);
 	if (!HeapTupleIsValid(tuple) || !read_statistics(scope, call, clauses, tuple, &share))
 		estimate_share(scope, call, clauses, &share);
 	if (HeapTupleIsValid(tuple))

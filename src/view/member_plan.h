@@ -73,7 +73,6 @@ typedef struct MemberScope
 extern Selectivity member_part(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 							   List *clauses, List **used);
 extern bool member_estimate(SupportRequestSelectivity *request);
-extern List *member_literal_clauses(const MemberCall *call); /* NIL: any key may be one */
 extern double member_items(const MemberScope *scope, const RelOptInfo *rel, List *calls);
 extern double member_keys(const MemberScope *scope, const RelOptInfo *rel, List *calls,
 						  const MemberCall *call);
@@ -95,7 +94,6 @@ extern AttrNumber member_distribution_column(Oid relid);
 extern bool member_route(PlannerInfo *root, RelOptInfo *rel, Oid relid, List *calls);
 
 /* path.c */
-extern bool member_index_is_usable(const IndexOptInfo *index);
 extern void member_path_init(void);
 
 #endif

@@ -63,8 +63,8 @@ is_table(const RelOptInfo *rel, const RangeTblEntry *rte)
 }
 
 /* Returns whether a scan of the index finds the rows of the query. */
-bool
-member_index_is_usable(const IndexOptInfo *index)
+static bool
+is_usable(const IndexOptInfo *index)
 {
 	return index->relam == BTREE_AM_OID && (index->indpred == NIL || index->predOK);
 }
@@ -405,9 +405,7 @@ add_join_paths(const Planned *plan)
 
 		foreach (index, plan->rel->indexlist)
 		{
-			KeyScan *scan = member_index_is_usable(lfirst(index))
-								? scan_of(plan, lfirst(index), clauses)
-								: NULL;
+			KeyScan *scan = is_usable(lfirst(index)) ? scan_of(plan, lfirst(index), clauses) : NULL;
 
 			if (scan != NULL && !bms_is_empty(scan->outer) && !is_known(scans, scan))
 				scans = lappend(scans, scan);
@@ -457,7 +455,7 @@ add_restricted_paths(const Planned *plan)
 		KeyScan scan = {.index = lfirst(cell)};
 		bool whole = true;
 
-		for (int i = 0; member_index_is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
+		for (int i = 0; is_usable(scan.index) && i < scan.index->nkeycolumns; i++)
 			whole &= add_column(plan, &scan, i, plan->rel->baserestrictinfo);
 		scan.unique = scan.index->unique && whole;
 		if (scan.clauses != NIL)
@@ -559,7 +557,7 @@ add_ordered_paths(const Planned *plan)
 
 	foreach (cell, plan->rel->indexlist)
 	{
-		if (member_index_is_usable(lfirst(cell)))
+		if (is_usable(lfirst(cell)))
 			add_ordered_path(plan, lfirst(cell));
 	}
 }
