@@ -6,6 +6,8 @@ use warnings;
 
 use Carp;
 use Exporter 'import';
+use File::Basename qw(basename);
+use File::Temp qw(tempdir);
 use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
@@ -13,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up allow_plugin);
+our @EXPORT = qw(check_storage create_twins twins_agree start_load await_load stop_load finish_load crash wait_for wait_for_rest wait_until wait_until_up allow_plugin configured build_library);
 
 # poll_query_until() starts a psql ten times a second, and where processes start slowly that takes a processor from the
 # tests that do not wait.
@@ -110,6 +112,25 @@ sub allow_plugin
 	return 0 unless $config =~ /^output_plugin_libraries\t/m;
 	$node->append_conf('postgresql.conf', "output_plugin_libraries = 'pgoutput, test_decoding, dynamo_table'");
 	return 1;
+}
+
+# What pg_config tells of the server that is tested.
+sub configured
+{
+	my ($what) = @_;
+	my ($out) = run_command([ 'pg_config', "--$what" ]);
+	return $out;
+}
+
+# The path without .so of a library that the server can load, made of a source file of test/.
+sub build_library
+{
+	my ($source) = @_;
+	my $folder = tempdir('libraryXXXX', TMPDIR => 1, CLEANUP => 1);
+	chmod 0755, $folder;
+	my $library = "$folder/" . basename($source, '.c');
+	system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-I', configured('includedir-server'), '-o', "$library.so", "$FindBin::RealBin/../$source");
+	return $library;
 }
 
 # A table of ours and a heap that every load script writes in the same transactions.

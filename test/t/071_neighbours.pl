@@ -2,23 +2,12 @@
 use strict;
 use warnings;
 
-use File::Temp;
-use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
 
-sub configured
-{
-	my ($out) = run_command([ 'pg_config', "--$_[0]" ]);
-	return $out;
-}
-
-my $folder = File::Temp::tempdir('neighbourXXXX', TMPDIR => 1, CLEANUP => 1);
-my $neighbour = "$folder/neighbour";
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-I', configured('includedir-server'),
-	'-o', "$neighbour.so", "$FindBin::RealBin/../neighbour/neighbour.c");
+my $neighbour = build_library('neighbour/neighbour.c');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

@@ -4,28 +4,17 @@
 use strict;
 use warnings;
 
-use File::Temp;
-use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use DynamoTable;
-
-sub configured
-{
-	my ($out) = run_command([ 'pg_config', "--$_[0]" ]);
-	return $out;
-}
 
 sub has_library
 {
 	return -e configured('pkglibdir') . "/$_[0].so";
 }
 
-my $folder = File::Temp::tempdir('neighbourXXXX', TMPDIR => 1, CLEANUP => 1);
-my $permissions = "$folder/permissions";
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-I', configured('includedir-server'),
-	'-o', "$permissions.so", "$FindBin::RealBin/../neighbour/permissions.c");
+my $permissions = build_library('neighbour/permissions.c');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
