@@ -10,39 +10,8 @@ use DynamoTable;
 my $node = PostgreSQL::Test::Cluster->new('main');
 my $folder = $node->basedir;
 
-# What tells the server the time: the clock, and the seconds that are in a file
-append_to_file("$folder/clock.c", <<'C');
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <time.h>
-
-static volatile const int *offset;
-
-__attribute__((constructor)) static void
-start(void)
-{
-	int file = open(getenv("CLOCK_OFFSET"), O_RDONLY);
-
-	if (file >= 0)
-		offset = mmap(NULL, sizeof(int), PROT_READ, MAP_SHARED, file, 0);
-}
-
-int
-gettimeofday(struct timeval *restrict tv, void *restrict zone)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	tv->tv_sec = now.tv_sec + (offset == NULL ? 0 : *offset);
-	tv->tv_usec = now.tv_nsec / 1000;
-	return 0;
-}
-C
-system('cc', '-shared', '-fPIC', '-o', "$folder/clock.so", "$folder/clock.c") == 0
-	or plan skip_all => 'no compiler';
+# It tells the server the clock, and the seconds that are in a file.
+my $clock = build_library('neighbour/clock.c');
 
 sub set_clock
 {
@@ -65,7 +34,7 @@ $node->append_conf('postgresql.conf', q{
 	log_statement = none
 });
 {
-	local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, "$folder/clock.so";
+	local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, "$clock.so";
 	local $ENV{CLOCK_OFFSET} = "$folder/offset";
 	$node->start;
 }

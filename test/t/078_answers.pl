@@ -3,16 +3,13 @@
 use strict;
 use warnings;
 
-use File::Temp;
-use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use DynamoTable;
 use Frontend;
 
-my $folder = File::Temp::tempdir('neighbourXXXX', TMPDIR => 1, CLEANUP => 1);
-my ($include) = run_command([ 'pg_config', '--includedir-server' ]);
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-I', $include, '-o', "$folder/neighbour.so", "$FindBin::RealBin/../neighbour/neighbour.c");
+my $neighbour = build_library('neighbour/neighbour.c');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -105,11 +102,11 @@ $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET dynamo_table.log_ans
 $gateway->close;
 
 # Another library's hook runs, whichever library comes first.
-foreach my $libraries ("dynamo_table, $folder/neighbour", "$folder/neighbour, dynamo_table")
+foreach my $libraries ("dynamo_table, $neighbour", "$neighbour, dynamo_table")
 {
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'");
 	$node->restart;
-	$node->safe_psql('postgres', "CREATE OR REPLACE FUNCTION neighbour_heard() RETURNS bigint AS '$folder/neighbour' LANGUAGE c STRICT");
+	$node->safe_psql('postgres', "CREATE OR REPLACE FUNCTION neighbour_heard() RETURNS bigint AS '$neighbour' LANGUAGE c STRICT");
 	$read = -s $node->logfile;
 	my (undef, $heard, $error) = $node->psql('postgres', "$failing; SELECT neighbour_heard()", on_error_stop => 0, extra_params => [ '-U', 'tenant' ]);
 	like("$heard $error", qr/^1 .*conditional request failed/s, "a hook of another library: $libraries");
