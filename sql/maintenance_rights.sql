@@ -54,6 +54,21 @@ CALL dyn_refresh_entity('victim', 'Thing');
 SET test.call = 'dyn_sweep_ttl';
 CALL dyn_enable_ttl('victim', 'expires');
 CALL dyn_sweep_ttl('victim');
+SET ROLE rights_owner;
+CREATE TABLE hostile.rows (id text PRIMARY KEY, a text);
+INSERT INTO hostile.rows VALUES ('m1', 'x');
+CREATE FUNCTION hostile.value(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM hostile.write('expression of a step'); RETURN $1; END $$;
+SELECT dyn_create_migration('victim', 'rights', '[{"entity": "Thing", "from": "hostile.rows", "attributes": {"a": "hostile.value(a)"}, "where": "hostile.note(''condition of a step'', a)"},
+	{"name": "query", "entity": "Thing", "query": "SELECT id || ''q'' AS id, hostile.value(a) AS a FROM hostile.rows", "key": ["id"]}]');
+RESET ROLE;
+SET test.call = 'dyn_preview_migration';
+SELECT count(*) FROM dyn_preview_migration('rights');
+SET test.call = 'dyn_migration_items';
+SELECT count(*) FROM dyn_migration_items('rights');
+SET test.call = 'dyn_migrate';
+CALL dyn_migrate('rights');
+SET test.call = 'dyn_verify_migration';
+SELECT count(*) FROM dyn_verify_migration('rights');
 SELECT * FROM said;
 TRUNCATE hostile.ran;
 

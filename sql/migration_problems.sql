@@ -105,7 +105,7 @@ ALTER TABLE trouble.persons RENAME TO users;
 CALL dyn_migrate('users2');
 SELECT * FROM dyn_verify_migration('users2');
 
--- rights: those of who calls
+-- rights: only those who have the rights of the owner of the items run a migration
 CREATE ROLE regress_migrator;
 GRANT USAGE ON SCHEMA trouble TO regress_migrator;
 GRANT TRIGGER ON others TO regress_migrator;
@@ -117,15 +117,20 @@ SELECT name, step FROM dynamo_internal.migration_steps();
 CALL dyn_migrate('users2');
 SELECT count(*) FROM dyn_migration_items('users2');
 RESET ROLE;
-GRANT SELECT ON trouble.users TO regress_migrator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON others TO regress_migrator;
 SET ROLE regress_migrator;
 SELECT count(*) FROM dyn_migration_items('users2');
 SELECT * FROM dyn_verify_migration('users2');
+SELECT * FROM dyn_preview_migration('users2');
 CALL dyn_migrate('users2', restart => true);
 RESET ROLE;
+-- it reads with these rights, whoever calls
+ALTER TABLE others OWNER TO regress_migrator;
+CALL dyn_migrate('users2', restart => true);
+GRANT SELECT ON trouble.users TO regress_migrator;
+SELECT count(*) FROM dyn_migration_items('users2');
 -- row-level security of the target
-GRANT SELECT, INSERT, UPDATE, DELETE ON others TO regress_migrator;
-ALTER TABLE others ENABLE ROW LEVEL SECURITY;
+ALTER TABLE others ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY most ON others TO regress_migrator USING (pk <> 'USER#3') WITH CHECK (pk <> 'USER#3');
 DELETE FROM others;
 SET ROLE regress_migrator;
@@ -133,6 +138,7 @@ CALL dyn_migrate('users2', restart => true);
 SELECT source_row, difference FROM dyn_verify_migration('users2');
 SELECT step, state, rows_done FROM dyn_migration_steps;
 RESET ROLE;
+SELECT source_row, difference FROM dyn_verify_migration('users2');
 SELECT pk FROM others ORDER BY 1;
 DROP TABLE people, others;
 DROP SCHEMA trouble CASCADE;

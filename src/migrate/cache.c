@@ -456,6 +456,35 @@ migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **m
 }
 
 /*
+ * Opens a migration to run its SQL, which is of the owner of the table of items.  The caller must
+ * have the owner's rights, and the session has no others until migration_close().
+ */
+Relation
+migration_open_to_run(ItemSpan name, LOCKMODE lockmode, DynTable **table, Migration **migration,
+					  RightsBefore *before)
+{
+	Relation rel = migration_open(name, lockmode, table, migration);
+
+	rights_require_owner(rel);
+	before->user = InvalidOid;
+	if (GetUserId() == rel->rd_rel->relowner)
+		return rel;
+	if (lockmode == AccessShareLock)
+		rights_take(rel->rd_rel->relowner, 0, before);
+	else
+		rights_take_owner(rel, 0, before);
+	return rel;
+}
+
+/* Closes what migration_open_to_run() has opened; locks are kept. */
+void
+migration_close(Relation rel, const RightsBefore *before)
+{
+	rights_give_back(before);
+	relation_close(rel, NoLock);
+}
+
+/*
  * Opens a migration for a trigger of the relation "followed".  Returns NULL if no table declares it
  * that may follow this one (see migration_may_follow()).  The table of items is returned under
  * RowExclusiveLock, for which the caller needs no privilege.  The caller is connected to SPI.

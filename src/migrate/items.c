@@ -97,12 +97,14 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 	text *step = argument_text(fcinfo, 1);
 	Migration *migration;
 	DynTable *table;
+	RightsBefore before;
 	Relation rel;
 
 	argument_require(fcinfo, 0, "migration");
 	InitMaterializedSRF(fcinfo, 0);
 	store_connect();
-	rel = migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &table, &migration);
+	rel = migration_open_to_run(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &table,
+								&migration, &before);
 	output.table = table;
 	for (int i = 0; i < migration->nsteps; i++)
 	{
@@ -112,7 +114,7 @@ dyn_migration_items(PG_FUNCTION_ARGS)
 		output.expected = step_expected_rows(&migration->steps[i]);
 		step_read_all(&migration->steps[i], rel, table, put_item, &output);
 	}
-	relation_close(rel, NoLock);
+	migration_close(rel, &before);
 	SPI_finish();
 	return (Datum) 0;
 }

@@ -59,6 +59,7 @@
 #include "storage/lock.h"
 #include "utils/array.h"
 
+#include "catalog/rights.h"
 #include "entity/entity.h"
 
 /* Of advisory locks: of one migration each; SQL's and those of indexes are of other classes. */
@@ -234,6 +235,9 @@ extern List *step_new_columns_of(ItemSpan from, ItemSpan columns);
  */
 extern Relation migration_open(ItemSpan name, LOCKMODE lockmode, DynTable **table,
 							   Migration **migration);
+extern Relation migration_open_to_run(ItemSpan name, LOCKMODE lockmode, DynTable **table,
+									  Migration **migration, RightsBefore *before);
+extern void migration_close(Relation rel, const RightsBefore *before);
 extern Relation migration_open_table(ItemSpan name, LOCKMODE lockmode, DynTable **table);
 extern Relation migration_open_followed(ItemSpan name, Oid followed, DynTable **table,
 										Migration **migration);

@@ -52,6 +52,7 @@ typedef struct OpenMigration
 	DynTable *table;
 	Migration *migration;
 	MigrationStep *step;
+	RightsBefore before;
 } OpenMigration;
 
 /*
@@ -101,7 +102,8 @@ fingerprint(const Migration *migration, const char *declared)
 static void
 open_migration(const MigrationJob *work, OpenMigration *open)
 {
-	open->rel = migration_open(work->name, RowExclusiveLock, &open->table, &open->migration);
+	open->rel = migration_open_to_run(work->name, RowExclusiveLock, &open->table, &open->migration,
+									  &open->before);
 	if (work->declared != NULL && strcmp(work->declared, declared(open)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -117,7 +119,7 @@ open_migration(const MigrationJob *work, OpenMigration *open)
 static void
 close_migration(OpenMigration *open)
 {
-	relation_close(open->rel, NoLock);
+	migration_close(open->rel, &open->before);
 }
 
 static int

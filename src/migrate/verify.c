@@ -42,6 +42,7 @@ typedef struct Comparison
 {
 	Migration *migration;
 	DynTable *table;
+	RightsBefore before;
 	ReturnSetInfo *result;
 	const SPITupleTable *page;
 	uint64 at; /* of the page */
@@ -210,8 +211,8 @@ begin(FunctionCallInfo fcinfo, Comparison *c, Relation *rel)
 	InitMaterializedSRF(fcinfo, 0);
 	c->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	store_connect();
-	*rel =
-		migration_open(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table, &c->migration);
+	*rel = migration_open_to_run(text_span(PG_GETARG_TEXT_PP(0)), AccessShareLock, &c->table,
+								 &c->migration, &c->before);
 }
 
 /*
@@ -322,7 +323,7 @@ dyn_verify_migration(PG_FUNCTION_ARGS)
 			"call dyn_unfollow_migration() and dyn_follow_migration() in one transaction");
 	ereport(NOTICE, (errmsg("migration \"%s\": %lld rows compared, %lld equal", c.migration->name,
 							(long long) c.rows, (long long) c.equal)));
-	relation_close(rel, NoLock);
+	migration_close(rel, &c.before);
 	SPI_finish();
 	return (Datum) 0;
 }
@@ -403,7 +404,7 @@ dyn_preview_migration(PG_FUNCTION_ARGS)
 							  c.table->extension),
 					 dry_row);
 	}
-	relation_close(rel, NoLock);
+	migration_close(rel, &c.before);
 	SPI_finish();
 	return (Datum) 0;
 }
