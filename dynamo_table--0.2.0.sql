@@ -420,7 +420,7 @@ COMMENT ON TABLE dynamo_internal.transact_tokens IS 'tokens of transactions: whi
 -- The same for requests on distributed tables.  It is distributed with the first of these, by a bucket of tokens, so that
 -- all nodes share it and each statement is routed to one shard.  Roles have other OIDs on other nodes.
 CREATE TABLE dynamo_internal.shared_tokens (
-	bucket int NOT NULL,
+	bucket smallint NOT NULL,
 	role text COLLATE "C" NOT NULL,
 	statements boolean NOT NULL,
 	token text COLLATE "C" NOT NULL,

@@ -58,10 +58,29 @@ SELECT dyn_distribute_table('one', 'none');
 SELECT dyn_request('ListTables', '{}');
 SELECT dyn_request('DescribeTable', '{"TableName":"Second"}') -> 'Table' -> 'GlobalSecondaryIndexes' -> 0 ->> 'IndexName' AS index;
 
--- rights
+-- rights, and which tables are colocated: those with as many shards, the same type of partition key, and one owner
 CREATE ROLE distribute_owner;
 CREATE ROLE distribute_other;
 GRANT CREATE ON SCHEMA public TO distribute_owner;
+GRANT SELECT ON app TO distribute_owner;
+SET ROLE distribute_owner;
+SELECT dyn_create_table('colocated', 'pk S', distributed => true, colocate_with => 'app');
+SELECT dyn_create_table('colocated', 'pk S', distributed => true);
+SELECT dyn_create_table('beside', 'pk S', distributed => true);
+SELECT dyn_create_table('few', 'pk S', distributed => true, shard_count => 4);
+SELECT dyn_create_table('number', 'pk N', distributed => true);
+SELECT kind, name FROM dyn_table_statistics('beside');
+RESET ROLE;
+ALTER TABLE colocated OWNER TO distribute_other;
+SET ROLE distribute_owner;
+SELECT kind, name FROM dyn_table_statistics('beside');
+SELECT dyn_create_table('joined', 'pk S', distributed => true, colocate_with => 'beside');
+SELECT dyn_create_table('apart', 'pk S', distributed => true);
+DROP TABLE beside, few, number, joined, apart;
+RESET ROLE;
+DROP TABLE colocated;
+DELETE FROM pg_catalog.pg_dist_partition p WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = p.logicalrelid);
+REVOKE SELECT ON app FROM distribute_owner;
 SET ROLE distribute_owner;
 SELECT dyn_create_table('owned', 'pk S');
 GRANT SELECT ON owned TO distribute_other;

@@ -172,20 +172,87 @@ begin_quietly(void)
 	return nest;
 }
 
+/*
+ * The table that a new one is colocated with unless the caller names one, as Citus wants it: "none"
+ * if all groups that Citus would choose have a table of another owner.  Citus moves the shards of a
+ * group by one subscription for each owner, and may switch over before all of them have come as far:
+ * then writes are lost.
+ */
+static const char *
+choose_colocated(Oid relid, Oid type, int32 shard_count)
+{
+	Oid types[] = {OIDOID, OIDOID, INT4OID};
+	Datum values[] = {ObjectIdGetDatum(rights_owner(relid)), ObjectIdGetDatum(type),
+					  Int32GetDatum(shard_count)};
+
+	sql_execute(
+		"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM"
+		" (SELECT pg_catalog.min(d.logicalrelid::pg_catalog.oid) AS relid, g.colocationid"
+		" FROM pg_catalog.pg_dist_colocation g JOIN pg_catalog.pg_dist_partition d"
+		" ON d.colocationid OPERATOR(pg_catalog.=) g.colocationid"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.logicalrelid"
+		" WHERE d.partmethod OPERATOR(pg_catalog.=) 'h'::pg_catalog.\"char\""
+		" AND g.distributioncolumntype OPERATOR(pg_catalog.=) $2"
+		" AND g.shardcount OPERATOR(pg_catalog.=) COALESCE($3,"
+		" pg_catalog.current_setting('citus.shard_count')::pg_catalog.int4)"
+		" AND g.replicationfactor OPERATOR(pg_catalog.=)"
+		" pg_catalog.current_setting('citus.shard_replication_factor')::pg_catalog.int4"
+		" GROUP BY g.colocationid"
+		" HAVING pg_catalog.bool_and(c.relowner OPERATOR(pg_catalog.=) $1)) g"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) g.relid"
+		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+		/* shards may have been split since */
+		" WHERE $3 IS NULL OR $3 OPERATOR(pg_catalog.=) (SELECT pg_catalog.count(*)"
+		" FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid OPERATOR(pg_catalog.=) c.oid)"
+		" ORDER BY g.colocationid LIMIT 1",
+		lengthof(types), types, values, shard_count == 0 ? "  n" : "   ", false, 0);
+	return SPI_processed == 0 ? "none" : sql_text(SPI_tuptable, 0, 1);
+}
+
+/* Says so where tables of several owners are in the group of a distributed table. */
+void
+dyn_warn_owners(Oid relid)
+{
+	Oid type = OIDOID;
+	Datum value = ObjectIdGetDatum(relid);
+
+	SPI_connect();
+	sql_execute(
+		"SELECT pg_catalog.string_agg(DISTINCT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid("
+		"c.relowner)), ', ') FROM pg_catalog.pg_dist_partition t"
+		" JOIN pg_catalog.pg_dist_partition d"
+		" ON d.colocationid OPERATOR(pg_catalog.=) t.colocationid"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.logicalrelid"
+		" WHERE t.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
+		" HAVING pg_catalog.min(c.relowner) OPERATOR(pg_catalog.<>) pg_catalog.max(c.relowner)",
+		1, &type, &value, NULL, false, 1);
+	if (SPI_processed > 0)
+		ereport(WARNING,
+				(errmsg("tables of several owners are colocated with table \"%s\"",
+						get_rel_name(relid)),
+				 errdetail("They belong to %s. Writes may be lost when Citus moves or splits "
+						   "their shards by logical replication.",
+						   sql_text(SPI_tuptable, 0, 1)),
+				 errhint("Move and split them with shard_transfer_mode => 'block_writes', or give "
+						 "all of them one owner.")));
+	SPI_finish();
+}
+
 /* The rows of a table that has any are copied to the shards; those that are left behind are removed. */
 static void
-call_distribute(Oid relid, const char *column, bool rows, const DynDistribution *how)
+call_distribute(Oid relid, const char *column, bool rows, const char *colocate_with,
+				int32 shard_count)
 {
 	Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, INT4OID};
-	Datum values[] = {
-		ObjectIdGetDatum(relid), CStringGetTextDatum(column),
-		CStringGetTextDatum(how->colocate_with == NULL ? "default" : how->colocate_with),
-		Int32GetDatum(how->shard_count)};
+	Datum values[] = {ObjectIdGetDatum(relid), CStringGetTextDatum(column),
+					  CStringGetTextDatum(colocate_with), Int32GetDatum(shard_count)};
+	/* a table that is named has them */
+	bool counted = shard_count != 0 && strcmp(colocate_with, "none") == 0;
 	int nest = begin_quietly();
 
 	sql_execute("SELECT pg_catalog.create_distributed_table($1, $2, colocate_with => $3, "
 				"shard_count => $4)",
-				4, types, values, how->shard_count == 0 ? "   n" : "    ", false, 0);
+				4, types, values, counted ? "    " : "   n", false, 0);
 	if (rows)
 		sql_execute("SELECT pg_catalog.truncate_local_data_after_distributing_table($1)", 1, types,
 					values, NULL, false, 0);
@@ -208,6 +275,9 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	Oid type;
 
 	refuse_table(rel, table);
+	if (how->colocate_with != NULL && how->owner != rel->rd_rel->relowner)
+		fail(rel, "The table that it is to be colocated with has another owner.",
+			 "Give both tables the same owner.");
 	/* it is no partitioned table, which has none */
 	rows = RelationGetNumberOfBlocks(rel) > 0;
 	arguments = dyn_derive_arguments(rel);
@@ -220,9 +290,13 @@ dyn_distribute(Oid relid, const DynDistribution *how)
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, definition_sql(arguments)));
 	dyn_execute(psprintf("ALTER TABLE %s %s", qualified, shard_guard_sql(column)));
 	dyn_execute(psprintf("DROP TRIGGER %s ON %s", quote_identifier(DYN_DERIVE_TRIGGER), qualified));
-	call_distribute(relid, column, rows, how);
+	call_distribute(relid, column, rows,
+					how->colocate_with != NULL ? how->colocate_with
+											   : choose_colocated(relid, type, how->shard_count),
+					how->shard_count);
 	dyn_distribute_routed(qualified, type);
 	SPI_finish();
+	dyn_warn_owners(relid);
 }
 
 /*
@@ -305,27 +379,27 @@ is_distributed(Oid relid)
 	return distributed;
 }
 
-/* The table whose items are to be on the same nodes, as Citus wants it. */
-static const char *
+/* The table whose items are to be on the same nodes. */
+static DynDistribution
 read_colocated(ItemSpan name)
 {
 	DynTable *table;
 	Relation rel = resource_open(name, &table);
-	const char *qualified = pstrdup(table->qualified);
+	DynDistribution how = {pstrdup(table->qualified), rel->rd_rel->relowner, 0};
 
 	if (!table->distributed)
 		ereport(ERROR, (errcode(ERRCODE_DYN_VALIDATION),
 						errmsg("table \"%s\" is not distributed", RelationGetRelationName(rel)),
 						errdetail("Argument colocate_with must name a distributed table.")));
 	relation_close(rel, NoLock);
-	return qualified;
+	return how;
 }
 
 /* The arguments colocate_with and shard_count.  Raises an error where no table can be distributed. */
 DynDistribution
 dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 {
-	DynDistribution how = {NULL, 0};
+	DynDistribution how = {NULL, InvalidOid, 0};
 
 	require_coordinator();
 	if (!PG_ARGISNULL(first) && !PG_ARGISNULL(first + 1))
@@ -333,7 +407,7 @@ dyn_distribution_read(FunctionCallInfo fcinfo, int first)
 						errmsg("colocate_with and shard_count cannot be given together"),
 						errdetail("Tables on the same nodes have as many shards.")));
 	if (!PG_ARGISNULL(first))
-		how.colocate_with = read_colocated(text_span(PG_GETARG_TEXT_PP(first)));
+		how = read_colocated(text_span(PG_GETARG_TEXT_PP(first)));
 	if (!PG_ARGISNULL(first + 1))
 	{
 		int64 count = PG_GETARG_INT64(first + 1);

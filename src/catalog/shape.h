@@ -48,12 +48,14 @@ extern void dyn_create(DynShape *shape, ItemSpan given, int64 fillfactor);
 /* distribute.c */
 typedef struct DynDistribution
 {
-	const char *colocate_with; /* qualified and quoted; NULL: Citus chooses */
-	int32 shard_count; /* 0: likewise */
+	const char *colocate_with; /* qualified and quoted; NULL: a table of the same owner */
+	Oid owner; /* of that */
+	int32 shard_count; /* 0: Citus chooses */
 } DynDistribution;
 
 extern DynDistribution dyn_distribution_read(FunctionCallInfo fcinfo, int first);
 extern void dyn_distribute(Oid relid, const DynDistribution *how);
+extern void dyn_warn_owners(Oid relid);
 
 /* shape.c: the DDL of a table of that shape */
 extern DynShape *dyn_shape_read(List *arguments, int nkeys);

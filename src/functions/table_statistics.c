@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "catalog/shape.h"
 #include "catalog/size.h"
 #include "entity/entity.h"
 #include "functions/functions.h"
@@ -337,6 +338,8 @@ dyn_table_statistics(PG_FUNCTION_ARGS)
 							  &open.table);
 	s.table = open.table;
 	s.entities = entities_of(open.rel, open.table);
+	if (open.table->distributed)
+		dyn_warn_owners(open.table->relid);
 	InitMaterializedSRF(fcinfo, 0);
 	sizes = open.table->distributed ? dyn_sizes(open.rel, open.table) : NULL;
 	read_items(&s, &open);

@@ -70,7 +70,7 @@ typedef struct TokenArguments
 
 /* role, token, request or what is returned, now, end, statements, bucket */
 static Oid argument_types[] = {OIDOID,         TEXTOID, BYTEAOID, TIMESTAMPTZOID,
-							   TIMESTAMPTZOID, BOOLOID, INT4OID};
+							   TIMESTAMPTZOID, BOOLOID, INT2OID};
 
 /* An expired token is as good as none.  What the WHERE leaves as it is, is locked all the same. */
 static char *
@@ -249,7 +249,7 @@ token_arguments(const RequestToken *token, bytea *value)
 		{token_role(token), PointerGetDatum(token->token), PointerGetDatum(value),
 		 TimestampTzGetDatum(now),
 		 TimestampTzGetDatum(now + DYN_TOKEN_MINUTES * SECS_PER_MINUTE * USECS_PER_SEC),
-		 BoolGetDatum(token->statements), Int32GetDatum((int32) bucket)}};
+		 BoolGetDatum(token->statements), Int16GetDatum((int16) bucket)}};
 }
 
 /*

@@ -63,14 +63,11 @@ like($err, qr/operation is not allowed on this node/, 'and says why');
 is($citus->sql(0, q{SELECT count(*) FROM jsonb_array_elements(dyn_describe_table('app') -> 'GlobalSecondaryIndexes') i WHERE i ->> 'IndexName' = 'Elsewhere'}), 0, 'nothing is left of it');
 
 # writers at all nodes, and a row that is locked for a while: it is waited for at the end
-my @writers = map { $citus->node($_)->background_psql('postgres') } 0 .. 2;
-for my $n (0 .. 2)
-{
-	$writers[$n]->query_until(qr/started/, qq{\\echo started
-DO \$\$ DECLARE until timestamptz = clock_timestamp() + interval '4 s'; i int = 0; BEGIN WHILE clock_timestamp() < until LOOP i := i + 1;
-	PERFORM dyn_put('app', jsonb_build_object('pk', 'p' || 1 + (i * 7 + $n) % 400, 'sk', 1 + i % 25, 'v', 'n' || i, 'w', i, 'x', i)::dyn_item); COMMIT; END LOOP; END \$\$;
-});
-}
+my @writers = map { start_load($citus->node($_), 1, 3600, qq{
+\\set i random(0, 1000000)
+SELECT dyn_put('app', jsonb_build_object('pk', 'p' || 1 + (:i * 7 + $_) % 400, 'sk', 1 + :i % 25, 'v', 'n' || :i, 'w', :i, 'x', :i)::dyn_item);
+}) } 0 .. 2;
+await_load($citus->node($_), 1) for 0 .. 2;
 $citus->sql(0, q{SELECT dyn_put('app', '{"pk":{"S":"q"},"sk":{"N":"1"}}')});
 my $locker = $coordinator->background_psql('postgres');
 $locker->query_safe(q{BEGIN; SELECT dyn_update('app', '{"pk":{"S":"q"},"sk":{"N":"1"}}', 'SET locked = :l, x = :l', vals => '{":l":{"N":"1"}}')});
@@ -80,8 +77,8 @@ wait_for($coordinator, q{SELECT bool_or(result = 't') FROM run_command_on_all_no
 $locker->query_safe('COMMIT');
 $locker->quit;
 ok($create->finish, 'an index is created beside writers') or diag($err);
-$_->query_safe('SELECT 1') for @writers;
-$_->quit for @writers;
+stop_load($_) for @writers;
+is(scalar(grep { !defined finish_load($_) } @writers), 0, 'no write fails beside it') or diag(map { $_->{err} } @writers);
 index_is_right('ByX', 'x', 'it has what they have written');
 index_is_right('ByV', 'v', 'the first one, too');
 is($citus->sql(0, q{SELECT count(*) FROM dyn_query('app', 'x = :x', index_name => 'ByX', filter => 'locked = :x', vals => '{":x":{"N":"1"}}')}), 1, 'and the locked item as it was committed');

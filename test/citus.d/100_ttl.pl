@@ -52,10 +52,11 @@ $citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('app', 'pk S', 'sk S')}
 $citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('app', 'expires')});
 $citus->sql(0, q{SET ROLE owner; SELECT dyn_distribute_table('app'); GRANT DELETE ON app TO sweeper, nobody});
 
-# Until the workers of all nodes have had their turns: what has expired in another table is gone, and that again.
+# Until the workers of all nodes have had their turns: what has expired in another table is gone, and that again.  That table is not colocated with
+# the first, whose locks would be its own.
 $citus->sql(0, q{SET ROLE owner; SELECT dyn_create_table('turns', 'pk S')});
 $citus->sql(0, q{SET ROLE owner; CALL dyn_enable_ttl('turns', 'expires')});
-$citus->sql(0, q{SET ROLE owner; SELECT dyn_distribute_table('turns')});
+$citus->sql(0, q{SET ROLE owner; SELECT dyn_distribute_table('turns', shard_count => 4)});
 
 sub turns
 {

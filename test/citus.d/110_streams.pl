@@ -28,16 +28,6 @@ sub fails
 	like($error, $like, $name);
 }
 
-sub collect
-{
-	# what has left is noted once, and ends once that is collected
-	for (1 .. 3)
-	{
-		$citus->sql($_, 'CALL dyn_collect_streams()') for 0 .. $#{ $citus->{nodes} };
-		sleep 1;
-	}
-}
-
 sub describe
 {
 	my ($n, $arn) = @_;
@@ -51,6 +41,20 @@ sub describe
 		$last = $page->{LastEvaluatedShardId};
 	} while $last;
 	return @shards;
+}
+
+# Collect what was committed, and wait until the shards of the stream that have not ended are those that the table has now, or none.
+sub collect
+{
+	my ($arn, $enabled) = @_;
+	my $placed = $citus->sql(0, q{SELECT string_agg(format('%s-%s-%s', lpad(to_hex(n.groupid), 8, '0'), lpad(to_hex(r.shardid), 16, '0'), lpad(to_hex(result::bigint), 8, '0')), ' ' ORDER BY r.shardid)
+		FROM run_command_on_placements('app', $$SELECT '%s'::regclass::oid::bigint$$) r JOIN pg_dist_node n USING (nodename, nodeport)});
+	wait_until('the shards of the stream are noted', sub {
+		$citus->sql($_, 'CALL dyn_collect_streams()') for 0 .. $#{ $citus->{nodes} };
+		my @open = map { $_->{ShardId} =~ /^shardId-\d+-(.*)/ } grep { !$_->{SequenceNumberRange}{EndingSequenceNumber} } describe(0, $arn);
+		my $noted = join(' ', sort { substr($a, 9) cmp substr($b, 9) } @open);
+		return ($noted eq ($enabled ? $placed : ''), $noted);
+	});
 }
 
 sub read_shard
@@ -130,7 +134,7 @@ fails(0, q{SELECT dyn_enable_stream('app', 'KEYS_ONLY', 2)}, qr/has no number of
 my $arn = $citus->sql(0, q{SELECT dyn_enable_stream('app', 'NEW_AND_OLD_IMAGES')});
 fails(0, q{SELECT dyn_alter_stream('app', 2)}, qr/cannot be split/, 'splitting shards of the stream');
 fails(0, q{SELECT * FROM dyn_read_stream('app')}, qr/cannot be read as a whole/, 'reading the stream as one');
-collect();
+collect($arn, 1);
 is(scalar(describe($_, $arn)), 8, "node $_ describes a shard of the stream for each of the table") for 0 .. 2;
 
 #
@@ -148,7 +152,7 @@ $citus->sql(0, q{SELECT dyn_transact(('[' || string_agg(format(
 # an absent item gets no record, though a place is held for it
 $citus->sql(0, q{SELECT dyn_transact('[{"Delete": {"TableName": "app", "Key": {"pk": {"S": "none"}, "sk": {"S": "a"}}}},
 	{"Put": {"TableName": "app", "Item": {"pk": {"S": "p1"}, "sk": {"S": "u"}}}}]')});
-collect();
+collect($arn, 1);
 for my $n (0 .. 2)
 {
 	my @records = read_stream($n, $arn);
@@ -204,14 +208,14 @@ $citus->sql(0, "SELECT citus_split_shard_by_split_points($ids[2], ARRAY['$half']
 $citus->crash(1);
 stop_load($_) for @load;
 $_->{harness}->finish for @load;
-collect();
+collect($arn, 1);
 check_history('after moves, a split and a crash', read_stream(0, $arn));
 my @shards = describe(2, $arn);
 is(scalar(grep { $_->{SequenceNumberRange}{EndingSequenceNumber} } @shards) >= 5, 1, 'shards have ended');
 is(scalar(grep { !$_->{SequenceNumberRange}{EndingSequenceNumber} } @shards), 9, 'those that there are have not');
 
 $citus->sql(0, q{SELECT dyn_disable_stream('app')});
-collect();
+collect($arn, 0);
 @shards = describe(0, $arn);
 is(scalar(grep { !$_->{SequenceNumberRange}{EndingSequenceNumber} } @shards), 0, 'all end with the stream');
 
